@@ -63,6 +63,7 @@ fuzz: .venv/.test
 fuzz-long: .venv/.test
 	$(BIN)/python fuzz/run.py --minutes 480
 	$(BIN)/python fuzz/against_oracle.py --programs 20000 --jobs 2
+	HYPOTHESIS_PROFILE=long $(PYTEST) -m hypothesis
 
 hostile: .venv/.test
 	$(BIN)/python tools/hostile/run.py --steps 1000000000

@@ -17,8 +17,9 @@ os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
 collect_ignore = ["support/memory_cases.py", "support/memory_cases_params.py"]
 
 # Time is asked for where it is promised; a machine that stalls for a moment is no counterexample.
-settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+settings.register_profile("quick", deadline=None, max_examples=25)
+settings.register_profile("long", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
 @pytest.fixture(scope="module")

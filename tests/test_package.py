@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shutil
 import subprocess
@@ -65,16 +64,6 @@ def test_one_version_in_one_place() -> None:
     assert f"## {tcuq.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_few_names_at_the_top() -> None:
-    names = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert len(names) <= 16, names
-    known = {"__init__.py", "__main__.py", "_version.py", "torch.py"}
-    assert {path.name for path in PACKAGE.glob("*.py")} <= known
-    for name in sorted(names - {"core", "binding"}):  # C alone
-        init = (PACKAGE / name / "__init__.py").read_text()
-        assert ast.get_docstring(ast.parse(init)), f"{name}/__init__.py does not say what lives there"
-
-
 def test_moved_modules_are_reached_with_a_warning() -> None:
     for name in (
         "alarm",
@@ -84,7 +73,6 @@ def test_moved_modules_are_reached_with_a_warning() -> None:
         "log",
         "params",
         "quantize",
-        "reference",
         "signals",
         "state",
     ):
@@ -131,23 +119,4 @@ def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
         templates = [name for name in content.namelist() if "/templates/" in name]
     assert len(templates) == len([*(PACKAGE / "export" / "templates").glob("*/*.in")]) > 0
     assert not [name for name in modules if name.startswith("tcuq_lab")]
-    assert len(modules) <= 350
     assert wheel.stat().st_size <= 1_100_000
-
-
-def test_the_picture_of_the_design_shows_the_contracts() -> None:
-    tomllib = pytest.importorskip("tomllib", reason="Python 3.11 or newer reads TOML")
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    design = (ROOT / "DESIGN.md").read_text(encoding="utf-8")
-    picture = design[design.index("tcuq (product)") :].partition("```")[0].splitlines()
-    below = next(at for at, line in enumerate(picture) if line.startswith("tcuq.device"))
-    places = {"tcuq": (0, 0), "tcuq_lab": (0, 1), "tcuq.device": (below, 0), "tcuq.recording": (below, 1)}
-    for contract in contracts:
-        if contract["type"] != "layers":
-            continue
-        (name,) = contract["containers"]
-        row, column = places[name]
-        cells = [line[39:] if column else line[:39] for line in picture[row : below if row == 0 else None]]
-        assert cells[0].strip().split(" ")[0] == name
-        shown = [each.strip() for each in cells[1:] if each.strip() and "no imports" not in each]
-        assert shown == contract["layers"], name

@@ -18,8 +18,8 @@ import numpy as np
 from tcuq import Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.quantize import quantize_probs
-from tcuq.monitor.reference import exact, reference, weighed
 from tcuq.monitor.signals import BELIEF, FEATURE_BASED, NUMBER, SIGNALS, profile_signals
+from tcuq_lab.float_reference import exact, reference, weighed
 
 LENGTH = 2500
 """Steps with one set of parameters."""

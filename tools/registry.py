@@ -23,7 +23,7 @@ from tcuq._version import VERSION
 from tcuq.export.contents import Contents
 from tcuq.export.forms import FORMS
 from tcuq.export.package import arranged, put
-from tcuq.export.vector import vector
+from tcuq.export.selfcheck import SelfCheck
 from tcuq.export.versions import semver_of
 
 HERE = Path(__file__).resolve().parent.parent / "packaging" / "registry"
@@ -189,7 +189,7 @@ def readme(registry: Registry) -> str:
 def packages() -> dict[str, Texts]:
     """Return the files of every package, text by path, by the name of its folder."""
     contents = Contents(Params.load(HERE / f"{MONITOR}.json"), MONITOR)
-    checked = vector(contents)
+    checked = SelfCheck(contents)
     found = {}
     for registry in REGISTRIES:
         texts = arranged(contents, checked, FORMS[registry.form])

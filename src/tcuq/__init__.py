@@ -89,7 +89,6 @@ _MOVED = {
     "log": "monitor.log",
     "params": "monitor.params",
     "quantize": "monitor.quantize",
-    "reference": "monitor.reference",
     "signals": "monitor.signals",
     "state": "monitor.state",
 }

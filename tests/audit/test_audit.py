@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from streams import learned_params
 
@@ -57,7 +57,6 @@ def test_an_alarm_is_raised_when_the_sum_just_reaches_its_limit():
     assert (steps["alarm"] > 0).any() and failing(audit(steps, params)) == []
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.floats(0.001, 0.999),
     st.floats(0, 1),

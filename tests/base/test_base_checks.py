@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Numbers that are checked and drawn, and changes between stored figures."""
+"""Numbers that are checked and drawn."""
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tcuq.base.changes import changes, compared
 from tcuq.base.checks import known, number
 from tcuq.base.rand import BLOCK, Numbers, waits
 
@@ -52,18 +49,6 @@ def test_only_a_close_name_is_offered(name: str, names: list[str], message: str)
 def test_many_names_are_listed_in_part(count: int, end: str) -> None:
     with pytest.raises(ValueError, match=rf"expected one of n0, n1, .*, {end}$"):
         known("thing", "???", [f"n{number_}" for number_ in range(count)])
-
-
-def test_a_list_that_became_a_text_is_one_change() -> None:
-    [found] = changes({"a": [1, 2]}, {"a": "12"})
-    assert str(found).startswith("a: ")
-
-
-def test_stored_figures_that_are_the_same_or_no_figures(tmp_path: Path) -> None:
-    (tmp_path / "f.json").write_text(json.dumps({"a": [1, 2]}))
-    assert compared(tmp_path / "f.json", {"a": (1, 2)}) == [f"the same as in {tmp_path / 'f.json'}"]
-    (tmp_path / "f.json").write_text("{")
-    assert "is no JSON" in compared(tmp_path / "f.json", {})[0]
 
 
 def test_each_bound_is_drawn_as_alone() -> None:

@@ -20,7 +20,7 @@ from tcuq.device.cost import stock
 from tcuq.device.cost.bench import DWELL, made_stream
 from tcuq.device.emulate.emulator import emulate
 from tcuq.device.tools import missing
-from tcuq.export.transcript import step_fields
+from tcuq.export.transcript import STEP_FIELDS
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -90,8 +90,8 @@ def test_learned_persistence_on_three_cores(name: str, level: str, kept: Path, t
     assert all(replay_fits(case, board(name)) for case, _ in cases)
     steps = [event.expected for case, _ in cases for event in case.events if event.kind == "step"]
     for field in ("severity", "persistence", "expected_accuracy"):
-        assert len({step[step_fields().index(field)] for step in steps}) > 100, field
-    both = [step_fields().index(field) for field in ("prediction", "answer")]
+        assert len({step[STEP_FIELDS.index(field)] for step in steps}) > 100, field
+    both = [STEP_FIELDS.index(field) for field in ("prediction", "answer")]
     assert any(step[both[0]] != step[both[1]] for step in steps)
     replayed(board(name), level, cases, tmp_path, kept)
 

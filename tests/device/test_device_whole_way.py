@@ -14,7 +14,7 @@ import tcuq
 from tcuq.device.emit.application import Application
 from tcuq.device.tflite.importing import import_model
 from tcuq.device.tools import missing
-from tcuq.export.transcript import step_fields, take
+from tcuq.export.transcript import STEP_FIELDS, taken
 from tcuq.recording.inputs import quantized
 from tcuq.recording.model import Format
 
@@ -35,10 +35,10 @@ def test_log_package_and_firmware_of_a_tflite_model_decide_alike(
     params = tcuq.fit(log, warmup=20, run_length=100, explain=False, drop_unused=False)
     assert bool(params.features) == (features is None)
     rows = log.probs[:STEPS, :0] if log.features is None else log.features[:STEPS]
-    wanted = take(tcuq.Monitor(params), log.probs[:STEPS], rows).fields.tolist()
+    wanted = taken(tcuq.Monitor(params), log.probs[:STEPS], rows)[0].tolist()
     graph = import_model(path).graph
-    taken = graph.tensors[graph.input]
-    rows, _ = quantized(x[:STEPS].reshape(STEPS, -1), Format(taken.scale, taken.zero), np.int8)
+    given = graph.tensors[graph.input]
+    rows, _ = quantized(x[:STEPS].reshape(STEPS, -1), Format(given.scale, given.zero), np.int8)
     agree(Application(graph, params, "whole"), rows, wanted, tmp_path)
-    columns = dict(zip(step_fields(), np.array(wanted).T, strict=True))
+    columns = dict(zip(STEP_FIELDS, np.array(wanted).T, strict=True))
     assert set(columns["abstain"]) == {0, 1} and len(set(columns["answer"])) > 2

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from places import ROOT
 from tiny_models import MODELS
-from tutorial_runner import blocks_of, masked, missing_lines, run_page
+from tutorial_runner import blocks_of, run_page
 
 pytestmark = pytest.mark.usefixtures("untouched")
 PAGES = ROOT / "docs" / "tutorials"
@@ -69,14 +69,6 @@ def test_all_pages_are_tested_and_in_the_index() -> None:
 
 
 @pytest.mark.parametrize("name", WANTED)
-def test_blocks_are_of_a_known_kind(name: str) -> None:
-    for block in blocks_of((PAGES / f"{name}.md").read_text(encoding="utf-8")):
-        assert block.language in ("sh", "python", "text"), block
-        assert block.text.strip(), f"line {block.line} is empty"
-        assert {mark.split(":")[0] for mark in block.marks} <= {"not run", "fails", "needs", "prints"}, block
-
-
-@pytest.mark.parametrize("name", WANTED)
 def test_blocks_can_be_pasted_at_the_prompt_of_python(name: str) -> None:
     """Before Python 3.13 the prompt takes lines one by one: a blank line ends a loop, and must be there."""
     for block in blocks_of((PAGES / f"{name}.md").read_text(encoding="utf-8")):
@@ -91,72 +83,3 @@ def test_blocks_can_be_pasted_at_the_prompt_of_python(name: str) -> None:
 def test_files_beside_the_pages_are_small_and_known() -> None:
     assert (PAGES / "model.tflite").read_bytes() == (MODELS / "int8.tflite").read_bytes()
     assert max(path.stat().st_size for path in PAGES.iterdir()) < 150_000
-
-
-PAGE = """# A page
-
-```python
-a = 2
-```
-
-```sh
-echo "$((40 + 2)) apples"
-```
-
-```text
-7 apples
-```
-
-<!-- fails: 3 -->
-```sh
-exit 3
-```
-
-```python
-print(a + 1, "pears")
-```
-
-<!-- prints: -->
-```text
-3 ...
-```
-
-<!-- not run: needs a board -->
-```sh
-exit 1
-```
-
-<!-- needs: sh, no_such_tool -->
-```sh
-exit 1
-```
-"""
-
-
-def test_the_runner_keeps_to_the_marks(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(PAGE)
-    assert run_page(page, tmp_path) == (4, ["page.md, line 35 needs no_such_tool"])
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        ("7 apples", "7 plums", "not printed"),
-        ("3 ...", "4 ...", "not printed"),
-        ("exit 3", "exit 4", "status 4"),
-        ("a + 1", "b + 1", "NameError"),
-        ("echo", "false; echo", "status 1"),
-    ],
-)
-def test_the_runner_sees_what_is_wrong(tmp_path: Path, before: str, after: str, said: str) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(PAGE.replace(before, after))
-    with pytest.raises(AssertionError, match=said):
-        run_page(page, tmp_path)
-
-
-def test_lines_are_compared_without_their_figures() -> None:
-    assert masked("-3.5 % of 12,000\n\n1e-3  left") == ["# % of #", "# left"]
-    assert missing_lines(["a ...", "c"], ["a b", "b", "c"]) == []
-    assert missing_lines(["c", "a ..."], ["a b", "c"]) == ["a ..."]

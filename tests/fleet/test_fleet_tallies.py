@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tcuq import Bank, Params, _core
@@ -117,7 +117,6 @@ times_or_nonsense = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 4), times_or_nonsense), min_size=1, max_size=60),
     st.lists(st.integers(0, 60), max_size=5),

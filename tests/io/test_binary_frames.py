@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from frame_scripts import random_cases, step_rows, vectors
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle_frames import (
     DECISIONS,
@@ -163,7 +163,6 @@ def test_a_state_without_steps_has_the_number_before_the_first() -> None:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
 def test_chunks_change_nothing(data: st.DataObject) -> None:
     pieces = data.draw(
         st.lists(
@@ -308,7 +307,6 @@ def test_no_frame_is_found_in_damaged_ones() -> None:
 
 
 @given(st.binary(max_size=3000), st.integers(1, 5000))
-@settings(max_examples=200, deadline=None)
 def test_garbage_raises_nothing_and_hides_no_later_frame(garbage: bytes, bound: int) -> None:
     decoder = Decoder(bound)
     taken(garbage, decoder=decoder)
@@ -319,7 +317,6 @@ def test_garbage_raises_nothing_and_hides_no_later_frame(garbage: bytes, bound: 
 @given(
     st.lists(st.integers(0, 255), min_size=1, max_size=60), st.sampled_from([POSTERIORS, DECISIONS, STATE])
 )
-@settings(max_examples=300, deadline=None)
 def test_content_with_a_right_checksum_and_no_sense_raises_nothing(body: list[int], kind: int) -> None:
     for shape in (0, 1, 2, 10, 1000, 1001, 4096 * 8 + 10, 4096 * 13 + 10, 2**24 - 1, 4096 * 257 + 2):
         decoder = Decoder()

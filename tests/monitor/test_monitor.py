@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from streams import direct_params, dwell_stream, int8_stream, learned_params, posterior_of, same_steps
 
@@ -63,7 +63,6 @@ def test_run_equals_repeated_step(profile: str, features: int) -> None:
     assert single.save() == (lambda m: (m.run(probs, values), m.save())[1])(Monitor(params))
 
 
-@settings(max_examples=40, deadline=None)
 @given(cut=st.integers(0, 200), gap=st.integers(0, 200), profile=st.sampled_from(["paper", "extended"]))
 def test_save_and_load_anywhere_changes_nothing(cut: int, gap: int, profile: str) -> None:
     params = make_params(profile)

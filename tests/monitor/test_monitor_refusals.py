@@ -24,8 +24,8 @@ from tcuq.monitor.instant_head import InstantHead, instant_from
 from tcuq.monitor.logits import paired, posteriors
 from tcuq.monitor.params_file import plain
 from tcuq.monitor.quantize import two_classes
-from tcuq.monitor.reference import reference
 from tcuq.monitor.state import HEADER, read_state
+from tcuq_lab.float_reference import reference
 
 PROBS = np.array([[0.5, 0.5], [0.2, 0.8]])
 INT8 = np.zeros((2, 3), dtype=np.int8)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from streams import int8_stream
 
@@ -71,7 +71,6 @@ def any_params(draw: st.DrawFn) -> Params:
     )
 
 
-@settings(max_examples=150, deadline=None)
 @given(any_params())
 def test_files_and_pickles_give_the_same_params_and_the_same_core(params: Params) -> None:
     for twin in (Params.from_json(params.to_json()), pickle.loads(pickle.dumps(params)), params.replace()):

@@ -13,8 +13,8 @@ from tcuq.demo.digits import load
 from tcuq.fitting import fit
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.quantize import quantize_features, quantize_probs
-from tcuq.monitor.reference import reference
 from tcuq.monitor.signals import profile_signals
+from tcuq_lab.float_reference import reference
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from places import ROOT
 
 from tcuq import Monitor, Params
 from tcuq.monitor.quantize import quantize_probs
-from tcuq.monitor.reference import reference
+from tcuq_lab.float_reference import reference
 
 PAGE = (ROOT / "docs" / "GUARANTEES.md").read_text(encoding="utf-8")
 # Of the four signals of the paper, in the order of their numbers: "Signals of the paper" there.

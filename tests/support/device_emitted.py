@@ -20,7 +20,7 @@ from tcuq.device.firmware.stack import bound_of
 from tcuq.device.graph.model import Graph
 from tcuq.device.graph.steps import Dense
 from tcuq.device.kernels.host import Network
-from tcuq.export.transcript import step_fields, take
+from tcuq.export.transcript import STEP_FIELDS, taken
 
 BOARD = board("netduinoplus2")
 
@@ -58,7 +58,7 @@ def recorded(application: Application, x: np.ndarray) -> list[list[int]]:
     """Return every field of every step of a log of the network, as `Monitor.run` decides."""
     said = Network(application.graph).run(x)
     features = said["features"] if application.features else said["probs"][:, :0]
-    return take(Monitor(application.params), said["probs"], features).fields.tolist()
+    return taken(Monitor(application.params), said["probs"], features)[0].tolist()
 
 
 def written(application: Application, folder: Path, on: bool = True) -> Path:
@@ -87,7 +87,7 @@ def image(application: Application, folder: Path) -> Image:
 def numbers(line: str) -> list[int]:
     """Return the fields of a printed step, whose names are those of the core in its order."""
     words = line.split()
-    assert tuple(words[2::2]) == step_fields()
+    assert tuple(words[2::2]) == STEP_FIELDS
     return [int(word) for word in words[3::2]]
 
 
@@ -106,6 +106,6 @@ def agree(made: Application, x: np.ndarray, wanted: list[list[int]], folder: Pat
         depth = int(link.ask(b"TS").split()[1])
     finally:
         link.close()
-    assert [[row[field] for field in step_fields()] for row in rows] == wanted
+    assert [[row[field] for field in STEP_FIELDS] for row in rows] == wanted
     assert [row["step"] for row in rows] == list(range(len(x)))
     assert 300 < depth <= bound_of(built).bytes <= BOARD.stack_bytes

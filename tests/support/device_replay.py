@@ -15,7 +15,7 @@ from tcuq.device.boards import Board
 from tcuq.device.firmware.build import ALONE, BOARDS, START, Group, fresh, link
 from tcuq.device.firmware.decision import CORE, FIRMWARE
 from tcuq.device.firmware.image import Image
-from tcuq.export.transcript import take
+from tcuq.export.transcript import taken
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
 
@@ -144,8 +144,8 @@ def case_of(params: Params, probs: Int8, features: Int8 | None, events: Sequence
     case = VectorCase(params.integers(), [ring, state], [low, high])
     rows = zip(probs, features if features is not None else [None] * len(probs), strict=True)
     for at, (one, more) in enumerate(rows):
-        said = take(monitor, one[None], more[None] if more is not None else np.zeros((1, 0), np.int8))
-        expected = [*said.fields[0].tolist(), *said.signals[0].tolist()]
+        fields, signals = taken(monitor, one[None], np.zeros((1, 0), np.int8) if more is None else more[None])
+        expected = [*fields[0].tolist(), *signals[0].tolist()]
         bytes_of = None if more is None else more.tobytes()
         case.events.append(Event("step", str(at), one.tobytes(), bytes_of, expected))
         kind = events[at % len(events)] if events else ""

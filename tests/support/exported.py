@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Params
 from tcuq.export import FORMS, integer_projection
 from tcuq.export.contents import Contents
 from tcuq.export.package import arranged
-from tcuq.export.vector import Vector, vector
+from tcuq.export.selfcheck import SelfCheck
 from tcuq.monitor.instant_head import InstantHead
 
 PLAIN = Params(
@@ -53,15 +52,9 @@ def contents_of(which: str, name: str = "kws") -> Contents:
     return Contents(params, name, **more)
 
 
-@cache
-def checked(which: str) -> Vector:
-    """Return the self-check of one of them, which takes longer than all the rest and has no name in it."""
-    return vector(contents_of(which))
-
-
 def files_of(form: str, which: str, name: str = "kws") -> dict[str, str]:
     """Return the files of one of them, text by path."""
-    return arranged(contents_of(which, name), checked(which), FORMS[form])
+    return arranged(contents_of(which, name), SelfCheck(contents_of(which, name)), FORMS[form])
 
 
 def package(folder: Path, form: str, which: str, name: str = "kws") -> Path:

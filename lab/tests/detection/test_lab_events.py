@@ -20,7 +20,7 @@ from tcuq_lab.detection.events import (
     windowed_accuracy,
 )
 
-few = settings(max_examples=80, deadline=None)
+few = settings(max_examples=25, deadline=None)
 streams = st.lists(st.tuples(st.booleans(), st.integers(0, 2)), min_size=0, max_size=40)
 kinds_of = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=40)
 

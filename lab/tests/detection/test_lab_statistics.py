@@ -26,7 +26,7 @@ from tcuq_lab.detection.statistics import (
     WindowMean,
 )
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=25, deadline=None)
 scores = st.lists(st.one_of(st.integers(-3, 3).map(float), st.floats(-5, 5)), min_size=0, max_size=60)
 
 

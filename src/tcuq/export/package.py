@@ -13,8 +13,7 @@ from .csource import monitor_header, monitor_source, names_header
 from .forms import FORMS, Form
 from .projection import IntegerProjection
 from .readme import readme
-from .selfcheck import selfcheck_header, selfcheck_source
-from .vector import Vector, vector
+from .selfcheck import SelfCheck
 
 
 def sources(
@@ -55,17 +54,17 @@ def sources(
     known("form", form, FORMS)
     contents = Contents(params, name, logits_scale, projection)
     FORMS[form].check_name(name)
-    return arranged(contents, vector(contents), FORMS[form])
+    return arranged(contents, SelfCheck(contents), FORMS[form])
 
 
-def arranged(contents: Contents, checked: Vector, form: Form) -> dict[str, str]:
-    """Return the files of a monitor whose self-check is known, as one form has them."""
+def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]:
+    """Return the files of a monitor with its self-check, as one form has them."""
     name = contents.name
     texts = {
         f"{name}.h": monitor_header(contents),
         f"{name}.c": monitor_source(contents),
-        f"{name}_selfcheck.h": selfcheck_header(contents, checked),
-        f"{name}_selfcheck.c": selfcheck_source(contents, checked),
+        f"{name}_selfcheck.h": check.header(),
+        f"{name}_selfcheck.c": check.source(),
     }
     if contents.params.names is not None:
         texts[f"{name}_names.h"] = names_header(contents)
@@ -74,7 +73,7 @@ def arranged(contents: Contents, checked: Vector, form: Form) -> dict[str, str]:
         core, more = package / "core" / file, package / "export" / "c" / file
         texts[file] = (core if core.is_file() else more).read_text(encoding="utf-8")
     texts = {form.place(contents, file): text for file, text in texts.items()} | form.files(contents)
-    texts["README.md"] = readme(contents, checked, form, texts)
+    texts["README.md"] = readme(contents, check, form, texts)
     return texts
 
 

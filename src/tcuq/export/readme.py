@@ -6,13 +6,12 @@ from collections.abc import Collection
 
 from .contents import Contents
 from .forms.form import Form
-from .selfcheck import about_steps
-from .vector import Vector
+from .selfcheck import SelfCheck
 
 _FILES = {
     "{name}.h, {name}.c": "the parameters of this monitor, real values in comments",
     "{name}_names.h": "names of the classes, for those who print them",
-    "{name}_selfcheck.h, {name}_selfcheck.c": "a stored stream and what must come out; not needed to run",
+    "{name}_selfcheck.h, {name}_selfcheck.c": "whether this build gives the right bits; not needed to run",
     "{name}_arduino.h": "includes all of it",
     "tcuq.h, tcuq_fields.h": "the monitor's functions and parameters, each one explained",
     "tcuq.c, tcuq_beliefs.c, tcuq_params.c, tcuq_signals.c, tcuq_state.c": "the monitor itself",
@@ -56,10 +55,9 @@ for the files of `tcuq` leaves out what this monitor does not use.
 ## Self-check
 
 `{selfcheck}` tells you whether this compiler, with these flags, on this chip, gives the same bits
-as the computer that exported the monitor. Run it on every new board, compiler or set of flags. It replays
-{steps} steps ({about}).
-It compares every field and every signal of every step{saves}. It returns 0, the step by which something
-differs, or a negative error. `{name}_selfcheck.h` lists what the stored stream does not cover, if anything.
+as the computer that exported the monitor. Run it on every new board, compiler or set of flags. It generates
+{about}. It compares every field and every signal of every step{saves}.
+It returns 0, or a negative number that `{name}_selfcheck.h` explains.
 
 ## Watch it from a computer
 
@@ -77,7 +75,7 @@ _CHECK_RAM = """\
 """
 
 
-def readme(contents: Contents, found: Vector, form: Form, paths: Collection[str]) -> str:
+def readme(contents: Contents, check: SelfCheck, form: Form, paths: Collection[str]) -> str:
     """Return the README of a package of one form that has these files."""
     params = contents.params
     summary = (
@@ -92,11 +90,10 @@ def readme(contents: Contents, found: Vector, form: Form, paths: Collection[str]
         use=_use(contents, form),
         files="\n".join(_rows(contents, form, paths)),
         constants=contents.constant_bytes,
-        check=found.bytes,
-        check_ram=contents.fill(_CHECK_RAM) if found.state else "",
-        saves=", and the saved state" if found.state else "",
-        steps=len(found),
-        about=about_steps(found),
+        check=check.table_bytes,
+        check_ram=contents.fill(_CHECK_RAM) if check.saves else "",
+        saves=", and saved states" if check.saves else "",
+        about=check.about,
         selfcheck=contents.fill(form.selfcheck),
         frames=contents.fill(form.frames),
         several=contents.fill(form.together, **form.more(contents)),

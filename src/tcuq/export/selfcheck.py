@@ -1,140 +1,320 @@
-"""The text of a self-check: on the target, a stored stream must give what Python's core gave at export."""
+"""The self-check of a package: on the target, generated inputs must give what the core gave at export."""
 
 from __future__ import annotations
 
-import textwrap
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from . import selfcheck_texts as texts
+from ..monitor.logits import posteriors
+from ..monitor.monitor import Monitor
+from ..monitor.params import Params
 from .contents import Contents
 from .csource import banner
-from .forged import Forged
-from .laps import Lap
-from .tables import lines_of, rows_of
-from .transcript import BASIS, PRIME, step_fields
-from .vector import Vector
+from .tables import rows_of
+from .templates import render
+from .transcript import STEP_FIELDS, Int8, Ints, taken
+
+STRETCHES = 16
+"""Stretches of a check: calm, mixed, bad and wild ones in turn."""
+
+LENGTHS = (64, 256)
+"""Steps of a stretch, tried in turn until every alarm has been raised and cleared."""
+
+EVERY = 16
+"""Steps from one saved state to the next."""
+
+TRIED, RESET = 10, 3
+"""Stretches from one state that is also changed to the next, and from one reset to the next."""
+
+LARGEST_STATE = 8192
+"""A saved state of more bytes is not checked."""
+
+PLACES = 20
+"""Bytes behind the first 64 of a state that are changed, about."""
+
+CHANGES = (1, -1, 128, 0)
+
+_SOFTMAX = """
+static int tcuq_check_softmax(void)
+{{
+    int8_t got[{NAME}_CLASSES];
+    uint32_t crc = 0xFFFFFFFFu;
+    size_t row, i;
+    for (row = 0; row < sizeof {name}_check_logits / sizeof {name}_check_logits[0]; row++) {{
+        tcuq_softmax({name}_softmax, {name}_check_logits[row], {NAME}_CLASSES, got);
+        for (i = 0; i < {NAME}_CLASSES; i++) {{
+            crc = tcuq_check_crc(crc, (uint32_t)got[i], 1);
+        }}
+    }}
+    return ~crc == {digest}u ? 0 : {NAME}_SELFCHECK_SOFTMAX;
+}}
+"""
+
+_PROJECTION = """
+static int tcuq_check_projection(void)
+{{
+    int8_t got[{NAME}_FEATURES];
+    uint32_t crc = 0xFFFFFFFFu;
+    size_t row, i;
+    for (row = 0; row < sizeof {name}_check_wide / sizeof {name}_check_wide[0]; row++) {{
+        tcuq_project(&{name}_projection, {name}_check_wide[row], got);
+        for (i = 0; i < {NAME}_FEATURES; i++) {{
+            crc = tcuq_check_crc(crc, (uint32_t)got[i], 1);
+        }}
+    }}
+    return ~crc == {digest}u ? 0 : {NAME}_SELFCHECK_PROJECTION;
+}}
+"""
+
+_CALL = """\
+    status = tcuq_check_{what}();
+    if (status != 0) {{
+        return status;
+    }}
+"""
+
+_FEATURES = """\
+    for (i = 0; i < {NAME}_FEATURES; i++) {{
+        uint32_t more = tcuq_check_draw(~drawn + i);
+        int32_t feature = (int32_t)(tcuq_check_draw(label * {NAME}_FEATURES + i) & 127u) - 64;
+        feature += (int32_t)(more % (16u * kind + 1u)) - (int32_t)(8u * kind);
+        if (kind == 6u) {{
+            feature = {zero};
+        }}
+        if (kind == 7u) {{
+            feature = part < 64u ? 127 : part < 128u ? -128 : (int32_t)(more & 255u) - 128;
+        }}
+        features[i] = (int8_t)feature;
+    }}
+"""
 
 
-def selfcheck_header(contents: Contents, found: Vector) -> str:
-    """Return the header of a self-check."""
-    codes = []
-    if found.logits is not None:
-        codes.append(("SOFTMAX", -10, "The posteriors of stored logits differ."))
-    if found.wide is not None:
-        codes.append(("PROJECTION", -11, "The projection of stored wide features differs."))
-    if found.state:
-        codes.append(("SAVED", -12, "A saved state differs."))
-        codes.append(("LOADED", -13, "A state is loaded that is not sound, or a sound one is refused."))
-    codes.append(
-        ("LIMITS", -14, "Sizes or bounds differ, too little memory is taken, or memory was damaged.")
+def _draw(n: npt.ArrayLike) -> npt.NDArray[np.uint32]:
+    found = np.atleast_1d(np.asarray(n)).astype(np.uint32)
+    found = (found ^ found >> np.uint32(16)) * np.uint32(0x7FEB352D)
+    found = (found ^ found >> np.uint32(15)) * np.uint32(0x846CA68B)
+    return found ^ found >> np.uint32(16)
+
+
+def _inputs(params: Params, length: int) -> tuple[Int8, Int8]:
+    """Return the rows that `tcuq_check_input` makes, see templates/c/selfcheck.c.in."""
+    classes, step = params.classes, np.arange(STRETCHES * length)
+    stretch, drawn = step // length, _draw(step).astype(np.int64)
+    kind = np.array([0, 0, 2, 0])[stretch % 4] + (drawn & 255) % np.array([2, 4, 4, 8])[stretch % 4]
+    stay = np.where((stretch // 4 % 2 != 0) | (kind == 4), 1, np.where(stretch % 4 == 0, 64, 12))
+    label = _draw(step // stay + stretch).astype(np.int64) % classes
+    second = (label + 1 + (drawn >> 16) % (classes - 1)) % classes
+    part = drawn >> 8 & 255
+    top = np.select([kind == 1, kind == 2, kind == 3], [200 + part % 56, 128 + part % 16, part % 32], 255)
+    at = np.arange(classes)
+    more = _draw(drawn[:, None] + at).astype(np.int64)
+    each, parts = kind[:, None], part[:, None]
+    value = np.select(
+        [each == 3, each == 5, each != 7],
+        [256 // classes, more % _span(classes), 0],
+        np.where(parts < 64, 255, more & 255),
     )
-    text = "".join(contents.fill(texts.CODE, what=what, number=n, about=about) for what, n, about in codes)
-    others = "".join(f", or {contents.macro}_SELFCHECK_{what}" for what, _, _ in codes)
-    return banner() + contents.fill(
-        texts.HEADER,
-        steps=len(found),
-        singles=found.singles,
-        about=_comment(f"Steps that are replayed: {about_steps(found)}.{_unseen(found)}"),
-        saves=", and saved states" if found.state else "",
-        codes=text,
-        others=others,
-    )
+    value = value + np.where((each < 5) & (at == label[:, None]), top[:, None], 0)
+    value += np.where(((each == 1) | (each == 2)) & (at == second[:, None]), 256 - top[:, None], 0)
+    probs = (np.minimum(value, 255) - 128).astype(np.int8)
+    place = np.arange(params.features)
+    more = _draw((~drawn)[:, None] + place).astype(np.int64)
+    feature = (_draw(label[:, None] * params.features + place).astype(np.int64) & 127) - 64
+    feature += more % (16 * each + 1) - 8 * each
+    wild = np.select([parts < 64, parts < 128], [127, -128], (more & 255) - 128)
+    features = np.select([each == 6, each == 7], [params.feature_zero_point, wild], feature)
+    return probs, features.astype(np.int8)
 
 
-def about_steps(found: Vector) -> str:
-    """Return in words what happens in a vector."""
-    flagged, abstain, alarm = (found.count(field) for field in ("flagged", "abstain", "alarm"))
-    seen = f"{flagged} flagged, {abstain} abstain, {alarm} in alarm"
-    repeated = len(found) - found.singles
-    if not found.state:
-        return f"{found.singles} from a fresh start, {repeated} of repeated stretches; {seen}"
-    start = f"{found.late} from a fresh start, {found.singles - found.late} from a saved state"
-    return f"{start}, {repeated} of repeated stretches; {seen}"
+def _span(classes: int) -> int:
+    return 512 // classes + 2
 
 
-def _unseen(found: Vector) -> str:
-    """Return a sentence on what could not be made to happen, and so is not checked."""
-    missing = [*found.unseen] if found.state else [*found.unseen, "saving and loading a state of this size"]
-    return f" Not covered, as these parameters did not show it: {'; '.join(missing)}." if missing else ""
+@dataclass(frozen=True, eq=False)
+class SelfCheck:
+    """What the self-check of a monitor runs, and what must come out; the same for the same parameters.
 
+    Parameters
+    ----------
+    contents : Contents
 
-def _comment(text: str) -> str:
-    return "\n * ".join(textwrap.wrap(text, 98))
+    Examples
+    --------
+    >>> check = SelfCheck(Contents(Params(classes=10)))
+    >>> check.steps, check.about
+    (512, '512 steps: 106 flagged, 44 abstain, 0 in alarm')
+    """
 
+    contents: Contents
 
-def selfcheck_source(contents: Contents, found: Vector) -> str:
-    """Return the source of a self-check."""
-    name, has_features = contents.name, contents.params.features > 0
-    tables = [_rows(f"{name}_check_probs", found.probs)]
-    if has_features:
-        tables.append(_rows(f"{name}_check_features", found.features))
-    digests = [f"{found.said[i : i + 1].digest()}u" for i in range(found.singles)]
-    about = "/* A digest of everything that one step gives. */"
-    tables.append(
-        "\n".join([about, f"static const uint32_t {name}_check_steps[] = {{", *lines_of(digests), "};"])
-    )
-    if found.state:
-        state = [f"static const uint8_t {name}_check_state[] = {{", *rows_of(found.state), "};"]
-        tables.append("\n".join(state))
-    before = calls = ""
-    if found.logits is not None and found.shares is not None:
-        tables += [_rows(f"{name}_check_logits", found.logits), _rows(f"{name}_check_shares", found.shares)]
-        before += contents.fill(texts.SOFTMAX, rows=len(found.logits))
-        calls += texts.CALL.format(what="softmax")
-    if found.wide is not None and found.narrow is not None:
-        tables += [_rows(f"{name}_check_wide", found.wide), _rows(f"{name}_check_narrow", found.narrow)]
-        before += contents.fill(texts.PROJECTION, rows=len(found.wide))
-        calls += texts.CALL.format(what="projection")
-    calls += "    status = tcuq_check_limits(ring);\n    if (status != 0) {\n        return status;\n    }\n"
-    saves = found.state != b""
-    fresh_count = len(found.fresh)
-    den = contents.params.integers()["level_den"]
-    low, high = (round(bound * den) for bound in contents.params.debt_bounds)
-    return banner() + contents.fill(
-        texts.SOURCE,
-        tables="\n\n".join(tables),
-        laps="\n".join(_lap(lap) for lap in found.laps),
-        mixed="\n".join(
-            f"    digest = tcuq_check_mix(digest, (uint32_t)got.{field});" for field in step_fields()
-        ),
-        before=before,
-        calls=calls,
-        singles=found.singles,
-        limits=contents.fill(texts.LIMITS, low=low, high=high),
-        fresh=contents.fill(texts.FRESH, fresh_count=fresh_count) if saves else "",
-        load=contents.fill(texts.LOAD, late=found.late, fresh_count=fresh_count) if saves else "",
-        verify=contents.fill(texts.VERIFY) if saves else "",
-        save_option=contents.fill(texts.SAVE_OPTION) if saves else "",
-        saved=contents.fill(
-            texts.SAVED,
-            basis=BASIS,
-            forged="\n".join(_changed(each) for each in (*found.fresh, *found.forged)),
+    @property
+    def saves(self) -> bool:
+        """Whether saved states are checked."""
+        return self.contents.params.state_bytes <= LARGEST_STATE
+
+    @property
+    def stride(self) -> int:
+        """Bytes from one changed place of a state to the next, behind the first 64."""
+        return max(1, (self.contents.params.state_bytes - 68) // PLACES | 1)
+
+    @property
+    def steps(self) -> int:
+        """Steps that are taken."""
+        return len(self._run[0])
+
+    @property
+    def about(self) -> str:
+        """What happens, in words."""
+        count = {name: np.count_nonzero(self.column(name)) for name in ("flagged", "abstain", "alarm")}
+        return (
+            f"{self.steps} steps: {count['flagged']} flagged, {count['abstain']} abstain, "
+            f"{count['alarm']} in alarm"
         )
-        if saves
-        else "",
-        check_saved=contents.fill(texts.CHECK_SAVED) if saves else "",
-        features_argument=f"{name}_check_features[row]" if has_features else "NULL",
-        basis=BASIS,
-        prime=PRIME,
-    )
+
+    def column(self, field: str) -> Ints:
+        """Return one field of all steps."""
+        return np.asarray(self._run[0][:, STEP_FIELDS.index(field)])
+
+    @property
+    def outputs(self) -> int:
+        """CRC-32 of every field and signal of every step."""
+        fields, signals, _ = self._run
+        words = np.concatenate(
+            [fields.astype("<u4").view(np.uint8), signals.astype("<u2").view(np.uint8)], axis=1
+        )
+        return zlib.crc32(words.tobytes())
+
+    @property
+    def states(self) -> int:
+        """CRC-32 of saved states, and of which changed ones are loaded."""
+        return self._run[2]
+
+    @cached_property
+    def _run(self) -> tuple[Ints, Ints, int]:
+        params = self.contents.params
+        sides = [bit for side, bit in (("rise", 1), ("fall", 2)) if params.integers()[f"{side}_limit"]]
+        for length in LENGTHS:
+            probs, features = _inputs(params, length)
+            monitor, parts, states = Monitor(params), [], 0
+            for step in range(0, len(probs), EVERY):
+                if self.saves:
+                    states = self._saved(monitor.save(), step % (TRIED * length) == 0, states)
+                if step % (RESET * length) == 0:
+                    monitor.reset()
+                rows = slice(step, step + EVERY)
+                parts.append(taken(monitor, probs[rows], features[rows]))
+            fields, signals = (np.concatenate(each) for each in zip(*parts, strict=True))
+            alarm, late = fields[:, STEP_FIELDS.index("alarm")], params.warmup or 0
+            turns = [set(np.diff(np.minimum(alarm & bit, 1)).tolist()) >= {1, -1} for bit in sides]
+            if all(turns) and len(fields) > 2 * late:
+                break
+        return fields, signals, states
+
+    def _saved(self, state: bytes, tried: bool, crc: int) -> int:
+        """Add a saved state, and what becomes of changed ones, to a CRC."""
+        crc = zlib.crc32(state[:-4], crc)
+        if not tried:
+            return crc
+        other, at = Monitor(self.contents.params), 0
+        while at < len(state) - 4:
+            for change in CHANGES:
+                body = bytearray(state[:-4])
+                body[at] = (body[at] + change) % 256
+                try:
+                    other.load(bytes(body) + zlib.crc32(body).to_bytes(4, "little"))
+                except ValueError:
+                    crc = zlib.crc32(b"\0", crc)
+                else:
+                    crc = zlib.crc32(b"\1", crc)
+            at += 1 if at < 64 else self.stride
+        return crc
+
+    @property
+    def logits(self) -> Int8:
+        """Logits near each other, anywhere, and at the two ends of the table."""
+        classes = np.arange(self.contents.params.classes)
+        drawn = _draw(classes).astype(np.int64)
+        ends = np.where(classes == 1, 127, -128)
+        return np.stack([drawn % 16 - 8, drawn % 256 - 128, ends]).astype(np.int8)
+
+    @property
+    def wide(self) -> Int8:
+        """Wide features: large ones, and small ones."""
+        drawn = _draw(np.arange(self.contents.width)).astype(np.int64)
+        return np.stack([drawn % 256 - 128, drawn % 40 - 20]).astype(np.int8)
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of its tables."""
+        softmax, projection = self.contents.table is not None, self.contents.projection is not None
+        return softmax * self.logits.size + projection * self.wide.size
+
+    def header(self) -> str:
+        """Return the text of its header."""
+        parts = [part for part, _, _, _ in self._before()]
+        codes = "".join(
+            f"#define {self.contents.macro}_SELFCHECK_{part.upper()} ({-13 - (part == 'projection')})\n"
+            for part in parts
+        )
+        saves = ", and saved states," if self.saves else ""
+        return banner() + render(
+            "c/selfcheck.h", self.contents, about=self.about, steps=self.steps, codes=codes, saves=saves
+        )
+
+    def source(self) -> str:
+        """Return the text of its source."""
+        contents, params, before = self.contents, self.contents.params, self._before()
+        length = self.steps // STRETCHES
+        den = params.integers()["level_den"]
+        low, high = (round(bound * den) for bound in params.debt_bounds)
+        return banner() + render(
+            "c/selfcheck.c",
+            contents,
+            save=int(self.saves),
+            filled=", int8_t *features" * bool(params.features),
+            passed=", features" * bool(params.features),
+            buffer=f"    int8_t features[{contents.macro}_FEATURES];\n" * bool(params.features),
+            tables="".join(_rows(f"{contents.name}_check_{table}", rows) for _, table, rows, _ in before),
+            stretch=length,
+            every=EVERY,
+            tried=TRIED * length,
+            reset=RESET * length,
+            even=256 // params.classes,
+            span=_span(params.classes),
+            features=contents.fill(_FEATURES, zero=params.feature_zero_point) if params.features else "",
+            given="features" if params.features else "NULL",
+            fields="".join(
+                f"    crc = tcuq_check_crc(crc, (uint32_t)got.{field}, 4);\n" for field in STEP_FIELDS
+            ),
+            stride=self.stride,
+            before="".join(text for _, _, _, text in before),
+            calls="".join(_CALL.format(what=part) for part, _, _, _ in before),
+            low=low,
+            high=high,
+            outputs=self.outputs,
+            states=self.states,
+        )
+
+    def _before(self) -> list[tuple[str, str, Int8, str]]:
+        """Return the parts before the monitor: name, name of the table, its rows, and the function."""
+        contents, found = self.contents, []
+        if contents.table is not None:
+            shares = zlib.crc32(posteriors(self.logits, contents.table).tobytes())
+            found.append(("softmax", "logits", self.logits, contents.fill(_SOFTMAX, digest=shares)))
+        if contents.projection is not None:
+            narrow = zlib.crc32(contents.projection(self.wide).tobytes())
+            found.append(("projection", "wide", self.wide, contents.fill(_PROJECTION, digest=narrow)))
+        return found
 
 
-def _lap(lap: Lap) -> str:
-    counts = f"{lap.first}u, {lap.rows}u, {lap.times}u, {int(lap.reset)}u"
-    return f"    {{{counts}, {lap.digest}u, {lap.saved}u}},"
-
-
-def _changed(one: Forged) -> str:
-    return f"    {{{one.at}u, {one.size}u, {int(one.loads)}u, {one.value}u}},"
-
-
-def _rows(name: str, table: npt.NDArray[np.int8]) -> str:
+def _rows(name: str, table: Int8) -> str:
     lines = [f"static const int8_t {name}[{table.shape[0]}][{table.shape[1]}] = {{"]
     for row in table.tolist():
         first, *rest = rows_of(row)
-        body = [f"    {{{first.strip()}", *rest]
-        body[-1] += "},"
-        lines += body
-    return "\n".join([*lines, "};"])
+        lines += [f"    {{{first.strip()}", *rest]
+        lines[-1] += "},"
+    return "\n".join([*lines, "};\n"])

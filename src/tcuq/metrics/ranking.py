@@ -5,8 +5,6 @@ Whatever is undefined is NaN, an empty input included; curves, which cannot be, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -14,54 +12,6 @@ from ..base.checks import number
 from .inputs import Bools, Floats, Ints, flags, numbers, same_length
 
 NAN = float("nan")
-
-
-class RocCurve(NamedTuple):
-    """Points of a ROC curve, from the strictest threshold to the loosest.
-
-    Parameters
-    ----------
-    threshold : array of k numbers
-        A step is called positive where its score is at least this; infinity first.
-    fpr : array of k numbers
-        False-positive rate, in [0, 1].
-    tpr : array of k numbers
-        True-positive rate, in [0, 1].
-
-    Examples
-    --------
-    >>> curve = roc_curve([0.1, 0.4, 0.8], [False, True, True])
-    >>> curve.fpr.tolist(), curve.tpr.tolist()
-    ([0.0, 0.0, 0.0, 1.0], [0.0, 0.5, 1.0, 1.0])
-    """
-
-    threshold: Floats
-    fpr: Floats
-    tpr: Floats
-
-
-class PrecisionRecallCurve(NamedTuple):
-    """Points of a precision-recall curve, from the strictest threshold to the loosest.
-
-    Parameters
-    ----------
-    threshold : array of k numbers
-        A step is called positive where its score is at least this.
-    precision : array of k numbers
-        Share of positives among those steps, in [0, 1].
-    recall : array of k numbers
-        Share of the positives that are among those steps, in [0, 1].
-
-    Examples
-    --------
-    >>> curve = precision_recall_curve([0.1, 0.4, 0.8], [False, True, True])
-    >>> curve.threshold.tolist(), curve.recall.tolist()
-    ([0.8, 0.4, 0.1], [0.5, 1.0, 1.0])
-    """
-
-    threshold: Floats
-    precision: Floats
-    recall: Floats
 
 
 def _pair(score: npt.ArrayLike, positive: npt.ArrayLike) -> tuple[Floats, Bools]:
@@ -220,78 +170,6 @@ def fpr_at_tpr(score: npt.ArrayLike, positive: npt.ArrayLike, tpr: float = 0.95)
     values, truth = _pair(score, positive)
     if truth.all() or not truth.any():
         return NAN
-    curve = roc_curve(values, truth)
+    _, hits, false = (np.concatenate([[0], each]) for each in _counts(values, truth))
     # Both rates rise along the curve. A quotient of counts equals the literal that names it (19/20 is 0.95).
-    return float(curve.fpr[int(np.argmax(curve.tpr >= least))])
-
-
-def roc_curve(score: npt.ArrayLike, positive: npt.ArrayLike) -> RocCurve:
-    """Return a point for each distinct score, after (0, 0) at threshold infinity.
-
-    Parameters
-    ----------
-    score : array of n numbers
-        High says positive.
-    positive : array of n booleans
-        Which steps are positive.
-
-    Returns
-    -------
-    RocCurve
-        From the strictest threshold to the loosest.
-
-    Raises
-    ------
-    ValueError
-        When only one kind is present.
-
-    Examples
-    --------
-    >>> curve = roc_curve([0.1, 0.4, 0.35, 0.8], [False, False, True, True])
-    >>> curve.fpr.tolist(), curve.tpr.tolist()
-    ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
-    """
-    values, truth = _pair(score, positive)
-    positives = int(truth.sum())
-    negatives = len(truth) - positives
-    if positives == 0 or negatives == 0:
-        raise ValueError(f"positive has {positives} of {len(truth)} set, expected at least 1 of each kind")
-    threshold, hits, false = _counts(values, truth)
-    return RocCurve(
-        np.concatenate([[np.inf], threshold]),
-        np.concatenate([[0.0], false / negatives]),
-        np.concatenate([[0.0], hits / positives]),
-    )
-
-
-def precision_recall_curve(score: npt.ArrayLike, positive: npt.ArrayLike) -> PrecisionRecallCurve:
-    """Return a point for each distinct score; no point is made up at recall 0.
-
-    Parameters
-    ----------
-    score : array of n numbers
-        High says positive.
-    positive : array of n booleans
-        Which steps are positive.
-
-    Returns
-    -------
-    PrecisionRecallCurve
-        From the strictest threshold to the loosest.
-
-    Raises
-    ------
-    ValueError
-        Without positives.
-
-    Examples
-    --------
-    >>> curve = precision_recall_curve([0.1, 0.4, 0.4, 0.8], [False, False, True, True])
-    >>> curve.recall.tolist(), curve.precision.round(3).tolist()
-    ([0.5, 1.0, 1.0], [1.0, 0.667, 0.5])
-    """
-    values, truth = _pair(score, positive)
-    if not truth.any():
-        raise ValueError(f"positive has 0 of {len(truth)} set, expected at least 1")
-    threshold, hits, false = _counts(values, truth)
-    return PrecisionRecallCurve(threshold, hits / (hits + false), hits / hits[-1])
+    return float(false[int(np.argmax(hits / hits[-1] >= least))] / false[-1])

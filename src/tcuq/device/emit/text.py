@@ -9,7 +9,7 @@ from ..._version import VERSION
 from ...export import sources as exported
 from ...export.contents import Contents
 from ...export.tables import rows_of
-from ...export.transcript import step_fields
+from ...export.transcript import STEP_FIELDS
 from ..boards import Board
 from ..firmware.build import SPLIT, STRICT, Levels
 from ..generate.source import sources as network_sources
@@ -45,7 +45,7 @@ def texts(application: Application, board: Board | None) -> dict[str, str]:
     tensor = application.graph.tensors[application.graph.input]
     scale = f"#define APP_INPUT_SCALE {tensor.scale!r}\n#define APP_INPUT_ZERO ({tensor.zero})"
     features = f"outputs.features, {name.upper()}_MONITOR_FEATURES" if application.features else ""
-    fields = "".join(f'    app_print_named("{field}", said->{field});\n' for field in step_fields())
+    fields = "".join(f'    app_print_named("{field}", said->{field});\n' for field in STEP_FIELDS)
     values = {
         "input": scale,
         "stored": str(len(inputs)),

@@ -11,7 +11,7 @@ from tcuq.metrics.inputs import Floats
 from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
 from tcuq.monitor.quantize import quantize_probs
-from tcuq.monitor.reference import exact
+from tcuq_lab.float_reference import exact
 
 from .judging import Judge
 

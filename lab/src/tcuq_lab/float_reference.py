@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .params import Params
-from .reference_experts import belief_after, experts
-from .signals import LAGGED, SIGNALS, SLOW
+from tcuq.monitor.params import Params
+from tcuq.monitor.signals import LAGGED, SIGNALS, SLOW
+
+from .float_experts import belief_after, experts
 
 Floats = npt.NDArray[np.float64]
 
