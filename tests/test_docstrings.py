@@ -36,7 +36,6 @@ PACKAGES = (
 MORE = {
     "tcuq.device.kernels.host": ("Network",),
     "tcuq.device.tflite.importing": ("Imported", "import_model"),
-    "tcuq.fitting.projection": ("Projection", "projection"),
     "tcuq.monitor.cost": ("Cost", "cost"),
 }
 """What the documentation names in modules that are not public as a whole."""

@@ -17,7 +17,6 @@ from tcuq.device.graph import oracle
 from tcuq.device.graph.model import Graph
 from tcuq.device.graph.steps import Int8
 from tcuq.fitting import fit
-from tcuq.fitting.projection import projection
 from tcuq.metrics import accuracy, auroc
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.monitor import Monitor
@@ -25,6 +24,7 @@ from tcuq.monitor.monitor import Monitor
 from ..corruptions import suite_of
 from ..data import Dataset
 from ..data.parts import load_part
+from ..methods.projection import projection
 from ..zoo.bank import examples
 from ..zoo.examples import inputs_of
 from ..zoo.outputs import outputs

@@ -109,8 +109,8 @@ else is said; `untold` in result files); **same pace**, fitted on the pace of th
 **other pace**, on another one (`other`). Corruption types of the test are in none of them.
 - Rows: `tcuq` is the standard monitor fitted with `about='label'`: its risk is that of the network's label. \
 `tcuq answer` is the default, `about='answer'`: it judges its own answer. `tcuq no labels` is fitted \
-without labels (for label error AUROC with `about='label'`). `tcuq 0.1` is the older profile, `base` the \
-network's confidence, `deep` the ensemble of five."""
+without labels (for label error AUROC with `about='label'`). `base` is the network's confidence, `deep` \
+the ensemble of five."""
 """How to read streams, fits and rows."""
 
 ASKS = {
