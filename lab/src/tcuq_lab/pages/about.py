@@ -126,7 +126,7 @@ ASKS = {
     "literal": "How much can the order of a stream alone give?",
     "failure": "Is this answer wrong, or this input none of the classes?",
     "selective": "What is gained by leaving out the steps with the highest risk?",
-    "ablation": "What is each part of TCUQ worth?",
+    "ablation": "What is each part of the paper's monitor worth?",
     "assistance": "What does the paper's temporal assistance in training change?",
     "trainings": "Do assisting exits change posteriors, and does the loss fall faster?",
     "trainings_weights": "What do weights of exits in the loss change?",
