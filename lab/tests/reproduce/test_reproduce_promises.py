@@ -123,7 +123,7 @@ def test_streams_of_every_order_are_audited() -> None:
     ("rows", "options", "message"),
     [
         (["base"], {}, "row base makes no decisions, expected a method with a monitor"),
-        (["tcuq"], {"window": 3}, "options of x are window, expected none for promises"),
+        (["tcuq_paper"], {"window": 3}, "options of x are window, expected none for promises"),
     ],
 )
 def test_bad_plans_are_refused_in_one_line(

@@ -189,6 +189,6 @@ def test_settings_are_chosen_by_errors_alone(tmp_path: Path) -> None:
 
 
 def test_every_rival_is_a_method_that_is_known() -> None:
-    assert len(set(RIVALS)) == len(RIVALS) == 23
+    assert len(set(RIVALS)) == len(RIVALS) == 22
     for name in RIVALS:
         assert name == "int8 confidence" or row_of(name).label == name
