@@ -95,6 +95,7 @@ def shares_networks(row: Row) -> bool:
 
     Examples
     --------
+    >>> from tcuq_lab.reproduce.rows import row_of
     >>> [shares_networks(row_of(name)) for name in ("entropy", "deep", "odin")]
     [True, False, False]
     """
@@ -106,6 +107,7 @@ def speaks_of_label(row: Row) -> bool:
 
     Examples
     --------
+    >>> from tcuq_lab.reproduce.rows import row_of
     >>> [speaks_of_label(row_of(name)) for name in ("vote", "vote_8", "odin", "deep")]
     [True, False, True, False]
     """
