@@ -16,29 +16,24 @@ from pathlib import Path
 from tcuq import EvidenceHead, Params
 from tcuq.monitor.cost import cost
 from tcuq.monitor.instant_head import InstantHead
-from tcuq.monitor.signals import profile_signals
+from tcuq.monitor.signals import SIGNALS, mask, profile_signals
 
 CORE = Path(__file__).parent.parent / "src" / "tcuq" / "core"
 BUILDS = (
-    ("standard", 0x1D200),
-    ("standard, posterior only", 0x11200),
-    ("paper", 0x00F),
-    ("paper, posterior only", 0x00D),
-    ("extended", 0x7F3A),
-    ("extended, posterior only", 0x3E38),
-    ("every signal", 0x1FFFF),
+    ("standard", mask(profile_signals("standard", 1))),
+    ("standard, posterior only", mask(profile_signals("standard", 0))),
+    ("paper", mask(profile_signals("paper", 1))),
+    ("paper, posterior only", mask(profile_signals("paper", 0))),
+    ("every signal", mask(SIGNALS)),
 )
 CONFIGURATIONS = (
     ("standard", 10, 32),
     ("standard", 10, 0),
     ("paper", 10, 32),
     ("paper", 10, 0),
-    ("extended", 10, 32),
-    ("extended", 10, 0),
     ("standard", 35, 64),
     ("paper", 35, 64),
     ("standard", 200, 64),
-    ("extended", 200, 64),
 )
 
 
@@ -47,10 +42,10 @@ def monitor_sources() -> list[Path]:
     return [source for source in sorted(CORE.glob("*.c")) if source.name != "tcuq_error.c"]
 
 
-def code_bytes(cpu: str, mask: int) -> int:
+def code_bytes(cpu: str, signals: int) -> int:
     """Return text and tables of the core at -Os."""
     with tempfile.TemporaryDirectory() as folder:
-        flags = ["-std=c99", "-Os", "-mthumb", f"-mcpu={cpu}", f"-DTCUQ_SIGNALS={mask}"]
+        flags = ["-std=c99", "-Os", "-mthumb", f"-mcpu={cpu}", f"-DTCUQ_SIGNALS={signals}"]
         for source in monitor_sources():
             target = Path(folder) / f"{source.stem}.o"
             subprocess.run(["arm-none-eabi-gcc", *flags, "-c", source, "-o", target], check=True)
@@ -79,8 +74,8 @@ def main() -> int:
         print("code sizes need: apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi", file=sys.stderr)
     else:
         print(f"{'code and tables at -Os':<28}{'Cortex-M0':>12}{'Cortex-M4':>12}")
-        for name, mask in BUILDS:
-            m0, m4 = code_bytes("cortex-m0", mask), code_bytes("cortex-m4", mask)
+        for name, signals in BUILDS:
+            m0, m4 = code_bytes("cortex-m0", signals), code_bytes("cortex-m4", signals)
             print(f"{name:<28}{m0:>12,}{m4:>12,}")
         print()
     print(

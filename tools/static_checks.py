@@ -31,6 +31,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from generated_c import generated
 
+from tcuq.monitor.signals import PROFILES, SIGNALS, mask
+
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "src" / "tcuq" / "core"
 EXPORTED = ROOT / "src" / "tcuq" / "export" / "c"
@@ -41,7 +43,7 @@ PORTABLE = [*sorted(CORE.glob("*.c")), *sorted(EXPORTED.glob("*.c"))]
 LIMIT = 600
 """Seconds that one tool may take for one file."""
 
-PROFILES = {"every signal": 0x1FFFF, "standard": 0x1D200, "paper": 0xF, "extended": 0x7F3A}
+BUILDS = {"every signal": mask(SIGNALS)} | {name: mask(PROFILES[name]) for name in ("standard", "paper")}
 """Builds that warnings are asked of: the mask of each."""
 
 WARNINGS = [
@@ -142,9 +144,9 @@ def warnings_of(
     """Return the warnings of a compiler in the builds of all profiles."""
     checks = []
     command = [compiler, *WARNINGS, *options, f"-I{CORE}", "-c", "-o", "/dev/null"]
-    for profile, mask in PROFILES.items():
+    for profile, signals in BUILDS.items():
         check = Check(name or compiler, f"core and export, {profile}", len(PORTABLE))
-        check.over(PORTABLE, [*command, f"-DTCUQ_SIGNALS={mask}"], kept)
+        check.over(PORTABLE, [*command, f"-DTCUQ_SIGNALS={signals}"], kept)
         checks.append(check)
     return checks
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.fitting.projection import projection
 from tcuq.metrics.ranking import auroc
 from tcuq_lab.methods.bank_files import load_bank
+from tcuq_lab.methods.projection import projection
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 Floats = npt.NDArray[np.float64]

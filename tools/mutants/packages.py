@@ -22,7 +22,7 @@ def profiles() -> dict[str, Params]:
     Examples
     --------
     >>> sorted(profiles())[:2]
-    ['extended', 'paper']
+    ['paper', 'standard']
     """
     every = monitors()
     sides = Alarm(0.45, AlarmSide(0.05, 20.0), AlarmSide(0.05, 12.0))
@@ -35,7 +35,6 @@ def profiles() -> dict[str, Params]:
         "standard_class_mix": mixed.replace(evidence=replace(mixed.evidence, spread=2.0)),
         "standard_posteriors_alone": alone.replace(evidence=bet),
         "paper": every["paper"].replace(**plain),
-        "extended": every["extended"].replace(**plain),
     }
 
 

@@ -89,7 +89,7 @@ def test_a_table_of_every_method(kept: Path) -> None:
         "hydra": [graph_of(heads=5)],
         "dropout": [graph_of(drop=True)],
     }
-    firmwares = methods(sets, clean, stock["paper"], stock["extended"])
+    firmwares = methods(sets, clean, stock["paper"], stock["standard"])
     assert list(firmwares) == [
         *("base", "conformal", "vote", "tcuq_paper", "tcuq"),
         *("early_exit", "hydra", "mc_dropout", "deep"),

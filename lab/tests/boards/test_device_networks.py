@@ -41,7 +41,7 @@ def stored(name: str) -> Graph:
     return load_graph(LAB / "weights" / "int8" / f"{name}.npz")
 
 
-def watched(graph: Graph, profile: str = "extended") -> Firmware:
+def watched(graph: Graph, profile: str = "standard") -> Firmware:
     features = graph.tensors[graph.outputs["features"]]
     params = bench.monitors()[profile].replace(feature_scale=features.scale, feature_zero_point=features.zero)
     return Firmware("watched", [graph], rule=Watch(params))

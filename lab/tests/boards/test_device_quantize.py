@@ -20,12 +20,12 @@ from tcuq.device.graph.check import check  # noqa: E402
 from tcuq.device.graph.model import Graph  # noqa: E402
 from tcuq.device.graph.steps import HIGHEST, Conv, Dense, Drop, Softmax  # noqa: E402
 from tcuq.device.graph.storage import save_graph  # noqa: E402
-from tcuq.fitting.projection import projection  # noqa: E402
 from tcuq_lab.boards.balance import balanced  # noqa: E402
 from tcuq_lab.boards.quantize import input_of, posteriors, quantize  # noqa: E402
 from tcuq_lab.boards.ranges import Scale, Seen, of_logits, rectified, signed, spanning  # noqa: E402
 from tcuq_lab.boards.steps import QuantizeSettings  # noqa: E402
 from tcuq_lab.boards.trace import INPUT, trace_of, values_of  # noqa: E402
+from tcuq_lab.methods.projection import projection  # noqa: E402
 from tcuq_lab.zoo.backbone import Backbone  # noqa: E402
 from tcuq_lab.zoo.cnn4 import cnn4  # noqa: E402
 from tcuq_lab.zoo.dscnn import dscnn  # noqa: E402

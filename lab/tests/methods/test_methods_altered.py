@@ -14,7 +14,7 @@ from kept_recordings import Kept
 from tcuq import Log, fit
 from tcuq.monitor.log import watch
 from tcuq.monitor.monitor import Monitor
-from tcuq_lab.methods.temporal.tcuq import Tcuq, TcuqPaper
+from tcuq_lab.methods.temporal.paper import TcuqPaper
 from tcuq_lab.methods.temporal.variants import altered
 from tcuq_lab.reproduce.kinds.comparison import fit_rows, joined
 from tcuq_lab.reproduce.kinds.promises import window_change
@@ -42,15 +42,14 @@ def test_the_window_changes_no_risk_to_the_bit(paper: tuple[Kept, Any, TcuqPaper
     dev = joined(schedule.learned(), banks["base"])
     seen = dev.observed
     log = Log(seen.probs, None, dev.labels, seen.segments, dev.kinds)
+    near, far = (fit(log, profile="paper", lags=lags, explain=False) for lags in ((1, 2, 4), (16,)))
     risks = []
     for window in range(12, 25):
-        params = fit(log, profile="paper", lags=(1, 2, 4), window=window, explain=False)
-        assert params.warmup == 4 * window
+        params = near.replace(warmup=4 * window)
         risks.append(watch(Monitor(params), log)["risk"])
     assert len(np.unique(risks[0])) > 100
     for risk in risks[1:]:
         assert risk.tobytes() == risks[0].tobytes()
-    far = fit(log, profile="paper", lags=(16,), window=16, explain=False)
     assert window_change(far, [log], [12, 16, 24]) == 0  # no monitor has a window below its lag
     # The measurement itself can tell two risks apart.
     assert np.abs(watch(Monitor(far), log)["risk"] - risks[0]).max() > 0.01
@@ -68,5 +67,5 @@ def test_an_altered_monitor_is_fitted_as_if_asked_for(paper: tuple[Kept, Any, Tc
     assert got.replace(notes={}) == direct.replace(notes={})
     assert altered(method, blend=0.5).params.blend == 0.5
     assert altered(altered(method, blend=0.5), level=0.2).params.blend == 0.5
-    with pytest.raises(ValueError, match="tcuq is not fitted"):
-        altered(Tcuq(), blend=0.5)
+    with pytest.raises(ValueError, match="tcuq_paper is not fitted"):
+        altered(TcuqPaper(), blend=0.5)

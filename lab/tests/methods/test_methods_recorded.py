@@ -70,7 +70,7 @@ def cells() -> list[Any]:
     """Every method on every backbone; variants of TCUQ on one, and on the others in the slow tier."""
     found = []
     for name in NAMES:
-        variant = METHODS[name].has_monitor and name not in ("tcuq", "tcuq_paper")
+        variant = METHODS[name].has_monitor and name != "tcuq_paper"
         for backbone in BACKBONES:
             slow = variant and backbone != "resnet8"
             found.append(pytest.param(name, backbone, marks=[pytest.mark.slow] if slow else []))

@@ -14,33 +14,29 @@ import pytest
 
 from tcuq import EvidenceHead, Monitor, Params, fit
 from tcuq.export.csource import params_source
-from tcuq.fitting.projection import UNLABELED, Projection, projection
 from tcuq.metrics import aurc, auroc
 from tcuq.monitor.cost import cost
 from tcuq.monitor.log import Log
-from tcuq.monitor.signals import FEATURE_BASED, PROFILES, SIGNALS
 from tcuq_lab.methods.compare_projections import compare_projections
 from tcuq_lab.methods.method import TRIALS, Labeled, Observed
 from tcuq_lab.methods.objective import errors_alone, objective
+from tcuq_lab.methods.projection import UNLABELED, Projection, projection
 from tcuq_lab.methods.registry import METHODS
 from tcuq_lab.methods.scores import unsure
-from tcuq_lab.methods.temporal import ABLATIONS, STREAM_METHODS
+from tcuq_lab.methods.temporal import STREAM_METHODS
 from tcuq_lab.methods.temporal.mean_posterior import MeanAnswer, MeanPosterior
 from tcuq_lab.methods.temporal.median import Median
+from tcuq_lab.methods.temporal.paper import NOW, TcuqPaper
 from tcuq_lab.methods.temporal.standard import TcuqStandard
 from tcuq_lab.methods.temporal.streaming import Streaming
 from tcuq_lab.methods.temporal.suppress import Suppress
-from tcuq_lab.methods.temporal.tcuq import NOW, Tcuq, TcuqPaper
+from tcuq_lab.methods.temporal.tcuq import Tcuq
 from tcuq_lab.methods.temporal.variants import (
     FrozenWeights,
     NoConformal,
     Nonnegative,
     NoTemporal,
     TcuqTs,
-    Widened,
-    only,
-    plus,
-    without,
 )
 from tcuq_lab.methods.temporal.vote import Vote
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
@@ -97,12 +93,12 @@ def part(seen: Observed, index: slice) -> Observed:
 
 @pytest.fixture(scope="module")
 def fitted() -> dict[str, Streaming]:
-    full = Tcuq()
+    full = TcuqPaper()
     full.fit(DEV)
     found: dict[str, Streaming] = {}
     for kind in STREAM_METHODS:
         made = kind()
-        if isinstance(made, Tcuq) and kind not in (TcuqPaper, TcuqTs, TcuqStandard):
+        if isinstance(made, TcuqPaper) and kind is not TcuqTs:
             made.follow(full)
         else:
             made.fit(DEV)
@@ -120,7 +116,7 @@ def wrong(method: Streaming, dev: Labeled) -> npt.NDArray[np.bool_]:
 
 
 def test_names_are_distinct_and_grids_have_their_size() -> None:
-    every = (*STREAM_METHODS, *ABLATIONS)
+    every = STREAM_METHODS
     assert len({kind.name for kind in every}) == len({kind.__name__ for kind in every}) == len(every)
     for kind in every:
         trials = 1 if kind is TcuqStandard else TRIALS
@@ -168,7 +164,7 @@ def test_segments_know_nothing_of_each_other(method: Streaming) -> None:
         assert (together.probs[piece] == alone.probs).all()
 
 
-@pytest.mark.parametrize("name", [*PLAIN, "tcuq_ts", "tcuq_no_conformal"])
+@pytest.mark.parametrize("name", [*PLAIN, "tcuq_paper", "tcuq_paper_ts", "tcuq_paper_no_conformal"])
 def test_a_second_fit_gives_the_same(name: str, fitted: dict[str, Streaming]) -> None:
     method = fitted[name]
     again = type(method)()
@@ -319,16 +315,13 @@ def test_random_projections_differ_by_seed_and_unknown_ones_are_named() -> None:
         projection("pca", values)
 
 
-@pytest.mark.parametrize("kind", [Tcuq, TcuqPaper])
-def test_tcuq_gives_what_a_monitor_gives(kind: type[Tcuq], fitted: dict[str, Streaming]) -> None:
-    method = fitted[kind.name]
-    assert isinstance(method, Tcuq)
+def test_tcuq_gives_what_a_monitor_gives(fitted: dict[str, Streaming]) -> None:
+    method = fitted["tcuq_paper"]
+    assert isinstance(method, TcuqPaper)
     for setting in (method.grid[1], method.grid[5]):
         params, through = method._monitor(setting)
-        watched = params.evidence is not None  # which reads features even where the risk does not
-        assert params.features == (32 if setting["features"] or watched else 0)
-        assert params.coef is not None
-        assert setting["features"] or all(not params.coef.get(name) for name in FEATURE_BASED)
+        assert params.features == (32 if setting["features"] else 0)
+        assert params.evidence is None and params.instant is None
         features = None if through is None else through(TEST.observed.features)  # type: ignore[arg-type]
         score = method.score(TEST.observed, setting).score
         for piece in TEST.observed.pieces():
@@ -363,28 +356,12 @@ def test_the_standard_monitor_is_what_fit_gives_by_default(fitted: dict[str, Str
         TcuqStandard().state()
 
 
-def test_the_alarm_reads_features_that_the_risk_does_not(fitted: dict[str, Streaming]) -> None:
-    method = fitted["tcuq"]
-    assert isinstance(method, Tcuq)
-    setting = next(each for each in method.grid if each["signals"] is None and not each["features"])
-    params = method._monitor(setting).params
-    assert params.evidence is not None
-    assert params.evidence.coef["magnitude"] and not params.coef["magnitude"]  # type: ignore[index]
-    found = method.score(TEST.observed, setting)
-    assert found.evidence is not None
-    bent = replace(TEST.observed, features=3 * TEST.observed.features)  # type: ignore[operator]
-    again = method.score(bent, setting)
-    assert (again.score == found.score).all()
-    assert (again.evidence != found.evidence).any()
-
-
 def test_time_is_used_where_it_helps_and_left_out_where_it_does_not(fitted: dict[str, Streaming]) -> None:
-    helped, shuffled = fitted["tcuq"], TcuqPaper()
+    helped, shuffled = fitted["tcuq_paper"], TcuqPaper()
     assert isinstance(helped, Tcuq)
-    assert helped.time_helps and helped.setting["signals"] is None
+    assert helped.setting["signals"] is None
     assert helped.held_out[0] + 0.005 < max(helped.held_out)
     shuffled.fit(SHUFFLED)
-    assert not shuffled.time_helps
     other = made(1, (100, 101))
     errors = other.observed.probs.argmax(1) != other.labels
     assert (
@@ -396,14 +373,14 @@ def test_time_is_used_where_it_helps_and_left_out_where_it_does_not(fitted: dict
 def test_the_choice_is_made_on_steps_that_the_coefficients_have_not_seen() -> None:
     """Labels at random can be learned, but not for the steps held out."""
     rng = np.random.default_rng(0)
-    method = Tcuq()
+    method = TcuqPaper()
     method.fit(replace(SHUFFLED, labels=rng.integers(0, 5, len(SHUFFLED.labels))))
     assert max(method.held_out) < 0.56
 
 
 def test_without_features_in_the_stream_posteriors_are_enough() -> None:
     bare = replace(DEV, observed=replace(DEV.observed, features=None))
-    method = Tcuq()
+    method = TcuqPaper()
     method.fit(bare)
     assert method.params.features == 0
     seen = replace(TEST.observed, features=None)
@@ -417,7 +394,7 @@ def test_an_unfitted_method_says_so() -> None:
 
 
 def test_decisions_keep_level_and_budget(fitted: dict[str, Streaming]) -> None:
-    method = fitted["tcuq"]
+    method = fitted["tcuq_paper"]
     assert isinstance(method, Tcuq)
     found = method.decisions(TEST.observed)
     for piece in TEST.observed.pieces():
@@ -428,7 +405,7 @@ def test_decisions_keep_level_and_budget(fitted: dict[str, Streaming]) -> None:
 
 
 def test_no_conformal_has_the_same_scores_and_a_frozen_threshold(fitted: dict[str, Streaming]) -> None:
-    full, frozen = fitted["tcuq"], fitted["tcuq_no_conformal"]
+    full, frozen = fitted["tcuq_paper"], fitted["tcuq_paper_no_conformal"]
     assert isinstance(full, Tcuq) and isinstance(frozen, NoConformal)
     score = full.answer(TEST.observed).score
     assert (frozen.answer(TEST.observed).score == score).all()
@@ -439,21 +416,19 @@ def test_no_conformal_has_the_same_scores_and_a_frozen_threshold(fitted: dict[st
 
 
 def test_no_temporal_reads_the_current_posterior_alone(fitted: dict[str, Streaming]) -> None:
-    method = fitted["tcuq_no_temporal"]
+    method = fitted["tcuq_paper_no_temporal"]
     assert isinstance(method, NoTemporal)
-    weighed = {name for name, value in method.params.coef.items() if value}  # type: ignore[union-attr]
-    assert weighed == {"doubt"} == set(NOW["signals"])
-    assert set(method.params.signals) <= {"doubt", "odds", "magnitude"}  # these for the alarm alone
+    assert method.params.signals == ("doubt",) == NOW["signals"]
     order = np.random.default_rng(0).permutation(STEPS)
     seen = part(TEST.observed, slice(0, STEPS))
     mixed = Observed(seen.probs[order], seen.features[order])  # type: ignore[index]
     assert (method.answer(mixed).score == method.answer(seen).score[order]).all()
-    assert (fitted["tcuq"].answer(mixed).score != fitted["tcuq"].answer(seen).score[order]).any()
+    assert (fitted["tcuq_paper"].answer(mixed).score != fitted["tcuq_paper"].answer(seen).score[order]).any()
 
 
 def test_variants_differ_where_they_should(fitted: dict[str, Streaming]) -> None:
-    full, equal = fitted["tcuq"], fitted["tcuq_frozen_weights"]
-    signs, scaled = fitted["tcuq_nonnegative"], fitted["tcuq_ts"]
+    full, equal = fitted["tcuq_paper"], fitted["tcuq_paper_frozen_weights"]
+    signs, scaled = fitted["tcuq_paper_nonnegative"], fitted["tcuq_paper_ts"]
     assert isinstance(full, Tcuq) and isinstance(equal, FrozenWeights)
     assert isinstance(signs, Nonnegative) and isinstance(scaled, TcuqTs)
     assert full.params.coef is not None and equal.params.coef is not None and signs.params.coef is not None
@@ -471,61 +446,18 @@ def test_variants_differ_where_they_should(fitted: dict[str, Streaming]) -> None
 
 
 def test_only_the_same_choice_can_be_followed(fitted: dict[str, Streaming]) -> None:
-    full, paper = fitted["tcuq"], fitted["tcuq_paper"]
-    assert isinstance(full, Tcuq) and isinstance(paper, Tcuq)
-    with pytest.raises(ValueError, match="tcuq has another grid than tcuq_paper"):
-        Tcuq().follow(paper)
-    with pytest.raises(ValueError, match="tcuq_ts sees other posteriors than tcuq; fit is needed"):
-        TcuqTs().follow(full)
-    with pytest.raises(ValueError, match="tcuq is not fitted"):
-        Tcuq().follow(Tcuq())
-    scaled = fitted["tcuq_ts"]
-    assert isinstance(scaled, TcuqTs) and scaled.grid == Tcuq.grid
-    for other in (Tcuq(), NoTemporal(), only("flips")(), plus()()):
-        with pytest.raises(ValueError, match=f"{other.name} sees other posteriors than tcuq_ts; fit is"):
+    paper, scaled = fitted["tcuq_paper"], fitted["tcuq_paper_ts"]
+    assert isinstance(scaled, TcuqTs) and scaled.grid == TcuqPaper.grid
+    with pytest.raises(ValueError, match="tcuq_standard has another grid than tcuq_paper"):
+        TcuqStandard().follow(paper)
+    with pytest.raises(ValueError, match="tcuq_paper is not fitted"):
+        TcuqPaper().follow(TcuqPaper())
+    for other in (TcuqPaper(), NoTemporal()):
+        with pytest.raises(ValueError, match=f"{other.name} sees other posteriors than tcuq_paper_ts; fit"):
             other.follow(scaled)
-    with pytest.raises(ValueError, match="tcuq_ts sees other posteriors than tcuq_ts; fit is needed"):
-        TcuqTs().follow(scaled)  # the temperature is not handed over
-
-
-def test_the_widened_method_is_the_same_method(fitted: dict[str, Streaming]) -> None:
-    score = fitted["tcuq"].answer(TEST.observed).score
-    assert (fitted["tcuq_plus"].answer(TEST.observed).score == score).all()
-    assert plus(TcuqPaper, recipe="assisted").recipe == "assisted"
-    assert plus(TcuqPaper).name == "tcuq_paper_plus"
-
-
-@pytest.mark.parametrize("signal", ["instability", "odds", "surprise_slow"])
-def test_a_signal_alone_and_a_signal_removed(signal: str, fitted: dict[str, Streaming]) -> None:
-    alone, removed = only(signal)(), without(signal)()
-    full = fitted["tcuq"]
-    assert isinstance(full, Tcuq)
-    alone.follow(full)
-    removed.follow(full)
-    assert alone.params.signals == (signal,) and alone.params.blend == 1
-    assert signal not in removed.params.signals
-    assert set(removed.params.signals) == set(full.params.signals) - {signal}
-    assert removed.setting == full.setting
-    assert (alone.answer(TEST.observed).score != removed.answer(TEST.observed).score).any()
-
-
-def test_signals_are_removed_even_where_time_does_not_help() -> None:
-    method = without("doubt", TcuqPaper)()
-    method.fit(SHUFFLED)
-    assert "doubt" not in method.params.signals and method.params.signals
-    removed = {f"tcuq_without_{signal}" for signal in PROFILES["extended"]}
-    assert {kind.name for kind in ABLATIONS} == {f"tcuq_only_{signal}" for signal in SIGNALS} | removed
-
-
-def test_without_the_belief_the_risk_leans_on_confidence() -> None:
-    for kind, signals in ((without("disbelief_fast"), None), (only("odds"), ("odds",))):
-        method = kind()
-        method.fit(DEV)
-        assert method.params.anchor == "confidence"
-        assert signals is None or method.params.signals == signals
-    alone = only("disbelief_fast")()
-    alone.fit(DEV)
-    assert alone.params.anchor == "belief"
+    for full in (paper, scaled):  # the temperature is not handed over
+        with pytest.raises(ValueError, match=f"tcuq_paper_ts sees other posteriors than {full.name}; fit is"):
+            TcuqTs().follow(full)
 
 
 def test_what_is_observed_has_no_labels_and_the_fit_is_over(method: Streaming) -> None:
@@ -562,8 +494,6 @@ def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
 
     network, shape = backbone("cnn4", classes=5, width=4), (1, 28, 28)
     method.networks = (network,)
-    if isinstance(method, Widened):
-        method.reference = network
     found = method.cost(shape)
     more = 0
     stored = {"vote": 2, "mean_posterior": 1, "mean_answer": 1, "suppress": 3, "median": 1}.get(
@@ -572,7 +502,7 @@ def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
     state = {"vote": 1, "mean_posterior": 5, "mean_answer": 5, "suppress": 1, "median": 1}
     if isinstance(method, Tcuq):
         through = method._monitor(method.setting).projection
-        stored = constants_in_c(method.params) + (method.name == "tcuq_ts")
+        stored = constants_in_c(method.params) + (method.name == "tcuq_paper_ts")
         if method.params.features:
             stored += 1  # the scale of the features, which C has as a comment
         if through is not None:
@@ -585,27 +515,6 @@ def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
     assert found.parameters == parameters(network) + stored
     assert found.passes == pytest.approx(found.multiply_adds / multiply_adds(network, shape))
     assert not found.gradient
-
-
-def test_a_widened_network_is_counted_in_passes_of_the_plain_one() -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
-    from tcuq_lab.zoo.backbones import backbone
-    from tcuq_lab.zoo.exits import Exits
-
-    plain, wide, shape = backbone("resnet8"), backbone("resnet8", width=36), (3, 32, 32)
-    found = plus()([wide], reference=plain).cost(shape)
-    assert found.multiply_adds == 62_043_552
-    assert found.passes == 62_043_552 / 12_501_632
-    assert Tcuq([plain]).cost(shape).passes == 1
-    assert plus(TcuqPaper)([wide], wide).cost(shape).passes == 1
-    with pytest.raises(
-        ValueError, match="tcuq_plus has no reference; the backbone that was widened is needed"
-    ):
-        plus()([wide]).cost(shape)
-    with pytest.raises(
-        ValueError, match="reference of tcuq_plus is given a Exits, expected a Backbone of recipe plain"
-    ):
-        plus()([wide], Exits(plain, (0,), 0))
 
 
 def wide_features(told: bool, seed: int = 0) -> Labeled:
@@ -642,7 +551,7 @@ def test_projections_are_compared_as_the_method_would() -> None:
     for setting in (method.grid[1], *method.grid[3:6]):
         assert found[setting["features"] or "none"] == method.quality(DEV, setting, errors_alone)
     assert set(found) == {"none", "average", "random", "pca"}
-    near = compare_projections(DEV, Tcuq, draws=1, lags=(1,), blend=1.0)
+    near = compare_projections(DEV, draws=1, lags=(1,), blend=1.0)
     assert all(0.5 < each <= 1 for each in near.values()) and near != found
 
 
@@ -662,8 +571,8 @@ def test_an_unfitted_monitor_has_a_cost_too() -> None:
     pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
     from tcuq_lab.zoo.backbones import backbone
 
-    method = Tcuq([backbone("cnn4", classes=5, width=4)])
-    method.setting = method.grid[6]
+    method = TcuqPaper([backbone("cnn4", classes=5, width=4)])
+    method.setting = method.grid[5]
     found = method.cost((1, 28, 28))
     assert 32 < found.state < 1024
     method.setting = method.grid[0]
@@ -691,31 +600,13 @@ def test_the_objective_asks_for_errors_and_for_drops() -> None:
     assert 0 <= objective(both, np.zeros(len(kinds), bool), kinds) <= 1
 
 
-def test_features_that_no_signal_reads_are_not_taken() -> None:
-    method = without("instability", TcuqPaper)()
-    method.fit(DEV)
-    for setting in method.grid[1:]:
-        params = method._monitor(setting).params
-        assert params.features == 0 and method._monitor(setting).projection is None
-
-
 def test_classes_that_state_one_choice_decide_it_alike() -> None:
-    from tcuq_lab.reproduce.rows import ABLATED
-
-    deciding = ("grid", "profile", "calibrated", "posteriors", "quality", "fit")
-    full = {each.choice: each for each in (Tcuq, TcuqPaper)}
-    for each in (*METHODS.values(), *ABLATED.values()):
+    deciding = ("grid", "profile", "posteriors", "quality", "fit")
+    for each in METHODS.values():
         assert each.has_monitor == issubclass(each, Tcuq), each.name
-        if each.has_monitor:
-            alike = [
-                name
-                for name, other in full.items()
-                if all(getattr(each, part) == getattr(other, part) for part in deciding)
-            ]
-            assert [each.choice] == (alike or [None]), each.name
-            assert each.keeps_fit == (each.fit is Tcuq.fit), each.name
-        else:
-            assert each.choice is None and not each.keeps_fit, each.name
+        alike = each.has_monitor and all(getattr(each, part) == getattr(TcuqPaper, part) for part in deciding)
+        assert each.choice == ("tcuq_paper" if alike else None), each.name
+        assert each.keeps_fit == (each.has_monitor and each.fit is Tcuq.fit), each.name
 
 
 def test_methods_without_a_monitor_say_so() -> None:

@@ -83,7 +83,7 @@ def test_the_worst_stream_and_rival_decide() -> None:
         value("vote", 0.3),
         value("vote", 0.09, stream="class 64"),
         value("deep", 0.01),
-        value("tcuq 0.1", 0.01),
+        value("tcuq answer", 0.01),
         value("tcuq - base", -0.1, 0.005),
         value("tcuq - base", -0.01, 0.005, "class 64"),
         value("tcuq - vote", -0.2, 0.005),
@@ -103,17 +103,17 @@ def test_paired_lines_are_used_where_there_are_any() -> None:
         value("tcuq", 0.1),
         value("base", 0.2, fit=""),
         value("tcuq - base", -0.1, 0.02),
-        value("tcuq 0.1", 0.2, fit="told"),
-        value("tcuq 0.1", 0.4),
-        value("tcuq - tcuq 0.1", -0.3, 0.01),
-        value("tcuq - tcuq 0.1, told", -0.1, 0.03),
+        value("belief_told", 0.2, fit="told"),
+        value("belief_told", 0.4),
+        value("tcuq - belief_told", -0.3, 0.01),
+        value("tcuq - belief_told, told", -0.1, 0.03),
         value("tcuq / base", 0.5, 0.04),
     ]
     paired = asked(lines, than=["base"], most=0).line
     assert paired is not None and paired.high == pytest.approx(-0.08)
-    told = asked(lines, than=["tcuq 0.1"], than_fit="told", most=0).line
+    told = asked(lines, than=["belief_told"], than_fit="told", most=0).line
     assert told is not None and told.high == pytest.approx(-0.07)
-    untold = asked(lines, than=["tcuq 0.1"], most=0).line
+    untold = asked(lines, than=["belief_told"], most=0).line
     assert untold is not None and untold.high == pytest.approx(-0.29)
     ratio = asked(lines, than=["base"], of="/", most=0.75).line
     assert ratio is not None and ratio.high == pytest.approx(0.54)

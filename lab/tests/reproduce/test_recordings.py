@@ -180,7 +180,7 @@ def test_the_rows_that_experiments_show_are_found_once_each() -> None:
 
 def test_rows_and_recordings_go_to_other_processes() -> None:
     odd = type("Odd", (row_of("base").method,), {"name": "base"})
-    for row in (row_of("tcuq_without_doubt"), row_of({"method": "base", "networks": "_wide"})):
+    for row in (row_of("tcuq_paper_no_temporal"), row_of({"method": "base", "networks": "_wide"})):
         again: Row = pickle.loads(pickle.dumps(row))
         assert again == row and again.method is row.method
     with pytest.raises((pickle.PicklingError, AttributeError)):  # never another class of that name

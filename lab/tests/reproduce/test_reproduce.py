@@ -14,7 +14,6 @@ pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 from kept_recordings import PLAIN, TINY, Kept
 from places import LAB
 
-from tcuq.monitor.signals import PROFILES, SIGNALS
 from tcuq_lab.comparison.records import Results, record
 from tcuq_lab.data import Dataset
 from tcuq_lab.reproduce import recordings as recordings_module
@@ -38,7 +37,7 @@ def test_the_experiments_of_the_repository_are_well_formed() -> None:
         named = {row.label: row.method.name for row in each.rows}
         # One name for one monitor, in all tables: the product's own is in each that has a monitor.
         assert named.get("tcuq", "tcuq_standard") == "tcuq_standard", each.name
-        assert named.get("tcuq 0.1", "tcuq") == "tcuq" and "tcuq_standard" not in named, each.name
+        assert "tcuq_standard" not in named, each.name
         if any(row.method.has_monitor for row in each.rows):
             assert "tcuq" in named, each.name
         shown = {(column.metric, column.variant) for column in each.columns}
@@ -67,16 +66,6 @@ def test_a_bad_experiment_is_refused_in_one_line(change: dict[str, Any], message
     with pytest.raises(ValueError, match=message.replace("?", r"\?")) as caught:
         experiment_from({**PLAIN, **change}, {"all": ["base"]})
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_signals_alone_and_removed_are_rows() -> None:
-    names = [f"tcuq_only_{signal}" for signal in SIGNALS]
-    names += [f"tcuq_without_{signal}" for signal in PROFILES["extended"]]
-    names += [f"tcuq_paper_without_{signal}" for signal in PROFILES["paper"]]
-    for row in map(row_of, names):
-        assert row.method.name == row.label and row.networks("mnist", 1, "weights") == ["cnn4-1"]
-    with pytest.raises(ValueError, match="did you mean tcuq_only_flips"):
-        row_of("tcuq_only_flip")
 
 
 def test_a_row_may_have_a_backbone_of_its_own() -> None:
@@ -125,15 +114,15 @@ def test_rows_of_one_label_are_refused() -> None:
 def test_variants_follow_the_choice_of_a_fitted_row_of_tcuq(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     plan = Schedule("cifar10", TINY, 16, 0, {"dev": kept.labels, "test": kept.labels})
-    rows = [row_of("tcuq_paper"), row_of("tcuq_paper_without_doubt")]
+    rows = [row_of("tcuq_paper"), row_of("tcuq_paper_no_temporal")]
     rows.append(rows[1]._replace(label="elsewhere"))
-    banks = {"tcuq_paper": kept.bank, "tcuq_paper_without_doubt": kept.bank, "elsewhere": dict(kept.bank)}
+    banks = {"tcuq_paper": kept.bank, "tcuq_paper_no_temporal": kept.bank, "elsewhere": dict(kept.bank)}
     found: dict[str, Any] = fit_rows(rows, banks, plan)
     full, lacking, elsewhere = (found[row.label] for row in rows)
     assert lacking._dev is full._dev and elsewhere._dev is not full._dev  # other networks, another fit
     assert lacking.setting == elsewhere.setting and lacking.params == elsewhere.params
-    assert "doubt" in full.params.signals and "doubt" not in lacking.params.signals
-    for name in ("base", "tcuq", "tcuq_ts"):  # nothing to choose, another grid, other posteriors
+    assert len(full.params.signals) > 1 and lacking.params.signals == ("doubt",)
+    for name in ("base", "tcuq_standard", "tcuq_paper_ts"):  # nothing to choose, other grid, other posteriors
         assert followed(row_of(name), found.values()) is None
 
 

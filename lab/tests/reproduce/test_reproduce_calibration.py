@@ -46,7 +46,7 @@ def test_posteriors_are_measured_as_their_rows_stand_by_them(
 ) -> None:
     kept = Few(tmp_path)
     monkeypatch.setattr(Tcuq, "fit", None)  # posteriors do not need the monitor
-    found = measure(_plan(["base", "temperature", "mean_answer", "tcuq", "tcuq_ts"]), UNIT, kept)  # type: ignore[arg-type]
+    found = measure(_plan(["base", "temperature", "mean_answer", "tcuq_paper", "tcuq_paper_ts"]), UNIT, kept)  # type: ignore[arg-type]
     y, said = kept.labels, kept.bank["clean"]
     one_hot = np.eye(10)[y]
     heat = fitted_temperature(said.extra["logits"], y)
@@ -61,10 +61,10 @@ def test_posteriors_are_measured_as_their_rows_stand_by_them(
         assert _value(found, row, "brier_per_class") == pytest.approx(squares / 10, rel=1e-5)
         assert _value(found, row, "nll") == pytest.approx(-np.log(true).mean(), rel=1e-5)
     for metric in METRICS:  # the monitor changes no posterior, and an example alone has no past
-        assert _value(found, "tcuq", metric) == _value(found, "base", metric)
+        assert _value(found, "tcuq_paper", metric) == _value(found, "base", metric)
         assert _value(found, "mean_answer", metric) == pytest.approx(_value(found, "base", metric))
     assert _value(found, "temperature", "ece") < _value(found, "base", "ece")
-    assert _value(found, "tcuq_ts", "nll") < _value(found, "base", "nll")
+    assert _value(found, "tcuq_paper_ts", "nll") < _value(found, "base", "nll")
 
 
 def test_intervals_come_from_examples_drawn_again(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from places import LAB
 from tcuq_lab.comparison import metric_part, pick, score_part
 from tcuq_lab.comparison.records import Record, Results
 from tcuq_lab.methods.gather import observed
+from tcuq_lab.methods.temporal.paper import TcuqPaper
 from tcuq_lab.methods.temporal.standard import TcuqStandard
-from tcuq_lab.methods.temporal.tcuq import Tcuq
 from tcuq_lab.methods.temporal.variants import TcuqTs
 from tcuq_lab.reproduce.experiment import Experiment, experiment_from, load_experiments
 from tcuq_lab.reproduce.kinds import comparison, headlines, literal, severity
@@ -156,7 +156,7 @@ def test_a_monitor_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     kept = Kept(tmp_path)
     found = literal.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
     assert len(list((tmp_path / "fits").iterdir())) == 2
-    monkeypatch.setattr(Tcuq, "quality", None)  # fitting again would fail
+    monkeypatch.setattr(TcuqPaper, "quality", None)  # fitting again would fail
     monkeypatch.setattr(TcuqStandard, "quality", None)
     assert literal.measure(experiment, UNIT, kept) == found  # type: ignore[arg-type]
     other = plan("severity")
@@ -176,26 +176,26 @@ def test_a_fit_that_was_kept_is_the_same_fit(tmp_path: Path) -> None:
     bank = kept.banks(UNIT.task, "dev", 0, [row_of("base")], schedule.sources("dev"))["base"]
     dev, seen = joined(schedule.learned(), bank), observed(schedule.clean("test"), bank)
     place = tmp_path / "deep" / "fit.json"
-    first, again = Tcuq(), Tcuq()
+    first, again = TcuqPaper(), TcuqPaper()
     fit_once(first, dev, place)
     fit_once(again, dev, place)
     assert again.params == first.params and again.setting == first.setting
-    assert again.held_out == first.held_out and again.time_helps == first.time_helps
+    assert again.held_out == first.held_out
     for one, other in zip(first.answer(seen), again.answer(seen), strict=True):
         np.testing.assert_array_equal(one, other)
     scaled = TcuqTs()  # its temperature is not among the parameters
     fit_once(scaled, dev, tmp_path / "scaled.json")
     assert scaled.temperature != 1 and not (tmp_path / "scaled.json").exists()
-    with pytest.raises(ValueError, match="tcuq_ts fits more than parameters; fit is needed"):
+    with pytest.raises(ValueError, match="tcuq_paper_ts fits more than parameters; fit is needed"):
         TcuqTs().resume(dev, first.held_out, first.params)
     with pytest.raises(ValueError, match="held_out has 1 entries, expected 8"):
-        Tcuq().resume(dev, [0.5], first.params)
+        TcuqPaper().resume(dev, [0.5], first.params)
     whole = place.read_text()
     for damaged in ("{", "[]", whole.replace("tcuq fit 1", "x"), whole.replace("held_out", "h"),
                     whole.replace('"classes": 10', '"classes": 1')):  # fmt: skip
         place.write_text(damaged)
         with pytest.raises(ValueError, match=r"fit\.json is no fit that was kept: ") as caught:
-            fit_once(Tcuq(), dev, place)
+            fit_once(TcuqPaper(), dev, place)
         assert len(str(caught.value).splitlines()) == 1
 
 

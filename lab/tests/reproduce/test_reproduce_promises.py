@@ -38,7 +38,7 @@ def _value(found: list[Record], method: str, metric: str, variant: str, stream: 
 @pytest.mark.slow
 def test_rates_are_those_of_the_monitor_and_no_promise_is_broken(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
-    found = measure(_plan("tcuq_paper", "tcuq_no_conformal"), UNIT, kept)  # type: ignore[arg-type]
+    found = measure(_plan("tcuq_paper", "tcuq_paper_no_conformal"), UNIT, kept)  # type: ignore[arg-type]
     schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
     row = row_of("tcuq_paper")
     dev = kept.banks("cifar10", "dev", 0, [row], schedule.sources("dev"))
@@ -65,7 +65,7 @@ def test_rates_are_those_of_the_monitor_and_no_promise_is_broken(tmp_path: Path)
     there = every_stream(schedule)[kind].shift > 0
     rate = shifted["flagged"][there].mean()
     assert _value(found, "tcuq_paper", "flag_rate", "shifted", kind) == pytest.approx(rate)
-    for label in ("tcuq_paper", "tcuq_no_conformal"):
+    for label in ("tcuq_paper", "tcuq_paper_no_conformal"):
         assert _value(found, label, "violations", "all") == 0
         assert _value(found, label, "streams", "all") == len(every_stream(schedule))
         assert 0 < _value(found, label, "share_of_bound", "worst") <= 1
@@ -73,8 +73,8 @@ def test_rates_are_those_of_the_monitor_and_no_promise_is_broken(tmp_path: Path)
         assert _value(found, label, "window_abstentions", "worst") <= 18
     # What adapts keeps its level under shift; what is frozen flags what the shift brings.
     assert _value(found, "tcuq_paper", "flag_rate", "unseen", kind) < 0.12
-    assert _value(found, "tcuq_no_conformal", "flag_rate", "unseen", kind) > 0.2
-    assert _value(found, "tcuq_no_conformal", "threshold_spread", "clean", "clean") == 0
+    assert _value(found, "tcuq_paper_no_conformal", "flag_rate", "unseen", kind) > 0.2
+    assert _value(found, "tcuq_paper_no_conformal", "threshold_spread", "clean", "clean") == 0
     assert _value(found, "tcuq_paper", "window_change", "first") == 0
 
 
@@ -123,7 +123,7 @@ def test_streams_of_every_order_are_audited() -> None:
     ("rows", "options", "message"),
     [
         (["base"], {}, "row base makes no decisions, expected a method with a monitor"),
-        (["tcuq"], {"window": 3}, "options of x are window, expected none for promises"),
+        (["tcuq_paper"], {"window": 3}, "options of x are window, expected none for promises"),
     ],
 )
 def test_bad_plans_are_refused_in_one_line(

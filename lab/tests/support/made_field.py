@@ -17,12 +17,12 @@ from tcuq_lab.reproduce.table import plain
 UNFITTED = ("base", "int8 confidence", "entropy", "temperature", "conformal", "vote_8", "mean_8",
             "belief")  # fmt: skip
 FITTED = ("mc_dropout", "deep", "early_exit", "hydra", "odin", "godin", "postnet", "vote", "mean_posterior",
-          "median", "suppress", "mean_answer", "confidence_norm", "belief_told", "tcuq 0.1", "tcuq",
+          "median", "suppress", "mean_answer", "confidence_norm", "belief_told", "tcuq",
           "tcuq answer", "tcuq no labels")  # fmt: skip
 FEWER = ("hydra", "postnet")
 """Rows of three networks."""
 TYPE_ROWS = ("base", "vote_8", "belief", "tcuq answer", "tcuq no labels")
-SKILL = {"tcuq": 0.5, "tcuq answer": 0.5, "tcuq no labels": 0.45, "tcuq 0.1": 0.4, "belief": 0.35,
+SKILL = {"tcuq": 0.5, "tcuq answer": 0.5, "tcuq no labels": 0.45, "belief": 0.35,
          "belief_told": 0.45, "vote": 0.3, "vote_8": 0.28, "mean_posterior": 0.33, "mean_8": 0.3,
          "median": 0.2}  # fmt: skip
 """How much a method makes of persistence; made up."""
@@ -104,9 +104,9 @@ def _compared(task: str, stream: str, column: str, values: dict[tuple[str, str],
             if column == "errors":
                 ratio = values[ours, fit] / values[other]
                 yield _line(task, stream, f"{ours} / {row}", fit, column, ratio, 0.02)
-    if (ours, "untold") in values and ("tcuq 0.1", "told") in values:
-        gap = values[ours, "untold"] - values["tcuq 0.1", "told"]
-        yield _line(task, stream, f"{ours} - tcuq 0.1, told", "untold", column, gap, 0.003)
+    if (ours, "untold") in values and ("belief_told", "told") in values:
+        gap = values[ours, "untold"] - values["belief_told", "told"]
+        yield _line(task, stream, f"{ours} - belief_told, told", "untold", column, gap, 0.003)
 
 
 def alarms(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:

@@ -77,7 +77,7 @@ def integer_projection(
     Parameters
     ----------
     matrix : array of shape (inputs, outputs)
-        As of `tcuq.fitting.projection.Projection`: features @ matrix + offset.
+        The projected features are features @ matrix + offset.
     offset : array of shape (outputs,)
         Added to each output; zeros where there is none.
     scale : float

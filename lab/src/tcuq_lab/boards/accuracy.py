@@ -16,8 +16,6 @@ from tcuq._version import VERSION
 from tcuq.device.graph import oracle
 from tcuq.device.graph.model import Graph
 from tcuq.device.graph.steps import Int8
-from tcuq.fitting import fit
-from tcuq.fitting.projection import projection
 from tcuq.metrics import accuracy, auroc
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.monitor import Monitor
@@ -25,11 +23,13 @@ from tcuq.monitor.monitor import Monitor
 from ..corruptions import suite_of
 from ..data import Dataset
 from ..data.parts import load_part
+from ..methods.projection import projection
 from ..zoo.bank import examples
 from ..zoo.examples import inputs_of
 from ..zoo.outputs import outputs
 from ..zoo.weights import load_weights
 from .calibrate import CLEAN, quantize_file
+from .lineup import fitted
 from .quantize import input_of
 from .shown import ShownSizes, some_of, stream
 from .steps import QuantizeSettings
@@ -135,17 +135,8 @@ def _monitors(
     features = graph.tensors[graph.outputs["features"]]
     found = {}
     for name, wide in (("posteriors", False), ("features", True)):
-        params = fit(
-            learned.log(past),
-            profile="extended",
-            level="budget",
-            budget=0.1,
-            run_length=1000,
-            use_features=wide,
-            feature_scale=features.scale if wide else None,
-            feature_zero_point=features.zero if wide else None,
-            explain=False,
-        )
+        scale, zero = (features.scale, features.zero) if wide else (None, None)
+        params = fitted("standard", learned.log(past), scale, zero)
         pairs = [[_ranked(params, stream.log(bank)) for bank in banks] for stream in shown]
         floats, ints = (float(np.mean([pair[side] for pair in pairs])) for side in (0, 1))
         found[name] = {

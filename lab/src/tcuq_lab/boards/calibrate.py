@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer
 from tcuq.device.graph.model import Graph
-from tcuq.fitting.projection import WIDTH, projection
 
 from ..corruptions import suite_of
 from ..data.parts import load_part
+from ..methods.projection import WIDTH, projection
 from ..zoo.bank import examples
 from ..zoo.examples import inputs_of
 from ..zoo.outputs import outputs

@@ -76,8 +76,8 @@ def line_up(task: str, weights: str | Path, steps: int = 200, tested: int = 1000
     log = development(task, dev, base, network, sizes)
     tops = network.run(input_of(base, inputs_of(some_of(dev, sizes.dev_examples))))["probs"].max(axis=1)
     features = base.tensors[base.outputs["features"]]
-    monitors = {name: fitted(name, log, features.scale, features.zero) for name in ("paper", "extended")}
-    firmwares = methods(graphs, (tops.astype(int) + 128).tolist(), monitors["paper"], monitors["extended"])
+    monitors = {name: fitted(name, log, features.scale, features.zero) for name in ("paper", "standard")}
+    firmwares = methods(graphs, (tops.astype(int) + 128).tolist(), monitors["paper"], monitors["standard"])
     few = some_of(test, tested)
     x = input_of(base, inputs_of(few))
     rates: dict[str, float] = {}
@@ -108,23 +108,24 @@ def development(task: str, dev: Dataset, graph: Graph, network: Network, sizes: 
     return learned.log(bank)
 
 
-def fitted(profile: str, log: Log, scale: float, zero: int) -> Params:
-    """Return a monitor that is fitted to what a network says.
+def fitted(profile: str, log: Log, scale: float | None, zero: int | None) -> Params:
+    """Return a monitor of the network's label that is fitted to what it says.
 
     Parameters
     ----------
     profile : str
     log : Log
     scale, zero
-        Of the features.
+        Of the features; None leaves them out.
     """
     return fit(
         log,
         profile=profile,
+        about="label",
         level="budget",
         budget=0.1,
         run_length=1000,
-        use_features=True,
+        use_features=scale is not None,
         feature_scale=scale,
         feature_zero_point=zero,
         explain=False,

@@ -17,7 +17,7 @@ METHODS = {
     "conformal": "conformal p-value",
     "vote": "vote over the last predictions",
     "tcuq_paper": "TCUQ, the paper's signals",
-    "tcuq": "TCUQ, extended",
+    "tcuq": "TCUQ, standard",
     "early_exit": "early exits",
     "hydra": "HYDRA",
     "mc_dropout": "MC dropout",
@@ -56,7 +56,7 @@ INTRODUCTION = (
 )
 
 INT8 = (
-    "Accuracy on whole test sets, and how well the extended monitor ranks errors on mixed streams with the "
+    "Accuracy on whole test sets, and how well the standard monitor ranks errors on mixed streams with the "
     "outputs of either. The bounds are {asked}. Headroom is how far features and logits reach beyond what "
     "calibration saw. With 1, the default, a network that overshoots on unknown input saturates: its "
     "posteriors are flatter than in float, which helps the monitor on MNIST. With 4 they are those of the "

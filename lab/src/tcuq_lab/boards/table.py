@@ -25,7 +25,7 @@ PASSES = 10
 
 
 def methods(
-    graphs: Mapping[str, Sequence[Graph]], tops: Sequence[int], paper: Params, extended: Params
+    graphs: Mapping[str, Sequence[Graph]], tops: Sequence[int], paper: Params, standard: Params
 ) -> dict[str, Firmware]:
     """Return the firmware of every method that is compared on boards.
 
@@ -36,7 +36,7 @@ def methods(
         output a member, the third with dropout.
     tops : sequence of int
         Largest posteriors of clean examples, 0 to 255, for the conformal rule.
-    paper, extended : Params
+    paper, standard : Params
     """
     plain = list(graphs["plain"])
     if len(plain) != 5:
@@ -46,7 +46,7 @@ def methods(
         "conformal": ConformalRule(tuple(tops)),
         "vote": VoteRule(),
         "tcuq_paper": Watch(paper),
-        "tcuq": Watch(extended),
+        "tcuq": Watch(standard),
     }
     found = {name: Firmware(name, plain[:1], rule=rule) for name, rule in rules.items()}
     found["early_exit"] = Firmware("early_exit", graphs["exits"])

@@ -8,27 +8,24 @@ from typing import Any
 import numpy as np
 
 from tcuq.base.checks import integer, known_only
-from tcuq.fitting.projection import UNLABELED, WIDTH
 
 from .method import Labeled
 from .objective import errors_alone
-from .temporal.tcuq import Tcuq, TcuqPaper
+from .projection import UNLABELED, WIDTH
+from .temporal.paper import TcuqPaper
 
 
-def compare_projections(
-    dev: Labeled, method: type[Tcuq] = TcuqPaper, draws: int = 3, **changes: Any
-) -> dict[str, float]:
+def compare_projections(dev: Labeled, draws: int = 3, **changes: Any) -> dict[str, float]:
     """Return the held-out AUROC of errors with each projection, and without features.
 
     Nothing but the projection differs. Coefficients are fitted anew each time, to other folds than those
-    that they are judged on, and a projection is made from clean steps.
+    that they are judged on, and a projection is made from clean steps. The monitor has the signals of the
+    paper, of which one reads features.
 
     Parameters
     ----------
     dev : Labeled
         A development stream with features wider than 32.
-    method : class
-        `Tcuq` or one of its kind. The signals of the paper by default: of these one reads features.
     draws : int
         Random projections, whose mean is told; 1 to 100.
     **changes
@@ -45,8 +42,8 @@ def compare_projections(
         raise ValueError(f"features are {width} wide, expected more than {WIDTH}, or there is no projection")
     seeds = range(integer("draws", draws, 1, 100))
     known_only("setting", changes, ("lags", "blend", "l2"))
-    base: Mapping[str, Any] = {**method.grid[1], **changes}
-    judge = method()
+    base: Mapping[str, Any] = {**TcuqPaper.grid[1], **changes}
+    judge = TcuqPaper()
 
     def quality(kind: str | None, seed: int = 0) -> float:
         return judge.quality(dev, {**base, "features": kind, "seed": seed}, errors_alone)

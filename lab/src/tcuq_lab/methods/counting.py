@@ -16,7 +16,6 @@ def counted(
     networks: Sequence[nn.Module],
     shape: tuple[int, ...],
     *,
-    reference: nn.Module | None = None,
     repeats: int = 1,
     more: int = 0,
     stored: int = 0,
@@ -30,8 +29,6 @@ def counted(
     networks : sequence of modules
     shape : tuple of int
         Of one prepared input: channels, height, width.
-    reference : module, optional
-        Whose backbone is the unit of `passes`; the first network by default.
     repeats : int
         How often each is run. A gradient towards the input counts as one run: every layer is passed once
         more, transposed, by as many multiply-adds. It would be two runs with the gradients of the weights,
@@ -48,7 +45,6 @@ def counted(
     # Counting is done where no device is needed.
     bare = [copy.deepcopy(each).cpu() for each in networks]
     total = repeats * sum(multiply_adds(each, shape) for each in bare) + more
-    unit = bare[0] if reference is None else copy.deepcopy(reference).cpu()
-    plain = multiply_adds(core(unit), shape)
+    plain = multiply_adds(core(bare[0]), shape)
     kept = sum(parameters(each) for each in bare) + stored
     return MethodCost(total / plain, kept, total, state, gradient)

@@ -17,9 +17,9 @@ from ..reproduce.field.specs import TITLES
 from .wording import readable, sense
 
 CONFIDENCE, DEEP, INT8 = "base", "deep", "int8 confidence"
-RISK, ANSWER, NO_LABELS, OLD = "tcuq", "tcuq answer", "tcuq no labels", "tcuq 0.1"
-"""Ours: risk of the prediction, answers fitted with and without labels, the older extended profile."""
-OURS = (RISK, ANSWER, NO_LABELS, OLD)
+RISK, ANSWER, NO_LABELS = "tcuq", "tcuq answer", "tcuq no labels"
+"""Ours: risk of the network's prediction, answers fitted with and without labels."""
+OURS = (RISK, ANSWER, NO_LABELS)
 SIMPLE: Mapping[str, str] = MappingProxyType(
     {
         "entropy": "of the posterior",

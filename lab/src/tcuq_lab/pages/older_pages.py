@@ -6,13 +6,11 @@ import math
 
 from .about import PARAGRAPHS, READING
 from .claim_lines import PLAIN, SATURATED, VACUOUS, prevalence
-from .claim_points import Point
 from .content import Content
 from .figures import PAIRED, Figure, Found
 from .grids import MADE, grid, page, paged
 from .paper import Paper
 from .tables import FULL_DWELL, OURS, Cell, Table, notes, tables
-from .verdicts import places
 from .wording import between, listed, named, sense, shown, took
 
 BACK = "[All results](../RESULTS.md)."
@@ -123,26 +121,7 @@ def answer(found: Found) -> str:
         figures = {row: found.get(task, dwell, row, column) for row in plain}
         parts.append(f"{named(task)} {_best(column, figures)}")
     at = f" at dwell {dwell:g}" if len(found.dwells) > 1 else ""
-    return f"{column}{at}: {'; '.join(parts)}.{_older_above(found, column)}"
-
-
-def _older_above(found: Found, column: str) -> str:
-    """Return where the older profile is above the standard monitor, nothing where one is not there."""
-    older, ours = "tcuq 0.1", "tcuq"
-    asked, above = [], []
-    for task in found.tasks:
-        for dwell in found.dwells:
-            first, second = (found.get(task, dwell, row, column).value for row in (older, ours))
-            if math.isnan(first) or math.isnan(second):
-                continue
-            asked.append(Point(older, task, dwell, column, first))
-            if sense(column) * (first - second) > 0:
-                above.append(asked[-1])
-    if not above:
-        return ""
-    return (
-        f" `{older}` is better than `{ours}` in {len(above)} of {len(asked)} cases: {places(above, asked)}."
-    )
+    return f"{column}{at}: {'; '.join(parts)}."
 
 
 def _best(column: str, figures: dict[str, Figure]) -> str:

@@ -14,7 +14,7 @@ FULL_DWELL = 16.0
 """Dwell whose tables are always shown whole."""
 SHORT = 8
 """Rows up to which a table is never cut."""
-OURS = ("tcuq_paper", "tcuq", "tcuq 0.1")
+OURS = ("tcuq_paper", "tcuq")
 ALWAYS = ("base", "deep", *OURS)
 """Rows that a cut table keeps, with the best of the others."""
 

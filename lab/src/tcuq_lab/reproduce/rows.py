@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tcuq.base.checks import known, known_only
-from tcuq.monitor.signals import PROFILES
+from tcuq.base.checks import known_only
 
 from ..methods.method import Method
 from ..methods.networks import names_of, suffix_of
-from ..methods.registry import METHODS
-from ..methods.temporal import ABLATIONS
-from ..methods.temporal.tcuq import TcuqPaper
-from ..methods.temporal.variants import without
+from ..methods.registry import method as method_named
 
 TASKS = {
     "mnist": "cnn4",
@@ -25,10 +21,6 @@ TASKS = {
 """Datasets and their backbones."""
 KEPT = {task: backbone for task, backbone in TASKS.items() if task not in ("tinyimagenet20", "text")}
 """Those whose weights come with the project; lab/tools/backbones.py trains the others."""
-ABLATED: dict[str, type[Method]] = {
-    each.name: each for each in (*ABLATIONS, *(without(name, TcuqPaper) for name in PROFILES["paper"]))
-}
-"""TCUQ with one signal, or all but one: rows of a table, but no methods that anybody would choose."""
 
 
 class Row(NamedTuple):
@@ -56,25 +48,17 @@ class Row(NamedTuple):
         chosen = suffix_of(self.method, backbone, folder) if self.suffix is None else self.suffix
         return names_of(self.method, backbone, seed, chosen)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Let other processes find the method by its name: some classes are made when they are asked for."""
-        known_by_name = (METHODS | ABLATED).get(self.method.name) is self.method
-        method = self.method.name if known_by_name else self.method
-        return _row, (self.label, method, self.suffix, self.backbone)
-
 
 def row_of(given: Any) -> Row:
     """Return a row from what an experiment's file says: a method's name, or a mapping.
 
     Examples
     --------
-    >>> row_of("base").label, row_of({"method": "tcuq", "label": "assisted", "networks": "_assisted"}).suffix
+    >>> row_of("base").label, row_of({"method": "base", "label": "assisted", "networks": "_assisted"}).suffix
     ('base', '_assisted')
-    >>> row_of("tcuq_without_doubt").label
-    'tcuq_without_doubt'
     """
     if isinstance(given, str):
-        return Row(given, _method(given))
+        return Row(given, method_named(given))
     if not isinstance(given, Mapping) or "method" not in given:
         raise ValueError(f"row is {given!r}, expected a method's name, or a mapping with method")
     known_only("entry of a row", given, ("method", "label", "networks", "backbone"))
@@ -82,13 +66,4 @@ def row_of(given: Any) -> Row:
         if not isinstance(value, str):
             raise ValueError(f"{entry} of a row is {value!r}, expected text")
     name: str = given["method"]
-    return Row(given.get("label", name), _method(name), given.get("networks"), given.get("backbone"))
-
-
-def _row(label: str, method: str | type[Method], suffix: str | None, backbone: str | None) -> Row:
-    return Row(label, _method(method) if isinstance(method, str) else method, suffix, backbone)
-
-
-def _method(name: str) -> type[Method]:
-    every = METHODS | ABLATED
-    return every[known("method", name, every)]
+    return Row(given.get("label", name), method_named(name), given.get("networks"), given.get("backbone"))

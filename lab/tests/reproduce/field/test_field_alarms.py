@@ -55,7 +55,6 @@ def made_log(seed: int, pieces: int = 3) -> Log:
         pytest.param({"about": "prediction"}, id="evidence"),
         pytest.param({"about": "answer"}, id="answer"),
         pytest.param({"about": "prediction", "alarm": "proved"}, id="proved"),
-        pytest.param({"profile": "extended", "evidence": "auto"}, id="extended"),
     ],
 )
 def test_sums_are_those_of_the_core_at_any_limit(options: dict[str, Any]) -> None:

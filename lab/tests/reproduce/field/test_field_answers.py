@@ -21,7 +21,6 @@ from tcuq_lab.reproduce.field.answers_rows import (
     Rated,
     Streams,
     int8_confidence,
-    method_of,
     monitored,
     rated,
 )
@@ -29,6 +28,7 @@ from tcuq_lab.reproduce.field.intervals import drawn
 from tcuq_lab.reproduce.field.lines import Found
 from tcuq_lab.reproduce.field.run import Key, Measured, combined
 from tcuq_lab.reproduce.field.units import Shown, Unit
+from tcuq_lab.reproduce.rows import row_of
 
 ROWS = ("base", "int8 confidence", "conformal", "deep", "hydra", "vote", "vote_8", "belief_told")
 
@@ -110,12 +110,10 @@ def test_steps_without_a_class_are_shown_and_not_judged() -> None:
     assert found["prediction error AUROC"].value == 1.0
 
 
-@pytest.mark.parametrize(
-    "name", ["vote", "mean_posterior", "median", "vote_8", "mean_8", "belief", "tcuq 0.1"]
-)
+@pytest.mark.parametrize("name", ["vote", "mean_posterior", "median", "vote_8", "mean_8", "belief"])
 def test_the_past_of_a_method_is_empty_at_a_stretch(name: str, tmp_path: Path) -> None:
     unit = made_unit(tmp_path)
-    method = Fits(Streams(unit), method_of(name)).get("dev")
+    method = Fits(Streams(unit), row_of(name)).get("dev")
     seen = unit.observed("test class 16")
     whole, last = method.answer(seen), seen.pieces()[-1]
     alone = method.answer(Observed(seen.probs[last], None if seen.features is None else seen.features[last]))
@@ -136,11 +134,11 @@ def test_a_monitor_forgets_at_a_stretch_what_it_learned_too(tmp_path: Path) -> N
 def test_rules_with_a_class_of_their_own_doubt_the_prediction_as_far_as_they_do_not_believe_in_it() -> None:
     seen = Observed(np.array([[0.9, 0.1], [0.9, 0.1], [0.45, 0.55]]))
     prediction = np.array([0, 0, 1])
-    believed = rated(method_of("belief"), method_of("belief").method().answer(seen), seen, prediction)
+    believed = rated(row_of("belief"), row_of("belief").method().answer(seen), seen, prediction)
     assert believed.predictions.tolist() == [0, 0, 0]
     assert believed.prediction_score is not None
     assert believed.prediction_score[2] == pytest.approx(1 - believed.score[2])
-    plain = rated(method_of("base"), method_of("base").method().answer(seen), seen, prediction)
+    plain = rated(row_of("base"), row_of("base").method().answer(seen), seen, prediction)
     assert plain.prediction_score is plain.score
 
 
@@ -180,7 +178,7 @@ def test_ours_is_compared_with_every_row_in_pairs(measured: tuple[Unit, Measured
 
 
 def test_settings_are_chosen_by_errors_alone(tmp_path: Path) -> None:
-    unit, row = made_unit(tmp_path, "cifar10", 0), method_of("vote")
+    unit, row = made_unit(tmp_path, "cifar10", 0), row_of("vote")
     dev, found = unit.labeled("dev"), []
     for setting in row.method.grid:
         answer = row.method().score(dev.observed, setting)
@@ -191,6 +189,6 @@ def test_settings_are_chosen_by_errors_alone(tmp_path: Path) -> None:
 
 
 def test_every_rival_is_a_method_that_is_known() -> None:
-    assert len(set(RIVALS)) == len(RIVALS) == 23
+    assert len(set(RIVALS)) == len(RIVALS) == 22
     for name in RIVALS:
-        assert name == "int8 confidence" or method_of(name).label == name
+        assert name == "int8 confidence" or row_of(name).label == name

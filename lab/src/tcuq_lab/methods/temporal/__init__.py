@@ -6,11 +6,11 @@ from .belief import Belief, BeliefTold
 from .fixed import Mean8, Vote8
 from .mean_posterior import MeanAnswer, MeanPosterior
 from .median import Median
+from .paper import TcuqPaper
 from .standard import TcuqStandard
 from .streaming import Streaming
 from .suppress import Suppress
-from .tcuq import Tcuq, TcuqPaper
-from .variants import ABLATIONS, VARIANTS
+from .variants import VARIANTS
 from .vote import Vote
 
 STREAM_METHODS: tuple[type[Streaming], ...] = (
@@ -20,11 +20,10 @@ STREAM_METHODS: tuple[type[Streaming], ...] = (
     Suppress,
     Median,
     TcuqPaper,
-    Tcuq,
     TcuqStandard,
     *VARIANTS,
 )
 FIXED_RULES: tuple[type[Streaming], ...] = (Vote8, Mean8, Belief, BeliefTold)
 """Rules with nothing to tune, which answer with a class of their own."""
 
-__all__ = ["ABLATIONS", "FIXED_RULES", "STREAM_METHODS", "VARIANTS"]
+__all__ = ["FIXED_RULES", "STREAM_METHODS", "VARIANTS"]

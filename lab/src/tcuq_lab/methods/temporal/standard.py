@@ -9,13 +9,13 @@ import numpy as np
 
 from tcuq.fitting import fit
 from tcuq.fitting.novelty import novelty, weighed
-from tcuq.fitting.projection import Projection, projection
 from tcuq.monitor.log import MAX_FEATURES, Log, watch
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
 
 from ..method import Answer, Labeled, Observed
 from ..objective import Measure, objective
+from ..projection import Projection, projection
 from .tcuq import Tcuq
 
 
@@ -27,7 +27,6 @@ class TcuqStandard(Tcuq):
     """
 
     name = "tcuq_standard"
-    choice = None
     profile = "standard"
     decided: ClassVar[Mapping[str, Any]] = {"about": "prediction"}
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"signals": None, "features": "all"},)
@@ -37,7 +36,7 @@ class TcuqStandard(Tcuq):
         return 0.0
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
-        """Answer as `Tcuq` does, with a fresh monitor for each segment: what it learns outlives a reset.
+        """Answer as `TcuqPaper` does, with a fresh monitor for each segment: what it learns outlives a reset.
 
         Evidence counts by its novelty, as the alarm of a device adds it.
         """
@@ -53,13 +52,8 @@ class TcuqStandard(Tcuq):
                 evidence[piece] = weighed([run], [weight])[0]
         return Answer(probs, risk, None if params.evidence is None else evidence)
 
-    def _used(self, setting: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-        return self.changed(setting), ()
-
-    def _params(
-        self, log: Log, setting: Mapping[str, Any], weighed: tuple[str, ...], explain: bool = False
-    ) -> Params:
-        return fit(log, explain=explain, **self.decided)
+    def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:
+        return fit(log, explain=False, **self.decided)
 
     def _labeled(self, dev: Labeled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
         seen, through = dev.observed, None
@@ -68,6 +62,3 @@ class TcuqStandard(Tcuq):
             through = projection("pca", features[dev.kinds == 0])
             features = None if through is None else through(features)
         return Log(self.posteriors(seen), features, dev.labels, seen.segments, dev.kinds), through
-
-    def _deployed(self) -> Params:
-        return self.params

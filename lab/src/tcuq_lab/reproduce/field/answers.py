@@ -15,6 +15,7 @@ import numpy as np
 
 from tcuq.metrics.inputs import Ints
 
+from ..rows import row_of
 from .answers_rows import (
     INT8,
     LEARNED,
@@ -23,14 +24,12 @@ from .answers_rows import (
     TCUQ,
     TCUQ_ANSWER,
     TCUQ_BARE,
-    TCUQ_OLD,
     UNFITTED,
     Fits,
     Monitors,
     Rated,
     Streams,
     int8_confidence,
-    method_of,
     rated,
     shares_networks,
 )
@@ -146,7 +145,7 @@ def _rival(found: _Judge, name: str) -> None:
             name, False, lambda _, role: int8_confidence(found.plain.seen(role), found.prediction(role)), str
         )
         return
-    row = method_of(name)
+    row = row_of(name)
     if not found.unit.has(row):
         return
     # A unit of its own for other networks: what they said takes much memory, and is let go after the row.
@@ -193,7 +192,7 @@ def types(unit: Unit, monitors: Monitors) -> dict[Key, Drawn]:
                 for fit, on in fits.items():
                     answers[name, fit] = monitors.rated(name, on, seen).predictions
             else:
-                answers[name, ""] = method_of(name).method().answer(seen).predictions()
+                answers[name, ""] = row_of(name).method().answer(seen).predictions()
         for (name, fit), answered in answers.items():
             wrong = answered != shown.labels
             found[Key(role, name, fit, ERRORS)] = averaged(
@@ -228,10 +227,6 @@ def comparisons() -> tuple[Comparison, ...]:
     found += [Comparison(TCUQ_BARE, each, PREDICTION_AUROC) for each in ("base", INT8)]
     found += [Comparison(each, "base", ERRORS) for each in TYPE_ROWS]
     found += [Comparison(each, "base", ERRORS, "/") for each in (TCUQ_ANSWER, TCUQ_BARE)]
-    found += [
-        Comparison(TCUQ, TCUQ_OLD, column, second_fit=TOLD, first_fit=UNTOLD)
-        for column in (PREDICTION_AUROC, AUROC)
-    ]
     found.append(Comparison(TCUQ_ANSWER, "belief_told", ninety, second_fit=TOLD, first_fit=UNTOLD))
     return tuple(each for each in found if each.first != each.second)
 

@@ -19,11 +19,11 @@ from ...methods.objective import errors_alone
 from ...methods.scores import unsure
 from ...methods.temporal.fixed import LAST
 from ...methods.temporal.vote import TIE, Vote
-from ..rows import Row, row_of
+from ..rows import Row
 from .plan import CLEAN_DEV
 from .units import PLAIN, Unit
 
-TCUQ, TCUQ_ANSWER, TCUQ_BARE, TCUQ_OLD = "tcuq", "tcuq answer", "tcuq no labels", "tcuq 0.1"
+TCUQ, TCUQ_ANSWER, TCUQ_BARE = "tcuq", "tcuq answer", "tcuq no labels"
 OURS = (TCUQ, TCUQ_ANSWER, TCUQ_BARE)
 INT8 = "int8 confidence"
 UNFITTED = ("base", INT8, "entropy", "temperature", "conformal", "vote_8", "mean_8", "belief")
@@ -43,7 +43,7 @@ TUNED = (
     "mean_answer",
 )
 """Rows that try `TRIALS` settings on a development stream."""
-LEARNED = ("confidence_norm", "belief_told", TCUQ_OLD)
+LEARNED = ("confidence_norm", "belief_told")
 """Rows that learn something from a development stream."""
 RIVALS = (*UNFITTED, *TUNED, *LEARNED)
 OWN_CLASS = ("vote_8", "mean_8", "belief", "belief_told", "mean_answer")
@@ -95,6 +95,7 @@ def shares_networks(row: Row) -> bool:
 
     Examples
     --------
+    >>> from tcuq_lab.reproduce.rows import row_of
     >>> [shares_networks(row_of(name)) for name in ("entropy", "deep", "odin")]
     [True, False, False]
     """
@@ -106,6 +107,7 @@ def speaks_of_prediction(row: Row) -> bool:
 
     Examples
     --------
+    >>> from tcuq_lab.reproduce.rows import row_of
     >>> [speaks_of_prediction(row_of(name)) for name in ("vote", "vote_8", "odin", "deep")]
     [True, False, True, False]
     """
@@ -147,11 +149,6 @@ def int8_confidence(seen: Observed, prediction: Ints) -> Rated:
     given = quantize_probs(seen.probs)
     score = 1 - (given.max(axis=1).astype(np.float64) + 128) / 256
     return Rated(np.asarray(given.argmax(axis=1), dtype=np.int64), score, score)
-
-
-def method_of(name: str) -> Row:
-    """Return the row of a rival; the monitor of version 0.1 is the method `tcuq`."""
-    return Row(TCUQ_OLD, row_of("tcuq").method) if name == TCUQ_OLD else row_of(name)
 
 
 class Fits:

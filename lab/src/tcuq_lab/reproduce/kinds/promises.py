@@ -28,7 +28,9 @@ from .unit import Unit
 WINDOW = 100
 """Steps of the window in which abstentions are counted."""
 WINDOWS, EARLY, FIRST = range(12, 25), 500, "shifted first"
-"""Windows of the monitor that the paper calls alike, tried on the first steps of streams of that order."""
+"""Windows that the paper calls alike, tried on the first steps of streams of that order.
+
+Of a window nothing but its warm-up is left here, which is four of them."""
 CLEAN, UNSEEN, SHIFTED, WORST = "clean", "unseen", "shifted", "worst"
 """Variants: the clean stream; streams of unseen kinds, and their shifted steps alone; the worst stream."""
 
@@ -74,7 +76,7 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
 
 
 def window_change(params: Params, logs: Sequence[Log], windows: Iterable[int] = WINDOWS) -> float:
-    """Return the largest change of risk when the window, and with it the warm-up, is another.
+    """Return the largest change of risk when the window, which sets the warm-up, is another.
 
     Windows below the longest lag, which no monitor has, are left out.
 
@@ -88,7 +90,7 @@ def window_change(params: Params, logs: Sequence[Log], windows: Iterable[int] = 
     most = 0.0
     for window in windows:
         if window >= max(params.lags, default=1):
-            other = params.replace(window=window, warmup=None)
+            other = params.replace(warmup=4 * window)
             for risk, log in zip(before, logs, strict=True):
                 most = max(most, float(np.abs(watch(Monitor(other), log)["risk"] - risk).max()))
     return most

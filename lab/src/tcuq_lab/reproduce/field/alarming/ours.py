@@ -48,7 +48,6 @@ OURS: Mapping[str, Callable[[Unit, str], Params]] = MappingProxyType(
         "tcuq": _labeled(about="prediction"),
         "tcuq no labels": _bare,
         "tcuq proved": _labeled(about="prediction", alarm="proved"),
-        "tcuq 0.1": _labeled(profile="extended", level="budget", evidence="auto"),
     }
 )
 """Rows, and how the monitor of each is fitted to a development stream."""

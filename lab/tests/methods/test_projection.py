@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tcuq.fitting.projection import projection
+from tcuq_lab.methods.projection import projection
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(0, 3, 600)

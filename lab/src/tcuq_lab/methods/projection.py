@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.checks import known
+from tcuq.base.checks import known
 
 Floats = npt.NDArray[np.float64]
 UNLABELED = ("average", "pca", "random")
