@@ -13,7 +13,6 @@ from .device_cost import add as add_cost
 from .device_emit import add as add_emit
 from .device_import import add as add_import
 from .edge import UsageError
-from .moved import add_device as add_moved
 from .parser import declare, declare_group
 from .words import expect_graph
 
@@ -72,7 +71,6 @@ def add(subparsers: Subparsers) -> None:
     option("--results", metavar="FOLDER", help=argparse.SUPPRESS)
     option("--check", action="store_true", help="exit 1 when code or instructions grew by more than 2 %%")
     option("--write", action="store_true", help="show what changed, then overwrite the stored figures")
-    add_moved(actions)
 
 
 def add_build(actions: Subparsers) -> None:
