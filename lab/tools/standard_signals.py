@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq import Monitor, Params, fit
+from tcuq import FitOptions, Monitor, Params, fit
 from tcuq.metrics.ranking import auroc
 from tcuq.monitor.cost import cost
 from tcuq.monitor.log import Log, watch
@@ -67,7 +67,9 @@ def measured(task: str, seeds: Sequence[int], recordings: Recordings, more: bool
     for name, signals in variants(more):
         rows: list[list[float]] = []
         for unit in units:
-            params = fit(unit.log(DEV), signals=signals, run_length=RUN_LENGTH, explain=False)
+            params = fit(
+                unit.log(DEV), options=FitOptions(signals=signals, explain=False), run_length=RUN_LENGTH
+            )
             price = cost(params)
             shown = [unit.log(f"test {law}") for law in unit.plan.laws]
             means = np.mean([judged(params, log) for log in shown], axis=0)

@@ -705,10 +705,11 @@ def test_notes_and_errors_name_options_of_the_command_line(place, capsys):
 
 
 def test_fit_and_tune_offer_on_the_command_line_what_they_offer_in_python():
+    from tcuq.fitting.tune import SEARCHED, TWO_HEADS
+
     from tcuq import fit, tune
     from tcuq.cli import build_parser
     from tcuq.cli.words import OPTIONS
-    from tcuq.fitting.tune import SEARCHED, TWO_HEADS
 
     commands = build_parser()._subparsers._group_actions[0].choices
     offered = {

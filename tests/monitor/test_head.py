@@ -13,7 +13,7 @@ import pytest
 from places import CORE_SOURCES
 from streams import dwell_stream, int8_stream, same_steps
 
-from tcuq import Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params, fit, tune
+from tcuq import Alarm, AlarmSide, EvidenceHead, FitOptions, Log, Monitor, Params, fit, tune
 from tcuq._core import Core
 from tcuq.audit.derive import audit
 from tcuq.cli import main
@@ -243,7 +243,9 @@ def test_the_limit_keeps_about_the_run_length_that_was_asked() -> None:
 
 
 def test_a_class_that_is_hard_has_an_offset_that_says_so() -> None:
-    params = fit(degrading(), signals=("doubt", "odds"), use_features=False, evidence=True)
+    params = fit(
+        degrading(), options=FitOptions(signals=("doubt", "odds"), use_features=False), evidence=True
+    )
     assert params.evidence.coef["odds"] > 0
     easy, _, hard = params.evidence.offsets
     assert hard < easy  # the same odds count for less under class 2
@@ -445,16 +447,16 @@ def test_signals_may_serve_the_evidence_alone() -> None:
     probs, features, labels, shifted = dwell_stream(4000, 4, 8, np.random.default_rng(3), shifted=True)
     log = Log(probs, features, labels, shifted=shifted)
     weighed = ("doubt", "odds", "disbelief_fast", "disbelief_slow")
-    narrow = fit(log, signals=weighed, use_features=False)
-    both = fit(log, signals=(*weighed, "strain_fast"), risk_signals=weighed, use_features=False)
+    narrow = fit(log, options=FitOptions(signals=weighed, use_features=False))
+    both = fit(
+        log, options=FitOptions(signals=(*weighed, "strain_fast"), use_features=False), risk_signals=weighed
+    )
     assert both.coef == narrow.coef and both.notes["fit"]["dropped"]["signals"] == ["strain_fast"]
     read = fit(
         log,
-        signals=(*weighed, "instability"),
+        options=FitOptions(signals=(*weighed, "instability"), feature_scale=0.02, feature_zero_point=-128),
         risk_signals=weighed,
         evidence=True,
-        feature_scale=0.02,
-        feature_zero_point=-128,
     )
     assert read.coef == {"instability": 0.0, **narrow.coef}  # type: ignore[dict-item]
     assert read.features == 8 and "dropped" not in read.notes["fit"], "the evidence reads it"
@@ -463,4 +465,4 @@ def test_signals_may_serve_the_evidence_alone() -> None:
     with pytest.raises(
         ValueError, match="risk signal flips is not among the signals, expected some of doubt, odds"
     ):
-        fit(log, signals=weighed, risk_signals=("flips",), use_features=False)
+        fit(log, options=FitOptions(signals=weighed, use_features=False), risk_signals=("flips",))

@@ -11,7 +11,7 @@ pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
 from kept_recordings import Kept
 
-from tcuq import Log, fit
+from tcuq import FitOptions, Log, fit
 from tcuq.monitor.log import watch
 from tcuq.monitor.monitor import Monitor
 from tcuq_lab.methods.temporal.tcuq import Tcuq, TcuqPaper
@@ -44,13 +44,13 @@ def test_the_window_changes_no_risk_to_the_bit(paper: tuple[Kept, Any, TcuqPaper
     log = Log(seen.probs, None, dev.labels, seen.segments, dev.kinds)
     risks = []
     for window in range(12, 25):
-        params = fit(log, profile="paper", lags=(1, 2, 4), window=window, explain=False)
+        params = fit(log, profile="paper", options=FitOptions(lags=(1, 2, 4), explain=False), window=window)
         assert params.warmup == 4 * window
         risks.append(watch(Monitor(params), log)["risk"])
     assert len(np.unique(risks[0])) > 100
     for risk in risks[1:]:
         assert risk.tobytes() == risks[0].tobytes()
-    far = fit(log, profile="paper", lags=(16,), window=16, explain=False)
+    far = fit(log, profile="paper", options=FitOptions(lags=(16,), explain=False), window=16)
     assert window_change(far, [log], [12, 16, 24]) == 0  # no monitor has a window below its lag
     # The measurement itself can tell two risks apart.
     assert np.abs(watch(Monitor(far), log)["risk"] - risks[0]).max() > 0.01
@@ -63,7 +63,9 @@ def test_an_altered_monitor_is_fitted_as_if_asked_for(paper: tuple[Kept, Any, Tc
     seen = dev.observed
     log = Log(seen.probs, None, dev.labels, seen.segments, dev.kinds)
     kept_as_is = {"blend": method.setting["blend"], "l2": method.setting["l2"], "budget": 0.1}
-    direct = fit(log, profile="paper", lags=(1, 2), level=0.2, run_length=1000, **kept_as_is)
+    direct = fit(
+        log, profile="paper", options=FitOptions(lags=(1, 2)), level=0.2, run_length=1000, **kept_as_is
+    )
     got = altered(method, lags=(1, 2), level=0.2, features=None).params
     assert got.replace(notes={}) == direct.replace(notes={})
     assert altered(method, blend=0.5).params.blend == 0.5

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from ..base.checks import integer, number
 from ..monitor.class_names import numbered
+from ..monitor.label_check import SHOWN
 from ..monitor.log import Log
-from .agreement import SHOWN, order_note
+from .agreement import order_note
 from .data import Batch, Data, open_data
 from .folders import Asked
 from .inputs import Preparation, with_ones

@@ -16,7 +16,7 @@ from tcuq._version import VERSION
 from tcuq.device.graph import oracle
 from tcuq.device.graph.model import Graph
 from tcuq.device.graph.steps import Int8
-from tcuq.fitting import fit
+from tcuq.fitting import FitOptions, fit
 from tcuq.fitting.projection import projection
 from tcuq.metrics import accuracy, auroc
 from tcuq.monitor.log import Log, watch
@@ -141,10 +141,12 @@ def _monitors(
             level="budget",
             budget=0.1,
             run_length=1000,
-            use_features=wide,
-            feature_scale=features.scale if wide else None,
-            feature_zero_point=features.zero if wide else None,
-            explain=False,
+            options=FitOptions(
+                use_features=wide,
+                feature_scale=features.scale if wide else None,
+                feature_zero_point=features.zero if wide else None,
+                explain=False,
+            ),
         )
         pairs = [[_ranked(params, stream.log(bank)) for bank in banks] for stream in shown]
         floats, ints = (float(np.mean([pair[side] for pair in pairs])) for side in (0, 1))

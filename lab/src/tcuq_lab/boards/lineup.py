@@ -14,7 +14,7 @@ from tcuq.device.firmware.firmware import Firmware, posteriors
 from tcuq.device.graph.model import Graph
 from tcuq.device.graph.steps import Int8
 from tcuq.device.kernels.host import Network
-from tcuq.fitting import fit
+from tcuq.fitting import FitOptions, fit
 from tcuq.metrics import accuracy
 from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
@@ -124,10 +124,7 @@ def fitted(profile: str, log: Log, scale: float, zero: int) -> Params:
         level="budget",
         budget=0.1,
         run_length=1000,
-        use_features=True,
-        feature_scale=scale,
-        feature_zero_point=zero,
-        explain=False,
+        options=FitOptions(use_features=True, feature_scale=scale, feature_zero_point=zero, explain=False),
     )
 
 

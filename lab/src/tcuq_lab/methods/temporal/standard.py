@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tcuq.fitting import fit
+from tcuq.fitting import FitOptions, fit
 from tcuq.fitting.novelty import novelty, weighed
 from tcuq.fitting.projection import Projection, projection
 from tcuq.monitor.log import MAX_FEATURES, Log, watch
@@ -59,7 +59,7 @@ class TcuqStandard(Tcuq):
     def _params(
         self, log: Log, setting: Mapping[str, Any], weighed: tuple[str, ...], explain: bool = False
     ) -> Params:
-        return fit(log, explain=explain, **self.decided)
+        return fit(log, options=FitOptions(explain=explain), **self.decided)
 
     def _labeled(self, dev: Labeled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
         seen, through = dev.observed, None
