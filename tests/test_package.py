@@ -75,34 +75,6 @@ def test_few_names_at_the_top() -> None:
         assert ast.get_docstring(ast.parse(init)), f"{name}/__init__.py does not say what lives there"
 
 
-def test_moved_modules_are_reached_with_a_warning() -> None:
-    for name in (
-        "alarm",
-        "cost",
-        "head",
-        "inspect",
-        "log",
-        "params",
-        "quantize",
-        "reference",
-        "signals",
-        "state",
-    ):
-        with pytest.warns(DeprecationWarning, match=f"tcuq.{name} is now tcuq."):
-            assert getattr(tcuq, name).__name__.startswith("tcuq.")
-    with pytest.raises(AttributeError, match="tcuq_lab"):
-        tcuq.zoo  # noqa: B018
-
-
-@pytest.mark.parametrize("command", ["data", "corrupt", "stream", "train", "reproduce", "results"])
-def test_moved_commands_say_where_they_went(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    from tcuq.cli import main
-
-    assert main([command, "x", "--y", "1"]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1) and f"'tcuq-lab {command}'" in err
-
-
 @pytest.mark.slow
 def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
     # A copy: what an earlier build left in the checkout would go into the wheel as well.

@@ -56,7 +56,7 @@ def test_options_of_every_command_stand_at_the_end() -> None:
     [
         (["runn"], "'runn' is not a command, expected one of demo, start, "),
         (["runn"], "; did you mean run? (see tcuq --help)"),
-        (["dance"], "device, tune (see tcuq --help)"),
+        (["dance"], "device (see tcuq --help)"),
         (
             ["fit", "d.csv", "-o", "m.json", "--buget", "0.1"],
             "; did you mean --budget? (see tcuq fit --help)",
