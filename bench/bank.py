@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from bench import CLASSES, FEATURES, stream
 
-from tcuq import Bank, Log, Monitor, Params, __version__, fit
+from tcuq import Bank, FitOptions, Log, Monitor, Params, __version__, fit
 from tcuq.monitor.quantize import quantize_features, quantize_probs
 
 EVENTS = 200_000
@@ -34,7 +34,7 @@ def fitted(profile: str, features: bool) -> Params:
     probs, values = stream(4000)
     labels = np.repeat(np.arange(400) % CLASSES, 10)
     log = Log(probs, features=values if features else None, labels=labels)
-    return fit(log, profile=profile, run_length=1000, explain=False)
+    return fit(log, profile=profile, run_length=1000, options=FitOptions(explain=False))
 
 
 def least(action: Callable[[], Any]) -> float:

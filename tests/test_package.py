@@ -64,31 +64,6 @@ def test_one_version_in_one_place() -> None:
     assert f"## {tcuq.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_moved_modules_are_reached_with_a_warning() -> None:
-    for name in (
-        "alarm",
-        "cost",
-        "head",
-        "inspect",
-        "log",
-        "params",
-        "quantize",
-        "signals",
-        "state",
-    ):
-        with pytest.warns(DeprecationWarning, match=f"tcuq.{name} is now tcuq."):
-            assert getattr(tcuq, name).__name__.startswith("tcuq.")
-    with pytest.raises(AttributeError, match="tcuq_lab"):
-        tcuq.zoo  # noqa: B018
-
-
-@pytest.mark.parametrize("command", ["data", "corrupt", "stream", "train", "reproduce", "results"])
-def test_moved_commands_say_where_they_went(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    from tcuq.cli import main
-
-    assert main([command, "x", "--y", "1"]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1) and f"'tcuq-lab {command}'" in err
 
 
 @pytest.mark.slow

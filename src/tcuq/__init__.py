@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from ._core import Step
     from .fitting.fit import fit
-    from .fitting.tune import tune
+    from .fitting.options import FitOptions
     from .monitor import (
         PROFILES,
         SIGNALS,
@@ -39,6 +39,7 @@ __all__ = [
     "AlarmSide",
     "Bank",
     "EvidenceHead",
+    "FitOptions",
     "InstantHead",
     "Log",
     "Monitor",
@@ -52,15 +53,14 @@ __all__ = [
     "record",
     "softmax",
     "step_columns",
-    "tune",
 ]
 
 _ELSEWHERE = {
+    "FitOptions": "fitting",
     "Step": "_core",
     "fit": "fitting",
     "plot_steps": "report",
     "record": "recording",
-    "tune": "fitting",
 }
 """Where a public name lives when that is not `monitor`."""
 
@@ -81,22 +81,6 @@ _PARTS = (
 )
 """Parts that may be reached as attributes without importing them first."""
 
-_MOVED = {
-    "alarm": "monitor.alarm",
-    "cost": "monitor.cost",
-    "head": "monitor.evidence_head",
-    "inspect": "report.describe",
-    "log": "monitor.log",
-    "params": "monitor.params",
-    "quantize": "monitor.quantize",
-    "signals": "monitor.signals",
-    "state": "monitor.state",
-}
-"""Modules of 0.1 by their new place: reachable as attributes, with a warning, until 0.3."""
-
-_LAB = ("audio", "corruptions", "data", "lab", "methods", "zoo")
-"""Parts of 0.1 that are now in the package `tcuq_lab`."""
-
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for, so that the command starts at once."""
@@ -106,13 +90,6 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f".{_ELSEWHERE.get(name, 'monitor')}", __name__), name)
     if name in _PARTS:
         return import_module(f".{name}", __name__)
-    if name in _MOVED:
-        from warnings import warn
-
-        warn(f"tcuq.{name} is now tcuq.{_MOVED[name]}; the old name goes in 0.3", DeprecationWarning, 2)
-        return import_module(f".{_MOVED[name]}", __name__)
-    if name in _LAB:
-        raise AttributeError(f"tcuq.{name} is now in the package tcuq_lab: pip install ./lab in a checkout")
     raise AttributeError(f"module 'tcuq' has no attribute {name!r}")
 
 

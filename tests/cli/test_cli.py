@@ -1,7 +1,6 @@
 """The command line: what it prints, how it ends, and that a bad input leaves nothing behind."""
 
 import dataclasses
-import inspect
 import io
 import json
 import os
@@ -23,7 +22,7 @@ from tcuq.io import read_decisions, read_log, write_decisions
 from tcuq.monitor.log import watch
 
 PARAMS = Params(classes=3, warmup=4, level=0.3, budget=0.3)
-COMMANDS = ("record", "fit", "tune", "run", "live", "inspect", "audit", "export", "report", "demo")
+COMMANDS = ("record", "fit", "run", "live", "inspect", "audit", "export", "report", "demo")
 
 
 def stream(steps=120, seed=0):
@@ -103,17 +102,13 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["run", "m.json", "in.csv", "--sig"], "--sig"),
         (["fit", "in.npz", "-o", "p.json", "--budget", "much"], "much"),
         (["fit", "in.npz", "-o", "p.json", "--level", "low"], "'low', expected a number or the word budget"),
-        (["fit", "in.npz", "-o", "p.json", "--lags", "1,x"], "expected numbers separated by commas"),
         (["fit", "in.npz", "-o", "p.json", "--budget", "1.5"], "budget is 1.5, expected 0 to 1"),
-        (["fit", "in.npz", "-o", "p.json", "--lags", "1,99"], "99"),
         (["fit", "in.npz"], "-o"),
         (["fit", "in.npz", "-o", "missing/p.json"], "folder missing does not exist"),
         (["fit", "in.npz", "-o", "m.json/p.json"], "does not exist"),
         (["fit", "in.npz", "-o", "."], "is a folder"),
         (["fit", "missing.npz", "-o", "p.json"], "missing.npz: No such file"),
         (["fit", "in.npz", "-o", "p.json", "--clean", "missing.csv"], "missing.csv: No such file"),
-        (["tune", "in.npz", "-o", "p.json", "--max-bytes", "10"], "--max-instructions"),
-        (["tune", "in.npz", "-o", "p.json", "--max-bytes", "10", "--max-instructions", "10"], "10"),
         (["run", "missing.json", "in.csv"], "missing.json: No such file"),
         (["run", ".", "in.csv"], "is a folder, expected a parameter file; name a file in it"),
         (["run", "in.csv", "in.csv"], "in.csv: is no parameter file; make one with: tcuq fit in.csv"),
@@ -410,49 +405,36 @@ def test_export_writes_the_files(place, capsys):
 
 def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
     import tcuq.fitting
+    from tcuq import FitOptions
 
     seen = []
+    fitted = tcuq.fitting.fit(stream(), about="label", run_length=100, options=FitOptions(explain=False))
 
     def fit(log, progress, **options):
         progress("signals", 1, 2)
         seen.append((len(log), options))
-        return PARAMS
+        return fitted
 
     monkeypatch.setattr(tcuq.fitting, "fit", fit)
-    monkeypatch.setattr(tcuq.fitting, "fit_findings", lambda params, details: "the findings")
     assert main(["fit", "in.npz", "-o", "p.json"]) == 0
-    assert capsys.readouterr().out == "the findings\n" and Params.load("p.json") == PARAMS
-    options = "--profile extended --lags 1,3 --lag-weights 1,0.5 --window 8 --blend 0.5 --doubt-mix 0.25"
-    options += (
-        " --level budget --budget 0.1 --burst 4 --warmup 9 --nonnegative --l2 2 --run-length 500 --seed 3"
-    )
-    options += " --anchor confidence --no-calibrate"
-    options += " --feature-scale 0.5 --feature-zero-point -3 --posterior-only --quiet"
+    assert capsys.readouterr().out.startswith("120 steps in ") and Params.load("p.json") == fitted
+    options = "--profile paper --level budget --budget 0.1 --run-length 500 --seed 3 --about label"
+    options += " --alarm risk --feature-scale 0.5 --feature-zero-point -3 --posterior-only --quiet"
     assert main(["fit", "in.npz", "-o", "p.json", *options.split()]) == 0
     assert capsys.readouterr().out == ""
-    assert seen[0] == (120, {}) and seen[1][1] == {
-        "profile": "extended",
-        "lags": (1, 3),
-        "lag_weights": (1.0, 0.5),
-        "window": 8,
-        "blend": 0.5,
-        "anchor": "confidence",
-        "calibrate": False,
-        "doubt_mix": 0.25,
+    assert seen[0] == (120, {"clean": None, "options": FitOptions()}) and seen[1][1] == {
+        "clean": None,
+        "profile": "paper",
+        "about": "label",
+        "alarm": "risk",
         "level": "budget",
         "budget": 0.1,
-        "burst": 4,
-        "warmup": 9,
-        "nonnegative": True,
-        "l2": 2.0,
         "run_length": 500,
         "seed": 3,
-        "feature_scale": 0.5,
-        "feature_zero_point": -3,
-        "use_features": False,
+        "options": FitOptions(feature_scale=0.5, feature_zero_point=-3, use_features=False),
     }
     assert main(["fit", "in.npz", "-o", "p.json", "--clean", "in.csv", "--level", "0.2"]) == 0
-    assert len(seen[2][1].pop("clean")) == 120 and seen[2][1] == {"level": 0.2}
+    assert len(seen[2][1].pop("clean")) == 120 and seen[2][1] == {"level": 0.2, "options": FitOptions()}
 
 
 def test_fit_run_and_audit_in_earnest(place, capsys):
@@ -462,25 +444,6 @@ def test_fit_run_and_audit_in_earnest(place, capsys):
     assert json.loads(capsys.readouterr().out)["fit"]
     assert main(["run", "p.json", "in.npz", "-o", "d.npz", "--quiet"]) == 0
     assert main(["audit", "d.npz", "p.json", "--log", "in.npz"]) == 0
-
-
-def test_tune_passes_its_limits_and_a_progress_bar(place, capsys, monkeypatch):
-    import tcuq.fitting
-
-    seen = []
-
-    def tune(log, progress, **options):
-        progress(1, 2, "half")
-        seen.append(options)
-        return PARAMS
-
-    monkeypatch.setattr(tcuq.fitting, "tune", tune)
-    monkeypatch.setattr(tcuq.fitting, "tune_findings", lambda params: "the findings")
-    args = ["tune", "in.npz", "-o", "p.json", "--max-bytes", "300", "--max-instructions", "4000"]
-    assert main([*args, "--trials", "7", "--seed", "2", "--burst", "3"]) == 0
-    assert seen == [{"max_bytes": 300, "max_instructions": 4000, "trials": 7, "seed": 2, "burst": 3}]
-    out, err = capsys.readouterr()
-    assert out == "the findings\n" and err == ""
 
 
 def test_report_and_demo_are_called(place, capsys, monkeypatch):
@@ -614,13 +577,12 @@ def test_lists_on_the_command_line():
     assert comma_list(float)("1,0.5") == (1.0, 0.5)
 
 
-def test_logs_that_are_no_posteriors_are_refused_by_run_fit_and_tune(place, capsys):
+def test_logs_that_are_no_posteriors_are_refused_by_run_and_fit(place, capsys):
     Params(classes=2).save("two.json")
     (place / "percent.csv").write_text("p0,p1,label\n90,10,0\n55,45,1\n")
     (place / "logits.csv").write_text("p0,p1,label\n90,-10,0\n55,4,1\n80,80,1\n")
     (place / "floats.csv").write_text("p0,p1,label\n0.5,0.5,1\n3.5,-1.25,0\n")
     (place / "good.csv").write_text("p0,p1,label\n-128,127,1\n" * 1 + "0,0,0\n")
-    limits = ["--max-bytes", "300", "--max-instructions", "4000"]
     for name, message in (
         (
             "percent.csv",
@@ -633,7 +595,6 @@ def test_logs_that_are_no_posteriors_are_refused_by_run_fit_and_tune(place, caps
             ["run", "two.json", name, "-o", "d.csv"],
             ["fit", name, "-o", "p.json"],
             ["fit", "good.csv", "--clean", name, "-o", "p.json"],
-            ["tune", name, "-o", "p.json", *limits],
         ):
             line = refused(capsys, *args)
             assert f"tcuq: {name}" in line and message in line
@@ -663,7 +624,7 @@ def test_logits_are_taken_when_they_are_said_to_be(place, capsys, monkeypatch):
     log = stream()
     logits = np.log(log.probs)
     np.savez("logits.npz", probs=logits, labels=log.labels, segments=log.segments)
-    quick = ["--about", "prediction", "--run-length", "100", "--no-explain"]
+    quick = ["--about", "prediction", "--run-length", "100"]
     assert main(["fit", "in.npz", "-o", "p.json", *quick, "--quiet"]) == 0
     assert main(["fit", "logits.npz", "--logits", "-o", "q.json", *quick, "--quiet"]) == 0
     assert Params.load("p.json") == Params.load("q.json")
@@ -706,47 +667,15 @@ def test_notes_and_errors_name_options_of_the_command_line(place, capsys):
     assert "and --feature-zero-point is missing" in refused(capsys, "fit", "int8.npz", "-o", "p.json")
 
 
-def test_fit_and_tune_offer_on_the_command_line_what_they_offer_in_python():
-    from tcuq import fit, tune
+def test_notes_translate_the_options_that_fit_has():
     from tcuq.cli import build_parser
     from tcuq.cli.words import OPTIONS
-    from tcuq.fitting.tune import SEARCHED, TWO_HEADS
 
-    commands = build_parser()._subparsers._group_actions[0].choices
-    offered = {
-        name: {action.dest for action in commands[name]._actions}
-        - {"help", "json", "quiet", "output", "format", "details"}
-        for name in ("fit", "tune")
-    }
-    python = set(inspect.signature(fit).parameters) - {"progress"}
-    assert offered["fit"] == python - {"use_features"} | {"posterior_only"}
-    own = set(inspect.signature(tune).parameters) - {"progress", "fit_options"}
-    assert offered["tune"] == (python | own) - {"use_features", "risk_signals", *SEARCHED, *TWO_HEADS} | {
-        "posterior_only"
-    }
-    assert set(OPTIONS) == (offered["fit"] | offered["tune"]) - {
-        "log",
-        "posterior_only",
-        "explain",
-        "drop_unused",
-    }
-
-
-def test_tune_learns_evidence_when_asked(place, capsys, monkeypatch):
-    import tcuq.fitting
-
-    seen = []
-    monkeypatch.setattr(tcuq.fitting, "tune", lambda log, progress, **options: seen.append(options) or PARAMS)
-    monkeypatch.setattr(tcuq.fitting, "tune_findings", lambda params: "the findings")
-    args = ["tune", "in.npz", "-o", "p.json", "--max-bytes", "300", "--max-instructions", "4000"]
-    for extra in (["--evidence", "--evidence-clip", "3"], ["--evidence-auto", "--no-calibrate"]):
-        assert main([*args, *extra]) == 0
-    limits = {"max_bytes": 300, "max_instructions": 4000}
-    assert seen == [
-        {**limits, "evidence": True, "evidence_clip": 3.0},
-        {**limits, "evidence": "auto", "calibrate": False},
-    ]
-    capsys.readouterr()
+    fit = build_parser()._subparsers._group_actions[0].choices["fit"]
+    offered = {action.dest for action in fit._actions if action.option_strings}
+    assert offered - {"help", "json", "quiet", "output", "format", "details", "posterior_only"} == set(
+        OPTIONS
+    )
 
 
 def test_a_first_line_of_another_shape_is_the_bad_one_in_live_and_recorded_runs(place, capsys, monkeypatch):

@@ -127,10 +127,7 @@ def test_a_model_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert f"GRAPH and MODEL are both {place!r}; one would be lost" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [["fit"], ["tune", "--max-bytes", "512", "--max-instructions", "5000"]])
-def test_a_fit_writes_over_no_log_and_no_model(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
-) -> None:
+def test_a_fit_writes_over_no_log_and_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log, clean, model = (tmp_path / name for name in ("dev.npz", "clean.npz", "m.tflite"))
     for place in (log, clean):
         np.savez(place, probs=np.full((3, 2), 0.5))
@@ -141,7 +138,7 @@ def test_a_fit_writes_over_no_log_and_no_model(
         (clean, f"PARAMS and --clean are both {str(clean)!r}; one would be lost"),
         (model, f"{model}: exists and is no parameter file; remove it, or name another with -o"),
     ):
-        assert main([*command, str(log), "--clean", str(clean), "-o", str(place)]) == 2
+        assert main(["fit", str(log), "--clean", str(clean), "-o", str(place)]) == 2
         assert said in capsys.readouterr().err
     assert before == {place: place.read_bytes() for place in before}
 

@@ -32,7 +32,9 @@ def test_log_package_and_firmware_of_a_tflite_model_decide_alike(
     x, y = bars(1500, seed=5, noise=0.9)
     x[STEPS // 2 : STEPS] *= 0.5  # faint pictures, so that something happens
     log = tcuq.record(path, x, y, features=features)
-    params = tcuq.fit(log, warmup=20, run_length=100, explain=False, drop_unused=False)
+    params = tcuq.fit(
+        log, options=tcuq.FitOptions(warmup=20, explain=False, drop_unused=False), run_length=100
+    )
     assert bool(params.features) == (features is None)
     rows = log.probs[:STEPS, :0] if log.features is None else log.features[:STEPS]
     wanted = taken(tcuq.Monitor(params), log.probs[:STEPS], rows)[0].tolist()

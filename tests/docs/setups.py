@@ -56,7 +56,7 @@ def params(folder: Path) -> None:
     test = tcuq.record(bar_net, x[900:], y[900:], stream="dwell=8", shifts="pictures", steps=800, seed=1)
     write_log(folder / "dev.npz", dev)
     write_log(folder / "test.npz", test)
-    fitted = tcuq.fit(dev, explain=False)
+    fitted = tcuq.fit(dev, options=tcuq.FitOptions(explain=False))
     fitted.save(folder / "params.json")
     command = ["run", str(folder / "params.json"), str(folder / "test.npz"), "--quiet"]
     assert main([*command, "-o", str(folder / "decisions.csv")]) == 0
@@ -71,7 +71,7 @@ def posteriors(folder: Path) -> None:
         )
         write_log(folder / f"{name}.npz", log)
         if name == "dev":
-            tcuq.fit(log, explain=False).save(folder / "params.json")
+            tcuq.fit(log, options=tcuq.FitOptions(explain=False)).save(folder / "params.json")
     shutil.copy(folder / "params.json", folder / "monitor.json")
 
 
@@ -119,7 +119,7 @@ def firmware(folder: Path) -> None:
     shutil.copy(MODELS / "int8.tflite", folder / "model.tflite")
     x, y = bars(1000, noise=0.85)
     log = tcuq.record(MODELS / "int8.tflite", x, y, stream="dwell=8", shifts="pictures")
-    tcuq.fit(log, explain=False).save(folder / "monitor.json")
+    tcuq.fit(log, options=tcuq.FitOptions(explain=False)).save(folder / "monitor.json")
     np.savez(folder / "inputs.npz", x=x[:12])
     np.save(folder / "inputs.npy", np.round(x[:12] * 255 - 128).astype(np.int8))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streams import dwell_stream
 
-from tcuq import Log, Monitor, fit
+from tcuq import FitOptions, Log, Monitor, fit
 from tcuq.fitting.deviations import LEAST_SPREAD, deviation_head
 from tcuq.fitting.signal_table import SignalTable
 from tcuq.monitor.log import watch
@@ -68,6 +68,6 @@ def test_signals_without_a_way_to_deviate_are_refused() -> None:
 
 def test_a_log_with_labels_and_shifts_learns_its_evidence() -> None:
     probs, values, truth, marks = dwell_stream(4000, 5, 4, np.random.default_rng(1), shifted=True)
-    params = fit(Log(probs, values, truth, shifted=marks), run_length=500, explain=False)
+    params = fit(Log(probs, values, truth, shifted=marks), run_length=500, options=FitOptions(explain=False))
     assert "from" not in params.notes["fit"]["evidence"] and params.evidence is not None
     assert params.evidence.clip == 3.0

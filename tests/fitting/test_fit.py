@@ -1,4 +1,4 @@
-"""The offline fit, the search, and what they say."""
+"""The offline fit, and what it says."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fits import told
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from streams import dwell_stream
 
-from tcuq import Log, Monitor, Params, fit, tune
-from tcuq.fitting import fit_findings, tune_findings
+from tcuq import FitOptions, Log, Monitor, Params, fit
 from tcuq.fitting.folds import folds
 from tcuq.fitting.gain import Gain
 from tcuq.fitting.logistic import balanced_weights, fit_logistic
 from tcuq.fitting.unused import without_unused
 from tcuq.metrics.ranking import auroc
-from tcuq.monitor.cost import cost
 from tcuq.monitor.log import watch
+from tcuq.monitor.params_words import in_words
 from tcuq.monitor.signals import SIGNALS
 
 
@@ -50,35 +50,12 @@ def test_regression_agrees_with_scikit_learn(l2: float) -> None:
     assert np.isclose(bias + coef @ x.mean(0), other.intercept_[0], atol=1e-4)
 
 
-@pytest.mark.parametrize("features", [0, 16])
-def test_the_extended_profile_leans_on_the_belief_and_is_calibrated(features: int) -> None:
-    log = make_log(3000, features)
-    params = fit(log, profile="extended", run_length=500)
-    assert params.anchor == "belief" and params.profile == "extended"
-    share = float(log.errors().mean())
-    assert abs(float(watch(Monitor(params), log)["uncertainty"].mean()) - share) < 1e-3
-    plain = fit(log, profile="extended", run_length=500, calibrate=False, anchor="confidence")
-    assert plain.coef == params.coef and plain.bias > params.bias and plain.anchor == "confidence"
-    assert "reads as" in fit_findings(params) and "reads as" not in fit_findings(plain)
-    by_name = fit(log, signals=params.signals, run_length=500)
-    assert by_name == params, "the signals alone say which profile it is"
-
-
-def test_the_paper_profile_is_neither_anchored_nor_calibrated_unless_asked() -> None:
-    log = make_log(features=0)
-    params = fit(log, profile="paper", run_length=500)
-    assert params.anchor == "confidence" and "mean_uncertainty" not in params.notes["fit"]
-    shifted = fit(log, profile="paper", run_length=500, calibrate=True)
-    assert shifted.coef == params.coef and shifted.bias < params.bias
-    with pytest.raises(ValueError, match="anchor is 'belief'; it needs an instant head or the signal"):
-        fit(log, profile="paper", anchor="belief")
-
-
 def test_the_belief_ranks_errors_better_than_the_confidence() -> None:
     """Where the true class persists: the point of the filter."""
     log = make_log(features=0, seed=3)
     wrong = log.errors()
-    params = fit(log, signals=("doubt", "disbelief_fast"), run_length=500)
+    params = fit(log, about="label", run_length=500)
+    assert params.anchor == "belief"
     belief = watch(Monitor(params.replace(blend=0.0)), log)["risk"]
     assert auroc(belief, wrong) > auroc(-log.confidence(), wrong) + 0.05
 
@@ -120,24 +97,26 @@ def test_fit_beats_confidence_on_a_stream_with_dwell_and_generalizes(options: An
     found = params.notes["fit"]
     assert found["time_helps"] and abs(found["loss_from_quantization"]) < 1e-4
     assert abs(found["auroc_core"] - found["auroc_float"]) < 1e-3
-    assert "Time helps here" in fit_findings(params, details=True)
+    assert "Time helps here" in in_words(params, details=True)
 
 
 @pytest.mark.parametrize(("profile", "more"), [("paper", set()), ("standard", {"rules"})])
 def test_a_fit_without_explanation_differs_in_its_notes_alone(profile: str, more: set[str]) -> None:
     log = make_log()
-    told, silent = (fit(log, profile=profile, run_length=1000, explain=each) for each in (True, False))
-    assert silent.replace(notes={}) == told.replace(notes={})
+    full, silent = (
+        fit(log, profile=profile, run_length=1000, options=FitOptions(explain=each)) for each in (True, False)
+    )
+    assert silent.replace(notes={}) == full.replace(notes={})
     left_out = {"time_helps", "time", "signals", "run_length_elsewhere"} | more
-    assert set(told.notes["fit"]) - set(silent.notes["fit"]) == left_out
-    assert "held-out" in fit_findings(told) and "held-out" not in fit_findings(silent)
+    assert set(full.notes["fit"]) - set(silent.notes["fit"]) == left_out
+    assert "held-out" in str(full) and "held-out" not in str(silent)
 
 
 def test_fit_says_when_time_does_not_help() -> None:
     params = fit(make_log(dwell=1.0, features=0), profile="paper", run_length=1000)
     found = params.notes["fit"]
     assert not found["time_helps"]
-    assert "Time does not help here" in fit_findings(params)
+    assert "Time does not help here" in in_words(params, details=True)
     assert abs(found["signals"]["flips"]["adds"]) < 0.01
 
 
@@ -149,7 +128,7 @@ def test_an_unbalanced_shuffled_stream_is_not_said_to_profit_from_time() -> None
     log = Log(np.exp(logits) / np.exp(logits).sum(1, keepdims=True), labels=truth)
     found = fit(log, profile="paper", run_length=500)
     assert not found.notes["fit"]["time_helps"]
-    assert "not through time" in fit_findings(found)
+    assert "not through time" in in_words(found, details=True)
 
 
 def test_a_tied_reference_does_not_flag_all_of_the_tie() -> None:
@@ -168,7 +147,10 @@ def test_signs_are_free_by_default_and_kept_positive_on_request() -> None:
     stuck = np.arange(4000) % 400 >= 300
     logits[stuck] = 4 * np.eye(10)[0] + rng.normal(0, 1, (int(stuck.sum()), 10))
     log = Log(np.exp(logits) / np.exp(logits).sum(1, keepdims=True), labels=truth, shifted=stuck)
-    free, kept = (fit(log, profile="paper", run_length=500, nonnegative=held) for held in (False, True))
+    free, kept = (
+        fit(log, profile="paper", run_length=500, options=FitOptions(nonnegative=held))
+        for held in (False, True)
+    )
     assert free.coef is not None and kept.coef is not None
     assert min(free.coef.values()) < -0.5 and min(kept.coef.values()) >= 0
     assert free.notes["fit"]["auroc"] > kept.notes["fit"]["auroc"] + 0.05
@@ -219,13 +201,13 @@ def test_segments_are_independent_streams() -> None:
 def test_kinds_of_shift_take_turns_in_being_held_out() -> None:
     log = make_log(4000)
     kinds = np.where(log.shifted, 1 + np.arange(4000) // 250 % 3, 0)
-    told = Log(log.probs, log.features, log.labels, shifted=kinds)
-    fold = folds(told)
+    named = Log(log.probs, log.features, log.labels, shifted=kinds)
+    fold = folds(named)
     for kind in (1, 2, 3):
         assert len(set(fold[kinds == kind].tolist())) == 1
     assert len(set(fold[kinds == 0].tolist())) == 4
-    assert told.take(slice(500, 900)).kinds.tolist() == kinds[500:900].tolist()
-    assert "kinds of shift held out in turn" in fit(told, run_length=500).notes["fit"]["time"]
+    assert named.take(slice(500, 900)).kinds.tolist() == kinds[500:900].tolist()
+    assert "kinds of shift held out in turn" in fit(named, run_length=500).notes["fit"]["time"]
 
 
 def test_a_signal_that_does_not_carry_over_is_named() -> None:
@@ -265,9 +247,9 @@ def test_int8_logs_need_a_zero_point_and_then_work() -> None:
     )
     with pytest.raises(ValueError, match="feature_zero_point is missing; pass -128 for a ReLU output"):
         fit(raw, run_length=500)
-    params = fit(raw, feature_zero_point=-128, run_length=500)
+    params = fit(raw, options=FitOptions(feature_zero_point=-128), run_length=500)
     assert params.feature_zero_point == -128 and params.features == 16
-    assert fit(raw, use_features=False, run_length=500).features == 0
+    assert fit(raw, options=FitOptions(use_features=False), run_length=500).features == 0
 
 
 @pytest.mark.parametrize(
@@ -289,7 +271,7 @@ def test_int8_logs_need_a_zero_point_and_then_work() -> None:
         (
             lambda log: log,
             {"profile": "best"},
-            "profile is 'best', expected one of standard, paper, extended",
+            "profile is 'best', expected one of standard, paper",
         ),
         (lambda log: log, {"feature_scale": 0.1}, "feature_scale and feature_zero_point go together"),
         (lambda log: log, {"clean": Log([[0.5, 0.5]])}, "the clean log has 2 classes, the log has 10"),
@@ -298,32 +280,12 @@ def test_int8_logs_need_a_zero_point_and_then_work() -> None:
 )
 def test_bad_fits_are_refused(change: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        fit(change(make_log(600)), **options)
+        fit(change(make_log(600)), **told(**options))
 
 
 def test_the_fit_is_repeatable() -> None:
     log = make_log(2000)
     assert fit(log, run_length=500, seed=3) == fit(log, run_length=500, seed=3)
-
-
-def test_tune_finds_settings_within_the_limits_and_reports_progress() -> None:
-    log, calls = make_log(5000), []
-    params = tune(
-        log,
-        max_bytes=420,
-        max_instructions=6000,
-        trials=25,
-        run_length=500,
-        progress=lambda done, total, text: calls.append((done, total, text)),
-    )
-    price, found = cost(params), params.notes["tune"]
-    assert price.ram_bytes <= 420 and price.instructions <= 6000
-    assert calls[-1][:2] == (25, 25) and [c[0] for c in calls] == list(range(1, 26))
-    assert 0 < found["within_limits"] <= 25
-    assert found["search_auroc"] >= found["search_auroc_default"]
-    assert found["check_auroc"] > 0.8
-    assert "steps that no search saw" in tune_findings(params)
-    assert tune(log, max_bytes=420, max_instructions=6000, trials=25, run_length=500) == params
 
 
 def test_a_fit_whose_errors_lie_in_one_place_cannot_tell_whether_time_helps() -> None:
@@ -332,73 +294,31 @@ def test_a_fit_whose_errors_lie_in_one_place_cannot_tell_whether_time_helps() ->
     labels = (log.predictions() + wrong) % 10
     params = fit(Log(log.probs, labels=labels), profile="paper", run_length=100)
     assert not params.notes["fit"]["time_helps"]
-    assert "cannot be told" in fit_findings(params)
-
-
-def test_the_part_that_no_search_sees_holds_a_shift_when_kinds_are_named() -> None:
-    log = make_log(4000)
-    kinds = np.where(log.shifted, 1 + np.arange(4000) // 500 % 2, 0)
-    params = tune(Log(log.probs, log.features, log.labels, shifted=kinds), trials=2, run_length=100)
-    assert params.notes["tune"]["check_errors"] > 100
-
-
-def test_tune_refuses_what_it_cannot_do() -> None:
-    log = make_log(1500)
-    # Twelve blocks of time go round four folds; the last fold is the one that no search sees.
-    for block, message in ((3, "that is searched has 0 errors"), (0, "in one part of the log only")):
-        wrong = (np.arange(1500) * 12 // 1500 == block) & (np.arange(1500) % 2 == 0)
-        labels = (log.predictions() + wrong) % 10
-        with pytest.raises(ValueError, match=message):
-            tune(Log(log.probs, labels=labels), trials=2, run_length=100)
-    with pytest.raises(
-        ValueError, match=r"none of 3 settings fits 40 bytes and 10000 instructions; the default"
-    ):
-        tune(log, max_bytes=40, trials=3, run_length=100)
-    with pytest.raises(ValueError, match="labels are missing"):
-        tune(make_log(500, labels=False))
-    with pytest.raises(ValueError, match="lags is searched by tune"):
-        tune(log, lags=(1,))
+    assert "cannot be told" in in_words(params, details=True)
 
 
 def test_a_fit_without_labels_carries_no_features() -> None:
     log, options = make_log(3000, labels=False), {"profile": "paper", "run_length": 500}
     params = fit(log, **options)
-    plain = fit(log, **options, use_features=False)
+    plain = fit(log, options=FitOptions(use_features=False), **options)
     assert params.replace(notes={}) == plain.replace(notes={})
     assert params.features == 0 and "instability" not in params.signals
     dropped = params.notes["fit"]["dropped"]
     assert (dropped["signals"], dropped["features"]) == (["instability"], 16) and dropped["ram_bytes"] > 0
-    assert "Dropped: signal instability and 16 features, as no weight reads them" in fit_findings(params)
-    assert "Dropped" not in fit_findings(plain)
-    kept = fit(log, **options, drop_unused=False)
-    assert kept.features == 16 and "instability" in kept.signals and "Dropped" not in fit_findings(kept)
+    assert "Dropped: signal instability and 16 features, as no weight reads them" in str(params)
+    assert "Dropped" not in str(plain)
+    kept = fit(log, options=FitOptions(drop_unused=False), **options)
+    assert kept.features == 16 and "instability" in kept.signals and "Dropped" not in str(kept)
 
 
 def test_int8_features_that_no_weight_reads_need_no_zero_point() -> None:
     log = make_log(1000, labels=False)
     raw = Log(log.probs, np.zeros((1000, 16), dtype=np.int8), shifted=log.shifted)
     params = fit(raw, profile="paper", run_length=100)
-    assert params.features == 0 and "Dropped: 16 features, as no weight reads them" in fit_findings(params)
+    assert params.features == 0 and "Dropped: 16 features, as no weight reads them" in str(params)
     # Deviations from clean steps read features, so two heads would use them if their zero point was known.
     assert fit(raw, run_length=100).features == 0
-    assert fit(raw, run_length=100, feature_zero_point=0).features == 16
-
-
-@pytest.mark.parametrize("evidence", [False, True])
-def test_what_is_dropped_changes_no_decision(evidence: bool) -> None:
-    log = make_log(3000)
-    params = fit(log, profile="extended", run_length=500, evidence=evidence)
-    assert "dropped" not in params.notes["fit"] and params.coef is not None
-    gone = {"surprise_fast", "strain_slow", "displacement", "disbelief_fast", "magnitude"}
-    idle = params.replace(coef={name: 0.0 if name in gone else v for name, v in params.coef.items()})
-    slim, dropped = without_unused(idle)
-    read = {"disbelief_fast", *(["magnitude"] if evidence else [])}
-    assert dropped is not None and set(dropped["signals"]) == gone - read
-    one, two = watch(Monitor(idle), log), watch(Monitor(slim), log)
-    for field in one.dtype.names:  # expected_accuracy is NaN with one head
-        assert np.array_equal(one[field], two[field], equal_nan=field == "expected_accuracy")
-    assert (one["alarm"] > 0).any()
-    assert cost(slim).ram_bytes == cost(idle).ram_bytes - dropped["ram_bytes"]
+    assert fit(raw, run_length=100, options=FitOptions(feature_zero_point=0)).features == 16
 
 
 def test_a_monitor_keeps_one_signal() -> None:
@@ -408,7 +328,7 @@ def test_a_monitor_keeps_one_signal() -> None:
 
 def test_findings_say_which_clean_steps_count() -> None:
     def first(*args: Any, **options: Any) -> str:
-        return fit_findings(fit(*args, run_length=100, explain=False, **options)).splitlines()[0]
+        return str(fit(*args, run_length=100, options=FitOptions(explain=False), **options)).splitlines()[0]
 
     log = make_log(2000)
     assert first(log, profile="paper") == (
@@ -432,7 +352,7 @@ def test_findings_say_which_clean_steps_count() -> None:
 
 def test_no_alarm_is_spoken_of_where_none_is_set() -> None:
     few = make_log(150, shifted=False)
-    text = fit_findings(fit(make_log(300), clean=few, run_length=100))
+    text = str(fit(make_log(300), clean=few, run_length=100))
     assert "no alarm is set" in text and "The alarm is set" not in text
     assert "has 150 steps; they set the threshold." in text
     found = fit(make_log(500, shifted=False), run_length=100).notes["fit"]
@@ -442,7 +362,7 @@ def test_no_alarm_is_spoken_of_where_none_is_set() -> None:
 
 
 @pytest.mark.slow
-def test_fit_and_tune_take_paths_and_data_frames(tmp_path: Any) -> None:
+def test_fit_takes_paths_and_data_frames(tmp_path: Any) -> None:
     log = make_log(1200, 3)
     np.savez(
         tmp_path / "dev.npz",
@@ -468,12 +388,9 @@ def test_fit_and_tune_take_paths_and_data_frames(tmp_path: Any) -> None:
     assert fit(str(tmp_path / "dev.npz"), run_length=100) == wanted
     framed = fit(Frame(), run_length=100)
     assert framed.replace(notes={}) == wanted.replace(notes={})
-    assert "Note: column 'when' is not used." in fit_findings(framed)
+    assert "Note: column 'when' is not used." in str(framed)
     given = fit(log, clean=tmp_path / "dev.npz", run_length=100)
     assert given.replace(notes={}) == fit(log, clean=log, run_length=100).replace(notes={})
-    small = {"trials": 2, "run_length": 100}
-    assert tune(tmp_path / "dev.npz", **small) == tune(log, **small)
-    assert tune(Frame(), clean=Frame(), **small).replace(notes={}) == tune(log, **small).replace(notes={})
     for source, kind in (({"p0": [1.0]}, "dict"), (log.probs, "ndarray")):
         with pytest.raises(TypeError, match=f"the log is of type {kind}, expected a path, a Log, or a data"):
             fit(source)  # type: ignore[arg-type]
@@ -493,20 +410,20 @@ def test_logits_are_refused_unless_they_are_said_to_be() -> None:
     raw = np.clip(np.round(logits / 0.1), -128, 127).astype(np.int8)
     for given, ask in ((logits, "Pass `logits=True`"), (raw, "Pass `logits=True` and `logits_scale`")):
         wrong = Log(given, labels=log.labels, shifted=log.shifted)
-        for call in (fit, tune):
-            with pytest.raises(ValueError, match=f"1,500 of 1,500 rows of probs cannot .* {ask}"):
-                call(wrong)
+        with pytest.raises(ValueError, match=f"1,500 of 1,500 rows of probs cannot .* {ask}"):
+            fit(wrong)
         with pytest.raises(ValueError, match="rows of probs cannot come from a softmax"):
             fit(log, clean=wrong)
-    told = Log(logits, labels=log.labels, shifted=log.shifted)
+    given = Log(logits, labels=log.labels, shifted=log.shifted)
     wanted = fit(log, run_length=100)
-    assert fit(told, logits=True, run_length=100).replace(notes={}) == wanted.replace(notes={})
-    told = Log(raw, labels=log.labels, shifted=log.shifted)
-    small = {"run_length": 100, "logits": True, "logits_scale": 0.1}
-    assert fit(told, **small).notes["fit"]["auroc"] == pytest.approx(wanted.notes["fit"]["auroc"], abs=0.02)
-    assert tune(told, clean=told, trials=2, **small).notes["tune"]["trials"] == 2
+    assert fit(given, options=FitOptions(logits=True), run_length=100).replace(notes={}) == wanted.replace(
+        notes={}
+    )
+    given = Log(raw, labels=log.labels, shifted=log.shifted)
+    found = fit(given, run_length=100, options=FitOptions(logits=True, logits_scale=0.1))
+    assert found.notes["fit"]["auroc"] == pytest.approx(wanted.notes["fit"]["auroc"], abs=0.02)
     with pytest.raises(ValueError, match="`logits_scale` is given without `logits=True`"):
-        fit(log, logits_scale=0.1)
+        fit(log, options=FitOptions(logits_scale=0.1))
 
 
 def test_a_bad_row_is_named_by_its_number_in_the_whole_log() -> None:
@@ -523,13 +440,11 @@ def test_labels_of_one_class_are_refused_and_predictions_noted() -> None:
         ValueError, match=r"every label is class 3: nothing can be learned about errors .*lea"
     ):
         fit(Log(log.probs, labels=np.full(600, 3)), run_length=100)
-    with pytest.raises(ValueError, match="every label is class 3"):
-        tune(Log(log.probs, labels=np.full(600, 3)), run_length=100, trials=2)
     stuck = np.tile([0.8, 0.1, 0.1], (600, 1))
     stuck[::2] = [0.6, 0.3, 0.1]
     params = fit(Log(stuck, labels=np.arange(600) // 3 % 3), run_length=100)
-    assert "Note: every prediction is class 0: the log says nothing" in fit_findings(params)
-    assert "every prediction" not in fit_findings(fit(log, run_length=100))
+    assert "Note: every prediction is class 0: the log says nothing" in str(params)
+    assert "every prediction" not in str(fit(log, run_length=100))
 
 
 def test_gain_says_whether_time_helps() -> None:
@@ -538,14 +453,50 @@ def test_gain_says_whether_time_helps() -> None:
     assert not Gain(0.9, 0.9, 0.85, {}, {}).time_helps
 
 
-def test_tune_refuses_risk_signals() -> None:
-    with pytest.raises(ValueError, match="risk_signals names some of the signals, which tune searches"):
-        tune(make_log(300), risk_signals=("doubt",))
+def shuffled_labels(kind: str, steps: int = 1500) -> Log:
+    log = make_log(steps, 0, dwell=4, shifted=False)
+    assert log.labels is not None
+    if kind == "permuted":
+        labels = np.random.default_rng(1).permutation(10)[log.labels]
+    else:  # right on a seventh of the steps
+        rng = np.random.default_rng(2)
+        labels = np.where(rng.random(steps) < 0.05, log.predictions(), rng.integers(0, 10, steps))
+    return Log(log.probs, labels=labels)
 
 
-def test_tune_finds_features_again_that_its_first_fit_drops() -> None:
-    """A first fit that gives no feature a weight does not keep them from the search."""
-    log = make_log(2000)
-    assert fit(log, profile="paper", run_length=100, nonnegative=True).features == 0
-    params = tune(log, trials=1, run_length=100, nonnegative=True)
-    assert "instability" in params.notes["fit"]["signals"], "the default setting reads features"
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("permuted", "labels seem to be in another class order"), ("random", "better than chance: 8")],
+)
+def test_labels_that_cannot_be_right_are_told_first(kind: str, said: str) -> None:
+    params = fit(shuffled_labels(kind), run_length=100, options=FitOptions(explain=False))
+    assert str(params).startswith("Note: ") and said in str(params).splitlines()[0]
+    assert "suspect" not in fit(make_log(1500, 0), run_length=100).notes["fit"]
+
+
+def test_parameters_print_as_words_and_are_called_by_a_short_name() -> None:
+    params = fit(make_log(1500), run_length=100, budget=0.125)
+    words = str(params).splitlines()
+    assert any(
+        "profile standard" in line and "10 classes" in line and "16 features" in line for line in words
+    )
+    assert any("at most 12.5% of the steps" in line for line in words)
+    assert any(line.startswith("Alarm: ") for line in words) and any("Wrong: " in line for line in words)
+    assert "{" not in str(params) and len(repr(params)) < 120 and params.fingerprint in repr(params)
+
+
+def test_some_signals_of_a_profile_may_be_chosen() -> None:
+    log = make_log(1500)
+    own = fit(log, options=FitOptions(signals=("odds", "disbelief")), run_length=100)
+    assert own.signals == ("odds", "disbelief") and own.instant is not None
+    for profile, signals, message in (
+        ("paper", ("odds",), "signal 'odds' is not of profile 'paper', expected some of divergence"),
+        ("standard", ("odds", "distance"), "signals are without 'disbelief'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit(log, profile=profile, options=FitOptions(signals=signals))
+
+
+def test_options_are_a_fit_options() -> None:
+    with pytest.raises(TypeError, match="options is dict, expected a FitOptions"):
+        fit(make_log(300), options={"l2": 1.0})  # type: ignore[arg-type]

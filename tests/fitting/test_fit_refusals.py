@@ -6,12 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tcuq import Log, Monitor, Params, tune
-from tcuq.fitting import fit_findings, tune_findings
+from tcuq import Log, Monitor, Params
 from tcuq.fitting.alarms import choose_allowance
 from tcuq.fitting.carry_over import MOST, _drawn
 from tcuq.fitting.clean import refuse_other_shape
-from tcuq.fitting.search import Choice, choices
 from tcuq.fitting.signal_table import signals_of
 from tcuq.monitor.signals import SIGNALS
 
@@ -22,11 +20,6 @@ def log_of(scale: float) -> Log:
     return Log(PROBS, np.zeros((4, 3), np.int8), feature_scale=scale, feature_zero_point=0)
 
 
-def test_parameters_without_a_fit_carry_no_findings() -> None:
-    assert fit_findings(Params(classes=2)) == "These parameters carry no findings of a fit."
-    assert tune_findings(Params(classes=2)) == "These parameters carry no findings of a search."
-
-
 def test_a_clean_log_of_another_model_is_refused() -> None:
     refuse_other_shape(log_of(0.5), log_of(0.5), True)
     refuse_other_shape(log_of(0.5), log_of(0.25), False)  # nobody reads them
@@ -35,31 +28,6 @@ def test_a_clean_log_of_another_model_is_refused() -> None:
     )
     with pytest.raises(ValueError, match=message):
         refuse_other_shape(log_of(0.5), log_of(0.25), True)
-
-
-def test_options_of_two_heads_are_not_searched() -> None:
-    with pytest.raises(
-        ValueError, match="is for monitors with two heads, which tune does not search; use fit"
-    ):
-        tune(Log(PROBS, labels=np.zeros(4, int)), about="answer")
-
-
-def test_settings_are_searched_each_once_while_there_are_new_ones() -> None:
-    default = Choice("paper", (1,), "linear", 0.5, False)
-    found = choices(20, default, np.random.default_rng(0))
-    assert found[0] is default and len(found) == len(set(found)) == 20
-    assert not any(choice.use_features for choice in found)
-
-    class Stuck:
-        """Draws the same again and again."""
-
-        def integers(self, low: int, high: int | None = None) -> int:
-            return 1 if high is not None else 0
-
-        def choice(self, values: object, count: int, replace: bool) -> list[int]:
-            return [2] * count
-
-    assert len(choices(5, default, Stuck())) == 2  # type: ignore[arg-type]
 
 
 def test_the_best_allowance_is_taken_where_none_is_good() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streams import dwell_stream
 
-from tcuq import Log, Monitor, Params, fit
+from tcuq import FitOptions, Log, Monitor, Params, fit
 from tcuq.fitting import gated
 from tcuq.fitting.gated import learn_gated
 from tcuq.fitting.signal_table import read_signals
@@ -31,7 +31,7 @@ def shuffled(log: Log, seed: int) -> Log:
 
 @functools.cache
 def fitted(features: int = 0, about: str = "prediction") -> Params:
-    return fit(made(1, features), about=about, run_length=500, explain=False)
+    return fit(made(1, features), about=about, run_length=500, options=FitOptions(explain=False))
 
 
 def test_on_a_stream_the_past_helps_and_on_its_shuffle_nothing_is_lost() -> None:
@@ -42,12 +42,12 @@ def test_on_a_stream_the_past_helps_and_on_its_shuffle_nothing_is_lost() -> None
     wrong, plain = mixed.errors(), -mixed.confidence()
     assert abs(auroc(watch(Monitor(fitted()), mixed)["risk"], wrong) - auroc(plain, wrong)) < 0.01
     # One head, learned on the stream, does lose on the shuffle.
-    one = fit(made(1), profile="extended", run_length=500, explain=False)
+    one = fit(made(1), profile="paper", run_length=500, options=FitOptions(explain=False))
     assert auroc(watch(Monitor(one), mixed)["risk"], wrong) < auroc(plain, wrong) - 0.01
 
 
 def test_persistence_is_high_where_classes_stay_and_low_where_they_do_not() -> None:
-    stream, found = made(2), fit(made(1), run_length=500, explain=False).notes["fit"]
+    stream, found = made(2), fit(made(1), run_length=500, options=FitOptions(explain=False)).notes["fit"]
     stays = watch(Monitor(fitted()), stream)["persistence"][200:]
     mixed = watch(Monitor(fitted()), shuffled(stream, 3))["persistence"][200:]
     assert stays.mean() > 0.4 and mixed.mean() < 0.1

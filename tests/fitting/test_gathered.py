@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streams import dwell_stream
 
-from tcuq import Log, Monitor, Params, fit
+from tcuq import FitOptions, Log, Monitor, Params, fit
 from tcuq.fitting.gathered import PACES, gathered, says_little
 from tcuq.fitting.signal_table import read_signals
 from tcuq.fitting.stages.heads import GATHERED
@@ -28,7 +28,7 @@ def made(seed: int, dwell: float, steps: int = 6000) -> Log:
 
 @functools.cache
 def fitted(dwell: float, about: Literal["answer", "prediction"]) -> Params:
-    return fit(made(1, dwell), about=about, run_length=500, explain=False)
+    return fit(made(1, dwell), about=about, run_length=500, options=FitOptions(explain=False))
 
 
 def test_classes_and_kinds_stay_in_the_new_order() -> None:

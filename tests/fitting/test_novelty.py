@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streams import dwell_stream
 
-from tcuq import Log, Monitor, fit
+from tcuq import FitOptions, Log, Monitor, fit
 from tcuq.fitting.novelty import LEAST, find_spread, novelty, weighed
 from tcuq.monitor.alarm import Alarm, AlarmSide
 from tcuq.monitor.evidence_head import EvidenceHead
@@ -23,7 +23,7 @@ def repeated(seed: int) -> Log:
 @pytest.mark.parametrize("allowance", [0.0, 0.2])
 def test_what_the_alarm_adds_is_what_the_core_adds(allowance: float) -> None:
     train, truth = dwell_stream(3000, 4, 0, np.random.default_rng(0))[0::2]
-    params = fit(Log(train, labels=truth), run_length=100, explain=False)
+    params = fit(Log(train, labels=truth), run_length=100, options=FitOptions(explain=False))
     assert params.evidence is not None and params.evidence.spread > 0
     plain = params.evidence
     head = type(plain)(plain.coef, plain.offsets, plain.clip, allowance, None, plain.spread)

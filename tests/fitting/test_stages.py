@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from streams import dwell_stream
 
-from tcuq import Log, Monitor, Params, fit
-from tcuq.fitting import fit_findings, logistic, some_steps
+from tcuq import FitOptions, Log, Monitor, Params, fit
+from tcuq.fitting import logistic, some_steps
 from tcuq.fitting.logistic import fit_logistic, linear
-from tcuq.fitting.options import GROUPS, FitOptions
 from tcuq.fitting.risk import scores
 from tcuq.fitting.signal_table import CHUNK, fill_in_means, read_signals
 from tcuq.fitting.stages import (
@@ -28,6 +27,7 @@ from tcuq.fitting.stages import (
 )
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.log import watch
+from tcuq.monitor.params_words import in_words
 from tcuq.monitor.signals import SIGNALS
 
 
@@ -36,31 +36,21 @@ def make_log(steps: int, seed: int = 0, segment: int = 400) -> Log:
     return Log(probs, features, labels, np.arange(steps) // segment, shifted)
 
 
-def test_options_of_the_signature_are_those_of_the_stages() -> None:
+def test_a_request_has_the_keywords_of_fit() -> None:
     given = inspect.signature(fit).parameters
-    options = FitOptions()
-    grouped = [
-        (each.name, getattr(options, group)) for group, kind in GROUPS.items() for each in fields(kind)
-    ]
-    names = [name for name, _ in grouped]
-    assert sorted([*names, "seed", "log", "clean", "progress"]) == sorted(given)
-    assert all(given[name].default == getattr(group, name) for name, group in grouped)
-    assert given["seed"].default == options.seed
+    asked = {each.name: each.default for each in fields(Request)}
+    assert list(given) == list(asked)
+    plain = [name for name in given if name not in ("log", "options", "progress")]
+    assert all(given[name].default == asked[name] for name in plain)
 
 
 def test_options_are_checked_and_stay_as_they_are() -> None:
-    for given, message in (
-        ({"l2": 0.0}, "l2 is 0"),
-        ({"run_length": 9}, "run_length is 9"),
-        ({"seed": -1}, "seed is -1"),
-        ({"evidence": "yes"}, "evidence is 'yes'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            FitOptions.of(**given)
+    with pytest.raises(ValueError, match="l2 is 0"):
+        FitOptions(l2=0.0)
     with pytest.raises(TypeError, match="unexpected keyword argument 'lag'"):
-        FitOptions.of(lag=3)
+        FitOptions(lag=3)  # type: ignore[call-arg]
     with pytest.raises(FrozenInstanceError):
-        FitOptions().seed = 3  # type: ignore[misc]
+        FitOptions().l2 = 3  # type: ignore[misc]
 
 
 ONE_HEAD = tuple(name for name in SIGNALS if name != "disbelief")
@@ -102,9 +92,8 @@ def compare_with_core(params: Params, log: Log) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("anchor", ["confidence", "belief"])
-def test_uncertainty_and_risk_of_a_table_are_those_of_the_core(seed: int, anchor: str) -> None:
-    params = random_params(np.random.default_rng(seed), anchor=anchor)
+def test_uncertainty_and_risk_of_a_table_are_those_of_the_core(seed: int) -> None:
+    params = random_params(np.random.default_rng(seed))
     # Segments shorter than a lag, too.
     compare_with_core(params, make_log(2000, seed, segment=(2, 7, 2000)[seed % 3]))
 
@@ -134,13 +123,13 @@ def test_uncertainty_at_the_ends_is_that_of_the_core() -> None:
 def test_a_table_is_read_in_chunks_as_one_stream() -> None:
     steps = CHUNK + 700
     probs, _, _, _ = dwell_stream(steps, 3, 0, np.random.default_rng(1))
-    params = Params(classes=3, signals=("flips", "strain_slow"))
+    params = Params(classes=3, signals=("flips", "strain_fast"))
     _, values = watch(Monitor(params), Log(probs), signals=True)
     calls: list[tuple[int, int]] = []
     table = read_signals(params, Log(probs), params.signals, progress=lambda *call: calls.append(call))
     assert (table.registry(slice(CHUNK - 5, CHUNK + 5)) == values[CHUNK - 5 : CHUNK + 5]).all()
     assert calls == [(CHUNK, steps), (steps, steps)]
-    assert table.of(("strain_slow",)).shape == (steps, 1)
+    assert table.of(("strain_fast",)).shape == (steps, 1)
 
 
 def test_a_shuffled_table_is_that_of_the_shuffled_log() -> None:
@@ -161,28 +150,32 @@ def test_the_monitor_runs_as_often_as_it_must(monkeypatch: pytest.MonkeyPatch) -
         "run",
         lambda self, probs, *more, **named: taken.append(len(probs)) or run(self, probs, *more, **named),
     )
-    fit(make_log(2000), clean=make_log(1000, 1), profile="extended", evidence=True, run_length=100)
+    fit(make_log(2000), clean=make_log(1000, 1), profile="paper", run_length=100)
     assert sum(taken) == 2000 + 1000 + 2000  # the log, the clean log, the shuffle
     taken.clear()
-    fit(make_log(2000), profile="extended", run_length=100, explain=False)
+    fit(make_log(2000), profile="paper", run_length=100, options=FitOptions(explain=False))
     assert sum(taken) == 2000
     taken.clear()
-    fit(make_log(2000), run_length=100, explain=False)
+    fit(make_log(2000), run_length=100, options=FitOptions(explain=False))
     assert sum(taken) == 6000, "two heads need the spread first, and learn from the shuffle too"
 
 
-def test_stages_hold_what_they_found_and_what_went_in() -> None:
-    request = Request(make_log(2000), None, FitOptions.of(profile="extended", run_length=100))
-    alarm = set_alarm(set_threshold(fit_heads(find_signals(read(request)))))
-    signals = alarm.threshold.heads.signals
-    assert signals.reading.options is request.options
-    assert alarm.params.coef == alarm.threshold.heads.params.coef != signals.params.coef
-    assert alarm.params.reference == alarm.threshold.params.reference != signals.params.reference
-    accuracy = estimate_accuracy(alarm)
-    assert accuracy.alarm is alarm and findings.conclude(accuracy).alarm == alarm.params.alarm
+def test_stages_add_what_they_found() -> None:
+    request = Request(make_log(2000), run_length=100)
+    state = read(request)
+    find_signals(state)
+    stock = state.params
+    fit_heads(state)
+    set_threshold(state)
+    assert state.request is request and state.params.coef != stock.coef
+    assert state.params.reference != stock.reference
+    set_alarm(state)
+    estimate_accuracy(state)
+    alarm = state.params.alarm
+    assert alarm.rise is not None and findings.conclude(state).alarm == alarm
 
 
-@pytest.mark.parametrize("profile", ["extended", "standard"])
+@pytest.mark.parametrize("profile", ["paper", "standard"])
 @pytest.mark.parametrize("labeled", [True, False])
 def test_progress_names_every_stage_and_ends_each(profile: str, labeled: bool) -> None:
     calls: list[tuple[str, int, int]] = []
@@ -195,7 +188,7 @@ def test_progress_names_every_stage_and_ends_each(profile: str, labeled: bool) -
         done = [(done, total) for stage, done, total in calls if stage == name]
         assert done[-1][0] == done[-1][1] and all(part <= whole for part, whole in done)
     assert ("signals", 2000 + 2000 * labeled, 2000 + 2000 * labeled) in calls
-    assert (("findings", 25, 25) in calls) == (profile == "extended" and labeled)
+    assert (("findings", 11, 11) in calls) == (profile == "paper" and labeled)
 
 
 def test_a_long_log_is_explained_on_some_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +198,7 @@ def test_a_long_log_is_explained_on_some_of_its_steps(monkeypatch: pytest.Monkey
     some = fit(log, run_length=100)
     assert some.replace(notes={}) == whole.replace(notes={})
     assert "explained_steps" not in whole.notes["fit"] and some.notes["fit"]["explained_steps"] == 2500
-    assert "from 2,500 of the steps, drawn at random" in fit_findings(some, details=True)
+    assert "from 2,500 of the steps, drawn at random" in in_words(some, details=True)
     for name, row in some.notes["fit"]["signals"].items():
         assert abs(row["alone"] - whole.notes["fit"]["signals"][name]["alone"]) < 0.05
 
@@ -237,12 +230,13 @@ def test_a_regression_that_meets_its_bounds_is_soon_at_its_optimum(monkeypatch: 
     monkeypatch.setattr(
         logistic._Loss, "slopes", lambda self, beta: passes.append(beta) or slopes(self, beta)
     )
-    signals = find_signals(read(Request(log, None, FitOptions.of(explain=False))))
-    heads = fit_heads(signals)
-    assert heads.params.coef is not None
-    assert heads.params.coef["distance"] > 63.9 and 5 < len(passes) < 20
+    state = read(Request(log, options=FitOptions(explain=False)))
+    find_signals(state)
+    fit_heads(state)
+    assert state.params.coef is not None
+    assert state.params.coef["distance"] > 63.9 and 5 < len(passes) < 20
     # At the optimum the bias is free: as many errors are expected as there are, over log and shuffle.
-    assert signals.shuffle is not None and signals.errors is not None
-    both = [(signals.table, signals.errors), (signals.shuffle.table, signals.shuffle.errors)]
-    expected = sum(scores(heads.params, table).uncertainty[table.settled].sum() for table, _ in both)
+    assert state.shuffle is not None and state.errors is not None
+    both = [(state.table, state.errors), (state.shuffle.table, state.shuffle.errors)]
+    expected = sum(scores(state.params, table).uncertainty[table.settled].sum() for table, _ in both)
     assert abs(expected - sum(wrong[table.settled].sum() for table, wrong in both)) < 12

@@ -1,4 +1,4 @@
-"""What a fit with two heads says: five lines."""
+"""What a fit says: six lines."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fits import told
 from streams import dwell_stream
 
 from tcuq import Log, fit
-from tcuq.fitting import fit_findings
+from tcuq.monitor.params_words import in_words
 
 
 def made(steps: int = 3000, labels: bool = True, kinds: int = 1, features: int = 4) -> Log:
@@ -20,20 +21,23 @@ def made(steps: int = 3000, labels: bool = True, kinds: int = 1, features: int =
 
 
 def lines_of(log: Log, **options: Any) -> list[str]:
-    text = fit_findings(fit(log, **{"run_length": 200, **options})).splitlines()
-    return [line for line in text if not line.startswith("Note: ")]
+    text = str(fit(log, **told(**{"run_length": 200, **options}))).splitlines()
+    return [line for line in text if not line.startswith(("Note: ", "Dropped: "))]
 
 
 @pytest.mark.parametrize("labels", [True, False])
 @pytest.mark.parametrize("explain", [True, False])
 @pytest.mark.parametrize("alarm", ["evidence", "risk", "proved"])
-def test_there_are_five_lines(labels: bool, explain: bool, alarm: Any) -> None:
-    steps, chosen, gain, alarms, accuracy = lines_of(made(labels=labels), explain=explain, alarm=alarm)
+def test_there_are_six_lines(labels: bool, explain: bool, alarm: Any) -> None:
+    steps, chosen, gain, abstains, alarms, accuracy = lines_of(
+        made(labels=labels), explain=explain, alarm=alarm
+    )
     assert steps.startswith("3,000 steps in 1 segment, 1,500 of them clean")
     # Without labels, only evidence reads features.
     inputs = "posteriors and 4 features" if labels or alarm != "risk" else "posteriors alone"
     assert chosen.startswith("Chosen: profile standard (odds, ")
-    assert f"on {inputs}, about the answer; " in chosen
+    assert f"for 5 classes on {inputs}, about the answer; " in chosen
+    assert abstains == "Abstains: on at most 15% of the steps; flags 15%."
     assert gain.startswith("Wrong: " if labels else "Gain: unknown without labels")
     assert ("best simple rule" in gain) == (labels and explain)
     assert alarms.startswith("Alarm: risk;" if alarm == "risk" else "Alarm: evidence from odds, ")
@@ -47,7 +51,7 @@ def test_the_lines_say_what_was_measured() -> None:
     log = made(4000, kinds=2)
     params = fit(log, run_length=200)
     found = params.notes["fit"]
-    _, _, gain, _, accuracy = lines_of(log)
+    _, _, gain, _, _, accuracy = lines_of(log)
     rules = found["rules"]["of"]
     assert (
         f"{log.errors().mean():.1%} of the predictions, {found['errors'] / 4000:.1%} of the answers" in gain
@@ -56,9 +60,9 @@ def test_the_lines_say_what_was_measured() -> None:
     best = min((row["left"], name) for name, row in rules.items() if name != "monitor")
     assert f"{best[1]}: {best[0]:.1%}" in gain
     assert f"off by {found['expected_accuracy']['error']:.3f} on average" in accuracy
-    details = fit_findings(params, details=True)
+    details = in_words(params, details=True)
     assert "belief filter" in details and "held-out AUROC" in details
-    assert len(details.splitlines()) > len(fit_findings(params).splitlines()) + 8
+    assert len(details.splitlines()) > len(str(params).splitlines()) + 8
 
 
 def test_too_few_clean_steps_set_no_alarm_of_any_kind() -> None:
@@ -66,7 +70,7 @@ def test_too_few_clean_steps_set_no_alarm_of_any_kind() -> None:
     for alarm in ("evidence", "proved"):
         params = fit(made(1000), clean=few, run_length=200, alarm=alarm)
         assert params.alarm.rise is None and params.alarm.fall is None
-        text = fit_findings(params)
+        text = str(params)
         assert "Alarm: none, as 150 clean steps are too few" in text and "no alarm is set" in text
 
 
@@ -75,13 +79,12 @@ def test_own_signals_are_called_so() -> None:
 
 
 def test_the_line_says_why_the_alarm_is_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "as deviations from clean steps, as labels are missing;" in lines_of(made(labels=False))[3]
+    assert "as deviations from clean steps, as labels are missing;" in lines_of(made(labels=False))[4]
     bare = replace(made(), shifted=None)
-    assert "as deviations from clean steps, as no step is marked as shifted;" in lines_of(bare)[3]
-    assert ", learned from shifts;" in lines_of(made(kinds=2), explain=False)[3]
+    assert "as deviations from clean steps, as no step is marked as shifted;" in lines_of(bare)[4]
+    assert ", learned from shifts;" in lines_of(made(kinds=2), explain=False)[4]
     scores = {"learned": 0.7, "learned without magnitude": 0.8, "deviations": 0.9}
     found = "deviations", ("odds",), {"left_out": scores, "chosen": "deviations"}
     monkeypatch.setattr("tcuq.fitting.stages.alarm.choose_evidence", lambda *given: found)
-    line = lines_of(made(kinds=2), explain=False)[3]
+    line = lines_of(made(kinds=2), explain=False)[4]
     assert "better than learned evidence (AUROC 0.900, not 0.800);" in line
-    assert ", learned from shifts;" in lines_of(made(kinds=2), explain=False, evidence=True)[3]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fits import told
 from streams import dwell_stream
 
 from tcuq import Log, Monitor, Params, fit
@@ -44,7 +45,7 @@ STEADY = {
 )
 def test_what_is_dropped_changes_no_decision_of_two_heads(name: str, options: dict[str, Any]) -> None:
     log = made(0)
-    params = fit(log, run_length=300, explain=False, drop_unused=False, **options)
+    params = fit(log, run_length=300, **told(explain=False, drop_unused=False, **options))
     off, instant_off, evidence_off = STEADY[name]
     assert params.coef is not None and params.instant is not None
     head = params.evidence

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streams import dwell_stream
 
-from tcuq import Log, Monitor, Params, fit
+from tcuq import FitOptions, Log, Monitor, Params, fit
 from tcuq.fitting import variety
 from tcuq.fitting.variety import find_spread
 from tcuq.monitor.instant_head import InstantHead
@@ -38,7 +38,7 @@ def held(seed: int, dwell: int, steps: int = 6000) -> Log:
 
 def test_held_examples_have_less_variety_than_those_of_the_fit() -> None:
     probs, _, truth, marks = dwell_stream(6000, 5, 0, np.random.default_rng(0), 8, True)
-    params = fit(Log(probs, labels=truth, shifted=marks), run_length=300, explain=False)
+    params = fit(Log(probs, labels=truth, shifted=marks), run_length=300, options=FitOptions(explain=False))
     fresh, _, _, _ = dwell_stream(6000, 5, 0, np.random.default_rng(9), 20, True)
     assert watch(Monitor(params), Log(fresh))["variety"][300:].mean() > 0.95
     said = watch(Monitor(params), held(3, 16))
@@ -47,7 +47,7 @@ def test_held_examples_have_less_variety_than_those_of_the_fit() -> None:
 
 
 def test_a_monitor_fitted_to_held_examples_takes_them_as_usual() -> None:
-    params = fit(held(5, 16), run_length=300, explain=False)
+    params = fit(held(5, 16), run_length=300, options=FitOptions(explain=False))
     assert watch(Monitor(params), held(7, 16))["variety"][300:].mean() > 0.8
 
 

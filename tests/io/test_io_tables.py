@@ -217,8 +217,8 @@ def test_commands_take_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert main([each.replace("@", f"{tmp_path}/") for each in args]) == 0, capsys.readouterr().err
         return capsys.readouterr().out
 
-    run("fit", "@dev.parquet", "-o", "@a.json", "--run-length", "100", "--no-explain")
-    run("fit", "@dev.npz", "-o", "@b.json", "--run-length", "100", "--no-explain")
+    run("fit", "@dev.parquet", "-o", "@a.json", "--run-length", "100")
+    run("fit", "@dev.npz", "-o", "@b.json", "--run-length", "100")
     assert tcuq.Params.load(tmp_path / "a.json") == tcuq.Params.load(tmp_path / "b.json")
     found = []
     for ending in ("parquet", "feather", "npz", "csv"):

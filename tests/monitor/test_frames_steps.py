@@ -81,12 +81,14 @@ def test_every_kind_of_table_is_the_same_log(kind: str, lists: bool) -> None:
 
 @pytest.fixture(scope="module")
 def params() -> tcuq.Params:
-    return tcuq.fit(LOG, run_length=50, explain=False, drop_unused=False)
+    return tcuq.fit(LOG, run_length=50, options=tcuq.FitOptions(explain=False, drop_unused=False))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_fit_and_run_take_tables(kind: str, params: tcuq.Params) -> None:
-    fitted = tcuq.fit(make(kind, columns()), run_length=50, explain=False, drop_unused=False)
+    fitted = tcuq.fit(
+        make(kind, columns()), run_length=50, options=tcuq.FitOptions(explain=False, drop_unused=False)
+    )
     assert fitted.replace(notes={}) == params.replace(notes={})
     with pytest.warns(InputNote, match="'time', 'device' are not used"):
         steps = tcuq.Monitor(params).run(make(kind, columns()))

@@ -13,12 +13,11 @@ import pytest
 from places import CORE_SOURCES
 from streams import dwell_stream, int8_stream, same_steps
 
-from tcuq import Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params, fit, tune
+from tcuq import Alarm, AlarmSide, EvidenceHead, FitOptions, Log, Monitor, Params, fit
 from tcuq._core import Core
 from tcuq.audit.derive import audit
 from tcuq.cli import main
 from tcuq.export import export
-from tcuq.fitting import fit_findings
 from tcuq.fitting.learn_head import FAST, degraded_steps, learn_head
 from tcuq.fitting.signal_table import read_signals
 from tcuq.io import Decisions
@@ -30,7 +29,9 @@ from tcuq.report.describe import describe_params, render
 from tcuq.report.page import render as report
 from tcuq.report.sections import settings
 
-HEAD = EvidenceHead({"odds": 5.0, "disbelief_fast": 4.0, "magnitude": -6.0}, [-1.5, 0.25, -4.0, 2.0])
+SIGNALS_USED = ("instability", "doubt", "odds", "magnitude")
+
+HEAD = EvidenceHead({"odds": 5.0, "doubt": 4.0, "magnitude": -6.0}, [-1.5, 0.25, -4.0, 2.0])
 
 
 def with_head(head: EvidenceHead | None = HEAD, **changes: Any) -> Params:
@@ -38,7 +39,7 @@ def with_head(head: EvidenceHead | None = HEAD, **changes: Any) -> Params:
         "classes": 4,
         "features": 8,
         "feature_zero_point": -128,
-        "signals": profile_signals("extended", 8),
+        "signals": SIGNALS_USED,
         "alarm": Alarm(0.2, AlarmSide(0.05, 12.0, 20.0)),
         "warmup": 0,
     }
@@ -78,7 +79,7 @@ def test_without_a_head_nothing_changes_but_the_alarm() -> None:
 
 
 def test_evidence_raises_the_alarm_while_risk_stays_flat() -> None:
-    pinned = {"coef": dict.fromkeys(profile_signals("extended", 8), 0.0), "blend": 1.0}
+    pinned = {"coef": dict.fromkeys(SIGNALS_USED, 0.0), "blend": 1.0}
     probs, features = rows()
     steps = Monitor(with_head(**pinned)).run(probs, features)
     assert len(set(steps["risk"].tolist())) == 1
@@ -146,8 +147,7 @@ def test_a_head_survives_files_and_pickles() -> None:
     ],
 )
 def test_heads_that_are_refused(content: Any, message: str) -> None:
-    given = {**with_head().to_dict(), "evidence": content, "version": 2}  # where fields may be left out
-    del given["checksum"]
+    given = {**with_head().to_dict(), "evidence": content}
     with pytest.raises(ValueError) as error:
         Params.from_dict(given)
     assert message in str(error.value) and "\n" not in str(error.value)
@@ -211,9 +211,9 @@ def degrading(steps: int = 6000, seed: int = 0) -> Log:
 def test_fit_learns_a_head_that_alarms_sooner_and_not_on_a_benign_shift() -> None:
     log, fresh = degrading(), degrading(seed=5)
     found = {}
-    for evidence in (False, True):
-        params = fit(log, profile="extended", evidence=evidence, run_length=1000)
-        assert (params.evidence is not None) == evidence
+    for alarm in ("risk", "evidence"):
+        params = fit(log, alarm=alarm, run_length=1000)  # type: ignore[arg-type]
+        assert (params.evidence is not None) == (alarm == "evidence")
         raised = watch(Monitor(params), fresh)["alarm"] == 1
         delays, benign = [], 0
         for start in fresh.change_points():
@@ -222,19 +222,18 @@ def test_fit_learns_a_head_that_alarms_sooner_and_not_on_a_benign_shift() -> Non
                 delays.append(int(part.argmax()) if part.any() else 400)
             elif not raised[start - 1]:
                 benign += int(part.any())
-        found[evidence] = float(np.median(delays)), benign
-    assert found[True][0] < 0.5 * found[False][0], found
-    assert found[True][1] == 0, found
-    assert set(params.evidence.coef) == set(FAST) - {"distance"}
+        found[alarm] = float(np.median(delays)), benign
+    assert found["evidence"][0] < 0.5 * found["risk"][0], found
+    assert found["evidence"][1] == 0, found
+    assert params.evidence is not None and set(params.evidence.coef) <= set(FAST)
     assert params.alarm.fall is None and params.alarm.rise is not None
     assert params.notes["fit"]["evidence"]["benign_steps"] > 0
-    text = fit_findings(params)
-    assert "The alarm sums evidence, learned on" in text and "cost no accuracy are left out" in text
+    assert "Alarm: evidence from odds, " in str(params) and ", learned from shifts;" in str(params)
 
 
 @pytest.mark.slow
 def test_the_limit_keeps_about_the_run_length_that_was_asked() -> None:
-    params = fit(degrading(20_000), profile="extended", evidence=True, run_length=500)
+    params = fit(degrading(20_000), run_length=500)
     quiet = degrading(40_000, seed=9)
     clean = quiet.take(np.flatnonzero(quiet.kinds == 0))
     raised = watch(Monitor(params), Log(clean.probs, clean.features))["alarm"] > 0
@@ -243,8 +242,8 @@ def test_the_limit_keeps_about_the_run_length_that_was_asked() -> None:
 
 
 def test_a_class_that_is_hard_has_an_offset_that_says_so() -> None:
-    params = fit(degrading(), signals=("doubt", "odds"), use_features=False, evidence=True)
-    assert params.evidence.coef["odds"] > 0
+    params = fit(degrading(), about="label", options=FitOptions(use_features=False, explain=False))
+    assert params.evidence is not None and params.evidence.coef["odds"] > 0
     easy, _, hard = params.evidence.offsets
     assert hard < easy  # the same odds count for less under class 2
 
@@ -269,44 +268,6 @@ def test_a_class_without_clean_steps_uses_the_overall_mean() -> None:
     learned = learn_head(4, params.signals, both, both, clean, 1.0, 4.0)
     known = np.array(learned.head.offsets[:3])
     assert known.min() < learned.head.offsets[3] < known.max()
-
-
-def test_a_log_that_cannot_teach_evidence_is_refused_or_noted() -> None:
-    log = degrading(3000)
-    bare = Log(log.probs, labels=log.labels)
-    clean = Log(log.probs[:400], labels=log.labels[:400])
-    cases = [
-        (bare, {}, "no step is marked as shifted"),
-        (Log(log.probs, shifted=log.kinds), {}, "labels are missing"),
-        (Log(log.probs, labels=log.labels, shifted=log.kinds), {"clean": Log(log.probs[:400])}, "labels are"),
-        (
-            Log(log.probs, labels=log.labels, shifted=log.kinds),
-            {"profile": "paper"},
-            "none of the signals inst",
-        ),
-        (
-            Log(log.probs, labels=log.labels, shifted=np.where(log.kinds == 2, 2, 0)),
-            {"clean": clean},
-            "0 degraded",
-        ),
-    ]
-    for given, options, message in cases:
-        options = {"profile": "extended", "run_length": 100, **options}
-        with pytest.raises(ValueError, match=f"evidence cannot be learned: .*{message}"):
-            fit(given, evidence=True, **options)
-        params = fit(given, evidence="auto", **options)
-        assert params.evidence is None
-        assert any("the alarm sums risk: evidence cannot" in w for w in params.notes["fit"]["warnings"])
-    with pytest.raises(ValueError, match="evidence is 'yes', expected True, False or 'auto'"):
-        fit(log, evidence="yes")  # type: ignore[arg-type]
-
-
-def test_tune_passes_evidence_on() -> None:
-    log = degrading(3000)
-    params = tune(
-        log, trials=2, max_bytes=4096, max_instructions=10**6, run_length=100, evidence="auto", l2=1.0
-    )
-    assert params.evidence is not None or any("sums risk" in w for w in params.notes["fit"]["warnings"])
 
 
 # Checking, showing, exporting.
@@ -369,13 +330,12 @@ def test_fit_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
         tmp_path / "dev.npz", probs=log.probs, features=log.features, labels=log.labels, shifted=log.kinds
     )
     target = tmp_path / "m.json"
-    command = ["fit", str(tmp_path / "dev.npz"), "-o", str(target), "--profile", "extended"]
-    assert main([*command, "--evidence", "--evidence-clip", "3", "--run-length", "100"]) == 0
-    assert "The alarm sums evidence" in capsys.readouterr().out
+    assert main(["fit", str(tmp_path / "dev.npz"), "-o", str(target), "--run-length", "100"]) == 0
+    assert "Alarm: evidence from odds" in capsys.readouterr().out
     params = Params.load(target)
     assert params.evidence is not None and params.evidence.clip == 3
     assert main(["inspect", str(target)]) == 0
-    assert "raised when evidence adds up" in capsys.readouterr().out
+    assert "raised when evidence above" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
@@ -431,7 +391,7 @@ def test_magnitude_is_the_root_mean_square_of_the_features() -> None:
 
 
 def test_posterior_only_profiles_leave_magnitude_out() -> None:
-    assert "magnitude" in profile_signals("extended", 1) and "magnitude" not in profile_signals("extended", 0)
+    assert "magnitude" in profile_signals("standard", 1) and "magnitude" not in profile_signals("standard", 0)
     with pytest.raises(ValueError, match="signal 'magnitude' needs 1 to 256"):
         Params(classes=2, signals=("magnitude",))
     params = Params(classes=2, features=1, signals=("magnitude",), lags=())
@@ -439,28 +399,3 @@ def test_posterior_only_profiles_leave_magnitude_out() -> None:
         Monitor(params).step([0.5, 0.5])
     probs, values, _, _ = dwell_stream(50, 2, 1, np.random.default_rng(0))
     assert params.coef["magnitude"] == 0 and len(set(Monitor(params).run(probs, values)["uncertainty"])) == 1
-
-
-def test_signals_may_serve_the_evidence_alone() -> None:
-    probs, features, labels, shifted = dwell_stream(4000, 4, 8, np.random.default_rng(3), shifted=True)
-    log = Log(probs, features, labels, shifted=shifted)
-    weighed = ("doubt", "odds", "disbelief_fast", "disbelief_slow")
-    narrow = fit(log, signals=weighed, use_features=False)
-    both = fit(log, signals=(*weighed, "strain_fast"), risk_signals=weighed, use_features=False)
-    assert both.coef == narrow.coef and both.notes["fit"]["dropped"]["signals"] == ["strain_fast"]
-    read = fit(
-        log,
-        signals=(*weighed, "instability"),
-        risk_signals=weighed,
-        evidence=True,
-        feature_scale=0.02,
-        feature_zero_point=-128,
-    )
-    assert read.coef == {"instability": 0.0, **narrow.coef}  # type: ignore[dict-item]
-    assert read.features == 8 and "dropped" not in read.notes["fit"], "the evidence reads it"
-    one, two = (watch(Monitor(each), log)["risk"] for each in (narrow, both))
-    assert (one == two).all()
-    with pytest.raises(
-        ValueError, match="risk signal flips is not among the signals, expected some of doubt, odds"
-    ):
-        fit(log, signals=weighed, risk_signals=("flips",), use_features=False)

@@ -101,7 +101,7 @@ def test_without_an_instant_head_nothing_is_learned() -> None:
     assert np.isnan(real.expected_accuracy).all() and (real.answer == probs.argmax(1)).all()
 
 
-@pytest.mark.parametrize("profile", ["paper", "extended"])
+@pytest.mark.parametrize("profile", ["paper", "standard"])
 def test_a_real_stream(profile: str) -> None:
     train_part, dev_part, _ = load(0)
     log = make_log(train(train_part, 0), dev_part, DEV_CORRUPTIONS, 6000, 1)

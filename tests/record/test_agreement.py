@@ -12,7 +12,8 @@ from tiny_models import NAMES, bar_net, bars, write_pictures
 
 import tcuq
 from tcuq.cli import main
-from tcuq.recording.agreement import by_chance, other_order
+from tcuq.monitor.label_check import other_order
+from tcuq.recording.agreement import by_chance
 
 BARS = "import sys\nfrom tiny_models import bar_net\ndef net(x):\n    return bar_net(x)\n"
 HINT = "check the range of the inputs (--input-range) and the order of the classes (--names)"

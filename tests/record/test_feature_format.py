@@ -62,7 +62,7 @@ def test_the_fit_reads_them_unless_told_otherwise() -> None:
     options: Any = {"run_length": 100, "explain": False, "drop_unused": False}
     params = tcuq.fit(stream(-7), **options)
     assert (params.feature_scale, params.feature_zero_point) == (0.5, -7)
-    params = tcuq.fit(stream(-7), feature_scale=2.0, feature_zero_point=1, **options)
+    params = tcuq.fit(stream(-7), options=tcuq.FitOptions(feature_scale=2.0, feature_zero_point=1), **options)
     assert (params.feature_scale, params.feature_zero_point) == (2.0, 1)
     with pytest.raises(ValueError, match="feature_zero_point is missing"):
         tcuq.fit(stream(None), **options)
@@ -73,7 +73,7 @@ def test_the_fit_reads_them_unless_told_otherwise() -> None:
 def test_a_run_says_where_features_have_another_scale(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    params = tcuq.fit(stream(-7), run_length=100, explain=False, drop_unused=False)
+    params = tcuq.fit(stream(-7), run_length=100, options=tcuq.FitOptions(explain=False, drop_unused=False))
     other = stream(3)
     said = "features have scale 0.5 and zero point 3, the monitor was fitted to scale 0.5 and zero point -7"
     with pytest.warns(InputNote, match=said):

@@ -56,7 +56,9 @@ def test_the_log_keeps_scale_and_zero_point_and_the_fit_reads_them(tmp_path: Pat
     write_log(tmp_path / "dev.npz", log)
     again = read_log(tmp_path / "dev.npz")
     assert (again.feature_scale, again.feature_zero_point) == (log.feature_scale, -128)
-    params = tcuq.fit(again, run_length=100, explain=False, profile="standard", drop_unused=False)
+    params = tcuq.fit(
+        again, run_length=100, options=tcuq.FitOptions(explain=False, drop_unused=False), profile="standard"
+    )
     assert params.features == 8 and params.feature_zero_point == -128
     assert params.feature_scale == log.feature_scale
 

@@ -35,7 +35,7 @@ def make_net(softmax: bool = True) -> Any:
 @pytest.fixture(scope="module")
 def params() -> tcuq.Params:
     log = tcuq.record(make_net(), X, Y)
-    return tcuq.fit(log, run_length=100, explain=False, drop_unused=False)
+    return tcuq.fit(log, run_length=100, options=tcuq.FitOptions(explain=False, drop_unused=False))
 
 
 def hooks(net: Any) -> int:
@@ -86,7 +86,7 @@ def test_a_log_for_a_fit_without_params() -> None:
     assert log.features is not None and recorded.features is not None
     np.testing.assert_array_equal(log.features, recorded.features)
     assert [piece.start for piece in log.pieces()] == [0, 200] and log.names is not None
-    assert tcuq.fit(log, run_length=100, explain=False).classes == 3
+    assert tcuq.fit(log, run_length=100, options=tcuq.FitOptions(explain=False)).classes == 3
     with pytest.raises(ValueError, match="no steps without params"):
         watch.steps  # noqa: B018
     with pytest.raises(ValueError, match="Sequential: has not run since it is watched"):

@@ -27,7 +27,7 @@ LOG = stream(1200)
 
 @pytest.fixture(scope="module")
 def steps() -> tcuq.Steps:
-    params = tcuq.fit(LOG, run_length=100, explain=False)
+    params = tcuq.fit(LOG, run_length=100, options=tcuq.FitOptions(explain=False))
     found = tcuq.Monitor(params).run(LOG)
     assert isinstance(found, tcuq.Steps)
     return found

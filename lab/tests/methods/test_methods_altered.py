@@ -11,7 +11,7 @@ pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
 from kept_recordings import Kept
 
-from tcuq import Log, fit
+from tcuq import FitOptions, Log, fit
 from tcuq.monitor.log import watch
 from tcuq.monitor.monitor import Monitor
 from tcuq_lab.methods.temporal.paper import TcuqPaper
@@ -62,7 +62,9 @@ def test_an_altered_monitor_is_fitted_as_if_asked_for(paper: tuple[Kept, Any, Tc
     seen = dev.observed
     log = Log(seen.probs, None, dev.labels, seen.segments, dev.kinds)
     kept_as_is = {"blend": method.setting["blend"], "l2": method.setting["l2"], "budget": 0.1}
-    direct = fit(log, profile="paper", lags=(1, 2), level=0.2, run_length=1000, **kept_as_is)
+    direct = fit(
+        log, profile="paper", options=FitOptions(lags=(1, 2)), level=0.2, run_length=1000, **kept_as_is
+    )
     got = altered(method, lags=(1, 2), level=0.2, features=None).params
     assert got.replace(notes={}) == direct.replace(notes={})
     assert altered(method, blend=0.5).params.blend == 0.5

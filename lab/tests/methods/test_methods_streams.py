@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tcuq import EvidenceHead, Monitor, Params, fit
+from tcuq import EvidenceHead, FitOptions, Monitor, Params, fit
 from tcuq.export.csource import params_source
 from tcuq.metrics import aurc, auroc
 from tcuq.monitor.cost import cost
@@ -334,7 +334,7 @@ def test_the_standard_monitor_is_what_fit_gives_by_default(fitted: dict[str, Str
     method, seen = fitted["tcuq_standard"], DEV.observed
     assert isinstance(method, TcuqStandard)
     log = Log(seen.probs, seen.features, DEV.labels, seen.segments, DEV.kinds)
-    assert method.params == fit(log, about="label", explain=False)
+    assert method.params == fit(log, about="label", options=FitOptions(explain=False))
     assert method.params.instant is not None and method.params.features == WIDTH
     again = TcuqStandard()
     again.restore(DEV, method.fit_record())

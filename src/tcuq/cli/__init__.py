@@ -32,12 +32,10 @@ def build_parser() -> Parser:
         fleet,
         inspect,
         live,
-        moved,
         record,
         report,
         run,
         start,
-        tune,
     )
     from .parser import Parser, epilog
 
@@ -56,8 +54,8 @@ def build_parser() -> Parser:
     subparsers = parser.add_subparsers(
         title="commands, in the order in which you need them", metavar="COMMAND", required=True
     )
-    ours = (demo, start, record, fit, run, report, audit, inspect, export, live, fleet, device, tune)
-    for command in (*ours, moved):
+    ours = (demo, start, record, fit, run, report, audit, inspect, export, live, fleet, device)
+    for command in ours:
         command.add(subparsers)
     return parser
 

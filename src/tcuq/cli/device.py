@@ -12,7 +12,6 @@ from .device_cost import add as add_cost
 from .device_emit import add as add_emit
 from .device_import import add as add_import
 from .edge import UsageError, tell
-from .moved import add_device as add_moved
 from .parser import declare, declare_group
 from .words import expect_graph
 
@@ -66,7 +65,6 @@ def add(subparsers: Subparsers) -> None:
     option("--stored", metavar="FILE", help=f"stored figures (default: {STORED}, in a checkout)")
     option("--check", action="store_true", help="exit 1 when a figure differs from the stored one")
     option("--write", action="store_true", help="show what changed, then overwrite the stored figures")
-    add_moved(actions)
 
 
 def add_build(actions: Subparsers) -> None:

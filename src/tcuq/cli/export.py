@@ -27,7 +27,7 @@ def add(subparsers: Subparsers) -> None:
         about="Reads the parameter file of tcuq fit. Writes the integer core in C99, the parameters as a "
         "constant, an example and a self-check. README.md in FOLDER says how to build them.",
     )
-    parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit or tcuq tune")
+    parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit")
     parser.add_argument("folder", metavar="FOLDER", help="folder to write; made if it does not exist")
     parser.add_argument(
         "--name", default="monitor", metavar="NAME", help="name of the C constant (default: monitor)"

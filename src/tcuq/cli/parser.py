@@ -51,7 +51,7 @@ class Parser(argparse.ArgumentParser):
             self.common.add_argument("-h", "--help", action="help", help="show this help and exit")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Name the commands that the help shows, not those that only say where they went."""
+        """Name the commands where one is unknown."""
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             names = [each.dest for each in action._choices_actions]
             meant = like(str(value), names)

@@ -12,37 +12,18 @@ from .edge import UsageError
 OPTIONS = (
     "about",
     "alarm",
-    "anchor",
-    "blend",
     "budget",
-    "burst",
-    "calibrate",
-    "class_mix",
     "clean",
-    "doubt_mix",
-    "evidence",
-    "evidence_clip",
     "feature_scale",
     "feature_zero_point",
-    "l2",
-    "lag_weights",
-    "lags",
     "level",
     "logits",
     "logits_scale",
-    "max_bytes",
-    "max_instructions",
-    "nonnegative",
     "profile",
-    "risk_signals",
     "run_length",
     "seed",
-    "signals",
-    "trials",
-    "warmup",
-    "window",
 )
-"""Arguments of `fit` and `tune` whose option is spelled the same, with dashes."""
+"""Arguments of `fit` and fields of `FitOptions` whose option is spelled the same, with dashes."""
 
 _SPELLED = {"use_features": "--posterior-only", "force": "--force"}
 """Options of their own name, or of several commands."""

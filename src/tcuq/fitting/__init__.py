@@ -1,9 +1,8 @@
-"""From a development log to `Params`: the fit, the search over settings, and what they found."""
+"""From a development log to `Params`: the fit and its options."""
 
 from __future__ import annotations
 
 from .fit import fit
-from .sentences import fit_findings, tune_findings
-from .tune import tune
+from .options import FitOptions
 
-__all__ = ["fit", "fit_findings", "tune", "tune_findings"]
+__all__ = ["FitOptions", "fit"]

@@ -9,14 +9,9 @@ import numpy as np
 
 from ..monitor.log import Log
 from ..monitor.params import Params
-from ..monitor.signals import BELIEF, SLOW
-from .alarms import FEWEST
 
 SLOW_MEMORY = 48
 """Steps after which a slow mean at rate 1/16 has forgotten all but 5 % of a shift."""
-
-STRAIN_MEMORY = 192
-"""The same at rate 1/64."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +79,7 @@ def rested_stretches(params: Params, clean: Log) -> list[slice]:
     params : Params
     clean : Log
     """
-    memory = max(params.depth, SLOW_MEMORY if set(params.signals) & {*SLOW, *BELIEF} else 0)
-    runs = clean_stretches(clean, memory)
-    if "strain_slow" in params.signals:
-        # A memory that long may leave too little; a strain that still wanes is better than no alarm.
-        rested = clean_stretches(clean, STRAIN_MEMORY)
-        if sum(run.stop - run.start for run in rested) >= FEWEST:
-            return rested
-    return runs
+    return clean_stretches(clean, max(params.depth, 0 if params.instant is None else SLOW_MEMORY))
 
 
 def clean_stretches(log: Log, memory: int) -> list[slice]:

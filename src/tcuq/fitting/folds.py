@@ -38,7 +38,6 @@ def folds(log: Log, order: npt.NDArray[np.int64] | None = None) -> npt.NDArray[n
             out[piece] = number % FOLDS
     kinds = log.kinds if order is None or log.kinds is None else log.kinds[order]
     for number, kind in enumerate(shift_kinds(log)):
-        # From the last fold down: `tune` keeps that one for its check, and it must hold a shift.
         out[kinds == kind] = (FOLDS - 1 - number) % FOLDS
     return out
 

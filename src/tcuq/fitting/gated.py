@@ -18,7 +18,7 @@ from ..monitor.params import COEF_LIMIT
 from .logistic import fit_in_place
 from .signal_table import Flags, Floats, Ints, SignalTable, chunks
 
-INSTANT = ("doubt", "odds", "magnitude", "distance")
+INSTANT = ("odds", "magnitude", "distance")
 """Signals that a single step has; the instant head reads those in use."""
 
 HALF = ONE // 2

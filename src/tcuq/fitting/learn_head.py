@@ -21,8 +21,8 @@ from .signal_table import SignalTable
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-FAST = ("instability", "odds", "disbelief_fast", "disbelief_slow", "magnitude", "distance")
-"""What the head reads, of the signals in use: a slow mean would add up its own past again at every step."""
+FAST = ("odds", "magnitude", "distance")
+"""What the head reads, of the signals in use: a mean would add its past again at every step."""
 
 COST = 0.02
 """Share of errors beyond that of clean steps from which a shift counts as degraded."""

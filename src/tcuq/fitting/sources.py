@@ -1,4 +1,4 @@
-"""What `fit` and `tune` read: a path, a `Log` or a data frame; logs that cannot be right."""
+"""What `fit` reads: a path, a `Log` or a data frame; logs that cannot be right."""
 
 from __future__ import annotations
 

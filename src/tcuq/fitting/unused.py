@@ -12,7 +12,7 @@ from ..monitor.signals import FEATURE_BASED, ordered
 
 
 def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
-    """Drop signals whose coefficient is 0 unless the alarm or the anchor reads them, and idle features.
+    """Drop signals whose coefficient is 0 unless the alarm or the belief reads them, and idle features.
 
     The monitor decides as before, bit for bit, at less cost.
 
@@ -38,8 +38,6 @@ def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
         read |= {name for name, value in params.instant.coef.items() if value != 0} | {"disbelief"}
     if params.evidence is not None:
         read |= set(params.evidence.coef)
-    if params.anchor == "belief" and params.instant is None:
-        read.add("disbelief_fast")
     if not read:  # a monitor has at least one signal
         read.add("doubt" if "doubt" in params.signals else params.signals[0])
     kept = ordered(read & set(params.signals))

@@ -70,20 +70,18 @@ def slope_unit(level_den: int) -> float:
 
 
 def snap_lags(
-    given: Sequence[int], weights: Sequence[float] | None, window: int
+    given: Sequence[int], weights: Sequence[float] | None
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Return lags in ascending order, and their weights, which sum to 1.
 
     Examples
     --------
-    >>> snap_lags((4, 1), (1, 3), 16)
+    >>> snap_lags((4, 1), (1, 3))
     ((1, 4), (0.75, 0.25))
     """
     lags = tuple(integer("lag", lag, *RANGE["lags"]) for lag in given)
     if len(set(lags)) != len(lags):
         raise ValueError(f"lags {list(lags)} repeat; distinct ones are needed")
-    if lags and max(lags) > window:
-        raise ValueError(f"lag {max(lags)} is longer than the window, expected 1 to {window}")
     order = sorted(range(len(lags)), key=lambda i: lags[i])
     if weights is not None and len(weights) == len(lags):
         weights = tuple(weights[i] for i in order)

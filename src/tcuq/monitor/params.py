@@ -36,7 +36,7 @@ from .fixed_point import (
     snap_slopes,
 )
 from .instant_head import InstantHead
-from .params_file import FORMAT, READABLE, check_whole, content_from, content_of, plain, values_from
+from .params_file import FORMAT, VERSION, check_whole, content_from, content_of, plain, values_from
 from .signals import FEATURE_BASED, LAGGED, PROFILES, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 
 __all__ = [
@@ -45,12 +45,16 @@ __all__ = [
     "COEF_UNIT",
     "FORMAT",
     "MAX_LAG",
-    "READABLE",
     "STOCK_BIAS",
     "STOCK_COEF",
+    "VERSION",
+    "WARMUP",
     "Params",
 ]
 
+
+WARMUP = 64
+"""First steps, which never abstain, unless told otherwise."""
 
 HORIZONS = (0, *(2**k for k in range(4, 13)))
 """Steps that the expected accuracy may look back; 0 for none."""
@@ -80,18 +84,15 @@ class Params:
         Steps to look back, each 1 to 64.
     lag_weights : sequence of float, optional
         Weights of the lags in `divergence`; default proportional to 1 / lag.
-    window : int, default 16
-        Longest lag that is allowed, 1 to 64. It sets the default warm-up and cannot change the risk: nothing
-        older than the largest lag is ever read.
-    warmup : int, optional
-        Steps that never abstain; default 4 x window.
+    warmup : int, default 64
+        First steps, which never abstain.
     doubt_mix : float, default 0.5
         Share of confidence against margin in `doubt`, in [0, 1].
     blend : float, default 0.7
         Share of `uncertainty` in `risk`, in [0, 1]; the rest is how low the anchor is.
     anchor : {"confidence", "belief"}, default "confidence"
-        What the rest of `risk` leans on: the confidence of this posterior, or the belief in its prediction
-        after the last few steps, which needs `instant` or the signal `disbelief_fast`.
+        What the rest of `risk` leans on: the confidence of this posterior, or the belief in its prediction after
+        the last few steps, which needs `instant`.
     coef : mapping of str to float, optional
         Coefficient of each signal in use, in [-64, 64).
     bias : float, default -2.5
@@ -159,8 +160,7 @@ class Params:
     signals: tuple[str, ...] = ()
     lags: tuple[int, ...] = (1, 2, 4)
     lag_weights: Filled[tuple[float, ...]] = Filled()
-    window: int = 16
-    warmup: Filled[int] = Filled()
+    warmup: int = WARMUP
     doubt_mix: float = 0.5
     blend: float = 0.7
     anchor: str = "confidence"
@@ -225,12 +225,11 @@ class Params:
         self._put(signals=signals)
 
     def _check_past(self) -> None:
-        self._put(window=integer("window", self.window, *RANGE["lags"]))
-        lags, weights = snap_lags(self.lags, self.lag_weights, self.window)
+        lags, weights = snap_lags(self.lags, self.lag_weights)
         if not lags and any(s in LAGGED for s in self.signals):
             raise ValueError(f"lags is empty; at least one of 1 to {MAX_LAG} is needed")
-        warmup = 4 * self.window if self.warmup is None else self.warmup
-        self._put(lags=lags, lag_weights=weights, warmup=integer("warmup", warmup, *RANGE["warmup"]))
+        warmup = integer("warmup", self.warmup, *RANGE["warmup"])
+        self._put(lags=lags, lag_weights=weights, warmup=warmup)
 
     def _check_risk(self) -> None:
         self._put(
@@ -239,8 +238,8 @@ class Params:
         )
         if self.anchor not in ANCHORS:
             raise ValueError(f"anchor is {self.anchor!r}, expected one of {', '.join(ANCHORS)}")
-        if self.anchor == "belief" and self.instant is None and "disbelief_fast" not in self.signals:
-            raise ValueError("anchor is 'belief'; it needs an instant head or the signal 'disbelief_fast'")
+        if self.anchor == "belief" and self.instant is None:
+            raise ValueError("anchor is 'belief'; it needs an instant head")
         if self.about not in ABOUT:
             raise ValueError(f"about is {self.about!r}, expected one of {', '.join(ABOUT)}")
         self._check_instant()
@@ -314,7 +313,7 @@ class Params:
 
     @property
     def profile(self) -> str:
-        """``"standard"``, ``"paper"``, ``"extended"``, or ``"custom"`` for another set of signals."""
+        """``"standard"``, ``"paper"``, or ``"custom"`` for another set of signals."""
         for name in PROFILES:
             if self.signals == profile_signals(name, self.features):
                 return name
@@ -329,7 +328,7 @@ class Params:
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that name these parameters in saved states and decision logs.
 
-        It is the core's CRC-32 of what it was given (SPEC.md section 12): `notes`, `window` and
+        It is the core's CRC-32 of what it was given (SPEC.md section 12): `notes` and
         `feature_scale`, which the core never sees, have no part in it.
 
         Examples
@@ -527,7 +526,7 @@ class Params:
         Parameters
         ----------
         path : path
-            As `save`, `tcuq fit` or `tcuq tune` wrote it.
+            As `save` or `tcuq fit` wrote it.
         sealed : bool, default True
             As for `from_dict`.
         limits : Limits, optional
@@ -557,3 +556,14 @@ class Params:
 
     def __hash__(self) -> int:
         return hash(self.to_json())
+
+    def __repr__(self) -> str:
+        return (
+            f"Params(classes={self.classes}, features={self.features}, profile={self.profile!r}, "
+            f"fingerprint={self.fingerprint!r})"
+        )
+
+    def __str__(self) -> str:
+        from .params_words import in_words  # which asks what parameters cost
+
+        return in_words(self)

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from .._core import PARAMS_VERSION
 from ..base.checks import known_only
 from ..base.json_text import from_json
 from ..base.limits import Limits
@@ -25,14 +24,13 @@ if TYPE_CHECKING:
 
 FORMAT = "tcuq-params"
 
-READABLE = (1, 2, PARAMS_VERSION)
-"""Versions of a parameter file. One of version 1 has no `anchor`, which was the confidence; before version 3
-there is no `checksum`, and fields that are missing have their defaults."""
+VERSION = 4
+"""Of the parameter file; no other is read."""
 
 
 def content_of(params: Params) -> dict[str, Any]:
     """Return the content of a parameter file."""
-    content: dict[str, Any] = {"format": FORMAT, "version": PARAMS_VERSION}
+    content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     for item in fields(params):
         value = getattr(params, item.name)
         if isinstance(value, Mapping):
@@ -72,7 +70,7 @@ def sealed_content(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) -> None:
-    """Refuse a file of version 3 that lacks a field, or whose checksum does not belong to its content.
+    """Refuse a file that lacks a field, or whose checksum does not belong to its content.
 
     Called last, so that a mistake in a field is told before the checksum, which any edit breaks.
 
@@ -85,8 +83,6 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
     sealed : bool
         Whether the checksum is looked at.
     """
-    if content["version"] < 3:
-        return
     _complete("field", content, [item.name for item in fields(kind)])
     for name in ("coef", "clean_means"):
         _complete(name, content[name], content["signals"])
@@ -132,13 +128,10 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise ValueError(f'not a parameter file: "format" must be "{FORMAT}"')
     version = content.get("version")
-    if version not in READABLE or isinstance(version, bool):
-        accepted = " or ".join(map(str, READABLE))
-        raise ValueError(f"parameters have version {version}, expected {accepted}")
-    own = ("format", "version", "checksum")[: 3 if version >= 3 else 2]
-    values = {k: v for k, v in content.items() if k not in own}
-    if version == 1 and "anchor" in values:
-        raise ValueError("parameters of version 1 hold an anchor, which version 2 introduced")
+    if version != VERSION or not isinstance(version, int):
+        advice = "use a newer tcuq" if isinstance(version, int) and version > VERSION else "fit again"
+        raise ValueError(f"parameters have version {version!r}, expected {VERSION}; {advice}")
+    values = {k: v for k, v in content.items() if k not in ("format", "version", "checksum")}
     known_only("field", values, [item.name for item in fields(kind)])
     if "classes" not in values:
         low, high = RANGE["classes"]

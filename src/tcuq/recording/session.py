@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..monitor.class_names import counted, numbered
+from ..monitor.label_check import SHOWN
 from ..monitor.log import Log
-from .agreement import SHOWN, order_note
+from .agreement import order_note
 from .data import Batch, Data, open_data
 from .folders import Asked
 from .inputs import Preparation, ends_of, with_ones

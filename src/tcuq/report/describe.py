@@ -119,7 +119,6 @@ def describe_params(params: Params) -> dict[str, Any]:
         "profile": params.profile,
         "fingerprint": f"{fingerprint(params):08x}",
         "lags": dict(zip(map(str, params.lags), params.lag_weights, strict=True)),
-        "window": params.window,
         "warmup": params.warmup,
         "blend": params.blend,
         "anchor": params.anchor,

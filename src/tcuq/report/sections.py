@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -250,7 +250,10 @@ def settings(params: Params) -> str:
     if params.names is not None:
         rows.insert(1, ("names", ", ".join(f"{k} {name}" for k, name in enumerate(params.names[:40]))))
         rows[1] = (rows[1][0], rows[1][1] + (", ..." if len(params.names) > 40 else ""))
-    rows += [(f"note: {name}", str(value)) for name, value in params.notes.items()]
+    told = {name: value for name, value in params.notes.items() if not isinstance(value, (Mapping, list))}
+    rows += [(f"note: {name}", str(value)) for name, value in told.items()]
+    if isinstance(params.notes.get("fit"), Mapping):
+        rows += [("fit", line) for line in str(params).splitlines()]
     return table(["setting", "value"], [[escape(a), escape(b)] for a, b in rows], "settings")
 
 

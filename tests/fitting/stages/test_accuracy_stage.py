@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streams import dwell_stream
 
-from tcuq import Log, Monitor, fit
+from tcuq import FitOptions, Log, Monitor, fit
 from tcuq.fitting.stages import accuracy
 from tcuq.fitting.stages.accuracy import HORIZON, _gaps, running
 from tcuq.monitor.log import watch
@@ -20,7 +20,7 @@ def made(seed: int, kinds: int = 3, labels: bool = True, steps: int = 6000) -> L
 
 def test_there_is_none_without_labels_or_with_one_head() -> None:
     for options in ({"log": made(0, labels=False)}, {"log": made(0), "profile": "paper"}):
-        params = fit(**options, run_length=300, explain=False)
+        params = fit(run_length=300, options=FitOptions(explain=False), **options)
         assert params.horizon == 0 and "expected_accuracy" not in params.notes["fit"]
         assert np.isnan(watch(Monitor(params), made(1))["expected_accuracy"]).all()
 
@@ -42,7 +42,7 @@ def test_it_follows_the_accuracy_of_unseen_steps() -> None:
 def test_its_error_is_unknown_with_fewer_than_two_kinds() -> None:
     found = fit(made(0, kinds=1), run_length=300).notes["fit"]["expected_accuracy"]
     assert found["error"] is None and found["kinds"] == 0
-    silent = fit(made(0), run_length=300, explain=False).notes["fit"]["expected_accuracy"]
+    silent = fit(made(0), run_length=300, options=FitOptions(explain=False)).notes["fit"]["expected_accuracy"]
     assert "error" not in silent and silent["horizon"] == HORIZON
 
 

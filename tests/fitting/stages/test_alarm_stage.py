@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streams import dwell_stream
 
-from tcuq import Log, fit
+from tcuq import FitOptions, Log, fit
 
 
 def made(seed: int = 0, steps: int = 3000, labels: bool = True) -> Log:
@@ -19,7 +19,7 @@ def made(seed: int = 0, steps: int = 3000, labels: bool = True) -> Log:
 def test_a_long_run_length_is_taken_and_what_the_log_supports_is_said() -> None:
     limits = []
     for wanted in (100, 10_000, 10_000_000):
-        params = fit(made(), run_length=wanted, explain=False)
+        params = fit(made(), run_length=wanted, options=FitOptions(explain=False))
         assert params.alarm.rise is not None and params.notes["fit"]["run_length"] == wanted
         limits.append(params.alarm.rise.limit)
         count = params.notes["fit"]["clean_steps"]
@@ -34,7 +34,7 @@ def test_a_long_run_length_is_taken_and_what_the_log_supports_is_said() -> None:
 
 @pytest.mark.parametrize("labels", [True, False])
 def test_a_proved_limit_follows_from_the_run_length_alone(labels: bool) -> None:
-    params = fit(made(labels=labels), alarm="proved", run_length=1_000_000, explain=False)
+    params = fit(made(labels=labels), alarm="proved", run_length=1_000_000, options=FitOptions(explain=False))
     assert params.alarm.rise is not None and params.evidence is not None and params.evidence.bet is not None
     assert math.isclose(params.alarm.rise.limit, math.log(1_000_000), abs_tol=1e-4)
     assert params.evidence.allowance == 0.0 and params.notes["fit"]["evidence"]["proved"] == 1_000_000
@@ -44,27 +44,24 @@ def test_a_proved_limit_follows_from_the_run_length_alone(labels: bool) -> None:
 
 
 def test_a_proved_alarm_needs_two_heads() -> None:
-    with pytest.raises(ValueError, match="alarm is 'proved', expected a profile with beliefs"):
+    with pytest.raises(ValueError, match="alarm is 'proved', expected one of risk with profile 'paper'"):
         fit(made(), alarm="proved", profile="paper")
     with pytest.raises(ValueError, match="alarm is 'loud', expected one of evidence, risk, proved"):
         fit(made(), alarm="loud")  # type: ignore[arg-type]
 
 
 def test_risk_can_be_summed_with_two_heads() -> None:
-    params = fit(made(), alarm="risk", run_length=300, explain=False)
+    params = fit(made(), alarm="risk", run_length=300, options=FitOptions(explain=False))
     assert params.evidence is None and params.alarm.rise is not None and "evidence" not in params.notes["fit"]
-
-
-def test_a_wide_clip_is_within_what_the_core_holds() -> None:
-    params = fit(made(), evidence_clip=200.0, run_length=300, explain=False)
-    assert params.evidence is not None and 0 < params.evidence.spread <= 256
-    assert (
-        fit(made(), evidence_clip=200.0, alarm="proved", run_length=300, explain=False).evidence is not None
-    )
 
 
 def test_a_clean_log_without_the_features_is_refused_by_name() -> None:
     log = made()
     with pytest.raises(ValueError, match="the clean log has 0 features, the log has 4"):
         fit(log, clean=Log(log.probs))
-    assert fit(log, clean=Log(log.probs), use_features=False, run_length=300, explain=False).features == 0
+    assert (
+        fit(
+            log, clean=Log(log.probs), options=FitOptions(use_features=False, explain=False), run_length=300
+        ).features
+        == 0
+    )

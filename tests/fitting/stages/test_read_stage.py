@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fits import told
 from streams import dwell_stream
 
-from tcuq import Log, fit
-from tcuq.fitting.options import FitOptions
+from tcuq import FitOptions, Log, fit
 from tcuq.fitting.stages import Request, read
 
 
@@ -20,30 +20,28 @@ def made(features: int = 4) -> Log:
 
 def test_names_of_the_log_reach_the_parameters() -> None:
     log = made()
-    assert fit(log, run_length=100, explain=False).names is None
+    assert fit(log, run_length=100, options=FitOptions(explain=False)).names is None
     object.__setattr__(log, "names", ("cat", "dog", "owl"))  # as a log that was read with names has them
-    assert read(Request(log, None, FitOptions())).params.names == ("cat", "dog", "owl")
-    assert fit(log, run_length=100, explain=False).names == ("cat", "dog", "owl")
+    assert read(Request(log)).params.names == ("cat", "dog", "owl")
+    assert fit(log, run_length=100, options=FitOptions(explain=False)).names == ("cat", "dog", "owl")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"about": "answer", "profile": "paper"}, "about is 'answer', expected 'prediction' where no signal"),
+        ({"about": "answer", "profile": "paper"}, "about is 'answer', expected 'prediction' with profile 'paper'"),
         ({"about": "both"}, "about is 'both', expected 'answer' or 'prediction'"),
-        ({"class_mix": True, "profile": "extended"}, "class_mix corrects beliefs, expected a profile"),
-        ({"signals": ("odds", "distance"), "use_features": False}, "signal 'distance' needs 1 to 256"),
-        ({"risk_signals": ("doubt",)}, "risk signal doubt is not among the signals"),
+        ({"class_mix": True, "profile": "paper"}, "class_mix corrects beliefs, expected profile 'standard'"),
+        ({"signals": ("distance", "disbelief"), "use_features": False}, "signal 'distance' reads features"),
+        ({"seed": -1}, "seed is -1"),
+        ({"lags": (65,), "profile": "paper"}, "lag is 65, expected 1 to 64"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        fit(made(), **options)
+        fit(made(), **told(**options))
 
 
-def test_two_heads_come_with_their_signal() -> None:
-    own = fit(made(), signals=("odds", "disbelief"), run_length=100, explain=False)
-    assert own.instant is not None and own.about == "answer" and own.anchor == "belief"
-    one = fit(made(), signals=("odds", "distance"), run_length=100, explain=False)
-    assert one.instant is None and one.about == "prediction" and one.centers is not None
-    assert fit(made(), budget=1.0, run_length=100, explain=False).level == 0.1, "no level can follow it"
+def test_a_level_that_cannot_follow_the_budget_does_not() -> None:
+    quick = FitOptions(explain=False)
+    assert fit(made(), budget=1.0, run_length=100, options=quick).level == 0.1

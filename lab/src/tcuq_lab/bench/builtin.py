@@ -76,7 +76,7 @@ class Tcuq:
     def fit(self, dev: Dev) -> None:
         """Fit a monitor."""
         log = Log(dev.probs, dev.features, dev.labels, dev.stretches, dev.shifted)
-        self.params = tcuq.fit(log, run_length=ASKED, explain=False)
+        self.params = tcuq.fit(log, run_length=ASKED, options=tcuq.FitOptions(explain=False))
 
     @property
     def state_bytes(self) -> int:
@@ -105,7 +105,7 @@ class TcuqNoLabels(Tcuq):
         """Fit a monitor."""
         clean = Log(dev.clean.probs, dev.clean.features, segments=dev.clean.stretches)
         log = Log(dev.probs, dev.features, segments=dev.stretches)
-        self.params = tcuq.fit(log, clean=clean, run_length=ASKED, explain=False)
+        self.params = tcuq.fit(log, clean=clean, run_length=ASKED, options=tcuq.FitOptions(explain=False))
 
 
 class BeliefPaces:

@@ -14,7 +14,7 @@ from tcuq.device.firmware.firmware import Firmware, posteriors
 from tcuq.device.graph.model import Graph
 from tcuq.device.graph.steps import Int8
 from tcuq.device.kernels.host import Network
-from tcuq.fitting import fit
+from tcuq.fitting import FitOptions, fit
 from tcuq.metrics import accuracy
 from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
@@ -125,10 +125,9 @@ def fitted(profile: str, log: Log, scale: float | None, zero: int | None) -> Par
         level="budget",
         budget=0.1,
         run_length=1000,
-        use_features=scale is not None,
-        feature_scale=scale,
-        feature_zero_point=zero,
-        explain=False,
+        options=FitOptions(
+            use_features=scale is not None, feature_scale=scale, feature_zero_point=zero, explain=False
+        ),
     )
 
 

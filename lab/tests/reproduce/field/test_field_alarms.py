@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tcuq import Log, Params, fit
+from tcuq import FitOptions, Log, Params, fit
 from tcuq_lab.detection.switches import capped
 from tcuq_lab.methods.confidence_norm import ConfidenceNorm
 from tcuq_lab.methods.method import Recorded
@@ -58,7 +58,7 @@ def made_log(seed: int, pieces: int = 3) -> Log:
     ],
 )
 def test_sums_are_those_of_the_core_at_any_limit(options: dict[str, Any]) -> None:
-    params: Params = fit(made_log(0), run_length=500, explain=False, **options)
+    params: Params = fit(made_log(0), run_length=500, options=FitOptions(explain=False), **options)
     fresh = made_log(7)
     found = said(params, fresh)
     assert found.added is not None

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from made_recordings import SEVERITIES, made_unit
 
-from tcuq import fit
+from tcuq import FitOptions, fit
 from tcuq.metrics import auroc
 from tcuq_lab.methods.method import Observed
 from tcuq_lab.reproduce.field import answers
@@ -82,7 +82,7 @@ def test_figures_are_those_of_a_plain_computation(measured: tuple[Unit, Measured
     unit, found = measured
     shown, seen = unit.shown("test object 16"), unit.observed("test object 16")
     prediction = seen.probs.argmax(axis=1)
-    steps = monitored(fit(unit.log("dev"), about="answer", explain=False), seen)
+    steps = monitored(fit(unit.log("dev"), about="answer", options=FitOptions(explain=False)), seen)
     risk, wrong = steps["risk"], steps["answer"] != shown.labels
 
     def value(row: str, fit: str, column: str) -> float:

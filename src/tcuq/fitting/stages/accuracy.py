@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ...monitor.log import Log
-from ...monitor.params import Params
 from ..folds import shift_kinds
 from ..gated import learn_gated
 from ..signal_table import Flags, Floats
 from ..some_steps import some_of
-from .alarm import AlarmFit
+from .state import FitState
 
 HORIZON = 128
 """Steps that the estimate looks back."""
@@ -22,54 +20,29 @@ WINDOW = 200
 """Steps over which it is compared with the truth."""
 
 
-@dataclass(frozen=True, eq=False)
-class Accuracy:
-    """The estimate of accuracy.
-
-    Parameters
-    ----------
-    alarm : AlarmFit
-    params : Params
-        With horizon and start, where the log has labels.
-    findings : dict
-    """
-
-    alarm: AlarmFit
-    params: Params
-    findings: dict[str, Any] = field(default_factory=dict)
-
-
-def estimate_accuracy(alarm: AlarmFit) -> Accuracy:
+def estimate_accuracy(state: FitState) -> None:
     """Set the horizon, and measure the error of the estimate with each kind of shift left out in turn."""
-    heads = alarm.threshold.heads
-    signals = heads.signals
-    reading = signals.reading
-    reading.progress("accuracy", 0, 1)
-    if signals.errors is None or alarm.params.instant is None:
-        reading.progress("accuracy", 1, 1)
-        return Accuracy(alarm, alarm.params)
-    uncertainty = heads.clean.uncertainty
-    clean = np.concatenate([uncertainty[run] for run in reading.clean.runs])
-    params = alarm.params.replace(horizon=HORIZON, expected_start=float(1 - clean.mean()))
-    findings: dict[str, Any] = {"horizon": HORIZON, "clean_accuracy": float(1 - clean.mean())}
-    if reading.options.findings.explain:
-        findings |= _error_elsewhere(alarm)
-    reading.progress("accuracy", 1, 1)
-    return Accuracy(alarm, params, {"expected_accuracy": findings})
+    state.progress("accuracy", 0, 1)
+    if state.errors is not None and state.request.two_heads:
+        uncertainty = state.clean_scores.uncertainty
+        start = float(1 - np.concatenate([uncertainty[run] for run in state.clean.runs]).mean())
+        state.params = state.params.replace(horizon=HORIZON, expected_start=start)
+        findings: dict[str, Any] = {"horizon": HORIZON, "clean_accuracy": start}
+        if state.options.explain:
+            findings |= _error_elsewhere(state)
+        state.findings["expected_accuracy"] = findings
+    state.progress("accuracy", 1, 1)
 
 
-def _error_elsewhere(alarm: AlarmFit) -> dict[str, Any]:
+def _error_elsewhere(state: FitState) -> dict[str, Any]:
     """Return the mean absolute error on windows that show a kind which the heads did not see."""
-    heads = alarm.threshold.heads
-    signals = heads.signals
-    log, table, wrong = signals.reading.log, signals.table, signals.errors
+    log, table, wrong = state.log, state.table, state.errors
     kinds = shift_kinds(log)
-    if not kinds or signals.shuffle is None or wrong is None:
+    if not kinds or state.shuffle is None or wrong is None:
         return {"error": None, "kinds": 0}
     assert log.kinds is not None
-    how = signals.reading.options.head
-    seed = signals.reading.options.seed
-    taught = [(*each, some_of(np.flatnonzero(each[0].settled), seed)) for each in signals.orders()]
+    options, seed = state.options, state.request.seed
+    taught = [(*each, some_of(np.flatnonzero(each[0].settled), seed)) for each in state.orders()]
     gaps: list[float] = []
     for number, kind in enumerate(kinds):
         held = log.kinds == kind
@@ -77,10 +50,10 @@ def _error_elsewhere(alarm: AlarmFit) -> dict[str, Any]:
         rows = parts[0][2]
         if wrong[rows].all() or not wrong[rows].any():
             continue
-        found = learn_gated(heads.weighed, parts, how.l2, how.nonnegative)
+        found = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
         uncertainty = 1 / (1 + np.exp(-np.clip(found.logits(table), -50, 50)))
         gaps += _gaps(log, uncertainty, wrong, held)
-        signals.reading.progress("accuracy", number + 1, len(kinds) + 1)
+        state.progress("accuracy", number + 1, len(kinds) + 1)
     return {"error": float(np.mean(gaps)) if gaps else None, "windows": len(gaps), "kinds": len(kinds)}
 
 

@@ -19,93 +19,71 @@ from ..gated import learn_gated
 from ..simple_rules import COVERAGE, left_wrong, looked_at, simple_rules
 from ..some_steps import some_of
 from ..unused import without_unused
-from .accuracy import Accuracy
-from .alarm import AlarmFit
-from .heads import Heads
+from .alarm import choose_limits
+from .state import FitState
 
 HARM = 0.005
 """Held-out AUROC that a signal may cost before the fit speaks up."""
 
 
-def conclude(done: Accuracy) -> Params:
+def conclude(state: FitState) -> Params:
     """Explain the fit, drop what no weight reads, and write all findings into the notes."""
-    fitted = done.alarm
-    heads = fitted.threshold.heads
-    reading = heads.signals.reading
-    options, log = reading.options.findings, reading.log
-    reading.progress("findings", 0, 1)
-    findings: dict[str, Any] = {
-        "steps": len(log),
-        "segments": len(log.pieces()),
-        "seed": reading.options.seed,
-        "clean_from": reading.clean.source,
-        **heads.findings,
-    }
-    if heads.params.instant is not None and reading.options.signals.signals is None:
-        findings["profile"] = reading.options.signals.profile
-    notes = [*reading.notes, *heads.notes]
-    if options.explain and heads.signals.shuffle is not None:
-        found = _explained(heads)
-        findings |= found
-        if heads.params.instant is None:  # one head's regression says little of two
-            notes += _harmful(found["signals"])
-    if options.explain and heads.signals.shuffle is not None and heads.params.instant is not None:
-        findings["rules"] = _beside_rules(heads)
-    findings |= fitted.findings
-    findings |= done.findings
-    notes += fitted.notes
+    options, log, findings = state.options, state.log, state.findings
+    state.progress("findings", 0, 1)
+    if options.signals is None:
+        findings["profile"] = state.request.profile
+    if options.explain and state.shuffle is not None:
+        findings |= _explained(state)
+        if state.request.two_heads:
+            findings["rules"] = _beside_rules(state)
+        else:  # one head's regression says little of two
+            state.notes += _harmful(findings["signals"])
     if options.explain:
-        findings["run_length_elsewhere"] = _run_length_elsewhere(fitted)
-    params, dropped = without_unused(done.params) if options.drop_unused else (done.params, None)
-    if dropped is None and reading.options.read.use_features and log.width and not reading.params.features:
+        findings["run_length_elsewhere"] = _run_length_elsewhere(state)
+    params, dropped = without_unused(state.params) if options.drop_unused else (state.params, None)
+    if dropped is None and options.use_features and log.width and not state.params.features:
         dropped = {"signals": [], "features": log.width, "ram_bytes": 0, "instructions": 0}
     if dropped is not None:
         findings["dropped"] = dropped
-    findings["warnings"] = notes
-    reading.progress("findings", 1, 1)
+    findings["warnings"] = state.notes
+    state.progress("findings", 1, 1)
     return params.replace(notes={"fit": _plain(findings)})
 
 
-def _explained(heads: Heads) -> dict[str, Any]:
+def _explained(state: FitState) -> dict[str, Any]:
     """Return whether time helps and what each signal adds, on held-out steps."""
-    signals, how = heads.signals, heads.signals.reading.options.head
-    log, table, shuffle, wrong = signals.reading.log, signals.table, signals.shuffle, signals.errors
+    log, table, shuffle, wrong = state.log, state.table, state.shuffle, state.errors
     assert shuffle is not None and wrong is not None
-    seed = signals.reading.options.seed
+    seed, names = state.request.seed, state.weighed
     rows = some_of(np.flatnonzero(table.settled), seed)
     mixed = some_of(np.flatnonzero(shuffle.table.settled), seed)
     target, fold = wrong[rows], folds(log)[rows]
     gain = measure_gain(
-        heads.weighed,
-        Steps(table.of(heads.weighed, rows), target, fold),
-        Steps(
-            shuffle.table.of(heads.weighed, mixed),
-            shuffle.errors[mixed],
-            folds(log, shuffle.order)[mixed],
-        ),
+        names,
+        Steps(table.of(names, rows), target, fold),
+        Steps(shuffle.table.of(names, mixed), shuffle.errors[mixed], folds(log, shuffle.order)[mixed]),
         Steps(table.of(("doubt",), rows), target, fold),
         len(shift_kinds(log)),
-        how.l2,
-        how.nonnegative,
-        lambda done, total: signals.reading.progress("findings", done, total),
+        state.options.l2,
+        state.options.nonnegative,
+        lambda done, total: state.progress("findings", done, total),
     )
     found = {
         "time_helps": gain.time_helps,
         "time": gain.sentence(),
-        "signals": _signal_table(heads, gain),
+        "signals": _signal_table(state, gain),
     }
     if len(rows) < int(table.settled.sum()):
         found["explained_steps"] = len(rows)
     return found
 
 
-def _beside_rules(heads: Heads) -> dict[str, Any]:
+def _beside_rules(state: FitState) -> dict[str, Any]:
     """Return errors left at a coverage, of the monitor on folds that it was not fitted to, and of rules."""
-    signals, how = heads.signals, heads.signals.reading.options.head
-    log, table, shuffle, wrong = signals.reading.log, signals.table, signals.shuffle, signals.errors
+    log, table, shuffle, wrong = state.log, state.table, state.shuffle, state.errors
     assert shuffle is not None and wrong is not None and log.labels is not None
     fold, mixed_fold = folds(log), folds(log, shuffle.order)
-    rows, seed = looked_at(log), signals.reading.options.seed
+    rows, seed, options = looked_at(log), state.request.seed, state.options
     taught = some_of(np.flatnonzero(table.settled), seed)
     mixed = some_of(np.flatnonzero(shuffle.table.settled), seed)
     logits = np.full(len(log), np.nan)
@@ -115,12 +93,13 @@ def _beside_rules(heads: Heads) -> dict[str, Any]:
         inside[rows] = fold[rows] == number
         if inside.any() and wrong[kept].any() and not wrong[kept].all():
             parts = [(table, wrong, kept), (shuffle.table, shuffle.errors, others)]
-            logits[inside] = learn_gated(heads.weighed, parts, how.l2, how.nonnegative).logits(table, inside)
+            found_heads = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
+            logits[inside] = found_heads.logits(table, inside)
     seen = rows[np.isfinite(logits[rows])]
     if not len(seen):
         return {}
     uncertainty = 1 / (1 + np.exp(-np.clip(logits[seen], -50, 50)))
-    blend = heads.params.blend
+    blend = state.params.blend
     doubt = blend * uncertainty + (1 - blend) * table.anchor[seen] / ONE
     found = {"monitor": {"wrong": float(wrong[seen].mean()), "left": left_wrong(wrong[seen], doubt)}}
     part = log.take(rows)
@@ -136,9 +115,9 @@ def _beside_rules(heads: Heads) -> dict[str, Any]:
     return {"coverage": COVERAGE, "steps": len(seen), "kinds": len(shift_kinds(log)), "of": found}
 
 
-def _signal_table(heads: Heads, gain: Gain) -> dict[str, dict[str, float]]:
+def _signal_table(state: FitState, gain: Gain) -> dict[str, dict[str, float]]:
     """Return, for each signal, its coefficient and clean mean, and its held-out AUROC alone and added."""
-    coef, means = heads.params.coef, heads.params.clean_means
+    coef, means = state.params.coef, state.params.clean_means
     assert coef is not None and means is not None
     return {
         name: {
@@ -147,26 +126,27 @@ def _signal_table(heads: Heads, gain: Gain) -> dict[str, dict[str, float]]:
             "alone": gain.alone[name],
             "adds": gain.stream - gain.without[name],
         }
-        for name in heads.weighed
+        for name in state.weighed
     }
 
 
 def _harmful(signals: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Return a note on each signal that costs AUROC on held-out steps."""
-    notes = []
-    for name, row in signals.items():
-        if row["adds"] <= -HARM:
-            way = "leave the features out with `use_features=False`, or choose others with `signals`"
-            notes.append(
-                f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps: what it learned does not carry "
-                f"over; {way if name in FEATURE_BASED else 'leave it out with `signals`'}"
-            )
-    return notes
+    ways = {
+        True: "leave the features out with `use_features=False`",
+        False: "the standard profile may do better",
+    }
+    return [
+        f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps: what it learned does not carry over; "
+        f"{ways[name in FEATURE_BASED]}"
+        for name, row in signals.items()
+        if row["adds"] <= -HARM
+    ]
 
 
-def _run_length_elsewhere(fitted: AlarmFit) -> dict[str, int] | None:
+def _run_length_elsewhere(state: FitState) -> dict[str, int] | None:
     """Set the alarm on one half of the clean steps, count false alarms on the other, both ways."""
-    reading, runs = fitted.threshold.heads.signals.reading, fitted.summed.runs
+    runs = state.summed.runs
     if len(runs) > 1:
         halves = [list(runs[0::2]), list(runs[1::2])]
     elif len(runs[0]) > 1:
@@ -176,7 +156,7 @@ def _run_length_elsewhere(fitted: AlarmFit) -> dict[str, int] | None:
         return None
     alarms = steps = inside = 0
     for here, there in ((0, 1), (1, 0)):
-        alarm = fitted.summed.choose(halves[here], reading.options.alarm.run_length, reading.rng)
+        alarm = choose_limits(state.summed, halves[here], state)
         if alarm.rise is None and alarm.fall is None:
             continue  # a half of too few steps for an alarm shows nothing
         for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):

@@ -2,93 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...monitor.instant_head import InstantHead
+from ...monitor.label_check import label_note
 from ...monitor.log import Log
 from ...monitor.params import Params
 from ...monitor.quantize import choose_feature_scale, quantize_features
-from ...monitor.signals import STOCK_INSTANT, STOCK_STEADY, ordered, profile_signals
+from ...monitor.signals import FEATURE_BASED, STOCK_INSTANT, STOCK_STEADY, ordered, profile_signals
 from ..centers import class_shares, find_centers
-from ..clean import Clean, clean_part, refuse_other_shape
-from ..options import FitOptions
-from ..sources import Source, as_log, one_prediction, refuse_one_class
-
-Progress = Callable[[str, int, int], None]
-"""Called with the name of a stage, what is done of it, and all that there is to do."""
+from ..clean import clean_part, refuse_other_shape
+from ..sources import as_log, one_prediction, refuse_one_class
+from .state import FitState, Request
 
 
-@dataclass(frozen=True, eq=False)
-class Request:
-    """What `fit` was asked for.
-
-    Parameters
-    ----------
-    log : Log, path or data frame
-    clean : Log, path or data frame, or None
-    options : FitOptions
-    progress : callable, optional
-    """
-
-    log: Source
-    clean: Source | None
-    options: FitOptions
-    progress: Progress | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """What there is to fit to.
-
-    Parameters
-    ----------
-    log : Log
-    clean : Clean
-        Clean steps, of that log or of another one.
-    params : Params
-        As asked for; coefficients, means, threshold and alarm are still the stock ones.
-    options : FitOptions
-    rng : numpy.random.Generator
-        Draws in the order of the stages.
-    progress : callable
-    notes : tuple of str
-    """
-
-    log: Log
-    clean: Clean
-    params: Params
-    options: FitOptions
-    rng: np.random.Generator
-    progress: Progress
-    notes: tuple[str, ...]
-
-    @property
-    def extended(self) -> bool:
-        """Whether the extended profile is in use, asked for by name or by its signals."""
-        return "extended" in (self.options.signals.profile, self.params.profile)
-
-
-def read(request: Request) -> Reading:
+def read(request: Request) -> FitState:
     """Read the logs, check them, and make parameters of the options."""
     options = request.options
-    progress = request.progress or _say_nothing
-    progress("read", 0, 1)
-    told: dict[str, Any] = {"logits": options.read.logits, "logits_scale": options.read.logits_scale}
+    request.progress("read", 0, 1)
+    told: dict[str, Any] = {"logits": options.logits, "logits_scale": options.logits_scale}
     log = as_log(request.log, **told)
     clean = None if request.clean is None else as_log(request.clean, **told)
     if len(log) == 0:
         raise ValueError("the log is empty; at least one step is needed")
     refuse_one_class(log)
-    params = start_params(log, options, clean)
+    params = start_params(log, request, clean)
     if clean is not None and clean.features is not None and clean.width == params.features:
         # Names the first row that the core would refuse, before the log is cut into chunks.
         quantize_features(clean.features, params.feature_scale, params.feature_zero_point)
     part = clean_part(params, log, clean)
+    findings = {
+        "steps": len(log),
+        "segments": len(log.pieces()),
+        "seed": request.seed,
+        "clean_from": part.source,
+    }
     notes = [*log.notes, *(clean.notes if clean is not None else ()), *one_prediction(log)]
+    suspect = label_note(log)
+    if suspect is not None:
+        findings["suspect"] = suspect
     if params.level < params.budget:
         notes.append(
             f"the monitor flags {params.level:.0%} of the steps but may abstain on {params.budget:.0%}, so "
@@ -99,82 +54,74 @@ def read(request: Request) -> Reading:
             "no steps are marked as clean: the whole log sets threshold and alarm; if it holds degraded "
             "stretches, mark them with `shifted`, or pass a clean log with `clean`"
         )
-    if params.instant is None and options.alarm.alarm == "proved":
-        raise ValueError("alarm is 'proved', expected a profile with beliefs, such as 'standard'")
-    rng = np.random.default_rng(options.seed)
-    progress("read", 1, 1)
-    return Reading(log, part, params, options, rng, progress, tuple(notes))
+    rng = np.random.default_rng(request.seed)
+    request.progress("read", 1, 1)
+    return FitState(request, log, part, params, rng, notes, findings)
 
 
-def start_params(log: Log, options: FitOptions, clean: Log | None = None) -> Params:
+def start_params(log: Log, request: Request, clean: Log | None = None) -> Params:
     """Return parameters as asked for, before anything is learned but the centers of the classes.
 
     Parameters
     ----------
     log : Log
         Says how many classes and features there are, and how features become int8.
-    options : FitOptions
+    request : Request
     clean : Log, optional
         Its features, or those of the clean steps of the log, have the centers.
     """
-    wanted, head, threshold = options.signals, options.head, options.threshold
-    scale, zero_point = options.read.feature_scale, options.read.feature_zero_point
+    options = request.options
+    scale, zero_point = options.feature_scale, options.feature_zero_point
     scale = log.feature_scale if scale is None else scale
     zero_point = log.feature_zero_point if zero_point is None else zero_point
-    use = options.read.use_features and _readable(log, zero_point, wanted.signals)
+    use = options.use_features and _readable(log, zero_point, options.signals)
     features = log.width if use else 0
     scale, zero_point = feature_format(log if features else None, scale, zero_point)
-    names = (
-        ordered(wanted.signals) if wanted.signals is not None else profile_signals(wanted.profile, features)
-    )
-    learns = "disbelief" in names
-    about = head.about or ("answer" if learns else "prediction")
-    if about == "answer" and not learns:
-        raise ValueError("about is 'answer', expected 'prediction' where no signal `disbelief` is in use")
-    level = threshold.level
-    if level is None:
-        level = "budget" if learns and 0.001 <= threshold.budget <= 0.999 else 0.1
-    steady: dict[str, Any] = {}
-    if learns:
-        shares = class_shares(log) if head.class_mix else None
-        steady = {"instant": InstantHead(*_within(STOCK_INSTANT, names), shares), "coef": STOCK_STEADY[0]}
-        steady |= {"bias": STOCK_STEADY[1], "about": about}
-    elif head.class_mix:
-        raise ValueError("class_mix corrects beliefs, expected a profile that has them, such as 'standard'")
+    names = _signals(request, features)
+    more: dict[str, Any] = {}
+    if request.two_heads:
+        shares = class_shares(log) if options.class_mix else None
+        more = {"instant": InstantHead(*_within(STOCK_INSTANT, names), shares), "coef": STOCK_STEADY[0]}
+        more |= {"bias": STOCK_STEADY[1], "anchor": "belief"}
+    elif options.class_mix:
+        raise ValueError("class_mix corrects beliefs, expected profile 'standard'")
     if clean is not None:  # before its features are read
         refuse_other_shape(log, clean, features > 0)
     if "distance" in names and features:  # without features `Params` says what is missing
-        steady["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
+        more["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
     return Params(
-        **steady,
+        **more,
         classes=log.classes,
         names=getattr(log, "names", None),
         features=features,
         feature_scale=scale,
         feature_zero_point=zero_point,
         signals=names,
-        lags=tuple(wanted.lags),
-        lag_weights=None if wanted.lag_weights is None else tuple(wanted.lag_weights),
-        window=wanted.window,
-        doubt_mix=wanted.doubt_mix,
-        blend=0.7 if head.blend is None else head.blend,
-        anchor=default_anchor(names) if head.anchor is None else head.anchor,
-        level=threshold.budget if level == "budget" else level,
-        budget=threshold.budget,
-        burst=threshold.burst,
-        warmup=threshold.warmup,
+        lags=tuple(options.lags),
+        about=request.subject,
+        blend=options.blend,
+        level=request.flag_level,
+        budget=request.budget,
+        burst=options.burst,
+        warmup=options.warmup,
     )
 
 
-def default_anchor(signals: Sequence[str]) -> str:
-    """Return what `risk` leans on when nothing is said: the belief where there is one.
-
-    Examples
-    --------
-    >>> default_anchor(("doubt", "disbelief_fast")), default_anchor(("doubt",))
-    ('belief', 'confidence')
-    """
-    return "belief" if {"disbelief_fast", "disbelief"} & set(signals) else "confidence"
+def _signals(request: Request, features: int) -> tuple[str, ...]:
+    """Return the signals of the profile, or those of them that were asked for."""
+    chosen = request.options.signals
+    if chosen is None:
+        return profile_signals(request.profile, features)
+    names, known = ordered(chosen), profile_signals(request.profile, 1)
+    for name in names:
+        if name not in known:
+            expected = f"some of {', '.join(known)}"
+            raise ValueError(f"signal {name!r} is not of profile {request.profile!r}, expected {expected}")
+        if name in FEATURE_BASED and not features:
+            raise ValueError(f"signal {name!r} reads features, and there are none")
+    if request.two_heads and "disbelief" not in names:
+        raise ValueError("signals are without 'disbelief', which the two heads of profile 'standard' need")
+    return names
 
 
 def _within(stock: tuple[dict[str, float], float], names: Sequence[str]) -> tuple[dict[str, float], float]:
@@ -206,7 +153,3 @@ def _readable(log: Log, zero_point: int | None, signals: Sequence[str] | None) -
     if log.labels is not None or log.features is None or signals is not None:
         return True
     return log.features.dtype != np.int8 or zero_point is not None
-
-
-def _say_nothing(stage: str, done: int, total: int) -> None:
-    pass

@@ -3,58 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...base.fixed import ONE
-from ...monitor.params import Params
-from ..signal_table import Floats
-from .heads import Heads
+from .state import FitState
 
 
-@dataclass(frozen=True, eq=False)
-class Threshold:
-    """The threshold, and the clean risk that it was read off.
-
-    Parameters
-    ----------
-    heads : Heads
-    params : Params
-        With reference and slope.
-    runs : list of arrays
-        Risk on each clean stretch.
-    mean : float
-        Mean risk over all of them.
-    """
-
-    heads: Heads
-    params: Params
-    runs: list[Floats]
-    mean: float
-
-    @property
-    def clean_steps(self) -> int:
-        """Clean steps in all."""
-        return sum(map(len, self.runs))
-
-
-def set_threshold(heads: Heads) -> Threshold:
+def set_threshold(state: FitState) -> None:
     """Set reference and slope from the risk on clean steps."""
-    reading, params = heads.signals.reading, heads.params
-    reading.progress("threshold", 0, 1)
-    risk = heads.clean.risk
-    runs = [risk[run] for run in reading.clean.runs]
-    pooled = np.sort(np.concatenate(runs))
+    state.progress("threshold", 0, 1)
+    level = state.params.level
+    state.clean_risk = [state.clean_scores.risk[run] for run in state.clean.runs]
+    pooled = np.sort(np.concatenate(state.clean_risk))
     count = len(pooled)
     # The rank that a fresh clean step exceeds with probability at most `level`.
-    rank = min(count, math.ceil((1 - params.level) * (count + 1)))
+    rank = min(count, math.ceil((1 - level) * (count + 1)))
     reference = float(pooled[rank - 1])
-    if (pooled >= reference).mean() > params.level:
+    if (pooled >= reference).mean() > level:
         # Flagging is >=, so a tie at the reference would flag all of it.
         reference = min(1.0, reference + 1 / ONE)
-    high, low = np.quantile(pooled, [1 - params.level / 2, max(0.0, 1 - 2 * params.level)])
+    high, low = np.quantile(pooled, [1 - level / 2, max(0.0, 1 - 2 * level)])
     # Ten flags of debt move the threshold by half of what separates half the level from twice it.
     slope = float(np.clip((high - low) / 20, 1e-4, 0.02))
-    reading.progress("threshold", 1, 1)
-    return Threshold(heads, params.replace(reference=reference, slope=slope), runs, float(pooled.mean()))
+    state.params = state.params.replace(reference=reference, slope=slope)
+    state.progress("threshold", 1, 1)

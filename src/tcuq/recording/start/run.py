@@ -15,11 +15,11 @@ from ...export import FORMS, refuse_other_form, sources
 from ...fitting import fit
 from ...io.decisions import Decisions, encode_decisions
 from ...io.npz import encode_log
+from ...monitor.label_check import label_note
 from ...monitor.log import Log, watch
 from ...monitor.monitor import Monitor
 from ...monitor.params import Params
 from ...report.page import render
-from ..agreement import labels_doubt
 from ..options import RecordOptions
 from ..session import Progress, Session, open_session
 from ..shifts import choose, listed
@@ -279,7 +279,7 @@ def _findings(
         **judge(params, test, decided, seed, recorded.stay),
         "notes": list((params.notes.get("fit") or {}).get("warnings", ())),
     }
-    found["labels_doubt"] = labels_doubt(recorded.dev)
+    found["label_note"] = label_note(recorded.dev)
     if test.kinds is not None:
         rows = by_part(test, decided, test.kinds)
         found["by_kind"] = {_kind_name(number, recorded.kinds): row for number, row in rows.items()}

@@ -110,8 +110,8 @@ def verdict(found: Mapping[str, Any]) -> str:
     >>> verdict({**wrong, "gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
     'better than confidence: 2.0 points fewer errors among the surest 85% (95% interval 1.0 to 3.0)'
     """
-    if found.get("labels_doubt"):
-        return f"DO NOT USE THIS MONITOR: {found['labels_doubt']}"
+    if found.get("label_note"):
+        return f"DO NOT USE THIS MONITOR: {found['label_note']}"
     if "gain" not in found:
         return "open: only labels can tell whether the monitor ranks errors better than confidence"
     if found["wrong_model"] == found["wrong_answers"] == 0:
@@ -133,9 +133,22 @@ def verdict(found: Mapping[str, Any]) -> str:
         more = f"{100 * found['gain']:.1f} points more errors among the surest {kept}"
         return f"WORSE than confidence: {more} ({interval}); use the alarm, and confidence to abstain"
     gained = _points(-found["gain"])
-    interval = f" (95% interval {points[0]:+.1f} to {points[1]:+.1f})" * any((gained, *points))
-    same = f"{gained:+.1f} points fewer errors" if gained else "as many errors"
-    return f"no better than confidence, as far as these steps tell: {same} among the surest {kept}{interval}"
+    interval = f"95% interval {_fewer(points[0])} to {_fewer(points[1])}"
+    return (
+        f"undecided, too close to confidence to tell: {_fewer(gained)} errors among the surest {kept} "
+        f"({interval})"
+    )
+
+
+def _fewer(points: float) -> str:
+    """Return a difference of errors in words.
+
+    Examples
+    --------
+    >>> _fewer(1.5), _fewer(-2.6), _fewer(0.0)
+    ('1.5 points fewer', '2.6 points more', 'as many')
+    """
+    return f"{abs(points):.1f} points {'more' if points < 0 else 'fewer'}" if points else "as many"
 
 
 def _points(share: float) -> float:

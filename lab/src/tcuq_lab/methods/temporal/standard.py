@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tcuq.fitting import fit
+from tcuq.fitting import FitOptions, fit
 from tcuq.fitting.novelty import novelty, weighed
 from tcuq.monitor.log import MAX_FEATURES, Log, watch
 from tcuq.monitor.monitor import Monitor
@@ -53,7 +53,7 @@ class TcuqStandard(Tcuq):
         return Answer(probs, risk, None if params.evidence is None else evidence)
 
     def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:
-        return fit(log, explain=False, **self.decided)
+        return fit(log, options=FitOptions(explain=False), **self.decided)
 
     def _labeled(self, dev: Labeled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
         seen, through = dev.observed, None

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq import Monitor, Params, fit
+from tcuq import FitOptions, Monitor, Params, fit
 from tcuq.metrics.inputs import Bools, Floats
 from tcuq.monitor.log import Log, watch
 
@@ -82,8 +82,8 @@ def fitted(unit: Unit, role: str) -> Fitted:
     """
     log, shown = unit.log(role), unit.shown(role)
     monitors = {
-        OURS: fit(log, about="prediction", run_length=RUN_LENGTH, explain=role == DEV),
-        ANSWER: fit(log, about="answer", run_length=RUN_LENGTH, explain=role == DEV),
+        OURS: fit(log, about="prediction", run_length=RUN_LENGTH, options=FitOptions(explain=role == DEV)),
+        ANSWER: fit(log, about="answer", run_length=RUN_LENGTH, options=FitOptions(explain=role == DEV)),
     }
     seen = unit.observed(role)
     every, clean = development(shown, seen), development(shown, seen, shown.shifts == 0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq import Monitor, Params, fit
+from tcuq import FitOptions, Monitor, Params, fit
 from tcuq.metrics.inputs import Floats, Ints
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.quantize import quantize_probs
@@ -225,8 +225,8 @@ class Monitors:
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
         self._fits: Mapping[str, Callable[[str], Params]] = {
-            TCUQ: lambda role: fit(unit.log(role), about="prediction", explain=False),
-            TCUQ_ANSWER: lambda role: fit(unit.log(role), about="answer", explain=False),
+            TCUQ: lambda role: fit(unit.log(role), about="prediction", options=FitOptions(explain=False)),
+            TCUQ_ANSWER: lambda role: fit(unit.log(role), about="answer", options=FitOptions(explain=False)),
             TCUQ_BARE: lambda role: self._bare(role, "answer"),
             "prediction without labels": lambda role: self._bare(role, "prediction"),
         }
@@ -263,4 +263,4 @@ class Monitors:
 
     def _bare(self, role: str, about: Any) -> Params:
         log, clean = (self._unit.log(each, labels=False) for each in (role, CLEAN_DEV))
-        return fit(log, clean=clean, about=about, explain=False)
+        return fit(log, clean=clean, about=about, options=FitOptions(explain=False))

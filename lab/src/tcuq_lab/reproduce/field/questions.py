@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq.fitting.stages import Signals
+from tcuq.fitting.stages import FitState
 from tcuq.metrics.ranking import auroc
 from tcuq.monitor.params import Params
 
@@ -78,7 +78,7 @@ def measure(unit: Unit) -> Measured:
     return Measured(judge.figures, asking.choices)
 
 
-def _memory(asking: Asking, signals: Signals) -> None:
+def _memory(asking: Asking, signals: FitState) -> None:
     """Ask what memory adds."""
     asking.prediction(names.NO_MEMORY, heads.no_memory(signals), left=True)
     asking.prediction(names.ALWAYS, heads.always(signals), left=True)
@@ -90,7 +90,7 @@ def _memory(asking: Asking, signals: Signals) -> None:
     asking.prediction(names.FIXED_PACE, fitted(asking.logs.dev, signals=paced))
 
 
-def _gate(asking: Asking, signals: Signals) -> None:
+def _gate(asking: Asking, signals: FitState) -> None:
     """Ask what gating adds."""
     asking.prediction(names.NO_VARIETY, heads.no_variety(signals))
     judge, told = asking.judge, {}
@@ -107,7 +107,7 @@ def _gate(asking: Asking, signals: Signals) -> None:
     asking.choices[names.GATE_TOLD] = told
 
 
-def _signals(asking: Asking, signals: Signals) -> None:
+def _signals(asking: Asking, signals: FitState) -> None:
     """Ask what features add, and each signal."""
     dev, used = asking.logs.dev, signals.params.signals
     asking.prediction(names.POSTERIORS, fitted(dev, use_features=False), left=True, alarm=True)
@@ -163,7 +163,7 @@ def _settings(asking: Asking) -> None:
     for value in names.BUDGETS:
         judge.decisions(names.budget_of(value), fitted(dev, budget=value))
     shown, log = judge.seen(f"test {PACED}")
-    other = fitted(dev, lags=(1, 2, 4, 8, 16), window=24)
+    other = fitted(dev, lags=(1, 2, 4, 8, 16))
     change = np.abs(said(other, log)["risk"] - said(full, log)["risk"])
     judge.put(PACED, names.OTHER_PAST, names.RISK_CHANGE, Mean(change, shown.segments))
 

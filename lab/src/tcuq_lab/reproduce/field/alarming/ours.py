@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tcuq import Monitor, Params, fit
+from tcuq import FitOptions, Monitor, Params, fit
 from tcuq.base.fixed import ONE
 from tcuq.metrics.inputs import Bools, Ints
 from tcuq.monitor.log import Log, watch
@@ -24,7 +24,7 @@ GAP_MOST, WEIGHT_LEAST = 32767, 256
 
 def _labeled(**options: Any) -> Callable[[Unit, str], Params]:
     def fitted(unit: Unit, role: str) -> Params:
-        return fit(unit.log(role), run_length=RUN_LENGTH, explain=False, **options)
+        return fit(unit.log(role), run_length=RUN_LENGTH, options=FitOptions(explain=False), **options)
 
     return fitted
 
@@ -40,7 +40,7 @@ def _bare(unit: Unit, role: str) -> Params:
     else:
         kept = unit.shown(role)
         clean = log.take(np.array([kept.names[each] == "clean" for each in kept.sources]))
-    return fit(log, clean=clean, run_length=RUN_LENGTH, explain=False)
+    return fit(log, clean=clean, run_length=RUN_LENGTH, options=FitOptions(explain=False))
 
 
 OURS: Mapping[str, Callable[[Unit, str], Params]] = MappingProxyType(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq.fitting import fit
+from tcuq.fitting import FitOptions, fit
 from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
 
@@ -15,13 +15,17 @@ from ..units import Unit
 
 RUN_LENGTH = 2000
 """Clean steps per false alarm that every fit is asked for: more than that 16,000 steps cannot show."""
+OPTIONS = {"class_mix", "l2", "lags", "signals", "use_features"}
+"""What is told by `FitOptions`."""
 CURVE = (250, 500, 1000, 2000, 4000, 8000, 16_000)
 """Steps of the fits of a learning curve."""
 
 
 def fitted(log: Log, **told: Any) -> Params:
     """Return the standard monitor of the prediction, or what else is asked for."""
-    return fit(log, **{"about": "prediction", "run_length": RUN_LENGTH, "explain": False, **told})
+    inside = {name: told.pop(name) for name in OPTIONS & set(told)}
+    options = FitOptions(explain=False, **inside)
+    return fit(log, **{"about": "prediction", "run_length": RUN_LENGTH, **told}, options=options)
 
 
 class Logs:

@@ -14,33 +14,35 @@ import numpy as np
 from tcuq.fitting.carry_over import Part, choose_weighed
 from tcuq.fitting.gated import HALF, INSTANT, learn_gated
 from tcuq.fitting.options import FitOptions
-from tcuq.fitting.stages import Request, Signals, find_signals, read
+from tcuq.fitting.stages import FitState, Request, find_signals, read
 from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
 
 CONFIDENCE, BELIEF = "confidence", "belief"
 
 
-def seen(log: Log) -> Signals:
+def seen(log: Log) -> FitState:
     """Return the signals that the standard monitor of the prediction sees in a log with labels."""
-    return find_signals(read(Request(log, None, FitOptions.of(about="prediction", explain=False))))
+    state = read(Request(log, about="prediction", options=FitOptions(explain=False)))
+    find_signals(state)
+    return state
 
 
-def no_memory(signals: Signals) -> Params:
+def no_memory(signals: FitState) -> Params:
     """Return a monitor with one head over the signals of the current step."""
     names = tuple(name for name in signals.params.signals if name in INSTANT)
     parts = [_with_past(part, 0.0) for part in _parts(signals)[:1]]
     return _one_head(signals, names, parts, CONFIDENCE)
 
 
-def always(signals: Signals, shuffle: bool = False) -> Params:
+def always(signals: FitState, shuffle: bool = False) -> Params:
     """Return a monitor with one head over all signals, as if classes stayed on every stream.
 
     The belief behind `disbelief` still learns how long classes stay: the core has no other.
 
     Parameters
     ----------
-    signals : Signals
+    signals : FitState
     shuffle : bool
         Whether it learns from the shuffled log too, as the two heads do; else from the log alone.
     """
@@ -48,7 +50,7 @@ def always(signals: Signals, shuffle: bool = False) -> Params:
     return _one_head(signals, signals.params.signals, parts, BELIEF)
 
 
-def no_variety(signals: Signals) -> Params:
+def no_variety(signals: FitState) -> Params:
     """Return a monitor whose gate is the persistence alone, whether or not neighboring steps differ."""
     parts = [
         (replace(table, past=(table.persistence // 2).astype(table.past.dtype)), wrong, rows)
@@ -59,12 +61,12 @@ def no_variety(signals: Signals) -> Params:
     return found.replace(instant=replace(found.instant, spread=0.0))
 
 
-def weighing(signals: Signals, names: Sequence[str], choose: bool = False) -> Params:
+def weighing(signals: FitState, names: Sequence[str], choose: bool = False) -> Params:
     """Return a monitor that weighs some signals; it leans on the belief where `disbelief` is one of them.
 
     Parameters
     ----------
-    signals : Signals
+    signals : FitState
     names : sequence of str
     choose : bool
         Whether features are left out where they mislead, as the standard fit does.
@@ -93,7 +95,7 @@ def fixed_gate(params: Params, share: float) -> Params:
     return params.replace(instant=replace(instant, coef=mixed, bias=bias), coef=mixed, bias=bias)
 
 
-def _parts(signals: Signals) -> list[Part]:
+def _parts(signals: FitState) -> list[Part]:
     """Return log and shuffle, from which two heads learn."""
     shuffle, errors = signals.shuffle, signals.errors
     assert shuffle is not None and errors is not None
@@ -110,20 +112,20 @@ def _with_past(part: Part, share: float) -> Part:
     return replace(table, past=past), wrong, rows
 
 
-def _carried(signals: Signals, names: tuple[str, ...], parts: Sequence[Part]) -> tuple[str, ...]:
+def _carried(signals: FitState, names: tuple[str, ...], parts: Sequence[Part]) -> tuple[str, ...]:
     """Leave features out where they mislead on corruption types that were left out, as the fit does."""
-    log, shuffle, options = signals.reading.log, signals.shuffle, signals.reading.options
+    log, shuffle = signals.log, signals.shuffle
     if log.kinds is None or shuffle is None:
         return names
     kinds = log.kinds.astype(np.int64)
     every = [kinds, kinds[shuffle.order]][: len(parts)]
-    return choose_weighed(names, parts, every, options.head.l2, options.seed)[0]
+    return choose_weighed(names, parts, every, signals.options.l2, signals.request.seed)[0]
 
 
-def _one_head(signals: Signals, names: tuple[str, ...], parts: Sequence[Part], anchor: str) -> Params:
+def _one_head(signals: FitState, names: tuple[str, ...], parts: Sequence[Part], anchor: str) -> Params:
     """Return a monitor whose two heads are the same."""
     kept = _carried(signals, names, parts)
-    found = learn_gated(kept, parts, signals.reading.options.head.l2)
+    found = learn_gated(kept, parts, signals.options.l2)
     past = bool(parts[0][0].past.any())
     weighed = found.steady if past else found.instant
     coef = found.steady_coef if past else found.instant_coef
@@ -136,9 +138,9 @@ def _one_head(signals: Signals, names: tuple[str, ...], parts: Sequence[Part], a
     )
 
 
-def _gated(signals: Signals, names: tuple[str, ...], parts: Sequence[Part], anchor: str) -> Params:
+def _gated(signals: FitState, names: tuple[str, ...], parts: Sequence[Part], anchor: str) -> Params:
     """Return a monitor with two heads over some signals."""
-    found = learn_gated(names, parts, signals.reading.options.head.l2)
+    found = learn_gated(names, parts, signals.options.l2)
     instant = signals.params.instant
     assert instant is not None
     alone = dict(zip(found.instant, found.instant_coef.tolist(), strict=True))

@@ -1,0 +1,210 @@
+"""`Request`, what a fit was asked for, and `FitState`, what it has found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ...base.checks import integer
+from ...monitor.evidence_head import EvidenceHead
+from ...monitor.log import Log
+from ...monitor.params import Params
+from ..clean import Clean
+from ..options import FitOptions
+from ..risk import Scores
+from ..signal_table import Flags, Floats, Ints, SignalTable
+from ..sources import Source
+
+Progress = Callable[[str, int, int], None]
+"""Called with the name of a stage, what is done of it, and all that there is to do."""
+
+ALARMS = {"standard": ("evidence", "risk", "proved"), "paper": ("risk",)}
+"""What the alarm of each profile may sum, the default first."""
+
+
+def say_nothing(stage: str, done: int, total: int) -> None:
+    """Take progress and show none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What `fit` was asked for: its keywords, checked.
+
+    Examples
+    --------
+    >>> Request(Log([[0.5, 0.5]]), profile="paper").alarm_of
+    'risk'
+    """
+
+    log: Source
+    clean: Source | None = None
+    profile: str = "standard"
+    about: str | None = None
+    budget: float = 0.15
+    level: float | Literal["budget"] | None = None
+    run_length: int = 10_000
+    alarm: str | None = None
+    seed: int = 0
+    options: FitOptions = field(default_factory=FitOptions)
+    progress: Progress = say_nothing
+
+    def __post_init__(self) -> None:
+        if self.profile not in ALARMS:
+            raise ValueError(f"profile is {self.profile!r}, expected one of {', '.join(ALARMS)}")
+        if self.about not in (None, "answer", "label"):
+            raise ValueError(f"about is {self.about!r}, expected 'answer' or 'label'")
+        if self.about == "answer" and not self.two_heads:
+            raise ValueError("about is 'answer', expected 'label' with profile 'paper'")
+        if self.alarm not in (None, *ALARMS[self.profile]):
+            where = "" if self.two_heads else " with profile 'paper'"
+            possible = ", ".join(ALARMS[self.profile])
+            raise ValueError(f"alarm is {self.alarm!r}, expected one of {possible}{where}")
+        integer("run_length", self.run_length, 10, 10_000_000)
+        integer("seed", self.seed, 0, 2**63 - 1)
+        if not isinstance(self.options, FitOptions):
+            raise TypeError(f"options is {type(self.options).__name__}, expected a FitOptions")
+
+    @property
+    def two_heads(self) -> bool:
+        """Whether there are two heads, and a belief that learns how long classes stay."""
+        return self.profile == "standard"
+
+    @property
+    def subject(self) -> str:
+        """Whose errors are learned: `about`, or its default."""
+        return self.about or ("answer" if self.two_heads else "label")
+
+    @property
+    def alarm_of(self) -> str:
+        """What the alarm sums: `alarm`, or its default."""
+        return self.alarm or ALARMS[self.profile][0]
+
+    @property
+    def flag_level(self) -> float:
+        """Share of steps to flag: `level`, or its default."""
+        if self.level is not None and self.level != "budget":
+            return self.level
+        follows = self.level == "budget" or (self.two_heads and 0.001 <= self.budget <= 0.999)
+        return self.budget if follows else 0.1
+
+
+class Shuffle(NamedTuple):
+    """The same steps in another order, as one stream.
+
+    Parameters
+    ----------
+    order : array of T integers
+    table : SignalTable
+    errors : array of T booleans
+        An answer may be wrong here and right in the stream.
+    """
+
+    order: Ints
+    table: SignalTable
+    errors: Flags
+
+
+class Summed(NamedTuple):
+    """What an alarm sums.
+
+    Parameters
+    ----------
+    of : {"risk", "learned", "deviations"}
+        Risk, or which evidence.
+    runs : list of arrays
+        What it takes in at each step of the clean stretches.
+    evidence : EvidenceHead, optional
+        What the device computes it with; None for risk.
+    proved : bool
+        Whether the limit follows from the run length alone.
+    findings : mapping
+        About the evidence.
+    notes : tuple of str
+    """
+
+    of: Literal["risk", "learned", "deviations"]
+    runs: list[Floats]
+    evidence: EvidenceHead | None = None
+    proved: bool = False
+    findings: Mapping[str, Any] = MappingProxyType({})
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(eq=False, repr=False)
+class FitState:
+    """All that a fit has read and found; each stage adds its part.
+
+    Parameters
+    ----------
+    request : Request
+    log : Log
+    clean : Clean
+        Clean steps, of that log or of another one.
+    params : Params
+        As far as they are fitted.
+    rng : numpy.random.Generator
+        Draws in the order of the stages.
+    notes : list of str
+        Sentences, printed after "Note:".
+    findings : dict
+        Figures for the notes of the parameters, in the order of the stages.
+
+    Attributes
+    ----------
+    table, clean_table : SignalTable
+        Of the log, and of the log that holds the clean steps: the same where that is the same log. They have
+        the signals of the parameters, and `doubt`.
+    errors : array of T booleans or None
+        Where what the parameters speak about, answer or label, is wrong; None without labels.
+    shuffle : Shuffle or None
+        Of the log, where it is needed: for two heads, or to tell whether time helps.
+    gathered : Shuffle or None
+        The steps in an order in which classes stay, for two heads, where they do not in the log.
+    weighed : tuple of str
+        Signals that the uncertainty weighs; the others have a coefficient of 0.
+    clean_scores : Scores
+        Uncertainty and risk on the log that holds the clean steps.
+    clean_risk : list of arrays
+        Risk on each clean stretch.
+    summed : Summed
+        What the alarm sums.
+    """
+
+    request: Request
+    log: Log
+    clean: Clean
+    params: Params
+    rng: np.random.Generator
+    notes: list[str]
+    findings: dict[str, Any] = field(default_factory=dict)
+    table: SignalTable = field(init=False)
+    clean_table: SignalTable = field(init=False)
+    errors: Flags | None = field(init=False)
+    shuffle: Shuffle | None = field(init=False)
+    gathered: Shuffle | None = field(init=False)
+    weighed: tuple[str, ...] = field(init=False)
+    clean_scores: Scores = field(init=False)
+    clean_risk: list[Floats] = field(init=False)
+    summed: Summed = field(init=False)
+
+    @property
+    def options(self) -> FitOptions:
+        """Options for experts."""
+        return self.request.options
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """Tell how far a stage is."""
+        self.request.progress(stage, done, total)
+
+    def orders(self) -> list[tuple[SignalTable, Flags, Ints]]:
+        """Return what two heads learn from: signals, errors, and which step of the log each one is."""
+        assert self.errors is not None and self.shuffle is not None
+        others = [each for each in (self.shuffle, self.gathered) if each is not None]
+        return [
+            (self.table, self.errors, np.arange(len(self.table))),
+            *((each.table, each.errors, each.order) for each in others),
+        ]

@@ -1,0 +1,108 @@
+"""Do labels and predictions agree? If they hardly do, labels may be in another class order."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .log import Log
+
+FEWEST = 10
+"""Examples of a class from which on its predictions count."""
+
+GAIN = 0.1
+"""Share of the predictions that another order must put right."""
+
+HARDLY = 0.1
+"""Share of the way from chance to always right up to which a model is hardly better than chance."""
+
+SHOWN = 20
+"""Classes at most whose order is written out."""
+
+Ints = npt.NDArray[np.int64]
+
+
+def label_note(log: Log) -> str | None:
+    """Say that labels are probably in another class order, or else that the model is at chance; else None.
+
+    Clean steps are looked at.
+
+    Parameters
+    ----------
+    log : Log
+
+    Examples
+    --------
+    >>> said, truth = np.arange(60) % 3, (np.arange(60) + 1) % 3
+    >>> label_note(Log(np.eye(3)[said], labels=truth))
+    'labels seem to be in another class order: 100% of the predictions on clean steps are wrong, 0% would be \
+in another order; renumber them, labels = numpy.array([2, 0, 1])[labels]'
+    >>> label_note(Log(np.eye(3)[said], labels=said)) is None
+    True
+    """
+    if log.labels is None:
+        return None
+    clean = slice(None) if log.shifted is None else ~log.shifted
+    labels, said = log.labels[clean].astype(np.int64), log.predictions()[clean].astype(np.int64)
+    if not len(said):
+        return None
+    wrong = f"{np.mean(labels != said):.0%} of the predictions on clean steps are wrong"
+    order = other_order(labels, said, log.classes)
+    if order is not None:
+        left = np.mean(np.where(labels < 0, -1, order[labels]) != said)
+        way = f", labels = numpy.array({order.tolist()})[labels]" if log.classes <= SHOWN else ""
+        return (
+            f"labels seem to be in another class order: {wrong}, {left:.0%} would be in another order; "
+            f"renumber them{way}"
+        )
+    chance = 1 / log.classes
+    above, noise = float(np.mean(labels == said)) - chance, (chance * (1 - chance) / len(said)) ** 0.5
+    if above > max(2 * noise, HARDLY * (1 - chance)):
+        return None
+    better = "hardly better" if above > 2 * noise else "no better"
+    return (
+        f"the model is {better} than chance: {wrong}; a monitor cannot help until labels, order of the "
+        "classes and scale of the model's inputs are right"
+    )
+
+
+def other_order(labels: Ints, answers: Ints, classes: int) -> Ints | None:
+    """Return the output that seems to stand for each class, where that is not the one of its number.
+
+    Each class must have an output of its own that most of its examples get, and those that get another one
+    than their number must get it twice as often. A bad model mixes classes up, but not one for one.
+
+    Parameters
+    ----------
+    labels, answers : array of int
+        True and predicted class of each step; labels below 0 are left out.
+    classes : int
+
+    Examples
+    --------
+    >>> labels = np.arange(60) % 3
+    >>> other_order(labels, (labels + 1) % 3, 3).tolist()
+    [1, 2, 0]
+    >>> other_order(labels, np.where(labels == 0, 1, labels), 3)
+    """
+    known = labels >= 0
+    counts = np.zeros((classes, classes), np.int64)
+    np.add.at(counts, (labels[known], answers[known]), 1)
+    sizes = counts.sum(axis=1)
+    seen = np.flatnonzero(sizes)
+    best = counts.argmax(axis=1)
+    moved = seen[best[seen] != seen]
+    if not len(moved) or len(set(best[seen].tolist())) < len(seen):
+        return None
+    here = counts[moved, best[moved]]
+    clear = (2 * here > sizes[moved]) & (here >= 2 * counts[moved, moved]) & (sizes[moved] >= FEWEST)
+    gain = float((here - counts[moved, moved]).sum()) / sizes.sum()
+    if not clear.all() or gain < max(GAIN, 2 / sizes.sum() ** 0.5):
+        return None
+    order = np.full(classes, -1)
+    order[seen] = best[seen]
+    # Classes without an example keep their place, or get what is left.
+    free = sorted(set(range(classes)) - set(best[seen].tolist()))
+    for each in np.flatnonzero(order < 0).tolist():
+        order[each] = free.pop(free.index(each) if each in free else 0)
+    return order

@@ -1,0 +1,227 @@
+"""Parameters in words: what was chosen, what it gains, how often it abstains, when the alarm comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .cost import cost
+
+if TYPE_CHECKING:
+    from .params import Params
+
+
+def in_words(params: Params, details: bool = False) -> str:
+    """Return a few lines about parameters; of a fit, with what it found.
+
+    Parameters
+    ----------
+    params : Params
+    details : bool, default False
+        Say also what each signal adds and what simple rules reach.
+
+    Examples
+    --------
+    >>> from tcuq import Params
+    >>> for line in in_words(Params(classes=10)).splitlines()[1:]:
+    ...     print(line)
+    Abstains: on at most 15% of the steps; flags 10%.
+    Alarm: none.
+    """
+    found = params.notes.get("fit")
+    if not isinstance(found, Mapping):
+        return "\n".join([_chosen(params, params.profile), _abstains(params), _unfitted_alarm(params)])
+    lines = [f"Note: {found['suspect']}."] if "suspect" in found else []
+    lines += [
+        _steps(params, found),
+        _chosen(params, found.get("profile")),
+        _gain(params, found),
+        _abstains(params),
+        _alarm(params, found),
+        *_accuracy(params, found),
+        *(_details(found) if details else []),
+        *_dropped(found.get("dropped")),
+    ]
+    lines += [f"Note: {note}" if note.endswith("?") else f"Note: {note}." for note in found["warnings"]]
+    return "\n".join(lines)
+
+
+def _chosen(params: Params, profile: str | None) -> str:
+    price = cost(params)
+    names = ", ".join(params.signals)
+    # What is left of a profile when signals are dropped has no name.
+    chosen = "own signals" if profile in (None, "custom") else f"profile {profile}"
+    inputs = f"posteriors and {params.features} features" if params.features else "posteriors alone"
+    return (
+        f"Chosen: {chosen} ({names}) for {params.classes} classes on {inputs}, about the {params.about}; "
+        f"{price.ram_bytes:,} bytes of RAM and about {price.instructions:,} instructions a step."
+    )
+
+
+def _gain(params: Params, found: Mapping[str, Any]) -> str:
+    if not found["labels"]:
+        return (
+            "Gain: unknown without labels. Fit with even a short labeled log to measure it and to learn "
+            "weights."
+        )
+    wrong = f"Wrong: {_share(found.get('label_errors', found['errors']), found['steps'])} of the labels"
+    if params.about == "answer":
+        wrong += f", {_share(found['errors'], found['steps'])} of the answers"
+    if params.instant is None:
+        return (
+            f"{wrong}. AUROC of errors on this log: risk {found['auroc']:.3f}, 1 - max probability "
+            f"{found['auroc_confidence']:.3f}."
+        )
+    rules = (found.get("rules") or {}).get("of")
+    if not rules:
+        return f"{wrong}."
+    own = rules["monitor"]
+    best = min((name for name in rules if name != "monitor"), key=lambda name: float(rules[name]["left"]))
+    held = "kinds of shift" if found["rules"]["kinds"] else "parts of the log"
+    text = (
+        f"{wrong}. Of the surest {found['rules']['coverage']:.0%}, with {held} left out in turn: "
+        f"{own['left']:.1%}; best simple rule, {best}: {rules[best]['left']:.1%}"
+    )
+    if best != "confidence":
+        text += f"; confidence: {rules['confidence']['left']:.1%}"
+    return f"{text}."
+
+
+def _abstains(params: Params) -> str:
+    level, budget = (f"{100 * share:.4g}%" for share in (params.level, params.budget))
+    return f"Abstains: {f'on at most {budget} of the steps' if params.budget else 'never'}; flags {level}."
+
+
+def _unfitted_alarm(params: Params) -> str:
+    if params.alarm.rise is None and params.alarm.fall is None:
+        return "Alarm: none."
+    return f"Alarm: {'risk' if params.evidence is None else 'evidence'}."
+
+
+def _alarm(params: Params, found: Mapping[str, Any]) -> str:
+    if params.alarm.rise is None and params.alarm.fall is None:
+        return f"Alarm: none, as {found['clean_steps']:,} clean steps are too few to set one."
+    what = "risk"
+    if params.evidence is not None:
+        names = ", ".join(params.evidence.coef)
+        what = f"evidence from {names}, {_source(found['evidence'])}"
+    proved = (found.get("evidence") or {}).get("proved")
+    if proved:
+        level = found["evidence"]["bet"]["level"]
+        text = (
+            f"Alarm: {what}; at most one false alarm in {proved:,} clean steps on average, proved as long as "
+            f"the mean score given the past stays below {level:.2f}"
+        )
+    else:
+        text = f"Alarm: {what}; set for one false alarm in {found['run_length']:,} clean steps"
+    elsewhere = found.get("run_length_elsewhere")
+    if elsewhere:
+        times = elsewhere["false_alarms"]
+        text += f"; {times} came in {elsewhere['steps']:,} held-out clean steps"
+    return f"{text}."
+
+
+def _source(evidence: Mapping[str, Any]) -> str:
+    """Say what the evidence was made from and, where it is not learned, why."""
+    if "from" not in evidence:
+        return "learned from shifts"
+    text = "as deviations from clean steps"
+    scores = evidence.get("left_out")
+    if scores:
+        learned = max(score for name, score in scores.items() if name != "deviations")
+        return (
+            f"{text}, which find kinds of shift left out in turn better than learned evidence (AUROC "
+            f"{scores['deviations']:.3f}, not {learned:.3f})"
+        )
+    return f"{text}, as {evidence['why']}" if "why" in evidence else text
+
+
+def _accuracy(params: Params, found: Mapping[str, Any]) -> list[str]:
+    if params.instant is None:
+        return []
+    if not params.horizon:
+        return ["Expected accuracy: none without labels."]
+    text = f"Expected accuracy: over about {params.horizon} steps"
+    measured = found["expected_accuracy"]
+    if "error" not in measured:  # a fit without an explanation
+        return [f"{text}."]
+    error = measured["error"]
+    if error is None:
+        unknown = "how far off it is under a new shift is unknown, as fewer than two kinds are marked"
+        return [f"{text}; {unknown}."]
+    return [f"{text}; off by {error:.3f} on average over 200 steps, on kinds of shift left out in turn."]
+
+
+def _steps(params: Params, found: Mapping[str, Any]) -> str:
+    """Say how many steps there are, and which of them set the threshold (and the alarm)."""
+    alarmed = params.alarm.rise is not None or params.alarm.fall is not None
+    what = "threshold and alarm" if alarmed else "the threshold"
+    used, marked = found["clean_steps"], found["clean_marked"]
+    text = f"{_count(found['steps'], 'step')} in {_count(found['segments'], 'segment')}"
+    if found["clean_from"] == "all":
+        return f"{text}, all taken as clean: they set {what}."
+    if found["clean_from"] == "clean log":
+        text += f". The clean log has {_count(marked, 'step')}"
+        text += " not marked as shifted" if used < marked else ""
+    else:
+        text += f", {marked:,} of them clean"
+    if used == marked:
+        return f"{text}; they set {what}."
+    verb = "is" if marked - used == 1 else "are"
+    return (
+        f"{text}. Of these, {used:,} set {what}; the other {marked - used:,} {verb} left out, "
+        "as the monitor still remembers a shift there."
+    )
+
+
+def _details(found: Mapping[str, Any]) -> list[str]:
+    """Say what each signal adds, and what simple rules reach."""
+    lines = []
+    if "signals" in found:
+        lines.append(found["time"])
+        if "explained_steps" in found:
+            count = f"{found['explained_steps']:,} of the steps, drawn at random"
+            lines.append(f"These figures and those of the table are from {count}.")
+        lines += _signals(found["signals"])
+    rules = (found.get("rules") or {}).get("of")
+    if rules:
+        lines.append(
+            f"{'rule':<22}{'wrong':>8}{'of the surest ' + format(found['rules']['coverage'], '.0%'):>24}"
+        )
+        lines += [f"{name:<22}{row['wrong']:>8.1%}{row['left']:>24.1%}" for name, row in rules.items()]
+    return lines
+
+
+def _signals(signals: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    lines = [f"{'signal':<15}{'coef':>9}{'clean mean':>12}{'alone':>8}{'adds':>9}   (held-out AUROC)"]
+    for name, row in signals.items():
+        cells = [
+            f"{row[k]:{f}}" if row[k] is not None else "-"
+            for k, f in (("coef", "+.3f"), ("clean_mean", ".3f"), ("alone", ".3f"), ("adds", "+.4f"))
+        ]
+        lines.append(f"{name:<15}{cells[0]:>9}{cells[1]:>12}{cells[2]:>8}{cells[3]:>9}")
+    return lines
+
+
+def _dropped(dropped: Mapping[str, Any] | None) -> list[str]:
+    """Say which signals and features are not in the parameters, and what that saves."""
+    if dropped is None:
+        return []
+    signals = ", ".join(dropped["signals"])
+    what = [f"{'signal' if len(dropped['signals']) == 1 else 'signals'} {signals}"] if signals else []
+    if dropped["features"]:
+        what.append(_count(dropped["features"], "feature"))
+    saved = f", which saves {dropped['ram_bytes']:,} bytes and about {dropped['instructions']:,} instructions"
+    advice = "; call the monitor without features" if dropped["features"] else ""
+    return [
+        f"Dropped: {' and '.join(what)}, as no weight reads them"
+        f"{f'{saved} a step' if dropped['ram_bytes'] or dropped['instructions'] else ''}{advice}."
+    ]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count / max(1, of):.1%}"
