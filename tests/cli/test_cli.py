@@ -408,7 +408,7 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
     from tcuq import FitOptions
 
     seen = []
-    fitted = tcuq.fitting.fit(stream(), about="label", run_length=100, options=FitOptions(explain=False))
+    fitted = tcuq.fitting.fit(stream(), about="prediction", run_length=100, options=FitOptions(explain=False))
 
     def fit(log, progress, **options):
         progress("signals", 1, 2)
@@ -425,7 +425,7 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
     assert seen[0] == (120, {"clean": None, "options": FitOptions()}) and seen[1][1] == {
         "clean": None,
         "profile": "paper",
-        "about": "label",
+        "about": "prediction",
         "alarm": "risk",
         "level": "budget",
         "budget": 0.1,

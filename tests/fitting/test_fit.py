@@ -54,7 +54,7 @@ def test_the_belief_ranks_errors_better_than_the_confidence() -> None:
     """Where the true class persists: the point of the filter."""
     log = make_log(features=0, seed=3)
     wrong = log.errors()
-    params = fit(log, about="label", run_length=500)
+    params = fit(log, about="prediction", run_length=500)
     assert params.anchor == "belief"
     belief = watch(Monitor(params.replace(blend=0.0)), log)["risk"]
     assert auroc(belief, wrong) > auroc(-log.confidence(), wrong) + 0.05

@@ -242,7 +242,7 @@ def test_the_limit_keeps_about_the_run_length_that_was_asked() -> None:
 
 
 def test_a_class_that_is_hard_has_an_offset_that_says_so() -> None:
-    params = fit(degrading(), about="label", options=FitOptions(use_features=False, explain=False))
+    params = fit(degrading(), about="prediction", options=FitOptions(use_features=False, explain=False))
     assert params.evidence is not None and params.evidence.coef["odds"] > 0
     easy, _, hard = params.evidence.offsets
     assert hard < easy  # the same odds count for less under class 2

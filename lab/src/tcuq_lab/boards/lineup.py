@@ -121,7 +121,7 @@ def fitted(profile: str, log: Log, scale: float | None, zero: int | None) -> Par
     return fit(
         log,
         profile=profile,
-        about="label",
+        about="prediction",
         level="budget",
         budget=0.1,
         run_length=1000,
