@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 
+import compile_cache
 import pytest
 from checkout_files import entries
 from hypothesis import settings
@@ -20,6 +23,20 @@ collect_ignore = ["support/memory_cases.py", "support/memory_cases_params.py"]
 settings.register_profile("quick", deadline=None, max_examples=25)
 settings.register_profile("long", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+compile_cache.install()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin a folder of compiled C, which workers share."""
+    if not hasattr(config, "workerinput"):
+        os.environ[compile_cache.VARIABLE] = tempfile.mkdtemp(prefix="tcuq-objects-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove it."""
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ.pop(compile_cache.VARIABLE, ""), ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
