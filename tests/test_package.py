@@ -64,8 +64,6 @@ def test_one_version_in_one_place() -> None:
     assert f"## {tcuq.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-
-
 @pytest.mark.slow
 def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
     # A copy: what an earlier build left in the checkout would go into the wheel as well.

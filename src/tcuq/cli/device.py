@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,7 +166,7 @@ def build(args: argparse.Namespace) -> int:
 
 def run_bench(args: argparse.Namespace) -> int:
     """Measure, and compare; store only when told to."""
-    from ..base.changes import changes, keep
+    from ..base.changes import keep
     from ..device.boards import board
     from ..device.cost.bench import bench_monitors, goals
     from ..device.cost.stored import load
@@ -195,12 +195,39 @@ def run_bench(args: argparse.Namespace) -> int:
     if stored is not None and stored["compiler"] != found["compiler"]:
         note(args, f"not compared: {path} is of {stored['compiler']}, this is {found['compiler']}")
     elif stored is not None:
-        said = [str(each) for each in changes(stored["measured"], found["measured"], part=True)]
+        said = stale(stored["measured"], found["measured"])
         for line in said:
             tell(f"{args.program}: stale: {line}")
     if args.write or not args.check:
         keep(path, found, args.write, lambda line: note(args, line), part=bool(args.board))
     return 1 if said else 0
+
+
+def stale(stored: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name the monitors whose stored figures are not those just measured.
+
+    Parameters
+    ----------
+    stored, found : sequence of mappings
+        ``measured`` of `bench_monitors`, then and now.
+    """
+
+    def named(entry: Mapping[str, Any]) -> str:
+        return f"{entry['board']}, {entry['name']}, {entry['level']}"
+
+    def figures(entry: Mapping[str, Any]) -> str:
+        more, counts = entry["overhead"], entry["step"]["instructions"]
+        return f"{more['flash']:,} bytes of flash, {more['ram']:,} of RAM, {counts['mean']:,.1f} instructions"
+
+    known = {named(each): each for each in stored}
+    said = []
+    for each in found:
+        old = known.get(named(each))
+        if old is None:
+            said.append(f"{named(each)}: not stored")
+        elif old != each:
+            said.append(f"{named(each)}: {figures(old)} stored, {figures(each)} now")
+    return said
 
 
 def render(found: Mapping[str, Any]) -> str:

@@ -55,11 +55,11 @@ def fit(
     clean : Log, path or data frame, optional
         Another log, of clean data only.
     profile : {"standard", "paper"}, default "standard"
-        "paper" is the published method: four signals, one head, an alarm on risk, no answer beside the prediction
-        and no expected accuracy.
+        "paper" is the published method: four signals, one head, an alarm on risk, no answer beside the
+        prediction and no expected accuracy.
     about : {"answer", "prediction"}, optional
         Whose errors are learned: those of the class to act on, or those of the top class of the posterior.
-        Default the answer, with "paper" the label.
+        Default the answer, with "paper" the prediction.
     budget : float, default 0.15
         Largest share of abstentions, in [0, 1].
     level : float or "budget", optional

@@ -29,7 +29,10 @@ def test_names_of_the_log_reach_the_parameters() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"about": "answer", "profile": "paper"}, "about is 'answer', expected 'prediction' with profile 'paper'"),
+        (
+            {"about": "answer", "profile": "paper"},
+            "about is 'answer', expected 'prediction' with profile 'paper'",
+        ),
         ({"about": "both"}, "about is 'both', expected 'answer' or 'prediction'"),
         ({"class_mix": True, "profile": "paper"}, "class_mix corrects beliefs, expected profile 'standard'"),
         ({"signals": ("distance", "disbelief"), "use_features": False}, "signal 'distance' reads features"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -108,12 +108,12 @@ def development(task: str, dev: Dataset, graph: Graph, network: Network, sizes: 
     return learned.log(bank)
 
 
-def fitted(profile: str, log: Log, scale: float | None, zero: int | None) -> Params:
-    """Return a monitor of the network's label that is fitted to what it says.
+def fitted(profile: Literal["standard", "paper"], log: Log, scale: float | None, zero: int | None) -> Params:
+    """Return a monitor of the network's prediction that is fitted to what it says.
 
     Parameters
     ----------
-    profile : str
+    profile : {"standard", "paper"}
     log : Log
     scale, zero
         Of the features; None leaves them out.

@@ -108,10 +108,10 @@ one severity after the other. **clean**: no corruption.
 - Fits: **mixed paces**, on a development stream that mixes dwells of 1, 4, 16 and 64 (shown where nothing \
 else is said; `untold` in result files); **same pace**, fitted on the pace of the test stream (`told`); \
 **other pace**, on another one (`other`). Corruption types of the test are in none of them.
-- Rows: `tcuq` is the standard monitor fitted with `about='prediction'`: its risk is that of the network's prediction. \
-`tcuq answer` is the default, `about='answer'`: it judges its own answer. `tcuq no labels` is fitted \
-without labels (for prediction error AUROC with `about='prediction'`). `base` is the network's confidence, `deep` \
-the ensemble of five."""
+- Rows: `tcuq` is the standard monitor fitted with `about='prediction'`: its risk is that of the network's \
+prediction. `tcuq answer` is the default, `about='answer'`: it judges its own answer. `tcuq no labels` is \
+fitted without labels (for prediction error AUROC with `about='prediction'`). `base` is the network's \
+confidence, `deep` the ensemble of five."""
 """How to read streams, fits and rows."""
 
 ASKS = {

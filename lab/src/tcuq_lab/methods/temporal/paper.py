@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tcuq.fitting import fit
+from tcuq.fitting import FitOptions, fit
 from tcuq.fitting.folds import FOLDS, folds
 from tcuq.fitting.logistic import fit_logistic
 from tcuq.fitting.signal_table import signals_of
@@ -82,14 +82,16 @@ class TcuqPaper(Tcuq):
     def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:
         return fit(
             log,
-            profile=self.profile,
-            signals=setting["signals"],
-            lags=setting["lags"],
-            blend=setting["blend"],
-            l2=setting["l2"],
-            nonnegative=setting.get("nonnegative", False),
-            explain=False,
-            drop_unused=False,  # variants are compared at the same cost
+            profile="paper",
+            options=FitOptions(
+                signals=setting["signals"],
+                lags=setting["lags"],
+                blend=setting["blend"],
+                l2=setting["l2"],
+                nonnegative=setting.get("nonnegative", False),
+                explain=False,
+                drop_unused=False,  # variants are compared at the same cost
+            ),
             **self.decided,
         )
 
