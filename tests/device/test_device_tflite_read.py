@@ -242,5 +242,5 @@ def test_what_the_converter_left_in_float_is_named(tmp_path: Path) -> None:
 def test_a_streaming_model_is_told_what_to_do(tmp_path: Path) -> None:
     pytest.importorskip("ai_edge_litert", reason="the test writes its models with ai-edge-litert")
     path = write_chain(tmp_path / "two.tflite", 4, [("SOFTMAX", "int8")], subgraphs=2)
-    with pytest.raises(ValueError, match="has 2 subgraphs: .* as streaming models do.* monitor alone"):
+    with pytest.raises(ValueError, match=r"has 2 subgraphs: .* as streaming models do.* monitor alone"):
         load_model(path)
