@@ -312,7 +312,7 @@ def test_the_command_checks(
     stale["measured"][0]["overhead"]["flash"] += 1  # less than what has always been called growth
     path.write_text(json.dumps(stale))
     assert run_bench(measured, monkeypatch, *where, "--quiet") == 1
-    assert "stale: stm32l432kc" in (said := capsys.readouterr().err) and " overhead flash: " in said
+    assert "tcuq: stale: standard stm32l432kc -Os overhead flash: " in capsys.readouterr().err
     path.write_text(changed(measured, compiler="another"))
     assert run_bench(measured, monkeypatch, *where) == 0
     assert "not compared: " in capsys.readouterr().err

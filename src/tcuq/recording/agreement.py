@@ -30,8 +30,15 @@ def by_chance(log: Log) -> str | None:
     if log.labels is None:
         return None
     clean = np.ones(len(log), bool) if log.shifted is None else ~log.shifted
-    right, chance = ~log.errors()[clean], 1 / log.classes
-    if not right.size or right.mean() > chance + 3 * (chance * (1 - chance) / right.size) ** 0.5:
+    right, chance, labels = ~log.errors()[clean], 1 / log.classes, log.labels[clean]
+    if not right.size:
+        return None
+    error = (chance * (1 - chance) / right.size) ** 0.5
+    stays = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
+    if len(stays) >= FEWEST:  # steps of one stay, such as of one example that is held, are right together
+        sums = np.add.reduceat(right - chance, stays)
+        error = max(error, float((sums**2).sum()) ** 0.5 / right.size)
+    if right.mean() > chance + 2 * error:
         return None
     what = "the range of the inputs (`input_range`) and the order of the classes (`names`)"
     return f"no better than chance; check {what}"
