@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import direct_params, posterior_of
 from tiers import first_quick
@@ -99,6 +99,7 @@ def test_a_clamped_threshold_would_fail_this_very_check() -> None:
         check_rates(direct_params(warmup=0), flags, np.zeros(1000, dtype=np.int64))
 
 
+@settings(max_examples=60, deadline=None)
 @given(
     level=st.floats(0.001, 0.999),
     reference=st.floats(0, 0.999),
