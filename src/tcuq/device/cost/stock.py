@@ -22,7 +22,7 @@ EXPORTED = PACKAGE / "export" / "c"
 CLASSES, FEATURES, WIDE = 10, 32, 64
 
 STANDARD = ("standard", "standard, bet", "standard, class mix", "standard, posteriors alone")
-PAPER = ("paper", "extended", "paper, posteriors alone")
+PAPER = ("paper", "paper, posteriors alone")
 
 
 PROJECTION = f"projection {WIDE} to {FEATURES}"
@@ -68,7 +68,7 @@ def monitors() -> dict[str, Params]:
     Examples
     --------
     >>> list(monitors())
-    ['standard', 'standard, bet', 'standard, class mix', 'standard, posteriors alone', 'paper', 'extended', \
+    ['standard', 'standard, bet', 'standard, class mix', 'standard, posteriors alone', 'paper', \
 'paper, posteriors alone']
     """
     found = {name: standard(name) for name in STANDARD}
