@@ -11,10 +11,10 @@ import numpy as np
 from ...monitor.instant_head import InstantHead
 from ...monitor.log import Log
 from ...monitor.params import Params
-from ...monitor.quantize import choose_feature_scale, quantize_features
+from ...monitor.quantize import choose_feature_scale
 from ...monitor.signals import STOCK_INSTANT, STOCK_STEADY, ordered, profile_signals
 from ..centers import class_shares, find_centers
-from ..clean import Clean, clean_part, refuse_other_shape
+from ..clean import Clean, clean_part, format_of_both, in_format, refuse_other_shape
 from ..options import FitOptions
 from ..sources import Source, as_log, one_prediction, refuse_one_class
 
@@ -84,9 +84,8 @@ def read(request: Request) -> Reading:
         raise ValueError("the log is empty; at least one step is needed")
     refuse_one_class(log)
     params = start_params(log, options, clean)
-    if clean is not None and clean.features is not None and clean.width == params.features:
-        # Names the first row that the core would refuse, before the log is cut into chunks.
-        quantize_features(clean.features, params.feature_scale, params.feature_zero_point)
+    log = in_format(log, params)
+    clean = None if clean is None else in_format(clean, params)
     part = clean_part(params, log, clean)
     notes = [*log.notes, *(clean.notes if clean is not None else ()), *one_prediction(log)]
     if params.level < params.budget:
@@ -123,6 +122,10 @@ def start_params(log: Log, options: FitOptions, clean: Log | None = None) -> Par
     zero_point = log.feature_zero_point if zero_point is None else zero_point
     use = options.read.use_features and _readable(log, zero_point, wanted.signals)
     features = log.width if use else 0
+    if clean is not None:  # before its features are read
+        refuse_other_shape(log, clean, features > 0)
+        if features:
+            scale, zero_point = format_of_both(log, clean, scale, zero_point)
     scale, zero_point = feature_format(log if features else None, scale, zero_point)
     names = (
         ordered(wanted.signals) if wanted.signals is not None else profile_signals(wanted.profile, features)
@@ -141,8 +144,6 @@ def start_params(log: Log, options: FitOptions, clean: Log | None = None) -> Par
         steady |= {"bias": STOCK_STEADY[1], "about": about}
     elif head.class_mix:
         raise ValueError("class_mix corrects beliefs, expected a profile that has them, such as 'standard'")
-    if clean is not None:  # before its features are read
-        refuse_other_shape(log, clean, features > 0)
     if "distance" in names and features:  # without features `Params` says what is missing
         steady["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
     return Params(
