@@ -17,10 +17,10 @@ from ..base.unknown import note_unknown
 from ..monitor.class_names import checked_names, class_number
 from ..monitor.columns import EXPECTED, PLAIN, Layout
 from ..monitor.log import Log
+from ..monitor.shift_names import ShiftNumbers
 from .sources import at_line, check_length
 from .values import Bad, Kind, Softmax, check_label, make_log, number_shown, refuse
 
-_WORDS = {"true": 1.0, "false": 0.0}
 _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 """Begins the line before the header that names the classes: ``# names: cat,dog``."""
 
@@ -45,8 +45,6 @@ def _is_number(text: str) -> bool:
 
 
 def _number(name: str, text: str) -> float:
-    if name == "shifted" and text.strip().lower() in _WORDS:
-        return _WORDS[text.strip().lower()]
     accepted = "0 to 255" if name == "shifted" else "an integer" if name in PLAIN else "a number"
     hint = " (-1: none of the classes)" if name == "label" and not text.strip() else ""
     value = float(text) if _is_number(text) else np.nan
@@ -88,6 +86,7 @@ class _Table:
         self._raw = [False] * len(self._parts)
         self._numbers = [array("d") for _ in self._parts]
         self._integers: dict[str, list[int]] = {name: [] for name in self._plain}
+        self._shifts = ShiftNumbers()
         self.rows = 0
 
     def add(self, cells: Sequence[str], line: int) -> None:
@@ -113,6 +112,8 @@ class _Table:
         self.rows += 1
 
     def _integer(self, name: str, text: str) -> int:
+        if name == "shifted" and not _is_number(text):
+            return self._shifts.of(text)
         if name == "label" and self._named is not None and text.strip() and not _is_number(text):
             return class_number(text.strip(), self._named)
         value = _number(name, text)
@@ -122,7 +123,7 @@ class _Table:
             raise ValueError(f"{name} is {number_shown(value)}, expected {accepted}")
         if name == "label":
             check_label(int(value), self._classes)
-        return int(value)
+        return self._shifts.of(int(value)) if name == "shifted" else int(value)
 
     def log(self) -> Log:
         """Return what was taken."""
@@ -133,7 +134,7 @@ class _Table:
         plain: dict[str, Any] = {
             name: np.array(values, dtype=np.int64) for name, values in self._integers.items()
         }
-        plain |= {"softmax": self._softmax, "names": self._named}
+        plain |= {"softmax": self._softmax, "names": self._named, "shift_names": self._shifts.names or None}
         probs, *features = tables
         return make_log(probs, features[0] if features else None, **plain)
 

@@ -17,6 +17,7 @@ from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_names, class_number
 from ..monitor.log import Log
 from ..monitor.quantize import two_classes
+from ..monitor.shift_names import ShiftNumbers
 from .sources import at_line, check_length
 from .values import ALIASES, BESIDE, Bad, Kind, Shape, Softmax, check_label, make_log, refuse
 
@@ -53,6 +54,8 @@ class RowParser:
     ----------
     names : tuple of str or None
         Names of the classes, from a line ``{"names": [...]}`` before all steps. Labels may be names then.
+    shifts : ShiftNumbers
+        Names of kinds of shift, which `shifted` may hold.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class RowParser:
         self._widths: dict[str, int] = {}
         self._kinds = {"probs": Kind("probs", logits=softmax is not None), "features": Kind("features")}
         self.names: tuple[str, ...] | None = None
+        self.shifts = ShiftNumbers()
 
     def parse(self, text: str, line: int) -> Row | None:
         """Return the step of one line, None for names of classes; a bad line is an error and settles nothing.
@@ -172,8 +176,9 @@ class RowParser:
                 hint = " (-1: none of the classes)" if key == "label" and value is None else ""
                 raise ValueError(f"{key} is {_short(value)}, expected an integer{hint}")
         shifted = content.get("shifted")
-        if "shifted" in content and not (isinstance(shifted, int) and 0 <= shifted <= 255):
-            raise ValueError(f"shifted is {_short(shifted)}, expected true, false or 0 to 255")
+        known = isinstance(shifted, str) or (isinstance(shifted, int) and 0 <= shifted <= 255)
+        if "shifted" in content and not known:
+            raise ValueError(f"shifted is {_short(shifted)}, expected true, false, 0 to 255 or a name")
         check_label(content.get("label", -1), max(2, len(probs)))
         array = np.array(probs, dtype=np.int8 if raw["probs"] else np.float64)
         kind = np.int8 if raw.get("features") else np.float64
@@ -184,7 +189,7 @@ class RowParser:
             None if features is None else np.array(features, dtype=kind),
             content.get("label"),
             content.get("segment"),
-            None if shifted is None else int(shifted),
+            None if shifted is None else self.shifts.of(shifted),
         )
 
 
@@ -289,4 +294,5 @@ def read_jsonl(
     columns: list[Any] = [
         None if column[0] is None else np.array(column) for column in zip(*rows, strict=True)
     ]
-    return make_log(**dict(zip(KEYS, columns, strict=True)), names=parser.names)
+    given = dict(zip(KEYS, columns, strict=True))
+    return make_log(**given, names=parser.names, shift_names=parser.shifts.names or None)

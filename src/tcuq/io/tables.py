@@ -16,7 +16,7 @@ from ..base.limits import Limits, limits_given
 from ..base.optional import needed
 from ..base.unknown import note_unknown
 from ..monitor.columns import Layout
-from ..monitor.frames import DETAILS, Columns, columns_of, details_of
+from ..monitor.frames import DETAIL_KEYS, DETAILS, Columns, columns_of, details_of
 from ..monitor.log import MAX_CLASSES, MAX_FEATURES, Log
 from .sources import STANDARD, read_bytes, shown
 from .values import Softmax, make_log, refuse_bad_rows
@@ -220,7 +220,7 @@ def log_table(log: Log) -> Any:
     for name, values in (("label", log.labels), ("segment", log.segments), ("shifted", log.kinds)):
         if values is not None:
             columns[name] = arrow.array(values)
-    details = {key: getattr(log, key) for key in ("names", "feature_scale", "feature_zero_point")}
+    details = {key: getattr(log, key) for key in DETAIL_KEYS}
     told = {key: value for key, value in details.items() if value is not None}
     return arrow.table(columns).replace_schema_metadata({DETAILS: json.dumps(told)} if told else None)
 

@@ -278,6 +278,7 @@ def make_log(
     names: Any = None,
     feature_scale: Any = None,
     feature_zero_point: Any = None,
+    shift_names: Any = None,
 ) -> Log:
     """Return a log; one value a step is a sigmoid output and becomes two classes."""
     if softmax is not None:
@@ -291,6 +292,7 @@ def make_log(
         segment,
         shifted,
         names=names,
+        shift_names=shift_names,
         feature_scale=None if feature_scale is None else _single("feature_scale", feature_scale),
         feature_zero_point=(
             None if feature_zero_point is None else _single("feature_zero_point", feature_zero_point)

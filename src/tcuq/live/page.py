@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from .._version import VERSION
+from ..monitor.alarm import alarm_words
 from ..monitor.signals import DESCRIPTION
 from ..report.document import SHARED, asset, content_hash
 from ..report.sections import legend
@@ -31,8 +32,8 @@ LEGEND = (
     ("risk", "risk (shade: lowest to highest)"),
     ("threshold", "threshold"),
     ("abstain", "not sure: abstained"),
-    ("rise", "alarm: risk rose"),
-    ("fall", "alarm: risk fell"),
+    ("rise", f"alarm: {alarm_words(1)}"),
+    ("fall", f"alarm: {alarm_words(2)}"),
 )
 
 BUTTONS = (
@@ -66,7 +67,7 @@ SPOKEN = (
 
 ROWS = (
     ("persistence", "Persistence", "how long classes stay: 1 is for long"),
-    ("accuracy", "Expected accuracy", "of the next answers, as estimated without labels"),
+    ("accuracy", "Expected accuracy", "of the last answers, as estimated without labels"),
 )
 
 TILES = (

@@ -61,6 +61,8 @@ def conclude(done: Accuracy) -> Params:
         dropped = {"signals": [], "features": log.width, "ram_bytes": 0, "instructions": 0}
     if dropped is not None:
         findings["dropped"] = dropped
+    if log.shift_names is not None:
+        findings["shifts"] = list(log.shift_names)
     findings["warnings"] = notes
     reading.progress("findings", 1, 1)
     return params.replace(notes={"fit": _plain(findings)})
