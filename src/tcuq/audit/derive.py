@@ -71,7 +71,6 @@ def audit(
     params: Params,
     log: Log | None = None,
     state: bytes | None = None,
-    new_segment: bool = False,
 ) -> Audit:
     """Derive every decision of a log again and certify the rates that were promised.
 
@@ -86,8 +85,6 @@ def audit(
         variety and reason must be the same, as must low_mass and the signals where the decisions have them.
     state : bytes, optional
         Saved state that the run started from; without it, a fresh monitor.
-    new_segment : bool, default False
-        Whether the run began a new segment after it took over the state.
 
     Returns
     -------
@@ -137,8 +134,6 @@ def audit(
         monitor = Monitor(params)
         if state is not None:
             monitor.load(state)
-        if new_segment:
-            monitor.reset()
         checks += _rerun(decisions, units, monitor, log, derived)
     return Audit(len(steps), int(flags.sum()), int(abstained.sum()), tuple(checks), unchecked)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,10 +83,13 @@ class _Table:
                 )
         self._classes = max(2, len(header.probs))
         self._plain = {name: place[name] for name in ("label", "segment", "shifted") if name in place}
-        self._raw = [False] * len(self._parts)
+        self._raw: list[bool] = []
+        self._shifts = ShiftNumbers()
+        self._empty()
+
+    def _empty(self) -> None:
         self._numbers = [array("d") for _ in self._parts]
         self._integers: dict[str, list[int]] = {name: [] for name in self._plain}
-        self._shifts = ShiftNumbers()
         self.rows = 0
 
     def add(self, cells: Sequence[str], line: int) -> None:
@@ -101,7 +104,7 @@ class _Table:
             raw.append(kind.judge(values, texts))
             rows.append(values)
         integers = {name: self._integer(name, cells[place]) for name, place in self._plain.items()}
-        if not self.rows:
+        if not self._raw:
             self._raw = raw
             for found, (_, _, kind) in zip(raw, self._parts, strict=True):
                 kind.settle(found, line)
@@ -126,7 +129,7 @@ class _Table:
         return self._shifts.of(int(value)) if name == "shifted" else int(value)
 
     def log(self) -> Log:
-        """Return what was taken."""
+        """Return what was taken, and forget it."""
         tables: list[npt.NDArray[Any]] = []
         for (columns, _, _), numbers, raw in zip(self._parts, self._numbers, self._raw, strict=True):
             table = np.frombuffer(numbers, dtype=np.float64).reshape(-1, len(columns))
@@ -136,17 +139,19 @@ class _Table:
         }
         plain |= {"softmax": self._softmax, "names": self._named, "shift_names": self._shifts.names or None}
         probs, *features = tables
+        self._empty()
         return make_log(probs, features[0] if features else None, **plain)
 
 
-def read_csv(
+def csv_parts(
     lines: Iterable[str],
     where: str,
     on_bad: Bad | None = None,
     softmax: Softmax | None = None,
     limits: Limits | None = None,
-) -> Log:
-    """Read a log from the lines of a CSV file.
+    rows: int | None = None,
+) -> Iterator[Log]:
+    """Read a log from the lines of a CSV file, some rows at a time.
 
     Each line stands alone: a quote that is not closed spoils its own line and no other.
 
@@ -162,15 +167,17 @@ def read_csv(
     softmax : callable, optional
         Makes posteriors of the columns p0, p1, ..., which are logits then.
     limits : Limits, optional
+    rows : int, optional
+        At most so many in a part; all in one by default.
 
     Examples
     --------
-    >>> log = read_csv(["p0,p1,label", "0.75,0.25,0", "0.5,0.5,1"], "log.csv")
+    >>> log = next(csv_parts(["p0,p1,label", "0.75,0.25,0", "0.5,0.5,1"], "log.csv"))
     >>> log.labels.tolist()
     [0, 1]
-    >>> read_csv(["# names: cat,dog", "p0,p1,label", "0.75,0.25,dog"], "log.csv").labels.tolist()
+    >>> next(csv_parts(["# names: cat,dog", "p0,p1,label", "0.75,0.25,dog"], "log.csv")).labels.tolist()
     [1]
-    >>> read_csv(["p0,p1", "0.75,x"], "log.csv")
+    >>> next(csv_parts(["p0,p1", "0.75,x"], "log.csv"))
     Traceback (most recent call last):
     ...
     ValueError: log.csv, line 2: p1 is 'x', expected a number
@@ -194,6 +201,7 @@ def read_csv(
         text = str(error)
         at = 1 if first is None else first[0]
         raise ValueError(text if text.startswith(f"{where}: ") else at_line(where, at, text)) from None
+    begun = False
     for number, line in numbered_lines:
         try:
             cells = _cells(line) if line.strip() else []
@@ -201,8 +209,16 @@ def read_csv(
                 table.add(cells, number)
         except ValueError as error:
             refuse(one_line(at_line(where, number, str(error))), on_bad)
-    if not table.rows:
+        if table.rows == rows:
+            begun = True
+            yield _made(table, where)
+    if not table.rows and not begun:
         raise ValueError(f"{where}: holds no steps, expected at least one row")
+    if table.rows:
+        yield _made(table, where)
+
+
+def _made(table: _Table, where: str) -> Log:
     try:
         return table.log()
     except ValueError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -250,15 +250,16 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def read_jsonl(
+def jsonl_parts(
     lines: Iterable[str],
     where: str,
     on_bad: Bad | None = None,
     shape: Shape | None = None,
     softmax: Softmax | None = None,
     limits: Limits | None = None,
-) -> Log:
-    """Read a log from JSON lines; blank lines are skipped.
+    size: int | None = None,
+) -> Iterator[Log]:
+    """Read a log from JSON lines, some at a time; blank lines are skipped.
 
     Parameters
     ----------
@@ -273,15 +274,18 @@ def read_jsonl(
     softmax : callable, optional
         Makes posteriors of ``probs``, which are logits then.
     limits : Limits, optional
+    size : int, optional
+        At most so many steps in a part; all in one by default.
 
     Examples
     --------
-    >>> log = read_jsonl(['{"probs": [-128, 127]}', '{"probs": [0, 0]}'], "log.jsonl")
+    >>> log = next(jsonl_parts(['{"probs": [-128, 127]}', '{"probs": [0, 0]}'], "log.jsonl"))
     >>> log.probs.dtype, len(log)
     (dtype('int8'), 2)
     """
     parser = RowParser(shape, softmax, where, limits)
     rows: list[Row] = []
+    begun = False
     for line, text in enumerate(lines, 1):
         if text.strip():
             try:
@@ -289,8 +293,16 @@ def read_jsonl(
                 rows += [] if row is None else [row]
             except ValueError as error:
                 refuse(one_line(at_line(where, line, str(error))), on_bad)
-    if not rows:
+            if len(rows) == size:
+                yield _log_of(rows, parser)
+                begun, rows = True, []
+    if not rows and not begun:
         raise ValueError(f"{where}: holds no steps, expected at least one line")
+    if rows:
+        yield _log_of(rows, parser)
+
+
+def _log_of(rows: list[Row], parser: RowParser) -> Log:
     columns: list[Any] = [
         None if column[0] is None else np.array(column) for column in zip(*rows, strict=True)
     ]

@@ -27,6 +27,13 @@ class Columns(NamedTuple):
     segment: npt.NDArray[Any] | None
     shifted: npt.NDArray[Any] | None
 
+    @property
+    def narrow(self) -> bool:
+        """Whether the dtypes tell what the numbers are: floats, or integers of one byte."""
+        tables = [self.probs, *(() if self.features is None else (self.features,))]
+        named = self.shifted is not None and self.shifted.dtype.kind in "OU"  # numbered over the whole file
+        return not named and all(each.dtype.kind == "f" or each.dtype.itemsize == 1 for each in tables)
+
     def narrowed(self) -> Columns:
         """Return integers of any width as the int8 that a runtime wrote; one-hot posteriors are floats."""
         features = None if self.features is None else _narrow(self.features, False)
