@@ -175,7 +175,12 @@ class Watch:
         whole = np.concatenate(self._kept) if self._kept else np.empty(0, STEP_DTYPE)
         return Steps.of(whole if self._keep is None else whole[-self._keep :], monitor.params.names)
 
-    def log(self, labels: npt.ArrayLike | None = None, names: Sequence[str] | None = None) -> Log:
+    def log(
+        self,
+        labels: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        shifted: npt.ArrayLike | None = None,
+    ) -> Log:
         """Return what was collected without params, for `tcuq.fit`.
 
         Parameters
@@ -184,6 +189,8 @@ class Watch:
             True classes, one for each row that the module has put out since it is watched.
         names : sequence of str, optional
             Names of the classes.
+        shifted : array, optional
+            Where the input was degraded, one value for each row, as of `Log`; it teaches the alarm.
 
         Returns
         -------
@@ -193,7 +200,7 @@ class Watch:
         Raises
         ------
         ValueError
-            When nothing was collected, or the number of labels is another one.
+            When nothing was collected, or the number of labels or of `shifted` is another one.
         """
         if self.monitor is not None:
             raise ValueError("outputs are collected without params only; call watch(model) for a log")
@@ -204,8 +211,8 @@ class Watch:
         rows = [0, *map(len, self._features)]
         features = np.concatenate(self._features) if sum(rows) == sum(map(len, self._kept)) else None
         segments = np.repeat(self._segments, [len(each) for each in self._kept])
-        more: Any = {"labels": labels, "segments": segments, "notes": tuple(self.notes), "names": names}
-        return Log(np.concatenate(self._kept), features, **more)
+        more: Any = {"labels": labels, "segments": segments, "shifted": shifted, "names": names}
+        return Log(np.concatenate(self._kept), features, notes=tuple(self.notes), **more)
 
     def _need_monitor(self) -> Monitor:
         if self.monitor is None:

@@ -401,18 +401,6 @@ def test_signals_and_low_mass_are_compared_where_the_decisions_have_them(name):
     assert failing(found) == [f"{name} (rerun)"] and found.checks[-1].name == "doubt (rerun)"
 
 
-def test_a_run_that_begins_a_new_segment():
-    log = stream()
-    monitor = Monitor(PARAMS)
-    monitor.run(log.probs[:250])
-    state = monitor.save()
-    monitor.reset()
-    steps = monitor.run(log.probs[250:])
-    rest = log.take(slice(250, 400))
-    assert failing(audit(steps, PARAMS, rest, state, new_segment=True)) == []
-    assert "risk (rerun)" in failing(audit(steps, PARAMS, rest, state))
-
-
 def test_a_state_must_pass_the_core_and_not_its_header_alone():
     _, state, steps, _ = halves()
     # The prediction of the newest entry is none that there is; the checksum is right.

@@ -289,7 +289,7 @@ BAD_JSONL = [
     (GOOD + '{"probs": [0.5, 0.5], "label": null}\n', r"line 2: label is null, expected .* \(-1: none"),
     (GOOD + '{"probs": [0.5, 0.5], "label": 1, "label": 0}\n', "line 2: key 'label' is there twice"),
     (GOOD + "[" * 100_000 + "\n", "line 2: n"),
-    ('{"probs": [0.5, 0.5], "shifted": 256}\n', "line 1: shifted is 256, expected true, false or 0 to 255"),
+    ('{"probs": [0.5, 0.5], "shifted": 256}\n', "line 1: shifted is 256, expected true, false, 0 to 255"),
     (
         '{"probs": [-128, 127]}\n{"probs": [0.5, 0.5]}\n',
         r"line 2: probs\[0\] is 0.5, expected .*as posteriors were read as int8 from line 1 on",

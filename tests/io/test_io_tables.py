@@ -222,7 +222,7 @@ def test_commands_take_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert tcuq.Params.load(tmp_path / "a.json") == tcuq.Params.load(tmp_path / "b.json")
     found = []
     for ending in ("parquet", "feather", "npz", "csv"):
-        run("run", "@a.json", "@dev.parquet", "-o", f"@d.{ending}", "--signals")
+        run("run", "@a.json", "@dev.parquet", "-o", f"@d.{ending}")
         found.append(read_decisions(tmp_path / f"d.{ending}"))
         for name in found[0].steps.dtype.names:
             assert np.array_equal(found[-1].steps[name], found[0].steps[name], equal_nan=True), name
@@ -255,12 +255,7 @@ def test_decisions_with_names_and_without_accuracy(tmp_path: Path) -> None:
         read_decisions(tmp_path / "d.parquet")
 
 
-def test_standard_input_and_the_names_of_formats(tmp_path: Path) -> None:
-    write_log(tmp_path / "log.parquet", make_log(40))
-    tcuq.Params(classes=3).save(tmp_path / "m.json")
-    command = [sys.executable, "-m", "tcuq", "run", str(tmp_path / "m.json"), "-", "--format", "parquet"]
-    done = subprocess.run(command, input=(tmp_path / "log.parquet").read_bytes(), capture_output=True)
-    assert done.returncode == 0 and len(done.stdout.splitlines()) == 40, done.stderr
+def test_the_names_of_formats() -> None:
     assert FORMATS == tcuq.io.FORMATS
 
 

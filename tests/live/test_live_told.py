@@ -258,7 +258,7 @@ def test_remarks_of_a_kind_are_joined():
 def test_an_alarm_says_what_its_monitor_sums(tmp_path):
     head = EvidenceHead({}, [0.0] * PARAMS.classes)
     for name, evidence, said in (
-        ("risk", None, "ALARM: the risk has risen"),
+        ("risk", None, "ALARM: risk has risen"),
         ("evidence", head, "ALARM: evidence of a degradation has added up"),
     ):
         told = []

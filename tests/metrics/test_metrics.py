@@ -319,7 +319,7 @@ def slow_detection(alarm: list[int], shifted: list[int], segments: list[int]) ->
     waiting: list[Any] | None = None
     for t, (on, shift) in enumerate(zip(alarm, shifted, strict=True)):
         was_on = t > 0 and alarm[t - 1] != 0
-        fresh = t == 0 or segments[t] != segments[t - 1] or not shifted[t - 1]
+        fresh = t == 0 or segments[t] != segments[t - 1] or shifted[t] != shifted[t - 1]
         if not shift:
             waiting = None
             false += bool(on and not was_on)
@@ -343,7 +343,9 @@ def test_detection_step_by_step(rows: list[tuple[int, int, int]]) -> None:
     fields = (found.starts, found.delays, found.already_raised, found.false_onsets, found.clean_steps)
     assert fields == expected
     plain = m.detection(np.array(alarm) > 0, np.array(shifted) > 0)
-    assert (plain.starts, plain.delays) == slow_detection(alarm, shifted, [0] * len(rows))[:2]
+    assert (plain.starts, plain.delays) == slow_detection(
+        alarm, [int(each > 0) for each in shifted], [0] * len(rows)
+    )[:2]
 
 
 def test_detection_by_hand() -> None:

@@ -176,6 +176,7 @@ def test_a_fit_takes_all_it_offers_from_such_a_log() -> None:
     assert params.alarm.rise is not None and params.horizon and params.names == NAMES
     assert found["expected_accuracy"]["error"] is not None, "kinds are left out in turn"
     assert any(note.startswith("`shifted` holds 1 noise, 2 blur") for note in log.notes)
+    assert log.shift_names is not None and log.shift_names[:2] == ("noise", "blur")
 
 
 def test_a_folder_becomes_a_stream(tmp_path: Path) -> None:

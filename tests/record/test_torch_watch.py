@@ -80,12 +80,14 @@ def test_a_log_for_a_fit_without_params() -> None:
         net(T[:200])
         watch.reset()
         net(T[200:])
-        log = watch.log(Y, names=["left", "middle", "right"])
+        marks = np.where(np.arange(300) < 240, "clean", "noise")
+        log = watch.log(Y, names=["left", "middle", "right"], shifted=marks)
     recorded = tcuq.record(net, X, Y, logits=True)
     np.testing.assert_allclose(log.probs, recorded.probs, atol=1e-6)
     assert log.features is not None and recorded.features is not None
     np.testing.assert_array_equal(log.features, recorded.features)
     assert [piece.start for piece in log.pieces()] == [0, 200] and log.names is not None
+    assert log.change_points() == [240] and log.shift_names == ("noise",)
     assert tcuq.fit(log, run_length=100, options=tcuq.FitOptions(explain=False)).classes == 3
     with pytest.raises(ValueError, match="no steps without params"):
         watch.steps  # noqa: B018

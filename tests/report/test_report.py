@@ -193,9 +193,25 @@ def test_delays_and_false_alarms_by_hand() -> None:
     ]
     assert (found.median, found.false_alarms, found.clean_steps) == (2.0, 2, 50)
     page = render(steps_of(np.full(100, 0.2), alarm=alarm), log=log)
-    assert value(page, "median-delay") == "2 steps"
-    assert value(page, "missed") == "2" and value(page, "already") == "1"
+    assert value(page, "shifts-found") == value(page, "found") == "2 of 4"
+    assert value(page, "missed") == "2" and "1 more began with the alarm on" in page
     assert value(page, "false-rate") == "40.00"
+    check_whole(page)
+
+
+def test_kinds_of_shift_are_told_apart() -> None:
+    """A kind that is missed beside one that is found counts as missed, and there is no median of a few."""
+    kinds = ["", *["noise"] * 20, *["axes swapped"] * 20, "clean", *["fog"] * 20]
+    alarm = np.zeros(len(kinds), dtype=np.uint8)
+    alarm[5:15] = 1
+    log = Log(np.full((len(kinds), 2), 0.5), shifted=kinds)
+    found = summary.response(alarm, log)
+    assert found is not None and [d.kind for d in found.delays] == ["noise", "axes swapped", "fog"]
+    assert [(d.steps, d.under) for d in found.delays] == [(4, 10), (None, 0), (None, 0)]
+    assert (found.found.hits, found.found.of, found.median) == (1, 3, None)
+    assert {kind: part.median for kind, part in found.by_kind().items()}["noise"] == 4
+    page = render(steps_of(np.full(len(kinds), 0.2), alarm=alarm), log=log)
+    assert value(page, "found") == "1 of 3" and "axes swapped" in page
     check_whole(page)
 
 

@@ -71,7 +71,6 @@ def audit(
     params: Params,
     log: Log | None = None,
     state: bytes | None = None,
-    new_segment: bool = False,
 ) -> Audit:
     """Derive every decision of a log again and certify the rates that were promised.
 
@@ -87,8 +86,6 @@ def audit(
         have them.
     state : bytes, optional
         Saved state that the run started from; without it, a fresh monitor.
-    new_segment : bool, default False
-        Whether the run began a new segment after it took over the state.
 
     Returns
     -------
@@ -138,8 +135,6 @@ def audit(
         monitor = Monitor(params)
         if state is not None:
             monitor.load(state)
-        if new_segment:
-            monitor.reset()
         checks += _rerun(decisions, units, monitor, log, derived)
     return Audit(len(steps), int(flags.sum()), int(abstained.sum()), tuple(checks), unchecked)
 

@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import zlib
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +22,7 @@ NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
-def write_whole(path: str | Path, content: str | bytes, links: bool = True) -> None:
+def write_whole(path: str | Path, content: str | bytes | Iterable[bytes], links: bool = True) -> None:
     """Write a file so that a reader sees all of it or the previous one, whatever fails in between.
 
     The content is on the disk before it takes the name, and the name is before this returns: a loss of
@@ -32,8 +33,8 @@ def write_whole(path: str | Path, content: str | bytes, links: bool = True) -> N
     ----------
     path : path
         Target; its folder must exist.
-    content : str or bytes
-        Text is written as UTF-8.
+    content : str, bytes, or an iterable of bytes
+        Text is written as UTF-8. Pieces are written as they come; an error among them leaves the old file.
     links : bool
         Follow symbolic links; else one is replaced by the file, and what it names stays as it is.
 
@@ -48,7 +49,8 @@ def write_whole(path: str | Path, content: str | bytes, links: bool = True) -> N
         if not links:
             _replace(target, data)
         elif target.exists() and not target.is_file():
-            target.write_bytes(data)
+            with target.open("wb") as file:
+                file.writelines(pieces_of(data))
         else:
             _replace(target.resolve(), data)  # a link stays a link to the new content
     except RuntimeError:  # what resolve() says to a loop of links before Python 3.13
@@ -57,10 +59,15 @@ def write_whole(path: str | Path, content: str | bytes, links: bool = True) -> N
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
-def write_synced(handle: int, data: bytes, close: bool = True) -> None:
+def pieces_of(data: bytes | Iterable[bytes]) -> Iterable[bytes]:
+    """Return bytes as the pieces that they are written in."""
+    return [data] if isinstance(data, bytes) else data
+
+
+def write_synced(handle: int, data: bytes | Iterable[bytes], close: bool = True) -> None:
     """Write bytes to an open file, wait until the disk has them, and close it."""
     with os.fdopen(handle, "wb", closefd=close) as file:
-        file.write(data)
+        file.writelines(pieces_of(data))
         file.flush()
         os.fsync(file.fileno())
 
@@ -117,7 +124,7 @@ def refuse_links(folder: str | Path, *inside: str) -> None:
                         )
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, data: bytes | Iterable[bytes]) -> None:
     # A file that is replaced keeps its permissions; those of a new one are for the system to say.
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     handle, part = _part(target, 0o666 if mode is None else 0o600)

@@ -41,19 +41,21 @@ static void undo(core_t *self, uint64_t changes)
     ALONE_END()
 }
 
-/* step(probs, features, want_signals) -> Step; without memory for it, the step is not taken. */
+/* step(probs, features, want_signals, names) -> Step; without memory for it, the step is not taken. */
 static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     core_t *self = (core_t *)object;
     uint16_t signals[TCUQ_SIGNAL_COUNT];
     tcuq_step_t step;
     PyObject *result;
+    PyObject *names;
     uint64_t changes;
     table_t p;
     table_t f;
     int wanted;
-    if (count != 3) {
-        PyErr_SetString(PyExc_TypeError, "step takes probs, features and signals");
+    names = count == 4 && args[3] != Py_None ? args[3] : NULL;
+    if (count < 3 || count > 4 || (names != NULL && !PyTuple_Check(names))) {
+        PyErr_SetString(PyExc_TypeError, "step takes probs, features, signals and a tuple of names");
         return NULL;
     }
     wanted = PyObject_IsTrue(args[2]);
@@ -68,7 +70,7 @@ static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t c
     ALONE_END()
     table_close(&p);
     table_close(&f);
-    result = step_new(self->kind, &step, wanted ? signals : NULL, self->held.params.horizon);
+    result = step_new(self->kind, &step, wanted ? signals : NULL, self->held.params.horizon, names);
     if (result == NULL) {
         undo(self, changes);
     }

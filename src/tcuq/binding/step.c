@@ -28,9 +28,12 @@ static PyStructSequence_Field step_fields[] = {
     {"severity", "slow mean of the evidence: how bad the stream is"},
     {"expected_accuracy", "over the last steps, or None where the fit had no labels"},
     {"variety", "0 where neighboring steps repeat each other, as on one object, up to 1"},
+    {"answer_name", "name of the answer, or None where classes have no names"},
+    {"prediction_name", "the same of the class with the largest posterior"},
     {NULL, NULL}};
 
 #define ITEMS (sizeof step_fields / sizeof step_fields[0] - 1u)
+#define NAMED 2u /* the last items, which are not part of the tuple */
 
 static PyStructSequence_Desc step_desc = {
     "tcuq.Step",
@@ -44,7 +47,7 @@ static PyStructSequence_Desc step_desc = {
     ">>> step = Monitor(Params(classes=3)).step([0.1, 0.8, 0.1])\n"
     ">>> step.prediction, step.answer, step.abstain, step.alarm\n"
     "(1, 1, False, 0)\n",
-    step_fields, ITEMS};
+    step_fields, ITEMS - NAMED};
 
 int step_add_to(step_kind_t *kind, PyObject *module)
 {
@@ -83,7 +86,13 @@ static PyObject *signal_values(const uint16_t *signals)
     return values;
 }
 
-PyObject *step_new(const step_kind_t *kind, const tcuq_step_t *s, const uint16_t *signals, int horizon)
+static PyObject *name_of(PyObject *names, int number)
+{
+    return Py_NewRef(names != NULL && number < PyTuple_Size(names) ? PyTuple_GetItem(names, number) : Py_None);
+}
+
+PyObject *step_new(const step_kind_t *kind, const tcuq_step_t *s, const uint16_t *signals, int horizon,
+                   PyObject *names)
 {
     PyObject *items[ITEMS] = {
         PyLong_FromLong(s->prediction),
@@ -101,7 +110,9 @@ PyObject *step_new(const step_kind_t *kind, const tcuq_step_t *s, const uint16_t
         PyFloat_FromDouble(s->persistence / ONE),
         PyFloat_FromDouble(s->severity / ONE),
         horizon != 0 ? PyFloat_FromDouble(s->expected_accuracy / ONE) : Py_NewRef(Py_None),
-        PyFloat_FromDouble(s->variety / ONE)};
+        PyFloat_FromDouble(s->variety / ONE),
+        name_of(names, s->answer),
+        name_of(names, s->label)};
     PyObject *step = PyStructSequence_New(kind->type);
     int whole = step != NULL;
     size_t i;

@@ -36,8 +36,10 @@ typedef struct {
 /* Make the type `Step` and the tuple SIGNAL_NAMES, and put them into the module: 0, or -1 with an exception. */
 int step_add_to(step_kind_t *kind, PyObject *module);
 
-/* A new `Step`, or NULL with an exception; `signals` may be NULL. There is an expected accuracy only with a horizon. */
-PyObject *step_new(const step_kind_t *kind, const tcuq_step_t *step, const uint16_t *signals, int horizon);
+/* A new `Step`, or NULL with an exception; `signals` may be NULL, and `names`, a tuple with the names of the classes.
+   There is an expected accuracy only with a horizon. */
+PyObject *step_new(const step_kind_t *kind, const tcuq_step_t *step, const uint16_t *signals, int horizon,
+                   PyObject *names);
 
 void step_row(step_row_t *row, const tcuq_step_t *step, int horizon);
 

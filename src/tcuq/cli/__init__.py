@@ -5,6 +5,8 @@ Nothing but the edge is imported before `main` has begun, so that an interrupt a
 
 from __future__ import annotations
 
+from functools import cache
+
 from .edge import run_command
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
@@ -14,8 +16,9 @@ if TYPE_CHECKING:
     from .parser import Parser
 
 
+@cache
 def build_parser() -> Parser:
-    """Return the parser of the whole command.
+    """Return the parser of the whole command, built once in a process.
 
     Examples
     --------

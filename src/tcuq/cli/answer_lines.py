@@ -16,7 +16,6 @@ from ..io.jsonl import RowParser
 from ..io.sources import STANDARD, at_line, decode_lines, read_lines, shown
 from ..io.values import Shape, refuse
 from ..monitor.logits import paired, softmax
-from ..monitor.signals import NUMBER
 from .common import Skipped, logits_given, odd_posteriors
 from .edge import Stopped
 from .words import in_options
@@ -32,7 +31,7 @@ LOOKED_AT = 100
 
 
 def answer_lines(
-    args: argparse.Namespace, monitor: Monitor, kind: str, bad: Skipped, save: Callable[[], None]
+    args: argparse.Namespace, monitor: Monitor, bad: Skipped, save: Callable[[], None]
 ) -> dict[str, Any]:
     """Answer JSON lines on standard input, one by one.
 
@@ -41,8 +40,6 @@ def answer_lines(
     args : Namespace
         Of `tcuq run`.
     monitor : Monitor
-    kind : str
-        Format of the answers, ``"jsonl"`` or ``"csv"``.
     bad : Skipped
         Takes the messages of bad lines that are skipped.
     save : callable
@@ -54,8 +51,6 @@ def answer_lines(
         Counts, and notes about the posteriors.
     """
     params, where = monitor.params, shown(STANDARD)
-    columns = [NUMBER[name] for name in params.signals]
-    used = params.signals if args.signals else None
     told = logits_given(args)
     apply = (lambda row: softmax(paired(row), told["logits_scale"])) if told["logits"] else None
     parser, segment = RowParser(Shape.of(params), apply), None
@@ -73,16 +68,14 @@ def answer_lines(
                     continue
                 if counts["steps"] and row.segment != segment:
                     monitor.reset()
-                step = monitor.step(row.probs, row.features if params.features else None, args.signals)
+                step = monitor.step(row.probs, row.features if params.features else None)
             except (ValueError, TypeError) as error:
                 message = at_line(where, line, in_options(str(error)))
                 refuse(message, bad if args.skip_bad else None)
                 continue
-            header = ""
             if text is None:  # the stream itself may name its classes, before its first step
                 names = params.names or parser.names
-                text = RowText(decision_columns(used, True, names is not None), kind)
-                header = text.header
+                text = RowText(decision_columns(None, True, names is not None), "jsonl")
             for name, hit in zip(counts, (True, step.flagged, step.abstain, step.alarm > 0), strict=True):
                 counts[name] += hit
             segment = row.segment
@@ -91,9 +84,7 @@ def answer_lines(
             cells += (step.persistence, step.variety, step.severity, step.expected_accuracy)
             if names is not None:
                 cells += (names[step.answer],)
-            if step.signals is not None:
-                cells += (step.low_mass, *(step.signals[column] for column in columns))
-            _say(header + text.line((*cells, params.fingerprint)))
+            _say(text.line((*cells, params.fingerprint)))
             number += 1
             if notes is None:
                 seen.append(row.probs)

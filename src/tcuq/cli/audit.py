@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .common import FORMATS, about, add_log_options, answer, check_named, need_files, one_input, read_run_log
+from .common import about, add_logits_options, answer, check_named, need_files, one_input, read_run_log
 from .parser import declare
 from .words import expect_log, expect_params
 
@@ -29,16 +29,12 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("decisions", metavar="DECISIONS", help="decisions, as tcuq run wrote them")
     parser.add_argument("params", metavar="PARAMS", help="parameter file of that run")
     parser.add_argument(
-        "--format", choices=FORMATS, help="format of DECISIONS, if its extension does not say"
-    )
-    parser.add_argument(
         "--log", metavar="LOG", help="input of that run: also run the monitor again and compare"
     )
-    add_log_options(parser)
+    add_logits_options(parser, "LOG")
     parser.add_argument(
         "--state", metavar="FILE", help="saved state that the run went on from (its --state-in)"
     )
-    parser.add_argument("--new-segment", action="store_true", help="the run had --new-segment")
 
 
 def command(args: argparse.Namespace) -> int:
@@ -50,11 +46,10 @@ def command(args: argparse.Namespace) -> int:
 
     need_files(args, "PARAMS", "--state")
     one_input(args, "DECISIONS", "--log")
-    if args.format is None:
-        swapped = " (did you swap DECISIONS and PARAMS?)"
-        expect_log(args.decisions, "decisions, as tcuq run writes them", swapped)
+    swapped = " (did you swap DECISIONS and PARAMS?)"
+    expect_log(args.decisions, "decisions, as tcuq run writes them", swapped)
     expect_params(args.params)
-    decisions = read_decisions(args.decisions, args.format)
+    decisions = read_decisions(args.decisions)
     params = Params.load(args.params)
     check_named(args, decisions, params)
     log = None if args.log is None else read_run_log(args, params)
@@ -63,6 +58,6 @@ def command(args: argparse.Namespace) -> int:
         state = read_limited(args.state)
         with about(args.state):
             checked_state(params, state)
-    found = audit(decisions, params, log, state, args.new_segment)
+    found = audit(decisions, params, log, state)
     answer(args, found.to_dict(), found.text())
     return 0 if found.ok else 1

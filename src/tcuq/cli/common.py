@@ -171,22 +171,16 @@ def _is_standard(args: argparse.Namespace, name: str) -> bool:
     return bool(getattr(args, name.strip("-").replace("-", "_").lower()) == "-")
 
 
-def add_log_options(parser: Parser) -> None:
-    """Declare how the input of a run is read again."""
-    parser.add_argument("--log-format", choices=FORMATS, help="format of LOG, if its extension does not say")
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="skip bad lines of LOG, as the run with --skip-bad did"
-    )
-    add_logits_options(parser, "LOG")
-
-
 def read_run_log(args: argparse.Namespace, params: Params | None = None) -> Log:
-    """Read the input of a run again."""
+    """Read the input of a run again; bad lines are skipped, as only a run that skips them goes on."""
     from ..io import read_log
 
-    bad = Skipped() if args.skip_bad else None
+    bad = Skipped()
     with spoken():
-        return read_log(args.log, args.log_format, bad, params, **logits_given(args))
+        log = read_log(args.log, None, bad, params, **logits_given(args))
+    if bad.count:
+        note(args, str(bad))
+    return log
 
 
 def add_logits_options(parser: Parser, what: str) -> None:

@@ -6,8 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from .common import (
-    FORMATS,
-    add_log_options,
+    add_logits_options,
     answer,
     check_named,
     keep_apart,
@@ -36,13 +35,9 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("decisions", metavar="DECISIONS", help="decisions, as tcuq run wrote them")
     parser.add_argument("-o", "--output", metavar="OUT.html", required=True, help="page to write")
-    parser.add_argument(
-        "--format", choices=FORMATS, help="format of DECISIONS, if its extension does not say"
-    )
     parser.add_argument("--params", metavar="PARAMS", help="parameter file of the run, for the bounds")
     parser.add_argument("--log", metavar="LOG", help="input of the run, for labels and known shifts")
-    add_log_options(parser)
-    parser.add_argument("--title", metavar="TEXT", help="title of the page (default: Monitor report)")
+    add_logits_options(parser, "LOG")
 
 
 def command(args: argparse.Namespace) -> int:
@@ -56,12 +51,11 @@ def command(args: argparse.Namespace) -> int:
     check_target(args.output)
     read = {"DECISIONS": args.decisions, "--params": args.params, "--log": args.log}
     keep_apart(read, {"OUT.html": args.output})
-    if args.format is None:
-        hint = "; parameters are given with --params"
-        expect_log(args.decisions, "decisions, as tcuq run writes them", hint)
+    hint = "; parameters are given with --params"
+    expect_log(args.decisions, "decisions, as tcuq run writes them", hint)
     if args.params is not None:
         expect_params(args.params)
-    decisions = read_decisions(args.decisions, args.format)
+    decisions = read_decisions(args.decisions)
     params = None if args.params is None else Params.load(args.params)
     if params is not None:
         check_named(args, decisions, params)
@@ -78,7 +72,6 @@ def command(args: argparse.Namespace) -> int:
         params=params,
         log=log,
         signals=decisions.signals,
-        title=args.title,
         first=decisions.first,
         names=decisions.names,
     )

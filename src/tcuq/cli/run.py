@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .common import (
-    FORMATS,
     Skipped,
     about,
     add_logits_options,
@@ -17,11 +17,12 @@ from .common import (
     note,
     print_json,
 )
-from .edge import Stopped, UsageError
+from .edge import Stopped
 from .parser import declare
 from .words import expect_log, expect_params, in_options, spoken
 
 if TYPE_CHECKING:
+    from ..io.decisions import Decisions
     from ..monitor.monitor import Monitor
     from ..monitor.params import Params
     from .parser import Subparsers
@@ -52,51 +53,20 @@ def add(subparsers: Subparsers) -> None:
         "--output",
         metavar="OUT",
         default="-",
-        help="file for the decisions: .csv, .npz, .jsonl, .parquet or .arrow (default: standard output)",
+        help="file for the decisions: .csv, .npz, .jsonl, .parquet or .arrow (default: - for JSON lines on "
+        "standard output)",
     )
     add_logits_options(parser, "INPUT")
     parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        help="format of standard input, or of INPUT if its extension does not say",
-    )
-    parser.add_argument(
-        "--out-format",
-        choices=FORMATS,
-        help="format of the decisions, if the extension of OUT does not say (standard output: jsonl)",
-    )
-    parser.add_argument(
-        "--signals", action="store_true", help="also write the value of each signal, and low_mass"
+        "--skip-bad", action="store_true", help="skip and count bad lines instead of stopping"
     )
     state = parser.add_argument_group("going on where another run ended")
-    state.add_argument(
-        "--state-in", metavar="FILE", help="continue from this saved state; add --new-segment after a gap"
-    )
-    state.add_argument(
-        "--new-segment",
-        action="store_true",
-        help="INPUT starts a new segment: forget past outputs, keep rates and alarm",
-    )
+    state.add_argument("--state-in", metavar="FILE", help="continue from this saved state")
     state.add_argument(
         "--state-out",
         metavar="FILE",
         help="save the state here at the end, even if a live run is interrupted",
     )
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="skip and count bad lines instead of stopping"
-    )
-
-
-def _input_format(path: str, chosen: str | None) -> str:
-    """Return the format of the input: its extension tells, else the choice."""
-    from ..io import format_of
-
-    try:
-        return format_of(path, None if path != "-" else chosen)
-    except ValueError:
-        if chosen is None:
-            raise
-        return chosen
 
 
 def _load_params(args: argparse.Namespace) -> Params:
@@ -130,12 +100,10 @@ def command(args: argparse.Namespace) -> int:
         {"PARAMS": args.params, "INPUT": args.input, "--state-in": state},
         {"OUT": args.output, "--state-out": args.state_out},
     )
-    if args.json and args.output == "-" and args.out_format not in (None, "jsonl"):
-        raise UsageError(f"--json on standard output is JSON lines; --out-format is {args.out_format}")
     monitor = Monitor(_load_params(args))
-    if args.format is None:
-        expect_log(args.input)
-    kinds = _input_format(args.input, args.format), format_of(args.output, args.out_format)
+    expect_log(args.input)
+    format_of(args.input)
+    kind = format_of(args.output)
     check_target(args.output)
     if args.state_out is not None:
         check_target(args.state_out)
@@ -143,8 +111,6 @@ def command(args: argparse.Namespace) -> int:
         content = read_limited(args.state_in)
         with about(args.state_in):
             monitor.load(content)
-    if args.new_segment:
-        monitor.reset()
 
     def save() -> None:
         if args.state_out is not None:
@@ -152,12 +118,12 @@ def command(args: argparse.Namespace) -> int:
 
     bad = Skipped()
     try:
-        if (args.input, kinds[0], args.output) == ("-", "jsonl", "-") and kinds[1] in ("csv", "jsonl"):
+        if args.input == args.output == "-":
             from .answer_lines import answer_lines
 
-            found = answer_lines(args, monitor, kinds[1], bad, save)
+            found = answer_lines(args, monitor, bad, save)
         else:
-            found = _recorded(args, monitor, kinds, bad)
+            found = _recorded(args, monitor, kind, bad)
             save()
     except (KeyboardInterrupt, Stopped, BrokenPipeError):
         if bad.count:
@@ -175,37 +141,79 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def _recorded(
-    args: argparse.Namespace, monitor: Monitor, kinds: tuple[str, str], bad: Skipped
-) -> dict[str, Any]:
-    """Read everything, decide, write everything."""
-    from ..io import Decisions, read_log, write_decisions
+def _recorded(args: argparse.Namespace, monitor: Monitor, kind: str, bad: Skipped) -> dict[str, Any]:
+    """Read, decide and write a part at a time; formats other than text are written at the end."""
+    from ..io.decisions import RowText, encode_decisions
+    from ..io.sources import put
+
+    counts = dict.fromkeys(("steps", "flags", "abstentions", "alarm_steps"), 0)
+    found: dict[str, Any] = {**counts, "notes": []}
+    failed: list[OSError] = []
+
+    def pieces() -> Iterator[bytes]:
+        text, kept = None, []
+        try:
+            for part in _decided(args, monitor, bad, found):
+                if kind not in ("csv", "jsonl"):
+                    kept.append(part)
+                    continue
+                header, text = ("", text) if text else ((made := RowText(part.columns, kind)).header, made)
+                yield (header + text.lines(part)).encode()
+        except OSError as error:  # of the input: what writes would take it for one of the output
+            failed.append(error)
+            raise ValueError(str(error)) from None
+        if kept:
+            yield encode_decisions(_joined(kept), kind)
+
+    try:
+        put(args.output, pieces())
+    except ValueError:
+        if failed:
+            raise failed[0] from None
+        raise
+    return found
+
+
+def _decided(
+    args: argparse.Namespace, monitor: Monitor, bad: Skipped, found: dict[str, Any]
+) -> Iterator[Decisions]:
+    """Yield the decisions on each part of the input; count them in `found`."""
+    from ..io.decisions import Decisions
+    from ..io.readers import read_parts
     from ..io.sources import shown
     from ..monitor.feature_format import format_notes
     from ..monitor.log import watch
     from ..monitor.quantize import refuse_logits
 
-    params, where = monitor.params, shown(args.input)
+    params, where, segment = monitor.params, shown(args.input), None
     with spoken():
-        log = read_log(args.input, kinds[0], bad if args.skip_bad else None, params, **logits_given(args))
-    first = monitor.steps
-    notes = [f"{where}: {in_options(each)}" for each in (*log.notes, *format_notes(log, params))]
-    for each in notes:
-        note(args, each)
-    with spoken(), about(where):
-        refuse_logits(log.probs)
-        result = watch(monitor, log, signals=args.signals)
-    told: dict[str, Any] = {"fingerprint": params.fingerprint, "names": params.names or log.names}
-    if args.signals:
-        decisions = Decisions(result[0], first, result[1], params.signals, **told)
-    else:
-        decisions = Decisions(result, first, **told)
-    write_decisions(args.output, decisions, kinds[1])
-    steps = decisions.steps
-    return {
-        "steps": len(steps),
-        "flags": int(steps["flagged"].sum()),
-        "abstentions": int(steps["abstain"].sum()),
-        "alarm_steps": int((steps["alarm"] > 0).sum()),
-        "notes": notes,
-    }
+        for log in read_parts(args.input, bad if args.skip_bad else None, params, **logits_given(args)):
+            if not found["steps"]:
+                names = params.names or log.names
+                noted = (*log.notes, *format_notes(log, params))
+                found["notes"] = [f"{where}: {in_options(each)}" for each in noted]
+                for each in found["notes"]:
+                    note(args, each)
+            first = monitor.steps
+            with about(where):
+                if not found["steps"]:
+                    refuse_logits(log.probs)
+                if log.segments is not None:
+                    if found["steps"] and log.segments[0] != segment:
+                        monitor.reset()
+                    segment = log.segments[-1]
+                steps = watch(monitor, log)
+            found["steps"] += len(steps)
+            found["flags"] += int(steps["flagged"].sum())
+            found["abstentions"] += int(steps["abstain"].sum())
+            found["alarm_steps"] += int((steps["alarm"] > 0).sum())
+            yield Decisions(steps, first, fingerprint=params.fingerprint, names=names)
+
+
+def _joined(parts: list[Decisions]) -> Decisions:
+    from dataclasses import replace
+
+    import numpy as np
+
+    whole = np.concatenate([part.steps for part in parts])
+    return replace(parts[0], steps=whole)

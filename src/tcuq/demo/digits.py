@@ -222,4 +222,6 @@ def make_log(
             shifted[at:stop] = kind + 1
         at, bad = stop, not bad
     probs, hidden = classifier(images)
-    return Log(probs.astype(np.float32), hidden.astype(np.float32), digits, shifted=shifted)
+    names = tuple(each.__name__.replace("_", " ") for each in corruptions)
+    rows = probs.astype(np.float32), hidden.astype(np.float32)
+    return Log(*rows, digits, shifted=shifted, shift_names=names)

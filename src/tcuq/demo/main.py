@@ -102,12 +102,12 @@ def main(
 
 def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
     """Return what the table shows, measured on the test stream."""
-    assert log.labels is not None and log.shifted is not None
+    assert log.labels is not None and log.shifted is not None and log.kinds is not None
     shifted, abstain = log.shifted, steps["abstain"]
     model_wrong, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
     held = np.arange(len(log)) >= round((1 - HELD) * len(log))
     on = np.asarray(steps["alarm"] != 0)
-    found = detection(on, shifted)
+    found = detection(on, log.kinds)
     doubt = 1 - log.confidence()
     return {
         "steps": len(log),

@@ -36,8 +36,7 @@ def find_centers(log: Log, classes: int, scale: float, zero_point: int) -> tuple
     sums, counts = np.zeros((classes, log.width)), np.zeros(classes)
     for part in chunks(len(log)):
         rows = clean[part]
-        given = np.asarray(log.features[part])[rows]
-        held = given if given.dtype == np.int8 else quantize_features(given, scale, zero_point)
+        held = quantize_features(np.asarray(log.features[part])[rows], scale, zero_point)
         np.add.at(sums, predicted[part][rows], held.astype(np.float64))
         counts += np.bincount(predicted[part][rows], minlength=classes)
     everywhere = sums.sum(0) / max(1.0, counts.sum())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from ..monitor.log import Log
 from ..monitor.params import Params
+from ..monitor.quantize import quantize_features
 
 SLOW_MEMORY = 48
 """Steps after which a slow mean at rate 1/16 has forgotten all but 5 % of a shift."""
@@ -69,6 +70,48 @@ def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
         raise ValueError(
             f"the clean log has features of {other}, the log of {own}; record both with one model"
         )
+
+
+def format_of_both(
+    log: Log, clean: Log, scale: float | None, zero_point: int | None
+) -> tuple[float | None, int | None]:
+    """Return the scale and zero point for the features of both logs, as far as they must be known.
+
+    Parameters
+    ----------
+    log, clean : Log
+        With features.
+    scale, zero_point : float, int or None
+        As asked for, else those of the log.
+
+    Raises
+    ------
+    ValueError
+        Where one log has int8 features and the other floats, and nobody says how they compare.
+    """
+    assert log.features is not None and clean.features is not None
+    raw, clean_raw = log.features.dtype == np.int8, clean.features.dtype == np.int8
+    if clean_raw and not raw and scale is None and zero_point is None:
+        scale, zero_point = clean.feature_scale, clean.feature_zero_point
+    if raw != clean_raw and scale is None:
+        own, other = ("int8", "float") if raw else ("float", "int8")
+        raise ValueError(
+            f"the log has {own} features and the clean log {other} ones; pass feature_scale and "
+            "feature_zero_point of the int8 features"
+        )
+    return scale, zero_point
+
+
+def in_format(log: Log, params: Params) -> Log:
+    """Return a log with its features as a monitor takes them, whatever their dtype was.
+
+    The first row that the core would refuse is named here, before the log is cut into chunks.
+    """
+    if log.features is None or not params.features:
+        return log
+    scale, zero_point = params.feature_scale, params.feature_zero_point
+    held = quantize_features(log.features, scale, zero_point)
+    return log if held is log.features else replace(log, features=held)
 
 
 def rested_stretches(params: Params, clean: Log) -> list[slice]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,10 @@ from ..base.unknown import note_unknown
 from ..monitor.class_names import checked_names, class_number
 from ..monitor.columns import EXPECTED, PLAIN, Layout
 from ..monitor.log import Log
+from ..monitor.shift_names import ShiftNumbers
 from .sources import at_line, check_length
 from .values import Bad, Kind, Softmax, check_label, make_log, number_shown, refuse
 
-_WORDS = {"true": 1.0, "false": 0.0}
 _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 """Begins the line before the header that names the classes: ``# names: cat,dog``."""
 
@@ -45,8 +45,6 @@ def _is_number(text: str) -> bool:
 
 
 def _number(name: str, text: str) -> float:
-    if name == "shifted" and text.strip().lower() in _WORDS:
-        return _WORDS[text.strip().lower()]
     accepted = "0 to 255" if name == "shifted" else "an integer" if name in PLAIN else "a number"
     hint = " (-1: none of the classes)" if name == "label" and not text.strip() else ""
     value = float(text) if _is_number(text) else np.nan
@@ -85,7 +83,11 @@ class _Table:
                 )
         self._classes = max(2, len(header.probs))
         self._plain = {name: place[name] for name in ("label", "segment", "shifted") if name in place}
-        self._raw = [False] * len(self._parts)
+        self._raw: list[bool] = []
+        self._shifts = ShiftNumbers()
+        self._empty()
+
+    def _empty(self) -> None:
         self._numbers = [array("d") for _ in self._parts]
         self._integers: dict[str, list[int]] = {name: [] for name in self._plain}
         self.rows = 0
@@ -102,7 +104,7 @@ class _Table:
             raw.append(kind.judge(values, texts))
             rows.append(values)
         integers = {name: self._integer(name, cells[place]) for name, place in self._plain.items()}
-        if not self.rows:
+        if not self._raw:
             self._raw = raw
             for found, (_, _, kind) in zip(raw, self._parts, strict=True):
                 kind.settle(found, line)
@@ -113,6 +115,8 @@ class _Table:
         self.rows += 1
 
     def _integer(self, name: str, text: str) -> int:
+        if name == "shifted" and not _is_number(text):
+            return self._shifts.of(text)
         if name == "label" and self._named is not None and text.strip() and not _is_number(text):
             return class_number(text.strip(), self._named)
         value = _number(name, text)
@@ -122,10 +126,10 @@ class _Table:
             raise ValueError(f"{name} is {number_shown(value)}, expected {accepted}")
         if name == "label":
             check_label(int(value), self._classes)
-        return int(value)
+        return self._shifts.of(int(value)) if name == "shifted" else int(value)
 
     def log(self) -> Log:
-        """Return what was taken."""
+        """Return what was taken, and forget it."""
         tables: list[npt.NDArray[Any]] = []
         for (columns, _, _), numbers, raw in zip(self._parts, self._numbers, self._raw, strict=True):
             table = np.frombuffer(numbers, dtype=np.float64).reshape(-1, len(columns))
@@ -133,19 +137,21 @@ class _Table:
         plain: dict[str, Any] = {
             name: np.array(values, dtype=np.int64) for name, values in self._integers.items()
         }
-        plain |= {"softmax": self._softmax, "names": self._named}
+        plain |= {"softmax": self._softmax, "names": self._named, "shift_names": self._shifts.names or None}
         probs, *features = tables
+        self._empty()
         return make_log(probs, features[0] if features else None, **plain)
 
 
-def read_csv(
+def csv_parts(
     lines: Iterable[str],
     where: str,
     on_bad: Bad | None = None,
     softmax: Softmax | None = None,
     limits: Limits | None = None,
-) -> Log:
-    """Read a log from the lines of a CSV file.
+    rows: int | None = None,
+) -> Iterator[Log]:
+    """Read a log from the lines of a CSV file, some rows at a time.
 
     Each line stands alone: a quote that is not closed spoils its own line and no other.
 
@@ -161,15 +167,17 @@ def read_csv(
     softmax : callable, optional
         Makes posteriors of the columns p0, p1, ..., which are logits then.
     limits : Limits, optional
+    rows : int, optional
+        At most so many in a part; all in one by default.
 
     Examples
     --------
-    >>> log = read_csv(["p0,p1,label", "0.75,0.25,0", "0.5,0.5,1"], "log.csv")
+    >>> log = next(csv_parts(["p0,p1,label", "0.75,0.25,0", "0.5,0.5,1"], "log.csv"))
     >>> log.labels.tolist()
     [0, 1]
-    >>> read_csv(["# names: cat,dog", "p0,p1,label", "0.75,0.25,dog"], "log.csv").labels.tolist()
+    >>> next(csv_parts(["# names: cat,dog", "p0,p1,label", "0.75,0.25,dog"], "log.csv")).labels.tolist()
     [1]
-    >>> read_csv(["p0,p1", "0.75,x"], "log.csv")
+    >>> next(csv_parts(["p0,p1", "0.75,x"], "log.csv"))
     Traceback (most recent call last):
     ...
     ValueError: log.csv, line 2: p1 is 'x', expected a number
@@ -193,6 +201,7 @@ def read_csv(
         text = str(error)
         at = 1 if first is None else first[0]
         raise ValueError(text if text.startswith(f"{where}: ") else at_line(where, at, text)) from None
+    begun = False
     for number, line in numbered_lines:
         try:
             cells = _cells(line) if line.strip() else []
@@ -200,8 +209,16 @@ def read_csv(
                 table.add(cells, number)
         except ValueError as error:
             refuse(one_line(at_line(where, number, str(error))), on_bad)
-    if not table.rows:
+        if table.rows == rows:
+            begun = True
+            yield _made(table, where)
+    if not table.rows and not begun:
         raise ValueError(f"{where}: holds no steps, expected at least one row")
+    if table.rows:
+        yield _made(table, where)
+
+
+def _made(table: _Table, where: str) -> Log:
     try:
         return table.log()
     except ValueError as error:

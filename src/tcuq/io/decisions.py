@@ -259,6 +259,10 @@ class RowText:
         odd = _WORDED - _FLAGS - {"reason", "params"} if csv else _WORDED
         self._words = [place for place, name in enumerate(columns) if name in odd]
 
+    def lines(self, decisions: Decisions) -> str:
+        """Return the lines of all steps."""
+        return "".join(map(self.line, decisions.rows()))
+
     def line(self, row: tuple[Any, ...]) -> str:
         """Return the line of one step."""
         cells = list(row)
@@ -309,7 +313,7 @@ def encode_decisions(decisions: Decisions, format: str) -> bytes:
         np.savez_compressed(file, **decisions.arrays())  # type: ignore[arg-type]
         return file.getvalue()
     text = RowText(decisions.columns, format)
-    return (text.header + "".join(map(text.line, decisions.rows()))).encode()
+    return (text.header + text.lines(decisions)).encode()
 
 
 def write_decisions(path: str | Path, decisions: Decisions, format: str | None = None) -> None:

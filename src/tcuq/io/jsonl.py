@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_names, class_number
 from ..monitor.log import Log
 from ..monitor.quantize import two_classes
+from ..monitor.shift_names import ShiftNumbers
 from .sources import at_line, check_length
 from .values import ALIASES, BESIDE, Bad, Kind, Shape, Softmax, check_label, make_log, refuse
 
@@ -53,6 +54,8 @@ class RowParser:
     ----------
     names : tuple of str or None
         Names of the classes, from a line ``{"names": [...]}`` before all steps. Labels may be names then.
+    shifts : ShiftNumbers
+        Names of kinds of shift, which `shifted` may hold.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class RowParser:
         self._widths: dict[str, int] = {}
         self._kinds = {"probs": Kind("probs", logits=softmax is not None), "features": Kind("features")}
         self.names: tuple[str, ...] | None = None
+        self.shifts = ShiftNumbers()
 
     def parse(self, text: str, line: int) -> Row | None:
         """Return the step of one line, None for names of classes; a bad line is an error and settles nothing.
@@ -172,8 +176,9 @@ class RowParser:
                 hint = " (-1: none of the classes)" if key == "label" and value is None else ""
                 raise ValueError(f"{key} is {_short(value)}, expected an integer{hint}")
         shifted = content.get("shifted")
-        if "shifted" in content and not (isinstance(shifted, int) and 0 <= shifted <= 255):
-            raise ValueError(f"shifted is {_short(shifted)}, expected true, false or 0 to 255")
+        known = isinstance(shifted, str) or (isinstance(shifted, int) and 0 <= shifted <= 255)
+        if "shifted" in content and not known:
+            raise ValueError(f"shifted is {_short(shifted)}, expected true, false, 0 to 255 or a name")
         check_label(content.get("label", -1), max(2, len(probs)))
         array = np.array(probs, dtype=np.int8 if raw["probs"] else np.float64)
         kind = np.int8 if raw.get("features") else np.float64
@@ -184,7 +189,7 @@ class RowParser:
             None if features is None else np.array(features, dtype=kind),
             content.get("label"),
             content.get("segment"),
-            None if shifted is None else int(shifted),
+            None if shifted is None else self.shifts.of(shifted),
         )
 
 
@@ -245,15 +250,16 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def read_jsonl(
+def jsonl_parts(
     lines: Iterable[str],
     where: str,
     on_bad: Bad | None = None,
     shape: Shape | None = None,
     softmax: Softmax | None = None,
     limits: Limits | None = None,
-) -> Log:
-    """Read a log from JSON lines; blank lines are skipped.
+    size: int | None = None,
+) -> Iterator[Log]:
+    """Read a log from JSON lines, some at a time; blank lines are skipped.
 
     Parameters
     ----------
@@ -268,15 +274,18 @@ def read_jsonl(
     softmax : callable, optional
         Makes posteriors of ``probs``, which are logits then.
     limits : Limits, optional
+    size : int, optional
+        At most so many steps in a part; all in one by default.
 
     Examples
     --------
-    >>> log = read_jsonl(['{"probs": [-128, 127]}', '{"probs": [0, 0]}'], "log.jsonl")
+    >>> log = next(jsonl_parts(['{"probs": [-128, 127]}', '{"probs": [0, 0]}'], "log.jsonl"))
     >>> log.probs.dtype, len(log)
     (dtype('int8'), 2)
     """
     parser = RowParser(shape, softmax, where, limits)
     rows: list[Row] = []
+    begun = False
     for line, text in enumerate(lines, 1):
         if text.strip():
             try:
@@ -284,9 +293,18 @@ def read_jsonl(
                 rows += [] if row is None else [row]
             except ValueError as error:
                 refuse(one_line(at_line(where, line, str(error))), on_bad)
-    if not rows:
+            if len(rows) == size:
+                yield _log_of(rows, parser)
+                begun, rows = True, []
+    if not rows and not begun:
         raise ValueError(f"{where}: holds no steps, expected at least one line")
+    if rows:
+        yield _log_of(rows, parser)
+
+
+def _log_of(rows: list[Row], parser: RowParser) -> Log:
     columns: list[Any] = [
         None if column[0] is None else np.array(column) for column in zip(*rows, strict=True)
     ]
-    return make_log(**dict(zip(KEYS, columns, strict=True)), names=parser.names)
+    given = dict(zip(KEYS, columns, strict=True))
+    return make_log(**given, names=parser.names, shift_names=parser.shifts.names or None)

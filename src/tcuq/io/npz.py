@@ -28,6 +28,7 @@ KEYS = (
     "names",
     "feature_scale",
     "feature_zero_point",
+    "shift_names",
 )
 
 _RATIOS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..base.limits import Limits, limits_given
@@ -9,11 +10,11 @@ from ..base.told import as_one_line
 from ..monitor.log import Log
 from ..monitor.logits import paired, softmax
 from ..monitor.params import Params
-from .csv import read_csv
-from .jsonl import read_jsonl
+from .csv import csv_parts
+from .jsonl import jsonl_parts
 from .npz import read_npz
 from .sources import TABLES, decode_lines, format_of, read_bytes, read_lines, shown
-from .tables import read_table_log
+from .tables import table_parts
 from .values import Bad, Shape
 
 
@@ -81,10 +82,34 @@ def read_log(
     kind, where = format_of(path, format), shown(path)
     given = limits_given(limits).but(file=max_bytes)
     with as_one_line():
-        return _read(path, kind, where, on_bad, params, logits, logits_scale, given)
+        return next(_parts(path, kind, where, on_bad, params, logits, logits_scale, given, None))
 
 
-def _read(
+PART = 1 << 14
+"""Steps that are read at a time where a log need not be held whole."""
+
+
+def read_parts(
+    path: str | Path,
+    on_bad: Bad | None = None,
+    params: Params | None = None,
+    *,
+    logits: bool = False,
+    logits_scale: float | None = None,
+) -> Iterator[Log]:
+    """Read a log some steps at a time, as far as its format allows; an NPZ file is held whole.
+
+    Parameters
+    ----------
+    path, on_bad, params, logits, logits_scale
+        As of `read_log`.
+    """
+    kind, where, given = format_of(path), shown(path), limits_given(None)
+    with as_one_line():
+        yield from _parts(path, kind, where, on_bad, params, logits, logits_scale, given, PART)
+
+
+def _parts(
     path: str | Path,
     kind: str,
     where: str,
@@ -93,18 +118,24 @@ def _read(
     logits: bool,
     logits_scale: float | None,
     limits: Limits,
-) -> Log:
+    rows: int | None,
+) -> Iterator[Log]:
     shape = None if params is None else Shape.of(params)
     apply = (lambda table: softmax(paired(table), logits_scale)) if logits else None
+    found: Iterator[Log]
     if kind == "npz":
         log = read_npz(read_bytes(path, limits), where, limits, apply)
+        step = len(log) if rows is None else rows
+        found = (log.take(slice(at, at + step)) for at in range(0, len(log), step))
     elif kind in TABLES:
-        log = read_table_log(path, kind, where, limits, apply)
-    elif kind == "csv":
-        log = read_csv(decode_lines(read_lines(path, limits, whole=True)), where, on_bad, apply, limits)
+        found = table_parts(path, kind, where, limits, apply, rows is None)
     else:
         lines = decode_lines(read_lines(path, limits, whole=True))
-        log = read_jsonl(lines, where, on_bad, shape, apply, limits)
-    if shape is not None:
-        shape.check_log(log, where)
-    return log
+        if kind == "csv":
+            found = csv_parts(lines, where, on_bad, apply, limits, rows)
+        else:
+            found = jsonl_parts(lines, where, on_bad, shape, apply, limits, rows)
+    for part in found:
+        if shape is not None:
+            shape.check_log(part, where)
+        yield part

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..base.limits import Limits, file_name, limits_given
-from ..base.whole_files import write_whole
+from ..base.whole_files import pieces_of, write_whole
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
 """Names of the formats that are read and written."""
@@ -272,20 +272,21 @@ def check_target(path: str | Path) -> None:
         raise ValueError(f"{path}: folder {target.parent} cannot be written to")
 
 
-def put(path: str | Path, content: str | bytes) -> None:
+def put(path: str | Path, content: str | bytes | Iterable[bytes]) -> None:
     """Write a file whole or not at all; ``"-"`` is standard output.
 
     Parameters
     ----------
     path : path
-    content : str or bytes
+    content : str, bytes, or an iterable of bytes
     """
     data = content.encode() if isinstance(content, str) else content
     if str(path) == STANDARD:
         sys.stdout.flush()
-        left = memoryview(data)
-        while left:  # with PYTHONUNBUFFERED one call may write a part only
-            left = left[sys.stdout.buffer.write(left) :]
+        for piece in pieces_of(data):
+            left = memoryview(piece)
+            while left:  # with PYTHONUNBUFFERED one call may write a part only
+                left = left[sys.stdout.buffer.write(left) :]
         sys.stdout.buffer.flush()
         return
     check_target(path)

@@ -16,7 +16,7 @@ from ..base.limits import Limits, limits_given
 from ..base.optional import needed
 from ..base.unknown import note_unknown
 from ..monitor.columns import Layout
-from ..monitor.frames import DETAILS, Columns, columns_of, details_of
+from ..monitor.frames import DETAIL_KEYS, DETAILS, Columns, columns_of, details_of
 from ..monitor.log import MAX_CLASSES, MAX_FEATURES, Log
 from .sources import STANDARD, read_bytes, shown
 from .values import Softmax, make_log, refuse_bad_rows
@@ -154,14 +154,15 @@ class TableFile:
             yield batch.select(names)
 
 
-def read_table_log(
+def table_parts(
     path: str | Path,
     kind: str,
     where: str,
     limits: Limits | None = None,
     softmax: Softmax | None = None,
-) -> Log:
-    """Read a log from a Parquet or Arrow file.
+    whole: bool = True,
+) -> Iterator[Log]:
+    """Read a log from a Parquet or Arrow file, piece by piece.
 
     Parameters
     ----------
@@ -174,6 +175,8 @@ def read_table_log(
     limits : Limits, optional
     softmax : callable, optional
         Makes posteriors of the columns of posteriors, which are logits then.
+    whole : bool
+        All in one part. Integers wider than a byte are always read so, as all tell whether they are int8.
     """
     file = TableFile(path, kind, limits)
     try:
@@ -191,15 +194,26 @@ def read_table_log(
             _refuse_wide(parts[-1])
         except ValueError as error:
             raise ValueError(f"{where}, rows from {start} on: {error}") from None
+        if not start:
+            note_unknown("column", layout.noted, layout.known, where)
         start += piece.num_rows
+        if not whole and parts[-1].narrow:
+            yield _log_of(parts, where, softmax, details, start - piece.num_rows)
+            parts = []
     if not start:
         raise ValueError(f"{where}: holds no steps, expected at least one row")
-    note_unknown("column", layout.noted, layout.known, where)
+    if parts:
+        yield _log_of(parts, where, softmax, details, 0)
+
+
+def _log_of(
+    parts: list[Columns], where: str, softmax: Softmax | None, details: dict[str, Any], start: int
+) -> Log:
     try:
         log = make_log(**Columns.joined(parts).narrowed()._asdict(), softmax=softmax, **details)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{where}: {error}") from None
-    refuse_bad_rows(log, where)
+    refuse_bad_rows(log, where, start)
     return log
 
 
@@ -220,7 +234,7 @@ def log_table(log: Log) -> Any:
     for name, values in (("label", log.labels), ("segment", log.segments), ("shifted", log.kinds)):
         if values is not None:
             columns[name] = arrow.array(values)
-    details = {key: getattr(log, key) for key in ("names", "feature_scale", "feature_zero_point")}
+    details = {key: getattr(log, key) for key in DETAIL_KEYS}
     told = {key: value for key, value in details.items() if value is not None}
     return arrow.table(columns).replace_schema_metadata({DETAILS: json.dumps(told)} if told else None)
 

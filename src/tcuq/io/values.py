@@ -284,6 +284,7 @@ def make_log(
     names: Any = None,
     feature_scale: Any = None,
     feature_zero_point: Any = None,
+    shift_names: Any = None,
 ) -> Log:
     """Return a log; one value a step is a sigmoid output and becomes two classes."""
     if softmax is not None:
@@ -297,6 +298,7 @@ def make_log(
         segment,
         shifted,
         names=names,
+        shift_names=shift_names,
         feature_scale=None if feature_scale is None else _single("feature_scale", feature_scale),
         feature_zero_point=(
             None if feature_zero_point is None else _single("feature_zero_point", feature_zero_point)
@@ -312,8 +314,17 @@ def _single(name: str, value: Any) -> Any:
     return array.reshape(-1)[0].item()
 
 
-def refuse_bad_rows(log: Log, where: str) -> None:
-    """Refuse a log without steps, and one with a row that the core would refuse; name the first."""
+def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:
+    """Refuse a log without steps, and one with a row that the core would refuse; name the first.
+
+    Parameters
+    ----------
+    log : Log
+    where : str
+        Name of the file in messages.
+    start : int
+        Number of the first row in the file.
+    """
     if not len(log):
         raise ValueError(f"{where}: holds no steps, expected at least one row")
     bad: dict[int, str] = {}
@@ -324,7 +335,7 @@ def refuse_bad_rows(log: Log, where: str) -> None:
             bad[row] = message + logits_hint(log.probs[row])
     if bad:
         row = min(bad)
-        raise ValueError(f"{where}, row {row}: {bad[row]}")
+        raise ValueError(f"{where}, row {start + row}: {bad[row]}")
 
 
 def refuse(message: str, on_bad: Bad | None) -> None:

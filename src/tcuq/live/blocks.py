@@ -214,8 +214,6 @@ def as_probs(rows: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
 
 def as_features(rows: npt.NDArray[Any], params: Params) -> npt.NDArray[np.int8]:
     """Return features as the core sees them."""
-    if rows.dtype == np.int8:
-        return rows
     return quantize_features(rows, params.feature_scale, params.feature_zero_point)
 
 

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from .._version import VERSION
+from ..monitor.alarm import alarm_words
 from ..monitor.signals import DESCRIPTION
 from ..report.document import SHARED, asset, content_hash
 from ..report.sections import legend
@@ -31,8 +32,8 @@ LEGEND = (
     ("risk", "risk (shade: lowest to highest)"),
     ("threshold", "threshold"),
     ("abstain", "not sure: abstained"),
-    ("rise", "alarm: risk has risen, or evidence has added up"),
-    ("fall", "alarm: risk has fallen"),
+    ("rise", f"alarm: {alarm_words(1)}"),
+    ("fall", f"alarm: {alarm_words(2)}"),
 )
 
 BUTTONS = (

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..monitor.alarm import alarm_words
 from ..monitor.params import Params
 from .feed import Feed
 from .lines import feed_columns
@@ -37,14 +38,6 @@ of the logs that were lost because the disk was full for too long."""
 
 MOST_CHANGES = 8
 """Changes of the alarm that are told of one batch of steps; a device may change it with every step."""
-
-_ALARMS = {
-    1: "ALARM: the risk has risen",
-    2: "ALARM: the risk has fallen below what is normal",
-    3: "ALARM: the risk has risen, and fallen",
-}
-_EVIDENCE = "ALARM: evidence of a degradation has added up"
-"""What 1 means where the monitor sums evidence in place of risk; it has no other side then."""
 
 
 class Telling:
@@ -145,7 +138,7 @@ class Telling:
         for place in changes[-MOST_CHANGES:]:
             level = int(levels[place + 1])
             kind = "alarm" if level else "cleared"
-            raised = _EVIDENCE if self._params.evidence else _ALARMS.get(level, "")
+            raised = f"ALARM: {alarm_words(level, self._params.evidence is not None)}"
             text = raised if level else "the alarm has ended"
             self.counts["alarms"] += level > 0
             self.remarks.now(kind, text, first + place)

@@ -211,14 +211,14 @@ def detection(
 ) -> Detection:
     """Compare an alarm with known shifts.
 
-    A shift is a run of shifted steps within one segment. An alarm after its end is no detection of it.
+    A shift is a run of shifted steps of one kind within one segment. An alarm after its end does not count.
 
     Parameters
     ----------
     alarm : array of T booleans or integers
         The alarm is on where this is not 0.
     shifted : array of T booleans or integers
-        The input is degraded where this is not 0.
+        The input is degraded where this is not 0. Integers are kinds of shift, which are told apart.
     segments : array of T integers, optional
         As in `Log`: a shift ends, and another may begin, where the number changes. The alarm goes on.
 
@@ -243,6 +243,8 @@ def detection(
         pieces = wholes("segments", segments)
         same_length("segments", pieces, "alarm", on)
         breaks[1:] = pieces[1:] != pieces[:-1]
+    kinds = np.asarray(shifted)
+    breaks[1:] |= (kinds[1:] != kinds[:-1]) & shift[1:] & shift[:-1]
     was_on = np.concatenate([[False], on[:-1]])
     begins = np.flatnonzero(shift & (breaks | ~np.concatenate([[False], shift[:-1]])))
     stops = np.append(np.flatnonzero(~shift | breaks), len(on))

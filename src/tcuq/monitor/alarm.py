@@ -120,3 +120,23 @@ def alarm_from(content: Any) -> Alarm:
             side = AlarmSide(**side)
         sides[name] = side
     return Alarm(mean=content.get("mean", 0.0), rise=sides["rise"], fall=sides["fall"])
+
+
+def alarm_words(level: int, evidence: bool | None = None) -> str:
+    """Return what an alarm says, in the words that every page and command uses.
+
+    Parameters
+    ----------
+    level : int
+        As `Step.alarm` has it.
+    evidence : bool, optional
+        Whether the alarm sums evidence in place of risk; None where that is not known.
+
+    Examples
+    --------
+    >>> alarm_words(1, evidence=True), alarm_words(1, evidence=False), alarm_words(1)
+    ('evidence of a degradation has added up', 'risk has risen', 'risk or evidence has risen')
+    """
+    rise = "evidence of a degradation has added up" if evidence else "risk has risen"
+    words = ("quiet", "risk or evidence has risen" if evidence is None else rise, "risk has fallen")
+    return words[level] if level < 3 else f"{words[1]}, and {words[2]}"

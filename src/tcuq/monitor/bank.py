@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer
-from .monitor import added, refusal
+from .monitor import added, params_given, refusal
 from .params import Params
 from .quantize import as_rows
 from .steps import Room
@@ -27,7 +28,7 @@ class Bank:
 
     Parameters
     ----------
-    params : Params
+    params : Params or path
         Of the model that all devices run.
     count : int, default 0
         Monitors to begin with; `grow` adds more.
@@ -40,11 +41,9 @@ class Bank:
     ([0, 0, 1], [False, True, True])
     """
 
-    def __init__(self, params: Params, count: int = 0) -> None:
-        if not isinstance(params, Params):
-            raise TypeError(f"params is {type(params).__name__}, expected Params")
-        self.params = params
-        self._core = params.bank()
+    def __init__(self, params: Params | str | Path, count: int = 0) -> None:
+        self.params = params_given(params)
+        self._core = self.params.bank()
         Bank.grow(self, count)
 
     def __len__(self) -> int:

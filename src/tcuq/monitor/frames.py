@@ -15,7 +15,7 @@ from .columns import ALIASES, PLAIN, Layout, numbered
 DETAILS = "tcuq"
 """Key of the metadata of an Arrow table that holds what is no column, as JSON."""
 
-_DETAILS = ("names", "feature_scale", "feature_zero_point")
+DETAIL_KEYS = ("names", "feature_scale", "feature_zero_point", "shift_names")
 
 
 class Columns(NamedTuple):
@@ -26,6 +26,13 @@ class Columns(NamedTuple):
     label: npt.NDArray[Any] | None
     segment: npt.NDArray[Any] | None
     shifted: npt.NDArray[Any] | None
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the dtypes tell what the numbers are: floats, or integers of one byte."""
+        tables = [self.probs, *(() if self.features is None else (self.features,))]
+        named = self.shifted is not None and self.shifted.dtype.kind in "OU"  # numbered over the whole file
+        return not named and all(each.dtype.kind == "f" or each.dtype.itemsize == 1 for each in tables)
 
     def narrowed(self) -> Columns:
         """Return integers of any width as the int8 that a runtime wrote; one-hot posteriors are floats."""
@@ -132,7 +139,7 @@ def details_of(metadata: Any) -> dict[str, Any]:
         return {}
     try:
         found = json.loads(content)
-        return {key: found[key] for key in _DETAILS if found.get(key) is not None}
+        return {key: found[key] for key in DETAIL_KEYS if found.get(key) is not None}
     except (ValueError, AttributeError, RecursionError):
         raise ValueError(f"the metadata {DETAILS!r} is damaged, expected a JSON object") from None
 
@@ -168,6 +175,8 @@ def columns_of(table: Any, layout: Layout) -> Columns:
         if name not in places:
             return None
         found = values(name)
+        if name == "shifted" and found.dtype.kind == "O" and any(isinstance(each, str) for each in found):
+            found = np.array(["" if _is_missing(each) else each for each in found], dtype=object)
         _refuse_missing(name, found)
         return found
 
@@ -205,6 +214,8 @@ def _array(name: str, values: Any) -> npt.NDArray[Any]:
         sizes = [len(each) if isinstance(each, (list, tuple, np.ndarray)) else -1 for each in array]
         _refuse_lengths(name, np.array(sizes))
         return np.array(array.tolist())
+    if any(isinstance(each, str) for each in array) and any(_is_missing(each) for each in array):
+        return array  # numpy would make the text "nan" of an empty cell
     try:
         return np.array(array.tolist())
     except (ValueError, TypeError):

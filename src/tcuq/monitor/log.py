@@ -17,6 +17,7 @@ from .frames import is_frame, mixes, read_frame
 from .logits import paired, softmax
 from .monitor import Monitor
 from .quantize import as_rows, quantize_probs, sigmoid_pairs
+from .shift_names import shifts_by_name
 from .signals import SIGNALS
 from .step_values import all_text, one_a_step, whole
 from .steps import STEP_DTYPE, Steps
@@ -42,10 +43,11 @@ class Log:
     segments : array of T integers, optional
         Steps of one independent stream carry the same number and lie together; the monitor forgets
         the past at each change.
-    shifted : array of T booleans or integers, optional
+    shifted : array of T booleans, integers or names, optional
         0 where the input is clean, 1 to 255 where it is known to be degraded: the kind of shift, if
-        there are several. Marks what is clean for the fit, kinds to hold out, and the change points
-        for the report. Afterwards `shifted` is boolean and `kinds` holds the integers.
+        there are several. Names do as well; "clean" and "" are clean. Marks what is clean for the fit, kinds
+        to hold out, and the change points for the report. Afterwards `shifted` is boolean, `kinds` holds the
+        integers and `shift_names` the names.
     notes : sequence of str, optional
         Remarks on where the log came from, such as columns that were not read; `fit` repeats them.
     names : sequence of str, optional
@@ -53,6 +55,8 @@ class Log:
     feature_scale, feature_zero_point : float, int, optional
         What one unit of int8 features is worth, and the integer that stands for 0; both or neither. `fit`
         reads them here unless it is told otherwise.
+    shift_names : sequence of str, optional
+        Names of the kinds of shift: that of kind 1, of kind 2, and so on.
 
     Raises
     ------
@@ -82,6 +86,7 @@ class Log:
     names: tuple[str, ...] | None = None
     feature_scale: float | None = None
     feature_zero_point: int | None = None
+    shift_names: tuple[str, ...] | None = None
     kinds: npt.NDArray[np.uint8] | None = field(init=False, default=None)
     # What `dataclasses.replace` carries over: it gives `shifted` back as booleans, which know no kinds.
     _kinds: npt.NDArray[np.uint8] | None = field(default=None, repr=False, kw_only=True)
@@ -117,15 +122,25 @@ class Log:
         if self.segments is not None:
             put(self, "segments", whole("segments", one_a_step("segments", self.segments, len(probs))))
         if self.shifted is not None:
-            shifted = whole("shifted", one_a_step("shifted", self.shifted, len(probs)))
+            given = one_a_step("shifted", self.shifted, len(probs))
+            names = self.shift_names
+            names = None if names is None else checked_names(names, len(names))
+            if len(given) and all_text(given):
+                given, names = shifts_by_name(given, names)
+            shifted = whole("shifted", given)
             odd = (shifted < 0) | (shifted > 255)
             if odd.any():
                 raise ValueError(f"shifted holds {shifted[odd][0]}, expected 0 to 255")
             marks, kinds = np.asarray(shifted > 0), shifted.astype(np.uint8)
             if self._kinds is not None and np.asarray(self.shifted).dtype == np.bool_:
                 kinds = self._kinds if np.array_equal(marks, self._kinds > 0) else kinds
+            if names is not None and kinds.max(initial=0) > len(names):
+                raise ValueError(f"shifted holds {kinds.max()}, and there are {len(names)} shift_names")
             put(self, "kinds", kinds)
             put(self, "shifted", marks)
+            put(self, "shift_names", names)
+        else:
+            put(self, "shift_names", None)
         put(self, "_kinds", self.kinds)
 
     def _check_feature_format(self) -> None:
@@ -327,24 +342,40 @@ class Log:
             self.names,
             self.feature_scale,
             self.feature_zero_point,
+            self.shift_names,
         )
 
     def change_points(self) -> list[int]:
-        """Return the steps at which a known shift begins, inside a segment or at its start.
+        """Return the steps at which a known shift begins, or one of another kind, also where a segment does.
 
         Returns
         -------
         list of int
             Numbers of steps, rising; empty where no shift is known.
         """
-        if self.shifted is None:
+        return [part.start for part in self.stretches()]
+
+    def stretches(self) -> list[slice]:
+        """Return the stretches of known shifts, each of one kind and within one segment.
+
+        Returns
+        -------
+        list of slice
+            In order; empty where no shift is known.
+
+        Examples
+        --------
+        >>> Log(np.full((5, 2), 0.5), shifted=["", "blur", "blur", "fog", "clean"]).stretches()
+        [slice(1, 3, None), slice(3, 4, None)]
+        """
+        if self.kinds is None:
             return []
-        points = []
+        found = []
         for piece in self.pieces():
-            part = self.shifted[piece]
-            before = np.concatenate([[False], part[:-1]])
-            points += (np.flatnonzero(part & ~before) + piece.start).tolist()
-        return points
+            cuts = np.flatnonzero(np.diff(self.kinds[piece])) + 1 + piece.start
+            edges = pairwise([piece.start, *cuts.tolist(), piece.stop])
+            found += [slice(a, b) for a, b in edges if self.kinds[a]]
+        return found
 
 
 def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:

@@ -37,8 +37,8 @@ class Monitor:
 
     Parameters
     ----------
-    params : Params
-        From `tcuq.fit`, from a file, or built by hand.
+    params : Params or path
+        From `tcuq.fit`, a parameter file, or built by hand.
 
     Examples
     --------
@@ -52,12 +52,10 @@ class Monitor:
     True
     """
 
-    def __init__(self, params: Params) -> None:
-        if not isinstance(params, Params):
-            raise TypeError(f"params is {type(params).__name__}, expected Params")
-        self.params = params
-        self._core = params.core()
-        fields = params.integers()
+    def __init__(self, params: Params | str | Path) -> None:
+        self.params = params_given(params)
+        self._core = self.params.core()
+        fields = self.params.integers()
         self._level_den, self._budget_den = int(fields["level_den"]), int(fields["budget_den"])
 
     def step(
@@ -80,15 +78,16 @@ class Monitor:
         -------
         Step
             Act on its `answer`. Its `reason` is the name of the signal that raised the uncertainty most on
-            a flagged step, else None. `expected_accuracy` is None where the params have no `horizon`.
+            a flagged step, else None. `expected_accuracy` is None where the params have no `horizon`: a fit
+            without labels. `answer_name` and `prediction_name` are None where the classes have no names.
         """
         try:
-            return self._core.step(probs, features, signals)
+            return self._core.step(probs, features, signals, self.params.names)
         except (TypeError, BufferError):
             # Lists, float16, strided views: rare, so only the failing call pays for the conversion.
             probs = as_vector("probs", probs)
             features = None if features is None else as_vector("features", features)
-            return self._core.step(probs, features, signals)
+            return self._core.step(probs, features, signals, self.params.names)
 
     def run(self, probs: Any, features: npt.ArrayLike | None = None, signals: bool = False) -> Any:
         """Take a whole log; the same as calling `step` on each row.
@@ -246,6 +245,15 @@ class Monitor:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restore, (self.params, self.save(), type(self)), added(self, _OWN))
+
+
+def params_given(params: Params | str | Path) -> Params:
+    """Return parameters, read from a file where a path is given."""
+    if isinstance(params, (str, Path)):
+        return Params.load(params)
+    if not isinstance(params, Params):
+        raise TypeError(f"params is {type(params).__name__}, expected Params or the path of a parameter file")
+    return params
 
 
 def refusal(status: int, params: Params) -> str:

@@ -227,11 +227,12 @@ def refuse_logits(probs: npt.NDArray[Any]) -> None:
 
 
 def quantize_features(features: npt.ArrayLike, scale: float, zero_point: int) -> npt.NDArray[np.int8]:
-    """Return float features as a runtime with this scale and zero point would leave them.
+    """Return features as the monitor takes them: int8 as they are, floats by this scale and zero point.
 
     Parameters
     ----------
     features : array of shape (T, d)
+        int8 or float. Nobody knows the zero point of uint8, so they are refused.
     scale : float
     zero_point : int
 
@@ -239,8 +240,14 @@ def quantize_features(features: npt.ArrayLike, scale: float, zero_point: int) ->
     --------
     >>> quantize_features([[0.0, 1.0, -2.5]], 0.5, 0).tolist()
     [[0, 2, -5]]
+    >>> quantize_features(np.array([[3, -4]], dtype=np.int8), 0.5, 0).tolist()
+    [[3, -4]]
     """
     rows = as_rows("features", features)
+    if rows.dtype == np.int8:
+        return rows
+    if rows.dtype == np.uint8:
+        raise ValueError("features are uint8, expected int8, float32 or float64")
     out = np.empty(rows.shape, dtype=np.int8)
     number("feature_scale", scale, 1e-30, 1e30)
     integer("feature_zero_point", zero_point, -128, 127)

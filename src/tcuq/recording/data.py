@@ -51,7 +51,7 @@ class Data:
         Labels are places in `names`, not what the model was trained with.
     names : sequence of str, optional
         Of the classes.
-    segments, shifted : array, optional
+    segments, shifted, shift_names : array, optional
         As of `tcuq.Log`.
     notes : tuple of str
     take : callable, optional
@@ -70,6 +70,7 @@ class Data:
     names: Sequence[str] | None = None
     segments: Array | None = None
     shifted: Array | None = None
+    shift_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     take: Callable[[Array], Array] | None = None
     labels: Array | None = None

@@ -270,6 +270,7 @@ class _Kept:
                 probs,
                 segments=self.data.segments,
                 shifted=self.data.shifted,
+                shift_names=self.data.shift_names,
                 notes=tuple(notes),
                 names=None if self.names is None else tuple(map(str, self.names)),
                 **columns,

@@ -8,14 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 from ..base.fixed import ONE
-from ..monitor.alarm import Alarm, AlarmSide
+from ..monitor.alarm import Alarm, AlarmSide, alarm_words
 from ..monitor.cost import CONTEXT_BYTES, cost
 from ..monitor.evidence_head import EvidenceHead
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION
 from ..monitor.state import fingerprint, read_state
-
-_ALARM_WORDS = ("quiet", "risk or evidence has risen", "risk has fallen", "risk has risen and fallen")
 
 
 def _up(value: float) -> str:
@@ -176,7 +174,7 @@ def describe_state(content: bytes) -> dict[str, Any]:
         "fall": state.fall / ONE,
         "severity": state.severity / ONE,
         "expected_accuracy": state.accuracy / 2**24,
-        "alarm": _ALARM_WORDS[state.alarm] if state.alarm < len(_ALARM_WORDS) else f"unknown ({state.alarm})",
+        "alarm": alarm_words(state.alarm) if state.alarm < 4 else f"unknown ({state.alarm})",
         "kept_steps": state.fill,
         "depth": state.depth,
     }

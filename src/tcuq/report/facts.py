@@ -10,13 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer
+from ..monitor.alarm import alarm_words
 from ..monitor.class_names import checked_name
 from ..monitor.log import Log
 from ..monitor.monitor import signal_columns
 from ..monitor.params import Params
 from . import data, figures, sections, summary
 from .data import checked, recomputed
-from .text import aim, count, percent, plural, short, times
+from .outcome import found_tile
+from .text import aim, count, percent, times
 
 Bools = npt.NDArray[np.bool_]
 
@@ -173,7 +175,9 @@ HINT = (
 def timeline(facts: Facts) -> str:
     """Return the chart of risk and threshold, which can be zoomed, and the same as a still figure."""
     kinds = ["range", "risk", "threshold", "abstain", "rise", *([] if facts.evidence else ["fall"])]
-    words = {**sections.LEGENDS, **({"rise": sections.EVIDENCE_LEGEND} if facts.evidence else {})}
+    summed = None if facts.params is None else facts.evidence
+    alarms = {side: f"alarm: {alarm_words(level, summed)}" for level, side in ((1, "rise"), (2, "fall"))}
+    words = {**sections.LEGENDS, **alarms}
     if facts.shifts:
         kinds.append("shift")
     if facts.log is not None and len(facts.log.pieces()) > 1:
@@ -241,14 +245,5 @@ def tiles(facts: Facts) -> str:
         what = f"{facts.about.capitalize()}s right when accepted" if facts.corrects else "Right when accepted"
         tiles.append(sections.tile(what, shown, "accepted", note))
     if response is not None and response.delays:
-        missed = response.number("not raised")
-        value = "none" if response.median is None else f"{short(response.median)} steps"
-        tiles.append(
-            sections.tile(
-                "Median alarm delay",
-                value,
-                "delay",
-                f"{missed} of {plural(len(response.delays), 'shift')} missed",
-            )
-        )
+        tiles.append(found_tile(response, "found"))
     return f'<dl class="tiles">{"".join(tiles)}</dl>'

@@ -113,15 +113,39 @@ def labeled(
     return section("labels", "Against the true labels", lead, body)
 
 
+def found_tile(found: Response, key: str) -> str:
+    """Return how many shifts the alarm was raised for, and how soon if that is at least half of them."""
+    share, before = found.found, found.number("already raised")
+    notes = ["fewer than half: no median delay" if share.hits else "the alarm was raised in none"]
+    if found.median is not None:
+        notes = [f"median delay {short(found.median)} steps"]
+    notes += [f"{count(before)} more began with the alarm on"] if before else []
+    shown = f"{count(share.hits)} of {count(share.of)}"
+    return tile("Shifts found", shown, key, "; ".join(notes))
+
+
+def _kinds(found: Response) -> str:
+    """Return a table with one row for each kind of shift."""
+    rows = []
+    for kind, part in found.by_kind().items():
+        length = sum(d.end - d.start for d in part.delays)
+        under = sum(d.under for d in part.delays) / length
+        share = part.found
+        shown = f"{count(share.hits)} of {count(share.of)}" if share.of else ""
+        median = "" if part.median is None else short(part.median)
+        already = count(part.number("already raised"))
+        rows.append([escape(kind), count(length), shown, already, median, percent(under)])
+    head = ["kind of shift", "steps", "found", "alarm on before", "median delay", "steps with the alarm on"]
+    return table(head, rows, "numbers kinds")
+
+
 def delays(found: Response, first: int = 0) -> str:
     """Return how long the alarm took after each known shift; `first` numbers the first step."""
     rate = found.false_rate
-    missed, before = found.number("not raised"), found.number("already raised")
-    median = "none" if found.median is None else f"{short(found.median)} steps"
+    missed = found.number("not raised")
     tiles = (
-        tile("Median delay", median, "median-delay", f"of {plural(found.number('raised'), 'shift')} answered")
+        found_tile(found, "shifts-found")
         + tile("Missed", count(missed), "missed", f"of {plural(len(found.delays), 'known shift')}")
-        + tile("Already raised", count(before), "already", "alarm was on when the shift began")
         + tile(
             "False alarms",
             "none" if rate is None else f"{rate:.2f}",
@@ -134,6 +158,7 @@ def delays(found: Response, first: int = 0) -> str:
         delay = "" if d.steps is None else count(d.steps)
         rows.append(
             [
+                escape(d.kind),
                 f"{count(first + d.start)} {DASH} {count(first + d.end - 1)}",
                 count(d.end - d.start),
                 d.outcome,
@@ -143,10 +168,13 @@ def delays(found: Response, first: int = 0) -> str:
         )
     more = len(found.delays) - len(rows)
     rest = f'<p class="fact">and {plural(more, "more shift")}</p>' if more > 0 else ""
-    head = ["shifted steps", "length", "alarm", "side", "delay in steps"]
-    body = f'<dl class="tiles">{tiles}</dl>' + (table(head, rows, "numbers delays") + rest if rows else "")
+    head = ["kind", "shifted steps", "length", "alarm", "side", "delay in steps"]
+    body = f'<dl class="tiles">{tiles}</dl>'
+    if rows:
+        body += _kinds(found) + table(head, rows, "numbers delays") + rest
     lead = (
-        "Delay counts from the first shifted step; 0 is an alarm at that very step. A shift is missed when "
-        "it ends without an alarm. An alarm that begins at a clean step is false."
+        "Stretches of different kinds count on their own. Delay counts from the first shifted step; 0 is an "
+        "alarm at that very step. A shift is missed when it ends without an alarm. An alarm that begins at a "
+        "clean step is false."
     )
     return section("delays", "Alarm against known shifts", lead, body)

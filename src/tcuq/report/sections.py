@@ -19,14 +19,9 @@ LEGENDS = {
     "risk": "mean risk",
     "threshold": "threshold",
     "abstain": "abstained",
-    "rise": "alarm: risk has risen",
-    "fall": "alarm: risk has fallen",
     "shift": "known shift",
     "border": "segment border",
 }
-
-
-EVIDENCE_LEGEND = "alarm: evidence of a degradation has added up"
 
 
 def legend(items: Iterable[tuple[str, str]]) -> str:

@@ -14,6 +14,7 @@ from ..metrics.intervals import wilson
 from ..metrics.streams import worst_window
 from ..monitor.log import Log
 from ..monitor.params import Params
+from ..monitor.shift_names import shift_shown
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -217,6 +218,8 @@ class Delay:
 
     start: int
     end: int
+    kind: str
+    under: int
     outcome: str
     steps: int | None = None
     side: int = 0
@@ -231,10 +234,21 @@ class Response:
     clean_steps: int
 
     @property
+    def found(self) -> Share:
+        """Shifts that the alarm was raised for, of those that began without an alarm."""
+        raised = self.number("raised")
+        return Share(raised, raised + self.number("not raised"))
+
+    @property
     def median(self) -> float | None:
-        """Median delay of the alarms that were raised."""
-        found = [d.steps for d in self.delays if d.steps is not None]
-        return float(np.median(found)) if found else None
+        """Median delay, None where fewer than half of the shifts were found."""
+        steps = [d.steps for d in self.delays if d.steps is not None]
+        return float(np.median(steps)) if steps and 2 * self.found.hits >= self.found.of else None
+
+    def by_kind(self) -> dict[str, Response]:
+        """Return the shifts of each kind, in the order in which they came."""
+        kinds = dict.fromkeys(d.kind for d in self.delays)
+        return {kind: Response([d for d in self.delays if d.kind == kind], 0, 0) for kind in kinds}
 
     def number(self, outcome: str) -> int:
         """Return how many shifts ended so: "raised", "not raised" or "already raised"."""
@@ -250,24 +264,20 @@ def response(alarm: npt.NDArray[Any], log: Log) -> Response | None:
     """Compare the alarm with the known shifts of a log; None when the log does not tell them.
 
     The delay is counted from the first shifted step: 0 when the alarm is raised at that very step.
-    A shift ends at the first clean step or where its segment ends.
+    A shift ends at the first clean step, at the first of another kind, or where its segment ends.
     """
-    if log.shifted is None:
+    if log.shifted is None or log.kinds is None:
         return None
-    ends = np.flatnonzero(np.diff(log.shifted.astype(np.int8)) == -1) + 1
-    stops = np.unique(np.concatenate([ends, [piece.stop for piece in log.pieces()]]).astype(np.int64))
-    raised = np.flatnonzero(alarm)
     delays = []
-    for start in log.change_points():
-        end = int(stops[np.searchsorted(stops, start, side="right")])
+    for part in log.stretches():
+        start, end, here = part.start, part.stop, alarm[part]
+        named = start, end, shift_shown(int(log.kinds[start]), log.shift_names), int((here != 0).sum())
         if start and alarm[start - 1]:
-            delays.append(Delay(start, end, "already raised", side=int(alarm[start - 1])))
-            continue
-        at = int(np.searchsorted(raised, start))
-        if at < len(raised) and raised[at] < end:
-            step = int(raised[at])
-            delays.append(Delay(start, end, "raised", step - start, int(alarm[step])))
+            delays.append(Delay(*named, "already raised", side=int(alarm[start - 1])))
+        elif here.any():
+            step = int((here != 0).argmax())
+            delays.append(Delay(*named, "raised", step, int(here[step])))
         else:
-            delays.append(Delay(start, end, "not raised"))
+            delays.append(Delay(*named, "not raised"))
     false = int((~log.shifted[onsets(alarm)]).sum())
     return Response(delays, false, int((~log.shifted).sum()))

@@ -45,6 +45,8 @@ def conclude(state: FitState) -> Params:
         dropped = {"signals": [], "features": log.width, "ram_bytes": 0, "instructions": 0}
     if dropped is not None:
         findings["dropped"] = dropped
+    if log.shift_names is not None:
+        findings["shifts"] = list(log.shift_names)
     findings["warnings"] = state.notes
     state.progress("findings", 1, 1)
     return params.replace(notes={"fit": _plain(findings)})

@@ -11,10 +11,10 @@ from ...monitor.instant_head import InstantHead
 from ...monitor.label_check import label_note
 from ...monitor.log import Log
 from ...monitor.params import Params
-from ...monitor.quantize import choose_feature_scale, quantize_features
+from ...monitor.quantize import choose_feature_scale
 from ...monitor.signals import FEATURE_BASED, STOCK_INSTANT, STOCK_STEADY, ordered, profile_signals
 from ..centers import class_shares, find_centers
-from ..clean import clean_part, refuse_other_shape
+from ..clean import clean_part, format_of_both, in_format, refuse_other_shape
 from ..sources import as_log, one_prediction, refuse_one_class
 from .state import FitState, Request
 
@@ -30,9 +30,8 @@ def read(request: Request) -> FitState:
         raise ValueError("the log is empty; at least one step is needed")
     refuse_one_class(log)
     params = start_params(log, request, clean)
-    if clean is not None and clean.features is not None and clean.width == params.features:
-        # Names the first row that the core would refuse, before the log is cut into chunks.
-        quantize_features(clean.features, params.feature_scale, params.feature_zero_point)
+    log = in_format(log, params)
+    clean = None if clean is None else in_format(clean, params)
     part = clean_part(params, log, clean)
     findings = {
         "steps": len(log),
@@ -76,6 +75,10 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
     zero_point = log.feature_zero_point if zero_point is None else zero_point
     use = options.use_features and _readable(log, zero_point, options.signals)
     features = log.width if use else 0
+    if clean is not None:  # before its features are read
+        refuse_other_shape(log, clean, features > 0)
+        if features:
+            scale, zero_point = format_of_both(log, clean, scale, zero_point)
     scale, zero_point = feature_format(log if features else None, scale, zero_point)
     names = _signals(request, features)
     more: dict[str, Any] = {}
@@ -85,8 +88,6 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
         more |= {"bias": STOCK_STEADY[1], "anchor": "belief"}
     elif options.class_mix:
         raise ValueError("class_mix corrects beliefs, expected profile 'standard'")
-    if clean is not None:  # before its features are read
-        refuse_other_shape(log, clean, features > 0)
     if "distance" in names and features:  # without features `Params` says what is missing
         more["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
     return Params(

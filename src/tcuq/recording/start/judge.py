@@ -52,8 +52,8 @@ def judge(params: Params, log: Log, steps: Any, seed: int, stay: float = 1.0) ->
         "has_alarm": params.alarm.rise is not None or params.alarm.fall is not None,
     }
     on = np.asarray(steps["alarm"] != 0)
-    if log.shifted is not None:
-        found |= _alarms(on, log.shifted, log.segments)
+    if log.kinds is not None:
+        found |= _alarms(on, log.kinds, log.segments)
     else:
         found |= {"alarm_on": float(on.mean())}
     if log.labels is not None:
@@ -61,8 +61,8 @@ def judge(params: Params, log: Log, steps: Any, seed: int, stay: float = 1.0) ->
     return found
 
 
-def _alarms(on: Bools, shifted: Bools, segments: npt.NDArray[Any] | None) -> dict[str, Any]:
-    found = detection(on, shifted, segments)
+def _alarms(on: Bools, kinds: npt.NDArray[Any], segments: npt.NDArray[Any] | None) -> dict[str, Any]:
+    found, shifted = detection(on, kinds, segments), kinds > 0
     clean = int((~shifted).sum())
     raised = [delay for delay in found.delays if delay is not None]
     return {

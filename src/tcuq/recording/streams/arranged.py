@@ -46,5 +46,6 @@ def arrange(data: Data, plan: Plan, chosen: Chosen, seed: int) -> Data:
             yield Batch(rows, None if labels is None else labels[examples])
 
     # Without shifts nothing is known of what is clean: a user's data may hold anything.
-    marked = plan.kinds if chosen.kinds else None
-    return replace(data, batches=batches, total=len(plan), segments=plan.segments, shifted=marked)
+    marked, names = (plan.kinds, tuple(each.name for each in chosen.kinds)) if chosen.kinds else (None, None)
+    made = replace(data, batches=batches, total=len(plan), segments=plan.segments)
+    return replace(made, shifted=marked, shift_names=names)
