@@ -12,8 +12,7 @@ from tiny_models import NAMES, bar_net, bars, write_pictures
 
 import tcuq
 from tcuq.cli import main
-from tcuq.monitor.label_check import other_order
-from tcuq.recording.agreement import by_chance
+from tcuq.monitor.label_check import beside_chance, other_order
 
 BARS = "import sys\nfrom tiny_models import bar_net\ndef net(x):\n    return bar_net(x)\n"
 HINT = "check the range of the inputs (--input-range) and the order of the classes (--names)"
@@ -108,8 +107,8 @@ def test_chance_is_that_of_clean_steps() -> None:
     log = tcuq.Log(
         right, labels=np.where(np.arange(80) < 60, 0, np.arange(80) % 4), shifted=np.arange(80) < 60
     )
-    assert by_chance(log) is None
-    assert by_chance(tcuq.Log(right, labels=np.zeros(80, int))) is not None
+    assert beside_chance(log) is None
+    assert beside_chance(tcuq.Log(right, labels=np.zeros(80, int))) is not None
 
 
 @pytest.mark.parametrize("quiet", [True, False])

@@ -222,7 +222,7 @@ def _facts(log: Log) -> dict[str, Any]:
 
 
 def _text(path: str, found: dict[str, Any], log: Log) -> str:
-    from ..recording.agreement import by_chance
+    from ..monitor.label_check import beside_chance
 
     each = 1000 * found["seconds"] / len(log)
     lines = [
@@ -244,7 +244,8 @@ def _text(path: str, found: dict[str, Any], log: Log) -> str:
         lines.append("labels: none; a fit without labels learns less")
     else:
         lines.append(f"labels: {100 * found['accuracy']:.1f} % of the predictions are right")
-        hint = by_chance(log)
-        if hint is not None:
-            lines[-1] += f", {in_options(hint, RECORDING)}"
+        better = beside_chance(log)
+        if better is not None:
+            hint = "check the range of the inputs (--input-range) and the order of the classes (--names)"
+            lines[-1] += f", {better} than chance; {hint}"
     return "\n".join(lines)

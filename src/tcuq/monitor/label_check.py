@@ -55,15 +55,40 @@ in another order; renumber them, labels = numpy.array([2, 0, 1])[labels]'
             f"labels seem to be in another class order: {wrong}, {left:.0%} would be in another order; "
             f"renumber them{way}"
         )
-    chance = 1 / log.classes
-    above, noise = float(np.mean(labels == said)) - chance, (chance * (1 - chance) / len(said)) ** 0.5
+    better = beside_chance(log)
+    return better and (
+        f"the model is {better} than chance: {wrong}; a monitor cannot help until labels, order of the "
+        "classes and range of the model's inputs are right"
+    )
+
+
+def beside_chance(log: Log) -> str | None:
+    """Return "no better" or "hardly better" where a model is that than chance, on clean steps; else None.
+
+    Parameters
+    ----------
+    log : Log
+
+    Examples
+    --------
+    >>> beside_chance(Log(np.eye(2)[[0, 1] * 30], labels=[0, 0, 1, 1] * 15))
+    'no better'
+    """
+    if log.labels is None:
+        return None
+    clean = slice(None) if log.shifted is None else ~log.shifted
+    labels, right, chance = log.labels[clean], ~log.errors()[clean], 1 / log.classes
+    if not right.size:
+        return None
+    noise = (chance * (1 - chance) / right.size) ** 0.5
+    stays = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
+    if len(stays) >= FEWEST:  # steps of one stay, such as of one example that is held, are right together
+        sums = np.add.reduceat(right - chance, stays)
+        noise = max(noise, float((sums**2).sum()) ** 0.5 / right.size)
+    above = float(right.mean()) - chance
     if above > max(2 * noise, HARDLY * (1 - chance)):
         return None
-    better = "hardly better" if above > 2 * noise else "no better"
-    return (
-        f"the model is {better} than chance: {wrong}; a monitor cannot help until labels, order of the "
-        "classes and scale of the model's inputs are right"
-    )
+    return "hardly better" if above > 2 * noise else "no better"
 
 
 def other_order(labels: Ints, answers: Ints, classes: int) -> Ints | None:

@@ -8,40 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..monitor.label_check import SHOWN, other_order
-from ..monitor.log import Log
 
 Ints = npt.NDArray[np.int64]
-
-
-def by_chance(log: Log) -> str | None:
-    """Say what to check where a model is right no more often than by chance, on clean steps.
-
-    Parameters
-    ----------
-    log : Log
-
-    Examples
-    --------
-    >>> by_chance(Log(np.eye(2)[[0, 1] * 30], labels=[0, 0, 1, 1] * 15))
-    'no better than chance; check the range of the inputs (`input_range`) and the order of the classes \
-(`names`)'
-    >>> by_chance(Log(np.eye(2)[[0, 1] * 30], labels=[0, 1] * 30))
-    """
-    if log.labels is None:
-        return None
-    clean = np.ones(len(log), bool) if log.shifted is None else ~log.shifted
-    right, chance, labels = ~log.errors()[clean], 1 / log.classes, log.labels[clean]
-    if not right.size:
-        return None
-    error = (chance * (1 - chance) / right.size) ** 0.5
-    stays = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
-    if len(stays) >= FEWEST:  # steps of one stay, such as of one example that is held, are right together
-        sums = np.add.reduceat(right - chance, stays)
-        error = max(error, float((sums**2).sum()) ** 0.5 / right.size)
-    if right.mean() > chance + 2 * error:
-        return None
-    what = "the range of the inputs (`input_range`) and the order of the classes (`names`)"
-    return f"no better than chance; check {what}"
 
 
 def order_note(labels: Ints, answers: Ints, classes: int, names: Sequence[str] | None) -> str | None:
