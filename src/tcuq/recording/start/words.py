@@ -133,9 +133,15 @@ def verdict(found: Mapping[str, Any]) -> str:
         more = f"{100 * found['gain']:.1f} points more errors among the surest {kept}"
         return f"WORSE than confidence: {more} ({interval}); use the alarm, and confidence to abstain"
     gained = _points(-found["gain"])
-    interval = f" (95% interval {points[0]:+.1f} to {points[1]:+.1f})" * any((gained, *points))
-    same = f"{gained:+.1f} points fewer errors" if gained else "as many errors"
+    interval = f" (95% interval {_fewer(points[0])} to {_fewer(points[1])})" * any((gained, *points))
+    same = (
+        f"{abs(gained):.1f} points {'fewer' if gained > 0 else 'more'} errors" if gained else "as many errors"
+    )
     return f"no better than confidence, as far as these steps tell: {same} among the surest {kept}{interval}"
+
+
+def _fewer(points: float) -> str:
+    return f"{abs(points):.1f} {'fewer' if points >= 0 else 'more'}"
 
 
 def _points(share: float) -> float:
