@@ -212,6 +212,7 @@ def test_a_stream_of_ones_own_is_respected(place: Path, capsys: pytest.CaptureFi
     np.testing.assert_array_equal(test.segments, segments[500:])
     assert "Your data are a stream already" in Path("out/README.md").read_text()
     assert main(["start", "own_net:net", "real.npz", "-o", "none", "--shifts", "none", "--quiet"]) == 0
+    capsys.readouterr()
     said = refused(capsys, "own_net:net", "real.npz", "-o", "two", "--stream")
     assert "real.npz: has segments or shifted, so it is a stream already; leave out --stream" in said
     np.savez("short.npz", x=x[:300], y=y[:300], segments=segments[:300])
@@ -363,7 +364,7 @@ def test_words_do_not_round_away_what_was_asked_or_measured() -> None:
     text = "\n".join(summary(found))
     assert "of the surest 99.5% " in text and "(budget 0.5%)" in text and "among the surest 99.5%" in text
     assert "after 2.5 steps (median)" in text
-    assert "90% of shifted steps\n" in text and "clean ones" not in text
+    assert text.endswith("90% of shifted steps") and "clean ones" not in text
     text = "\n".join(summary(found | {"alarm_on_clean": 0.04, "alarm_on_shifted": None, "delay_median": 5.0}))
     assert "4% of clean steps (it takes time" in text and "shifted steps" not in text
     assert "after 5 steps (median)" in text
@@ -398,7 +399,8 @@ def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     assert found["wrong_model"] == 0 and found["auroc_confidence"] is None
     assert found["fit_kinds"] == () and summary(found) == found["lines"]
     assert any("open: there is no wrong answer" in line for line in found["lines"])
-    assert found["notes"][1].startswith("the labels are left out of the fit: the log has 0 errors and ")
+    left = "the labels are left out of the fit: the log has 0 errors and "
+    assert any(each.startswith(left) for each in found["notes"])
 
 
 def test_the_page_on_starting_shows_what_the_command_says() -> None:

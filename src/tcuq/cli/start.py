@@ -59,6 +59,7 @@ def command(args: argparse.Namespace) -> int:
         found = start(args.model, args.data, args.out, force=args.force, progress=bar, **options)
     found["seconds"] = round(time.monotonic() - begin, 1)
     found["notes"] = [in_options(each, WORDS) for each in found["notes"]]
+    found["lines"] = [in_options(each, WORDS) for each in found["lines"]]
     for each in found["notes"]:
         note(args, each)
     where = str(args.out).rstrip("/")

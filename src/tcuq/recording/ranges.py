@@ -119,4 +119,4 @@ def shown_range(ends: Range) -> str:
     >>> shown_range((-1.0, 1.0))
     '-1 to 1'
     """
-    return f"{ends[0]:g} to {ends[1]:g}"
+    return f"{ends[0]:.4g} to {ends[1]:.4g}"

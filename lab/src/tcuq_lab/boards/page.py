@@ -52,7 +52,7 @@ INTRODUCTION = (
     "memories and count nowhere.\n"
     "- **Networks** are the int8 graphs in `lab/weights/int8`, the same on every machine.\n\n"
     "`make device` and `tcuq-lab boards accuracy` measure all of it again and say what differs. "
-    "`tcuq device bench --check` fails when code or instructions grow by more than 2 % under one compiler."
+    "`tcuq device bench --check` fails when a figure differs from the stored one under the same compiler."
 )
 
 INT8 = (
