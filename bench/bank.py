@@ -87,7 +87,7 @@ def main() -> int:
         "numpy": np.__version__,
     }
     found |= {"machine": platform.machine(), "events": EVENTS, "rows": []}
-    for profile, features in (("standard", False), ("standard", True), ("extended", False), ("paper", False)):
+    for profile, features in (("standard", False), ("standard", True), ("paper", False)):
         found["rows"] += [compare(profile, features, devices) for devices in args.devices]
     params = fitted("standard", False)
     found["seconds_to_make"] = least(lambda: Bank(params, 1_000_000))

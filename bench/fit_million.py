@@ -1,6 +1,6 @@
 """Time and memory of `fit` on a long log: seconds, and peak resident memory beyond the input arrays.
 
-python bench/fit_million.py [--steps N] [--profile P] [--int8] [--evidence] [--no-explain] [--json]
+python bench/fit_million.py [--steps N] [--profile P] [--int8] [--no-explain] [--json]
 
 The log is made up: 10 classes that dwell, 32 features, labels, one stretch in four degraded. Each stage of
 the fit is timed through its progress callback.
@@ -9,7 +9,6 @@ the fit is timed through its progress callback.
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import resource
 import sys
@@ -19,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq import Log, fit
+from tcuq import FitOptions, Log, fit
 from tcuq.monitor.quantize import quantize_features, quantize_probs
 from tcuq.monitor.state import fingerprint
 
@@ -60,15 +59,13 @@ def resident_peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(steps: int, int8: bool, profile: str, evidence: bool, explain: bool) -> dict[str, Any]:
+def measure(steps: int, int8: bool, profile: str, explain: bool) -> dict[str, Any]:
     """Fit once; return seconds, those of the processor, seconds by stage, and the peak beyond the inputs."""
     log = long_log(steps, int8)
     assert log.features is not None
-    options: dict[str, Any] = {"profile": profile, "explain": explain}
-    if evidence:
-        options["evidence"] = True
-    if int8:
-        options["feature_zero_point"] = -128
+    zero_point = -128 if int8 else None
+    told = FitOptions(explain=explain, feature_zero_point=zero_point)
+    options: dict[str, Any] = {"profile": profile, "options": told}
     fit(log.take(slice(0, 5000)), **options)  # imports what a fit needs
     before, begin, busy = resident_mb(), time.perf_counter(), time.process_time()
     stages: dict[str, float] = {}
@@ -80,9 +77,7 @@ def measure(steps: int, int8: bool, profile: str, evidence: bool, explain: bool)
             stages[now[0]] = stages.get(now[0], 0.0) + at - now[1]
         now[:] = [stage, at]
 
-    if "progress" in inspect.signature(fit).parameters:  # older releases have none
-        options["progress"] = progress
-    params = fit(log, **options)
+    params = fit(log, progress=progress, **options)
     seconds, busy = time.perf_counter() - begin, time.process_time() - busy
     return {
         "steps": steps,
@@ -99,13 +94,12 @@ def main() -> int:
     """Print the figures, and whether each goal is met."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1_000_000)
-    parser.add_argument("--profile", default="standard", choices=("standard", "paper", "extended"))
+    parser.add_argument("--profile", default="standard", choices=("standard", "paper"))
     parser.add_argument("--int8", action="store_true")
-    parser.add_argument("--evidence", action="store_true", help="with one head")
     parser.add_argument("--no-explain", action="store_false", dest="explain")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    found = measure(args.steps, args.int8, args.profile, args.evidence, args.explain)
+    found = measure(args.steps, args.int8, args.profile, args.explain)
     if args.json:
         print(json.dumps(found, indent=2))
         return 0

@@ -17,7 +17,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_help_is_complete_and_its_examples_are_accepted() -> None:
     whole = build_parser()
     parsers = list(all_parsers(whole))
-    assert len(parsers) >= 24
+    assert len(parsers) >= 23
     found = [f"{each.prog}: {fault}" for each in parsers for fault in faults(each, {"tcuq": whole})]
     assert not found, "\n".join(found)
 
