@@ -617,13 +617,3 @@ def test_inputs_are_left_alone() -> None:
     m.ece(probs.max(1), labels == 0), m.detection(truth, truth)
     boot(arrays=[score, truth], statistic=m.auroc)
     assert all(np.array_equal(x, y) for x, y in zip(kept, (score, truth, probs, labels), strict=True))
-
-
-def test_the_old_spelling_of_budget_utilization_still_works() -> None:
-    import tcuq.metrics
-
-    with pytest.warns(DeprecationWarning, match="now budget_utilization"):
-        old = tcuq.metrics.budget_utilisation
-    assert old is tcuq.metrics.budget_utilization
-    with pytest.raises(AttributeError, match="no attribute 'budget_use'"):
-        _ = tcuq.metrics.budget_use

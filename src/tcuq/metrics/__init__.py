@@ -78,17 +78,3 @@ __all__ = [
     "worst_excess",
     "worst_window",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Give a name of 0.1 under its new spelling, with a warning, until 0.3."""
-    if name == "budget_utilisation":
-        from warnings import warn
-
-        warn(
-            "tcuq.metrics.budget_utilisation is now budget_utilization; the old name goes in 0.3",
-            DeprecationWarning,
-            2,
-        )
-        return budget_utilization
-    raise AttributeError(f"module 'tcuq.metrics' has no attribute {name!r}")
