@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq import Log, fit
+from tcuq import FitOptions, Log, fit
 from tcuq.monitor.quantize import quantize_features, quantize_probs
 from tcuq.monitor.state import fingerprint
 
@@ -63,9 +63,9 @@ def measure(steps: int, int8: bool, profile: str, explain: bool) -> dict[str, An
     """Fit once; return seconds, those of the processor, seconds by stage, and the peak beyond the inputs."""
     log = long_log(steps, int8)
     assert log.features is not None
-    options: dict[str, Any] = {"profile": profile, "explain": explain}
-    if int8:
-        options["feature_zero_point"] = -128
+    zero_point = -128 if int8 else None
+    told = FitOptions(explain=explain, feature_zero_point=zero_point)
+    options: dict[str, Any] = {"profile": profile, "options": told}
     fit(log.take(slice(0, 5000)), **options)  # imports what a fit needs
     before, begin, busy = resident_mb(), time.perf_counter(), time.process_time()
     stages: dict[str, float] = {}

@@ -266,7 +266,6 @@ def params_of(asked: int, classes: int, features: int, lags: tuple[int, ...]) ->
         features=features,
         signals=signals,
         lags=lags,
-        window=64,
         evidence=EvidenceHead({}, [0.0] * classes, bet=bet) if asked & instructions.EVIDENCE else None,
         instant=InstantHead({}, 0.0, mixed) if learns else None,
         horizon=128 if learns else 0,

@@ -187,7 +187,7 @@ def test_the_cost_of_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 @tooled
 def test_a_monitor_that_is_too_large(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    params = Params(classes=1000, features=256, lags=(1, 64), window=64)
+    params = Params(classes=1000, features=256, lags=(1, 64))
     params.save(tmp_path / "m.json")
     assert main(["device", "cost", str(tmp_path / "m.json")]) == 2
     said = capsys.readouterr().err

@@ -60,7 +60,6 @@ PACKAGES: dict[str, tuple[Params, dict[str, Any]]] = {
             classes=1000,
             features=256,
             lags=(64,),
-            window=64,
             signals=SIGNALS,
             instant=InstantHead({}, 0.0, [0.001] * 1000),
             centers=[[k % 100] * 256 for k in range(1000)],

@@ -120,9 +120,7 @@ def test_a_head_survives_files_and_pickles() -> None:
     assert Params.from_json(params.to_json()) == params == pickle.loads(pickle.dumps(params))
     assert hash(params) == hash(Params.from_json(params.to_json()))
     assert pickle.loads(pickle.dumps(HEAD)) == HEAD and hash(HEAD) == hash(pickle.loads(pickle.dumps(HEAD)))
-    content = {**with_head(None).to_dict(), "version": 2}
-    assert content.pop("evidence") is None and content.pop("checksum")
-    assert Params.from_dict(content) == with_head(None)
+    assert with_head(None).to_dict()["evidence"] is None
 
 
 @pytest.mark.parametrize(
@@ -231,16 +229,6 @@ def test_fit_learns_a_head_that_alarms_sooner_and_not_on_a_benign_shift() -> Non
     assert "Alarm: evidence from odds, " in str(params) and ", learned from shifts;" in str(params)
 
 
-@pytest.mark.slow
-def test_the_limit_keeps_about_the_run_length_that_was_asked() -> None:
-    params = fit(degrading(20_000), run_length=500)
-    quiet = degrading(40_000, seed=9)
-    clean = quiet.take(np.flatnonzero(quiet.kinds == 0))
-    raised = watch(Monitor(params), Log(clean.probs, clean.features))["alarm"] > 0
-    false = int((raised[1:] & ~raised[:-1]).sum())
-    assert false <= 3 * len(clean) / 500
-
-
 def test_a_class_that_is_hard_has_an_offset_that_says_so() -> None:
     params = fit(degrading(), about="prediction", options=FitOptions(use_features=False, explain=False))
     assert params.evidence is not None and params.evidence.coef["odds"] > 0
@@ -335,7 +323,7 @@ def test_fit_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
     params = Params.load(target)
     assert params.evidence is not None and params.evidence.clip == 3
     assert main(["inspect", str(target)]) == 0
-    assert "raised when evidence above" in capsys.readouterr().out
+    assert "raised when evidence adds up" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")

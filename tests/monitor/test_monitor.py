@@ -344,17 +344,6 @@ def test_a_strain_of_more_than_one_is_refused() -> None:
             Monitor(monitor.params).load(changed(state, offset, 65535 * 256 + 1))
 
 
-def test_the_belief_outlives_a_confident_mistake() -> None:
-    """One step that is sure of another class is doubted; a second and third are believed."""
-    params = Params(classes=10, signals=("disbelief_fast", "disbelief_slow"), anchor="belief", blend=0.0)
-    here, there = np.full((2, 10), -117, dtype=np.int8)
-    here[3], there[7] = 26, 26
-    risk = Monitor(params).run(np.array([here] * 9 + [there] * 6 + [here]))["risk"]
-    sure = float(risk[8])
-    assert sure < 0.05 and risk[9] > 0.5 and risk[11] < 2 * sure and (np.diff(risk[9:13]) < 0).all()
-    assert risk[15] > 0.5
-
-
 def test_odds_are_the_log_odds_of_the_posterior() -> None:
     params = Params(classes=2, signals=("odds",), lags=())
     tops = np.arange(128, 256)

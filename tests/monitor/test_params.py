@@ -397,7 +397,7 @@ def test_integers_are_made_once_and_handed_out_as_copies(monkeypatch: pytest.Mon
 
 
 def test_what_may_be_left_out_has_a_value() -> None:
-    params = Params(classes=3, lag_weights=None, warmup=None, coef=None, clean_means=None)
+    params = Params(classes=3, lag_weights=None, coef=None, clean_means=None)
     assert params == Params(classes=3)
     assert (params.warmup, len(params.lag_weights)) == (64, 3)
     assert set(params.coef) == set(params.clean_means) == set(params.signals)

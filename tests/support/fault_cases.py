@@ -320,12 +320,6 @@ def all_cases() -> list[Case]:
         command(
             "fit", "fit IN/dev.npz -o OUT/p.json --quiet", functools.partial(_dev, p_json=b"old"), slow=True
         ),
-        command(
-            "tune",
-            "tune IN/dev.npz -o OUT/p.json --max-bytes 900 --max-instructions 50000 --trials 2 --quiet",
-            functools.partial(_dev, p_json=b"old"),
-            slow=True,
-        ),
         command("inspect --seal", "inspect OUT/params.json --seal --quiet", _unsealed),
         command(
             "report",
