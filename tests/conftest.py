@@ -39,6 +39,52 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ.pop(compile_cache.VARIABLE, ""), ignore_errors=True)
 
 
+FEW = {
+    "cli/test_cli.py::test_closed_streams_are_no_surprise": 3,
+    "core/test_core_build.py::test_a_head_left_out": 1,
+    "core/test_core_build.py::test_counting_zeros_changes_no_bit": 1,
+    "core/test_core_build.py::test_learned_persistence_has_the_same_bits": 2,
+    "core/test_core_build.py::test_leaving_signals_out_changes_no_result": 1,
+    "core/test_core_build.py::test_no_warnings_with_signals_left_out": 1,
+    "core/test_hostile.py::test_a_broken_core_is_found": 0,
+    "core/test_vectors_c.py::test_core_equals_vectors": 4,
+    "device/test_device_bench.py::test_backbone_and_monitor_say_what_python_says": 1,
+    "device/test_device_bench.py::test_members_are_averaged": 1,
+    "device/test_device_emit.py::test_files_have_no_warnings": 1,
+    "device/test_device_generate.py::test_a_compiler_that_breaks_a_kernel_is_refused": 1,
+    "device/test_device_generate.py::test_generated_code_has_no_warnings": 1,
+    "device/test_device_generate.py::test_whole_networks_give_the_bits_of_the_arithmetic": 1,
+    "device/test_device_kernels.py::test_kernels_have_no_warnings_for_a_board": 1,
+    "device/test_device_kernels.py::test_same_bits_as_cpp": 0,
+    "device/test_device_kernels.py::test_same_bits_here": 1,
+    "device/test_device_kernels.py::test_same_bits_on_a_board": 1,
+    "device/test_device_kernels.py::test_the_extension_is_used_where_it_is": 1,
+    "device/test_device_monitor.py::test_learned_persistence_on_three_cores": 1,
+    "device/test_device_rescaled.py::test_same_bits_here": 1,
+    "device/test_device_rescaled.py::test_same_bits_on_a_board": 1,
+    "export/test_export.py::test_a_build_with_one_signal_only_has_that_signal": 1,
+    "export/test_export.py::test_everything_is_also_cxx": 2,
+    "export/test_export.py::test_the_host_program_gives_the_same_as_python": 4,
+    "export/test_export_parts.py::test_no_warnings_from_any_file": 1,
+    "export/test_export_rust.py::test_the_c_is_built_for_a_cortex_m": 1,
+    "export/test_frame_c.py::test_no_warnings_in_frames": 2,
+    "faults/test_faults_injector.py::test_careless_writers_are_found": 0,
+}
+"""Tests of many compilers, boards or builds: so many cases run every time, the others in the slow tier."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the other cases as slow."""
+    seen: dict[str, int] = {}
+    for item in items:
+        name = item.nodeid.removeprefix("tests/").partition("[")[0]
+        if name in FEW and item.get_closest_marker("slow") is None:
+            seen[name] = seen.get(name, 0) + 1
+            if seen[name] > FEW[name]:
+                item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="module")
 def untouched() -> Iterator[None]:
     """Fail where the tests of a module leave a file in the checkout."""

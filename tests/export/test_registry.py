@@ -8,18 +8,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import registry
 from cortex import HERE, compile_for_m4, link_for_m4, need, run_on_m4
 from places import ROOT
-from registry import LIBRARY, MONITOR, REGISTRIES, digest, main, packages
-from registry_check import LINTERS, installed
-from registry_check import main as check
-from registry_rules import RULES
+from registry import LIBRARY, MONITOR, REGISTRIES, main
+from registry_check import LINTERS
 
 import tcuq
-from tcuq.export import contents as contents_module
-from tcuq.export import csource, export
-from tcuq.export.versions import semver_of
+from tcuq.export import export
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 NAMES = [each.form for each in REGISTRIES]
@@ -47,119 +42,6 @@ def copied(made: Path, name: str, to: Path) -> Path:
     return Path(shutil.copytree(made / name / LIBRARY, to / LIBRARY))
 
 
-def test_the_same_source_gives_the_same_bytes(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, texts in packages().items():
-        folder = made / name / LIBRARY
-        files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-        assert files == set(texts)
-        assert all((folder / file).read_bytes() == text.encode() for file, text in texts.items())
-        assert digest(texts) != digest({**texts, "README.md": texts["README.md"] + " "})
-    assert main([str(made)]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "arduino exists, expected a new folder" in said
-    (made.parent / "file").touch()
-    for place in (made.parent / "file", made.parent / "file" / "below"):
-        assert main([str(place)]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
-
-
-@each_registry
-def test_a_package_keeps_the_rules_and_says_one_version(made: Path, name: str) -> None:
-    pytest.importorskip("yaml", reason="no YAML reader: pip install pyyaml")
-    assert list(RULES[name](made / name / LIBRARY)) == []
-    cards = {"arduino": "library.properties", "platformio": "library.json", "espidf": "idf_component.yml"}
-    if name in cards:
-        text = (made / name / LIBRARY / cards[name]).read_text()
-        assert re.findall(r'version"?[=:] ?"?([^"\n,]+)', text)[0] == semver_of(tcuq.__version__)
-    page = (made / name / LIBRARY / "README.md").read_text()
-    assert f"tcuq=={tcuq.__version__}" in page and "@" not in page and f"--form {name}`" in page
-
-
-def test_a_release_candidate_has_one_version_everywhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("yaml", reason="no YAML reader: pip install pyyaml")
-    for module in (registry, contents_module, csource):
-        monkeypatch.setattr(module, "VERSION", "1.4.0rc1")
-    assert main([str(tmp_path / "out")]) == 0
-    for name in NAMES:
-        folder = tmp_path / "out" / name / LIBRARY
-        assert list(RULES[name](folder)) == []
-        assert "tcuq==1.4.0rc1\n" in (folder / "README.md").read_text()
-        texts = "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
-        assert tcuq.__version__ not in texts
-    assert '"tcuq/tcuq=1.4.0-rc.1:watch"' in (tmp_path / "out" / "espidf" / LIBRARY / "README.md").read_text()
-    main_yml = tmp_path / "out" / "espidf" / LIBRARY / "examples" / "watch" / "main" / "idf_component.yml"
-    assert 'version: "^1.4.0-rc.1"' in main_yml.read_text()
-
-
-@pytest.mark.parametrize(
-    ("name", "file", "old", "new", "said"),
-    [
-        ("arduino", "library.properties", "url=https", "url=x", "url is "),
-        ("arduino", "library.properties", "name=tcuq", "name=my tcuq", "name is 'my tcuq'"),
-        ("arduino", "library.properties", "category=Data ", "category=", "category is 'Processing'"),
-        ("arduino", "library.properties", "version=", "version=v", "version is 'v"),
-        ("arduino", "library.properties", "includes=tcuq.h", "includes=tcuk.h", "includes names tcuk.h"),
-        ("arduino", "library.properties", "license=MIT\n", "", "license is missing"),
-        ("arduino", "library.properties", "paragraph=", "more=", "paragraph is missing"),
-        ("arduino", "keywords.txt", "\t", "  ", "keywords.txt has"),
-        ("platformio", "library.json", '"tcuq.h"', '"tcuk.h"', "headers names tcuk.h"),
-        ("platformio", "library.json", '"homepage"', '"home"', "home is unknown"),
-        (
-            "platformio",
-            "library.json",
-            '"src/main.c"',
-            '"main.c"',
-            "examples/native/main.c, which is missing",
-        ),
-        ("platformio", "library.json", '"drift"', '"Drift!"', "keyword is 'Drift!'"),
-        ("espidf", "idf_component.yml", "license: MIT\n", "", "license is missing"),
-        ("espidf", "idf_component.yml", "  - drift", "  - a b", "tag is 'a b'"),
-        ("espidf", "CMakeLists.txt", "src/tcuq.c", "src/tcuk.c", "names src/tcuk.c, which is missing"),
-        ("espidf", "examples/watch/main/idf_component.yml", "../../..", "../..", "is not this component"),
-        ("zephyr", "zephyr/module.yml", "kconfig: zephyr/", "kconfig: ", "names Kconfig, which is missing"),
-        ("zephyr", "zephyr/module.yml", "  - samples", "  - zephyr", "expected a sample.yaml below"),
-    ],
-)
-def test_a_broken_rule_is_found(
-    made: Path, tmp_path: Path, name: str, file: str, old: str, new: str, said: str
-) -> None:
-    pytest.importorskip("yaml", reason="no YAML reader: pip install pyyaml")
-    folder = copied(made, name, tmp_path)
-    text = (folder / file).read_text()
-    assert old in text
-    (folder / file).write_text(text.replace(old, new, 1))
-    assert any(said in each for each in RULES[name](folder))
-
-
-def test_a_component_takes_its_name_from_the_folder(made: Path, tmp_path: Path) -> None:
-    pytest.importorskip("yaml", reason="no YAML reader: pip install pyyaml")
-    folder = copied(made, "espidf", tmp_path).rename(tmp_path / "espidf")
-    assert list(RULES["espidf"](folder)) == [
-        "the folder is espidf, expected the name of the component in tcuq/tcuq"
-    ]
-
-
-def test_files_that_no_registry_wants_are_found(made: Path, tmp_path: Path) -> None:
-    folder = copied(made, "arduino", tmp_path)
-    (folder / "LICENSE").unlink()
-    (folder / "a b.exe").touch()
-    (folder / "link.h").symlink_to(folder / "src" / "tcuq.h")
-    (folder / ".development").touch()
-    (folder / "Other.ino").touch()
-    said = "\n".join(RULES["arduino"](folder))
-    for words in (
-        "LICENSE is missing",
-        "is a program",
-        "a name that",
-        "is a link",
-        ".development is",
-        "as examples/",
-    ):
-        assert words in said
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LINTERS)
 def test_the_linter_of_a_registry_passes(made: Path, tmp_path: Path, name: str) -> None:
@@ -168,30 +50,6 @@ def test_the_linter_of_a_registry_passes(made: Path, tmp_path: Path, name: str) 
     if found.passed is None:
         pytest.skip(f"{found.linter} is not installed: tools/registry_check.py says from where")
     assert found.passed, found.said
-
-
-def test_the_check_ends_with_1_where_something_is_wrong(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("yaml", reason="no YAML reader: pip install pyyaml")
-    monkeypatch.setattr("registry_check.installed", lambda name: None)  # linters have a test of their own
-    assert check([str(made)]) == 0
-    assert capsys.readouterr().out.count("not installed") == len(LINTERS)
-    out = Path(shutil.copytree(made, tmp_path / "out"))
-    (out / "espidf" / LIBRARY / "LICENSE").unlink()
-    assert check([str(out)]) == 1
-    assert "espidf: rules: FAILED\nLICENSE is missing" in capsys.readouterr().out
-    assert check([str(tmp_path / "none")]) == 2
-
-
-def test_a_linter_beside_this_python_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where pip puts it: `make registry` runs the Python of an environment that nobody activated."""
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    assert installed("pio") is None
-    (tmp_path / "pio").write_text("#!/bin/sh\n")
-    (tmp_path / "pio").chmod(0o755)
-    assert installed("pio") == str(tmp_path / "pio")
 
 
 @pytest.mark.slow
