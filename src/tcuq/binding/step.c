@@ -112,7 +112,7 @@ PyObject *step_new(const step_kind_t *kind, const tcuq_step_t *s, const uint16_t
         horizon != 0 ? PyFloat_FromDouble(s->expected_accuracy / ONE) : Py_NewRef(Py_None),
         PyFloat_FromDouble(s->variety / ONE),
         name_of(names, s->answer),
-        name_of(names, s->label)};
+        name_of(names, s->prediction)};
     PyObject *step = PyStructSequence_New(kind->type);
     int whole = step != NULL;
     size_t i;
