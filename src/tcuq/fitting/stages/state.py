@@ -55,10 +55,10 @@ class Request:
     def __post_init__(self) -> None:
         if self.profile not in ALARMS:
             raise ValueError(f"profile is {self.profile!r}, expected one of {', '.join(ALARMS)}")
-        if self.about not in (None, "answer", "label"):
-            raise ValueError(f"about is {self.about!r}, expected 'answer' or 'label'")
+        if self.about not in (None, "answer", "prediction"):
+            raise ValueError(f"about is {self.about!r}, expected 'answer' or 'prediction'")
         if self.about == "answer" and not self.two_heads:
-            raise ValueError("about is 'answer', expected 'label' with profile 'paper'")
+            raise ValueError("about is 'answer', expected 'prediction' with profile 'paper'")
         if self.alarm not in (None, *ALARMS[self.profile]):
             where = "" if self.two_heads else " with profile 'paper'"
             possible = ", ".join(ALARMS[self.profile])
@@ -76,7 +76,7 @@ class Request:
     @property
     def subject(self) -> str:
         """Whose errors are learned: `about`, or its default."""
-        return self.about or ("answer" if self.two_heads else "label")
+        return self.about or ("answer" if self.two_heads else "prediction")
 
     @property
     def alarm_of(self) -> str:
