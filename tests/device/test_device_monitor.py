@@ -43,8 +43,15 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def replayed(on: Board, level: str, cases: list[Expected], folder: Path, kept: Path) -> None:
     image = build_replay(on, folder / "build", level, kept)
-    ran = emulate(image, encode([case for case, _ in cases]), timeout=120)
-    assert ran.lines == [line for _, lines in cases for line in lines]
+    room = 96 << 10 if on.name == "microbit" else 8 << 20  # its input lies in what the image leaves of flash
+    parts: list[list[Expected]] = [[]]
+    for case in cases:
+        if parts[-1] and len(encode([each for each, _ in (*parts[-1], case)])) > room:
+            parts.append([])
+        parts[-1].append(case)
+    for part in parts:
+        ran = emulate(image, encode([case for case, _ in part]), timeout=120)
+        assert ran.lines == [line for _, lines in part for line in lines]
 
 
 @pytest.mark.parametrize("level", first_quick(LEVELS))

@@ -167,7 +167,7 @@ class Commits:
         self._known_refused = Counter(head["refused"])
         self._entries = [dict(entry) for entry in head["versions"]]
         self._labels_file = head["labels"]
-        self._files_of_decisions = head["decisions"]
+        self._files_of_decisions = head.get("decisions", 0)
         for entry in self._entries:
             name = entry["name"]
             if name not in given:

@@ -7,33 +7,41 @@
 #define AIRCR (*(volatile uint32_t *)0xE000ED0Cu)
 #define RESET_REQUEST 0x05FA0004u
 
-#if defined(__ARM_ARCH_6M__) /* machine microbit: UART of the nRF51 */
-#define UART(offset) (*(volatile uint32_t *)(0x40002000u + (offset)))
-#define UART_ON() (UART(0x500u) = 4u, UART(0x008u) = 1u)
-#define UART_PUT(byte) (UART(0x11Cu) = 0u, UART(0x51Cu) = (byte))
-#define UART_FULL() (UART(0x11Cu) == 0u)
-#else /* machines mps2-an386 and mps2-an500: UART of CMSDK */
-#define UART(offset) (*(volatile uint32_t *)(0x40004000u + (offset)))
-#define UART_ON() (UART(0x10u) = 16u, UART(0x08u) = 1u)
-#define UART_PUT(byte) (UART(0x00u) = (byte))
-#define UART_FULL() ((UART(0x04u) & 1u) != 0u)
-#endif
+#define REGISTER(address) (*(volatile uint32_t *)(address))
+#define NRF51_UART 0x40002000u /* machine microbit, whose input lies in flash */
+#define CMSDK_UART 0x40004000u /* machines mps2-an386 and mps2-an500 */
 
 extern uint32_t stack_limit[], stack_top[];
 /* The last word before it is the length of the input, which lies before that. */
 extern const uint8_t input_end[];
 
 /* Set by harness_open(): nobody clears this memory. */
-static const volatile uint8_t *input;
+static const volatile uint8_t *waiting;
 static uint32_t left;
 static char last;
+
+static int is_nrf51(void)
+{
+    return (uintptr_t)input_end < 0x20000000u;
+}
+
+static void uart_on(void)
+{
+    if (is_nrf51()) {
+        REGISTER(NRF51_UART + 0x500u) = 4u; /* ENABLE */
+        REGISTER(NRF51_UART + 0x008u) = 1u; /* STARTTX */
+    } else {
+        REGISTER(CMSDK_UART + 0x10u) = 16u; /* BAUDDIV */
+        REGISTER(CMSDK_UART + 0x08u) = 1u;  /* CTRL: transmit */
+    }
+}
 
 void harness_open(void)
 {
     left = *(const volatile uint32_t *)((uintptr_t)input_end - 4u);
-    input = (const volatile uint8_t *)((uintptr_t)input_end - 4u - left);
+    waiting = (const volatile uint8_t *)((uintptr_t)input_end - 4u - left);
     last = '\n';
-    UART_ON();
+    uart_on();
 }
 
 int harness_read(void *to, uint32_t bytes)
@@ -44,15 +52,22 @@ int harness_read(void *to, uint32_t bytes)
     }
     left -= bytes;
     while (bytes-- != 0u) {
-        *at++ = *input++;
+        *at++ = *waiting++;
     }
     return 1;
 }
 
 static void put(char letter)
 {
-    UART_PUT((uint8_t)letter);
-    while (UART_FULL()) {
+    if (is_nrf51()) {
+        REGISTER(NRF51_UART + 0x11Cu) = 0u; /* TXDRDY */
+        REGISTER(NRF51_UART + 0x51Cu) = (uint8_t)letter;
+        while (REGISTER(NRF51_UART + 0x11Cu) == 0u) {
+        }
+    } else {
+        REGISTER(CMSDK_UART) = (uint8_t)letter;
+        while ((REGISTER(CMSDK_UART + 0x04u) & 1u) != 0u) { /* STATE: full */
+        }
     }
     last = letter;
 }
@@ -101,7 +116,7 @@ void harness_hex(const uint8_t *bytes, uint32_t count)
 
 void harness_exit(int status)
 {
-    UART_ON();
+    uart_on();
     if (last != '\n') {
         put('\n');
     }
