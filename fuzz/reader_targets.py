@@ -141,7 +141,7 @@ def _inputs(path: Path) -> None:
 
     failed = None
     for read in (
-        lambda: [None for each in open_data(path, None, "x", None, Asked()).batches(64)],
+        lambda: [None for each in open_data(path, None, Asked()).batches(64)],
         lambda: read_inputs(path, 4, path.parent),
     ):
         try:

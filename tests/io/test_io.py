@@ -243,7 +243,7 @@ BAD_CSV = [
     ("p0,p1\n0.5,0.5\n\nnan,0.5\n", "line 4: p0 is 'nan', expected a number"),
     ("p0,p1\n0.5,inf\n", "line 2: p1 is 'inf', expected a number"),
     ("p0,p1\n1.25,-0.25\n", "line 2: p0 is 1.25, expected 0 to 1"),
-    ("p0,p1\n0.5,0.5\n0.5,0.25\n", "line 3: probs sum to 0.75, expected 1.00 ± 0.02 "),
+    ("p0,p1\n0.5,0.5\n0.5,0.25\n", "line 3: probs sum to 0.75, expected 1.00 ± 0.02"),
     ("p0,p1\n-128,127\n-128,300\n", "line 3: p1 is 300, expected -128 to 127"),
     ("p0,p1,f0\n0.5,0.5,1e300\n", "line 2: f0 is 1e.300, expected a finite number"),
     ("p0,p1,label\n0.5,0.5,2\n", "line 2: label is 2, expected at most 1"),

@@ -208,3 +208,21 @@ def test_a_missing_package_is_one_line(
     with pytest.raises(ValueError) as caught:
         tcuq.record(tmp_path / model, X)
     assert str(caught.value).endswith(f"needs the package {package}; install it with: pip install '{extra}'")
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ("keras", "needs Keras and a backend; install them with: pip install keras tensorflow"),
+        ("tensorflow", "tensorflow is not installed: pip install tensorflow, or choose one .* KERAS_BACKEND"),
+    ],
+)
+def test_keras_says_whether_it_or_its_backend_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str, said: str
+) -> None:
+    (tmp_path / "m.keras").write_bytes(b"")
+    (tmp_path / "keras.py").write_text(f"raise ModuleNotFoundError('No module', name={missing!r})\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "keras", raising=False)
+    with pytest.raises(ValueError, match=said):
+        tcuq.record(tmp_path / "m.keras", np.zeros((2, 4)))

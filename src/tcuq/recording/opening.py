@@ -45,7 +45,9 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
                     "such as net = ... in my_model.py, and pass my_model:net"
                 )
             if kind == ".h5":
-                raise ValueError(f"{path}: is an old Keras file; save it with model.save('x.keras')")
+                raise ValueError(
+                    f"{path}: is an old Keras file, expected .keras; save it with model.save('x.keras')"
+                )
             if path.is_dir():
                 raise ValueError(f"{path}: is a folder, expected a model file ({ENDINGS}) or module:name")
             if not path.exists() and kind in ("", *READ):

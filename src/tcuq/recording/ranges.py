@@ -1,9 +1,9 @@
-"""Ranges of inputs: the one that data have, and the one that a model was trained on."""
+"""What inputs are by their shape, the range that they have, and the one that a model was trained on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,12 @@ COMMON: tuple[Range, ...] = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))
 USUAL: tuple[Range, ...] = (*COMMON, (-128.0, 127.0))
 """Ranges that pictures usually have; the first that holds all values is taken."""
 
+CHANNELS = (1, 3, 4)
+"""Of pictures."""
+
+SMALLEST = 8
+"""Pixels of a side, from which on two or three dimensions may be a picture."""
+
 TRIED = 200
 """Labeled examples on which ranges are compared."""
 
@@ -24,6 +30,25 @@ FEWEST = 50
 
 GAIN = 0.1
 """Share of the answers that another range must put right."""
+
+
+def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
+    """Return what inputs of a shape most likely are; None for shapes that are none of these.
+
+    Examples
+    --------
+    >>> u8, f32 = np.dtype(np.uint8), np.dtype(np.float32)
+    >>> family_of((32, 32, 3), f32), family_of((28, 28), u8), family_of((128, 6), f32), family_of((187,), f32)
+    ('pictures', 'pictures', 'signals', 'signals')
+    """
+    long = [each for each in shape if each != 1]
+    if len(shape) == 3 and min(long, default=1) > 1 and (shape[2] in CHANNELS or shape[0] in CHANNELS):
+        sides = shape[:2] if shape[2] in CHANNELS else shape[1:]
+        if min(sides) >= SMALLEST:
+            return "pictures"
+    if len(shape) == 2 and dtype == np.uint8 and min(shape) >= SMALLEST:
+        return "pictures"
+    return "signals" if 1 <= len(long) <= 2 else None
 
 
 def range_of(sample: Array) -> Range | None:

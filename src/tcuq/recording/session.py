@@ -20,8 +20,7 @@ from .model import Array, Info, Model
 from .opening import open_model
 from .options import Range, RecordOptions
 from .outputs import ENOUGH, are_posteriors, features_of, like_inputs, numbers_of, posteriors, refuse_model
-from .ranges import FEWEST, TRIED, clearly_better, range_of, shown_range
-from .shifts.form import family_of
+from .ranges import FEWEST, TRIED, clearly_better, family_of, range_of, shown_range
 
 Progress = Callable[[int, int, str], None]
 """Called with inputs done, inputs in all (0 if not known) and a text."""

@@ -11,8 +11,9 @@ import numpy as np
 from ..data import Data
 from ..model import Array, Info, first_line
 from ..opening import is_reference, referred
+from ..ranges import family_of
 from . import pictures, signals, sound
-from .form import FAMILIES, Form, are_indices, family_of, form_of
+from .form import FAMILIES, Form, are_indices, form_of
 
 SAMPLE = 256
 """Inputs of an array from which ranges are read."""

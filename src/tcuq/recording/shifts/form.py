@@ -10,15 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..model import Array, Info
-from ..ranges import range_of
+from ..ranges import CHANNELS, range_of
 
 Floats = npt.NDArray[np.float64]
-
-CHANNELS = (1, 3, 4)
-"""Of pictures."""
-
-SMALLEST = 8
-"""Pixels of a side, from which on two or three dimensions may be a picture."""
 
 FAMILIES = ("pictures", "sound", "signals")
 
@@ -59,25 +53,6 @@ class Form:
         if self.dtype.kind in "iub":
             found = np.rint(found)
         return self.restore(found).astype(self.dtype)
-
-
-def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
-    """Return what inputs of a shape most likely are; None for shapes that are none of these.
-
-    Examples
-    --------
-    >>> u8, f32 = np.dtype(np.uint8), np.dtype(np.float32)
-    >>> family_of((32, 32, 3), f32), family_of((28, 28), u8), family_of((128, 6), f32), family_of((187,), f32)
-    ('pictures', 'pictures', 'signals', 'signals')
-    """
-    long = [each for each in shape if each != 1]
-    if len(shape) == 3 and min(long, default=1) > 1 and (shape[2] in CHANNELS or shape[0] in CHANNELS):
-        sides = shape[:2] if shape[2] in CHANNELS else shape[1:]
-        if min(sides) >= SMALLEST:
-            return "pictures"
-    if len(shape) == 2 and dtype == np.uint8 and min(shape) >= SMALLEST:
-        return "pictures"
-    return "signals" if 1 <= len(long) <= 2 else None
 
 
 def are_indices(sample: Array, info: Info | None = None) -> bool:
