@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
-from ..monitor.monitor import NO_REASON, Monitor
+from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER
+from ..monitor.steps import NO_REASON
 from .transcript import Int8, Transcript, digest, take
 
 DEPTHS = (64, 256, 1024, 4096)

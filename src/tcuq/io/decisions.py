@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..monitor.monitor import STEP_DTYPE, reason_names
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
+from ..monitor.steps import STEP_DTYPE, reason_names
 from .sources import TABLES, format_of, put
 from .tables import decision_table, encode_table
 

@@ -243,7 +243,9 @@ def settings(params: Params) -> str:
     if params.names is not None:
         rows.insert(1, ("names", ", ".join(f"{k} {name}" for k, name in enumerate(params.names[:40]))))
         rows[1] = (rows[1][0], rows[1][1] + (", ..." if len(params.names) > 40 else ""))
-    rows += [(f"note: {name}", str(value)) for name, value in params.notes.items()]
+    found = params.notes.get("fit") or {}
+    rows += [("note of the fit", str(text)) for text in found.get("warnings", ())]
+    rows += [(f"note: {name}", str(value)) for name, value in params.notes.items() if name != "fit"]
     return table(["setting", "value"], [[escape(a), escape(b)] for a, b in rows], "settings")
 
 
