@@ -40,30 +40,6 @@ class RocCurve(NamedTuple):
     tpr: Floats
 
 
-class PrecisionRecallCurve(NamedTuple):
-    """Points of a precision-recall curve, from the strictest threshold to the loosest.
-
-    Parameters
-    ----------
-    threshold : array of k numbers
-        A step is called positive where its score is at least this.
-    precision : array of k numbers
-        Share of positives among those steps, in [0, 1].
-    recall : array of k numbers
-        Share of the positives that are among those steps, in [0, 1].
-
-    Examples
-    --------
-    >>> curve = precision_recall_curve([0.1, 0.4, 0.8], [False, True, True])
-    >>> curve.threshold.tolist(), curve.recall.tolist()
-    ([0.8, 0.4, 0.1], [0.5, 1.0, 1.0])
-    """
-
-    threshold: Floats
-    precision: Floats
-    recall: Floats
-
-
 def _pair(score: npt.ArrayLike, positive: npt.ArrayLike) -> tuple[Floats, Bools]:
     values, truth = numbers("score", score), flags("positive", positive)
     same_length("score", values, "positive", truth)
@@ -262,36 +238,3 @@ def roc_curve(score: npt.ArrayLike, positive: npt.ArrayLike) -> RocCurve:
         np.concatenate([[0.0], false / negatives]),
         np.concatenate([[0.0], hits / positives]),
     )
-
-
-def precision_recall_curve(score: npt.ArrayLike, positive: npt.ArrayLike) -> PrecisionRecallCurve:
-    """Return a point for each distinct score; no point is made up at recall 0.
-
-    Parameters
-    ----------
-    score : array of n numbers
-        High says positive.
-    positive : array of n booleans
-        Which steps are positive.
-
-    Returns
-    -------
-    PrecisionRecallCurve
-        From the strictest threshold to the loosest.
-
-    Raises
-    ------
-    ValueError
-        Without positives.
-
-    Examples
-    --------
-    >>> curve = precision_recall_curve([0.1, 0.4, 0.4, 0.8], [False, False, True, True])
-    >>> curve.recall.tolist(), curve.precision.round(3).tolist()
-    ([0.5, 1.0, 1.0], [1.0, 0.667, 0.5])
-    """
-    values, truth = _pair(score, positive)
-    if not truth.any():
-        raise ValueError(f"positive has 0 of {len(truth)} set, expected at least 1")
-    threshold, hits, false = _counts(values, truth)
-    return PrecisionRecallCurve(threshold, hits / (hits + false), hits / hits[-1])

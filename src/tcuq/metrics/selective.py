@@ -100,33 +100,6 @@ def aurc(score: npt.ArrayLike, wrong: npt.ArrayLike) -> float:
     return float(risk_coverage(score, wrong).error.mean())
 
 
-def excess_aurc(score: npt.ArrayLike, wrong: npt.ArrayLike) -> float:
-    """Return `aurc` minus the least that any score could reach with these errors.
-
-    The best score puts all errors last, and gives the mean of max(0, k - right) / k over k = 1 to n.
-    This is the exact minimum, not the approximation for large n.
-
-    Parameters
-    ----------
-    score : array of n numbers
-        Risk of each step; low means safe.
-    wrong : array of n booleans
-        Where the prediction is wrong.
-
-    Returns
-    -------
-    float
-        0 for a perfect ranking.
-
-    Examples
-    --------
-    >>> excess_aurc([0.1, 0.2, 0.3], [False, False, True]), excess_aurc([1, 2], [True, False])
-    (0.0, 0.5)
-    """
-    errors = flags("wrong", wrong)
-    return aurc(score, errors) - aurc(errors, errors)
-
-
 def risk_at_coverage(score: npt.ArrayLike, wrong: npt.ArrayLike, coverage: float) -> float:
     """Return the error rate among the safest steps, the fewest that make up at least `coverage`.
 
@@ -154,35 +127,3 @@ def risk_at_coverage(score: npt.ArrayLike, wrong: npt.ArrayLike, coverage: float
     least = number("coverage", coverage, 0, 1)
     curve = risk_coverage(score, wrong)
     return float(curve.error[int(np.argmax(curve.coverage >= least))])
-
-
-def coverage_at_risk(score: npt.ArrayLike, wrong: npt.ArrayLike, risk: float) -> float:
-    """Return the largest coverage at which the error rate among the kept steps is at most `risk`.
-
-    The curve may rise above `risk` and come back; the last coverage that meets it counts.
-
-    Parameters
-    ----------
-    score : array of n numbers
-        Risk of each step; low means safe.
-    wrong : array of n booleans
-        Where the prediction is wrong.
-    risk : float
-        Allowed error rate, in [0, 1].
-
-    Returns
-    -------
-    float
-        0 when no coverage meets it.
-
-    Examples
-    --------
-    >>> coverage_at_risk([0.1, 0.2, 0.3, 0.4], [False, False, True, True], 0.4)
-    0.75
-    >>> coverage_at_risk([0.1, 0.2], [True, False], 0.1)
-    0.0
-    """
-    most = number("risk", risk, 0, 1)
-    curve = risk_coverage(score, wrong)
-    fits = curve.coverage[curve.error <= most]
-    return float(fits[-1]) if len(fits) else 0.0

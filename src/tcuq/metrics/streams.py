@@ -91,29 +91,6 @@ def threshold_spread(threshold: npt.ArrayLike, stretches: Iterable[slice]) -> fl
     return float(np.sqrt(squares / freedom)) if freedom else float("nan")
 
 
-def budget_excess(abstain: npt.ArrayLike, budget: float) -> float:
-    """Return by how much the share of abstentions is above the budget, 0 when it is not.
-
-    Parameters
-    ----------
-    abstain : array of n booleans
-        Where the monitor abstained.
-    budget : float
-        Allowed share of abstentions, in [0, 1].
-
-    Returns
-    -------
-    float
-        0 or more.
-
-    Examples
-    --------
-    >>> budget_excess([True, True, False, False], 0.25), budget_excess([False, False], 0.25)
-    (0.25, 0.0)
-    """
-    return max(0.0, float(_events("abstain", abstain).mean()) - number("budget", budget, 0, 1))
-
-
 def budget_utilization(abstain: npt.ArrayLike, budget: float) -> float:
     """Return the share of abstentions over the budget, which must be above 0; above 1 when overspent.
 
@@ -164,35 +141,6 @@ def worst_window(events: npt.ArrayLike, lengths: Sequence[int] | Ints) -> Ints:
     total = np.concatenate([[0], np.cumsum(happened, dtype=np.int64)])
     sizes = [integer("window length", n, 1, len(happened)) for n in lengths]
     return np.array([(total[n:] - total[:-n]).max() for n in sizes], dtype=np.int64)
-
-
-def worst_excess(events: npt.ArrayLike, rate: float) -> float:
-    """Return the most, over all windows of 1 to T consecutive steps, of events - rate * steps.
-
-    At most `burst`, up to rounding, for the abstentions of a monitor whose budget is `rate`. Below 0 only
-    when nothing happened at all: then it is -rate, of one step.
-
-    Parameters
-    ----------
-    events : array of T booleans
-        Where something happened, such as an abstention.
-    rate : float
-        Allowed events a step, in [0, 1].
-
-    Returns
-    -------
-    float
-        Events above the rate, in the worst window.
-
-    Examples
-    --------
-    >>> worst_excess([False, True, True, False, False], 0.25)
-    1.5
-    """
-    happened, share = _events("events", events), number("rate", rate, 0, 1)
-    debt = np.cumsum(happened, dtype=np.int64) - share * np.arange(1, len(happened) + 1)
-    least = np.minimum.accumulate(np.concatenate([[0.0], debt[:-1]]))
-    return float((debt - least).max())
 
 
 @dataclass(frozen=True)
