@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -243,9 +243,9 @@ def settings(params: Params) -> str:
     if params.names is not None:
         rows.insert(1, ("names", ", ".join(f"{k} {name}" for k, name in enumerate(params.names[:40]))))
         rows[1] = (rows[1][0], rows[1][1] + (", ..." if len(params.names) > 40 else ""))
-    found = params.notes.get("fit") or {}
-    rows += [("note of the fit", str(text)) for text in found.get("warnings", ())]
-    rows += [(f"note: {name}", str(value)) for name, value in params.notes.items() if name != "fit"]
+    for name, value in params.notes.items():  # of the findings of a fit, its warnings
+        texts = value.get("warnings", ()) if isinstance(value, Mapping) else [value]
+        rows += [(f"note: {name}", str(text)) for text in texts]
     return table(["setting", "value"], [[escape(a), escape(b)] for a, b in rows], "settings")
 
 
