@@ -15,10 +15,11 @@ from ..base.fixed import ONE
 from ..io.decisions import Decisions
 from ..monitor.class_names import class_shown
 from ..monitor.log import Log, watch
-from ..monitor.monitor import NO_REASON, Monitor, reason_names
+from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.state import State, state_for
+from ..monitor.steps import NO_REASON, reason_names
 from .rules import TOP, Ints, Rules
 from .verdict import Audit, Check
 

@@ -18,8 +18,8 @@ from ..base.limits import Limits, limits_given
 from ..base.told import as_one_line
 from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_name, checked_names
-from ..monitor.monitor import NO_REASON, STEP_DTYPE
 from ..monitor.signals import NUMBER, SIGNALS
+from ..monitor.steps import NO_REASON, STEP_DTYPE
 from .decisions import COLUMNS, NAME, NEWER, Decisions, fingerprint_number
 from .jsonl import parse_object
 from .npz import arrays_of

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.csv_text import csv_name
-from ..monitor.monitor import STEP_DTYPE, reason_names
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
+from ..monitor.steps import STEP_DTYPE, reason_names
 from .sources import TABLES, format_of, put
 from .tables import decision_table, encode_table
 

@@ -27,6 +27,9 @@ BESIDE = ("step", "time", "boot", "seq", "label", "given_label", "given_segment"
 nothing of them."""
 
 LOW, HIGH = -128, 127
+LOOKED_AT = 1 << 16
+"""Rows that are checked at a time."""
+
 MOST = float(np.finfo(np.float32).max)
 
 _INTEGERS = re.compile(r"[\s,+\-0-9]*")
@@ -327,15 +330,17 @@ def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:
     """
     if not len(log):
         raise ValueError(f"{where}: holds no steps, expected at least one row")
-    bad: dict[int, str] = {}
-    if log.features is not None and log.features.dtype.kind == "f":
-        bad.update(bad_features(log.features))
-    if log.probs.dtype.kind == "f":
-        for row, message in bad_posteriors(log.probs).items():
-            bad[row] = message + logits_hint(log.probs[row])
-    if bad:
-        row = min(bad)
-        raise ValueError(f"{where}, row {start + row}: {bad[row]}")
+    for at in range(0, len(log), LOOKED_AT):  # the check takes several times the memory of its rows
+        bad: dict[int, str] = {}
+        probs, features = log.probs[at : at + LOOKED_AT], log.features
+        if features is not None and features.dtype.kind == "f":
+            bad.update(bad_features(features[at : at + LOOKED_AT]))
+        if probs.dtype.kind == "f":
+            for row, message in bad_posteriors(probs).items():
+                bad[row] = message + logits_hint(probs[row])
+        if bad:
+            row = min(bad)
+            raise ValueError(f"{where}, row {start + at + row}: {bad[row]}")
 
 
 def refuse(message: str, on_bad: Bad | None) -> None:

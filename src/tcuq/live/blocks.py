@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from ..base.fixed import ONE
 from ..io.decision_files import LIMITS
-from ..monitor.monitor import NO_REASON, STEP_DTYPE
 from ..monitor.params import Params
 from ..monitor.quantize import quantize_features, quantize_probs
 from ..monitor.signals import NUMBER, SIGNALS
+from ..monitor.steps import NO_REASON, STEP_DTYPE
 
 
 @dataclass(frozen=True, eq=False)

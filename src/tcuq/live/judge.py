@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fleet.order import BRIDGE
-from ..monitor.monitor import STEP_DTYPE, Monitor
+from ..monitor.monitor import Monitor
 from ..monitor.signals import SIGNALS
+from ..monitor.steps import STEP_DTYPE
 from .blocks import Block
 from .order import DUPLICATE, LATE, REBOOT, Order
 

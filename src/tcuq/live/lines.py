@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..io.decisions import Decisions, RowText
-from ..monitor.monitor import reason_names
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER
+from ..monitor.steps import reason_names
 from .blocks import Block
 
 

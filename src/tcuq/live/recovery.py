@@ -11,8 +11,8 @@ import numpy as np
 from ..base.json_text import from_json
 from ..base.told import one_line
 from ..fleet.checked import read_features
-from ..monitor.monitor import STEP_DTYPE
 from ..monitor.params import Params
+from ..monitor.steps import STEP_DTYPE
 from .blocks import Block, decision_values
 from .folder import Folder
 from .journal import Journal

@@ -18,11 +18,7 @@ from .frames import holds_log, is_frame, opened
 from .params import Params
 from .quantize import as_rows, as_vector
 from .signals import NUMBER
-from .steps import NO_REASON as NO_REASON
-from .steps import STEP_DTYPE as STEP_DTYPE
 from .steps import Room
-from .steps import reason_names as reason_names
-from .steps import step_columns as step_columns
 
 _LOAD_ERRORS = {
     _core.ERR_SIZE: "it is truncated or has extra bytes, expected {size} bytes",

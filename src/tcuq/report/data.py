@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..monitor.log import Log, watch
-from ..monitor.monitor import STEP_DTYPE, Monitor
+from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
+from ..monitor.steps import STEP_DTYPE
 
 FLAGGED, ABSTAIN, RISE, FALL, WARM, LOW_MASS, SHIFTED, BORDER = (1 << bit for bit in range(8))
 """Bits of the flags byte of a step."""
