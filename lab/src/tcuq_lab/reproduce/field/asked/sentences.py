@@ -97,7 +97,6 @@ def _gate(found: Found, task: str) -> list[str]:
             LABEL_AUROC,
             AUROC,
         ),
-        adds(found, task, "learning the pace", f"tcuq - {names.FIXED_PACE}", LABEL_AUROC, AUROC),
         adds(found, task, "the gate, against the best fixed one,", told, LABEL_AUROC, AUROC),
         adds(found, task, "variety", f"tcuq - {names.NO_VARIETY}", LABEL_AUROC, AUROC),
     ]
