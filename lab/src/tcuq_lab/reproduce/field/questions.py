@@ -83,11 +83,6 @@ def _memory(asking: Asking, signals: FitState) -> None:
     asking.prediction(names.NO_MEMORY, heads.no_memory(signals), left=True)
     asking.prediction(names.ALWAYS, heads.always(signals), left=True)
     asking.prediction(names.ALWAYS_SHUFFLED, heads.always(signals, shuffle=True))
-    kept = [name for name in names.SIGNALS if name != "disbelief"]
-    paced = [*kept, "disbelief_fast", "disbelief_slow"]
-    if asking.logs.dev.features is None:
-        paced = [name for name in paced if name not in ("magnitude", "distance")]
-    asking.prediction(names.FIXED_PACE, fitted(asking.logs.dev, signals=paced))
 
 
 def _gate(asking: Asking, signals: FitState) -> None:

@@ -22,7 +22,7 @@ from .judging import (
 )
 
 TCUQ = "tcuq"
-NO_MEMORY, ALWAYS, FIXED_PACE = "no memory", "memory, always", "memory, fixed pace"
+NO_MEMORY, ALWAYS = "no memory", "memory, always"
 ALWAYS_SHUFFLED = "memory, always, and shuffle"
 NO_VARIETY, GATE_TOLD = "gate without variety", "gate told"
 POSTERIORS = "posteriors only"
@@ -113,7 +113,6 @@ RANKED = (
     NO_MEMORY,
     ALWAYS,
     ALWAYS_SHUFFLED,
-    FIXED_PACE,
     NO_VARIETY,
     POSTERIORS,
     *map(without, SIGNALS),
@@ -159,7 +158,7 @@ NOTES = (
     "The belief behind the signal disbelief weighs six experts by how well they predict. The core has no "
     "switch for it: with `memory, always` the heads have no gate, but the belief still learns the pace. "
     "That head learns from the log alone, the two heads from log and shuffle; `memory, always, and shuffle` "
-    "learns from both. `memory, fixed pace` has one head and beliefs of two fixed paces.",
+    "learns from both.",
     "The expert of the class mix cannot be turned off, so what it adds is not measured. `answer, class mix` "
     "turns the correction by class mix on, which is off by default.",
     "Rows `only X` weigh the odds of the current posterior and X. Those without disbelief lean on the "
