@@ -113,7 +113,7 @@ def test_json_on_pages_is_json() -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("fit dev.npz -o params.json --evidence", ""),
+        ("fit dev.npz -o params.json --details", ""),
         ("fit dev.npz --out params.json", "--out"),
         ("fits dev.npz", "fits"),
         ("COMMAND --help", ""),

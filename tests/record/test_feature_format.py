@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -59,15 +60,16 @@ def stream(zero_point: int | None) -> tcuq.Log:
 
 
 def test_the_fit_reads_them_unless_told_otherwise() -> None:
-    options: Any = {"run_length": 100, "explain": False, "drop_unused": False}
-    params = tcuq.fit(stream(-7), **options)
+    plain = tcuq.FitOptions(explain=False, drop_unused=False)
+    params = tcuq.fit(stream(-7), run_length=100, options=plain)
     assert (params.feature_scale, params.feature_zero_point) == (0.5, -7)
-    params = tcuq.fit(stream(-7), options=tcuq.FitOptions(feature_scale=2.0, feature_zero_point=1), **options)
+    told = replace(plain, feature_scale=2.0, feature_zero_point=1)
+    params = tcuq.fit(stream(-7), run_length=100, options=told)
     assert (params.feature_scale, params.feature_zero_point) == (2.0, 1)
     with pytest.raises(ValueError, match="feature_zero_point is missing"):
-        tcuq.fit(stream(None), **options)
+        tcuq.fit(stream(None), run_length=100, options=plain)
     with pytest.raises(ValueError, match=r"clean log has features of scale 0.5 and zero point 3, the log of"):
-        tcuq.fit(stream(-7), clean=stream(3), **options)
+        tcuq.fit(stream(-7), clean=stream(3), run_length=100, options=plain)
 
 
 def test_a_run_says_where_features_have_another_scale(

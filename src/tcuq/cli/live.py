@@ -38,7 +38,7 @@ def add(subparsers: Subparsers) -> None:
         "mark wrong answers, and keeps every step in a folder. With --merge it writes what was kept, with "
         "your marks as labels, to a log for tcuq fit.",
     )
-    parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit or tcuq tune")
+    parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit")
     parser.add_argument(
         "source",
         metavar="SOURCE",

@@ -41,7 +41,7 @@ def add(subparsers: Subparsers) -> None:
         "needed. Writes one row for each step: the answer to act on, its risk, whether to abstain, and the "
         "alarm (0 is quiet).",
     )
-    parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit or tcuq tune")
+    parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit")
     parser.add_argument(
         "input",
         metavar="INPUT",
