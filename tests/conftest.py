@@ -83,7 +83,7 @@ FEW = {
     "report/test_report.py::test_page_in_a_browser": 1,
     "report/test_report_learned.py::test_a_browser_names_the_answer": 0,
 }
-"""Tests of compilers, boards, builds or browsers: so many cases run every time, the others in the slow tier."""
+"""Tests of compilers, boards, builds and browsers: so many cases run every time, the others are slow."""
 
 
 @pytest.hookimpl(tryfirst=True)
