@@ -85,12 +85,17 @@ FEW = {
 }
 """Tests of compilers, boards, builds and browsers: so many cases run every time, the others are slow."""
 
+LAB = tuple(f"lab/tests/{name}/" for name in ("audio", "boards", "corruptions", "methods", "reproduce", "zoo"))
+"""Tests of the lab that train networks, draw corruptions or run experiments: all of them are slow."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the other cases as slow."""
     seen: dict[str, int] = {}
     for item in items:
+        if item.nodeid.startswith(LAB):
+            item.add_marker(pytest.mark.slow)
         name = item.nodeid.removeprefix("tests/").partition("[")[0]
         if name in FEW and item.get_closest_marker("slow") is None:
             seen[name] = seen.get(name, 0) + 1
