@@ -85,7 +85,9 @@ FEW = {
 }
 """Tests of compilers, boards, builds and browsers: so many cases run every time, the others are slow."""
 
-LAB = tuple(f"lab/tests/{name}/" for name in ("audio", "boards", "corruptions", "methods", "reproduce", "zoo"))
+LAB = tuple(
+    f"lab/tests/{name}/" for name in ("audio", "boards", "corruptions", "methods", "reproduce", "zoo")
+)
 """Tests of the lab that train networks, draw corruptions or run experiments: all of them are slow."""
 
 
