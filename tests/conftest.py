@@ -69,8 +69,26 @@ FEW = {
     "export/test_export_rust.py::test_the_c_is_built_for_a_cortex_m": 1,
     "export/test_frame_c.py::test_no_warnings_in_frames": 2,
     "faults/test_faults_injector.py::test_careless_writers_are_found": 0,
+    "fleet/test_fleet_command.py::test_a_served_page_in_a_browser": 0,
+    "fleet/test_fleet_page.py::test_in_a_browser": 0,
+    "live/test_live_page.py::test_every_control_has_a_name": 0,
+    "live/test_live_page.py::test_it_fits_a_phone_and_can_be_calm_and_dark": 0,
+    "live/test_live_page.py::test_many_pages_see_the_same": 0,
+    "live/test_live_page.py::test_pause_holds_the_picture_and_nothing_is_lost_behind_it": 0,
+    "live/test_live_page.py::test_remarks_tell_of_the_device_and_lead_there": 0,
+    "live/test_live_page.py::test_the_plot_shows_threshold_abstentions_and_alarm": 0,
+    "live/test_live_page.py::test_what_is_on_screen_can_be_saved": 0,
+    "live/test_live_page.py::test_who_was_away_too_long_sees_the_gap": 0,
+    "live/test_live_page.py::test_zoom_pan_and_the_value_under_the_cursor": 0,
+    "report/test_report.py::test_page_in_a_browser": 1,
+    "report/test_report_learned.py::test_a_browser_names_the_answer": 0,
 }
-"""Tests of many compilers, boards or builds: so many cases run every time, the others in the slow tier."""
+"""Tests of compilers, boards, builds and browsers: so many cases run every time, the others are slow."""
+
+LAB = tuple(
+    f"lab/tests/{name}/" for name in ("audio", "boards", "corruptions", "methods", "reproduce", "zoo")
+)
+"""Tests of the lab that train networks, draw corruptions or run experiments: all of them are slow."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -78,6 +96,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the other cases as slow."""
     seen: dict[str, int] = {}
     for item in items:
+        if item.nodeid.startswith(LAB):
+            item.add_marker(pytest.mark.slow)
         name = item.nodeid.removeprefix("tests/").partition("[")[0]
         if name in FEW and item.get_closest_marker("slow") is None:
             seen[name] = seen.get(name, 0) + 1
