@@ -72,7 +72,6 @@ int main(int argc, char **argv)
     p.bias = -3 * 65536;
     p.doubt_mix = 32768;
     p.blend = 45875;
-    p.spread_scale = 19728;
     p.level_num = 1;
     p.level_den = 10;
     p.reference = 20000;

@@ -15,7 +15,7 @@ from gen_base import EVERY, PAPER, STANDARD_POSTERIORS, Case, Dice, Marks, Row, 
 from gen_learned import HEAD, INSTANT, OFF, learned
 from oracle import SIGNAL_COUNT, Evidence, Instant, Monitor, Params
 
-ODDS = 0x200
+ODDS = 0x10
 SILENT = (0,) * SIGNAL_COUNT
 BOTH = ("save", "load")
 HEADER = 60
@@ -92,7 +92,7 @@ def _states() -> Iterable[Case]:
         ),
         ("edges_flips", make(0x4, 3, 0, (1, 3), level_num=2, level_den=3), (9,)),
         ("edges_every", make(EVERY, 2, 1, (2,), zero_point=3, **changes), (9,)),
-        ("edges_no_ring", make(0x3E38, 2, 0, (), level_num=3, level_den=4), (1,)),
+        ("edges_no_ring", make(0x38, 2, 0, (), level_num=3, level_den=4), (1,)),
         ("edges_learned", learned(STANDARD_POSTERIORS, 2, 0, dice, "uneven", **more, **changes), (9,)),
     ):
         rows = dwell(Dice(name), params, 12)
@@ -127,7 +127,7 @@ def _damage() -> Iterable[Case]:
     yield Case(name, "what a save makes of counters", params, dwell(Dice(name), params, 20), marks)
     name = "mended_severity"
     head = Evidence(70000, 500, HEAD, (-300, 200, 10), spread=3000)
-    params = make(0x608, 3, 0, (), evidence=head, **OFF)
+    params = make(0x18, 3, 0, (), evidence=head, **OFF)
     marks = {
         5: (f"damage severity {-high}", *BOTH),
         7: (f"damage severity {high}", *BOTH),
@@ -188,26 +188,13 @@ def _beliefs() -> Iterable[Case]:
     once = [[255, 0]] * 68
     yield case("mutants_share", "a class that is not seen any more", once, 60000, (65000, 2))
     name = "mutants_165_classes"
-    params = make(0x400, 165, 0, (), anchor=1)
+    params = learned(0x100, 165, 0, Dice(name), anchor=1)
     rows = [([v - 128 for v in one_hot(165, t % 2, 200)], []) for t in range(3)]
     yield Case(name, "the least likelihood where 164 / classes is 0", params, rows)
 
 
 def _steps() -> Iterable[Case]:
-    """Yield cosines, spreads, logistics and thresholds at their edges."""
-    name = "mutants_half_dot"
-    params = make(0x100, 2, 256, (), zero_point=-128)
-    rows: list[Row] = [(one_hot(2, 0, 72, -128), [value - 128] * 256) for value in (107, 245, 240, 197)]
-    rows.append((one_hot(2, 0, 72, -128), [127 if j % 2 else -128 for j in range(256)]))
-    yield Case(name, "the mean feature rounds up to 2^15, and this one points elsewhere", params, rows)
-    name = "mutants_spread_511"
-    params = make(0xC0, 8, 0, ())
-    rows = [([u - 128] * 8, []) for u in (32, 31, 31, 32, 32, 31, 33, 30)]
-    yield Case(name, "a mean posterior at the end of the table of the entropy", params, rows)
-    # So many terms of the entropy that their sum, if it were not cut, would come round to a small one.
-    name = "mutants_spread_330"
-    params = make(0x40, 330, 0, ())
-    yield Case(name, "the entropy of a heavy posterior is cut", params, [([94 - 128] * 330, [])] * 2)
+    """Yield logistics and thresholds at their edges."""
     silent: dict[str, Any] = {"coef": SILENT, "blend": 65536}
     for name, bias in (("mutants_logistic_high", 12), ("mutants_logistic_low", -12)):
         params = make(8, 2, 0, (), bias=bias * 65536, **silent)

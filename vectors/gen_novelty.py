@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gen_base import (
-    EXTENDED,
+    MIXED,
     STANDARD,
     STANDARD_POSTERIORS,
     Case,
@@ -21,7 +21,7 @@ from gen_base import (
 from gen_learned import HEAD, OFF, evidence, learned
 from oracle import SIGNAL_COUNT, Evidence
 
-ODDS = 0x200
+ODDS = 0x10
 SILENT = (0,) * SIGNAL_COUNT
 FULL = (32767,) * SIGNAL_COUNT
 BOTH = ("save", "load")
@@ -106,10 +106,10 @@ def _profiles() -> Iterable[Case]:
         changes: dict[str, Any] = {"rise_limit": 2 * 65536, "rise_cap": 5 * 65536, "evidence": head, **OFF}
         params = learned(mask, 4, features, dice, mix, **changes, **base)
         yield Case(name, "standard profile, evidence by its novelty", params, dwell(dice, params, 40), marks)
-    name = "novelty_extended"
+    name = "novelty_mixed"
     dice = Dice(name)
     head = Evidence(90000, 20, HEAD, tuple(dice.between(-900, 100) for _ in range(5)), spread=700)
-    params = make(EXTENDED, 5, 4, (1, 2, 4), rise_limit=90000, rise_cap=10**6, evidence=head, **OFF)
+    params = make(MIXED, 5, 4, (1, 2, 4), rise_limit=90000, rise_cap=10**6, evidence=head, **OFF)
     yield Case(name, "no instant head", params, dwell(dice, params, 34), {20: ("reset", *BOTH)})
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from oracle_math import signed, word
 from oracle_params import Params
 
-VERSION = 3
+VERSION = 4
 HEADER = 60
 NOVELTY_MAX = 32767**2
 
@@ -58,16 +58,10 @@ class State:
         """Forget past posteriors and features; all else stays."""
         self.ring: list[tuple[int, list[int], list[int]]] = []  # label, probs, features; the newest first
         self.has_mean = False
-        self.fast = [0] * self.params.classes
-        self.slow = [0] * self.params.classes
-        self.feature_mean = [0] * self.params.features
-        self.strain_fast = [0]
-        self.strain_slow = [0]
+        self.mean_odds = [0]
         self.before = [
             512 * self.params.classes
         ]  # answer and doubt of the step before; no class has this number
-        self.belief_fast = [0] * self.params.classes
-        self.belief_slow = [0] * self.params.classes
         for k in range(1, 5):
             setattr(self, f"expert_{k}", [0] * self.params.classes)
 
@@ -76,17 +70,11 @@ class State:
         p = self.params
         learns, wide, narrow = p.instant is not None, "i", "H"
         wanted = [
-            ("strain_fast", 1, wide, SINCE_RESET, p.uses(12)),
-            ("strain_slow", 1, wide, SINCE_RESET, p.uses(13)),
-            ("fast", p.classes, wide, SINCE_RESET, p.uses(4) or p.uses(6)),
-            ("slow", p.classes, wide, SINCE_RESET, p.uses(5) or p.uses(7)),
-            ("feature_mean", p.features, wide, SINCE_RESET, p.uses(8)),
+            ("mean_odds", 1, wide, SINCE_RESET, p.uses(5)),
             ("before", 1, wide, SINCE_RESET, learns),
             ("seen", p.classes, wide, SINCE_START, p.corrects),
             ("differ", 1, wide, SINCE_START, learns),
             ("apart", 1, wide, SINCE_START, learns),
-            ("belief_fast", p.classes, narrow, SINCE_RESET, p.uses(10)),
-            ("belief_slow", p.classes, narrow, SINCE_RESET, p.uses(11)),
             *((f"expert_{k}", p.classes, narrow, SINCE_RESET, learns) for k in range(1, 5)),
             ("class_mix", p.classes, narrow, SINCE_START, learns),
             ("deficits", 6, narrow, SINCE_START, learns),
@@ -282,14 +270,10 @@ class State:
         for name, bit, values in new._lists(state):
             if not held & bit:
                 sound = not any(values)
-            elif name == "feature_mean":
-                sound = all(abs(value) <= 255 * 65536 for value in values)
-            elif name in ("fast", "slow"):
-                sound = all(0 <= value <= 255 * 65536 for value in values)
             elif name == "before":
                 answer, doubt = divmod(values[0], 512)
                 sound = 0 <= answer < p.classes and doubt <= 256
-            elif name in ("strain_fast", "strain_slow", "seen", "differ", "apart"):
+            elif name in ("mean_odds", "seen", "differ", "apart"):
                 sound = all(0 <= value <= 65535 * 256 for value in values)
             elif name == "class_mix":
                 sound = sum(values) <= 65536 + 16 * p.classes

@@ -101,20 +101,19 @@ static int side_allowed(uint32_t limit, uint32_t cap)
 
 int set_allowed(const tcuq_params_t *p)
 {
-    int features_read = (p->signals & ((1u << 1) | (1u << 8) | (1u << 14) | (1u << 15))) != 0u;
-    int has_belief = (p->signals >> 10 & 1u) != 0u || p->instant != NULL;
-    return p->version == 3u && p->reserved == 0u && within(p->signals, 1, 131071) && within(p->classes, 2, 1000) &&
+    int features_read = (p->signals & ((1u << 1) | (1u << 6) | (1u << 7))) != 0u;
+    return p->version == 4u && p->reserved == 0u && within(p->signals, 1, 511) && within(p->classes, 2, 1000) &&
            within(p->features, features_read ? 1 : 0, 256) && within(p->zero_point, -128, 127) && lags_allowed(p) &&
            within(p->bias, -256 * 65536, 256 * 65536) && p->doubt_mix <= 65536u && p->blend <= 65536u &&
-           within(p->spread_scale, 1, 65536) && within(p->level_den, 2, 1000) &&
-           within(p->level_num, 1, (int64_t)p->level_den - 1) && p->anchor <= (has_belief ? 1u : 0u) &&
+           within(p->level_den, 2, 1000) &&
+           within(p->level_num, 1, (int64_t)p->level_den - 1) && p->anchor <= (p->instant != NULL ? 1u : 0u) &&
            p->about <= (p->instant != NULL ? 1u : 0u) && (p->horizon == 0u || within(p->horizon, 4, 12)) &&
            (p->horizon != 0u || p->expected_start == 0u) && within(p->steep_slope, 1, (1 << 24) / p->level_den) &&
            p->slope <= p->steep_slope && within(p->knee, 0, 1 << 24) &&
            (int64_t)p->slope * p->knee <= 1 << 24 && within(p->budget_den, 1, 1000) &&
            p->budget_num <= p->budget_den && within(p->burst, 1, 10000) && side_allowed(p->rise_limit, p->rise_cap) &&
-           side_allowed(p->fall_limit, p->fall_cap) && (p->centers != NULL) == (p->signals >> 15 & 1u) &&
-           (p->signals >> 16 == 0u || p->instant != NULL) &&
+           side_allowed(p->fall_limit, p->fall_cap) && (p->centers != NULL) == (p->signals >> 7 & 1u) &&
+           (p->signals >> 8 == 0u || p->instant != NULL) &&
            (p->instant == NULL || instant_allowed(p->instant, p->classes)) &&
            (p->evidence == NULL || (evidence_allowed(p->evidence) && p->fall_limit == 0u));
 }

@@ -46,7 +46,6 @@ static tcuq_params_t params_of(uint32_t signals)
     p.lags = lags;
     p.lag_weights = lag_weights;
     p.centers = (signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u ? centers : NULL;
-    p.spread_scale = 19728;
     p.level_num = 1;
     p.level_den = 10;
     p.reference = 24000;

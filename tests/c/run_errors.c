@@ -36,7 +36,6 @@ static void good(void)
     p.lag_count = 2;
     p.lags = lags;
     p.lag_weights = weights;
-    p.spread_scale = 65536;
     p.level_num = 1;
     p.level_den = 2;
     p.slope = 1;

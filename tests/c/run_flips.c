@@ -19,9 +19,7 @@ enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 9, COUNTERS = 13, 
 /* Steps after which a damaged signal is as good as new: lagged ones exactly, others within NEAR / 65536
  * (an angle to a mean that happens to be short has the largest error). */
 enum { NEAR = 65 }; /* 0.001 */
-static const unsigned recovers[TCUQ_SIGNAL_COUNT] = {DEPTH, DEPTH, DEPTH, 0,   56,  248,  56, 248,
-                                                     248,   0,     248,   248, 248, 1013, 0,  0,
-                                                     0};
+static const unsigned recovers[TCUQ_SIGNAL_COUNT] = {DEPTH, DEPTH, DEPTH, 0, 0, 248, 0, 0, 0};
 
 /* With an instant head, steps after which what was learned of the stream is as good as new. Signals that
  * speak of its answer come back later by as much. */
@@ -76,7 +74,6 @@ static tcuq_params_t base(uint32_t signals)
     p.bias = -2 * 65536;
     p.doubt_mix = 32768;
     p.blend = 45000;
-    p.spread_scale = 32768;
     p.level_num = 1;
     p.level_den = 10;
     p.reference = 24000;
@@ -155,7 +152,7 @@ static unsigned sets(set_t *out)
     out[1].params.level_num = 3;
     out[1].params.level_den = 7;
     out[2].name = "no ring";
-    out[2].params = base(0x3E38u);
+    out[2].params = base(0x38u);
     out[2].params.lag_count = 0;
     out[2].params.reference = 0;
     out[2].params.rise_limit = out[2].params.rise_cap = 0;
@@ -179,14 +176,14 @@ static unsigned sets(set_t *out)
     out[6].name = "standard, class mix";
     out[6].params = standard(TCUQ_PROFILE_STANDARD, &corrected, &bet);
     out[7].name = "standard, posteriors only";
-    out[7].params = standard(0x11200u, &instant, &bet);
+    out[7].params = standard(0x130u, &instant, &bet);
     out[7].params.features = 0;
     out[7].params.anchor = TCUQ_ANCHOR_BELIEF;
     out[8].name = "standard, evidence without a spread, about the label";
     out[8].params = standard(TCUQ_PROFILE_STANDARD, &corrected, &plain);
     out[8].params.about = TCUQ_ABOUT_LABEL;
-    out[9].name = "extended";
-    out[9].params = base(TCUQ_PROFILE_EXTENDED);
+    out[9].name = "evidence without an instant head";
+    out[9].params = base(0x7Au);
     out[9].params.evidence = &head;
     out[9].params.fall_limit = out[9].params.fall_cap = 0;
     return SETS;
@@ -301,7 +298,7 @@ static void flip(watch_t *w, unsigned target, unsigned bit)
  * corrects by class mix and the means of the variety; they follow the words of the strains and of the last step. */
 static unsigned learned_by(const tcuq_params_t *p, unsigned target)
 {
-    unsigned strains = (p->signals >> TCUQ_STRAIN_FAST & 1u) + (p->signals >> TCUQ_STRAIN_SLOW & 1u);
+    unsigned strains = p->signals >> TCUQ_MEAN_ODDS & 1u;
     unsigned word = (target - COUNTERS) / 4u;
     unsigned means = p->instant != NULL && p->instant->class_mix != NULL ? CLASSES + 2u : 2u;
     int slow = target == COUNTERS - 1u || (target >= COUNTERS && word >= strains && word <= strains + means);
@@ -311,7 +308,7 @@ static unsigned learned_by(const tcuq_params_t *p, unsigned target)
 /* The same of a signal. */
 static unsigned due(const tcuq_params_t *p, unsigned signal, unsigned target)
 {
-    const uint32_t of_answer = 0x1BE30u; /* 4, 5, 9 to 13, 15 and 16 */
+    const uint32_t of_answer = 0x1B0u; /* 4, 5, 7 and 8 */
     uint32_t late = p->about == TCUQ_ABOUT_ANSWER ? of_answer : TCUQ_BIT(TCUQ_DISBELIEF);
     return recovers[signal] + ((late & TCUQ_BIT(signal)) != 0u ? learned_by(p, target) : 0u);
 }

@@ -45,14 +45,13 @@ static void good(void)
     for (i = 0; i < 4u; i++) {
         offset[i] = (int16_t)(100 - 90 * (int)i);
     }
-    p.version = 3;
-    p.signals = 0x1FFFF;
+    p.version = 4;
+    p.signals = 0x1FF;
     p.classes = 4;
     p.features = 4;
     p.lag_count = 2;
     p.lags = lags;
     p.lag_weights = weights;
-    p.spread_scale = 32768;
     p.level_num = 1;
     p.level_den = 10;
     p.reference = 24000;
@@ -68,7 +67,7 @@ static void good(void)
     p.rise_cap = 300000;
     head.offset = offset;
     head.clip = 262144;
-    head.coef[9] = 1800;
+    head.coef[4] = 1800;
     head.spread = 4000;
     instant.class_mix = shares;
     instant.spread = 60000;
@@ -93,7 +92,7 @@ static void good(void)
 
 static void ranges(void)
 {
-    RANGE(p.signals, uint32_t, 1, 0x1FFFF, TCUQ_ERR_PARAM_signals);
+    RANGE(p.signals, uint32_t, 1, 0x1FF, TCUQ_ERR_PARAM_signals);
     RANGE(p.classes, uint16_t, 2, 1000, TCUQ_ERR_PARAM_classes);
     RANGE(p.features, uint16_t, 0, 256, TCUQ_ERR_PARAM_features);
     RANGE(p.zero_point, int16_t, -128, 127, TCUQ_ERR_PARAM_zero_point);
@@ -101,7 +100,6 @@ static void ranges(void)
     RANGE(p.bias, int32_t, -16777216, 16777216, TCUQ_ERR_PARAM_bias);
     RANGE(p.doubt_mix, uint32_t, 0, 65536, TCUQ_ERR_PARAM_doubt_mix);
     RANGE(p.blend, uint32_t, 0, 65536, TCUQ_ERR_PARAM_blend);
-    RANGE(p.spread_scale, uint32_t, 1, 65536, TCUQ_ERR_PARAM_spread_scale);
     RANGE(p.level_num, uint16_t, 1, 65535, TCUQ_ERR_PARAM_level_num);
     RANGE(p.level_den, uint16_t, 2, 1000, TCUQ_ERR_PARAM_level_den);
     RANGE(p.reference, uint16_t, 0, 65535, TCUQ_ERR_PARAM_reference);
@@ -146,12 +144,11 @@ static void ranges(void)
 static void rules(void)
 {
     KEPT((void)0);
-    KEPT((p.features = 0, p.signals = 0x11200, p.centers = NULL));
-    BROKEN(features_used, (p.features = 0, p.signals = 0x4200, p.centers = NULL));
-    BROKEN(features_used, (p.features = 0, p.signals = 0x100, p.centers = NULL));
+    KEPT((p.features = 0, p.signals = 0x130, p.centers = NULL));
+    BROKEN(features_used, (p.features = 0, p.signals = 0x50, p.centers = NULL));
     BROKEN(features_used, (p.features = 0, p.signals = 0x2, p.centers = NULL));
-    BROKEN(features_used, (p.features = 0, p.signals = 0x8000));
-    KEPT((p.lag_count = 0, p.lags = NULL, p.lag_weights = NULL, p.signals = 0x1FFF8));
+    BROKEN(features_used, (p.features = 0, p.signals = 0x80));
+    KEPT((p.lag_count = 0, p.lags = NULL, p.lag_weights = NULL, p.signals = 0x1F8));
     BROKEN(lags_used, (p.lag_count = 0, p.signals = 0x1, p.centers = NULL));
     BROKEN(lags_used, (p.lag_count = 0, p.signals = 0x2, p.centers = NULL));
     BROKEN(lags_used, (p.lag_count = 0, p.signals = 0x4, p.centers = NULL));
@@ -183,14 +180,12 @@ static void rules(void)
     BROKEN(budget_up_to_one, p.budget_num = 21);
     KEPT(p.anchor = 1);
     BROKEN(anchor_used, p.anchor = 2);
-    KEPT((p.anchor = 1, p.instant = NULL, p.signals = 0x400, p.centers = NULL));
-    BROKEN(anchor_used, (p.anchor = 1, p.instant = NULL, p.signals = 0x800, p.centers = NULL));
-    BROKEN(anchor_used, (p.anchor = 1, p.instant = NULL, p.signals = 0x200, p.centers = NULL));
-    KEPT((p.anchor = 1, p.signals = 0x200, p.centers = NULL));
+    BROKEN(anchor_used, (p.anchor = 1, p.instant = NULL, p.signals = 0x10, p.centers = NULL));
+    KEPT((p.anchor = 1, p.signals = 0x10, p.centers = NULL));
     KEPT(p.about = 1);
     BROKEN(about_used, p.about = 2);
-    BROKEN(about_used, (p.about = 1, p.instant = NULL, p.signals = 0x400, p.centers = NULL));
-    KEPT((p.instant = NULL, p.signals = 0xFFFF));
+    BROKEN(about_used, (p.about = 1, p.instant = NULL, p.signals = 0x10, p.centers = NULL));
+    KEPT((p.instant = NULL, p.signals = 0xFF));
     BROKEN(disbelief_used, p.instant = NULL);
     KEPT((p.horizon = 0, p.expected_start = 0));
     BROKEN(horizon_fits, p.horizon = 3);
@@ -198,7 +193,7 @@ static void rules(void)
     BROKEN(start_used, (p.horizon = 0, p.expected_start = 1));
     KEPT(p.expected_start = 0);
     BROKEN(centers_given, p.centers = NULL);
-    BROKEN(centers_given, p.signals = 0x17FFF);
+    BROKEN(centers_given, p.signals = 0x17F);
     KEPT(instant.class_mix = NULL);
     BROKEN(class_mix_given, shares[0] = 0);
     BROKEN(class_mix_given, shares[3] = 0);
@@ -223,9 +218,9 @@ static void rules(void)
     KEPT(head.spread = 16);
     BROKEN(spread_fits, head.spread = 15);
     BROKEN(spread_fits, head.spread = 1);
-    CHANGE(TCUQ_ERR_VERSION, p.version = 2);
-    CHANGE(TCUQ_ERR_VERSION, p.version = 4);
-    CHANGE(TCUQ_ERR_VERSION, (p.version = 4, p.burst = 0));
+    CHANGE(TCUQ_ERR_VERSION, p.version = 3);
+    CHANGE(TCUQ_ERR_VERSION, p.version = 5);
+    CHANGE(TCUQ_ERR_VERSION, (p.version = 5, p.burst = 0));
 }
 
 static void words(void)
@@ -376,7 +371,7 @@ static void unread(void)
     p.evidence = NULL;
     p.instant = NULL;
     p.centers = NULL;
-    p.signals = 0x3E38;
+    p.signals = 0x38;
     p.fall_limit = 5000;
     p.fall_cap = 9000;
     sound = stepped(5);
@@ -434,7 +429,7 @@ static void sums(void)
     shares[0] = 1;
     shares[1] = 2;
     same("verify", TCUQ_OK, tcuq_verify(&m));
-    instant.coef[16] ^= 1;
+    instant.coef[8] ^= 1;
     same("verify", TCUQ_ERR_OTHER, tcuq_verify(&m));
 }
 

@@ -6,10 +6,7 @@
 #define ONE 65536.0
 
 static const char *const signal_names[TCUQ_SIGNAL_COUNT] = {
-    "divergence",    "instability", "flips",       "doubt",       "surprise_fast",
-    "surprise_slow", "spread_fast", "spread_slow", "displacement", "odds",
-    "disbelief_fast", "disbelief_slow", "strain_fast", "strain_slow", "magnitude",
-    "distance", "disbelief"};
+    "divergence", "instability", "flips", "doubt", "odds", "mean_odds", "magnitude", "distance", "disbelief"};
 
 static PyStructSequence_Field step_fields[] = {
     {"label", "class with the largest posterior"},

@@ -24,9 +24,9 @@ extern "C" {
 #endif
 
 /* Layout of tcuq_params_t: a generated header refuses another one. */
-#define TCUQ_PARAMS_VERSION 3u
+#define TCUQ_PARAMS_VERSION 4u
 /* Layout of the bytes that tcuq_save() writes. */
-#define TCUQ_STATE_VERSION 3u
+#define TCUQ_STATE_VERSION 4u
 
 /* The most that params may ask for: classes, features, steps to look back. */
 #define TCUQ_MAX_CLASSES 1000
@@ -39,34 +39,24 @@ extern "C" {
 #define TCUQ_INSTABILITY 1   /* (1 - cosine to lagged features) / 2 */
 #define TCUQ_FLIPS 2         /* share of lagged labels that differ from this one */
 #define TCUQ_DOUBT 3         /* low confidence and low margin, mixed */
-#define TCUQ_SURPRISE_FAST 4 /* 1 - mean of past posteriors at this label, rate 1/4 */
-#define TCUQ_SURPRISE_SLOW 5 /* the same at rate 1/16 */
-#define TCUQ_SPREAD_FAST 6   /* normalized entropy of that mean, rate 1/4 */
-#define TCUQ_SPREAD_SLOW 7   /* the same at rate 1/16 */
-#define TCUQ_DISPLACEMENT 8  /* (1 - cosine to the mean past feature, rate 1/16) / 2 */
-#define TCUQ_ODDS 9          /* log-odds against the label, from this posterior */
-#define TCUQ_DISBELIEF_FAST 10 /* the same from a Bayes filter, switch probability 1/4 */
-#define TCUQ_DISBELIEF_SLOW 11 /* the same with switch probability 1/16 */
-#define TCUQ_STRAIN_FAST 12    /* mean of past odds, rate 1/16 */
-#define TCUQ_STRAIN_SLOW 13    /* the same at rate 1/64 */
-#define TCUQ_MAGNITUDE 14      /* root mean square of the features / 256 */
-#define TCUQ_DISTANCE 15       /* log of the squared distance of the features from the center of the class */
-#define TCUQ_DISBELIEF 16      /* log-odds against the class, from the belief at the learned persistence */
-#define TCUQ_SIGNAL_COUNT 17   /* how many signals there are */
+#define TCUQ_ODDS 4          /* log-odds against the class, from this posterior */
+#define TCUQ_MEAN_ODDS 5     /* mean of past odds, rate 1/16 */
+#define TCUQ_MAGNITUDE 6     /* root mean square of the features / 256 */
+#define TCUQ_DISTANCE 7      /* log of the squared distance of the features from the center of the class */
+#define TCUQ_DISBELIEF 8     /* log-odds against the class, from the belief at the learned persistence */
+#define TCUQ_SIGNAL_COUNT 9  /* how many signals there are */
 
 /* Masks of signals: of one, of the profiles that `tcuq fit` offers, of all. */
-#define TCUQ_BIT(signal) (1uL << (signal)) /* long: an int may have 16 bits, a mask has 17 */
+#define TCUQ_BIT(signal) (1uL << (signal)) /* long: an int may have 16 bits */
 #define TCUQ_PROFILE_PAPER 0x00Fu
-#define TCUQ_PROFILE_EXTENDED 0x7F3Au
-#define TCUQ_PROFILE_STANDARD 0x1D200u
-#define TCUQ_ALL_SIGNALS 0x1FFFFu
+#define TCUQ_PROFILE_STANDARD 0x1F0u
+#define TCUQ_ALL_SIGNALS 0x1FFu
 
 /* Signals that compare with single past steps, and signals that read features. */
 #define TCUQ_LAGGED_SIGNALS \
     (TCUQ_BIT(TCUQ_DIVERGENCE) | TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_FLIPS))
 #define TCUQ_FEATURE_SIGNALS \
-    (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT) | TCUQ_BIT(TCUQ_MAGNITUDE) | \
-     TCUQ_BIT(TCUQ_DISTANCE))
+    (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_MAGNITUDE) | TCUQ_BIT(TCUQ_DISTANCE))
 
 /* Signals that this build can compute. Define it as a mask of TCUQ_BIT()s to
  * leave the code of the others out; tcuq_init() refuses params that need them. */
@@ -91,7 +81,7 @@ extern "C" {
 
 /* Values of tcuq_params_t.anchor: what risk leans on beside the uncertainty. */
 #define TCUQ_ANCHOR_CONFIDENCE 0u /* the posterior of the class that the params speak about */
-#define TCUQ_ANCHOR_BELIEF 1u     /* the belief in it: the mixed one, or the fast one without `instant` */
+#define TCUQ_ANCHOR_BELIEF 1u     /* the mixed belief in it; needs `instant` */
 
 /* Values of tcuq_params_t.about: what signals, uncertainty and risk speak of. */
 #define TCUQ_ABOUT_LABEL 0u

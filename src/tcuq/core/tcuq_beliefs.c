@@ -2,9 +2,6 @@
 /* Beliefs about the true class, and how long it stays: section 6 of SPEC.md. */
 #include "tcuq_math.h"
 
-#define FAST_SHIFT 2
-#define SLOW_SHIFT 4
-
 /* Experts of the learned persistence, in the order of their deficits. The first has no memory, the last
  * takes steps as independent, with a mix of classes that it learns. */
 enum { MEMORYLESS, STICKY_1, STICKY_2, STICKY_4, STICKY_6, CLASS_MIX, EXPERT_COUNT };
@@ -84,49 +81,12 @@ ALWAYS_INLINE static inline uint32_t prior_of(uint32_t old, uint32_t shift, uint
     return old - (old >> shift) + (even >> shift);
 }
 
-/* One Bayes filter takes an inference in. */
-static void believe(int8_t *belief, const likelihood_t *of, uint32_t shift)
-{
-    uint32_t sum = 0, i;
-    divisor_t by;
-    for (i = 0; i < of->classes; i++) {
-        sum += prior_of(number_at(belief, i), shift, of->even) * likelihood(of, i);
-    }
-    (void)divide_by(&by, sum);
-    for (i = 0; i < of->classes; i++) {
-        uint32_t joint = prior_of(number_at(belief, i), shift, of->even) * likelihood(of, i);
-        number_put(belief, i, share_of(&by, joint));
-    }
-}
-
 static void fill(int8_t *numbers, uint32_t count, uint32_t value)
 {
     uint32_t i;
     for (i = 0; i < count; i++) {
         number_put(numbers, i, value);
     }
-}
-
-uint32_t tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, const int8_t *probs, uint32_t subject,
-                               uint16_t *signals)
-{
-    const tcuq_params_t *p = m->params;
-    int8_t *belief = numbers_in(m, at) + 2u * at->mixture; /* from the last to the first: risk may lean on the fast one */
-    likelihood_t of;
-    uint32_t anchor = 0, n;
-    read_likelihood(&of, probs, p->classes);
-    if ((m->held & HELD_PAST) == 0u) {
-        fill(numbers_in(m, at), at->mixture, of.even);
-    }
-    for (n = TCUQ_DISBELIEF_SLOW; n >= TCUQ_DISBELIEF_FAST; n--) {
-        if (uses(p, (uint32_t)TCUQ_BIT(n))) {
-            belief -= 2u * p->classes;
-            believe(belief, &of, n == TCUQ_DISBELIEF_FAST ? FAST_SHIFT : SLOW_SHIFT);
-            anchor = number_at(belief, subject);
-            signals[n] = log_odds(ONE - anchor);
-        }
-    }
-    return anchor;
 }
 
 /* Learned persistence: its numbers are a belief a sticky expert, the class mix and the deficits. */
@@ -252,7 +212,7 @@ uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *prob
 {
     const tcuq_params_t *p = m->params;
     uint32_t classes = p->classes;
-    int8_t *beliefs = numbers_in(m, at) + 2u * at->mixture;
+    int8_t *beliefs = numbers_in(m, at);
     int8_t *deficits = beliefs + 2u * (STICKY_COUNT + 1u) * classes;
     likelihood_t of;
     expert_t experts[EXPERT_COUNT];

@@ -65,7 +65,6 @@ TCUQ_LIST(lag_weights, uint16_t, 0, 32768)                /* Q0.15, sum exactly 
 TCUQ_FIELD(bias, int32_t, -16777216, 16777216, 4)         /* Q16.16 */
 TCUQ_FIELD(doubt_mix, uint32_t, 0, 65536, 4)              /* Q0.16: share of confidence in doubt */
 TCUQ_FIELD(blend, uint32_t, 0, 65536, 4)                  /* Q0.16: share of uncertainty in risk */
-TCUQ_FIELD(spread_scale, uint32_t, 1, 65536, 4)           /* 65536 / log2(classes) */
 TCUQ_FIELD(level_num, uint16_t, 1, 65535, 4)                /* level = level_num / level_den, below 1 */
 TCUQ_FIELD(level_den, uint16_t, 2, 1000, 4)               /* of that many steps, level_num are to be flagged */
 TCUQ_FIELD(reference, uint16_t, 0, 65535, 2)              /* threshold at zero debt, Q0.16 */
@@ -119,7 +118,7 @@ TCUQ_RULE(steep_slope_fits, steep_slope, "at most 16777216 / level_den")
 TCUQ_RULE(slope_order, slope, "at most steep_slope")
 TCUQ_RULE(knee_fits, knee, "at most 16777216 / slope")
 TCUQ_RULE(budget_up_to_one, budget_num, "at most budget_den")
-TCUQ_RULE(anchor_used, anchor, "0, or 1 with the signal disbelief_fast or an instant head")
+TCUQ_RULE(anchor_used, anchor, "0, or 1 with an instant head")
 TCUQ_RULE(about_used, about, "0, or 1 with an instant head")
 TCUQ_RULE(disbelief_used, signals, "disbelief only with an instant head")
 TCUQ_RULE(horizon_fits, horizon, "0, or 4 to 12")

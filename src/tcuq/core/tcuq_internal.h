@@ -26,13 +26,6 @@
 #define SELDOM
 #endif
 
-/* Signals that share a mean or a belief, and all that read a mean. */
-#define FAST_MASK (TCUQ_BIT(TCUQ_SURPRISE_FAST) | TCUQ_BIT(TCUQ_SPREAD_FAST))
-#define SLOW_MASK (TCUQ_BIT(TCUQ_SURPRISE_SLOW) | TCUQ_BIT(TCUQ_SPREAD_SLOW))
-#define STRAIN_MASK (TCUQ_BIT(TCUQ_STRAIN_FAST) | TCUQ_BIT(TCUQ_STRAIN_SLOW))
-#define BELIEF_MASK (TCUQ_BIT(TCUQ_DISBELIEF_FAST) | TCUQ_BIT(TCUQ_DISBELIEF_SLOW))
-#define MEAN_MASK (FAST_MASK | SLOW_MASK | STRAIN_MASK | TCUQ_BIT(TCUQ_DISPLACEMENT))
-
 /* Bits of tcuq_t.held: slow means and beliefs hold a value; what is learned of the stream holds one. */
 #define HELD_PAST 1u
 #define HELD_STREAM 2u
@@ -101,16 +94,12 @@ typedef struct {
 #define KEPT_WORDS (sizeof(kept_t) / sizeof(uint32_t))
 typedef char tcuq_internal_whole_words[sizeof(kept_t) == 16u ? 1 : -1];
 
-/* The ring memory: words of strains and slow means, one kept_t a past step, 16-bit numbers, and one
+/* The ring memory: words of slow means, one kept_t a past step, 16-bit numbers, and one
  * entry of bytes a past step. Use the functions below for sizes that a build may lack: they are then 0
  * when compiling. */
 typedef struct {
-    uint32_t fast;         /* word where this mean begins; strains are before it */
-    uint32_t slow;         /* and this one */
-    uint32_t feature_mean; /* and this one */
-    uint32_t seen;         /* and this one, for the correction by class mix */
-    uint32_t mean_words;   /* of strains and slow means */
-    uint32_t mixture;      /* number where those of the learned persistence begin; beliefs are before it */
+    uint32_t seen;         /* word where the means for the correction by class mix begin */
+    uint32_t mean_words;   /* the mean of the odds and what is learned of the stream */
     uint32_t numbers;      /* that are saved */
     uint32_t scratch;      /* numbers that are not */
     uint32_t depth;        /* past steps */
@@ -134,13 +123,13 @@ static inline uint32_t differ_word(const layout_t *at)
 
 static inline uint32_t mean_words(const layout_t *at)
 {
-    return BUILD_HAS(MEAN_MASK) || (TCUQ_PERSISTENCE) ? at->mean_words : 0u;
+    return BUILD_HAS(TCUQ_BIT(TCUQ_MEAN_ODDS)) || (TCUQ_PERSISTENCE) ? at->mean_words : 0u;
 }
 
 /* 16-bit numbers: beliefs, the class mix, deficits of the experts. */
 static inline uint32_t number_count(const layout_t *at)
 {
-    return BUILD_HAS(BELIEF_MASK) || (TCUQ_PERSISTENCE) ? at->numbers : 0u;
+    return (TCUQ_PERSISTENCE) ? at->numbers : 0u;
 }
 
 static inline uint32_t scratch_count(const layout_t *at)
@@ -239,11 +228,6 @@ uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featur
 
 /* log2(value / 65536) in Q16.16, within 0.00014; value in 1..2^17 - 1. */
 int32_t tcuq_internal_log2(uint32_t value);
-
-/* The beliefs of signals 10 and 11 take an inference in. Returns the one in class `subject`, the fast one
- * where both are used. */
-uint32_t tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, const int8_t *probs, uint32_t subject,
-                               uint16_t *signals);
 
 /* The experts of the learned persistence take an inference in: sets `persistence` and `answer`. Returns the
  * mixed belief in what the params speak about, Q0.16. */

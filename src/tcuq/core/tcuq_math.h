@@ -14,13 +14,6 @@ static inline int32_t moved(int32_t mean, int32_t value, uint32_t shift, int fir
     return first ? value : (int32_t)((uint32_t)mean + (uint32_t)shift_floor((int32_t)gap, shift));
 }
 
-/* Functions that instability and displacement share; one of them alone takes them in. */
-#if ((TCUQ_SIGNALS) & TCUQ_BIT(TCUQ_DISPLACEMENT)) != 0
-#define OF_FEATURES NOT_INLINE static
-#else
-#define OF_FEATURES static inline
-#endif
-
 /* Least shifts that bring a number, which is not 0, down to 65535 and up to 65536. One instruction does
  * where a loop takes a dozen turns, but not every core has it. */
 #ifndef TCUQ_COUNT_ZEROS
@@ -93,22 +86,16 @@ static inline uint16_t magnitude_of(uint32_t squares, uint32_t count)
     return (uint16_t)root((squares / count << 16) + (squares % count << 16) / count);
 }
 
-OF_FEATURES norm_t norm_of(uint64_t squares)
+static inline norm_t norm_of(uint32_t squares)
 {
     norm_t n = {0, 0};
     int32_t exponent = 0;
-    uint32_t value;
-    while (squares > 0xFFFFFFFFu) {
-        squares >>= 2;
-        exponent++;
-    }
-    value = (uint32_t)squares;
-    if (value != 0u) {
-        while (value < (1uL << 30)) {
-            value <<= 2;
+    if (squares != 0u) {
+        while (squares < (1uL << 30)) {
+            squares <<= 2;
             exponent--;
         }
-        n.mant = (uint16_t)root(value);
+        n.mant = (uint16_t)root(squares);
         n.exp = (int16_t)exponent;
     }
     return n;
@@ -132,7 +119,7 @@ NOT_INLINE static int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t coun
 
 /* (1 - cosine) / 2 in Q0.16 from a dot product and two norms. One of them is of this step, so its mantissa
  * is at least 2^15 and the product is not 0 whatever the other is. */
-OF_FEATURES uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
+static inline uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 {
     uint32_t size = dot < 0 ? 0u - (uint32_t)dot : (uint32_t)dot;
     uint32_t product, cosine;
@@ -142,31 +129,12 @@ OF_FEATURES uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
     }
     product = ((uint32_t)a.mant * b.mant + 32768u) >> 16;
     shift = -1 - a.exp - b.exp;
-    /* -5..29, unless the norm that the ring kept is damaged. */
+    /* -1..29, unless the norm that the ring kept is damaged. */
     cosine = (shift >= 0 ? size << (shift & 31) : size >> (-shift & 31)) / product;
     if (cosine > 32768u) {
         cosine = 32768u;
     }
     return dot < 0 ? saturate(32768u + cosine) : 32768u - cosine;
-}
-
-/* -p log2 p for p in Q0.24 (0..2^24), in units of 1 / (192 * 512 * 256). */
-static inline uint32_t entropy_term(uint32_t p)
-{
-    uint32_t shift = 0, at, fraction;
-    int32_t value;
-    while (p >> shift > 511u) {
-        shift += 4u;
-    }
-    at = p >> shift;
-    fraction = p - (at << shift);
-    value = tcuq_xlog[at];
-    if (fraction != 0u) {
-        value += shift_floor((tcuq_xlog[at + 1u] - value) * (int32_t)fraction +
-                                 (int32_t)((1uL << shift) >> 1), shift);
-    }
-    value = shift < 7u ? (value + (64 >> shift)) >> (7u - shift) : value << (shift - 7u);
-    return (uint32_t)(value + shift_floor(3 * (15 - (int32_t)shift) * (int32_t)p, 1));
 }
 
 #endif

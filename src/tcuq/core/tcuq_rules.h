@@ -113,7 +113,7 @@ RULE(knee_fits, p->slope == 0u || (uint32_t)p->knee <= MAP_LIMIT / p->slope)
 /* Nobody can abstain more often than always. */
 RULE(budget_up_to_one, p->budget_num <= p->budget_den)
 /* The belief is there to lean on. */
-RULE(anchor_used, p->anchor <= ((used(p) >> TCUQ_DISBELIEF_FAST & 1u) | (uint32_t)(instant_of(p) != NULL)))
+RULE(anchor_used, p->anchor <= (uint32_t)(instant_of(p) != NULL))
 /* There is an answer beside the label. */
 RULE(about_used, p->about <= (uint32_t)(instant_of(p) != NULL))
 RULE(disbelief_used, instant_of(p) != NULL || !uses(p, TCUQ_BIT(TCUQ_DISBELIEF)))

@@ -3,11 +3,8 @@
  * refer to SPEC.md. */
 #include "tcuq_math.h"
 
-/* Rates of the slow means and of the strains, as right shifts. */
-#define FAST_SHIFT 2
-#define SLOW_SHIFT 4
-#define STRAIN_FAST_SHIFT 4
-#define STRAIN_SLOW_SHIFT 6
+/* Rate of the mean of the odds, as a right shift. */
+#define MEAN_SHIFT 4
 
 /* One inference: what the ring will keep of it, and what only this step needs. */
 typedef struct {
@@ -27,17 +24,12 @@ static uint32_t if_used(const tcuq_params_t *p, uint32_t mask, uint32_t count)
 
 void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
 {
-    uint32_t mask = used(p);
-    at->fast = (mask >> TCUQ_STRAIN_FAST & 1u) + (mask >> TCUQ_STRAIN_SLOW & 1u);
-    at->slow = at->fast + if_used(p, FAST_MASK, p->classes);
-    at->feature_mean = at->slow + if_used(p, SLOW_MASK, p->classes);
-    at->seen = at->feature_mean + if_used(p, TCUQ_BIT(TCUQ_DISPLACEMENT), p->features);
+    at->seen = uses(p, TCUQ_BIT(TCUQ_MEAN_ODDS)) ? 1u : 0u;
     at->mean_words = at->seen;
-    at->mixture = ((mask >> TCUQ_DISBELIEF_FAST & 1u) + (mask >> TCUQ_DISBELIEF_SLOW & 1u)) * p->classes;
-    at->numbers = at->mixture;
+    at->numbers = 0;
     at->scratch = 0;
     if ((TCUQ_PERSISTENCE) && p->instant != NULL) {
-        at->numbers += 5u * p->classes + 6u;
+        at->numbers = 5u * p->classes + 6u;
         at->scratch = p->instant->class_mix != NULL ? p->classes : 0u;
         at->seen += 1u; /* after the last step */
         at->mean_words = at->seen + at->scratch + 2u;
@@ -107,8 +99,8 @@ static void read_features(inference_t *now, const int8_t *features, const tcuq_p
     squares -= 2 * zero * sum;
     now->squares = (uint32_t)squares;
     now->kept.feature_sum = (int16_t)sum;
-    if (BUILD_HAS(TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT))) {
-        now->kept.norm = norm_of((uint32_t)squares);
+    if (BUILD_HAS(TCUQ_BIT(TCUQ_INSTABILITY))) {
+        now->kept.norm = norm_of(now->squares);
     }
 }
 
@@ -228,96 +220,19 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const kept_t *no
     }
 }
 
-/* Signals 4 to 16 (section 6). Each of these functions also takes this inference in; `first` says that
- * there is no past yet, and a signal then keeps its clean mean. */
+/* Signals 4 to 7 (section 6). */
 
-static uint16_t spread_of(const uint32_t *mean, const tcuq_params_t *p)
-{
-    uint32_t terms = 0, rest = 1uL << 24, bits, i;
-    for (i = 0; i < p->classes; i++) {
-        uint32_t share = mean[i] < (1uL << 24) ? mean[i] : 1uL << 24; /* more is damage */
-        rest -= share < rest ? share : rest;
-        terms += entropy_term(share);
-        terms = terms < (1uL << 30) ? terms : 1uL << 30;
-    }
-    bits = (terms + entropy_term(rest)) / 384u;
-    bits = bits < 0xFFFFFu ? bits : 0xFFFFFu;
-    return saturate(((rest + 128u) >> 8) + ((bits >> 8) * p->spread_scale >> 8) +
-                    ((bits & 255u) * p->spread_scale >> 16));
-}
-
-static uint16_t surprise_of(const uint32_t *mean, uint32_t label)
-{
-    return saturate(ONE - ((mean[label] + 128u) >> 8));
-}
-
-static void blend_probs(uint32_t *mean, const int8_t *probs, uint32_t classes, uint32_t shift, int first)
-{
-    uint32_t i;
-    for (i = 0; i < classes; i++) {
-        int32_t value = (probs[i] + 128) * 65536;
-        mean[i] = (uint32_t)moved((int32_t)mean[i], value, shift, first);
-    }
-}
-
-static uint16_t displacement_of(const int32_t *mean, norm_t norm, const int8_t *features,
-                                const tcuq_params_t *p)
-{
-    int32_t dot = 0;
-    uint32_t half;
-    uint64_t squares = 0;
-    uint32_t largest = 0;
-    uint32_t shift = 0;
-    uint32_t i;
-    for (i = 0; i < p->features; i++) {
-        uint32_t size = mean[i] < 0 ? 0u - (uint32_t)mean[i] : (uint32_t)mean[i];
-        largest = size > largest ? size : largest;
-    }
-    /* Scaled to 15 bits, so that a mean that has almost decayed keeps its direction. */
-    while (largest >> shift > 32767u) {
-        shift++;
-    }
-    half = (uint32_t)((1uL << shift) >> 1);
-    for (i = 0; i < p->features; i++) {
-        int32_t value = shift_floor((int32_t)((uint32_t)mean[i] + half), shift);
-        dot += (int32_t)(features[i] - p->zero_point) * value;
-        squares += (uint32_t)(value * value);
-    }
-    return (uint16_t)half_distance(dot, norm, norm_of(squares));
-}
-
-static void displacement_signal(const tcuq_params_t *p, int32_t *mean, norm_t norm,
-                                const int8_t *features, int first, uint16_t *signal)
-{
-    uint32_t i;
-    if (!first) {
-        *signal = displacement_of(mean, norm, features, p);
-    }
-    for (i = 0; i < p->features; i++) {
-        int32_t value = (features[i] - p->zero_point) * 65536;
-        mean[i] = moved(mean[i], value, SLOW_SHIFT, first);
-    }
-}
-
-static void strain_signal(uint32_t *mean, uint32_t odds, uint32_t shift, int first, uint16_t *signal)
-{
-    if (!first) {
-        *signal = saturate((*mean + 128u) >> 8);
-    }
-    *mean = (uint32_t)moved((int32_t)*mean, (int32_t)(odds << 8), shift, first);
-}
-
-/* The odds of this step, and the strains, which are means of past odds. */
-static void odds_signals(const tcuq_params_t *p, uint32_t *strains, uint32_t posterior, int first,
-                         uint16_t *signals)
+/* The odds of this step, and the mean of past ones; `first` says that there is none, and the signal then keeps
+ * its clean mean. */
+static void odds_signals(const tcuq_params_t *p, uint32_t *mean, uint32_t posterior, int first, uint16_t *signals)
 {
     uint16_t odds = log_odds(ONE - 256u * posterior);
     signals[TCUQ_ODDS] = odds;
-    if (uses(p, TCUQ_BIT(TCUQ_STRAIN_FAST))) {
-        strain_signal(strains++, odds, STRAIN_FAST_SHIFT, first, signals + TCUQ_STRAIN_FAST);
-    }
-    if (uses(p, TCUQ_BIT(TCUQ_STRAIN_SLOW))) {
-        strain_signal(strains, odds, STRAIN_SLOW_SHIFT, first, signals + TCUQ_STRAIN_SLOW);
+    if (uses(p, TCUQ_BIT(TCUQ_MEAN_ODDS))) {
+        if (!first) {
+            signals[TCUQ_MEAN_ODDS] = saturate((*mean + 128u) >> 8);
+        }
+        *mean = (uint32_t)moved((int32_t)*mean, (int32_t)((uint32_t)odds << 8), MEAN_SHIFT, first);
     }
 }
 
@@ -335,43 +250,18 @@ static uint16_t distance_of(const int8_t *features, const int8_t *center, uint32
     return saturate(((uint32_t)log >> 4) * 2731u >> 12);
 }
 
-static void slow_signals(const tcuq_t *m, const layout_t *at, const inference_t *now, const int8_t *probs,
-                         const int8_t *features, uint32_t subject, uint16_t *signals)
+static void slow_signals(const tcuq_t *m, const inference_t *now, const int8_t *probs, const int8_t *features,
+                         uint32_t subject, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
-    int first = (m->held & HELD_PAST) == 0u;
     if (uses(p, TCUQ_BIT(TCUQ_MAGNITUDE))) {
         signals[TCUQ_MAGNITUDE] = magnitude_of(now->squares, p->features);
-    }
-    if (uses(p, FAST_MASK)) {
-        uint32_t *mean = m->ring + at->fast;
-        if (!first) {
-            signals[TCUQ_SURPRISE_FAST] = surprise_of(mean, subject);
-        }
-        if (!first && uses(p, TCUQ_BIT(TCUQ_SPREAD_FAST))) {
-            signals[TCUQ_SPREAD_FAST] = spread_of(mean, p);
-        }
-        blend_probs(mean, probs, p->classes, FAST_SHIFT, first);
-    }
-    if (uses(p, SLOW_MASK)) {
-        uint32_t *mean = m->ring + at->slow;
-        if (!first) {
-            signals[TCUQ_SURPRISE_SLOW] = surprise_of(mean, subject);
-        }
-        if (!first && uses(p, TCUQ_BIT(TCUQ_SPREAD_SLOW))) {
-            signals[TCUQ_SPREAD_SLOW] = spread_of(mean, p);
-        }
-        blend_probs(mean, probs, p->classes, SLOW_SHIFT, first);
-    }
-    if (uses(p, TCUQ_BIT(TCUQ_DISPLACEMENT))) {
-        displacement_signal(p, (int32_t *)(m->ring + at->feature_mean), now->kept.norm, features, first,
-                            signals + TCUQ_DISPLACEMENT);
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
         signals[TCUQ_DISTANCE] = distance_of(features, p->centers + subject * p->features, p->features);
     }
-    if (uses(p, TCUQ_BIT(TCUQ_ODDS) | STRAIN_MASK)) {
-        odds_signals(p, m->ring, (uint32_t)(probs[subject] + 128), first, signals);
+    if (uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_MEAN_ODDS))) {
+        odds_signals(p, m->ring, (uint32_t)(probs[subject] + 128), (m->held & HELD_PAST) == 0u, signals);
     }
 }
 
@@ -413,14 +303,8 @@ uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featur
         anchor = p->anchor == TCUQ_ANCHOR_BELIEF ? mixed : 256u * (uint32_t)(probs[subject] + 128);
         signals[TCUQ_DISBELIEF] = log_odds(ONE - mixed);
     }
-    if (uses(p, BELIEF_MASK)) {
-        uint32_t fast = tcuq_internal_beliefs(m, &at, probs, subject, signals);
-        if (p->anchor == TCUQ_ANCHOR_BELIEF && (!(TCUQ_PERSISTENCE) || p->instant == NULL)) {
-            anchor = fast;
-        }
-    }
     if (uses(p, TCUQ_ALL_SIGNALS & ~TCUQ_PROFILE_PAPER)) {
-        slow_signals(m, &at, &now, probs, features, subject, signals);
+        slow_signals(m, &now, probs, features, subject, signals);
     }
     m->held = (TCUQ_PERSISTENCE) && p->instant != NULL ? HELD_PAST | HELD_STREAM : HELD_PAST;
     return saturate(ONE - anchor);

@@ -107,8 +107,7 @@ static uint32_t mended_label(const tcuq_params_t *p, const layout_t *at, uint32_
 /* A mean as a sound state has it: zero while it holds no value, else in its range. */
 static uint32_t mended_mean(const tcuq_t *m, const layout_t *at, uint32_t word, uint32_t value)
 {
-    int32_t most = word < at->fast || word >= at->seen ? 65535 * 256L : 255 * 65536L;
-    int32_t least = word >= at->feature_mean && word < at->seen ? -most : 0; /* features have signs */
+    int32_t most = 65535 * 256L;
     int32_t mean = (int32_t)value;
     if ((m->held & (word < at->seen ? HELD_PAST : HELD_STREAM)) == 0u) {
         return 0;
@@ -116,7 +115,7 @@ static uint32_t mended_mean(const tcuq_t *m, const layout_t *at, uint32_t word, 
     if (learns(m->params) && word == last_word(at)) {
         return value >> 9 < m->params->classes && (value & 511u) <= 256u ? value : 0u;
     }
-    return (uint32_t)(mean < least ? least : mean > most ? most : mean);
+    return (uint32_t)(mean < 0 ? 0 : mean > most ? most : mean);
 }
 
 /* What the numbers so far leave for the next ones. */
@@ -126,10 +125,10 @@ typedef struct {
 } sums_t;
 
 /* A number as a sound state has it: beliefs of each rate and the class mix have sums, deficits a least one. */
-static uint32_t mended_number(const tcuq_t *m, const layout_t *at, uint32_t index, uint32_t value, sums_t *sums)
+static uint32_t mended_number(const tcuq_t *m, uint32_t index, uint32_t value, sums_t *sums)
 {
     uint32_t classes = m->params->classes;
-    uint32_t mix_begin = learns(m->params) ? at->mixture + 4u * classes : at->numbers;
+    uint32_t mix_begin = 4u * classes;
     if ((m->held & (index < mix_begin ? HELD_PAST : HELD_STREAM)) == 0u) {
         return 0;
     }

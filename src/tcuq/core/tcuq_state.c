@@ -162,7 +162,7 @@ static void put_memory(const tcuq_t *m, const layout_t *at, uint8_t *next)
         put32(next, mended_mean(m, at, i, m->ring[i]));
     }
     for (i = 0; i < number_count(at); i++, next += 2) {
-        put16(next, mended_number(m, at, i, number_at(numbers_in(m, at), i), &sums));
+        put16(next, mended_number(m, i, number_at(numbers_in(m, at), i), &sums));
     }
 }
 
@@ -242,7 +242,7 @@ static int memory_ok(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
         }
     }
     for (i = 0; i < number_count(at); i++, numbers += 2) {
-        if (get16(numbers) != mended_number(m, at, i, get16(numbers), &sums)) {
+        if (get16(numbers) != mended_number(m, i, get16(numbers), &sums)) {
             return 0;
         }
     }

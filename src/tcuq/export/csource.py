@@ -210,7 +210,6 @@ def params_source(params: Params, name: str) -> str:
         entry(str(p["bias"]), "bias", f"{p['bias'] / ONE:.4f}"),
         line("doubt_mix", f"{p['doubt_mix'] / ONE:.4f} confidence, the rest margin"),
         line("blend", f"{p['blend'] / ONE:.4f} uncertainty, the rest low {params.anchor}"),
-        line("spread_scale", "65536 / log2 of the classes"),
         line("level_num", f"flag a share of {p['level_num'] / flag:.4f}"),
         line("level_den"),
         line("reference", f"threshold {p['reference'] / ONE:.4f} at zero debt"),

@@ -38,8 +38,6 @@ def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
         read |= {name for name, value in params.instant.coef.items() if value != 0} | {"disbelief"}
     if params.evidence is not None:
         read |= set(params.evidence.coef)
-    if params.anchor == "belief" and params.instant is None:
-        read.add("disbelief_fast")
     if not read:  # a monitor has at least one signal
         read.add("doubt" if "doubt" in params.signals else params.signals[0])
     kept = ordered(read & set(params.signals))

@@ -158,7 +158,6 @@ def core_integers(params: Params) -> dict[str, Any]:
         "bias": round(params.bias * ONE),
         "doubt_mix": round(params.doubt_mix * ONE),
         "blend": round(params.blend * ONE),
-        "spread_scale": round(ONE / math.log2(params.classes)),
         "level_num": level.numerator,
         "level_den": level.denominator,
         "reference": round(params.reference * ONE),

@@ -91,7 +91,7 @@ class Params:
         Share of `uncertainty` in `risk`, in [0, 1]; the rest is how low the anchor is.
     anchor : {"confidence", "belief"}, default "confidence"
         What the rest of `risk` leans on: the confidence of this posterior, or the belief in its label after
-        the last few steps, which needs `instant` or the signal `disbelief_fast`.
+        the last few steps, which needs `instant`.
     coef : mapping of str to float, optional
         Coefficient of each signal in use, in [-64, 64).
     bias : float, default -2.5
@@ -239,8 +239,8 @@ class Params:
         )
         if self.anchor not in ANCHORS:
             raise ValueError(f"anchor is {self.anchor!r}, expected one of {', '.join(ANCHORS)}")
-        if self.anchor == "belief" and self.instant is None and "disbelief_fast" not in self.signals:
-            raise ValueError("anchor is 'belief'; it needs an instant head or the signal 'disbelief_fast'")
+        if self.anchor == "belief" and self.instant is None:
+            raise ValueError("anchor is 'belief'; it needs an instant head")
         if self.about not in ABOUT:
             raise ValueError(f"about is {self.about!r}, expected one of {', '.join(ABOUT)}")
         self._check_instant()
@@ -314,7 +314,7 @@ class Params:
 
     @property
     def profile(self) -> str:
-        """``"standard"``, ``"paper"``, ``"extended"``, or ``"custom"`` for another set of signals."""
+        """``"standard"``, ``"paper"``, or ``"custom"`` for another set of signals."""
         for name in PROFILES:
             if self.signals == profile_signals(name, self.features):
                 return name

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 FORMAT = "tcuq-params"
 
-READABLE = (1, 2, PARAMS_VERSION)
-"""Versions of a parameter file. One of version 1 has no `anchor`, which was the confidence; before version 3
-there is no `checksum`, and fields that are missing have their defaults."""
+READABLE = (PARAMS_VERSION,)
+"""Versions of a parameter file that are read."""
 
 
 def content_of(params: Params) -> dict[str, Any]:
@@ -72,7 +71,7 @@ def sealed_content(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) -> None:
-    """Refuse a file of version 3 that lacks a field, or whose checksum does not belong to its content.
+    """Refuse a file that lacks a field, or whose checksum does not belong to its content.
 
     Called last, so that a mistake in a field is told before the checksum, which any edit breaks.
 
@@ -85,8 +84,6 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
     sealed : bool
         Whether the checksum is looked at.
     """
-    if content["version"] < 3:
-        return
     _complete("field", content, [item.name for item in fields(kind)])
     for name in ("coef", "clean_means"):
         _complete(name, content[name], content["signals"])
@@ -134,11 +131,8 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     version = content.get("version")
     if version not in READABLE or isinstance(version, bool):
         accepted = " or ".join(map(str, READABLE))
-        raise ValueError(f"parameters have version {version}, expected {accepted}")
-    own = ("format", "version", "checksum")[: 3 if version >= 3 else 2]
-    values = {k: v for k, v in content.items() if k not in own}
-    if version == 1 and "anchor" in values:
-        raise ValueError("parameters of version 1 hold an anchor, which version 2 introduced")
+        raise ValueError(f"parameters have version {version}, expected {accepted}: fit again with this tcuq")
+    values = {k: v for k, v in content.items() if k not in ("format", "version", "checksum")}
     known_only("field", values, [item.name for item in fields(kind)])
     if "classes" not in values:
         low, high = RANGE["classes"]

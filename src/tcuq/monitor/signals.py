@@ -18,53 +18,19 @@ LAGGED = tuple(name for name, number in NUMBER.items() if LAGGED_SIGNALS >> numb
 FEATURE_BASED = tuple(name for name, number in NUMBER.items() if FEATURE_SIGNALS >> number & 1)
 """Signals that read features."""
 
-SLOW = (
-    "surprise_fast",
-    "surprise_slow",
-    "spread_fast",
-    "spread_slow",
-    "displacement",
-    "strain_fast",
-    "strain_slow",
-)
-"""Signals that read exponentially weighted means of the past."""
+SLOW = ("mean_odds",)
+"""Signals that read an exponentially weighted mean of the past."""
 
-BELIEF = ("disbelief_fast", "disbelief_slow", "disbelief")
+BELIEF = ("disbelief",)
 """Signals that read a belief over the classes, which includes the current step."""
 
 PROFILES: dict[str, tuple[str, ...]] = {
-    "standard": ("odds", "strain_fast", "magnitude", "distance", "disbelief"),
+    "standard": ("odds", "mean_odds", "magnitude", "distance", "disbelief"),
     "paper": SIGNALS[:4],
-    "extended": (
-        "instability",
-        "doubt",
-        "surprise_fast",
-        "surprise_slow",
-        "displacement",
-        "odds",
-        "disbelief_fast",
-        "disbelief_slow",
-        "strain_fast",
-        "strain_slow",
-        "magnitude",
-    ),
 }
 """Sets of signals by the name that `fit` takes; without features, those that read features are left out."""
 
-STOCK_COEF = {
-    "divergence": 1.5,
-    "flips": 1.0,
-    "doubt": 3.0,
-    "surprise_fast": 1.0,
-    "surprise_slow": 0.5,
-    "spread_fast": 0.5,
-    "spread_slow": 0.5,
-    "odds": 0.5,
-    "disbelief_fast": 2.0,
-    "disbelief_slow": 0.5,
-    "strain_fast": 0.25,
-    "strain_slow": 0.25,
-}
+STOCK_COEF = {"divergence": 1.5, "flips": 1.0, "doubt": 3.0, "odds": 0.5, "mean_odds": 0.25}
 """Coefficients for a user without labels. Feature signals stay out: their sign differs between networks."""
 
 STOCK_BIAS = -2.5
@@ -83,16 +49,8 @@ DESCRIPTION = {
     "instability": "the features point elsewhere than recently",
     "flips": "the label differs from recent labels",
     "doubt": "low confidence or a close second class",
-    "surprise_fast": "the last few posteriors did not expect this class",
-    "surprise_slow": "the longer past did not expect this class",
-    "spread_fast": "the last few posteriors spread over many classes",
-    "spread_slow": "the longer past spread over many classes",
-    "displacement": "the features are far from their recent mean",
     "odds": "this posterior is not sure of the class",
-    "disbelief_fast": "the last few steps together speak against this class",
-    "disbelief_slow": "the longer past speaks against this class",
-    "strain_fast": "recent steps were doubtful",
-    "strain_slow": "doubtful steps have been piling up",
+    "mean_odds": "recent steps were doubtful",
     "magnitude": "the features are large",
     "distance": "the features are far from those of the class on clean data",
     "disbelief": "the last steps, as long as classes stay here, speak against the class",
@@ -106,7 +64,7 @@ def profile_signals(profile: str, features: int) -> tuple[str, ...]:
     Parameters
     ----------
     profile : str
-        ``"standard"``, ``"paper"`` or ``"extended"``.
+        ``"standard"`` or ``"paper"``.
     features : int
         Number of features a step; 0 for posterior-only operation.
 

@@ -90,7 +90,7 @@ def read_state(content: bytes) -> State:
     _, version, _, mask, classes, features, fingerprint, *kept = HEADER.unpack_from(content)
     steps, debt, credit, rise, fall, severity, accuracy, last, novelty, alarm, fill, _, depth = kept
     if version != VERSION:
-        raise refuse(f"it has state version {version}, expected {VERSION}")
+        raise refuse(f"it has state version {version}, expected {VERSION}: start the monitor afresh")
     if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
         raise refuse("its checksum is wrong, so it is damaged or truncated")
     signals = tuple(name for name in SIGNALS if mask >> NUMBER[name] & 1)
@@ -108,12 +108,7 @@ def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) ->
     Which of them it is follows from the parameters alone.
     """
     entry = 2 + classes * ("divergence" in signals) + features * ("instability" in signals)
-    fast = "surprise_fast" in signals or "spread_fast" in signals
-    slow = "surprise_slow" in signals or "spread_slow" in signals
-    words = classes * (fast + slow) + features * ("displacement" in signals)
-    words += ("strain_fast" in signals) + ("strain_slow" in signals)
-    beliefs = classes * sum(name in signals for name in ("disbelief_fast", "disbelief_slow"))
-    plain = HEADER.size + depth * entry + 4 * words + 2 * beliefs + CRC_BYTES
+    plain = HEADER.size + depth * entry + 4 * ("mean_odds" in signals) + CRC_BYTES
     # The last step and two means of the variety; four beliefs and the class mix, six deficits.
     learned = plain + 4 * 3 + 2 * (5 * classes + 6)
     return plain, learned, learned + 4 * classes

@@ -22,7 +22,7 @@ EXPORTED = PACKAGE / "export" / "c"
 CLASSES, FEATURES, WIDE = 10, 32, 64
 
 STANDARD = ("standard", "standard, bet", "standard, class mix", "standard, posteriors alone")
-PAPER = ("paper", "extended", "paper, posteriors alone")
+PAPER = ("paper", "paper, posteriors alone")
 
 
 PROJECTION = f"projection {WIDE} to {FEATURES}"
@@ -68,7 +68,7 @@ def monitors() -> dict[str, Params]:
     Examples
     --------
     >>> list(monitors())
-    ['standard', 'standard, bet', 'standard, class mix', 'standard, posteriors alone', 'paper', 'extended', \
+    ['standard', 'standard, bet', 'standard, class mix', 'standard, posteriors alone', 'paper', \
 'paper, posteriors alone']
     """
     found = {name: standard(name) for name in STANDARD}
@@ -113,7 +113,7 @@ def standard(name: str) -> Params:
         expected_start=0.9,
         alarm=Alarm(0.0, AlarmSide(0.0, 12.0)),
         evidence=EvidenceHead(
-            {"odds": 6.0, "disbelief": 4.0, "strain_fast": 3.0},
+            {"odds": 6.0, "disbelief": 4.0, "mean_odds": 3.0},
             [-4.0 - 0.1 * k for k in range(CLASSES)],
             allowance=0.0 if "bet" in name else 0.25,
             bet=(0.9, 0.15) if "bet" in name else None,
