@@ -20,25 +20,20 @@ from tcuq.monitor.signals import profile_signals
 
 CORE = Path(__file__).parent.parent / "src" / "tcuq" / "core"
 BUILDS = (
-    ("standard", 0x1D200),
-    ("standard, posterior only", 0x11200),
+    ("standard", 0x1F0),
+    ("standard, posterior only", 0x130),
     ("paper", 0x00F),
     ("paper, posterior only", 0x00D),
-    ("extended", 0x7F3A),
-    ("extended, posterior only", 0x3E38),
-    ("every signal", 0x1FFFF),
+    ("every signal", 0x1FF),
 )
 CONFIGURATIONS = (
     ("standard", 10, 32),
     ("standard", 10, 0),
     ("paper", 10, 32),
     ("paper", 10, 0),
-    ("extended", 10, 32),
-    ("extended", 10, 0),
     ("standard", 35, 64),
     ("paper", 35, 64),
     ("standard", 200, 64),
-    ("extended", 200, 64),
 )
 
 

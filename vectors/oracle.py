@@ -372,19 +372,12 @@ class Monitor(State):
     def _watch(self, risk: int, rising: int) -> None:
         p = self.params
         before = self.alarm
-        self.alarm &= (1 if p.rise_limit else 0) | (2 if p.fall_limit else 0)
-        if p.rise_limit:
-            self.rise = min(max(signed(self.rise + rising), 0), p.rise_cap)
-            if self.rise >= p.rise_limit:
-                self.alarm |= 1
-            elif self.rise == 0:
-                self.alarm &= ~1
-        if p.fall_limit:
-            self.fall = min(max(signed(self.fall + p.fall_reference - risk), 0), p.fall_cap)
-            if self.fall >= p.fall_limit:
-                self.alarm |= 2
-            elif self.fall == 0:
-                self.alarm &= ~2
+        self.rise = min(max(signed(self.rise + rising), 0), p.rise_cap)
+        self.fall = min(max(signed(self.fall + p.fall_reference - risk), 0), p.fall_cap)
+        self.alarm = 0
+        for bit, total, limit in ((1, self.rise, p.rise_limit), (2, self.fall, p.fall_limit)):
+            if total and (total >= limit or before & bit):
+                self.alarm |= bit
         for bit, side in ((1, "rise"), (2, "fall")):
             if ~before & self.alarm & bit:
                 self.branches.add(f"alarm {side}")

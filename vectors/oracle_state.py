@@ -86,61 +86,29 @@ class State:
         signs = ("debt", "credit", "severity", "last")
         setattr(self, counter, signed(value) if counter in signs else value % 2**32)
 
-    def _mended(self) -> tuple[int, int, int, int, int]:
-        """Return debt, credit, rise, fall and alarm as `save` writes them."""
-        p, steps = self.params, self.steps
-        low, high = p.bounds()
-        debt = self.debt if low <= self.debt <= high else 0
-        if steps < 2**32 - 1:
-            debt -= (debt + p.level_num * steps) % p.level_den
-            debt = min(max(debt, -p.level_num * steps), (p.level_den - p.level_num) * steps)
-            debt += p.level_den if debt < low else 0
-        credit = min(self.credit % 2**32, p.burst * p.budget_den, p.budget_num * steps)
-        alarm, sums = 0, []
-        for bit, total, limit, cap in (
-            (1, self.rise, p.rise_limit, p.rise_cap),
-            (2, self.fall, p.fall_limit, p.fall_cap),
-        ):
-            total = min(max(signed(total), 0), cap) if limit else 0
-            sums.append(total)
-            if total and (total >= limit or self.alarm & bit):
-                alarm |= bit
-        return debt, credit, sums[0], sums[1], alarm
-
-    def _mended_means(self) -> tuple[int, int, int, int]:
-        """Return severity, accuracy, last and novelty as `save` writes them."""
+    def save(self) -> bytes | None:
+        """Return the bytes of section 12, None where a number is out of its range: memory has failed."""
         p, head = self.params, self.params.evidence
-        clip = 0 if head is None else head.clip
-        accuracy = self.accuracy % 2**24 if p.horizon else 0
-        accuracy = accuracy if self.steps else p.expected_start * 256
-        severity = min(max(self.severity, -clip), clip)
-        if head is None or head.spread == 0 or self.steps == 0:
-            return severity, accuracy, 0, 0
-        return severity, accuracy, min(max(self.last, -clip), clip), min(self.novelty, NOVELTY_MAX)
-
-    def save(self) -> bytes:
-        """Return the bytes of section 12."""
-        p = self.params
-        debt, credit, rise, fall, alarm = self._mended()
-        ring = self.ring[: self.steps]
-        held = SINCE_RESET * (bool(ring) if p.depth else self.has_mean and self.steps > 0)
-        held |= SINCE_START * (self.started and self.steps > 0)
+        held = SINCE_RESET * self.has_mean | SINCE_START * self.started
+        compares = head is not None and head.spread > 0
         out = b"TCUQ" + struct.pack("<2HI2HI", VERSION, 0, p.signals, p.classes, p.features, p.fingerprint())
-        out += struct.pack("<IiIII", self.steps, debt, credit, rise, fall)
-        out += struct.pack("<iIiI", *self._mended_means())
-        out += bytes([alarm, len(ring), held, p.depth])
-        for label, probs, features in ring:
+        out += struct.pack("<IiiII", self.steps, self.debt, self.credit, self.rise, self.fall)
+        # What nobody reads is saved as 0.
+        out += struct.pack("<iI", self.severity if head else 0, self.accuracy if p.horizon else 0)
+        out += struct.pack("<iI", *((self.last, self.novelty) if compares else (0, 0)))
+        out += bytes([self.alarm % 256, len(self.ring), held, p.depth])
+        for label, probs, features in self.ring:
             out += struct.pack("<H", label)
             out += bytes(value & 0xFF for value in probs) if p.uses(0) else b""
             out += bytes(value & 0xFF for value in features) if p.uses(1) else b""
-        out += bytes((p.depth - len(ring)) * p.entry)
+        out += bytes((p.depth - len(self.ring)) * p.entry)
         for name, length, form, bit in self.numbers():
             values = getattr(self, name) if held & bit else [0] * length
             out += struct.pack(f"<{length}{form}", *values)
         out += struct.pack("<I", zlib.crc32(out))
         if len(out) != p.state_size:
             raise AssertionError(f"state of {len(out)} bytes instead of {p.state_size}")
-        return out
+        return None if self.refusal(p, out) else out
 
     @classmethod
     def load(cls: type[AnyState], params: Params, state: bytes) -> AnyState:
@@ -151,7 +119,7 @@ class State:
         params : Params
             Those of the monitor that saved.
         state : bytes
-            A sound state: `refusal` says whether it is.
+            A valid state: `refusal` says whether it is.
 
         Returns
         -------
@@ -216,10 +184,10 @@ class State:
             return -6
         if len(state) != p.state_size:
             return -3
-        return 0 if cls._header_is_sound(p, state) and cls._content_is_sound(p, state) else -4
+        return 0 if cls._header_is_valid(p, state) and cls._content_is_valid(p, state) else -4
 
     @classmethod
-    def _header_is_sound(cls, p: Params, state: bytes) -> bool:
+    def _header_is_valid(cls, p: Params, state: bytes) -> bool:
         """Return whether the numbers of a header are in range and do not contradict each other."""
         low, high = p.bounds()
         steps, debt, credit, rise, fall = struct.unpack_from("<IiiII", state, 20)
@@ -232,12 +200,11 @@ class State:
             state[6:8] == bytes(2),
             depth == p.depth,
             low <= debt <= high,
-            0 <= credit <= min(p.burst * p.budget_den, p.budget_num * steps),
+            0 <= credit <= p.burst * p.budget_den,
             -clip <= severity <= clip,
             -clip <= last <= clip if compares else last == 0,
             novelty <= NOVELTY_MAX if compares else novelty == 0,
             accuracy < 65536 * 256 if p.horizon else accuracy == 0,
-            steps > 0 or accuracy == p.expected_start * 256,
             alarm <= 3,
             fill <= min(depth, steps),
             held <= 3,
@@ -246,9 +213,6 @@ class State:
             not (learns and held == SINCE_RESET),
             p.depth == 0 or (fill > 0) == bool(held & SINCE_RESET),
         ]
-        if steps < 2**32 - 1:
-            rules.append((debt + p.level_num * steps) % p.level_den == 0)
-            rules.append(-p.level_num * steps <= debt <= (p.level_den - p.level_num) * steps)
         for bit, total, limit, cap in (
             (1, rise, p.rise_limit, p.rise_cap),
             (2, fall, p.fall_limit, p.fall_cap),
@@ -258,7 +222,7 @@ class State:
         return all(rules)
 
     @classmethod
-    def _content_is_sound(cls, p: Params, state: bytes) -> bool:
+    def _content_is_valid(cls, p: Params, state: bytes) -> bool:
         """Return whether entries, means and beliefs are in range; the header is."""
         fill, held = state[57], state[58]
         new = cls.load(p, state)
@@ -269,18 +233,18 @@ class State:
             return False
         for name, bit, values in new._lists(state):
             if not held & bit:
-                sound = not any(values)
+                valid = not any(values)
             elif name == "before":
                 answer, doubt = divmod(values[0], 512)
-                sound = 0 <= answer < p.classes and doubt <= 256
+                valid = 0 <= answer < p.classes and doubt <= 256
             elif name in ("mean_odds", "seen", "differ", "apart"):
-                sound = all(0 <= value <= 65535 * 256 for value in values)
+                valid = all(0 <= value <= 65535 * 256 for value in values)
             elif name == "class_mix":
-                sound = sum(values) <= 65536 + 16 * p.classes
+                valid = sum(values) <= 65536 + 16 * p.classes
             elif name == "deficits":
-                sound = 0 in values
+                valid = 0 in values
             else:
-                sound = sum(values) <= 65536
-            if not sound:
+                valid = sum(values) <= 65536
+            if not valid:
                 return False
         return True

@@ -5,8 +5,8 @@
 
 #define ONE 65536.0
 
-static const char *const signal_names[TCUQ_SIGNAL_COUNT] = {
-    "divergence", "instability", "flips", "doubt", "odds", "mean_odds", "magnitude", "distance", "disbelief"};
+#define SIGNAL_NAME(name, meaning) #name,
+static const char *const signal_names[] = {TCUQ_SIGNAL_LIST(SIGNAL_NAME)};
 
 static PyStructSequence_Field step_fields[] = {
     {"label", "class with the largest posterior"},

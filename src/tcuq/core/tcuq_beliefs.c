@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Beliefs about the true class, and how long it stays: section 6 of SPEC.md. */
-#include "tcuq_math.h"
+#include "tcuq_internal.h"
 
 /* Experts of the learned persistence, in the order of their deficits. The first has no memory, the last
  * takes steps as independent, with a mix of classes that it learns. */
@@ -148,7 +148,7 @@ typedef struct {
 } expert_t;
 
 /* Weights of the experts from their forgotten deficits; returns the persistence. */
-static uint16_t weigh(expert_t *experts)
+static uint16_t weigh_experts(expert_t *experts)
 {
     uint32_t least = 0xFFFFFFFFu, sum = 0, sticky, factor, k;
     for (k = 0; k < EXPERT_COUNT; k++) {
@@ -200,15 +200,17 @@ static void predict(expert_t *experts, const int8_t *beliefs, int8_t *deficits, 
 }
 
 /* One sticky expert takes in what is said of a class; returns its share of the mixed belief. */
-ALWAYS_INLINE static inline uint32_t took(const expert_t *expert, int8_t *number, uint32_t shift, uint32_t even,
-                                          uint32_t said)
+ALWAYS_INLINE static inline uint32_t share_after(const expert_t *expert, int8_t *number, uint32_t shift, uint32_t even,
+                                                 uint32_t said)
 {
     uint32_t now = share_of(&expert->by, prior_of(number_at(number, 0), shift, even) * said);
     number_put(number, 0, now);
     return expert->weight * now;
 }
 
-uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out)
+/* The experts take an inference in: sets `persistence` and `answer`. Returns the mixed belief in what the params speak
+ * about, Q0.16. */
+static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
     uint32_t classes = p->classes;
@@ -217,9 +219,6 @@ uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *prob
     likelihood_t of;
     expert_t experts[EXPERT_COUNT];
     uint32_t best = 0, of_label = 0, answer = 0, i;
-    if (!(TCUQ_PERSISTENCE)) {
-        return 0; /* known when compiling: nothing below is left */
-    }
     read_likelihood(&of, probs, classes);
     if ((m->held & HELD_STREAM) == 0u) {
         start(m, at, deficits - 2u * classes, of.even);
@@ -234,7 +233,7 @@ uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *prob
     for (i = 0; i < EXPERT_COUNT; i++) {
         experts[i].gain = -(int32_t)((number_at(deficits, i) * 251u + 128u) >> 8);
     }
-    out->persistence = weigh(experts);
+    out->persistence = weigh_experts(experts);
     predict(experts, beliefs, deficits, &of);
     experts[MEMORYLESS].weight += experts[CLASS_MIX].weight;
     for (i = 0; i < classes; i++) {
@@ -242,13 +241,13 @@ uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *prob
         int8_t *number = beliefs + 2u * i;
         uint32_t belief = experts[MEMORYLESS].weight * share_of(&experts[MEMORYLESS].by, of.even * said);
         uint32_t mix_of, now;
-        belief += took(&experts[STICKY_1], number, 1, of.even, said);
+        belief += share_after(&experts[STICKY_1], number, 1, of.even, said);
         number += 2u * classes;
-        belief += took(&experts[STICKY_2], number, 2, of.even, said);
+        belief += share_after(&experts[STICKY_2], number, 2, of.even, said);
         number += 2u * classes;
-        belief += took(&experts[STICKY_4], number, 4, of.even, said);
+        belief += share_after(&experts[STICKY_4], number, 4, of.even, said);
         number += 2u * classes;
-        belief += took(&experts[STICKY_6], number, 6, of.even, said);
+        belief += share_after(&experts[STICKY_6], number, 6, of.even, said);
         number += 2u * classes;
         mix_of = number_at(number, 0);
         now = share_of(&experts[CLASS_MIX].by, prior_of(mix_of, 6, of.even) * said);
@@ -266,14 +265,11 @@ uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *prob
 
 /* How much neighboring steps of one answer differ, compared with those of development. A camera on one object
  * repeats its mistakes: the past then tells little that this step does not. */
-uint16_t tcuq_internal_vary(const tcuq_t *m, const layout_t *at, uint32_t doubt, uint32_t answer)
+static uint16_t vary(const tcuq_t *m, const layout_t *at, uint32_t doubt, uint32_t answer)
 {
     uint32_t *last = m->ring + last_word(at);
     uint32_t *means = m->ring + differ_word(at);
     uint32_t before, differ, expected, above, scale;
-    if (!(TCUQ_PERSISTENCE)) {
-        return 0; /* known when compiling: nothing below is left */
-    }
     before = *last & 511u;
     if (*last >> 9 == answer && (doubt >= DOUBT_LEAST || before >= DOUBT_LEAST)) {
         uint32_t gap = doubt - before; /* its square is the same modulo 2^32 */
@@ -292,4 +288,16 @@ uint16_t tcuq_internal_vary(const tcuq_t *m, const layout_t *at, uint32_t doubt,
     }
     scale = expected >> 17 != 0u ? 8u : 0u;
     return saturate((above >> scale << 13) / (expected >> scale) << 1);
+}
+
+void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq_step_t *out)
+{
+    const tcuq_params_t *p = m->params;
+    if (!HAS_PERSISTENCE) {
+        return; /* known when compiling: nothing below is left */
+    }
+    now->belief = persist(m, at, now->probs, out);
+    out->variety = vary(m, at, (uint32_t)(128 - now->probs[out->answer]), out->answer);
+    now->subject = p->about == TCUQ_ABOUT_ANSWER ? out->answer : now->subject;
+    now->anchor = p->anchor == TCUQ_ANCHOR_BELIEF ? now->belief : 256u * (uint32_t)(now->probs[now->subject] + 128);
 }

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* From one inference to signals: reading it, comparing it with the past, keeping it. Section numbers
  * refer to SPEC.md. */
-#include "tcuq_math.h"
+#include "tcuq_internal.h"
 
 /* Rate of the mean of the odds, as a right shift. */
 #define MEAN_SHIFT 4
 
-/* One inference: what the ring will keep of it, and what only this step needs. */
-typedef struct {
-    kept_t kept;
-    uint32_t top;     /* largest and second largest posterior, in 1/256 */
-    uint32_t second;
-    uint32_t squares; /* sum of squares of the features */
-} inference_t;
-
 /* Memory of the past. */
 
-/* `count` when a signal of a mask is in use, else 0. */
+/* `count` when a signal is in use, else 0. */
 static uint32_t if_used(const tcuq_params_t *p, uint32_t mask, uint32_t count)
 {
     return uses(p, mask) ? count : 0u;
@@ -24,13 +16,14 @@ static uint32_t if_used(const tcuq_params_t *p, uint32_t mask, uint32_t count)
 
 void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
 {
-    at->seen = uses(p, TCUQ_BIT(TCUQ_MEAN_ODDS)) ? 1u : 0u;
+    const tcuq_instant_t *instant = instant_head(p);
+    at->seen = if_used(p, TCUQ_BIT(TCUQ_MEAN_ODDS), 1);
     at->mean_words = at->seen;
     at->numbers = 0;
     at->scratch = 0;
-    if ((TCUQ_PERSISTENCE) && p->instant != NULL) {
+    if (instant != NULL) {
         at->numbers = 5u * p->classes + 6u;
-        at->scratch = p->instant->class_mix != NULL ? p->classes : 0u;
+        at->scratch = instant->class_mix != NULL ? p->classes : 0u;
         at->seen += 1u; /* after the last step */
         at->mean_words = at->seen + at->scratch + 2u;
     }
@@ -39,7 +32,7 @@ void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
     at->entry_bytes = at->post_bytes + if_used(p, TCUQ_BIT(TCUQ_INSTABILITY), p->features);
 }
 
-SELDOM size_t tcuq_ring_size(const tcuq_params_t *p)
+COLD size_t tcuq_ring_size(const tcuq_params_t *p)
 {
     layout_t at;
     uint32_t size;
@@ -48,6 +41,65 @@ SELDOM size_t tcuq_ring_size(const tcuq_params_t *p)
     size += (depth_of(&at) * at.entry_bytes + 2u * (number_count(&at) + scratch_count(&at)) + 3u) & ~(uint32_t)3u;
     /* More than size_t can say, where that has 16 bits, is more than any ring has. */
     return size < 4u ? 4u : (size_t)size != size ? (size_t)-4 : (size_t)size;
+}
+
+/* Arithmetic of features. */
+
+/* Root mean square of `count` centered features in 1/256, Q0.16; at most 255 / 256. */
+static inline uint16_t magnitude_of(uint32_t squares, uint32_t count)
+{
+    return (uint16_t)root((squares / count << 16) + (squares % count << 16) / count);
+}
+
+static inline norm_t norm_of(uint32_t squares)
+{
+    norm_t n = {0, 0};
+    int32_t exponent = 0;
+    if (squares != 0u) {
+        while (squares < (1uL << 30)) {
+            squares <<= 2;
+            exponent--;
+        }
+        n.mant = (uint16_t)root(squares);
+        n.exp = (int16_t)exponent;
+    }
+    return n;
+}
+
+/* Dot product of raw bytes: most of a step's time, so four at a time. */
+NOT_INLINE static int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
+{
+    int32_t sum = 0;
+    for (; count >= 4u; count -= 4u) {
+        sum += (int32_t)a[0] * b[0] + (int32_t)a[1] * b[1];
+        sum += (int32_t)a[2] * b[2] + (int32_t)a[3] * b[3];
+        a += 4;
+        b += 4;
+    }
+    for (; count > 0u; count--) {
+        sum += (int32_t)*a++ * *b++;
+    }
+    return sum;
+}
+
+/* (1 - cosine) / 2 in Q0.16 from a dot product and two norms. One of them is of this step, so its mantissa
+ * is at least 2^15 and the product is not 0 whatever the other is. */
+static inline uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
+{
+    uint32_t size = dot < 0 ? 0u - (uint32_t)dot : (uint32_t)dot;
+    uint32_t product, cosine;
+    int32_t shift;
+    if (a.mant == 0u || b.mant == 0u) {
+        return a.mant == b.mant ? 0u : 32768u;
+    }
+    product = ((uint32_t)a.mant * b.mant + 32768u) >> 16;
+    shift = -1 - a.exp - b.exp;
+    /* -1..29, unless the norm that the ring kept is damaged. */
+    cosine = (shift >= 0 ? size << (shift & 31) : size >> (-shift & 31)) / product;
+    if (cosine > 32768u) {
+        cosine = 32768u;
+    }
+    return dot < 0 ? saturate(32768u + cosine) : 32768u - cosine;
 }
 
 /* Reading (section 3). */
@@ -104,10 +156,32 @@ static void read_features(inference_t *now, const int8_t *features, const tcuq_p
     }
 }
 
+void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *probs, const int8_t *features,
+                        tcuq_step_t *out)
+{
+    now->probs = probs;
+    now->features = features;
+    now->squares = 0;
+    now->kept.feature_sum = 0;
+    now->kept.norm.mant = 0;
+    now->kept.norm.exp = 0;
+    read_probs(now, probs, p->classes);
+    if (uses(p, TCUQ_FEATURE_SIGNALS)) {
+        read_features(now, features, p);
+    }
+    now->subject = now->kept.label;
+    now->belief = 0;
+    now->anchor = 256u * now->top;
+    out->label = now->kept.label;
+    out->answer = now->kept.label;
+    out->persistence = 0;
+    out->variety = 0;
+    out->low_mass = now->kept.mass < 128u ? 1u : 0u;
+}
+
 /* The ring of past inferences. */
 
-static void push(tcuq_t *m, const layout_t *at, const kept_t *kept, const int8_t *probs,
-                 const int8_t *features)
+static void push(tcuq_t *m, const layout_t *at, const kept_t *kept, const int8_t *probs, const int8_t *features)
 {
     int8_t *entry = entry_in(m, at, m->head);
     keep_at(m, at, m->head, kept);
@@ -120,14 +194,14 @@ static void push(tcuq_t *m, const layout_t *at, const kept_t *kept, const int8_t
     m->fill = (uint8_t)(m->fill < at->depth ? m->fill + 1u : at->depth);
 }
 
-SELDOM uint32_t tcuq_internal_label(const int8_t *probs, const tcuq_params_t *p)
+COLD uint32_t tcuq_internal_label(const int8_t *probs, const tcuq_params_t *p)
 {
     inference_t now;
     read_probs(&now, probs, p->classes);
     return now.kept.label;
 }
 
-SELDOM void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, const int8_t *bytes)
+COLD void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, const int8_t *bytes)
 {
     const tcuq_params_t *p = m->params;
     const int8_t *features = bytes + at->post_bytes;
@@ -181,8 +255,7 @@ static uint32_t instability_of(const kept_t *now, const int8_t *features, const 
     return half_distance(dot, now->norm, past->norm);
 }
 
-static void lagged_signals(const tcuq_t *m, const layout_t *at, const kept_t *now, const int8_t *probs,
-                           const int8_t *features, uint16_t *signals)
+static void lagged_signals(const tcuq_t *m, const layout_t *at, const inference_t *now, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     uint32_t divergence = 0;
@@ -195,13 +268,13 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const kept_t *no
         const int8_t *entry = entry_in(m, at, slot);
         kept_t past = kept_at(m, at, slot);
         if (uses(p, TCUQ_BIT(TCUQ_DIVERGENCE))) {
-            divergence += p->lag_weights[count] * divergence_of(now, probs, &past, entry, p->classes);
+            divergence += p->lag_weights[count] * divergence_of(&now->kept, now->probs, &past, entry, p->classes);
             weight += p->lag_weights[count];
         }
         if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY))) {
-            instability += instability_of(now, features, &past, entry + at->post_bytes, p);
+            instability += instability_of(&now->kept, now->features, &past, entry + at->post_bytes, p);
         }
-        flips += past.label != now->label ? 1u : 0u;
+        flips += past.label != now->kept.label ? 1u : 0u;
     }
     if (count == 0u) {
         return;
@@ -220,7 +293,7 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const kept_t *no
     }
 }
 
-/* Signals 4 to 7 (section 6). */
+/* Signals 4, 5 and 7 (section 6). */
 
 /* The odds of this step, and the mean of past ones; `first` says that there is none, and the signal then keeps
  * its clean mean. */
@@ -250,62 +323,28 @@ static uint16_t distance_of(const int8_t *features, const int8_t *center, uint32
     return saturate(((uint32_t)log >> 4) * 2731u >> 12);
 }
 
-static void slow_signals(const tcuq_t *m, const inference_t *now, const int8_t *probs, const int8_t *features,
-                         uint32_t subject, uint16_t *signals)
+void tcuq_internal_signals(tcuq_t *m, const layout_t *at, const inference_t *now, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
+    signals[TCUQ_DOUBT] = (uint16_t)mix(saturate(ONE - 256u * now->top),
+                                        saturate(ONE - 256u * (now->top - now->second)), p->doubt_mix);
+    if (uses(p, TCUQ_LAGGED_SIGNALS)) {
+        /* Round the ring, and back into it should memory have failed: nothing else in a state is an index. */
+        m->head = (uint8_t)(m->head < at->depth ? m->head : 0u);
+        lagged_signals(m, at, now, signals);
+        push(m, at, &now->kept, now->probs, now->features);
+    }
+    if (uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_MEAN_ODDS))) {
+        odds_signals(p, m->ring, (uint32_t)(now->probs[now->subject] + 128), (m->held & HELD_PAST) == 0u, signals);
+    }
     if (uses(p, TCUQ_BIT(TCUQ_MAGNITUDE))) {
         signals[TCUQ_MAGNITUDE] = magnitude_of(now->squares, p->features);
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
-        signals[TCUQ_DISTANCE] = distance_of(features, p->centers + subject * p->features, p->features);
+        signals[TCUQ_DISTANCE] = distance_of(now->features, p->centers + now->subject * p->features, p->features);
     }
-    if (uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_MEAN_ODDS))) {
-        odds_signals(p, m->ring, (uint32_t)(probs[subject] + 128), (m->held & HELD_PAST) == 0u, signals);
+    if (uses(p, TCUQ_BIT(TCUQ_DISBELIEF))) {
+        signals[TCUQ_DISBELIEF] = log_odds(ONE - now->belief);
     }
-}
-
-uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
-                            uint16_t *signals)
-{
-    const tcuq_params_t *p = m->params;
-    inference_t now;
-    layout_t at;
-    uint32_t anchor, subject;
-    tcuq_internal_layout(&at, p);
-    read_probs(&now, probs, p->classes);
-    now.squares = 0;
-    now.kept.feature_sum = 0;
-    now.kept.norm.mant = 0;
-    now.kept.norm.exp = 0;
-    if (uses(p, TCUQ_FEATURE_SIGNALS)) {
-        read_features(&now, features, p);
-    }
-    out->label = now.kept.label;
-    out->low_mass = now.kept.mass < 128u ? 1u : 0u;
-    out->answer = now.kept.label;
-    out->persistence = 0;
-    out->variety = 0;
-    subject = now.kept.label;
-    anchor = 256u * now.top;
-    signals[TCUQ_DOUBT] = (uint16_t)mix(saturate(ONE - anchor), saturate(ONE - 256u * (now.top - now.second)),
-                                        p->doubt_mix);
-    if (uses(p, TCUQ_LAGGED_SIGNALS)) {
-        /* Round the ring, and back into it should memory have failed: nothing else in a state is an index. */
-        m->head = (uint8_t)(m->head < at.depth ? m->head : 0u);
-        lagged_signals(m, &at, &now.kept, probs, features, signals);
-        push(m, &at, &now.kept, probs, features);
-    }
-    if ((TCUQ_PERSISTENCE) && p->instant != NULL) {
-        uint32_t mixed = tcuq_internal_persist(m, &at, probs, out);
-        out->variety = tcuq_internal_vary(m, &at, (uint32_t)(128 - probs[out->answer]), out->answer);
-        subject = p->about == TCUQ_ABOUT_ANSWER ? out->answer : subject;
-        anchor = p->anchor == TCUQ_ANCHOR_BELIEF ? mixed : 256u * (uint32_t)(probs[subject] + 128);
-        signals[TCUQ_DISBELIEF] = log_odds(ONE - mixed);
-    }
-    if (uses(p, TCUQ_ALL_SIGNALS & ~TCUQ_PROFILE_PAPER)) {
-        slow_signals(m, &now, probs, features, subject, signals);
-    }
-    m->held = (TCUQ_PERSISTENCE) && p->instant != NULL ? HELD_PAST | HELD_STREAM : HELD_PAST;
-    return saturate(ONE - anchor);
+    m->held = instant_head(p) != NULL ? HELD_PAST | HELD_STREAM : HELD_PAST;
 }

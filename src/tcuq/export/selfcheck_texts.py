@@ -177,10 +177,7 @@ static int tcuq_check_forged(tcuq_t *own, const uint8_t *state, size_t next, siz
                 (uint8_t)({name}_check_forged[next].value >> 8u * i);
         }}
         for (i = 0; i < sizeof tcuq_check_bytes - 4u; i++) {{
-            crc ^= tcuq_check_bytes[i];
-            for (j = 0; j < 8u; j++) {{
-                crc = crc >> 1 ^ (0xEDB88320u & (0u - (crc & 1u)));
-            }}
+            crc = tcuq_crc_byte(crc, tcuq_check_bytes[i]);
         }}
         for (j = 0; j < 4u; j++) {{
             tcuq_check_bytes[i + j] = (uint8_t)(~crc >> 8u * j);

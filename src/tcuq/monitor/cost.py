@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .params import Params
 from .signals import FEATURE_BASED, LAGGED
 
-CONTEXT_BYTES = 52
+CONTEXT_BYTES = 48
 """`sizeof(tcuq_t)` with 32-bit pointers."""
 
 

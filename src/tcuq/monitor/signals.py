@@ -5,17 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from .._core import FEATURE_SIGNALS, LAGGED_SIGNALS, SIGNAL_NAMES
+from .._core import (
+    FEATURE_SIGNALS,
+    LAGGED_SIGNALS,
+    PAPER_SIGNALS,
+    SIGNAL_MEANINGS,
+    SIGNAL_NAMES,
+    STANDARD_SIGNALS,
+)
 
 SIGNALS: tuple[str, ...] = SIGNAL_NAMES
 """Names by number; a number is never given to another signal."""
 
 NUMBER = {name: number for number, name in enumerate(SIGNALS)}
 
-LAGGED = tuple(name for name, number in NUMBER.items() if LAGGED_SIGNALS >> number & 1)
+
+def _of(mask: int) -> tuple[str, ...]:
+    """Return the names of the signals in a mask."""
+    return tuple(name for name, number in NUMBER.items() if mask >> number & 1)
+
+
+LAGGED = _of(LAGGED_SIGNALS)
 """Signals that read single past steps through the ring."""
 
-FEATURE_BASED = tuple(name for name, number in NUMBER.items() if FEATURE_SIGNALS >> number & 1)
+FEATURE_BASED = _of(FEATURE_SIGNALS)
 """Signals that read features."""
 
 SLOW = ("mean_odds",)
@@ -24,10 +37,7 @@ SLOW = ("mean_odds",)
 BELIEF = ("disbelief",)
 """Signals that read a belief over the classes, which includes the current step."""
 
-PROFILES: dict[str, tuple[str, ...]] = {
-    "standard": ("odds", "mean_odds", "magnitude", "distance", "disbelief"),
-    "paper": SIGNALS[:4],
-}
+PROFILES: dict[str, tuple[str, ...]] = {"standard": _of(STANDARD_SIGNALS), "paper": _of(PAPER_SIGNALS)}
 """Sets of signals by the name that `fit` takes; without features, those that read features are left out."""
 
 STOCK_COEF = {"divergence": 1.5, "flips": 1.0, "doubt": 3.0, "odds": 0.5, "mean_odds": 0.25}
@@ -44,17 +54,7 @@ STOCK_INSTANT = ({"odds": EVEN_ODDS}, -EVEN_ODDS / 2)
 STOCK_STEADY = ({"disbelief": EVEN_ODDS}, -EVEN_ODDS / 2)
 """Head for full persistence without labels: uncertainty is one minus the belief."""
 
-DESCRIPTION = {
-    "divergence": "the posterior differs from recent ones",
-    "instability": "the features point elsewhere than recently",
-    "flips": "the label differs from recent labels",
-    "doubt": "low confidence or a close second class",
-    "odds": "this posterior is not sure of the class",
-    "mean_odds": "recent steps were doubtful",
-    "magnitude": "the features are large",
-    "distance": "the features are far from those of the class on clean data",
-    "disbelief": "the last steps, as long as classes stay here, speak against the class",
-}
+DESCRIPTION = dict(zip(SIGNALS, SIGNAL_MEANINGS, strict=True))
 """What it means when a signal is high, in words for reports."""
 
 

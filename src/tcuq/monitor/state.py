@@ -7,7 +7,6 @@ import zlib
 from dataclasses import dataclass
 
 from .._core import STATE_VERSION as VERSION
-from .fixed_point import FINGERPRINT
 from .params import Params
 from .signals import NUMBER, SIGNALS
 
@@ -16,9 +15,6 @@ HEADER = struct.Struct("<4sHHIHHIIiiIIiIiIBBBB")
 """Magic, version, zero, signals, classes, features, fingerprint; steps, debt, credit, rise, fall, severity,
 accuracy, last, novelty; alarm, fill, what holds a value, depth."""
 CRC_BYTES = 4
-
-HEAD_WORDS = ("clip", "allowance", "bet_base", "bet_slope", "spread")
-"""Numbers of the evidence in the order of the fingerprint."""
 
 
 @dataclass(frozen=True)
@@ -128,28 +124,7 @@ def fingerprint(params: Params) -> int:
     >>> read_state(Monitor(params).save()).fingerprint == fingerprint(params)
     True
     """
-    p = params.integers()
-    numbers = {**p, "lag_count": len(p["lags"]), "zero_point": p["zero_point"] % 65536}
-    content = b"".join(_word(numbers[name])[:size] for name, size in FINGERPRINT)
-    pairs = [*zip(p["lags"], p["lag_weights"], strict=True), *zip(p["coef"], p["clean_mean"], strict=True)]
-    content += b"".join(_word(low % 65536 + 65536 * high) for low, high in pairs)
-    if p["evidence"] is not None:
-        head = p["evidence"]
-        content += b"".join(_word(head[name]) for name in HEAD_WORDS)
-        content += b"".join(_word(value % 65536) for value in (*head["coef"], *head["offset"]))
-    if p["instant"] is not None:
-        instant = p["instant"]
-        content += _word(instant["bias"]) + _word(instant["spread"])
-        content += b"".join(
-            _word(value % 65536) for value in (*instant["coef"], *(instant["class_mix"] or ()))
-        )
-    content += p["centers"] or b""
-    return zlib.crc32(content)
-
-
-def _word(value: int) -> bytes:
-    """Return 32 bits, the low ones first; negative numbers are two's complement."""
-    return struct.pack("<I", value % 2**32)
+    return params.core().fingerprint()
 
 
 def state_for(params: Params, content: bytes) -> State:
