@@ -105,7 +105,7 @@ def builds(folder: Path) -> list[Build]:
     whole.programs += [Program("run_vectors", vectors()), Program("run_errors"), Program("run_corners")]
     whole.programs += [Program("run_frames", said=frames()), Program("run_parts")]
     whole.programs += [self_check(folder / "exported", which) for which in ("plain", "everything")]
-    loops = Build("loops", ["-DTCUQ_COUNT_ZEROS=0", "-DTCUQ_CRC_BY_TABLE"])
+    loops = Build("loops", ["-DTCUQ_TEST_LOOPS"])
     loops.programs += [Program("run_vectors", vectors())]
     paper = Build("paper", [f"-DTCUQ_SIGNALS={PAPER:#x}u"])
     paper.programs += [Program("run_vectors", vectors(PAPER)), Program("run_corners")]

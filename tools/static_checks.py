@@ -41,7 +41,7 @@ PORTABLE = [*sorted(CORE.glob("*.c")), *sorted(EXPORTED.glob("*.c"))]
 LIMIT = 600
 """Seconds that one tool may take for one file."""
 
-PROFILES = {"every signal": 0x1FFFF, "standard": 0x1D200, "paper": 0xF, "extended": 0x7F3A}
+PROFILES = {"every signal": 0x1FF, "standard": 0x1F0, "paper": 0xF}
 """Builds that warnings are asked of: the mask of each."""
 
 WARNINGS = [
@@ -56,7 +56,6 @@ REASONS = {
         "funcArgNamesDifferent": "headers spell names out for readers, sources have `m` and `p` throughout",
         "variableScope": "C90 habit: variables begin a block, loop counters among them",
         "shadowFunction": "a local name and a function of another meaning; no call is hidden by it",
-        "ConfigurationNotChecked": "TCUQ_FINGERPRINT_OF is the name of a function, see the binding",
         "unmatchedSuppression": "one list serves all versions",
         "checkersReport": "no finding",
     },
@@ -193,7 +192,7 @@ def python_options() -> list[str]:
     # As in setup.py: free-threaded builds and old ones have no stable ABI that has buffers.
     stable = sys.version_info >= (3, 11) and not sysconfig.get_config_var("Py_GIL_DISABLED")
     limited = ["-DPy_LIMITED_API=0x030B0000"] if stable else []
-    return [*flags, "-DTCUQ_CRC_BY_TABLE=1", "-DTCUQ_FINGERPRINT_OF=held_fingerprint", *limited]
+    return [*flags, *limited]
 
 
 def analyzers() -> dict[str, list[str]]:

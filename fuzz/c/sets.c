@@ -123,7 +123,7 @@ static void set_instant(set_t *set, source_t *from)
 
 static void begin_set(set_t *set)
 {
-    memset(&set->params, 0, sizeof set->params); /* padding too: tcuq_verify() compares bytes */
+    memset(&set->params, 0, sizeof set->params);
     memset(&set->evidence, 0, sizeof set->evidence);
     memset(&set->instant, 0, sizeof set->instant);
     memset(set->offset, 0, sizeof set->offset);
@@ -175,6 +175,7 @@ void make_set(set_t *set, source_t *from, int size)
         p->centers = set->centers;
     }
     set_rates(set, from);
+    p->fingerprint = tcuq_fingerprint(p);
 }
 
 void make_direct_set(set_t *set, source_t *from)
@@ -194,4 +195,5 @@ void make_direct_set(set_t *set, source_t *from)
         set_evidence(set, from);
     }
     set_rates(set, from);
+    p->fingerprint = tcuq_fingerprint(p);
 }

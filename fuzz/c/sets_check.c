@@ -4,11 +4,13 @@
 
 #include "sets.h"
 
+#define PARAM_PLACE(name, type, low, high, bytes) PARAM_##name,
+#define EVIDENCE_PLACE(name, type, low, high, bytes) EVIDENCE_##name,
+#define INSTANT_PLACE(name, type, low, high, bytes) INSTANT_##name,
 enum {
-#define TCUQ_FIELD(name, type, low, high, bytes) FIELD_##name,
-#define TCUQ_HEAD_FIELD(name, type, low, high) HEAD_##name,
-#define TCUQ_INSTANT_FIELD(name, type, low, high) INSTANT_##name,
-#include "tcuq_fields.h"
+    TCUQ_PARAMS_FIELDS(PARAM_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+    TCUQ_EVIDENCE_FIELDS(EVIDENCE_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_INSTANT_FIELDS(INSTANT_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST)
     LIST_LAGS,
     LIST_WEIGHTS,
     LIST_CENTERS,
@@ -26,13 +28,15 @@ void spoil_set(set_t *set, source_t *from)
 {
     tcuq_params_t *p = &set->params;
     switch (below(from, PLACES)) {
-#define TCUQ_FIELD(name, type, low, high, bytes) \
-    case FIELD_##name: p->name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
-#define TCUQ_HEAD_FIELD(name, type, low, high) \
-    case HEAD_##name: set->evidence.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
-#define TCUQ_INSTANT_FIELD(name, type, low, high) \
+#define SPOIL_PARAM(name, type, low, high, bytes) \
+    case PARAM_##name: p->name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
+#define SPOIL_EVIDENCE(name, type, low, high, bytes) \
+    case EVIDENCE_##name: set->evidence.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
+#define SPOIL_INSTANT(name, type, low, high, bytes) \
     case INSTANT_##name: set->instant.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
-#include "tcuq_fields.h"
+        TCUQ_PARAMS_FIELDS(SPOIL_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+        TCUQ_EVIDENCE_FIELDS(SPOIL_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_INSTANT_FIELDS(SPOIL_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
     case LIST_LAGS: p->lags = NULL; break;
     case LIST_WEIGHTS: p->lag_weights = NULL; break;
     case LIST_CENTERS: p->centers = p->centers == NULL ? set->centers : NULL; break;

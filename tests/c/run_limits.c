@@ -74,6 +74,7 @@ static void good(void)
     p.instant = &instant;
     p.evidence = &head;
     p.centers = centers;
+    p.fingerprint = tcuq_fingerprint(&p);
 }
 
 /* Whether a number just outside a range is refused by that error, and the end of the range by no such error. */
@@ -92,7 +93,7 @@ static void good(void)
 
 static void ranges(void)
 {
-    RANGE(p.signals, uint32_t, 1, 0x1FF, TCUQ_ERR_PARAM_signals);
+    RANGE(p.signals, uint32_t, 1, TCUQ_ALL_SIGNALS, TCUQ_ERR_PARAM_signals);
     RANGE(p.classes, uint16_t, 2, 1000, TCUQ_ERR_PARAM_classes);
     RANGE(p.features, uint16_t, 0, 256, TCUQ_ERR_PARAM_features);
     RANGE(p.zero_point, int16_t, -128, 127, TCUQ_ERR_PARAM_zero_point);
@@ -121,11 +122,11 @@ static void ranges(void)
     RANGE(p.rise_cap, uint32_t, 0, 1073741824, TCUQ_ERR_PARAM_rise_cap);
     RANGE(p.fall_limit, uint32_t, 0, 4294967295, TCUQ_ERR_PARAM_fall_limit);
     RANGE(p.fall_cap, uint32_t, 0, 1073741824, TCUQ_ERR_PARAM_fall_cap);
-    RANGE(head.clip, uint32_t, 1, 16777216, TCUQ_ERR_HEAD_clip);
-    RANGE(head.allowance, uint32_t, 0, 16777216, TCUQ_ERR_HEAD_allowance);
-    RANGE(head.bet_base, uint32_t, 0, 1048576, TCUQ_ERR_HEAD_bet_base);
-    RANGE(head.bet_slope, uint32_t, 0, 32767, TCUQ_ERR_HEAD_bet_slope);
-    RANGE(head.spread, uint32_t, 0, 16777216, TCUQ_ERR_HEAD_spread);
+    RANGE(head.clip, uint32_t, 1, 16777216, TCUQ_ERR_EVIDENCE_clip);
+    RANGE(head.allowance, uint32_t, 0, 16777216, TCUQ_ERR_EVIDENCE_allowance);
+    RANGE(head.bet_base, uint32_t, 0, 1048576, TCUQ_ERR_EVIDENCE_bet_base);
+    RANGE(head.bet_slope, uint32_t, 0, 32767, TCUQ_ERR_EVIDENCE_bet_slope);
+    RANGE(head.spread, uint32_t, 0, 16777216, TCUQ_ERR_EVIDENCE_spread);
     RANGE(instant.bias, int32_t, -16777216, 16777216, TCUQ_ERR_INSTANT_bias);
     RANGE(instant.spread, uint32_t, 0, 262144, TCUQ_ERR_INSTANT_spread);
 }
@@ -232,13 +233,13 @@ static void words(void)
         {TCUQ_OK, "", ""},
         {1, "", ""},
         {-128, "", ""},
-        {TCUQ_ERR_SIGNALS, "signals", "only what this build has (TCUQ_SIGNALS, TCUQ_EVIDENCE, TCUQ_PERSISTENCE)"},
+        {TCUQ_ERR_SIGNALS, "signals", "only what this build has (TCUQ_SIGNALS)"},
         {TCUQ_ERR_SIZE, "size", "a larger buffer, or a state of tcuq_state_size() bytes"},
-        {TCUQ_ERR_VERSION, "version", "the layout of this tcuq.h"},
+        {TCUQ_ERR_VERSION, "version", "the layout of this tcuq.h: fit or export again"},
         {TCUQ_ERR_STATE, "state", "undamaged bytes of tcuq_save()"},
         {TCUQ_ERR_OTHER, "state", "one saved with the same parameters"},
         {TCUQ_ERR_PARAM_burst, "burst", "1 to 10000"},
-        {TCUQ_ERR_HEAD_clip, "evidence clip", "1 to 16777216"},
+        {TCUQ_ERR_EVIDENCE_clip, "evidence clip", "1 to 16777216"},
         {TCUQ_ERR_INSTANT_spread, "instant spread", "0 to 262144"},
         {TCUQ_ERR_RULE_slope_order, "slope", "at most steep_slope"},
     };
@@ -292,6 +293,7 @@ static tcuq_t stepped(unsigned steps)
     tcuq_t m;
     unsigned i;
     memset(ring, 0xA5, sizeof ring);
+    p.fingerprint = tcuq_fingerprint(&p);
     same("init", TCUQ_OK, tcuq_init(&m, &p, ring, sizeof ring));
     for (i = 0; i < steps; i++) {
         int8_t probs[4] = {-128, -118, -108, -38}, features[4] = {4, -9, 77, 1};
@@ -338,8 +340,8 @@ static void counters(void)
     FAILS(m.last = 262145);
     PASSES(m.last = -262144);
     FAILS(m.last = -262145);
-    PASSES(m.novelty = 32767u * 32767u);
-    FAILS(m.novelty = 32767u * 32767u + 1u);
+    PASSES(m.novelty = 32767uL * 32767uL);
+    FAILS(m.novelty = 32767uL * 32767uL + 1u);
     PASSES(m.head = 0);
     PASSES(m.head = 2);
     FAILS(m.head = 3);
@@ -358,7 +360,9 @@ static void counters(void)
     FAILS((m.steps = 0, m.fill = 0, m.held = 0, m.last = 0, m.novelty = 1));
     FAILS(m.ring = NULL);
     FAILS(m.params = NULL);
-    VERIFIED(TCUQ_ERR_OTHER, m.params_sum ^= 1u);
+    p.fingerprint ^= 1u;
+    VERIFIED(TCUQ_ERR_OTHER, (void)0);
+    p.fingerprint ^= 1u;
     same("no monitor", TCUQ_ERR_STATE, tcuq_verify(NULL));
 }
 
@@ -393,7 +397,7 @@ static void unread(void)
     FAILS(m.severity = 262145);
 }
 
-/* Any byte of what params point to is a part of their sum. */
+/* Any byte of what params point to is a part of their fingerprint. */
 static void sums(void)
 {
     uint8_t *places[5];

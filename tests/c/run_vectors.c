@@ -297,9 +297,9 @@ static void batch_repeat(void)
 #define KEY(name, type, low, high, bytes) KEY_##name,
 #define KEY_NAME(name, type, low, high, bytes) #name,
 #define KEY_VALUE(name, type, low, high, bytes) params.name = (type)value[KEY_##name];
-enum { TCUQ_PARAMS_FIELDS(KEY, TCUQ_SKIP, TCUQ_SKIP, TCUQ_SKIP) KEY_COUNT };
+enum { TCUQ_PARAMS_FIELDS(KEY, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD) KEY_COUNT };
 
-static const char *const keys[KEY_COUNT] = {TCUQ_PARAMS_FIELDS(KEY_NAME, TCUQ_SKIP, TCUQ_SKIP, TCUQ_SKIP)};
+static const char *const keys[KEY_COUNT] = {TCUQ_PARAMS_FIELDS(KEY_NAME, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)};
 
 static void read_params(void)
 {
@@ -337,7 +337,7 @@ static void read_params(void)
         malformed("classes or features do not fit");
     }
     memset(&params, 0, sizeof params);
-    TCUQ_PARAMS_FIELDS(KEY_VALUE, TCUQ_SKIP, TCUQ_SKIP, TCUQ_SKIP)
+    TCUQ_PARAMS_FIELDS(KEY_VALUE, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
 }
 
 static void read_lags(void)

@@ -95,7 +95,7 @@ def test_verdicts(judge: Judge, tmp_path: Path) -> None:
     assert judge.judge(none, tmp_path).status == INVALID
     assert judge.judge(unsigned, tmp_path).status == EQUAL
     assert judge.judge(same, tmp_path).status in (KILLED, SURVIVED)
-    again = found("tcuq_fields.h", "TCUQ_FIELD(burst", "10000", "10001")
+    again = found("tcuq_fields.h", "NUMBER(burst", "10000", "10001")
     assert judge.judge(again, tmp_path) == Verdict(KILLED, "limits", "default")
 
 
@@ -122,9 +122,9 @@ def test_explanations_are_of_mutants_that_exist() -> None:
 
 
 def test_the_list_of_mutants(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--list", "--file", "tcuq_bytes.h", "--sample", "3"]) == 0
+    assert main(["--list", "--file", "tcuq_internal.h", "--sample", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3 and all(line.startswith("tcuq_bytes.h:") for line in lines)
+    assert len(lines) == 3 and all(line.startswith("tcuq_internal.h:") for line in lines)
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ typedef struct {
 #define PARAM_MANY(name, type, low, high) {"", #name, MANY, low, high, 0, 0, sizeof(type)},
 #define EVIDENCE_MANY(name, type, low, high) {"evidence ", #name, MANY, low, high, 0, 0, sizeof(type)},
 #define INSTANT_MANY(name, type, low, high) {"instant ", #name, MANY, low, high, 0, 0, sizeof(type)},
-static const row_t rows[] = {TCUQ_PARAMS_FIELDS(PARAM_ROW, PARAM_MANY, PARAM_MANY, TCUQ_SKIP)
+static const row_t rows[] = {TCUQ_PARAMS_FIELDS(PARAM_ROW, PARAM_MANY, PARAM_MANY, TCUQ_NO_HEAD)
                                  TCUQ_EVIDENCE_FIELDS(EVIDENCE_ROW, EVIDENCE_MANY, EVIDENCE_MANY)
                                      TCUQ_INSTANT_FIELDS(INSTANT_ROW, INSTANT_MANY, INSTANT_MANY)};
 
@@ -35,7 +35,7 @@ static const row_t rows[] = {TCUQ_PARAMS_FIELDS(PARAM_ROW, PARAM_MANY, PARAM_MAN
 #define EVIDENCE_PLACE(name, ...) ROW_evidence_##name,
 #define INSTANT_PLACE(name, ...) ROW_instant_##name,
 enum {
-    TCUQ_PARAMS_FIELDS(PARAM_PLACE, PARAM_PLACE, PARAM_PLACE, TCUQ_SKIP)
+    TCUQ_PARAMS_FIELDS(PARAM_PLACE, PARAM_PLACE, PARAM_PLACE, TCUQ_NO_HEAD)
     TCUQ_EVIDENCE_FIELDS(EVIDENCE_PLACE, EVIDENCE_PLACE, EVIDENCE_PLACE)
     TCUQ_INSTANT_FIELDS(INSTANT_PLACE, INSTANT_PLACE, INSTANT_PLACE)
     ROW_COUNT

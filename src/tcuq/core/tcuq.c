@@ -29,13 +29,13 @@ static int accepted(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *evidence = evidence_head(p);
     const tcuq_instant_t *instant = instant_head(p);
-    if (0 TCUQ_PARAMS_FIELDS(REFUSES_PARAM, TCUQ_SKIP, TCUQ_SKIP, TCUQ_SKIP)) {
+    if (0 TCUQ_PARAMS_FIELDS(REFUSES_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)) {
         return 0;
     }
-    if (evidence != NULL && (0 TCUQ_EVIDENCE_FIELDS(REFUSES_EVIDENCE, TCUQ_SKIP, TCUQ_SKIP))) {
+    if (evidence != NULL && (0 TCUQ_EVIDENCE_FIELDS(REFUSES_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST))) {
         return 0;
     }
-    if (instant != NULL && (0 TCUQ_INSTANT_FIELDS(REFUSES_INSTANT, TCUQ_SKIP, TCUQ_SKIP))) {
+    if (instant != NULL && (0 TCUQ_INSTANT_FIELDS(REFUSES_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST))) {
         return 0;
     }
     return 1 TCUQ_RULES(AND_RULE);

@@ -170,9 +170,9 @@ typedef struct {
 #define TCUQ_RULE_ERROR(name, field, condition, expected) TCUQ_ERR_RULE_##name,
 enum tcuq_error {
     TCUQ_ERR_FIRST_PARAM = -128, /* errors of parameters are above this and below TCUQ_ERR_LAST_PARAM */
-    TCUQ_PARAMS_FIELDS(TCUQ_PARAM_ERROR, TCUQ_SKIP, TCUQ_SKIP, TCUQ_SKIP)
-    TCUQ_EVIDENCE_FIELDS(TCUQ_EVIDENCE_ERROR, TCUQ_SKIP, TCUQ_SKIP)
-    TCUQ_INSTANT_FIELDS(TCUQ_INSTANT_ERROR, TCUQ_SKIP, TCUQ_SKIP)
+    TCUQ_PARAMS_FIELDS(TCUQ_PARAM_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+    TCUQ_EVIDENCE_FIELDS(TCUQ_EVIDENCE_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_INSTANT_FIELDS(TCUQ_INSTANT_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST)
     TCUQ_RULES(TCUQ_RULE_ERROR)
     TCUQ_ERR_LAST_PARAM,   /* errors of parameters are below this */
     TCUQ_ERR_OTHER = -6,   /* a state of a monitor with other params; params that have changed */

@@ -59,9 +59,9 @@ static int check_ranges(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *evidence = evidence_head(p);
     const tcuq_instant_t *instant = instant_head(p);
-    TCUQ_PARAMS_FIELDS(CHECK_PARAM, TCUQ_SKIP, TCUQ_SKIP, TCUQ_SKIP)
-    TCUQ_EVIDENCE_FIELDS(CHECK_EVIDENCE, TCUQ_SKIP, TCUQ_SKIP)
-    TCUQ_INSTANT_FIELDS(CHECK_INSTANT, TCUQ_SKIP, TCUQ_SKIP)
+    TCUQ_PARAMS_FIELDS(CHECK_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+    TCUQ_EVIDENCE_FIELDS(CHECK_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_INSTANT_FIELDS(CHECK_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
     return TCUQ_OK;
 }
 
@@ -97,9 +97,9 @@ int tcuq_check(const tcuq_params_t *p)
 const char *tcuq_error_name(int error)
 {
     switch (error) {
-        TCUQ_PARAMS_FIELDS(PARAM_NAME, TCUQ_SKIP, TCUQ_SKIP, TCUQ_SKIP)
-        TCUQ_EVIDENCE_FIELDS(EVIDENCE_NAME, TCUQ_SKIP, TCUQ_SKIP)
-        TCUQ_INSTANT_FIELDS(INSTANT_NAME, TCUQ_SKIP, TCUQ_SKIP)
+        TCUQ_PARAMS_FIELDS(PARAM_NAME, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+        TCUQ_EVIDENCE_FIELDS(EVIDENCE_NAME, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_INSTANT_FIELDS(INSTANT_NAME, TCUQ_NO_LIST, TCUQ_NO_LIST)
         TCUQ_RULES(RULE_NAME)
     case TCUQ_ERR_PARAMS: return "params";
     case TCUQ_ERR_SIGNALS: return "signals";
@@ -121,9 +121,9 @@ const char *tcuq_error_name(int error)
 const char *tcuq_error_text(int error)
 {
     switch (error) {
-        TCUQ_PARAMS_FIELDS(PARAM_RANGE, TCUQ_SKIP, TCUQ_SKIP, TCUQ_SKIP)
-        TCUQ_EVIDENCE_FIELDS(EVIDENCE_RANGE, TCUQ_SKIP, TCUQ_SKIP)
-        TCUQ_INSTANT_FIELDS(INSTANT_RANGE, TCUQ_SKIP, TCUQ_SKIP)
+        TCUQ_PARAMS_FIELDS(PARAM_RANGE, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+        TCUQ_EVIDENCE_FIELDS(EVIDENCE_RANGE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_INSTANT_FIELDS(INSTANT_RANGE, TCUQ_NO_LIST, TCUQ_NO_LIST)
         TCUQ_RULES(RULE_TEXT)
     case TCUQ_ERR_PARAMS: return "what tcuq_check() accepts; it says which one is refused";
     case TCUQ_ERR_SIGNALS: return "only what this build has (TCUQ_SIGNALS)";

@@ -6,7 +6,7 @@
  * and to its list here, raise TCUQ_PARAMS_VERSION and describe it in SPEC.md: a build fails where struct and list
  * differ.
  *
- * Give a list a macro for each kind of member, or TCUQ_SKIP:
+ * Give a list a macro for each kind of member, or one of TCUQ_NO_NUMBER, TCUQ_NO_LIST and TCUQ_NO_HEAD:
  *
  *   NUMBER(name, type, low, high, bytes)   a number in low..high. `bytes` are its bytes in the fingerprint (SPEC.md
  *                                          section 12): 4; 2 where two share a word; 0 where it has no part in it
@@ -17,7 +17,9 @@
 #ifndef TCUQ_FIELDS_H
 #define TCUQ_FIELDS_H
 
-#define TCUQ_SKIP(...)
+#define TCUQ_NO_NUMBER(name, type, low, high, bytes)
+#define TCUQ_NO_LIST(name, type, low, high) /* nor a table */
+#define TCUQ_NO_HEAD(name, type)
 
 /* tcuq_params_t, in the order of the struct and of the fingerprint. */
 #define TCUQ_PARAMS_FIELDS(NUMBER, LIST, TABLE, HEAD)                    \

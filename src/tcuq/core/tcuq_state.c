@@ -86,7 +86,7 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
     const tcuq_instant_t *instant = instant_head(p);
     uint32_t crc = CRC_START;
     uint32_t i;
-    TCUQ_PARAMS_FIELDS(ADD_PARAM, TCUQ_SKIP, TCUQ_SKIP, TCUQ_SKIP)
+    TCUQ_PARAMS_FIELDS(ADD_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
     for (i = 0; i < p->lag_count; i++) {
         crc = crc_word(crc, p->lags[i] | (uint32_t)p->lag_weights[i] << 16, 4);
     }
@@ -94,7 +94,7 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
         crc = crc_word(crc, WORD(p->coef[i]) | (uint32_t)p->clean_mean[i] << 16, 4);
     }
     if (evidence != NULL) {
-        TCUQ_EVIDENCE_FIELDS(ADD_EVIDENCE, TCUQ_SKIP, TCUQ_SKIP)
+        TCUQ_EVIDENCE_FIELDS(ADD_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             crc = crc_word(crc, WORD(evidence->coef[i]), 4);
         }
@@ -103,7 +103,7 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
         }
     }
     if (instant != NULL) {
-        TCUQ_INSTANT_FIELDS(ADD_INSTANT, TCUQ_SKIP, TCUQ_SKIP)
+        TCUQ_INSTANT_FIELDS(ADD_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             crc = crc_word(crc, WORD(instant->coef[i]), 4);
         }
