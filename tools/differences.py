@@ -19,7 +19,7 @@ from tcuq import Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.quantize import quantize_probs
 from tcuq.monitor.reference import exact, reference, weighed
-from tcuq.monitor.signals import BELIEF, FEATURE_BASED, NUMBER, SIGNALS, profile_signals
+from tcuq.monitor.signals import BELIEF, FEATURE_BASED, SIGNALS, profile_signals
 
 LENGTH = 2500
 """Steps with one set of parameters."""
@@ -106,25 +106,6 @@ def on_integers(steps: int, seed: int = 0) -> Difference:
     return Difference(largest, total / done, done)
 
 
-def on_beliefs(classes: int, steps: int, seed: int = 0) -> Difference:
-    """Compare the disbelief signals on the same dequantized input, posteriors of any sum included."""
-    rng = np.random.default_rng(seed)
-    signals_of = ("disbelief_fast", "disbelief_slow")
-    params = Params(classes=classes, signals=signals_of, anchor="belief")
-    columns = [NUMBER[name] for name in signals_of]
-    largest = total = 0.0
-    done = 0
-    while done < steps:
-        probs, _ = random_stream(LENGTH, classes, 0, 0, rng)
-        ints = quantize_probs(probs)
-        if rng.random() < 0.15:
-            ints = rng.integers(-128, 128, ints.shape).astype(np.int8)
-        _, signals = Monitor(params).run(ints, signals=True)
-        gap = np.abs(signals - reference(params, ints).signals)[:, columns]
-        largest, total, done = max(largest, float(gap.max())), total + float(gap.mean(1).sum()), done + LENGTH
-    return Difference(largest, total / done, done)
-
-
 @dataclass(frozen=True)
 class Learned:
     """Distances of the core from float64 where it learns the persistence.
@@ -147,10 +128,10 @@ class Learned:
 
 def learned_params(classes: int, features: int, class_mix: bool, rng: np.random.Generator) -> Params:
     """Return the kind of parameters that a fit gives: log-odds in, a probability out."""
-    signals = ("odds", "strain_fast", "magnitude", "distance", "disbelief")
+    signals = ("odds", "mean_odds", "magnitude", "distance", "disbelief")
     shares = rng.dirichlet(np.full(classes, 20.0))
     shares = np.maximum(shares, 2 / 65536) / np.maximum(shares, 2 / 65536).sum()
-    head = {"odds": rng.uniform(0, 4), "strain_fast": rng.uniform(-1, 1), "magnitude": rng.uniform(-1, 1)}
+    head = {"odds": rng.uniform(0, 4), "mean_odds": rng.uniform(-1, 1), "magnitude": rng.uniform(-1, 1)}
     steady = {**head, "disbelief": rng.uniform(7, 11), "distance": rng.uniform(0, 2)}
     instant = {**head, "odds": rng.uniform(9, 11), "distance": rng.uniform(0, 2)}
     return Params(
@@ -215,11 +196,6 @@ def main() -> int:
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     same = on_integers(steps)
     print(f"same dequantized input, {same.steps:,} steps: largest {same.largest:.5f}, mean {same.mean:.6f}")
-    print("\ndisbelief signals, same dequantized input:")
-    print(f"{'classes':>8} {'largest':>9} {'mean':>9}")
-    for classes in (2, 10, 35, 100, 200, 1000):
-        found = on_beliefs(classes, 50_000)
-        print(f"{classes:>8} {found.largest:>9.4f} {found.mean:>9.5f}")
     for class_mix in (False, True):
         words = "with" if class_mix else "without"
         print(f"\nlearned persistence, same dequantized input, {words} a class mix: largest and mean")

@@ -14,7 +14,7 @@ from oracle import SIGNAL_COUNT, Params
 PAPER = 15
 EVERY = 0x7F  # signals that need neither centers nor an `instant` head
 MIXED = 0x7A  # some of both profiles, of the same kind
-ALL, STANDARD, STANDARD_POSTERIORS = 0x1FF, 0x1F0, 0x130
+ALL, STANDARD, STANDARD_POSTERIORS = 2**SIGNAL_COUNT - 1, 0x1F0, 0x130
 
 
 def by_signal(*values: int) -> tuple[int, ...]:

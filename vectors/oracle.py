@@ -23,23 +23,12 @@ from oracle_math import (
     word,
 )
 from oracle_mixture import Mixed, corrected_likelihood, mixed, plain_likelihood
-from oracle_params import SIGNAL_COUNT, Evidence, Instant, Params
+from oracle_params import NAMES, SIGNAL_COUNT, Evidence, Instant, Params
 from oracle_state import State
 
 __all__ = ["NAMES", "NO_REASON", "SIGNAL_COUNT", "Evidence", "Instant", "Monitor", "Params", "Step"]
 
 NO_REASON = 255
-NAMES = (
-    "divergence",
-    "instability",
-    "flips",
-    "doubt",
-    "odds",
-    "mean_odds",
-    "magnitude",
-    "distance",
-    "disbelief",
-)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,18 @@ from dataclasses import dataclass, fields
 
 from oracle_math import least
 
-SIGNAL_COUNT = 9
+NAMES = (
+    "divergence",
+    "instability",
+    "flips",
+    "doubt",
+    "odds",
+    "mean_odds",
+    "magnitude",
+    "distance",
+    "disbelief",
+)
+SIGNAL_COUNT = len(NAMES)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ static void good(void)
         offset[i] = (int16_t)(100 - 90 * (int)i);
     }
     p.version = 4;
-    p.signals = 0x1FF;
+    p.signals = TCUQ_ALL_SIGNALS;
     p.classes = 4;
     p.features = 4;
     p.lag_count = 2;

@@ -28,7 +28,7 @@ CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 SANE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
-EXTENDED = Params(
+EVERY = Params(
     classes=7,
     features=3,
     feature_zero_point=-9,
@@ -43,13 +43,13 @@ EXTENDED = Params(
 )
 PACKAGES: dict[str, tuple[Params, dict[str, Any]]] = {
     "posteriors": (Params(classes=10), {}),
-    "extended": (EXTENDED, {}),
+    "every signal": (EVERY, {}),
     "both": (
-        EXTENDED,
+        EVERY,
         {
             "logits_scale": 0.12,
             "projection": integer_projection(
-                np.random.default_rng(0).normal(size=(40, 3)) * 3, np.ones(3), 0.05, -100, EXTENDED
+                np.random.default_rng(0).normal(size=(40, 3)) * 3, np.ones(3), 0.05, -100, EVERY
             ),
         },
     ),
@@ -184,7 +184,7 @@ def test_the_self_check_finds_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_something_happens_in_the_vector() -> None:
-    for case in ("posteriors", "extended"):
+    for case in ("posteriors", "every signal"):
         found = vector(Contents(PACKAGES[case][0]))
         singles = found.said[: found.singles]
         for field in ("flagged", "abstain", "warming_up"):
@@ -196,8 +196,8 @@ def test_something_happens_in_the_vector() -> None:
         features = found.features[part] if found.features.shape[1] else None
         again = monitor.run(found.probs[part], features)
         assert (again["risk"] * 65536 == found.said.column("risk")[part]).all()
-    extended = vector(Contents(EXTENDED))
-    assert 0 < extended.count("alarm") < len(extended)
+    every = vector(Contents(EVERY))
+    assert 0 < every.count("alarm") < len(every)
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def any_params(draw: st.DrawFn) -> Params:
         doubt_mix=draw(st.floats(0, 1)),
         blend=draw(st.floats(0, 1)),
         anchor=draw(
-            st.sampled_from(["confidence", "belief"] if "disbelief_fast" in signals else ["confidence"])
+            st.just("confidence")
         ),
         coef={s: draw(st.floats(-64, 63.99)) for s in signals},
         clean_means={s: draw(st.floats(0, 1)) for s in signals},
@@ -99,21 +99,6 @@ def test_what_learns_survives_a_file(class_mix: Any) -> None:
     for twin in (Params.from_json(params.to_json()), pickle.loads(pickle.dumps(params))):
         assert twin == params and twin.names == params.names and twin.integers() == params.integers()
     assert params.replace(names=None).fingerprint == params.fingerprint  # the core never sees them
-
-
-def test_a_file_of_the_first_layout_is_read() -> None:
-    """It had no anchor, and its risk leant on the confidence."""
-    params = Params(classes=10, signals=("divergence", "doubt", "spread_fast"))
-    content = {key: value for key, value in params.to_dict().items() if key not in ("anchor", "checksum")}
-    assert Params.from_dict({**content, "version": 1}) == params
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_files_of_earlier_versions_have_no_checksum_and_defaults(version: int) -> None:
-    content = {"format": "tcuq-params", "version": version, "classes": 4, "level": 0.2}
-    assert Params.from_dict(content) == Params(classes=4, level=0.2)
-    with pytest.raises(ValueError, match="field 'checksum' is unknown"):
-        Params.from_dict({**content, "checksum": "00000000"})
 
 
 def every_field() -> Params:
@@ -263,13 +248,13 @@ def test_params_are_frozen_and_hashable() -> None:
         ({"lag_weights": (0, 1, 1)}, "the weight of lag 1 is 0"),
         ({"blend": float("nan")}, "blend is nan, expected 0 to 1"),
         ({"anchor": "beliefs"}, "anchor is 'beliefs', expected one of confidence, belief"),
-        ({"anchor": "belief"}, "anchor is 'belief'; it needs an instant head or the signal 'disbelief_fast'"),
+        ({"anchor": "belief"}, "anchor is 'belief'; it needs an instant head"),
         ({"blend": "0.5"}, "blend is '0.5', not a number"),
         ({"doubt_mix": -0.1}, "doubt_mix is -0.1, expected 0 to 1"),
         ({"coef": {"doubt": 65}}, r"coef\[doubt\] is 65, expected -64 to 64"),
         (
-            {"coef": {"displacement": 1}},
-            "coef names 'displacement', expected one of divergence, flips, doubt",
+            {"coef": {"magnitude": 1}},
+            "coef names 'magnitude', expected one of divergence, flips, doubt",
         ),
         ({"level": 0}, "level is 0, expected 0.001 to 0.999"),
         ({"budget": 1.01}, "budget is 1.01, expected 0 to 1"),
@@ -289,7 +274,7 @@ def test_bad_values_are_named_with_their_range(options: dict[str, Any], message:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 4}, "parameters have version 4, expected 1 or 2 or 3"),
+        ({"version": 3}, "parameters have version 3, expected 4: fit again with this tcuq"),
         ({"format": "other"}, 'not a parameter file: "format" must be "tcuq-params"'),
         ({"color": 1}, "field 'color' is unknown, expected one of classes"),
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differences import on_beliefs, on_integers, on_learned
+from differences import on_integers, on_learned
 from streams import int8_stream, learned_params
 
 from tcuq import EvidenceHead, Monitor, Params
@@ -23,13 +23,6 @@ def test_random_params_over_a_million_steps() -> None:
     assert found.steps >= 1_000_000
     assert found.largest <= 0.01
     assert found.mean <= 0.002
-
-
-@pytest.mark.parametrize(("classes", "most"), [(2, 0.002), (10, 0.002), (100, 0.02), (1000, 0.08)])
-def test_beliefs_stay_near_float64(classes: int, most: float) -> None:
-    """Sixteen bits a class are coarse where there are many classes, and no drift adds up."""
-    found = on_beliefs(classes, 20_000, seed=1)
-    assert found.largest <= most and found.mean <= most / 4
 
 
 @pytest.mark.parametrize("class_mix", [False, True])
@@ -52,7 +45,7 @@ def test_what_is_learned_stays_near_float64(
 @pytest.mark.parametrize("about", ["label", "answer"])
 @pytest.mark.parametrize("anchor", ["confidence", "belief"])
 def test_the_subject_of_a_step_is_that_of_the_reference(about: str, anchor: str) -> None:
-    names = ("surprise_fast", "surprise_slow", "odds", "disbelief_fast", "disbelief_slow", "disbelief")
+    names = ("odds", "mean_odds", "disbelief")
     params = learned_params(
         6,
         about=about,
@@ -101,7 +94,7 @@ def test_without_an_instant_head_nothing_is_learned() -> None:
     assert np.isnan(real.expected_accuracy).all() and (real.answer == probs.argmax(1)).all()
 
 
-@pytest.mark.parametrize("profile", ["paper", "extended"])
+@pytest.mark.parametrize("profile", ["paper", "standard"])
 def test_a_real_stream(profile: str) -> None:
     train_part, dev_part, _ = load(0)
     log = make_log(train(train_part, 0), dev_part, DEV_CORRUPTIONS, 6000, 1)
