@@ -303,7 +303,7 @@ def _streams() -> Iterable[Case]:
         dice = Dice(name)
         rows = [(untied(probs), x) for probs, x in dwell(dice, params, 36)]
         order = dice.shuffled(classes)
-        yield Case(f"{name}_a", "with its twin: only labels may differ", params, rows)
+        yield Case(f"{name}_a", "with its twin: only predictions may differ", params, rows)
         twin = [([probs[order[c]] for c in range(classes)], x) for probs, x in rows]
         yield Case(f"{name}_b", "the same stream, classes permuted", params, twin)
 
@@ -818,7 +818,7 @@ REQUIRED = (
     "alarm from evidence",
     "alarm rise",
     "alarm rise cleared",
-    "answer is not the label",
+    "answer is not the prediction",
     "belief is the anchor",
     "bet loses",
     "bet near its largest",
@@ -878,7 +878,7 @@ def coverage(case: Case, steps: list[Step], seen: set[str]) -> set[str]:
             ("abstain", step.abstain),
             ("belief is the anchor", case.params.anchor),
             ("both alarms", step.alarm == 3),
-            ("about the answer", case.params.about and step.answer != step.label),
+            ("about the answer", case.params.about and step.answer != step.prediction),
             (
                 "accuracy at both ends",
                 case.params.horizon and min(step.expected_accuracy, 65535 - step.expected_accuracy) < 3,
@@ -905,13 +905,13 @@ def coverage(case: Case, steps: list[Step], seen: set[str]) -> set[str]:
 
 
 def check_twins(results: dict[str, list[Step]]) -> None:
-    """Fail when permuting the classes changed more than labels and answers."""
+    """Fail when permuting the classes changed more than predictions and answers."""
     for name in [name for name in results if name.startswith("permuted_") and name.endswith("_a")]:
         first, second = results[name], results[name[:-1] + "b"]
-        bare = [[replace(step, label=0, answer=0) for step in steps] for steps in (first, second)]
+        bare = [[replace(step, prediction=0, answer=0) for step in steps] for steps in (first, second)]
         if bare[0] != bare[1]:
             raise AssertionError(f"{name}: a permutation of the classes changes the result")
-        if [step.label for step in first] == [step.label for step in second]:
+        if [step.prediction for step in first] == [step.prediction for step in second]:
             raise AssertionError(f"{name}: the permutation does nothing")
 
 

@@ -154,11 +154,11 @@ def clip8(value: int) -> int:
     return min(127, max(-128, value))
 
 
-def posterior(dice: Dice, classes: int, label: int, strength: int, mass: int = 256) -> list[int]:
-    """Return u (0..255) with about `strength` percent of the mass of all others at `label`."""
+def posterior(dice: Dice, classes: int, prediction: int, strength: int, mass: int = 256) -> list[int]:
+    """Return u (0..255) with about `strength` percent of the mass of all others at `prediction`."""
     share = [1 << dice.below(10) for _ in range(classes)]
-    share[label] = 0
-    share[label] = max(1, sum(share) * strength // 100)
+    share[prediction] = 0
+    share[prediction] = max(1, sum(share) * strength // 100)
     total = sum(share)
     return [min(255, (2 * mass * s + total) // (2 * total)) for s in share]
 
@@ -168,19 +168,19 @@ def dwell(dice: Dice, params: Params, steps: int, mass: int = 256) -> list[Row]:
     scale = dice.between(20, 100)
     prototypes: dict[int, list[int]] = {}
     rows: list[Row] = []
-    label = left = 0
+    prediction = left = 0
     for t in range(steps):
         corrupted = 45 * steps <= 100 * t < 70 * steps
         if left == 0:
-            label, left = dice.below(params.classes), dice.between(3, 18)
+            prediction, left = dice.below(params.classes), dice.between(3, 18)
         left -= 1
-        if label not in prototypes:
-            prototypes[label] = [dice.between(-scale, scale) for _ in range(params.features)]
-        shown = dice.below(params.classes) if corrupted and dice.chance(40) else label
+        if prediction not in prototypes:
+            prototypes[prediction] = [dice.between(-scale, scale) for _ in range(params.features)]
+        shown = dice.below(params.classes) if corrupted and dice.chance(40) else prediction
         strength = dice.between(30, 160) if corrupted else dice.between(350, 5000)
         noise = 60 if corrupted else 6
         u = posterior(dice, params.classes, shown, strength, mass)
-        x = [clip8(params.zero_point + v + dice.between(-noise, noise)) for v in prototypes[label]]
+        x = [clip8(params.zero_point + v + dice.between(-noise, noise)) for v in prototypes[prediction]]
         rows.append(([c - 128 for c in u], x))
     return rows
 

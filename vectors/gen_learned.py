@@ -117,7 +117,7 @@ def _profiles() -> Iterable[Case]:
     dice = Dice(name)
     centers = tuple(dice.between(-90, 90) for _ in range(60))
     params = make(0xFF, 10, 6, (1, 2, 4), centers=centers, horizon=4, expected_start=65535)
-    yield Case(name, "centers and no instant head: answer is the label", params, dwell(dice, params, 36))
+    yield Case(name, "centers and no instant head: answer is the prediction", params, dwell(dice, params, 36))
     name = "horizon_paper"
     params = make(PAPER, 4, 4, (1, 2, 4), horizon=12, expected_start=30000)
     yield Case(name, "expected accuracy in the paper's profile", params, dwell(Dice(name), params, 36))
@@ -151,7 +151,7 @@ def _mixtures() -> Iterable[Case]:
         )
         slips = [t // 15 % classes if dice.chance(75) else dice.below(classes) for t in range(50)]
         weak = shown(dice, classes, slips, 60, 400)
-        yield case(f"mixture_slips_L{classes}", "answers that are not the label", classes, weak, mix)
+        yield case(f"mixture_slips_L{classes}", "answers that are not the prediction", classes, weak, mix)
     ten = 10
     yield case(
         "mixture_sharp", "one hot, each step another class", 10, [one_hot(10, t % 10) for t in range(60)]
@@ -190,7 +190,7 @@ def _mixtures() -> Iterable[Case]:
         order = dice.shuffled(classes)
         rows = dwell(dice, params, 36)
         rows = [([v + (c == probs.index(max(probs))) for c, v in enumerate(probs)], x) for probs, x in rows]
-        yield Case(f"{name}_a", "with its twin: only label and answer may differ", params, rows)
+        yield Case(f"{name}_a", "with its twin: only prediction and answer may differ", params, rows)
         twin = [([probs[order[c]] for c in range(classes)], x) for probs, x in rows]
         yield Case(f"{name}_b", "the same stream, classes permuted", params, twin)
 

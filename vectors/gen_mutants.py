@@ -145,11 +145,11 @@ def _damage() -> Iterable[Case]:
 def _evidence() -> Iterable[Case]:
     """Yield gaps, weights and excesses at their edges."""
 
-    def case(name: str, why: str, head: Evidence, labels: Iterable[int], **changes: Any) -> Case:
+    def case(name: str, why: str, head: Evidence, predictions: Iterable[int], **changes: Any) -> Case:
         base: dict[str, Any] = {"rise_limit": 2**20, "rise_cap": 2**30, "evidence": head, **OFF}
         classes = len(head.offset)
         params = make(ODDS, classes, 0, (), **(base | changes))
-        return Case(name, why, params, [([v - 128 for v in one_hot(classes, c, 250, 1)], []) for c in labels])
+        return Case(name, why, params, [([v - 128 for v in one_hot(classes, c, 250, 1)], []) for c in predictions])
 
     wide = Evidence(2**24, 0, SILENT, (20000, -20000, 0), spread=3000)
     yield case("mutants_gap", "gaps on either side of the largest", wide, [0, 1, 2, 0, 2, 1, 0, 0])

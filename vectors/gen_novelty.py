@@ -32,15 +32,15 @@ def _case(
     name: str,
     why: str,
     head: Evidence,
-    labels: Iterable[int],
+    predictions: Iterable[int],
     marks: Marks | None = None,
     **changes: Any,
 ) -> Case:
-    """Return a case whose evidence is `offset` of the label, where the head's coefficients are 0."""
+    """Return a case whose evidence is `offset` of the prediction, where the head's coefficients are 0."""
     base: dict[str, Any] = {"rise_limit": 4 * 65536, "rise_cap": 9 * 65536, "evidence": head, **OFF}
     classes = len(head.offset)
     params = make(ODDS, classes, 0, (), **(base | changes))
-    rows: list[Row] = [([v - 128 for v in one_hot(classes, label, 250, 1)], []) for label in labels]
+    rows: list[Row] = [([v - 128 for v in one_hot(classes, prediction, 250, 1)], []) for prediction in predictions]
     return Case(name, why, params, rows, marks or {})
 
 
@@ -66,9 +66,9 @@ def _streams() -> Iterable[Case]:
     for spread in (16, 17, 31, 32):
         # One class at the clip for longest products, the others a few units of 1/256 apart.
         head = Evidence(2**23 - 600, 0, SILENT, (32767, 32764, 32763), spread=spread)
-        labels = [0, 0, 1, 1, 2, 0, 0, 0, 1, 2] * 3
+        predictions = [0, 0, 1, 1, 2, 0, 0, 0, 1, 2] * 3
         caps = {"rise_limit": 2**27, "rise_cap": 2**30}
-        yield _case(f"novelty_spread_{spread}", "a small spread", head, labels, {15: BOTH}, **caps)
+        yield _case(f"novelty_spread_{spread}", "a small spread", head, predictions, {15: BOTH}, **caps)
     head = Evidence(LARGEST, 0, FULL, (32767, 32767), spread=31)
     yield _case("novelty_largest_product", "the largest evidence by the largest weight", head, [0] * 12)
     least = Evidence(1, 0, SILENT, (30, -30), spread=16)

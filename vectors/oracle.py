@@ -37,7 +37,7 @@ class Step:
 
     threshold: int
     severity: int
-    label: int
+    prediction: int
     answer: int
     risk: int
     uncertainty: int
@@ -59,7 +59,7 @@ class Reading:
 
     u: list[int]
     x: list[int]
-    label: int
+    prediction: int
     top: int
     second: int
     subject: int
@@ -94,23 +94,23 @@ class Monitor(State):
         u = [value + 128 for value in probs]
         x = [value - p.zero_point for value in features]
         top = max(u)
-        label = u.index(top)
-        second = max(u[:label] + u[label + 1 :])
+        prediction = u.index(top)
+        second = max(u[:prediction] + u[prediction + 1 :])
 
         self._believe(u)
-        answer = label if self.mixture is None else self.mixture.answer
-        if answer != label:
-            self.branches.add("answer is not the label")
-        subject = answer if p.about else label
+        answer = prediction if self.mixture is None else self.mixture.answer
+        if answer != prediction:
+            self.branches.add("answer is not the prediction")
+        subject = answer if p.about else prediction
         away = 0
         if p.centers is not None:
             center = p.centers[subject * p.features : (subject + 1) * p.features]
             away = sum((a - b) ** 2 for a, b in zip(features, center, strict=True))
         belief = None if self.mixture is None else self.mixture.belief
-        reading = Reading(u, x, label, top, second, subject, away, belief)
+        reading = Reading(u, x, prediction, top, second, subject, away, belief)
         signals = self._signals(reading)
         self._learn(log_odds(65536 - 256 * u[subject]))
-        self.ring = [(label, probs, features), *self.ring][: p.depth]
+        self.ring = [(prediction, probs, features), *self.ring][: p.depth]
 
         persistence = 0 if self.mixture is None else self.mixture.persistence
         variety = 0 if self.mixture is None else self._vary(answer, u[answer])
@@ -140,7 +140,7 @@ class Monitor(State):
         return Step(
             threshold=word(threshold),
             severity=0 if p.evidence is None else self.severity,
-            label=label,
+            prediction=prediction,
             answer=answer,
             risk=risk,
             uncertainty=uncertainty,
@@ -176,7 +176,7 @@ class Monitor(State):
                     total += self._angle(dot, sum(a * a for a in x), sum(b * b for b in y))
                 value[1] = total // len(filled)
             if p.uses(2):
-                value[2] = sat((sum(e[0] != reading.label for e in past) << 16) // len(filled))
+                value[2] = sat((sum(e[0] != reading.prediction for e in past) << 16) // len(filled))
         gap = reading.top - reading.second
         confidence, margin = sat(65536 - 256 * reading.top), sat(65536 - 256 * gap)
         value[3] = mix(confidence, margin, p.doubt_mix)

@@ -16,7 +16,7 @@ POSTERIORS, DECISIONS, STATE = 0xF9, 0xFA, 0xFB
 ORDERS = [12, 12, 1, 11, 8, 1, 1]
 Row = dict[str, int]
 NUMBERS = ("uncertainty", "risk", "threshold", "severity", "persistence", "variety", "expected_accuracy")
-FLAGS = ("flagged", "abstain", "warming_up", "low_mass", "alarm", "reason", "label", "answer")
+FLAGS = ("flagged", "abstain", "warming_up", "low_mass", "alarm", "reason", "prediction", "answer")
 
 
 def crc32(content: list[int]) -> int:
@@ -84,7 +84,10 @@ def decision_bits(steps: list[Row], classes: int, horizon: int) -> list[int]:
         bits += binary(step["alarm"], 2)
         if step["flagged"]:
             bits += binary(31 if step["reason"] == 255 else step["reason"], 5)
-        for number, known in ((step["label"], before["label"] if at else 0), (step["answer"], step["label"])):
+        for number, known in (
+            (step["prediction"], before["prediction"] if at else 0),
+            (step["answer"], step["prediction"]),
+        ):
             bits += [0] if number == known else [1, *binary(number, width)]
         if at == 0:
             for name in NUMBERS:
@@ -119,8 +122,8 @@ def made_up(dice: random.Random, classes: int, horizon: int, wild: bool) -> Row:
         if not wild:
             step[name] = 30000 + dice.randrange(-900, 900)
     step |= {name: dice.randrange(2) for name in ("abstain", "warming_up", "low_mass")}
-    step |= {"flagged": flagged, "alarm": dice.randrange(4), "label": dice.randrange(classes)}
-    step["answer"] = dice.choice([step["label"], dice.randrange(classes)])
+    step |= {"flagged": flagged, "alarm": dice.randrange(4), "prediction": dice.randrange(classes)}
+    step["answer"] = dice.choice([step["prediction"], dice.randrange(classes)])
     step["reason"] = dice.choice([255, dice.randrange(17)]) if flagged else 255
     step["expected_accuracy"] *= horizon > 0
     return step

@@ -56,7 +56,7 @@ class State:
 
     def reset(self) -> None:
         """Forget past posteriors and features; all else stays."""
-        self.ring: list[tuple[int, list[int], list[int]]] = []  # label, probs, features; the newest first
+        self.ring: list[tuple[int, list[int], list[int]]] = []  # prediction, probs, features; the newest first
         self.has_mean = False
         self.mean_odds = [0]
         self.before = [
@@ -97,8 +97,8 @@ class State:
         out += struct.pack("<iI", self.severity if head else 0, self.accuracy if p.horizon else 0)
         out += struct.pack("<iI", *((self.last, self.novelty) if compares else (0, 0)))
         out += bytes([self.alarm % 256, len(self.ring), held, p.depth])
-        for label, probs, features in self.ring:
-            out += struct.pack("<H", label)
+        for prediction, probs, features in self.ring:
+            out += struct.pack("<H", prediction)
             out += bytes(value & 0xFF for value in probs) if p.uses(0) else b""
             out += bytes(value & 0xFF for value in features) if p.uses(1) else b""
         out += bytes((p.depth - len(self.ring)) * p.entry)
@@ -137,8 +137,8 @@ class State:
         for _ in range(fill):
             entry = state[at : at + p.entry]
             cut = 2 + p.classes * p.uses(0)
-            label = int.from_bytes(entry[:2], "little")
-            new.ring.append((label, int8(entry[2:cut]), int8(entry[cut:])))
+            prediction = int.from_bytes(entry[:2], "little")
+            new.ring.append((prediction, int8(entry[2:cut]), int8(entry[cut:])))
             at += p.entry
         for name, bit, values in new._lists(state):
             if held & bit:
@@ -226,8 +226,8 @@ class State:
         """Return whether entries, means and beliefs are in range; the header is."""
         fill, held = state[57], state[58]
         new = cls.load(p, state)
-        for label, probs, _ in new.ring:
-            if label >= p.classes or (p.uses(0) and probs.index(max(probs)) != label):
+        for prediction, probs, _ in new.ring:
+            if prediction >= p.classes or (p.uses(0) and probs.index(max(probs)) != prediction):
                 return False
         if any(state[HEADER + fill * p.entry : HEADER + p.depth * p.entry]):
             return False

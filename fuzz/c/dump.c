@@ -85,7 +85,7 @@ static void print_step(const subject_t *s)
     print_bytes(s->probs.bytes, s->probs.size);
     printf(" ");
     print_bytes(s->features.bytes, s->features.size);
-    printf(" %ld %ld %u %u %u %u %u %u %u %u %u %u %u %u %u", (long)o->threshold, (long)o->severity, o->label, o->answer,
+    printf(" %ld %ld %u %u %u %u %u %u %u %u %u %u %u %u %u", (long)o->threshold, (long)o->severity, o->prediction, o->answer,
            o->risk, o->uncertainty, o->persistence, o->variety, o->expected_accuracy, o->flagged, o->abstain, o->alarm,
            o->warming_up, o->reason, o->low_mass);
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {

@@ -83,8 +83,8 @@ static void make_decision(tcuq_step_t *step, source_t *from, int wild)
     step->low_mass = change >> 3 & 1u;
     step->alarm = change >> 4 & 3u;
     step->reason = (uint8_t)(step->flagged == 0u || (change & 64u) != 0u ? TCUQ_REASON_NONE : below(from, TCUQ_SIGNAL_COUNT));
-    step->label = (change & 128u) != 0u ? (uint16_t)below(from, p->classes) : step->label;
-    step->answer = (change & 256u) != 0u ? (uint16_t)below(from, p->classes) : step->label;
+    step->prediction = (change & 128u) != 0u ? (uint16_t)below(from, p->classes) : step->prediction;
+    step->answer = (change & 256u) != 0u ? (uint16_t)below(from, p->classes) : step->prediction;
     step->uncertainty = (change & 512u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->uncertainty;
     step->risk = (change & 1024u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->uncertainty;
     step->threshold = (change & 2048u) != 0u ? (int32_t)edge(from, INT32_MIN, INT32_MAX) : step->threshold;

@@ -78,21 +78,21 @@ static const char *check_reading(const ledger_t *l, const int8_t *probs, const t
 {
     const tcuq_params_t *p = l->params;
     int64_t mass = 0, past = (int64_t)out->persistence * out->variety >> 17, best = 0;
-    unsigned label = 0, reason = TCUQ_REASON_NONE, n;
+    unsigned prediction = 0, reason = TCUQ_REASON_NONE, n;
     for (n = 0; n < p->classes; n++) {
         mass += probs[n] + 128;
-        label = probs[n] > probs[label] ? n : label;
+        prediction = probs[n] > probs[prediction] ? n : prediction;
     }
-    NEED(out->label == label, "label is the largest posterior, the lowest index on a tie");
+    NEED(out->prediction == prediction, "prediction is the largest posterior, the lowest index on a tie");
     NEED(out->answer < p->classes, "answer is a class");
     NEED(out->low_mass == (mass < 128 ? 1u : 0u), "low_mass says that more than half is lost");
     if (p->instant == NULL) {
-        NEED(out->answer == label && out->persistence == 0u && out->variety == 0u,
+        NEED(out->answer == prediction && out->persistence == 0u && out->variety == 0u,
              "answer, persistence and variety without an instant head");
     }
     NEED(out->risk >= 1u && out->uncertainty >= 1u, "risk and uncertainty are never 0");
     if (p->anchor == 0u) {
-        unsigned subject = p->about != 0u ? out->answer : label;
+        unsigned subject = p->about != 0u ? out->answer : prediction;
         int64_t doubt = clip(65536 - 256 * (int64_t)(probs[subject] + 128), 0, 65535);
         int64_t risk = (out->uncertainty * (int64_t)p->blend + doubt * (65536 - (int64_t)p->blend) + 32768) >> 16;
         NEED(out->risk == risk, "risk is a blend of uncertainty and doubt");
@@ -183,7 +183,7 @@ static const char *check_evidence(ledger_t *l, const tcuq_t *m, const tcuq_step_
 {
     const tcuq_params_t *p = l->params;
     const tcuq_evidence_t *head = p->evidence;
-    int64_t most = head->clip, x = 256 * (int64_t)head->offset[p->about != 0u ? out->answer : out->label], gap;
+    int64_t most = head->clip, x = 256 * (int64_t)head->offset[p->about != 0u ? out->answer : out->prediction], gap;
     unsigned n;
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
         x += (p->signals >> n & 1u) != 0u ? shifted((int64_t)head->coef[n] * signals[n], 9) : 0;

@@ -89,7 +89,7 @@ static inline void subject_save(subject_t *s)
 /* Whether two steps are the same, field by field: structs may have padding. */
 static inline int same_step(const tcuq_step_t *a, const tcuq_step_t *b)
 {
-    return a->threshold == b->threshold && a->severity == b->severity && a->label == b->label &&
+    return a->threshold == b->threshold && a->severity == b->severity && a->prediction == b->prediction &&
            a->answer == b->answer && a->risk == b->risk && a->uncertainty == b->uncertainty &&
            a->persistence == b->persistence && a->variety == b->variety &&
            a->expected_accuracy == b->expected_accuracy && a->flagged == b->flagged && a->abstain == b->abstain &&

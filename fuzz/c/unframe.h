@@ -135,8 +135,8 @@ static inline int unframe_decision(unframe_t *f, tcuq_step_t *out)
     out->alarm = (uint8_t)unframe_bits(f, 2);
     out->reason = out->flagged != 0u ? (uint8_t)unframe_bits(f, 5) : 31u;
     out->reason = out->reason == 31u ? TCUQ_REASON_NONE : out->reason;
-    out->label = unframe_bits(f, 1) != 0u ? (uint16_t)unframe_bits(f, width) : f->last.label;
-    out->answer = unframe_bits(f, 1) != 0u ? (uint16_t)unframe_bits(f, width) : out->label;
+    out->prediction = unframe_bits(f, 1) != 0u ? (uint16_t)unframe_bits(f, width) : f->last.prediction;
+    out->answer = unframe_bits(f, 1) != 0u ? (uint16_t)unframe_bits(f, width) : out->prediction;
     if (!f->begun) {
         out->uncertainty = (uint16_t)unframe_bits(f, 16);
         out->risk = (uint16_t)unframe_bits(f, 16);

@@ -267,7 +267,7 @@ static void two_classes(void)
     }
 }
 
-/* A label of no class in the ring: the state is not saved until it is forgotten. */
+/* A prediction of no class in the ring: the state is not saved until it is forgotten. */
 static void damaged_label(void)
 {
     static const int8_t probs[CLASSES] = {-128, -128, 100, -128, -128, -128, -128, -128, -128, -128};
@@ -320,7 +320,7 @@ static void damaged_beliefs(void)
     NEED(joints == 0x10000000u);
     memcpy((uint8_t *)(ring + 3) + sizeof old, old, sizeof old); /* the second belief, behind three words */
     tcuq_step(&m, probs, NULL, &out, signals);
-    NEED(out.label == 0u);
+    NEED(out.prediction == 0u);
     /* Back by itself: the same step again and again gives what a monitor without the error gives. */
     for (i = 0; i < 100u; i++) {
         tcuq_step(&m, probs, NULL, &out, signals);

@@ -179,9 +179,9 @@ static unsigned sets(set_t *out)
     out[7].params = standard(0x130u, &instant, &bet);
     out[7].params.features = 0;
     out[7].params.anchor = TCUQ_ANCHOR_BELIEF;
-    out[8].name = "standard, evidence without a spread, about the label";
+    out[8].name = "standard, evidence without a spread, about the prediction";
     out[8].params = standard(TCUQ_PROFILE_STANDARD, &corrected, &plain);
-    out[8].params.about = TCUQ_ABOUT_LABEL;
+    out[8].params.about = TCUQ_ABOUT_PREDICTION;
     out[9].name = "evidence without an instant head";
     out[9].params = base(0x7Au);
     out[9].params.evidence = &head;
@@ -391,7 +391,7 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
         need(over <= high - low + room && -over <= high - low, "the flag rate left its bound");
         need(p->budget_den * abstained <= (int64_t)p->burst * p->budget_den + (int64_t)p->budget_num * t,
              "abstentions left their bound");
-        need(a.out.alarm <= 3u && a.out.label == b.out.label && a.out.answer < CLASSES, "a step says what none can");
+        need(a.out.alarm <= 3u && a.out.prediction == b.out.prediction && a.out.answer < CLASSES, "a step says what none can");
         /* Beliefs that differ by a unit may answer otherwise where two classes tie, and then the signals
          * speak of another class for once, and means of them for a while. */
         since = a.out.answer == b.out.answer ? since + 1u : 0u;

@@ -2,7 +2,7 @@
  *
  *   writer KIND FINGERPRINT BOOT SEQ_HIGH SEQ_LOW CLASSES FEATURES HORIZON SIZE
  *   p BYTES                 posteriors and features of one step, hexadecimal
- *   d NUMBERS               a decision: threshold severity label answer risk uncertainty persistence variety
+ *   d NUMBERS               a decision: threshold severity prediction answer risk uncertainty persistence variety
  *                           expected_accuracy flagged abstain alarm warming_up reason low_mass
  *   flush
  *   skip STEPS
@@ -57,7 +57,7 @@ static tcuq_step_t step_of(const char *text)
     }
     step.threshold = (int32_t)given[0];
     step.severity = (int32_t)given[1];
-    step.label = (uint16_t)given[2];
+    step.prediction = (uint16_t)given[2];
     step.answer = (uint16_t)given[3];
     step.risk = (uint16_t)given[4];
     step.uncertainty = (uint16_t)given[5];

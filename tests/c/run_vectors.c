@@ -194,7 +194,7 @@ static void compare_step(unsigned long line, const tcuq_step_t *expected, const 
 {
     same_at(line, "threshold", expected->threshold, got->threshold);
     same_at(line, "severity", expected->severity, got->severity);
-    same_at(line, "label", expected->label, got->label);
+    same_at(line, "prediction", expected->prediction, got->prediction);
     same_at(line, "answer", expected->answer, got->answer);
     same_at(line, "risk", expected->risk, got->risk);
     same_at(line, "uncertainty", expected->uncertainty, got->uncertainty);
@@ -526,7 +526,7 @@ static void read_step(void)
     memset(&expected, 0, sizeof expected);
     expected.threshold = (int32_t)next_number(INT32_MIN, INT32_MAX);
     expected.severity = (int32_t)next_number(INT32_MIN, INT32_MAX);
-    expected.label = (uint16_t)next_number(0, UINT16_MAX);
+    expected.prediction = (uint16_t)next_number(0, UINT16_MAX);
     expected.answer = (uint16_t)next_number(0, UINT16_MAX);
     expected.risk = (uint16_t)next_number(0, UINT16_MAX);
     expected.uncertainty = (uint16_t)next_number(0, UINT16_MAX);

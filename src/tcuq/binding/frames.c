@@ -107,8 +107,8 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
         if (step.reason >= TCUQ_SIGNAL_COUNT && step.reason != TCUQ_REASON_NONE) {
             return 0;
         }
-        step.label = take_class(bits, step.label, width);
-        step.answer = take_class(bits, step.label, width);
+        step.prediction = take_class(bits, step.prediction, width);
+        step.answer = take_class(bits, step.prediction, width);
         if (count == 0u) {
             for (i = 0; i < NUMBERS; i++) {
                 n[i] = take(bits, first_bits[i]);
@@ -128,7 +128,7 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
             n[ACCURACY] = take_difference(bits, &order[ACCURACY],
                                           next_accuracy(n[ACCURACY], n[UNCERTAINTY], horizon));
         }
-        if (bits->bad || step.label >= classes || step.answer >= classes || n[RISK] > 65535u ||
+        if (bits->bad || step.prediction >= classes || step.answer >= classes || n[RISK] > 65535u ||
             n[PERSISTENCE] > 65535u || n[VARIETY] > 65535u || n[ACCURACY] > 65535u) {
             return 0;
         }

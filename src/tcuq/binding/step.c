@@ -9,7 +9,7 @@
 static const char *const signal_names[] = {TCUQ_SIGNAL_LIST(SIGNAL_NAME)};
 
 static PyStructSequence_Field step_fields[] = {
-    {"label", "class with the largest posterior"},
+    {"prediction", "class with the largest posterior"},
     {"risk", "in [0, 1)"},
     {"threshold", "what risk was compared with; may lie outside [0, 1)"},
     {"uncertainty", "in [0, 1)"},
@@ -20,7 +20,7 @@ static PyStructSequence_Field step_fields[] = {
     {"reason", "name of the signal that speaks most against this step, or None"},
     {"low_mass", "the int8 posterior sums to less than a half"},
     {"signals", "all signals by number when asked for, else None"},
-    {"answer", "class to act on: the label, or what the last steps make more likely"},
+    {"answer", "class to act on: the prediction, or what the last steps make more likely"},
     {"persistence", "0 where neighboring steps have nothing to do with each other, up to 1"},
     {"severity", "slow mean of the evidence: how bad the stream is"},
     {"expected_accuracy", "over the last steps, or None where the fit had no labels"},
@@ -39,7 +39,7 @@ static PyStructSequence_Desc step_desc = {
     "--------\n"
     ">>> from tcuq import Monitor, Params\n"
     ">>> step = Monitor(Params(classes=3)).step([0.1, 0.8, 0.1])\n"
-    ">>> step.label, step.answer, step.abstain, step.alarm\n"
+    ">>> step.prediction, step.answer, step.abstain, step.alarm\n"
     "(1, 1, False, 0)\n",
     step_fields, ITEMS};
 
@@ -83,7 +83,7 @@ static PyObject *signal_values(const uint16_t *signals)
 PyObject *step_new(const step_kind_t *kind, const tcuq_step_t *s, const uint16_t *signals, int horizon)
 {
     PyObject *items[ITEMS] = {
-        PyLong_FromLong(s->label),
+        PyLong_FromLong(s->prediction),
         PyFloat_FromDouble(s->risk / ONE),
         PyFloat_FromDouble(s->threshold / ONE),
         PyFloat_FromDouble(s->uncertainty / ONE),
@@ -127,7 +127,7 @@ void step_row(step_row_t *row, const tcuq_step_t *s, int horizon)
     row->variety = s->variety / ONE;
     row->severity = s->severity / ONE;
     row->expected_accuracy = horizon != 0 ? s->expected_accuracy / ONE : Py_NAN;
-    row->label = s->label;
+    row->prediction = s->prediction;
     row->answer = s->answer;
     row->flagged = s->flagged;
     row->abstain = s->abstain;

@@ -16,7 +16,7 @@ typedef struct {
     double variety;
     double severity;
     double expected_accuracy; /* NaN where there is none */
-    int32_t label;
+    int32_t prediction;
     int32_t answer;
     uint8_t flagged;
     uint8_t abstain;

@@ -51,7 +51,7 @@ typedef struct {
     uint64_t flagged;
     uint64_t abstained;
     uint64_t risk;
-    uint64_t labels;
+    uint64_t predictions;
 } class_t;
 
 typedef struct {
@@ -202,7 +202,7 @@ static void take(tally_t *t, size_t slot, double time, const step_row_t *step)
     c->flagged += step->flagged;
     c->abstained += step->abstain;
     c->risk += risk;
-    t->classes[step->label].labels++;
+    t->classes[step->prediction].predictions++;
     if (timed) {
         int32_t hour = (int32_t)(time / HOUR);
         take_time(d, time);
@@ -236,7 +236,7 @@ static int check(const int64_t *slots, const step_row_t *steps, Py_ssize_t count
                          devices - 1);
             return -1;
         }
-        if (s->answer < 0 || s->answer >= classes || s->label < 0 || s->label >= classes ||
+        if (s->answer < 0 || s->answer >= classes || s->prediction < 0 || s->prediction >= classes ||
             !(s->risk >= 0 && s->risk < 1) || !(s->severity > -32768 && s->severity < 32768) ||
             s->expected_accuracy >= 1) {
             PyErr_Format(PyExc_ValueError, "steps[%zd] is no step of a monitor of %zd classes", i, classes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tcuq: a label-free monitor for a frozen classifier, in integers.
  *
- * Call tcuq_step() after every inference. It says whether to trust the label
+ * Call tcuq_step() after every inference. It says whether to trust the prediction
  * (abstain), whether the stream as a whole has changed for the worse (alarm),
  * and why (reason). SPEC.md defines every bit of what it computes.
  *
@@ -38,7 +38,7 @@ extern "C" {
 /* Signal numbers. (Macros: the preprocessor compares masks of them.) */
 #define TCUQ_DIVERGENCE 0   /* Jensen-Shannon divergence from lagged posteriors */
 #define TCUQ_INSTABILITY 1  /* (1 - cosine to lagged features) / 2 */
-#define TCUQ_FLIPS 2        /* share of lagged labels that differ from this one */
+#define TCUQ_FLIPS 2        /* share of lagged predictions that differ from this one */
 #define TCUQ_DOUBT 3        /* low confidence and low margin, mixed */
 #define TCUQ_ODDS 4         /* log-odds against the class, from this posterior */
 #define TCUQ_MEAN_ODDS 5    /* mean of past odds, rate 1/16 */
@@ -51,7 +51,7 @@ extern "C" {
 #define TCUQ_SIGNAL_LIST(X)                                                      \
     X(divergence, "the posterior differs from recent ones")                      \
     X(instability, "the features point elsewhere than recently")                 \
-    X(flips, "the label differs from recent labels")                             \
+    X(flips, "the prediction differs from recent predictions")                             \
     X(doubt, "low confidence or a close second class")                           \
     X(odds, "this posterior is not sure of the class")                           \
     X(mean_odds, "recent steps were doubtful")                                   \
@@ -86,7 +86,7 @@ extern "C" {
 #define TCUQ_ANCHOR_BELIEF 1u     /* the mixed belief in it; needs `instant` */
 
 /* Values of tcuq_params_t.about: what signals, uncertainty and risk speak of. */
-#define TCUQ_ABOUT_LABEL 0u
+#define TCUQ_ABOUT_PREDICTION 0u
 #define TCUQ_ABOUT_ANSWER 1u /* needs `instant` */
 
 /* Bits of tcuq_step_t.alarm. */
@@ -207,8 +207,8 @@ typedef struct {
 typedef struct {
     int32_t threshold;    /* compared with risk; may lie outside 0..65535 */
     int32_t severity;     /* slow mean of the evidence, Q16.16: how bad, to rank devices by; 0 without evidence */
-    uint16_t label;       /* class with the largest posterior, lowest index on a tie */
-    uint16_t answer;      /* class to act on: label, or what the last steps make more likely */
+    uint16_t prediction;       /* class with the largest posterior, lowest index on a tie */
+    uint16_t answer;      /* class to act on: prediction, or what the last steps make more likely */
     uint16_t risk;        /* Q0.16 */
     uint16_t uncertainty; /* Q0.16 */
     uint16_t persistence; /* Q0.16: 0 where neighboring steps have nothing to do with each other; 0 without `instant` */

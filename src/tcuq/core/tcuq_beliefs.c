@@ -218,7 +218,7 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
     int8_t *deficits = beliefs + 2u * (STICKY_COUNT + 1u) * classes;
     likelihood_t of;
     expert_t experts[EXPERT_COUNT];
-    uint32_t best = 0, of_label = 0, answer = 0, i;
+    uint32_t best = 0, of_prediction = 0, answer = 0, i;
     read_likelihood(&of, probs, classes);
     if ((m->held & HELD_STREAM) == 0u) {
         start(m, at, deficits - 2u * classes, of.even);
@@ -253,14 +253,14 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
         now = share_of(&experts[CLASS_MIX].by, prior_of(mix_of, 6, of.even) * said);
         number_put(number, 0, (uint32_t)moved((int32_t)mix_of, (int32_t)now, MIX_SHIFT, 0));
         belief = saturate(belief >> 15);
-        of_label = i == out->label ? belief : of_label;
+        of_prediction = i == out->prediction ? belief : of_prediction;
         if (i == 0u || belief > best) {
             best = belief;
             answer = i;
         }
     }
     out->answer = (uint16_t)answer;
-    return p->about == TCUQ_ABOUT_ANSWER ? best : of_label;
+    return p->about == TCUQ_ABOUT_ANSWER ? best : of_prediction;
 }
 
 /* How much neighboring steps of one answer differ, compared with those of development. A camera on one object

@@ -240,7 +240,7 @@ typedef struct {
 typedef struct {
     int32_t log_sum;     /* K of section 5 */
     uint32_t mass;       /* sum of the posterior, in 1/256 */
-    uint16_t label;
+    uint16_t prediction;
     int16_t feature_sum; /* of raw bytes, -32768..32512 */
     norm_t norm;         /* of the features */
 } kept_t;
@@ -365,7 +365,7 @@ typedef struct {
     uint32_t anchor;        /* what risk leans on, Q0.16 up to 65536 */
 } inference_t;
 
-/* Read an inference (section 3): sets `label`, `low_mass`, and `answer` as it is without a past. */
+/* Read an inference (section 3): sets `prediction`, `low_mass`, and `answer` as it is without a past. */
 void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *probs, const int8_t *features,
                         tcuq_step_t *out);
 
@@ -377,10 +377,10 @@ void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq
  * stays as it is in `signals`. */
 void tcuq_internal_signals(tcuq_t *m, const layout_t *at, const inference_t *now, uint16_t *signals);
 
-/* Put an inference back into the ring: its label and its bytes, posterior first. */
-void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, const int8_t *bytes);
+/* Put an inference back into the ring: its prediction and its bytes, posterior first. */
+void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, const int8_t *bytes);
 
 /* The class with the largest posterior. */
-uint32_t tcuq_internal_label(const int8_t *probs, const tcuq_params_t *p);
+uint32_t tcuq_internal_prediction(const int8_t *probs, const tcuq_params_t *p);
 
 #endif

@@ -114,7 +114,7 @@ static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
 {
     uint32_t top = 0;
     uint32_t second = 0;
-    uint32_t label = 0;
+    uint32_t prediction = 0;
     uint32_t mass = 0;
     uint32_t logs = 0;
     uint32_t rest, i;
@@ -125,7 +125,7 @@ static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
         if (u > top) {
             second = top;
             top = u;
-            label = i;
+            prediction = i;
         } else if (u > second) {
             second = u;
         }
@@ -133,7 +133,7 @@ static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
     rest = mass < 256u ? 256u - mass : 0u;
     now->top = top;
     now->second = second;
-    now->kept.label = (uint16_t)label;
+    now->kept.prediction = (uint16_t)prediction;
     now->kept.mass = mass;
     now->kept.log_sum = (int32_t)(logs + xlog(rest)) - (int32_t)(192u * (mass + rest));
 }
@@ -169,11 +169,11 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
     if (uses(p, TCUQ_FEATURE_SIGNALS)) {
         read_features(now, features, p);
     }
-    now->subject = now->kept.label;
+    now->subject = now->kept.prediction;
     now->belief = 0;
     now->anchor = 256u * now->top;
-    out->label = now->kept.label;
-    out->answer = now->kept.label;
+    out->prediction = now->kept.prediction;
+    out->answer = now->kept.prediction;
     out->persistence = 0;
     out->variety = 0;
     out->low_mass = now->kept.mass < 128u ? 1u : 0u;
@@ -194,14 +194,14 @@ static void push(tcuq_t *m, const layout_t *at, const kept_t *kept, const int8_t
     m->fill = (uint8_t)(m->fill < at->depth ? m->fill + 1u : at->depth);
 }
 
-COLD uint32_t tcuq_internal_label(const int8_t *probs, const tcuq_params_t *p)
+COLD uint32_t tcuq_internal_prediction(const int8_t *probs, const tcuq_params_t *p)
 {
     inference_t now;
     read_probs(&now, probs, p->classes);
-    return now.kept.label;
+    return now.kept.prediction;
 }
 
-COLD void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, const int8_t *bytes)
+COLD void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, const int8_t *bytes)
 {
     const tcuq_params_t *p = m->params;
     const int8_t *features = bytes + at->post_bytes;
@@ -216,7 +216,7 @@ COLD void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, c
     if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY))) {
         read_features(&now, features, p);
     }
-    now.kept.label = (uint16_t)label;
+    now.kept.prediction = (uint16_t)prediction;
     push(m, at, &now.kept, bytes, features);
 }
 
@@ -274,7 +274,7 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const inference_
         if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY))) {
             instability += instability_of(&now->kept, now->features, &past, entry + at->post_bytes, p);
         }
-        flips += past.label != now->kept.label ? 1u : 0u;
+        flips += past.prediction != now->kept.prediction ? 1u : 0u;
     }
     if (count == 0u) {
         return;

@@ -3,7 +3,7 @@
 #include "tcuq_internal.h"
 
 #define MAGIC 0x51554354u /* "TCUQ" in the file */
-#define LABEL_BYTES 2u
+#define PREDICTION_BYTES 2u
 #define CRC_BYTES 4u
 #define CRC_START 0xFFFFFFFFu
 #define MEAN_MAX 0xFFFF00u     /* of a slow mean, Q0.24 */
@@ -121,7 +121,7 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
 
 static size_t entry_at(const layout_t *at, uint32_t number)
 {
-    return HEADER_BYTES + (size_t)number * (size_t)(LABEL_BYTES + at->entry_bytes);
+    return HEADER_BYTES + (size_t)number * (size_t)(PREDICTION_BYTES + at->entry_bytes);
 }
 
 static size_t means_at(const layout_t *at)
@@ -266,11 +266,11 @@ static int entries_valid(const tcuq_t *m, const layout_t *at, const uint8_t *byt
     uint32_t i;
     for (i = 0; i < m->fill; i++) {
         const uint8_t *entry = bytes + entry_at(at, i);
-        uint32_t label = get16(entry);
-        if (label >= p->classes) {
+        uint32_t prediction = get16(entry);
+        if (prediction >= p->classes) {
             return 0;
         }
-        if (at->post_bytes != 0u && tcuq_internal_label((const int8_t *)(entry + LABEL_BYTES), p) != label) {
+        if (at->post_bytes != 0u && tcuq_internal_prediction((const int8_t *)(entry + PREDICTION_BYTES), p) != prediction) {
             return 0;
         }
     }
@@ -353,9 +353,9 @@ static void put_memory(const tcuq_t *m, const layout_t *at, uint8_t *bytes)
     for (i = 1; i <= m->fill; i++) { /* the newest first */
         uint32_t slot = slot_of(m, depth_of(at), i);
         kept_t past = kept_at(m, at, slot);
-        put16(next, past.label);
-        memcpy(next + LABEL_BYTES, entry_in(m, at, slot), (size_t)at->entry_bytes);
-        next += LABEL_BYTES + at->entry_bytes;
+        put16(next, past.prediction);
+        memcpy(next + PREDICTION_BYTES, entry_in(m, at, slot), (size_t)at->entry_bytes);
+        next += PREDICTION_BYTES + at->entry_bytes;
     }
     next = bytes + means_at(at);
     for (i = 0; i < mean_words(at); i++, next += 4) {
@@ -434,7 +434,7 @@ COLD int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
     m->fill = 0;
     for (i = next.fill; i > 0u; i--) { /* the oldest first */
         const uint8_t *entry = bytes + entry_at(&at, i - 1u);
-        tcuq_internal_restore(m, &at, get16(entry), (const int8_t *)(entry + LABEL_BYTES));
+        tcuq_internal_restore(m, &at, get16(entry), (const int8_t *)(entry + PREDICTION_BYTES));
     }
     bytes += means_at(&at);
     for (i = 0; i < mean_words(&at); i++, bytes += 4) {

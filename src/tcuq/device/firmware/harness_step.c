@@ -7,7 +7,7 @@ void harness_step(const tcuq_step_t *step)
 {
     harness_number(step->threshold);
     harness_number(step->severity);
-    harness_number(step->label);
+    harness_number(step->prediction);
     harness_number(step->answer);
     harness_number(step->risk);
     harness_number(step->uncertainty);

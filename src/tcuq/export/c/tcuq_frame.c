@@ -245,7 +245,7 @@ size_t tcuq_frame_decision(tcuq_frame_t *frame, const tcuq_step_t *step)
         }
         frame->moved[0] = 0;
         frame->moved[1] = 0;
-        frame->label = 0;
+        frame->prediction = 0;
         frame->flagged = 0;
         frame->bit_count = 0;
         frame->bits = 0;
@@ -258,10 +258,10 @@ size_t tcuq_frame_decision(tcuq_frame_t *frame, const tcuq_step_t *step)
     if (step->flagged != 0u) {
         put_bits(frame, step->reason == TCUQ_REASON_NONE ? NO_REASON : step->reason, 5);
     }
-    put_class(frame, step->label, frame->label);
-    put_class(frame, step->answer, step->label);
+    put_class(frame, step->prediction, frame->prediction);
+    put_class(frame, step->answer, step->prediction);
     put_numbers(frame, step);
-    frame->label = step->label;
+    frame->prediction = step->prediction;
     frame->flagged = step->flagged & 1u;
     return added(frame, TCUQ_FRAME_DECISION);
 }

@@ -71,7 +71,7 @@ typedef struct {
     uint16_t steps;     /* in the open frame */
     uint16_t classes;
     uint16_t features;
-    uint16_t label;
+    uint16_t prediction;
     uint16_t persistence;
     uint16_t variety;
     uint16_t accuracy;
