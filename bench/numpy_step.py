@@ -17,15 +17,15 @@ class NumpyStep:
         self.weights /= self.weights.sum()
         self.probs = np.zeros((max(lags), classes))
         self.features = np.zeros((max(lags), features))
-        self.labels = np.full(max(lags), -1)
+        self.predictions = np.full(max(lags), -1)
         self.coef = np.array([1.5, -1.0, 1.0, 3.0])
         self.bias = -2.5
         self.threshold, self.credit, self.t = 0.5, 0.0, 0
 
     def step(self, probs: Floats, features: Floats) -> tuple[int, float, bool]:
-        """Return label, risk and abstention."""
-        depth = len(self.labels)
-        label = int(np.argmax(probs))
+        """Return prediction, risk and abstention."""
+        depth = len(self.predictions)
+        prediction = int(np.argmax(probs))
         top = np.sort(probs)[-2:]
         doubt = 0.5 * (1 - top[1]) + 0.5 * (1 - (top[1] - top[0]))
         divergence = similarity = same = 0.0
@@ -42,7 +42,7 @@ class NumpyStep:
                 )
             )
             similarity += features @ other / (np.linalg.norm(features) * np.linalg.norm(other) + 1e-12)
-            same += label == self.labels[at]
+            same += prediction == self.predictions[at]
         count = len(self.lags)
         signals = np.array([divergence, 1 - similarity / count, 1 - same / count, doubt])
         uncertainty = 1 / (1 + np.exp(-(self.coef @ signals + self.bias)))
@@ -53,6 +53,6 @@ class NumpyStep:
         abstain = bool(flagged and self.credit >= 1)
         self.credit -= abstain
         at = self.t % depth
-        self.probs[at], self.features[at], self.labels[at] = probs, features, label
+        self.probs[at], self.features[at], self.predictions[at] = probs, features, prediction
         self.t += 1
-        return label, risk, abstain
+        return prediction, risk, abstain

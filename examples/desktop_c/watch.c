@@ -4,11 +4,11 @@
  *   ./watch < live.txt
  *
  * Each line of the input is one inference: a posterior of every class, real numbers that sum to 1. Each line
- * of the output is what to do with it: the action, the label, the alarm, and the risk in [0, 1).
+ * of the output is what to do with it: the action, the prediction, the alarm, and the risk in [0, 1).
  *
  *   hold   the alarm is on: the stream has become worse, do not act on any answer
  *   ask    not sure about this answer, or the monitor is still warming up
- *   act    use the label
+ *   act    use the prediction
  *
  * Exit status: 0; 1 when the self-check fails; 2 when a line is bad.
  */
@@ -65,7 +65,7 @@ int main(void)
         tcuq_step(&state, probs, NULL, &step, NULL);
         /* The alarm comes first: while it is on, an accepted step is not safe either. */
         const char *action = step.alarm ? "hold" : step.abstain || step.warming_up ? "ask" : "act";
-        printf("%s %u %u %.5f\n", action, (unsigned)step.label, (unsigned)step.alarm, step.risk / 65536.0);
+        printf("%s %u %u %.5f\n", action, (unsigned)step.prediction, (unsigned)step.alarm, step.risk / 65536.0);
         count++;
     }
     if (status < 0) {

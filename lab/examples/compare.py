@@ -49,7 +49,7 @@ def case(name: str, stream: Stream, bank: Bank, params: tcuq.Params) -> JudgedSt
     """Let every method answer to a stream."""
     log = stream.log(bank)
     said, doubt = log.predictions(), 1 - log.confidence()
-    # What many devices do: the mean of the last four posteriors, at the current label.
+    # What many devices do: the mean of the last four posteriors, at the current prediction.
     recent = np.stack([np.concatenate([log.probs[:1].repeat(n, 0), log.probs])[: len(log)] for n in range(4)])
     vote = 1 - recent.mean(0)[np.arange(len(log)), said]
     risk = watch(tcuq.Monitor(params), log)["risk"]

@@ -20,7 +20,7 @@ ERR_OTHER: int
 class Step(tuple[Any, ...]):
     """What the monitor says of one inference; `Monitor.step` returns it."""
 
-    label: int
+    prediction: int
     risk: float
     threshold: float
     uncertainty: float

@@ -147,14 +147,14 @@ def test_a_tampered_risk_is_found_by_its_effects_and_by_the_rerun():
     assert alone == [] and rerun == ["risk (rerun)"]
 
 
-@pytest.mark.parametrize("name", ["label", "uncertainty", "reason"])
+@pytest.mark.parametrize("name", ["prediction", "uncertainty", "reason"])
 def test_columns_that_only_the_input_can_vouch_for(name):
     def change(steps):
         at = int(np.flatnonzero(steps["flagged"])[9])
-        other = {"label": (steps["label"][at] + 1) % 4, "uncertainty": 1 / 65536}
+        other = {"prediction": (steps["prediction"][at] + 1) % 4, "uncertainty": 1 / 65536}
         other["reason"] = 0 if steps["reason"][at] else 2  # both are in use
         steps[name][at] = other[name]
-        steps["answer"] = steps["label"]  # as it is without an instant head
+        steps["answer"] = steps["prediction"]  # as it is without an instant head
 
     alone, rerun = tampered(change)
     assert alone == [] and rerun == [f"{name} (rerun)"]
@@ -164,7 +164,7 @@ def learned(signals=True, names=None):
     params = learned_params(names=names)
     log = stream(segments=True)
     steps, values = watch(Monitor(params), log, signals=True)
-    assert (steps["answer"] != steps["label"]).any() and len(set(steps["persistence"].tolist())) > 100
+    assert (steps["answer"] != steps["prediction"]).any() and len(set(steps["persistence"].tolist())) > 100
     assert {0, 1} <= set(steps["alarm"].tolist())
     kept = (values, params.signals) if signals else (None, ())
     return params, log, Decisions(steps, 0, *kept)
@@ -181,7 +181,7 @@ def test_what_a_monitor_learns_is_accepted(signals):
 
 
 @pytest.mark.parametrize("bet", [None, (0.9, 0.25), (1.0, 1 / 65536), (8.0, 0.45)])
-@pytest.mark.parametrize("about", ["label", "answer"])
+@pytest.mark.parametrize("about", ["prediction", "answer"])
 def test_severity_and_a_bet_on_the_evidence_follow_from_the_signals(bet, about):
     head = learned_params().evidence
     evidence = EvidenceHead(head.coef, head.offsets, head.clip, 0.125, bet)
@@ -220,7 +220,7 @@ def test_tampered_answers_need_the_input(name):
 @pytest.mark.parametrize("name", ["answer", "persistence", "severity", "expected_accuracy"])
 def test_what_a_plain_monitor_cannot_say_is_found(name):
     def change(steps):
-        steps[name][9] = (steps["label"][9] + 1) % 4 if name == "answer" else 0.5
+        steps[name][9] = (steps["prediction"][9] + 1) % 4 if name == "answer" else 0.5
 
     assert tampered(change)[0] == [name]
 
@@ -370,7 +370,7 @@ def test_the_header_of_a_state_is_what_the_monitor_says():
 
 
 def test_a_label_or_a_reason_that_cannot_be_is_found_without_the_input():
-    for name, value, said in [("label", 4, "4"), ("label", -1, "-1"), ("reason", 1, "instability")]:
+    for name, value, said in [("prediction", 4, "4"), ("prediction", -1, "-1"), ("reason", 1, "instability")]:
         steps = watch(Monitor(PARAMS), stream())
         steps[name][77] = value
         steps["risk"][77] = steps["threshold"][77]  # flagged, or it could have no reason at all
@@ -385,8 +385,8 @@ def test_what_the_input_alone_can_vouch_for_is_said():
     steps, signals = watch(Monitor(PARAMS), log, signals=True)
     assert audit(steps, PARAMS, log=log).unchecked == ()
     found = audit(Decisions(steps, 0, signals, PARAMS.signals), PARAMS)
-    assert found.unchecked == ("label", "risk", "uncertainty", "reason", "low_mass", *PARAMS.signals)
-    assert "not checked without --log: whether the input gives label, risk" in found.text()
+    assert found.unchecked == ("prediction", "risk", "uncertainty", "reason", "low_mass", *PARAMS.signals)
+    assert "not checked without --log: whether the input gives prediction, risk" in found.text()
 
 
 @pytest.mark.parametrize("name", ["low_mass", "divergence", "flips", "doubt"])
@@ -416,7 +416,7 @@ def test_a_run_that_begins_a_new_segment():
 
 def test_a_state_must_pass_the_core_and_not_its_header_alone():
     _, state, steps, _ = halves()
-    # The label of the newest entry is none that there is; the checksum is right.
+    # The prediction of the newest entry is none that there is; the checksum is right.
     content = state[:52] + b"\x09\x00" + state[54:-4]
     with pytest.raises(ValueError, match="damaged or not a monitor state"):
         audit(steps, PARAMS, state=content + zlib.crc32(content).to_bytes(4, "little"))

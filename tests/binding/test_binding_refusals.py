@@ -275,7 +275,7 @@ def test_frames_that_end_too_early_or_go_too_far() -> None:
     assert _core.decision_rows(bits(*FIRST, (0, 8), (1, 30), (0, 60)), 3, 0) is None  # too wide
     assert _core.decision_rows(bits(*FIRST, (0, 8), (0, 7)), 3, 0) is None
     assert _core.decision_rows(bits(*FIRST)[:-1], 3, 0) is None
-    assert _core.decision_rows(bits((0, 6), (1, 1), (3, 2), (0, 1), *FIRST[1:]), 3, 0) is None  # label 3 of 3
+    assert _core.decision_rows(bits((0, 6), (1, 1), (3, 2), (0, 1), *FIRST[1:]), 3, 0) is None  # class 3 of 3
     assert _core.decision_rows(bits((0, 7), (1, 1), (3, 2), *FIRST[1:]), 3, 0) is None  # answer
     assert _core.decision_rows(bits((1, 1), (0, 5), (20, 5), (0, 2), *FIRST[1:]), 3, 0) is None  # reason
     assert _core.decision_rows(b"", 3, 0) is None
@@ -468,8 +468,8 @@ def test_arrays_of_tallies_are_checked() -> None:
     [
         ("answer", -1),
         ("answer", 3),
-        ("label", -1),
-        ("label", 3),
+        ("prediction", -1),
+        ("prediction", 3),
         ("risk", -0.1),
         ("risk", 1.0),
         ("severity", -32768.0),

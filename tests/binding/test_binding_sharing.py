@@ -101,7 +101,7 @@ def test_threads_share_a_monitor() -> None:
         for _ in range(300):
             step = monitor.step(row)
             monitor.verify()
-            if step.label != 0:
+            if step.prediction != 0:
                 wrong.append(step)
 
     together(work)
@@ -213,7 +213,7 @@ thread = threading.Thread(target=write)
 thread.start()
 for _ in range(10):
     steps = bank.run(np.zeros(20000, int), probs)
-    assert steps["label"].min() >= 0 and steps["label"].max() < 10
+    assert steps["prediction"].min() >= 0 and steps["prediction"].max() < 10
 done.append(1)
 thread.join()
 print("fine")
@@ -242,7 +242,7 @@ def test_arrays_that_are_not_aligned() -> None:
     assert len(order.take(odd(zeros), odd(zeros), odd(np.arange(2)), np.zeros((2, 1), np.uint8)).seqs) == 2
     tallies.update(odd(zeros), odd(np.zeros(2)), zeros, zeros, np.zeros(2, STEP_DTYPE))
     assert len(bank.run(odd(zeros), odd(PROBS[:2]).reshape(2, 3))) == 2
-    assert Monitor(PARAMS).step(odd(PROBS[0])).label == PROBS[0].argmax()
+    assert Monitor(PARAMS).step(odd(PROBS[0])).prediction == PROBS[0].argmax()
 
 
 NUMBER = """

@@ -21,7 +21,7 @@ def check_step(core: Core, event: vector_files.Event, horizon: int) -> None:
     got = [
         round(step.threshold * 65536),
         round(step.severity * 65536),
-        step.label,
+        step.prediction,
         step.answer,
         round(step.risk * 65536),
         round(step.uncertainty * 65536),

@@ -340,7 +340,7 @@ int main(void)
         verify_leaves();
     }
     if (has(TCUQ_BIT(TCUQ_FLIPS))) {
-        damaged_label();
+        damaged_prediction();
     }
     if (has(TCUQ_BIT(TCUQ_DISBELIEF))) {
         damaged_beliefs();

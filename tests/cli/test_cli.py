@@ -149,7 +149,7 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["run", "m.json", "in.csv", "-o", "d.csv", "--state-in", "in.csv"], "in.csv: state of"),
         (["inspect", "missing"], "missing: No such file"),
         (["inspect", "in.npz"], "in.npz: is neither"),
-        (["audit", "in.csv", "m.json"], "in.csv: column 'step' is missing, expected step, label"),
+        (["audit", "in.csv", "m.json"], "in.csv: column 'step' is missing, expected step, prediction"),
         (["audit", "missing.csv", "m.json"], "missing.csv: No such file"),
         (["export", "m.json", "c", "--name", "while"], "name is 'while'"),
         (["export", "m.json", "m.json"], "m.json: is a file"),
@@ -456,7 +456,9 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
 
 
 def test_fit_run_and_audit_in_earnest(place, capsys):
-    assert main(["fit", "in.npz", "-o", "p.json", "--about", "label", "--run-length", "100", "--json"]) == 0
+    assert (
+        main(["fit", "in.npz", "-o", "p.json", "--about", "prediction", "--run-length", "100", "--json"]) == 0
+    )
     assert json.loads(capsys.readouterr().out)["fit"]
     assert main(["run", "p.json", "in.npz", "-o", "d.npz", "--quiet"]) == 0
     assert main(["audit", "d.npz", "p.json", "--log", "in.npz"]) == 0
@@ -661,7 +663,7 @@ def test_logits_are_taken_when_they_are_said_to_be(place, capsys, monkeypatch):
     log = stream()
     logits = np.log(log.probs)
     np.savez("logits.npz", probs=logits, labels=log.labels, segments=log.segments)
-    quick = ["--about", "label", "--run-length", "100", "--no-explain"]
+    quick = ["--about", "prediction", "--run-length", "100", "--no-explain"]
     assert main(["fit", "in.npz", "-o", "p.json", *quick, "--quiet"]) == 0
     assert main(["fit", "logits.npz", "--logits", "-o", "q.json", *quick, "--quiet"]) == 0
     assert Params.load("p.json") == Params.load("q.json")

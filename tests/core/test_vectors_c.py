@@ -126,7 +126,7 @@ def test_check_names_what_differs(check: Callable[[Path], tuple[int, list[str]]]
         assert line in said
 
 
-NAMES = ["threshold", "severity", "label", "answer", "risk", "uncertainty", "persistence"]
+NAMES = ["threshold", "severity", "prediction", "answer", "risk", "uncertainty", "persistence"]
 NAMES += ["variety", "expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"]
 NAMES += [f"signal {n}" for n in range(17)]
 

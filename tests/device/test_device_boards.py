@@ -21,7 +21,7 @@ from tcuq.device.boards import board, names
 from tcuq.device.cost.bench import made_stream
 from tcuq.device.emulate.emulator import emulate
 from tcuq.device.firmware.build import build
-from tcuq.device.firmware.decision import Label, Rule, Watch
+from tcuq.device.firmware.decision import Prediction, Rule, Watch
 from tcuq.device.firmware.firmware import Firmware, plan_source
 from tcuq.device.firmware.image import TooLarge, symbols_of
 from tcuq.device.graph.model import Graph, Tensor
@@ -196,7 +196,7 @@ def test_a_monitor_that_is_too_large(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert params.ring_bytes - 65536 < over < params.ring_bytes - 65536 + 4096
 
 
-@pytest.mark.parametrize("rule", [Label(), Watch(Params(classes=10))], ids=type)
+@pytest.mark.parametrize("rule", [Prediction(), Watch(Params(classes=10))], ids=type)
 def test_the_firmware_is_clean_for_another_compiler(rule: Rule, tmp_path: Path) -> None:
     device_programs.no_warnings_from_clang(rule, [HARNESS], tmp_path)
 
@@ -240,7 +240,7 @@ def test_a_rule_of_your_own(tmp_path: Path) -> None:
         '#include "rule.h"\n#include "shares.h"\n'
         "int rule_start(void) { return 0; }\n"
         "void rule_step(const int8_t *probs, const int8_t *features, decision_t *out)\n"
-        "{ (void)features; out->score = shares[rule_top(probs, &out->label) & PLAN_MASK]; }\n"
+        "{ (void)features; out->score = shares[rule_top(probs, &out->prediction) & PLAN_MASK]; }\n"
     )
     header = "#include <stdint.h>\nextern const uint16_t shares[2];\n"
     shares = '#include "shares.h"\nconst uint16_t shares[2] = {700u, 900u};\n'

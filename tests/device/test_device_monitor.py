@@ -91,7 +91,7 @@ def test_learned_persistence_on_three_cores(name: str, level: str, kept: Path, t
     steps = [event.expected for case, _ in cases for event in case.events if event.kind == "step"]
     for field in ("severity", "persistence", "expected_accuracy"):
         assert len({step[step_fields().index(field)] for step in steps}) > 100, field
-    both = [step_fields().index(field) for field in ("label", "answer")]
+    both = [step_fields().index(field) for field in ("prediction", "answer")]
     assert any(step[both[0]] != step[both[1]] for step in steps)
     replayed(board(name), level, cases, tmp_path, kept)
 

@@ -115,7 +115,7 @@ def test_the_c_program_decides_as_python_does(desktop: Path) -> None:
     for probs in np.loadtxt(desktop / "made/live.txt"):
         step = monitor.step(probs)
         action = "hold" if step.alarm else "ask" if step.abstain or step.warming_up else "act"
-        wanted.append(f"{action} {step.label} {step.alarm} {step.risk:.5f}")
+        wanted.append(f"{action} {step.prediction} {step.alarm} {step.risk:.5f}")
     assert {line.split()[0] for line in wanted} == {"hold", "ask", "act"}
     assert (desktop / "decisions.txt").read_text().splitlines() == wanted
 

@@ -71,7 +71,7 @@ fn main() {
     tcuq_match::selfcheck(&mut [0; tcuq_match::RING_WORDS]).unwrap();
     tcuq_cam::selfcheck(&mut [0; tcuq_cam::RING_WORDS]).unwrap();
     let mut small = tcuq_match::Monitor::new().unwrap();
-    println!("{} {}", small.step(&[-128, -128, -128, 127, -128]).label, NAMES[3]);
+    println!("{} {}", small.step(&[-128, -128, -128, 127, -128]).prediction, NAMES[3]);
     let mut monitor = Monitor::new().unwrap();
     for i in 0..STEPSusize {
         let logits: [i8; CLASSES] = core::array::from_fn(|k| (i * i * 37 + k * k * 53) as u8 as i8);
@@ -80,7 +80,7 @@ fn main() {
         let bits = [said.flagged, said.abstain, said.alarm, said.warming_up, said.low_mass].map(u8::from);
         println!(
             "{} {} {} {} {} {} {} {} {} {} {:?}",
-            said.answer, said.label, said.risk, said.uncertainty, said.threshold, said.severity,
+            said.answer, said.prediction, said.risk, said.uncertainty, said.threshold, said.severity,
             said.persistence, said.variety, said.expected_accuracy, said.reason.unwrap_or(255), bits
         );
     }
@@ -95,7 +95,7 @@ def expected(steps: int) -> list[str]:
     k = np.arange(PROJECTION.inputs)
     wide = (i * 11 + k * k * 7).astype(np.uint8).view(np.int8)
     said = Monitor(FULL).run(posteriors(logits, softmax_table(0.12)), PROJECTION(wide))
-    numbers = [said["answer"], said["label"]]
+    numbers = [said["answer"], said["prediction"]]
     numbers += [said[field] * 65536 for field in ("risk", "uncertainty", "threshold", "severity")]
     numbers += [said[field] * 65536 for field in ("persistence", "variety", "expected_accuracy")]
     numbers += [said["reason"]]

@@ -171,9 +171,9 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
                 f" last.{field} = now; return; }}",
             )
     if of.instant is not None:
-        assert (steps["answer"] != steps["label"]).any()
-        found["answer = label"] = ("step", "out->answer = out->label;")
-        found["label = answer"] = ("step", "out->label = out->answer;")
+        assert (steps["answer"] != steps["prediction"]).any()
+        found["answer = prediction"] = ("step", "out->answer = out->prediction;")
+        found["prediction = answer"] = ("step", "out->prediction = out->answer;")
     for bit in (1, 2):
         if (steps["alarm"] & bit).any():
             found[f"alarm without bit {bit}"] = ("step", f"out->alarm &= (uint8_t)~{bit}u;")

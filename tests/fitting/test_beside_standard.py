@@ -24,7 +24,7 @@ def test_tune_says_when_the_standard_profile_leaves_fewer_errors() -> None:
     params = tune(made(12), trials=2, run_length=100, explain=False)
     assert params.instant is None, "tune searches one-head monitors"
     row = params.notes["tune"]["standard"]
-    assert row["left_standard"] < row["left"], "answers of a stream with dwell are better than labels"
+    assert row["left_standard"] < row["left"], "answers of a stream with dwell are better than predictions"
     text = tune_findings(params)
     assert f"{row['left']:.1%} are wrong" in text and "`tcuq.fit` alone is better." in text
     tight = params.replace(notes={"tune": {**params.notes["tune"], "max_instructions": 10}})
@@ -53,4 +53,4 @@ def test_heads_do_not_see_the_fold_that_they_are_checked_on() -> None:
 def test_without_errors_there_is_nothing_to_say() -> None:
     log = made(8)
     sure = Log(log.probs, labels=np.where(np.arange(5000) < 4, 5, log.predictions()))
-    assert standard_beside(sure, None, folds(sure), {"about": "label"}) is None
+    assert standard_beside(sure, None, folds(sure), {"about": "prediction"}) is None

@@ -111,7 +111,7 @@ def test_auroc_agrees_with_scikit_learn() -> None:
     assert np.isnan(auroc([1.0, 2.0], [True, True]))
 
 
-@pytest.mark.parametrize("options", [{"profile": "paper"}, {"about": "label"}], ids=str)
+@pytest.mark.parametrize("options", [{"profile": "paper"}, {"about": "prediction"}], ids=str)
 def test_fit_beats_confidence_on_a_stream_with_dwell_and_generalizes(options: Any) -> None:
     params = fit(make_log(), run_length=1000, **options)
     other = make_log(seed=7)
@@ -281,7 +281,7 @@ def test_int8_logs_need_a_zero_point_and_then_work() -> None:
         ),
         (
             lambda log: Log(log.probs, labels=log.predictions()),
-            {"about": "label"},
+            {"about": "prediction"},
             "the log has 0 errors and",
         ),
         (lambda log: log, {"run_length": 1}, "run_length is 1, expected 10 to 10000000"),

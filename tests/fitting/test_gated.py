@@ -30,7 +30,7 @@ def shuffled(log: Log, seed: int) -> Log:
 
 
 @functools.cache
-def fitted(features: int = 0, about: str = "label") -> Params:
+def fitted(features: int = 0, about: str = "prediction") -> Params:
     return fit(made(1, features), about=about, run_length=500, explain=False)
 
 
@@ -55,7 +55,7 @@ def test_persistence_is_high_where_classes_stay_and_low_where_they_do_not() -> N
 
 
 @pytest.mark.parametrize("features", [0, 8])
-@pytest.mark.parametrize("about", ["answer", "label"])
+@pytest.mark.parametrize("about", ["answer", "prediction"])
 def test_uncertainty_reads_as_a_probability_of_error(features: int, about: str) -> None:
     params = fitted(features, about)
     for log in (made(1, features), shuffled(made(1, features), 4)):

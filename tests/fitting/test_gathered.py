@@ -27,7 +27,7 @@ def made(seed: int, dwell: float, steps: int = 6000) -> Log:
 
 
 @functools.cache
-def fitted(dwell: float, about: Literal["answer", "label"]) -> Params:
+def fitted(dwell: float, about: Literal["answer", "prediction"]) -> Params:
     return fit(made(1, dwell), about=about, run_length=500, explain=False)
 
 
@@ -68,15 +68,15 @@ def test_steps_of_no_class_are_a_class_of_their_own() -> None:
 
 @pytest.mark.parametrize(("dwell", "little"), [(1, True), (4, False), (16, False)])
 def test_only_logs_in_which_classes_hardly_stay_are_gathered(dwell: float, little: bool) -> None:
-    params, log = fitted(16, "label"), made(4, dwell)
+    params, log = fitted(16, "prediction"), made(4, dwell)
     assert says_little(read_signals(params, log, params.signals)) is little
-    notes = fitted(dwell, "label").notes["fit"]["warnings"]
+    notes = fitted(dwell, "prediction").notes["fit"]["warnings"]
     assert any(GATHERED in each for each in notes) is little
 
 
-@pytest.mark.parametrize("about", ["answer", "label"])
+@pytest.mark.parametrize("about", ["answer", "prediction"])
 def test_a_monitor_fitted_to_a_shuffled_log_serves_a_stream_in_which_classes_stay(
-    about: Literal["answer", "label"],
+    about: Literal["answer", "prediction"],
 ) -> None:
     stream = made(5, 16)
     risks, gaps = {}, {}
@@ -85,7 +85,7 @@ def test_a_monitor_fitted_to_a_shuffled_log_serves_a_stream_in_which_classes_sta
         wrong = np.asarray(steps[about] != stream.labels)
         risks[dwell] = auroc(steps["risk"], wrong)
         gaps[dwell] = abs(float((1 - steps["uncertainty"]).mean() - (~wrong).mean()))
-        if about == "label":
+        if about == "prediction":
             assert risks[dwell] > auroc(-stream.confidence(), wrong), dwell
     assert risks[1] > risks[16] - 0.03
     assert gaps[1] < 0.05

@@ -97,7 +97,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"seed": 22, "labels": False, "shifted": False},
         {"clean": 23, "run_length": 500},
     ),
-    "standard about the label": ({"seed": 24}, {"about": "label", "run_length": 500, "explain": False}),
+    "standard about the prediction": (
+        {"seed": 24},
+        {"about": "prediction", "run_length": 500, "explain": False},
+    ),
     "standard with a proved alarm": ({"seed": 25}, {"alarm": "proved", "run_length": 1000}),
     "standard with a class mix": ({"seed": 26}, {"class_mix": True, "run_length": 500, "explain": False}),
     "standard on posteriors": ({"seed": 27}, {"use_features": False, "run_length": 500}),

@@ -94,7 +94,7 @@ def compare_with_core(params: Params, log: Log) -> None:
     fill_in_means(table, params)
     for part in (slice(0, 3), slice(500, 2000)):
         assert (table.registry(part) == signals[part]).all()
-    assert (table.labels == steps["label"]).all() and (table.answers == steps["answer"]).all()
+    assert (table.predictions == steps["prediction"]).all() and (table.answers == steps["answer"]).all()
     assert (table.persistence == steps["persistence"] * 65536).all()
     found = scores(params, table)
     assert (found.uncertainty == steps["uncertainty"]).all()
@@ -110,7 +110,7 @@ def test_uncertainty_and_risk_of_a_table_are_those_of_the_core(seed: int, anchor
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("about", ["answer", "label"])
+@pytest.mark.parametrize("about", ["answer", "prediction"])
 def test_two_heads_on_a_table_are_those_of_the_core(seed: int, about: str) -> None:
     rng = np.random.default_rng(seed)
     head = random_instant(rng, mix=seed % 2 == 1)

@@ -49,7 +49,9 @@ def test_the_lines_say_what_was_measured() -> None:
     found = params.notes["fit"]
     _, _, gain, _, accuracy = lines_of(log)
     rules = found["rules"]["of"]
-    assert f"{log.errors().mean():.1%} of the labels, {found['errors'] / 4000:.1%} of the answers" in gain
+    assert (
+        f"{log.errors().mean():.1%} of the predictions, {found['errors'] / 4000:.1%} of the answers" in gain
+    )
     assert f"with kinds of shift left out in turn: {rules['monitor']['left']:.1%}" in gain
     best = min((row["left"], name) for name, row in rules.items() if name != "monitor")
     assert f"{best[1]}: {best[0]:.1%}" in gain

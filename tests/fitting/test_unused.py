@@ -39,7 +39,9 @@ STEADY = {
 
 
 @pytest.mark.parametrize("name", STEADY)
-@pytest.mark.parametrize("options", [{}, {"alarm": "risk"}, {"class_mix": True, "about": "label"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"alarm": "risk"}, {"class_mix": True, "about": "prediction"}], ids=str
+)
 def test_what_is_dropped_changes_no_decision_of_two_heads(name: str, options: dict[str, Any]) -> None:
     log = made(0)
     params = fit(log, run_length=300, explain=False, drop_unused=False, **options)
@@ -87,7 +89,7 @@ def test_random_heads_decide_as_before(seed: int) -> None:
         clean_means=dict(zip(SIGNALS, rng.random(len(SIGNALS)).tolist(), strict=True)),
         centers=rng.integers(-128, 128, (5, 4)).tolist(),
         instant=InstantHead(half, 0.5),
-        about=("answer", "label")[seed % 2],
+        about=("answer", "prediction")[seed % 2],
         anchor=("belief", "confidence")[seed // 2 % 2],
         horizon=64,
         expected_start=0.9,

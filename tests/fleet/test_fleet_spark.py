@@ -121,7 +121,7 @@ def test_kinds_of_columns(spark: Any) -> None:
     frame = spark.createDataFrame(rows, "device string, boot string, seq string, probs array<tinyint>")
     frame = frame.selectExpr("*", "timestamp_seconds(1700000000.5) as time")
     found = decide_table(frame, params, shards=1).toPandas().sort_values("seq")
-    assert found["seq"].tolist() == [0, 1] and found["label"].tolist() == [0, 1]
+    assert found["seq"].tolist() == [0, 1] and found["prediction"].tolist() == [0, 1]
     assert found["time"].tolist() == [1700000000.5] * 2
 
 
@@ -140,7 +140,9 @@ def test_sums_are_those_of_the_decisions(spark: Any, simulation: tuple[Params, E
     [version] = found["versions"]
     assert version["version"] == params.fingerprint
     assert version["abstained"] == pytest.approx(frame["abstain"].mean())
-    assert {row["class"]: row["steps"] for row in found["classes"]} == frame["label"].value_counts().to_dict()
+    assert {row["class"]: row["steps"] for row in found["classes"]} == frame[
+        "prediction"
+    ].value_counts().to_dict()
     rows = by_device(decisions).toPandas().set_index("device")
     assert (rows["alarm"].sort_index() == last["alarm"]).all()
     assert (rows["last_time"].sort_index() == groups["time"].max()).all()

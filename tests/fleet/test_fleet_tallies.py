@@ -28,7 +28,7 @@ def made_up(rng: np.random.Generator, count: int) -> npt.NDArray[Any]:
     steps["risk"] = rng.integers(0, 65536, count) / 65536
     steps["severity"] = rng.integers(-(2**18), 2**18, count) / 65536
     steps["expected_accuracy"] = rng.integers(0, 65536, count) / 65536
-    steps["label"], steps["answer"] = rng.integers(0, 3, count), rng.integers(0, 3, count)
+    steps["prediction"], steps["answer"] = rng.integers(0, 3, count), rng.integers(0, 3, count)
     steps["flagged"], steps["abstain"] = rng.random(count) < 0.3, rng.random(count) < 0.1
     steps["alarm"] = np.where(rng.random(count) < 0.4, rng.integers(1, 4, count), 0)
     return steps
@@ -109,7 +109,7 @@ def test_counts_equal_a_plain_loop(span: int) -> None:
         mine = steps["answer"] == number
         assert tallies.classes["steps"][number] == mine.sum()
         assert tallies.classes["risk"][number] == round(steps["risk"][mine].sum() * 65536)
-        assert tallies.classes["labels"][number] == (steps["label"] == number).sum()
+        assert tallies.classes["predictions"][number] == (steps["prediction"] == number).sum()
 
 
 times_or_nonsense = st.one_of(
@@ -204,7 +204,7 @@ def test_the_usual_pause_survives_bursts() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("answer", 3), ("answer", -1), ("label", 3), ("risk", np.nan), ("risk", 1.0), ("severity", 1e9)],
+    [("answer", 3), ("answer", -1), ("prediction", 3), ("risk", np.nan), ("risk", 1.0), ("severity", 1e9)],
 )
 def test_a_step_that_cannot_be_is_refused_and_nothing_changes(name: str, value: float) -> None:
     tallies = Tallies(PARAMS)

@@ -330,7 +330,7 @@ def test_content_with_a_right_checksum_and_no_sense_raises_nothing(body: list[in
             if isinstance(item, PosteriorsFrame):
                 assert item.probs.shape[1] == shape % 4096 and len(item.probs) > 0
             elif isinstance(item, DecisionsFrame):
-                assert item.steps["label"].max() < shape % 4096
+                assert item.steps["prediction"].max() < shape % 4096
         # A part of a state may be one of several.
         assert len(items) + decoder.broken == 1 or kind == STATE
 
@@ -452,7 +452,7 @@ def test_other_refusals() -> None:
         encode_posteriors(1, 1, 0, np.zeros((2, 3)))
     steps = Monitor(Params(classes=3)).run([[0.5, 0.25, 0.25]])
     for name, value, words in (
-        ("label", 3, "label of row 0 is 3, outside"),
+        ("prediction", 3, "prediction of row 0 is 3, outside"),
         ("risk", 1.0, "risk of row 0 is 1.0, outside"),
         ("threshold", 2.0**15, "threshold of row 0"),
         ("reason", 3, "reason of row 0 is 3, expected 255"),

@@ -6,6 +6,7 @@ import os
 import pathlib
 import pickle
 import time
+import warnings
 import zipfile
 
 import numpy as np
@@ -479,7 +480,7 @@ def test_decisions_come_back_exactly(tmp_path, kind, signals):
 
 
 def test_the_columns_are_these(tmp_path):
-    names = "step,label,answer,risk,threshold,uncertainty,abstain,alarm,warming_up,reason"
+    names = "step,prediction,answer,risk,threshold,uncertainty,abstain,alarm,warming_up,reason"
     names += ",persistence,variety,severity,expected_accuracy"
     for signals, extra in [(False, ""), (True, ",low_mass,divergence,instability,flips,doubt")]:
         path = tmp_path / "d.csv"
@@ -517,6 +518,10 @@ BAD_DECISIONS = [
     (HEAD + "\n", "holds no steps"),
     (HEAD + ",doubt\n", "column 'low_mass' is missing, expected beside signals"),
     (HEAD.replace("risk,", "") + "\n", "column 'risk' is missing"),
+    (
+        HEAD.replace("prediction", "label") + "\n",
+        "column 'prediction' is missing.*older tcuq called it 'label'",
+    ),
     (f"{HEAD}\n{FINE}\n1,2\n", "line 3: the row has 2 values, expected 9"),
     (
         f"{HEAD}\n{FINE.replace('doubt', 'mood')}\n",
@@ -531,7 +536,7 @@ BAD_DECISIONS = [
     ),
     (f"{HEAD}\n{FINE.replace('0,0,1,d', '2,0,1,d')}\n", "line 2: abstain is 2, expected 0 to 1"),
     (f"{HEAD}\n{FINE.replace('0,0,1,d', '0,4,1,d')}\n", "line 2: alarm is 4, expected 0 to 3"),
-    (f"{HEAD}\n{FINE.replace('0,1,0.25', '0,1.5,0.25')}\n", "line 2: label is 1.5"),
+    (f"{HEAD}\n{FINE.replace('0,1,0.25', '0,1.5,0.25')}\n", "line 2: prediction is 1.5"),
     (f"{HEAD}\n-{FINE.replace('0,1,0.25', '1,1,0.25')}\n", "line 2: step is -1"),
 ]
 
@@ -540,6 +545,13 @@ BAD_DECISIONS = [
 def test_bad_decisions_are_refused(tmp_path, content, message):
     with pytest.raises(ValueError, match=message):
         read_decisions(write(tmp_path, "d.csv", content))
+
+
+def test_a_label_beside_decisions_is_the_truth_and_not_read(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = read_decisions(write(tmp_path, "d.csv", f"{HEAD},label\n{FINE},0\n"))
+    assert found.steps["prediction"].tolist() == [1]
 
 
 def test_bad_decisions_in_json_lines_and_npz_are_refused(tmp_path):
@@ -594,7 +606,7 @@ def test_what_was_learned_comes_back_exactly(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
 def test_files_without_the_newer_columns_are_read(tmp_path, kind):
-    """As version 0.1 wrote them: a label, and a reason on every step."""
+    """As version 0.1 wrote them: a prediction, and a reason on every step."""
     wanted = decisions(False)
     reasons = np.where(wanted.steps["reason"] == 255, 3, wanted.steps["reason"])
     columns = {name: values for name, values in wanted.arrays().items() if name in COLUMNS}
@@ -611,7 +623,7 @@ def test_files_without_the_newer_columns_are_read(tmp_path, kind):
     found = read_decisions(path)
     assert found.missing == ("answer", "persistence", "variety", "severity", "expected_accuracy")
     assert same_steps(found.steps, wanted.steps), "reasons stay on flagged steps alone"
-    assert (found.steps["answer"] == found.steps["label"]).all()
+    assert (found.steps["answer"] == found.steps["prediction"]).all()
 
 
 def test_a_name_that_changes_or_cannot_be_shown_is_refused(tmp_path):

@@ -230,7 +230,7 @@ def test_commands_take_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "all checks hold" in run("audit", "@d.parquet", "@a.json", "--log", "@dev.parquet")
     run("report", "@d.feather", "-o", "@r.html", "--params", "@a.json", "--log", "@dev.parquet")
     table = pq.read_table(tmp_path / "d.parquet")
-    assert table.column_names[:4] == ["step", "label", "answer", "risk"]
+    assert table.column_names[:4] == ["step", "prediction", "answer", "risk"]
     assert pa.types.is_string(table.schema.field("reason").type) and table["params"][0].as_py() == (
         tcuq.Params.load(tmp_path / "a.json").fingerprint
     )

@@ -40,7 +40,7 @@ def test_any_place_gives_what_came_after_it(adds: list[Any], keep: int, data: st
     for count, skip, remarked in adds:
         following += skip
         new = list(range(following, following + count))
-        feed.add_steps(following, {"risk": [n % 100 / 128 for n in new], "label": [n % 10 for n in new]})
+        feed.add_steps(following, {"risk": [n % 100 / 128 for n in new], "prediction": [n % 10 for n in new]})
         numbers += new
         following += count
         if remarked:
@@ -53,7 +53,7 @@ def test_any_place_gives_what_came_after_it(adds: list[Any], keep: int, data: st
     expected = numbers[at[0] :][-keep:]
     assert [n for first, count in told["runs"] for n in range(first, first + count)] == expected
     assert columns["risk"].tolist() == [n % 100 / 128 for n in expected]
-    assert columns["label"].tolist() == [n % 10 for n in expected]
+    assert columns["prediction"].tolist() == [n % 10 for n in expected]
     assert told["lost"] == len(numbers) - at[0] - len(expected)
     assert [r["text"] for r in told["remarks"]] == remarks[at[1] :]
     assert told["totals"]["steps"] == len(numbers)
@@ -66,7 +66,7 @@ def test_one_by_one_is_the_same_as_at_once() -> None:
         "abstain": [False, False, True], "alarm": [0, 3, 2], "reason": ["odds", "", "doubt"],
         "expected_accuracy": [None, 0.75, math.nan],
         "signals": [{"odds": 0.5, "doubt": 0.125}, None, {"doubt": 1.0}],
-        "label": [1, 2, 3], "answer": [1, 1, 3], "warming_up": [True, False, False],
+        "prediction": [1, 2, 3], "answer": [1, 1, 3], "warming_up": [True, False, False],
     }  # fmt: skip
     whole, single = Feed({}), Feed({})
     whole.add_steps(7, columns)
@@ -117,7 +117,7 @@ def test_memory_is_bounded() -> None:
 def test_columns_of_different_lengths_change_nothing() -> None:
     feed = Feed({})
     with pytest.raises(ValueError, match="expected one length for all"):
-        feed.add_steps(0, {"risk": [0.1, 0.2], "label": [1]})
+        feed.add_steps(0, {"risk": [0.1, 0.2], "prediction": [1]})
     assert feed.take(None).at == (0, 0)
     with pytest.raises(ValueError, match="keep is 0, expected at least 1"):
         Feed({}, keep=0)

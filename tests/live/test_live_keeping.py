@@ -235,6 +235,13 @@ def test_labels_and_segments_that_the_device_tells(tmp_path):
     assert np.array_equal(read_decisions(tmp_path / "decisions.jsonl").steps["risk"], both)
 
 
+def test_labels_of_an_older_session_are_not_lost_silently(tmp_path):
+    line = {"step": 0, "probs": steps_of(1)[0].tolist(), "segment": 0, "true_label": 2}
+    (tmp_path / "received.jsonl").write_text(json.dumps(line) + "\n")
+    with pytest.raises(ValueError, match="rename `true_label` to `given_label`"):
+        labeled_log(tmp_path, PARAMS)
+
+
 def test_a_gap_without_numbers_begins_a_segment_only_when_it_is_long(tmp_path):
     probs = steps_of(30)
     session = session_of(tmp_path)

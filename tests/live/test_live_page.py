@@ -104,7 +104,7 @@ def bench(browser: Browser) -> Iterator[Any]:
 
 
 def plain(first: int, count: int, risk: float, **more: Any) -> tuple[int, dict[str, list[Any]]]:
-    columns: dict[str, Any] = {"time": 1.7e9, "risk": risk, "threshold": 0.25, "label": 2, "answer": 2}
+    columns: dict[str, Any] = {"time": 1.7e9, "risk": risk, "threshold": 0.25, "prediction": 2, "answer": 2}
     columns |= {"flagged": False, "abstain": False, "alarm": 0, "persistence": 0.5, "reason": ""}
     columns |= {"expected_accuracy": 0.875, **more}
     return first, {name: [value] * count for name, value in columns.items()}
@@ -146,7 +146,7 @@ def test_what_is_told_is_what_came(bench: Any) -> None:
     assert "No alarm" in tab.text("#alarm")
     signals = {"odds": 0.75, "distance": 0.125}
     doubt = {"flagged": True, "abstain": True, "alarm": 1, "reason": "odds", "signals": signals}
-    feed.add_steps(*plain(5040, 1, 0.875, label=7, **doubt))
+    feed.add_steps(*plain(5040, 1, 0.875, prediction=7, **doubt))
     tab.wait("document.querySelector('#decision').textContent === 'not sure'")
     assert "off" in tab.text("#notes")
     assert tab.text("#alarm-word").startswith("Alarm since step 5,040")
@@ -326,7 +326,7 @@ def saved(folder: Path, ending: str) -> Path:
 def test_what_is_on_screen_can_be_saved(bench: Any, browser: Browser, tmp_path: Path) -> None:
     feed = Feed(about(names=["a", '=cmd|"x"', "le,ft"], classes=3))
     feed.add_steps(*plain(0, 300, 0.125))
-    feed.add_steps(*plain(300, 300, 0.75, label=1, flagged=True, abstain=True, alarm=2, reason="odds"))
+    feed.add_steps(*plain(300, 300, 0.75, prediction=1, flagged=True, abstain=True, alarm=2, reason="odds"))
     browser.downloads(tmp_path)
     one = bench(feed)
     tab = one.ready()
@@ -346,7 +346,7 @@ def test_what_is_on_screen_can_be_saved(bench: Any, browser: Browser, tmp_path: 
     assert rows[0]["expected_accuracy"] == "0.875" and rows[0]["time"] == "2023-11-14T22:13:20.000Z"
     late = rows[-1]
     assert (late["risk"], late["abstain"], late["alarm"], late["reason"]) == ("0.75", "1", "2", "odds")
-    assert late["label_name"] == '\'=cmd|"x"'  # no table program runs it
+    assert late["prediction_name"] == '\'=cmd|"x"'  # no table program runs it
     tab.click('[data-act="png"]')
     picture = saved(tmp_path, "png").read_bytes()
     width, height = (int.from_bytes(picture[k : k + 4], "big") for k in (16, 20))
@@ -505,7 +505,7 @@ def test_nonsense_from_the_device_is_drawn_all_the_same(bench: Any, browser: Bro
     feed = Feed(about())
     for k in range(3000):  # every fifth step is missing
         feed.add_steps(*plain(5 * k, 4, 0.1))
-    feed.add_steps(*plain(15_000, 5, 7.5, time=1e300, threshold=-3.0, label=-1, answer=31_000))
+    feed.add_steps(*plain(15_000, 5, 7.5, time=1e300, threshold=-3.0, prediction=-1, answer=31_000))
     feed.add_steps(
         *plain(15_005, 5, float("nan"), time=float("nan"), persistence=None, expected_accuracy=None)
     )

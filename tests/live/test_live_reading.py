@@ -233,7 +233,7 @@ def test_lines_behind_noise_that_looks_like_a_frame_are_not_lost():
 
 def test_a_decision_needs_little():
     assert decision_values({"risk": 0.3, "threshold": 0.2, "answer": 2}, 4)[0] == round(0.3 * 65536) / 65536
-    values = decision_values({"risk": 0, "threshold": 1, "label": 3, "expected_accuracy": None}, 4)
+    values = decision_values({"risk": 0, "threshold": 1, "prediction": 3, "expected_accuracy": None}, 4)
     assert values[7:10] == (3, 3, False) and math.isnan(values[6])
 
 

@@ -175,7 +175,11 @@ def test_segments_that_the_device_tells_survive_a_kill(tmp_path):
 
 @pytest.mark.parametrize(
     ("field", "value", "why"),
-    [("label", 9, "label is 9"), ("reason", 200, "reason is 200"), ("severity", 300.0, "severity is 300")],
+    [
+        ("prediction", 9, "prediction is 9"),
+        ("reason", 200, "reason is 200"),
+        ("severity", 300.0, "severity is 300"),
+    ],
 )
 def test_frames_of_decisions_out_of_range_are_refused(tmp_path, field, value, why):
     steps = Monitor(PARAMS).run(steps_of(5))
@@ -201,7 +205,7 @@ def test_a_line_of_a_log_that_cannot_be_read_again_is_named_and_left_out(tmp_pat
     session.folder.close()
     path = tmp_path / f"{kind}.jsonl"
     lines = path.read_text().splitlines(keepends=True)
-    bad = json.loads(lines[7]) | ({"label": 99} if kind == "decisions" else {"probs": [1, 2]})
+    bad = json.loads(lines[7]) | ({"prediction": 99} if kind == "decisions" else {"probs": [1, 2]})
     path.write_text("".join([*lines[:7], json.dumps(bad) + "\n", *lines[8:]]))
     told = []
     again = Session(PARAMS, tmp_path, "-", tell=[lambda _, text, step: told.append(text)])

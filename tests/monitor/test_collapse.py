@@ -40,10 +40,10 @@ def test_answers_of_a_collapsed_network_on_a_shuffled_stream(lean: float, seed: 
     """Persistence is what goes beyond the mix of classes, and here there is none."""
     truth = np.random.default_rng(100 + seed).integers(0, CLASSES, STEPS)
     steps = Monitor(stock()).run(posteriors(truth, lean, 2.0, seed))
-    labels, answers = (float((steps[name] != truth).mean()) for name in ("label", "answer"))
+    predictions, answers = (float((steps[name] != truth).mean()) for name in ("prediction", "answer"))
     # A network that leans to a class but still sees some of the truth costs .03 to .06 of the answers; with a
     # class mix that counts eight times in place of 32 it was .08 to .12.
-    assert answers <= labels + 0.06
+    assert answers <= predictions + 0.06
     assert steps["persistence"][200:].mean() < 0.2
 
 
@@ -52,5 +52,5 @@ def test_a_class_that_stays_is_still_seen_through_a_lean(seed: int) -> None:
     rng = np.random.default_rng(200 + seed)
     truth = np.repeat(rng.integers(0, CLASSES, STEPS // 20), 20)
     steps = Monitor(stock()).run(posteriors(truth, 1.0, 2.0, seed))
-    labels, answers = (float((steps[name] != truth).mean()) for name in ("label", "answer"))
-    assert answers < 0.75 * labels and steps["persistence"][200:].mean() > 0.4
+    predictions, answers = (float((steps[name] != truth).mean()) for name in ("prediction", "answer"))
+    assert answers < 0.75 * predictions and steps["persistence"][200:].mean() > 0.4

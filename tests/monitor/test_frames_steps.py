@@ -156,7 +156,7 @@ def test_types_of_pandas_that_may_be_missing() -> None:
 def test_steps_are_an_array(params: tcuq.Params) -> None:
     steps = tcuq.Monitor(params.replace(names=("cat", "dog", "owl"))).run(LOG)
     assert isinstance(steps, np.ndarray) and steps.dtype == tcuq.STEP_DTYPE
-    assert type(steps["risk"]) is np.ndarray and type(steps[["risk", "label"]]) is np.ndarray
+    assert type(steps["risk"]) is np.ndarray and type(steps[["risk", "prediction"]]) is np.ndarray
     flagged = steps[steps["flagged"]]
     assert isinstance(flagged, tcuq.Steps) and flagged.class_names == ("cat", "dog", "owl")
     assert (steps == steps).all() and type(steps == steps) is np.ndarray
@@ -172,10 +172,10 @@ def test_steps_as_a_table_beside_the_input(kind: str, params: tcuq.Params) -> No
     steps = tcuq.Monitor(params.replace(names=("cat", "dog", "owl"))).run(LOG)
     table = getattr(steps, f"to_{kind}")(frame)
     names = list(table.column_names if kind == "arrow" else table.columns)
-    assert names[:3] == ["time", "true_label", "device"] and names[-1] == "answer_name"
+    assert names[:3] == ["time", "label", "device"] and names[-1] == "answer_name"
     assert "p0" not in names and "segment" not in names and len(table) == COUNT
     assert np.array_equal(np.asarray(table["risk"]), steps["risk"])
-    assert np.asarray(table["true_label"]).tolist() == LOG.labels.tolist()  # type: ignore[union-attr]
+    assert np.asarray(table["label"]).tolist() == LOG.labels.tolist()  # type: ignore[union-attr]
     assert np.asarray(table["reason"]).tolist() == tcuq.reason_names(steps["reason"])
     bare = getattr(steps, f"to_{kind}")()
     assert list(bare.column_names if kind == "arrow" else bare.columns) == list(
@@ -211,8 +211,8 @@ def test_columns_beside_the_steps_are_kept_or_refused_by_name() -> None:
     steps = Monitor(Params(classes=2, reference=0.3)).run(np.full((3, 2), 0.5))
     plain = pandas.DataFrame({"p0": [0.5] * 3, "p1": [0.5] * 3, 2024: [7, 8, 9]})
     assert steps.to_pandas(plain)["2024"].tolist() == [7, 8, 9]
-    with pytest.raises(ValueError, match="'true_label' would be there twice"):
-        steps.to_pandas(plain.assign(label=0, true_label=1))
+    with pytest.raises(ValueError, match="'label' would be there twice"):
+        steps.to_pandas(pandas.DataFrame({"label": [0] * 3, "labels": [1] * 3}))
     twice = pandas.concat([plain, plain[[2024]]], axis=1)
     with pytest.raises(ValueError, match="'2024' would be there twice"):
         steps.to_pandas(twice)

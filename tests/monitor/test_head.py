@@ -51,14 +51,14 @@ def rows(steps: int = 600, seed: int = 0) -> tuple[Any, Any]:
 
 
 def test_the_alarm_sums_what_the_head_says() -> None:
-    """The sum as SPEC.md defines it, from signals and labels, against the core's own word."""
+    """The sum as SPEC.md defines it, from signals and predictions, against the core's own word."""
     params = with_head(EvidenceHead(dict(HEAD.coef), HEAD.offsets, clip=0.75, allowance=0.125))
     monitor = Monitor(params)
     probs, features = rows()
     total, raised, seen = 0.0, False, set()
     for row, values in zip(probs, features, strict=True):
         step = monitor.step(row, values, signals=True)
-        added = params.evidence.values(np.array([step.signals]), np.array([step.label]))[0]
+        added = params.evidence.values(np.array([step.signals]), np.array([step.prediction]))[0]
         total = min(max(0.0, total + added), params.alarm.rise.cap)
         raised = total >= params.alarm.rise.limit or (raised and total > 0)
         assert read_state(monitor.save()).rise == total * 65536

@@ -102,9 +102,9 @@ def test_permuting_classes_permutes_labels_only(profile: str) -> None:
     probs, values = probs[unique], values[unique]
     order = np.random.default_rng(1).permutation(10)
     plain, mixed = Monitor(params).run(probs, values), Monitor(params).run(probs[:, order], values)
-    assert np.array_equal(order[mixed["label"]], plain["label"])
+    assert np.array_equal(order[mixed["prediction"]], plain["prediction"])
     for name in STEP_DTYPE.names or ():
-        if name not in ("label", "answer"):
+        if name not in ("prediction", "answer"):
             assert np.array_equal(plain[name], mixed[name], equal_nan=name == "expected_accuracy"), name
 
 
@@ -162,7 +162,7 @@ def test_an_entry_that_changes_the_fields_while_they_are_read() -> None:
 
 def test_a_sigmoid_becomes_two_classes() -> None:
     steps = Monitor(Params(classes=2)).run(two_classes([0.1, 0.9]))
-    assert steps["label"].tolist() == [0, 1]
+    assert steps["prediction"].tolist() == [0, 1]
     raw = np.arange(-128, 128).astype(np.int8)
     both = two_classes(raw).astype(int) + 128
     assert (both.sum(1)[1:] == 256).all() and both[0].tolist() == [255, 0]
@@ -175,7 +175,7 @@ def test_strided_and_half_precision_input() -> None:
     assert same_steps(Monitor(params).run(wide[:, ::2]), Monitor(params).run(probs))
     half = np.full((3, 10), 0.1, dtype=np.float16)
     assert Monitor(params).run(half)["risk"].shape == (3,)
-    assert Monitor(params).step(wide[0, ::2]).label == Monitor(params).step(probs[0]).label
+    assert Monitor(params).step(wide[0, ::2]).prediction == Monitor(params).step(probs[0]).prediction
 
 
 def test_empty_stream_is_fine_and_does_nothing() -> None:
@@ -470,7 +470,7 @@ def test_a_step_says_what_was_learned() -> None:
         for name in ("answer", "persistence", "severity", "expected_accuracy"):
             assert getattr(one, name) == steps[name][t], (t, name)
     assert steps["persistence"][200:].min() > 0.3 and np.ptp(steps["severity"]) > 0.5
-    assert (steps["answer"] != steps["label"]).any() and 0 < steps["expected_accuracy"].min() < 1
+    assert (steps["answer"] != steps["prediction"]).any() and 0 < steps["expected_accuracy"].min() < 1
 
 
 def test_a_reason_is_given_where_a_step_is_flagged_alone() -> None:

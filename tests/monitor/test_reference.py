@@ -42,7 +42,7 @@ def test_what_is_learned_stays_near_float64(
         assert found.risk.largest <= 0.05 and found.persistence.largest <= 0.05
 
 
-@pytest.mark.parametrize("about", ["label", "answer"])
+@pytest.mark.parametrize("about", ["prediction", "answer"])
 @pytest.mark.parametrize("anchor", ["confidence", "belief"])
 def test_the_subject_of_a_step_is_that_of_the_reference(about: str, anchor: str) -> None:
     names = ("odds", "mean_odds", "disbelief")
@@ -61,10 +61,10 @@ def test_the_subject_of_a_step_is_that_of_the_reference(about: str, anchor: str)
     steps, signals = Monitor(params).run(probs, signals=True)
     real = reference(params, probs)
     same = steps["answer"] == real.answer
-    assert same.mean() > 0.999 and (steps["answer"] != steps["label"]).any()
+    assert same.mean() > 0.999 and (steps["answer"] != steps["prediction"]).any()
     assert np.abs(steps["risk"] - real.risk)[same].max() <= 0.005
     assert np.abs(signals - real.signals)[same].max() <= 0.005
-    other = reference(params.replace(about="label" if about == "answer" else "answer"), probs)
+    other = reference(params.replace(about="prediction" if about == "answer" else "answer"), probs)
     assert (
         np.abs(steps["risk"] - other.risk).max() > 0.1
         and np.abs(steps["severity"] - other.severity).max() > 0.01

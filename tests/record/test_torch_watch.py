@@ -187,7 +187,7 @@ def test_half_precision_and_wrapped_modules(params: tcuq.Params, tmp_path: Path)
         with tcuq.torch.watch(net, params) as watch:
             beside = net(T)
     assert torch.equal(alone, beside) and alone.dtype == beside.dtype
-    assert len(watch.steps) == 300 and (watch.steps["label"] == expected["label"]).mean() > 0.97
+    assert len(watch.steps) == 300 and (watch.steps["prediction"] == expected["prediction"]).mean() > 0.97
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ def steps_of(risk: Any, **fields: Any) -> Any:
 def test_numbers_equal_those_computed_by_hand(case: Any) -> None:
     _, log, decisions, _, page = case
     check_whole(page)
-    right = [int(d["label"]) == int(y) for d, y in zip(decisions, log.labels, strict=True)]
+    right = [int(d["prediction"]) == int(y) for d, y in zip(decisions, log.labels, strict=True)]
     kept = [r for r, d in zip(right, decisions, strict=True) if not d["abstain"]]
     left = [r for r, d in zip(right, decisions, strict=True) if d["abstain"]]
     assert value(page, "steps") == "5,000"
@@ -131,7 +131,7 @@ def test_a_stream_of_other_parameters_is_told(case: Any) -> None:
 
 def test_curves_and_calibration(case: Any) -> None:
     _, log, decisions, _, page = case
-    wrong = decisions["label"] != log.labels
+    wrong = decisions["prediction"] != log.labels
     top = log.probs.max(axis=1).astype(float)
 
     def area(score: Any) -> float:
@@ -207,7 +207,7 @@ def test_packed_data_decode_to_the_decisions(case: Any) -> None:
     limit = np.clip(np.rint(decisions["threshold"] * 65536), 0, 65535)
     assert np.array_equal(unpack(content["threshold"], "<u2"), limit)
     assert np.array_equal(unpack(content["reason"], "u1"), decisions["reason"])
-    assert np.array_equal(unpack(content["label"], "u1"), decisions["label"])
+    assert np.array_equal(unpack(content["prediction"], "u1"), decisions["prediction"])
     flags = unpack(content["flags"], "u1")
     for bit, name in ((1, "flagged"), (2, "abstain"), (16, "warming_up"), (32, "low_mass")):
         assert np.array_equal((flags & bit) != 0, decisions[name]), name
@@ -215,7 +215,7 @@ def test_packed_data_decode_to_the_decisions(case: Any) -> None:
     assert np.array_equal((flags & 64) != 0, log.shifted)
     assert np.flatnonzero(flags & 128).tolist() == [1250, 2500, 3750]
     wrong = np.unpackbits(unpack(content["wrong"], "u1"), bitorder="little")[:5000]
-    assert np.array_equal(wrong != 0, decisions["label"] != log.labels)
+    assert np.array_equal(wrong != 0, decisions["prediction"] != log.labels)
     rows = content["signals"]["rows"]
     assert [row["name"] for row in rows] == list(SIGNALS[:15])
     for column, row in enumerate(rows):
@@ -275,12 +275,12 @@ def test_edges_of_the_cells() -> None:
 
 def test_extreme_values_stay_finite() -> None:
     decisions = steps_of([0.0, 65535 / 65536, 0.5], threshold=[-40.0, 300.0, 1.0], flagged=[1, 0, 0])
-    decisions["label"] = [0, 999, 300]
+    decisions["prediction"] = [0, 999, 300]
     page = render(decisions, log=Log(np.full((3, 1000), 0.001, dtype=np.float32), labels=np.full(3, -1)))
     check_whole(page)
     content = packed(page)
     assert unpack(content["threshold"], "<u2").tolist() == [0, 65535, 65535]
-    assert unpack(content["label"], "<u2").tolist() == [0, 999, 300]
+    assert unpack(content["prediction"], "<u2").tolist() == [0, 999, 300]
     assert value(page, "all-accuracy") == "0.0 %"
 
 
@@ -289,7 +289,7 @@ def test_labels_below_zero_are_errors(case: Any) -> None:
     labels = log.labels.copy()
     labels[::2] = -1
     page = render(decisions, log=Log(log.probs, labels=labels))
-    assert value(page, "all-right") == f"{int((decisions['label'] == log.labels)[1::2].sum()):,}"
+    assert value(page, "all-right") == f"{int((decisions['prediction'] == log.labels)[1::2].sum()):,}"
 
 
 def test_what_is_missing_is_left_out_and_said(case: Any) -> None:

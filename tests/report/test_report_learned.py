@@ -30,7 +30,7 @@ def stream(steps: int = 3000, seed: int = 0) -> Log:
 def case() -> tuple[Params, Log, Any, str]:
     params, log = learned_params(6, names=NAMES), stream()
     steps = watch(Monitor(params), log)
-    assert ((steps["answer"] != steps["label"]) & (steps["label"] != log.labels)).any()
+    assert ((steps["answer"] != steps["prediction"]) & (steps["prediction"] != log.labels)).any()
     return params, log, steps, render(steps, params, log)
 
 
@@ -42,36 +42,37 @@ def test_accuracy_is_that_of_the_answers(case: Any) -> None:
     _, log, steps, page = case
     check_whole(page)
     kept = ~steps["abstain"]
-    for prefix, name in (("", "answer"), ("label-", "label")):
+    for prefix, name in (("", "answer"), ("prediction-", "prediction")):
         right = steps[name] == log.labels
         assert value(page, f"{prefix}all-accuracy") == share(right)
         assert value(page, f"{prefix}accepted-accuracy") == share(right[kept])
         assert value(page, f"{prefix}abstained-accuracy") == share(right[~kept])
     assert value(page, "accepted") == share((steps["answer"] == log.labels)[kept])
     assert f"accuracy of accepted answers {value(page, 'accepted')}" in value(page, "verdict")
-    other = steps["answer"] != steps["label"]
+    other = steps["answer"] != steps["prediction"]
     assert value(page, "changed") == f"{other.sum():,}"
     assert value(page, "mended") == f"{(other & (steps['answer'] == log.labels)).sum():,}"
-    assert value(page, "broken") == f"{(other & (steps['label'] == log.labels)).sum():,}"
-    assert "The risk speaks of the answer" in page and "the answer, which may differ from the label" in page
+    assert value(page, "broken") == f"{(other & (steps['prediction'] == log.labels)).sum():,}"
+    assert "The risk speaks of the answer" in page
+    assert "the answer, which may differ from the prediction" in page
 
 
 def test_accuracy_is_that_of_the_labels_where_the_risk_speaks_of_them() -> None:
-    params, log = learned_params(6, about="label"), stream()
+    params, log = learned_params(6, about="prediction"), stream()
     steps = watch(Monitor(params), log)
     page = render(steps, params, log)
-    right = steps["label"] == log.labels
+    right = steps["prediction"] == log.labels
     assert value(page, "accepted") == share(right[~steps["abstain"]])
     assert value(page, "answer-all-accuracy") == share(steps["answer"] == log.labels)
     wrong = np.unpackbits(unpack(packed(page)["wrong"], "u1"), bitorder="little")[: len(log)]
-    assert np.array_equal(wrong == 0, right) and packed(page)["about"] == "label"
-    assert "The risk speaks of the label" in page
+    assert np.array_equal(wrong == 0, right) and packed(page)["about"] == "prediction"
+    assert "The risk speaks of the prediction" in page
 
 
-def test_the_confidence_is_judged_by_its_own_label(case: Any) -> None:
-    """The curve of plain confidence has the labels' errors, also where the risk speaks of the answer."""
+def test_the_confidence_is_judged_by_its_own_prediction(case: Any) -> None:
+    """The curve of plain confidence has the predictions' errors, also where the risk speaks of the answer."""
     _, log, _, page = case
-    plain = learned_params(6, about="label")
+    plain = learned_params(6, about="prediction")
     other = render(watch(Monitor(plain), log), plain, log)
     assert value(page, "aurc-plain") == value(other, "aurc-plain") and value(page, "ece") == value(
         other, "ece"
@@ -107,7 +108,8 @@ def test_a_monitor_that_learns_nothing_has_no_such_section() -> None:
     params, log = Params(classes=6), stream(300)
     page = render(watch(Monitor(params), log), params, log)
     check_whole(page)
-    assert 'id="learned"' not in page and "label-all-accuracy" not in page and "answer" not in packed(page)
+    assert 'id="learned"' not in page and "prediction-all-accuracy" not in page
+    assert "answer" not in packed(page)
     assert value(page, "accepted-accuracy")
 
 
@@ -129,7 +131,7 @@ def test_answers_are_packed_where_they_differ(case: Any) -> None:
     _, _, steps, page = case
     content = packed(page)
     assert np.array_equal(unpack(content["answer"], "u1"), steps["answer"])
-    assert np.array_equal(unpack(content["label"], "u1"), steps["label"])
+    assert np.array_equal(unpack(content["prediction"], "u1"), steps["prediction"])
     assert content["names"] == list(NAMES) and content["about"] == "answer"
 
 
@@ -162,4 +164,4 @@ def test_a_browser_names_the_answer(tmp_path: Path, case: Any) -> None:
     verdict = "right" if answer == log.labels[at] else "wrong"
     assert f"answer {answer} {NAMES[answer]} ({verdict})" in shown
     assert ("reason" in shown) == bool(steps["flagged"][at])
-    assert ("label" in shown) == (steps["answer"][at] != steps["label"][at])
+    assert ("prediction" in shown) == (steps["answer"][at] != steps["prediction"][at])

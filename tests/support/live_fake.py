@@ -30,7 +30,7 @@ class Device:
 
     def __init__(self, seed: int = 1, trouble: tuple[int, int] = (0, 0)) -> None:
         self.random = random.Random(seed)
-        self.step, self.level, self.label, self.evidence = 0, 0.05, 0, 0.0
+        self.step, self.level, self.answer, self.evidence = 0, 0.05, 0, 0.0
         self.trouble = trouble
         self.threshold, self.budget = 0.15, 10.0
 
@@ -43,7 +43,7 @@ class Device:
         troubled = self.trouble[0] <= step < self.trouble[1]
         self.level += 0.04 * ((0.34 if troubled else 0.06) - self.level)
         if draw() < 0.05:
-            self.label = self.random.randrange(10)
+            self.answer = self.random.randrange(10)
         risk = min(
             0.98, max(0.0, self.level + 0.05 * (draw() - 0.5) + (0.4 * draw() if draw() < 0.07 else 0))
         )
@@ -56,12 +56,12 @@ class Device:
         self.budget = min(20.0, self.budget + 0.08)
         abstain = flagged and self.budget >= 1
         self.budget -= abstain
-        label = self.random.randrange(10) if flagged and draw() < 0.5 else self.label
+        prediction = self.random.randrange(10) if flagged and draw() < 0.5 else self.answer
         self.step += 1
         values = {name: min(1.0, risk * (0.6 + draw())) for name in SIGNALS}
         return {
-            "time": now, "risk": risk, "threshold": threshold, "uncertainty": risk * 0.9, "label": label,
-            "answer": self.label, "flagged": flagged, "abstain": abstain,
+            "time": now, "risk": risk, "threshold": threshold, "uncertainty": risk * 0.9,
+            "prediction": prediction, "answer": self.answer, "flagged": flagged, "abstain": abstain,
             "alarm": int(self.evidence > 2), "warming_up": step < 50,
             "reason": max(values, key=lambda name: values[name]) if flagged else "",
             "persistence": 0.55 + 0.25 * math.sin(step / 300), "variety": 0.3,

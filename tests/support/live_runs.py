@@ -54,7 +54,7 @@ def decided_alike(folder: Path, probs: Any, params: Params = PARAMS) -> bool:
         "alarm",
         "warming_up",
         "reason",
-        "label",
+        "prediction",
     )
     same = len(found.steps) == len(steps) and all(
         np.array_equal(found.steps[name], steps[name]) for name in names

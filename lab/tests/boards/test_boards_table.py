@@ -45,7 +45,7 @@ def test_rules_that_make_no_sense() -> None:
 
 
 def decisions(rule: Rule, rows: np.ndarray, kept: Path, folder: Path) -> np.ndarray:
-    """Return label and score of every step, from a firmware without a network."""
+    """Return prediction and score of every step, from a firmware without a network."""
     image = build(Firmware("f", rule=rule, shape=(CLASSES, 0)), SMALL, folder / "build", kept=kept)
     return np.array(
         [[int(word) for word in line.split()[-2:]] for line in emulate(image, rows.tobytes()).lines]

@@ -341,7 +341,7 @@ def test_the_standard_monitor_is_what_fit_gives_by_default(fitted: dict[str, Str
     method, seen = fitted["tcuq_standard"], DEV.observed
     assert isinstance(method, TcuqStandard)
     log = Log(seen.probs, seen.features, DEV.labels, seen.segments, DEV.kinds)
-    assert method.params == fit(log, about="label", explain=False)
+    assert method.params == fit(log, about="prediction", explain=False)
     assert method.params.instant is not None and method.params.features == WIDTH
     again = TcuqStandard()
     again.restore(DEV, method.fit_record())
@@ -353,7 +353,7 @@ def test_the_standard_monitor_is_what_fit_gives_by_default(fitted: dict[str, Str
         given = part(TEST.observed, piece)
         steps, signals = Monitor(method.params).run(given.probs, given.features, signals=True)
         np.testing.assert_array_equal(found.score[piece], steps["risk"])
-        plain, level, last = head.values(signals, steps["label"]), head.spread, None
+        plain, level, last = head.values(signals, steps["prediction"]), head.spread, None
         for value, got in zip(plain, found.evidence[piece], strict=True):
             level += 0.0 if last is None else ((value - last) ** 2 - level) / 32
             last = value

@@ -74,9 +74,9 @@ def test_a_rule_that_was_told_the_pace_is_no_rival(lines: list[Line]) -> None:
     assert errors_table(field("answers", given)) == errors_table(field("answers", lines))
 
 
-def test_ours_are_the_untold_answer_and_the_risk_of_the_label(lines: list[Line]) -> None:
+def test_ours_are_the_untold_answer_and_the_risk_of_the_prediction(lines: list[Line]) -> None:
     given = changed(lines, 0.0123, row="tcuq answer", fit="untold", column="errors at 90 %")
-    given = changed(given, 0.987, row="tcuq", fit="untold", column="label error AUROC")
+    given = changed(given, 0.987, row="tcuq", fit="untold", column="prediction error AUROC")
     given = changed(given, 0.999, row="deep", fit="untold", column="error AUROC")  # of its own errors
     given = changed(given, 0.5, row="tcuq answer", fit="told", column="errors at 90 %")
     given = changed(given, 0.0456, row="tcuq no labels", fit="untold", column="errors at 90 %")
@@ -88,7 +88,7 @@ def test_ours_are_the_untold_answer_and_the_risk_of_the_label(lines: list[Line])
 
 def test_where_ours_without_labels_is_worse_is_said(lines: list[Line]) -> None:
     better = changed(lines, 0.001, row="tcuq no labels", fit="untold", column="errors at 90 %")
-    better = changed(better, 0.999, row="tcuq no labels", fit="untold", column="label error AUROC")
+    better = changed(better, 0.999, row="tcuq no labels", fit="untold", column="prediction error AUROC")
     assert "nowhere worse than confidence (16 cells)" in unlabeled(field("answers", better))
     where = {"row": "tcuq no labels", "fit": "untold", "task": "mnist", "stream": "changing pace"}
     worse = changed(better, 0.9, column="errors at 90 %", **where)
@@ -115,7 +115,7 @@ def test_differences_are_the_paired_ones(lines: list[Line]) -> None:
 
 def test_every_place_where_ours_is_behind_is_listed(lines: list[Line]) -> None:
     for column, row, bad in (("errors at 90 %", "tcuq answer - base", 0.0765),
-                             ("label error AUROC", "tcuq - base", -0.0765)):  # fmt: skip
+                             ("prediction error AUROC", "tcuq - base", -0.0765)):  # fmt: skip
         where = {
             "task": "speech_commands",
             "stream": "class 64",
@@ -143,7 +143,7 @@ def test_types_on_which_answers_are_worse_are_named(lines: list[Line]) -> None:
     assert worse_types(field("answers", tiny)) == {}  # prints as 0
     given = changed(better, 0.02, 0.01, stream="type frost", task="mnist", **row)
     assert [line.stream for line in worse_types(field("answers", given))["mnist"]] == ["type frost"]
-    assert "than the network's label on frost **+.020** (.010 to .030)." in "\n".join(
+    assert "than the network's prediction on frost **+.020** (.010 to .030)." in "\n".join(
         section({"answers": field("answers", given)})
     )
 
@@ -154,7 +154,7 @@ def test_laws_on_which_answers_are_worse_are_named(lines: list[Line]) -> None:
     assert worse_laws(field("answers", better)) == []
     given = changed(better, 0.02, 0.01, stream="object 16", task="mnist", **row)
     assert (
-        "Our answer is wrong more often than the network's label on MNIST object 16 **+.020**"
+        "Our answer is wrong more often than the network's prediction on MNIST object 16 **+.020**"
         in "\n".join(section({"answers": field("answers", given)}))
     )
 
@@ -165,7 +165,7 @@ def test_rivals_of_alarm_and_accuracy_that_are_better_are_named() -> None:
         delays = changed(delays, 2.0, row=row, column="delay (equal)")
     both = {"alarms": field("alarms", delays), "accuracy": field("accuracy", distances)}
     assert "\n".join(section(both)).count("no rival is better on any of 7 streams") == 3
-    assert "than `about='label'`: none on any of 7 streams; than" in section(both)[-1]
+    assert "than `about='prediction'`: none on any of 7 streams; than" in section(both)[-1]
     delays = changed(delays, 1.5, row="CUSUM", column="delay (equal)", stream="class 4")
     delays = changed(delays, 1.0, row="tcuq", column="delay (equal)", stream="class 4")
     delays = changed(delays, math.inf, row="tcuq no labels", column="delay (equal)", stream="class 1")
@@ -176,7 +176,7 @@ def test_rivals_of_alarm_and_accuracy_that_are_better_are_named() -> None:
     assert "fitted without labels: the best rival is better on 2 of 7 streams" in bare
     assert "`CUSUM` on MNIST class 4 (by 0.5)" in bare and "(ours never on shuffled, " in bare
     assert "better on 1 of 7 streams: `DoC` on MNIST object 16 (by " in near
-    assert "than `about='label'`: `DoC` on 1 of 7 streams (MNIST 1 of 7), on 0 of them beyond" in single
+    assert "than `about='prediction'`: `DoC` on 1 of 7 streams (MNIST 1 of 7), on 0 of them beyond" in single
 
 
 def test_a_rival_that_is_better_everywhere_is_said_once() -> None:
@@ -213,7 +213,7 @@ def test_every_question_has_one_sentence() -> None:
     lines_ = list(questions(("mnist",)))
     said = questions_answer(field("questions", lines_))
     assert said.count("\n- ") == len([line for line in said.splitlines() if line.startswith("- ")]) > 2
-    where = {"row": "tcuq - no labels", "column": "label error AUROC", "stream": "changing pace"}
+    where = {"row": "tcuq - no labels", "column": "prediction error AUROC", "stream": "changing pace"}
     said = questions_answer(field("questions", changed(lines_, -0.05, 0.01, **where)))
     (line,) = [each for each in said.splitlines() if each.startswith("- What do labels add?")]
     assert "better than the standard monitor: `no labels` on MNIST (by .050)" in line
@@ -247,7 +247,7 @@ def test_the_alarm_table_has_ours_the_best_and_the_plainest() -> None:
     assert alarm_rows(found)[:3] == ["tcuq", "tcuq no labels", "EWMA"]
     rows = cells(alarm_table(found))[:MOST_ROWS]
     assert (
-        rows[0][0] == "**ours**, fitted with labels, `about='label'`"
+        rows[0][0] == "**ours**, fitted with labels, `about='prediction'`"
         and rows[-1][0] == "`windowed mean` (the plainest)"
     )
     assert all(len(row[1].split(BETWEEN)) == len(TASKS) for row in rows)
@@ -277,7 +277,7 @@ def test_every_question_has_its_variants() -> None:
     parts = {part[0]: part[1] for part in given if len(part) == 2}
     labels = cells(parts["## What do labels add?"])
     assert [row[:2] for row in labels] == [
-        ["`no labels`", "label error AUROC"],
+        ["`no labels`", "prediction error AUROC"],
         ["`no labels`", "found, class 16"],
     ]
     steps = [row[0] for row in cells(parts["## How many labeled or clean steps are enough?"])]

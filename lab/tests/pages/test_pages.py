@@ -115,7 +115,7 @@ def test_the_page_of_limits_has_the_figures_of_the_results() -> None:
         figures = re.findall(r"(\d+\.\d) %", said[said.index(f"{name}.md") :])[:2]
         shown = (DOCS / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
         assert words in said and len(figures) == 2
-        assert f"{figures[1]}% of the labels, {figures[0]}% of the answers" in shown
+        assert f"{figures[1]}% of the predictions, {figures[0]}% of the answers" in shown
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ SKILL = {"tcuq": 0.5, "tcuq answer": 0.5, "tcuq no labels": 0.45, "tcuq 0.1": 0.
 PACE = {"class 1": 0.0, "class 4": 0.4, "class 16": 0.8, "class 64": 1.0, "object 16": 0.05,
         "continuous sound": 0.3, "heavy-tailed 16": 0.6, "changing pace": 0.6}  # fmt: skip
 TYPES = ("fog", "frost", "gaussian_noise")
-COLUMNS = ("error AUROC", "errors", "errors at 90 %", "errors at 80 %", "label error AUROC")
+COLUMNS = ("error AUROC", "errors", "errors at 90 %", "errors at 80 %", "prediction error AUROC")
 ALARMS = (
     "windowed mean", "EWMA", "CUSUM", "ADWIN", "Page-Hinkley", "conformal martingale", "e-detector",
     "e-detector, limit from theory", "MMD window", "classifier drift", "KS window", "CUSUM, deep",
@@ -74,7 +74,7 @@ def answers(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
                 values = {
                     (row, fit): _answer(task, stream, row, fit, column)
                     for row, fit in placed
-                    if row != "tcuq answer" or column != "label error AUROC"
+                    if row != "tcuq answer" or column != "prediction error AUROC"
                 }
                 for (row, fit), value in values.items():
                     yield _line(task, stream, row, fit, column, value, 0.004, 3 if row in FEWER else 5)
@@ -150,14 +150,16 @@ def questions(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
                 "something else")  # fmt: skip
     for task in tasks:
         for stream in (*CLASS_LAWS, "changing pace"):
-            yield _line(task, stream, "tcuq", "untold", "label error AUROC", 0.9, 0.004)
+            yield _line(task, stream, "tcuq", "untold", "prediction error AUROC", 0.9, 0.004)
             for number, row in enumerate(variants):
                 gap = 0.03 - 0.002 * number + 0.003 * _noise(task, stream, row)
-                yield _line(task, stream, row, "untold", "label error AUROC", 0.9 - gap, 0.004)
-                yield _line(task, stream, f"tcuq - {row}", "untold", "label error AUROC", gap, 0.002)
+                yield _line(task, stream, row, "untold", "prediction error AUROC", 0.9 - gap, 0.004)
+                yield _line(task, stream, f"tcuq - {row}", "untold", "prediction error AUROC", gap, 0.002)
             row = "labels, 1,000 steps - no labels"
-            yield _line(task, stream, row, "untold", "label error AUROC", 0.001, 0.002)
-            yield _line(task, stream, "tcuq - gate told, told", "untold", "label error AUROC", -0.004, 0.002)
+            yield _line(task, stream, row, "untold", "prediction error AUROC", 0.001, 0.002)
+            yield _line(
+                task, stream, "tcuq - gate told, told", "untold", "prediction error AUROC", -0.004, 0.002
+            )
         yield _line(task, "class 16", "tcuq - no labels", "untold", "found", 0.02, 0.01)
 
 

@@ -82,8 +82,9 @@ def audit(
     params : Params
         Those of the monitor.
     log : Log, optional
-        The input of the run. With it, the core runs again and label, answer, risk, uncertainty, persistence,
-        variety and reason must be the same, as must low_mass and the signals where the decisions have them.
+        The input of the run. With it, the core runs again and prediction, answer, risk, uncertainty,
+        persistence, variety and reason must be the same, as must low_mass and the signals where the decisions
+        have them.
     state : bytes, optional
         Saved state that the run started from; without it, a fresh monitor.
     new_segment : bool, default False
@@ -119,7 +120,7 @@ def audit(
     derived = rules.replay(units["risk"].tolist(), start, _evidence(rules, decisions, params))
     derived["expected_accuracy"] = rules.expected_accuracy(units["uncertainty"].tolist(), start)
     if params.instant is None:
-        derived["answer"] = steps["label"].astype(np.int64)
+        derived["answer"] = steps["prediction"].astype(np.int64)
         derived["persistence"] = derived["variety"] = np.zeros(len(steps), dtype=np.int64)
     for name, expected in derived.items():
         if name not in decisions.missing:
@@ -162,7 +163,7 @@ def _possible(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> list[Ch
     unasked = (steps["risk"] < steps["threshold"]) & (steps["reason"] != NO_REASON)
     checks = []
     for name, wrong, accepted in (
-        ("label", (steps["label"] < 0) | (steps["label"] >= params.classes), classes),
+        ("prediction", (steps["prediction"] < 0) | (steps["prediction"] >= params.classes), classes),
         ("answer", (steps["answer"] < 0) | (steps["answer"] >= params.classes), classes),
         (
             "reason",
@@ -281,7 +282,7 @@ def _evidence(rules: Rules, decisions: Decisions, params: Params) -> Ints | None
 def _from_input(decisions: Decisions, derived: Collection[str]) -> list[str]:
     """Return the columns that come from the input rather than from the rules."""
     open_still = (
-        "label",
+        "prediction",
         "answer",
         "risk",
         "uncertainty",
@@ -302,7 +303,7 @@ def _classes(params: Params, log: Log | None) -> Callable[[str], Callable[[int],
     def shown(name: str) -> Callable[[int], str]:
         if name in _FRACTIONS or name in NUMBER:
             return _fraction
-        if name in ("label", "answer"):
+        if name in ("prediction", "answer"):
             return lambda number: class_shown(number, names)
         if name == "reason":
             return lambda number: reason_names([number])[0] or "none"

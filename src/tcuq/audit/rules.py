@@ -58,7 +58,7 @@ class Rules:
         signals : array of shape (T, number of signals)
             In Q0.16, 0 where unused.
         classes : array of T integers
-            Those that the risk speaks about: answers, or labels.
+            Those that the risk speaks about: answers, or predictions.
         """
         head = self.p["evidence"]
         sums = 256 * np.array(head["offset"], dtype=np.int64)[classes]

@@ -86,7 +86,7 @@ def answer_lines(
             for name, hit in zip(counts, (True, step.flagged, step.abstain, step.alarm > 0), strict=True):
                 counts[name] += hit
             segment = row.segment
-            cells: tuple[Any, ...] = (number, step.label, step.answer, step.risk, step.threshold)
+            cells: tuple[Any, ...] = (number, step.prediction, step.answer, step.risk, step.threshold)
             cells += (step.uncertainty, step.abstain, step.alarm, step.warming_up, step.reason or "")
             cells += (step.persistence, step.variety, step.severity, step.expected_accuracy)
             if names is not None:

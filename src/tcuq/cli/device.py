@@ -123,7 +123,7 @@ def build(args: argparse.Namespace) -> int:
     from ..base.whole_files import write_whole
     from ..device.boards import board
     from ..device.firmware.build import build as build_image
-    from ..device.firmware.decision import Label, Rule, Watch
+    from ..device.firmware.decision import Prediction, Rule, Watch
     from ..device.firmware.firmware import Firmware
     from ..device.firmware.image import TooLarge
     from ..device.firmware.stack import bound_of
@@ -134,7 +134,7 @@ def build(args: argparse.Namespace) -> int:
     on = board(args.board)
     graph = load_graph(args.graph)
     given = Params.load(args.params) if args.params else None
-    rule: Rule = Label() if given is None else Watch(given)
+    rule: Rule = Prediction() if given is None else Watch(given)
     if given is not None and given.features and "features" in graph.outputs:
         made = graph.tensors[graph.outputs["features"]]
         if (given.feature_zero_point, round(given.feature_scale / made.scale, 3)) != (made.zero, 1.0):

@@ -87,7 +87,7 @@ def monitor_cost(args: argparse.Namespace, on: Board) -> int:
     found, _ = measure(Firmware(args.file, rule=Watch(params), shape=shape), on, rows, levels)
     if "over" in found:
         raise ValueError(found["said"])
-    bare, _ = measure(Firmware("label", shape=shape), on, rows[:1], levels)
+    bare, _ = measure(Firmware("prediction", shape=shape), on, rows[:1], levels)
     found["overhead"] = overhead(found, bare)
     lines = [
         f"{args.file} on {on.title} at -{args.level}, added to a firmware without a monitor:",
@@ -105,14 +105,14 @@ def network_cost(args: argparse.Namespace, on: Board) -> int:
     from ..device.cost.measure import measure
     from ..device.emit.application import made_inputs
     from ..device.firmware.build import Levels
-    from ..device.firmware.decision import Label, Rule, Watch
+    from ..device.firmware.decision import Prediction, Rule, Watch
     from ..device.firmware.firmware import Firmware
     from ..device.graph.counts import products
     from ..device.graph.storage import load_graph
     from ..monitor.params import Params
 
     graph = load_graph(args.file)
-    rule: Rule = Label() if args.params is None else Watch(Params.load(args.params))
+    rule: Rule = Prediction() if args.params is None else Watch(Params.load(args.params))
     rows = made_inputs(graph, args.steps or NETWORK_STEPS)
     found, _ = measure(Firmware(graph.name, [graph], rule=rule), on, rows, Levels(rule=f"-{args.level}"))
     if "over" in found:

@@ -249,7 +249,7 @@ def add(subparsers: Subparsers) -> None:
     )
     option(
         "--about",
-        choices=("answer", "label"),
+        choices=("answer", "prediction"),
         help="whose errors are learned: those of the class to act on, or of the top class of this posterior "
         "(default: answer, where there is one)",
     )

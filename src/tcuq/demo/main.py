@@ -104,7 +104,7 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
     """Return what the table shows, measured on the test stream."""
     assert log.labels is not None and log.shifted is not None
     shifted, abstain = log.shifted, steps["abstain"]
-    label_wrong, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
+    model_wrong, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
     held = np.arange(len(log)) >= round((1 - HELD) * len(log))
     on = np.asarray(steps["alarm"] != 0)
     found = detection(on, shifted)
@@ -112,14 +112,14 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
     return {
         "steps": len(log),
         "corrupted": float(shifted.mean()),
-        "wrong_labels_clean": float(label_wrong[~shifted].mean()),
-        "wrong_labels": float(label_wrong.mean()),
+        "wrong_predictions_clean": float(model_wrong[~shifted].mean()),
+        "wrong_predictions": float(model_wrong.mean()),
         "wrong_answers": float(wrong.mean()),
-        "wrong_labels_sure": left_wrong(label_wrong, doubt, 1 - params.budget),
+        "wrong_predictions_sure": left_wrong(model_wrong, doubt, 1 - params.budget),
         "wrong_answers_sure": left_wrong(wrong, steps["risk"], 1 - params.budget),
         "wrong_accepted": float(wrong[~abstain].mean()),
         "held_steps": int(held.sum()),
-        "wrong_labels_held": float(label_wrong[held].mean()),
+        "wrong_predictions_held": float(model_wrong[held].mean()),
         "wrong_answers_held": float(wrong[held].mean()),
         "persistence": float(steps["persistence"].mean()),
         "abstained": float(abstain.mean()),
@@ -160,9 +160,9 @@ def table(r: dict[str, Any]) -> str:
         ("  (in ways that the fit had not seen)", ""),
         (
             "Wrong, without the monitor",
-            f"{r['wrong_labels']:.1%}   ({r['wrong_labels_clean']:.1%} on clean images)",
+            f"{r['wrong_predictions']:.1%}   ({r['wrong_predictions_clean']:.1%} on clean images)",
         ),
-        (f"  the surest {kept} by confidence", f"{r['wrong_labels_sure']:.1%}"),
+        (f"  the surest {kept} by confidence", f"{r['wrong_predictions_sure']:.1%}"),
         ("Wrong, with its answers", f"{r['wrong_answers']:.1%}"),
         (f"  the surest {kept} by its risk", f"{r['wrong_answers_sure']:.1%}"),
         (
@@ -171,7 +171,7 @@ def table(r: dict[str, Any]) -> str:
         ),
         (
             "  where one image is held and shaken",
-            f"{r['wrong_answers_held']:.1%}   ({r['wrong_labels_held']:.1%} without: errors repeat)",
+            f"{r['wrong_answers_held']:.1%}   ({r['wrong_predictions_held']:.1%} without: errors repeat)",
         ),
         ("Flagged", f"{r['flagged']:.1%}   (target {r['level']:.0%}, proved within {r['flag_bound']:.2%})"),
         ("ALARM raised in", f"{alarmed} (median)"),

@@ -100,7 +100,7 @@ def goals(params: Params) -> list[Goal]:
             ]
     if params.instant is not None:
         found += [
-            Goal("an answer other than the label", _answers),
+            Goal("an answer other than the prediction", _answers),
             Goal("a high persistence", lambda said: said.column("persistence") >= 3 * ONE // 4),
             Goal("a low persistence", lambda said: said.column("persistence") < ONE // 4),
             Goal("a low variety", lambda said: said.column("variety") < ONE // 4),
@@ -113,7 +113,7 @@ def goals(params: Params) -> list[Goal]:
 
 
 def _answers(said: Transcript) -> Bools:
-    return np.asarray(said.column("answer") != said.column("label"))
+    return np.asarray(said.column("answer") != said.column("prediction"))
 
 
 def _both(field: str, text: str) -> list[Goal]:
@@ -163,10 +163,10 @@ def stretches(params: Params, probs: Int8, features: Int8) -> list[Stretch]:
     found += [Stretch(probs[at : at + 8], features[at : at + 8], at) for at in range(0, len(probs), 8)]
     classes, zero = params.classes, params.feature_zero_point
     offsets = params.evidence.integers()["offset"] if params.evidence is not None else [0]
-    labels = {0, classes - 1, int(np.argmax(offsets)), int(np.argmin(offsets))}
+    ends = {0, classes - 1, int(np.argmax(offsets)), int(np.argmin(offsets))}
     flat = np.full(classes, -128, np.int8)
     flat[:256] = max(1, 256 // classes) - 128
-    kinds = [flat, *(_certain(classes, label) for label in sorted(labels))]
+    kinds = [flat, *(_certain(classes, at) for at in sorted(ends))]
     shapes = [
         np.full(params.features, value, np.int8) for value in ((zero, 127, -128) if params.features else (0,))
     ]
@@ -185,9 +185,9 @@ def stretches(params: Params, probs: Int8, features: Int8) -> list[Stretch]:
     return found
 
 
-def _certain(classes: int, label: int) -> Int8:
+def _certain(classes: int, at: int) -> Int8:
     row = np.full(classes, -128, np.int8)
-    row[label] = 127
+    row[at] = 127
     return row
 
 

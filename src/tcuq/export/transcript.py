@@ -30,7 +30,7 @@ def step_fields() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> {"label", "risk", "threshold", "abstain", "alarm"} <= set(step_fields())
+    >>> {"prediction", "risk", "threshold", "abstain", "alarm"} <= set(step_fields())
     True
     """
     header = (resources.files("tcuq") / "core" / "tcuq.h").read_text(encoding="utf-8")

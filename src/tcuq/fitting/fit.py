@@ -31,7 +31,7 @@ def fit(
     lag_weights: Sequence[float] | None = None,
     window: int = 16,
     warmup: int | None = None,
-    about: Literal["answer", "label"] | None = None,
+    about: Literal["answer", "prediction"] | None = None,
     class_mix: bool = False,
     blend: float | None = None,
     anchor: str | None = None,
@@ -78,7 +78,7 @@ def fit(
         Another log, of clean data only.
     profile : {"standard", "paper", "extended"}, default "standard"
         Which signals; `signals` overrides it. "paper" is the published method, "extended" that of release
-        0.1; both have one head, no answer beside the label and no expected accuracy.
+        0.1; both have one head, no answer beside the prediction and no expected accuracy.
     signals : sequence of str, optional
         With `disbelief` among them there are two heads, as in the standard profile.
     lags : sequence of int, default (1, 2, 4)
@@ -89,7 +89,7 @@ def fit(
         Longest lag that is allowed, 1 to 64; sets the default warm-up.
     warmup : int, optional
         First steps, which never abstain; default 4 x window.
-    about : {"answer", "label"}, optional
+    about : {"answer", "prediction"}, optional
         Whose errors are learned: those of the class to act on, or those of the top class of the posterior.
         Default the answer where there is one.
     class_mix : bool, default False

@@ -96,7 +96,7 @@ def taught_steps(
     taught = np.zeros(len(clean_log), dtype=bool)
     for run in clean_runs:
         taught[run] = True
-    clean_rate = float((clean_table.labels != clean_log.labels)[taught].mean())
+    clean_rate = float((clean_table.predictions != clean_log.labels)[taught].mean())
     taught &= clean_table.settled
     degraded = degraded_steps(log, clean_rate) & table.settled
     if taught.sum() < FEWEST or degraded.sum() < FEWEST:
@@ -200,6 +200,6 @@ def regression(
 def means_by_class(x: Floats, answers: npt.NDArray[np.int64], classes: int) -> Floats:
     """Return the mean of each column for each class; over all rows where a class has none."""
     means = np.tile(x.mean(0), (classes, 1))
-    for label in np.unique(answers):
-        means[label] = x[answers == label].mean(0)
+    for each in np.unique(answers):
+        means[each] = x[answers == each].mean(0)
     return means

@@ -53,8 +53,8 @@ class HeadOptions:
 
     def __post_init__(self) -> None:
         number("l2", self.l2, 1e-9, 1e9)
-        if self.about not in (None, "answer", "label"):
-            raise ValueError(f"about is {self.about!r}, expected 'answer' or 'label'")
+        if self.about not in (None, "answer", "prediction"):
+            raise ValueError(f"about is {self.about!r}, expected 'answer' or 'prediction'")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ class SignalTable:
         In 1/65536, as the core holds them.
     anchor : array of T values
         What risk leans on beside the uncertainty: one minus the confidence, or the belief, in 1/65536.
-    labels, answers : arrays of T integers
+    predictions, answers : arrays of T integers
         Top classes of the posteriors, and classes to act on.
     subject : array of T integers
         The one of the two that signals speak of.
@@ -53,7 +53,7 @@ class SignalTable:
     names: tuple[str, ...]
     units: Units
     anchor: Units
-    labels: npt.NDArray[np.int16]
+    predictions: npt.NDArray[np.int16]
     answers: npt.NDArray[np.int16]
     subject: npt.NDArray[np.int16]
     persistence: Units
@@ -115,7 +115,7 @@ def read_signals(
     columns = [NUMBER[name] for name in names]
     units = np.empty((len(log), len(columns)), dtype=np.uint16)
     anchor = np.empty(len(log), dtype=np.uint16)
-    labels, answers = np.empty(len(log), dtype=np.int16), np.empty(len(log), dtype=np.int16)
+    predictions, answers = np.empty(len(log), dtype=np.int16), np.empty(len(log), dtype=np.int16)
     persistence, past = np.empty(len(log), dtype=np.uint16), np.empty(len(log), dtype=np.uint16)
     pieces = log.pieces() if order is None else [slice(0, len(log))]
     for piece in pieces:
@@ -128,15 +128,15 @@ def read_signals(
             steps, values = monitor.run(log.probs[rows], features, signals=True)
             units[here] = values[:, columns] * ONE
             anchor[here] = steps["risk"] * ONE
-            labels[here], answers[here] = steps["label"], steps["answer"]
+            predictions[here], answers[here] = steps["prediction"], steps["answer"]
             persistence[here] = steps["persistence"] * ONE
             past[here] = (steps["persistence"] * steps["variety"]) * ONE / 2
             if progress is not None:
                 progress(here.stop, len(log))
     settled = np.ones(len(log), dtype=bool)
     settled[[piece.start for piece in pieces]] = False
-    subject = answers if params.about == "answer" else labels
-    return SignalTable(tuple(names), units, anchor, labels, answers, subject, persistence, past, settled)
+    subject = answers if params.about == "answer" else predictions
+    return SignalTable(tuple(names), units, anchor, predictions, answers, subject, persistence, past, settled)
 
 
 def fill_in_means(table: SignalTable, params: Params) -> None:

@@ -63,13 +63,13 @@ def simple_rules(log: Log) -> list[Rule]:
     Returns
     -------
     list of Rule
-        Confidence, the mean of the last posteriors, a vote of the last labels, a belief filter.
+        Confidence, the mean of the last posteriors, a vote of the last predictions, a belief filter.
     """
     p = (quantize_probs(log.probs).astype(np.float64) + 128) / 256
-    label = p.argmax(1)
-    rules = [Rule("confidence", label, 1 - p.max(1))]
+    predicted = p.argmax(1)
+    rules = [Rule("confidence", predicted, 1 - p.max(1))]
     breaks = _breaks(log)
-    mean, vote = _last(p, breaks), _last(np.eye(log.classes)[label], breaks)
+    mean, vote = _last(p, breaks), _last(np.eye(log.classes)[predicted], breaks)
     rules.append(Rule(f"mean of the last {LAST}", mean.argmax(1), 1 - mean.max(1)))
     # Of equal votes the class of this step, or the least: a hair of this posterior decides.
     rules.append(Rule(f"vote of the last {LAST}", (vote + 1e-6 * p).argmax(1), 1 - vote.max(1)))

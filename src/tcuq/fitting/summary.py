@@ -42,7 +42,7 @@ def _gain(params: Params, found: Mapping[str, Any]) -> str:
         return (
             "Gain: unknown without labels. A log with labels, even a short one, would tell and would teach."
         )
-    wrong = f"Wrong: {_share(found['label_errors'], found['steps'])} of the labels"
+    wrong = f"Wrong: {_share(found['prediction_errors'], found['steps'])} of the predictions"
     if params.about == "answer":
         wrong += f", {_share(found['errors'], found['steps'])} of the answers"
     rules = (found.get("rules") or {}).get("of")

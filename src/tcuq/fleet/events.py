@@ -126,7 +126,7 @@ class Decided:
     >>> from tcuq import Params
     >>> from tcuq.fleet import Events, Lane
     >>> decided = Lane("v1", Params(classes=2)).take(Events(["a", "b"], [0, 0], [0, 0], [[0.9, 0.1]] * 2))
-    >>> decided.version, decided.devices.tolist(), decided.steps["label"].tolist()
+    >>> decided.version, decided.devices.tolist(), decided.steps["prediction"].tolist()
     ('v1', ['a', 'b'], [0, 0])
     """
 

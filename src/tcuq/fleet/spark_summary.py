@@ -83,7 +83,7 @@ def summary(decisions: Any, worst: int = 20) -> dict[str, Any]:
     moved = devices.groupBy("device").agg(functions.max_by("alarm", newest).alias("alarm"))
     whole = moved.agg(counted, in_alarm).first()
     first = devices.orderBy(functions.desc("mean_risk"), "version", "device").limit(worst)
-    classes = decisions.groupBy("version", functions.col("label").alias("class")).agg(*_means(functions))
+    classes = decisions.groupBy("version", functions.col("prediction").alias("class")).agg(*_means(functions))
     return {
         "devices": whole["devices"],
         "steps": sum(row["steps"] for row in found),

@@ -244,7 +244,7 @@ def _classes(version: VersionView) -> list[dict[str, Any]]:
             "class": number,
             "name": str(number) if names is None else names[number],
             "steps": int(row["steps"]),
-            "labels": int(row["labels"]),
+            "predictions": int(row["predictions"]),
             "mean_risk": _share(row["risk"] / RISK_ONE, row["steps"]),
             "flagged": _share(row["flagged"], row["steps"]),
             "abstained": _share(row["abstained"], row["steps"]),

@@ -53,8 +53,8 @@ DEVICE_DTYPE = np.dtype(
 and 4096 steps in 2**-24; `severity` is in 1/65536; `onsets` counts how often an alarm began; `gap` is the
 usual pause between two steps in milliseconds; `bucket` and `alarm_bucket` the last hours that counted it."""
 
-CLASS_DTYPE = np.dtype([(name, "u8") for name in ("steps", "flagged", "abstained", "risk", "labels")])
-"""Of the steps with one answer; `labels` counts the steps whose label it was."""
+CLASS_DTYPE = np.dtype([(name, "u8") for name in ("steps", "flagged", "abstained", "risk", "predictions")])
+"""Of the steps with one answer; `predictions` counts the steps that predicted it."""
 
 SUMS = ("steps", "flagged", "abstained", "alarm_steps", "onsets", "risk", "accuracy")
 BUCKET_DTYPE = np.dtype([(name, "u8") for name in SUMS])

@@ -32,7 +32,7 @@ Told = dict[int, str]
 MAX_INT32 = 2**31 - 1
 LIMITS: dict[str, tuple[float, float]] = {
     "step": (0, 2**53),
-    "label": (0, 999),
+    "prediction": (0, 999),
     "answer": (0, 999),
     "risk": (0, (ONE - 1) / ONE),
     "threshold": (-MAX_INT32 / ONE, MAX_INT32 / ONE),
@@ -96,7 +96,7 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
     >>> steps = Monitor(Params(classes=2)).run([[0.75, 0.25], [0.5, 0.5]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_decisions(f"{folder}/decisions.csv", Decisions(steps))
-    ...     read_decisions(f"{folder}/decisions.csv").steps["label"].tolist()
+    ...     read_decisions(f"{folder}/decisions.csv").steps["prediction"].tolist()
     [0, 0]
     """
     kind, where = format_of(path, format), shown(path)
@@ -327,7 +327,7 @@ def _assemble(
     steps["flagged"] = steps["risk"] >= steps["threshold"]
     missing = tuple(name for name in NEWER if name not in columns)
     if "answer" in missing:  # as in version 0.1, which named a reason on every step
-        steps["answer"] = steps["label"]
+        steps["answer"] = steps["prediction"]
         steps["reason"][~steps["flagged"]] = NO_REASON
     numbers = columns["step"].astype(np.int64)
     with_signals = "low_mass" in columns

@@ -21,7 +21,17 @@ from ..monitor.signals import NUMBER, SIGNALS
 from .sources import TABLES, format_of, put
 from .tables import decision_table, encode_table
 
-COLUMNS = ("step", "label", "risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")
+COLUMNS = (
+    "step",
+    "prediction",
+    "risk",
+    "threshold",
+    "uncertainty",
+    "abstain",
+    "alarm",
+    "warming_up",
+    "reason",
+)
 """Columns that every decision file has."""
 
 NEWER = ("answer", "persistence", "variety", "severity", "expected_accuracy")
@@ -89,14 +99,14 @@ class Decisions:
     names : sequence of str, optional
         Names of the classes; "" for a class whose name a file does not tell.
     missing : sequence of str, optional
-        Columns of `NEWER` that a file did not have: `answer` is then the label, the others say nothing.
+        Columns of `NEWER` that a file did not have: `answer` is then the prediction, the others say nothing.
 
     Examples
     --------
     >>> from tcuq import Monitor, Params
     >>> steps = Monitor(Params(classes=2)).run([[0.75, 0.25]])
     >>> Decisions(steps).columns[:4]
-    ('step', 'label', 'answer', 'risk')
+    ('step', 'prediction', 'answer', 'risk')
     """
 
     steps: npt.NDArray[Any]
@@ -256,7 +266,7 @@ class RowText:
         return self._pattern.format(*cells)
 
 
-_WHOLE = {"step", "label", "answer", "alarm"}
+_WHOLE = {"step", "prediction", "answer", "alarm"}
 _FLAGS = {"abstain", "warming_up", "low_mass"}
 _WORDED = {*_FLAGS, "reason", "params", NAME, "expected_accuracy"}
 """Columns that are not numbers, or need not be."""
@@ -322,6 +332,6 @@ def write_decisions(path: str | Path, decisions: Decisions, format: str | None =
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_decisions(f"{folder}/decisions.csv", Decisions(steps))
     ...     print(Path(folder, "decisions.csv").read_text(encoding="utf-8")[:37])
-    step,label,answer,risk,threshold,unce
+    step,prediction,answer,risk,threshold
     """
     put(path, encode_decisions(decisions, format_of(path, format)))

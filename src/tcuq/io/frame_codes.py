@@ -17,7 +17,7 @@ NUMBERS = (
 )
 """Numbers of a decision in the order of a frame."""
 
-FIELDS = (*NUMBERS, "flagged", "abstain", "warming_up", "low_mass", "alarm", "reason", "label", "answer")
+FIELDS = (*NUMBERS, "flagged", "abstain", "warming_up", "low_mass", "alarm", "reason", "prediction", "answer")
 """What a decision holds, in the order of the tuples below."""
 
 WIDTHS = (16, 16, 32, 32, 16, 16, 16)
@@ -127,11 +127,11 @@ class DecisionBits:
 
     def add(self, step: Sequence[int]) -> None:
         """Take one decision, integers in the order of `FIELDS`."""
-        flagged, abstain, warming_up, low_mass, alarm, reason, label, answer = step[7:]
+        flagged, abstain, warming_up, low_mass, alarm, reason, prediction, answer = step[7:]
         text = f"{flagged:b}{abstain:b}{warming_up:b}{low_mass:b}{alarm:02b}"
         if flagged:
             text += f"{NONE if reason == NO_REASON else reason:05b}"
-        for number, expected in ((label, self._before[13] if self._before else 0), (answer, label)):
+        for number, expected in ((prediction, self._before[13] if self._before else 0), (answer, prediction)):
             text += f"1{number:0{self._width}b}" if number != expected else "0"
         if self._before is None:
             text += "".join(f"{value % WORD:0{width}b}" for value, width in zip(step, WIDTHS, strict=False))

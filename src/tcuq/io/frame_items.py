@@ -88,7 +88,7 @@ class DecisionsFrame:
     >>> from tcuq.io.binary_frames import Decoder, encode_decisions
     >>> steps = Monitor(Params(classes=2)).run([[0.9, 0.1], [0.2, 0.8]])
     >>> [frame] = Decoder().push(encode_decisions(7, 1, 40, steps, classes=2, horizon=0))
-    >>> frame.first, frame.steps["label"].tolist()
+    >>> frame.first, frame.steps["prediction"].tolist()
     (40, [0, 1])
     """
 

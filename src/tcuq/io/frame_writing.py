@@ -130,7 +130,7 @@ def encode_decisions(
 
 def _decision_rows(steps: npt.NDArray[Any], classes: int) -> list[tuple[int, ...]]:
     """Return decisions as integers in the order of `FIELDS`; refuse what no monitor says."""
-    columns, most = [], {"alarm": 4, "reason": 256, "label": classes, "answer": classes}
+    columns, most = [], {"alarm": 4, "reason": 256, "prediction": classes, "answer": classes}
     for name in FIELDS:
         numbers = np.nan_to_num(steps[name]) * 65536 if name in NUMBERS else steps[name]
         column = np.rint(numbers.astype(np.float64))

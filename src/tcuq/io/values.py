@@ -21,7 +21,7 @@ Bad = Callable[[str], None]
 Softmax = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """Makes posteriors of logits; given to a reader when its numbers are logits."""
 
-BESIDE = ("step", "time", "boot", "seq", "true_label", "given_segment", "at")
+BESIDE = ("step", "time", "boot", "seq", "label", "given_label", "given_segment", "at")
 """Keys that `tcuq live` writes beside those of a step or a decision. Other commands do not read them, and say
 nothing of them."""
 

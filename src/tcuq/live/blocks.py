@@ -93,7 +93,9 @@ class Block:
             return [probs.tobytes() + more.tobytes() for probs, more in rows]
         assert self.steps is not None
         # Not the bytes of rows: they have gaps, and there is more than one NaN.
-        columns = (self.steps[name].tolist() for name in ("risk", "threshold", "answer", "label", "alarm"))
+        columns = (
+            self.steps[name].tolist() for name in ("risk", "threshold", "answer", "prediction", "alarm")
+        )
         return [repr(row).encode() for row in zip(*columns, strict=True)]
 
 
@@ -219,7 +221,7 @@ def as_features(rows: npt.NDArray[Any], params: Params) -> npt.NDArray[np.int8]:
 
 FIELDS = STEP_DTYPE.names or ()
 _FLAGS = ("flagged", "abstain", "warming_up", "low_mass")
-_WHOLE = ("label", "answer", "alarm")
+_WHOLE = ("prediction", "answer", "alarm")
 _WORDS = {True: 1, False: 0, "true": 1, "false": 0, "": 0}
 
 
@@ -273,7 +275,7 @@ _READERS = _readers()
 def decision_values(content: Mapping[str, Any], classes: int) -> tuple[Any, ...]:
     """Return the decision of one line as a row of `tcuq.STEP_DTYPE`.
 
-    A line needs `risk`, `threshold`, and `answer` or `label`; what else it lacks is 0, false or unknown.
+    A line needs `risk`, `threshold`, and `answer` or `prediction`; what else it lacks is 0, false or unknown.
 
     Parameters
     ----------
@@ -284,13 +286,13 @@ def decision_values(content: Mapping[str, Any], classes: int) -> tuple[Any, ...]
     --------
     >>> row = decision_values({"risk": 0.5, "threshold": 0.25, "answer": 1}, 3)
     >>> step = np.array([row], dtype=STEP_DTYPE)[0]
-    >>> bool(step["flagged"]), int(step["label"]), int(step["reason"])
+    >>> bool(step["flagged"]), int(step["prediction"]), int(step["reason"])
     (True, 1, 255)
     """
     for name in ("risk", "threshold"):
         if name not in content:
             raise ValueError(f"key {name!r} is missing, expected risk, threshold and answer")
-    if content.get("answer") is None and content.get("label") is None:
+    if content.get("answer") is None and content.get("prediction") is None:
         raise ValueError("key 'answer' is missing, expected risk, threshold and answer")
     values: dict[str, Any] = dict.fromkeys(FIELDS, 0)
     values |= {"reason": NO_REASON, "expected_accuracy": math.nan}
@@ -298,10 +300,10 @@ def decision_values(content: Mapping[str, Any], classes: int) -> tuple[Any, ...]
         value = content.get(name)
         if value is not None and not (value == "" and name == "expected_accuracy"):
             values[name] = read(value)
-    for name, other in (("answer", "label"), ("label", "answer")):
+    for name, other in (("answer", "prediction"), ("prediction", "answer")):
         if content.get(name) is None:
             values[name] = values[other]
-    for name in ("answer", "label"):
+    for name in ("answer", "prediction"):
         if values[name] >= classes:
             raise ValueError(f"{name} is {values[name]}, expected at most {classes - 1}")
     values["flagged"] = values["risk"] >= values["threshold"]
@@ -314,7 +316,7 @@ def odd_steps(steps: npt.NDArray[Any], classes: int) -> str | None:
     Examples
     --------
     >>> odd_steps(np.array([decision_values({"risk": 0, "threshold": 0, "answer": 7}, 9)], STEP_DTYPE), 4)
-    'label is 7, expected 0 to 3'
+    'prediction is 7, expected 0 to 3'
     """
     reasons = steps["reason"]
     odd = reasons[(reasons != NO_REASON) & (reasons >= len(SIGNALS))]
@@ -322,7 +324,7 @@ def odd_steps(steps: npt.NDArray[Any], classes: int) -> str | None:
         return f"reason is {odd[0]}, expected {NO_REASON} or below {len(SIGNALS)}"
     for name, (low, high) in LIMITS.items():
         if name in FIELDS:
-            most = classes - 1 if name in ("answer", "label") else high
+            most = classes - 1 if name in ("answer", "prediction") else high
             values = steps[name].astype(np.float64)
             unknown = np.isnan(values) if name == "expected_accuracy" else np.zeros(len(values), dtype=bool)
             bad = values[~unknown & ~((values >= low - 1e-6) & (values <= most + 1e-6))]

@@ -276,7 +276,7 @@ class Feed:
 def _column(name: str, columns: Mapping[str, Sequence[Any]], count: int) -> npt.NDArray[Any]:
     values, kind = columns.get(name), COLUMNS[name]
     if values is None:
-        unknown = {"time": time.time(), "label": -1, "answer": -1}.get(name, math.nan)
+        unknown = {"time": time.time(), "prediction": -1, "answer": -1}.get(name, math.nan)
         return np.full(count, unknown, dtype=kind)
     if name in REALS:
         return np.array([math.nan if value is None else value for value in values], dtype=kind)

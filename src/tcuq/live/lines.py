@@ -50,7 +50,7 @@ def received_lines(first: int, block: Block, segments: Sequence[int], at: int | 
     )
     for step, (probs, more, segment, time, boot, seq, label, told) in enumerate(rows, first):
         own = "" if more is None else f', "features": {more}'
-        true = "" if label is None else f', "true_label": {label}'
+        true = "" if label is None else f', "given_label": {label}'
         true += "" if told is None else f', "given_segment": {told}'
         lines.append(
             f'{{"step": {step}, "probs": {probs}{own}, "segment": {segment}, "time": {time:.3f}, '
@@ -100,7 +100,8 @@ def _placed(lines: list[str], at: int | None) -> str:
     return "".join(lines)
 
 
-_SHOWN = ("risk", "threshold", "uncertainty", "label", "answer", "flagged", "abstain", "alarm", "warming_up")
+_CLASSES, _FLAGS = ("prediction", "answer"), ("flagged", "abstain", "alarm", "warming_up")
+_SHOWN = ("risk", "threshold", "uncertainty", *_CLASSES, *_FLAGS)
 _LEARNED = ("persistence", "variety", "severity")
 
 

@@ -58,7 +58,9 @@ def labeled_log(folder: str | Path, params: Params, first: int = 0, last: int | 
         if before is not None and (content["segment"], step) != (before[0], before[1] + 1):
             segment += 1
         before = content["segment"], step
-        given = content.get("true_label", answers.get(step))
+        if "true_label" in content:
+            raise ValueError(f"{place / RECEIVED}: is of an older tcuq; rename `true_label` to `given_label`")
+        given = content.get("given_label", answers.get(step))
         if step not in marks and given is None:
             continue
         probs.append(content["probs"])
@@ -87,8 +89,8 @@ def _odd(content: dict[str, Any], params: Params) -> str | None:
             return f"{key} are not {width} integers from -128 to 127"
     if type(content.get("segment")) is not int:
         return "segment is no integer"
-    label = content.get("true_label")
-    return None if label is None or type(label) is int else "true_label is no integer"
+    label = content.get("given_label")
+    return None if label is None or type(label) is int else "given_label is no integer"
 
 
 def read_marks(path: Path) -> dict[int, int]:

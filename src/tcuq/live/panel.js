@@ -3,8 +3,8 @@
 const share = (part, whole) => (whole ? ((100 * part) / whole).toFixed(1) + " %" : "\u2013");
 const real = (value, digits) => (Number.isFinite(value) ? value.toFixed(digits === undefined ? 3 : digits) : "\u2013");
 
-function nameOf(stream, label) {
-  return label < 0 ? "\u2013" : stream.names[label] || "class " + label;
+function nameOf(stream, number) {
+  return number < 0 ? "\u2013" : stream.names[number] || "class " + number;
 }
 
 function put(query, text) {
@@ -20,7 +20,7 @@ function tellAnswer(stream, i, words) {
   card.dataset.decision = kept ? "accepted" : "abstained";
   put("#decision", kept ? "accepted" : "not sure");
   const notes = [];
-  if (stream.label[i] !== stream.answer[i]) notes.push("At this step alone the model said \u201c" + nameOf(stream, stream.label[i]) + "\u201d.");
+  if (stream.prediction[i] !== stream.answer[i]) notes.push("At this step alone the model said \u201c" + nameOf(stream, stream.prediction[i]) + "\u201d.");
   if (kept && flags & BIT.flagged) notes.push("Flagged, but the budget for abstaining is spent.");
   if (flags & BIT.warm) notes.push("Still warming up.");
   put("#notes", notes.join(" "));

@@ -20,7 +20,7 @@ REALS = ("risk", "threshold", "uncertainty", "persistence", "variety", "severity
 COLUMNS: dict[str, str] = {
     "time": "<f8",
     **dict.fromkeys(REALS, "<f4"),  # exact for multiples of 1/65536 from 0 to 1
-    "label": "<i2",
+    "prediction": "<i2",
     "answer": "<i2",
     "flags": "u1",
     "reason": "u1",
@@ -30,7 +30,7 @@ COLUMNS: dict[str, str] = {
 BITS = {"flagged": FLAGGED, "abstain": ABSTAIN, "warming_up": WARM}
 """Columns that share the byte `flags`, with the two bits of `alarm`."""
 
-NAMES = ("time", *REALS, "label", "answer", *BITS, "alarm", "reason", "signals")
+NAMES = ("time", *REALS, "prediction", "answer", *BITS, "alarm", "reason", "signals")
 """Columns that a feed takes."""
 
 NONE = 255

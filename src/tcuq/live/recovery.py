@@ -185,6 +185,6 @@ def _block(group: list[dict[str, Any]], params: Params, by_device: bool) -> Bloc
     if params.features and ("features" in group[0] or read_features(params)):
         features = np.array([each["features"] for each in group], dtype=np.int8)
     probs = np.array([each["probs"] for each in group], dtype=np.int8)
-    labels = [each.get("true_label") for each in group]
+    labels = [each.get("given_label") for each in group]
     given = [each.get("given_segment") for each in group]
     return Block(times, boots, seqs, probs, features, given, labels)

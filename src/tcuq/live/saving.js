@@ -1,7 +1,7 @@
 // Saving what is on screen: the steps in view as CSV, the plot as a picture.
 
 const HEAD = [
-  "step", "time", "label", "label_name", "answer", "answer_name", "risk", "threshold", "uncertainty", "flagged",
+  "step", "time", "prediction", "prediction_name", "answer", "answer_name", "risk", "threshold", "uncertainty", "flagged",
   "abstain", "alarm", "warming_up", "reason", "persistence", "variety", "severity", "expected_accuracy", "marked_wrong",
 ];
 
@@ -24,7 +24,7 @@ function csvOf(stream, from, to) {
     const flags = stream.flags[i], reason = stream.reasons[stream.reason[i]];
     rows.push([
       stream.number(i), isoTime(stream.time[i]),
-      stream.label[i], stream.names[stream.label[i]] || "", stream.answer[i], stream.names[stream.answer[i]] || "",
+      stream.prediction[i], stream.names[stream.prediction[i]] || "", stream.answer[i], stream.names[stream.answer[i]] || "",
       digits(stream.risk[i] / 65536), digits(stream.threshold[i] / 65536), digits(stream.uncertainty[i]),
       bit(flags, BIT.flagged), bit(flags, BIT.abstain), bit(flags, BIT.rise) + 2 * bit(flags, BIT.fall),
       bit(flags, BIT.warm), reason ? reason[0] : "", digits(stream.persistence[i] / 255), digits(stream.variety[i]),

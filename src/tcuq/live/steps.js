@@ -7,7 +7,7 @@ const KINDS = {
 };
 const ARRAYS = {
   time: Float64Array, risk: Uint16Array, threshold: Uint16Array, flags: Uint8Array, reason: Uint8Array,
-  label: Int16Array, answer: Int16Array, flagged: Uint8Array, abstain: Uint8Array, marked: Uint8Array,
+  prediction: Int16Array, answer: Int16Array, flagged: Uint8Array, abstain: Uint8Array, marked: Uint8Array,
   uncertainty: Float32Array, variety: Float32Array, severity: Float32Array, persistence: Float32Array,
   accuracy: Float32Array,
 };
@@ -169,7 +169,7 @@ function makeSteps() {
       stream.abstain[to] = flags & BIT.abstain ? 255 : 0;
       stream.marked[to] = 0;
       stream.reason[to] = came.reason[from] === 255 ? 255 : reasons[came.reason[from]];
-      stream.label[to] = came.label[from];
+      stream.prediction[to] = came.prediction[from];
       stream.answer[to] = came.answer[from];
       stream.uncertainty[to] = came.uncertainty[from];
       stream.variety[to] = came.variety[from];

@@ -153,7 +153,7 @@ class Telling:
             for call in self.on_alarm:
                 call({**told, "sent": round(time.time(), 3)})
 
-    def name(self, label: int) -> str:
+    def name(self, number: int) -> str:
         """Return a class as a person reads it."""
         names = self.feed.about["names"]
-        return "none of the classes" if label < 0 else names[label] if names else f"class {label}"
+        return "none of the classes" if number < 0 else names[number] if names else f"class {number}"

@@ -36,7 +36,7 @@ class Bank:
     --------
     >>> bank = Bank(Params(classes=2, warmup=0, reference=0.3), 1000)
     >>> steps = bank.run([7, 999, 7], [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
-    >>> steps["label"].tolist(), steps["flagged"].tolist()
+    >>> steps["prediction"].tolist(), steps["flagged"].tolist()
     ([0, 0, 1], [False, True, True])
     """
 

@@ -150,15 +150,15 @@ class EvidenceHead:
             "spread": self.spread,
         }
 
-    def values(self, signals: npt.NDArray[np.float64], labels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def values(self, signals: npt.NDArray[np.float64], subjects: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return what the alarm adds at each step before novelty, as in the core; with a bet, within 0.001.
 
         Parameters
         ----------
         signals : array of shape (T, number of signals)
             As `Monitor.run` gives them.
-        labels : array of T integers
-            Classes that the parameters speak about: answers, or labels.
+        subjects : array of T integers
+            Classes that the parameters speak about: answers, or predictions.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class EvidenceHead:
         p = self.integers()
         units = np.round(np.asarray(signals) * ONE).astype(np.int64)
         terms = (units * np.array(p["coef"], dtype=np.int64)) >> 9
-        value = terms.sum(1) + 256 * np.array(p["offset"], dtype=np.int64)[labels]
+        value = terms.sum(1) + 256 * np.array(p["offset"], dtype=np.int64)[subjects]
         value = np.clip(value, -p["clip"], p["clip"]) / ONE
         if self.bet is not None:
             value = np.log(self.bet[0] + self.bet[1] * value)

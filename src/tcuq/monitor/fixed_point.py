@@ -46,7 +46,7 @@ def real_range(name: str, unit: int) -> tuple[float, float]:
     return low / unit, high / unit
 
 
-ABOUT = ("label", "answer")
+ABOUT = ("prediction", "answer")
 """What signals, uncertainty and risk speak of, by the core's number."""
 
 ANCHORS = ("confidence", "belief")

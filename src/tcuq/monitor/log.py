@@ -241,7 +241,7 @@ class Log:
         return 0 if self.features is None else int(self.features.shape[1])
 
     def predictions(self) -> npt.NDArray[np.int64]:
-        """Return the labels that the core gives: the largest int8 posterior, the lowest class on a tie.
+        """Return the predictions that the core gives: the largest int8 posterior, the lowest class on a tie.
 
         Returns
         -------

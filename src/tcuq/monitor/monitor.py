@@ -45,7 +45,7 @@ class Monitor:
     >>> import numpy as np
     >>> monitor = Monitor(Params(classes=3, warmup=0, reference=0.3))
     >>> step = monitor.step(np.array([0.1, 0.8, 0.1]))
-    >>> step.label, step.abstain
+    >>> step.prediction, step.abstain
     (1, False)
     >>> steps = monitor.run(np.full((5, 3), 1 / 3))
     >>> bool(steps["flagged"].any())

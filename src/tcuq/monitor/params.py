@@ -90,7 +90,7 @@ class Params:
     blend : float, default 0.7
         Share of `uncertainty` in `risk`, in [0, 1]; the rest is how low the anchor is.
     anchor : {"confidence", "belief"}, default "confidence"
-        What the rest of `risk` leans on: the confidence of this posterior, or the belief in its label after
+        What the rest of `risk` leans on: the confidence of this posterior, or the belief in its prediction after
         the last few steps, which needs `instant`.
     coef : mapping of str to float, optional
         Coefficient of each signal in use, in [-64, 64).
@@ -117,7 +117,7 @@ class Params:
     evidence : EvidenceHead, optional
         What the rise side of the alarm sums in place of risk. Its limit and cap then count evidence, `mean`
         and the allowance of that side are not used, and there is no fall side.
-    about : {"label", "answer"}, default "label"
+    about : {"prediction", "answer"}, default "prediction"
         What signals, uncertainty and risk speak of: the top class of this posterior, or the class to act on,
         which needs `instant`.
     instant : InstantHead, optional
@@ -176,7 +176,7 @@ class Params:
     burst: int = 8
     alarm: Alarm = field(default_factory=Alarm)
     evidence: EvidenceHead | None = None
-    about: str = "label"
+    about: str = "prediction"
     instant: InstantHead | None = None
     centers: tuple[tuple[int, ...], ...] | None = None
     horizon: int = 0

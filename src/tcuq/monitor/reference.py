@@ -96,7 +96,7 @@ def _past_mean(values: Floats, rate: float) -> Floats:
 
 
 def _log_odds(against: Floats) -> Floats:
-    """Log-odds of a probability against the label: a half at even odds, 1/16 a factor of two."""
+    """Log-odds of a probability against the prediction: a half at even odds, 1/16 a factor of two."""
     ratio = (against + 1 / 512) / (1 - against + 1 / 512)
     return np.asarray(np.clip(0.5 + np.log2(ratio) / 16, 0, 1))
 
@@ -112,7 +112,7 @@ def _lagged(name: str, params: Params, p: Floats, x: Floats, labels: npt.NDArray
         elif name == "instability":
             share, value = 1.0, _half_distance(x[now], x[past])
         else:
-            share, value = 1.0, (labels[now] != labels[past]).astype(np.float64)
+            share, value = 1.0, (predictions[now] != predictions[past]).astype(np.float64)
         total[now] += share * value
         weight[now] += share
     missing = np.full(len(p), params.clean_means[name])
@@ -160,21 +160,21 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
     """
     order = np.sort(p, axis=1)
     top, second = order[:, -1], order[:, -2]
-    labels = np.argmax(p, axis=1)
+    predictions = np.argmax(p, axis=1)
     rows = np.arange(len(p))
-    answer, persistence, variety, mixed = labels, np.zeros(len(p)), np.zeros(len(p)), None
+    answer, persistence, variety, mixed = predictions, np.zeros(len(p)), np.zeros(len(p)), None
     if params.instant is not None:
         shares = params.instant.class_mix
         mixed, answer, persistence, variety = experts(
             p, None if shares is None else np.array(shares), params.instant.spread
         )
-    classes = answer if params.about == "answer" else labels
+    classes = answer if params.about == "answer" else predictions
     own = p[rows, classes]
     odds = _log_odds(1 - own)
     signals = np.zeros((len(p), len(SIGNALS)))
     for name in params.signals:
         if name in LAGGED:
-            value = _lagged(name, params, p, x, labels)
+            value = _lagged(name, params, p, x, predictions)
         elif name == "doubt":
             value = params.doubt_mix * (1 - top) + (1 - params.doubt_mix) * (1 - (top - second))
         elif name == "magnitude":

@@ -24,7 +24,7 @@ STEP_DTYPE = np.dtype(
             "variety",
             "severity",
             "expected_accuracy",
-            "label",
+            "prediction",
             "answer",
             "flagged",
             "abstain",
@@ -113,7 +113,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         ----------
         beside : pandas.DataFrame, optional
             The input of the run, or some of its columns. Its index is kept, and so are columns that are not
-            read, such as times and devices; its label is called `true_label`.
+            read, such as times and devices; its labels are called `label`.
 
         Returns
         -------
@@ -180,7 +180,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         return arrow.table(columns)
 
     def _kept(self, beside: Any) -> dict[str, Any]:
-        """Return the columns of an input that its log does not use, and the true label."""
+        """Return the columns of an input that its log does not use, and the label."""
         if beside is None:
             return {}
         if not is_frame(beside):
@@ -196,11 +196,11 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             true = ALIASES.get(name, name) == "label"
             if not true and ALIASES.get(name, name) in read:
                 continue
-            if name in own and not true:
+            if name in own:
                 raise ValueError(
                     f"column {name!r} is in the input and in the steps; rename that of the input"
                 )
-            new = "true_label" if true else name
+            new = "label" if true else name
             if new in kept:
                 raise ValueError(f"column {new!r} would be there twice; rename one of the input")
             kept[new] = column_at(table, place)

@@ -110,13 +110,13 @@ def pack_timeline(
     bits = flag_bits(decisions, log)
     packed: dict[str, Any] = {"steps": steps, "per": 1}
     if steps <= EXACT_STEPS:
-        label, answer = decisions["label"], decisions["answer"]
+        prediction, answer = decisions["prediction"], decisions["answer"]
         packed |= {"risk": base(risk), "threshold": base(threshold), "flags": base(bits)}
         packed["reason"] = base(decisions["reason"].astype(np.uint8))
-        wide = min(label.min(), answer.min()) < 0 or max(label.max(), answer.max()) > 255
-        packed["label_bytes"] = 2 if wide else 1
-        packed["label"] = base(label.astype(np.uint16 if wide else np.uint8))
-        if (answer != label).any():
+        wide = min(prediction.min(), answer.min()) < 0 or max(prediction.max(), answer.max()) > 255
+        packed["class_bytes"] = 2 if wide else 1
+        packed["prediction"] = base(prediction.astype(np.uint16 if wide else np.uint8))
+        if (answer != prediction).any():
             packed["answer"] = base(answer.astype(np.uint16 if wide else np.uint8))
         if wrong is not None:
             packed["wrong"] = base(np.packbits(wrong, bitorder="little"))
@@ -181,7 +181,7 @@ def checked(
     if log is not None and len(log) != len(steps):
         raise ValueError(f"log has {len(log)} steps, decisions have {len(steps)}")
     if log is not None:
-        other = int((np.argmax(log.probs, axis=1) != steps["label"]).sum())
+        other = int((np.argmax(log.probs, axis=1) != steps["prediction"]).sum())
         # Rounding to int8 may turn a near tie; a log of another stream differs nearly everywhere, which a few
         # steps cannot show.
         if len(steps) >= 20 and 2 * other > len(steps):

@@ -36,7 +36,7 @@ class Facts:
     why : str
         Why the signals are not shown, where there is a reason.
     errors : dict of array of bool, or None
-        Steps whose ``"label"`` and ``"answer"`` is not the true class; None without labels.
+        Steps whose ``"prediction"`` and ``"answer"`` is not the true class; None without labels.
     counted : dict of dict of Share, or None
         Right ones of each among all, accepted and abstained steps; None without labels.
     response : Response or None
@@ -58,7 +58,7 @@ class Facts:
 
     @property
     def about(self) -> str:
-        """What the risk speaks of, and accuracy is told of: ``"label"`` or ``"answer"``."""
+        """What the risk speaks of, and accuracy is told of: ``"prediction"`` or ``"answer"``."""
         return "answer" if self.params is None else self.params.about
 
     @property
@@ -73,8 +73,8 @@ class Facts:
 
     @property
     def corrects(self) -> bool:
-        """Whether some answer is not the label of its step."""
-        return bool((self.steps["answer"] != self.steps["label"]).any())
+        """Whether some answer is not the prediction of its step."""
+        return bool((self.steps["answer"] != self.steps["prediction"]).any())
 
     @property
     def abstained(self) -> Bools:
@@ -135,7 +135,7 @@ def facts_of(
         values, why = recomputed(steps, params, log, integer("first", first, 0, 2**53))
     errors = counted = None
     if log is not None and log.labels is not None:
-        errors = {name: np.asarray(steps[name] != log.labels) for name in ("answer", "label")}
+        errors = {name: np.asarray(steps[name] != log.labels) for name in ("answer", "prediction")}
         counted = {name: _counted(wrong, steps["abstain"].astype(bool)) for name, wrong in errors.items()}
     response = None if log is None else summary.response(steps["alarm"], log)
     named = _names(params, log, names)
@@ -206,10 +206,10 @@ def timeline(facts: Facts) -> str:
         "A step is flagged where its risk reaches the threshold, and abstained where the budget also allows "
         f"it. The alarm {how}, so a threshold that adapts cannot hide a lasting change."
     )
-    if facts.about == "label" and facts.corrects:
-        lead += " The risk speaks of the label of each posterior, not of the answer."
+    if facts.about == "prediction" and facts.corrects:
+        lead += " The risk speaks of the prediction of each posterior, not of the answer."
     elif facts.corrects:
-        lead += " The risk speaks of the answer: the label, or what the last steps make more likely."
+        lead += " The risk speaks of the answer: the prediction, or what the last steps make more likely."
     return sections.section("timeline", "Timeline", lead, body)
 
 

@@ -205,7 +205,7 @@ def learned(found: Learned, about: str, first: int) -> str:
     ----------
     found : Learned
     about : str
-        ``"label"`` or ``"answer"``: what risk and expected accuracy speak of.
+        ``"prediction"`` or ``"answer"``: what risk and expected accuracy speak of.
     first : int
         Number of the first step.
     """
@@ -224,21 +224,21 @@ def learned(found: Learned, about: str, first: int) -> str:
 
 
 def answers(steps: npt.NDArray[Any], wrong: dict[str, npt.NDArray[np.bool_]]) -> str:
-    """Return a sentence on the steps whose answer is not the label; nothing where there are none.
+    """Return a sentence on the steps whose answer is not the prediction; nothing where there are none.
 
     Parameters
     ----------
     steps : array of `tcuq.STEP_DTYPE`
     wrong : dict of array of bool
-        Where ``"answer"`` and ``"label"`` are wrong.
+        Where ``"answer"`` and ``"prediction"`` are wrong.
     """
-    other = steps["answer"] != steps["label"]
+    other = steps["answer"] != steps["prediction"]
     number = int(other.sum())
     if not number:
         return ""
-    mended, broken = (int((other & ~wrong[name]).sum()) for name in ("answer", "label"))
+    mended, broken = (int((other & ~wrong[name]).sum()) for name in ("answer", "prediction"))
     return (
-        f'<p class="fact">{keyed("changed", count(number))} answers differ from the label of their step: '
-        f"{keyed('mended', count(mended))} of them are right where the label is wrong, and "
-        f"{keyed('broken', count(broken))} wrong where the label is right.</p>"
+        f'<p class="fact">{keyed("changed", count(number))} answers differ from the prediction of the step: '
+        f"{keyed('mended', count(mended))} of them are right where the prediction is wrong, and "
+        f"{keyed('broken', count(broken))} wrong where the prediction is right.</p>"
     )

@@ -12,7 +12,7 @@ SIDES = {1: "rise", 2: "fall", 3: "rise and fall"}
 
 
 def accuracy(counted: dict[str, dict[str, Share]]) -> str:
-    """Return accuracy by decision, of answers and of labels where both are told."""
+    """Return accuracy by decision, of answers and of predictions where both are told."""
     rows = []
     for place, (what, shares) in enumerate(counted.items()):
         prefix = "" if place == 0 else f"{what}-"
@@ -56,18 +56,18 @@ def labeled(
     counted : dict of dict of Share
         Right ones by decision, of what the risk speaks of first.
     changed : str
-        HTML on the answers that are not the label.
+        HTML on the answers that are not the prediction.
     own, plain : Curve
-        Of the risk, and of the confidence in the label.
+        Of the risk, and of the confidence in the prediction.
     point : pair of float
         Share kept and error rate of the monitor.
     found : Reliability
-        Of the confidence in the label.
+        Of the confidence in the prediction.
     """
-    of, of_label = (f", {next(iter(counted))}s", ", labels") if len(counted) > 1 else ("", "")
+    of, of_prediction = (f", {next(iter(counted))}s", ", predictions") if len(counted) > 1 else ("", "")
     keys = [
         ("risk", f"risk of the monitor{of}, area {decimal(own.aurc, 4)}"),
-        ("plain", f"1 {DASH} largest posterior{of_label}, area {decimal(plain.aurc, 4)}"),
+        ("plain", f"1 {DASH} largest posterior{of_prediction}, area {decimal(plain.aurc, 4)}"),
         ("spot", f"where the monitor worked: {percent(point[0])} kept, {percent(point[1])} wrong"),
     ]
     bins = [
@@ -86,7 +86,7 @@ def labeled(
     ]
     area = [
         [f"risk of the monitor{of}", keyed("aurc", decimal(own.aurc, 4))],
-        [f"1 {DASH} largest posterior{of_label}", keyed("aurc-plain", decimal(plain.aurc, 4))],
+        [f"1 {DASH} largest posterior{of_prediction}", keyed("aurc-plain", decimal(plain.aurc, 4))],
     ]
     body = (
         accuracy(counted)

@@ -100,15 +100,15 @@ def _outcome(facts: Facts) -> list[str]:
         kept, sure = facts.counted[facts.about]["accepted"], np.clip(facts.log.confidence(), 0.0, 1.0)
         counted = {name: facts.counted[name] for name in _told(facts)}
         changed = learned_answers(facts.steps, facts.errors)
-        # The confidence is that of the label, whatever the answer is.
+        # The confidence is that of the prediction, whatever the answer is.
         parts.append(
             outcome.labeled(
                 counted,
                 changed,
                 summary.risk_coverage(facts.steps["risk"], facts.errors[facts.about]),
-                summary.risk_coverage(1 - sure, facts.errors["label"]),
+                summary.risk_coverage(1 - sure, facts.errors["prediction"]),
                 (kept.of / len(facts.steps), 1 - kept.rate if kept.of else 0.0),
-                summary.reliability(sure, ~facts.errors["label"]),
+                summary.reliability(sure, ~facts.errors["prediction"]),
             )
         )
     if facts.response is not None:
@@ -117,8 +117,8 @@ def _outcome(facts: Facts) -> list[str]:
 
 
 def _told(facts: Facts) -> list[str]:
-    """Return of what accuracy is told, what the risk speaks of first: one where answers are the labels."""
-    other = "label" if facts.about == "answer" else "answer"
+    """Return of what accuracy is told, what the risk speaks of first: one where answers are predictions."""
+    other = "prediction" if facts.about == "answer" else "answer"
     return [facts.about, *([other] if facts.corrects else [])]
 
 

@@ -24,10 +24,10 @@ function factsOfStep(stream, i, named) {
   if (flags & BIT.flagged) out.push(["reason", reason ? reason[0] + ": " + reason[1] : "none stands out"]);
   const verdict = stream.wrong ? (stream.wrong[i] ? " (wrong)" : " (right)") : "";
   const shown = (number) => number + (stream.names[number] ? " " + stream.names[number] : "");
-  const apart = stream.answer[i] !== stream.label[i];
+  const apart = stream.answer[i] !== stream.prediction[i];
   const ofAnswer = !apart || stream.about === "answer";
   out.push(["answer", shown(stream.answer[i]) + (ofAnswer ? verdict : "")]);
-  if (apart) out.push(["label", shown(stream.label[i]) + (ofAnswer ? "" : verdict)]);
+  if (apart) out.push(["prediction", shown(stream.prediction[i]) + (ofAnswer ? "" : verdict)]);
   return out;
 }
 

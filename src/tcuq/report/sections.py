@@ -241,7 +241,9 @@ def settings(params: Params) -> str:
         ("memory", f"{count(params.ring_bytes)} bytes of past, {count(params.state_bytes)} bytes saved"),
     ]
     if params.instant is not None:
-        speaks = "the answer, which may differ from the label" if params.about == "answer" else "the label"
+        speaks = "the prediction"
+        if params.about == "answer":
+            speaks = "the answer, which may differ from the prediction"
         rows.insert(5, ("risk is about", speaks))
     if params.horizon:
         rows.append(("expected accuracy", f"over about {count(params.horizon)} steps"))
@@ -261,7 +263,7 @@ def verdict(
     shares: dict[str, Share] | None,
     what: str = "steps",
 ) -> str:
-    """Return the whole stream in one sentence; `what` was right or wrong: steps, answers or labels."""
+    """Return the whole stream in one sentence; `what` was right or wrong: steps, answers or predictions."""
     flag_aim = f" (aim {aim(params.level)})" if params else ""
     budget = f" (budget {aim(params.budget)})" if params else ""
     text = (

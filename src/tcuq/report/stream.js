@@ -24,11 +24,11 @@ function unpack(data) {
     thresholdLow: data.threshold_low ? words(data.threshold_low) : threshold,
     flags: bytes(data.flags),
     reason: data.reason ? bytes(data.reason) : null,
-    label: data.label ? (data.label_bytes === 2 ? words(data.label) : bytes(data.label)) : null,
+    prediction: data.prediction ? (data.class_bytes === 2 ? words(data.prediction) : bytes(data.prediction)) : null,
     number: (i) => data.first + i,
     reasons: data.reasons, shifts: data.shifts, names: data.names || [], about: data.about,
   };
-  stream.answer = data.answer ? (data.label_bytes === 2 ? words(data.answer) : bytes(data.answer)) : stream.label;
+  stream.answer = data.answer ? (data.class_bytes === 2 ? words(data.answer) : bytes(data.answer)) : stream.prediction;
   // Shares of a cell in 1/255: from the flags where a cell is one step, else as packed.
   const shares = (packed, hit) => {
     if (packed) return bytes(packed);

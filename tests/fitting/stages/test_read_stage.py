@@ -29,8 +29,8 @@ def test_names_of_the_log_reach_the_parameters() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"about": "answer", "profile": "paper"}, "about is 'answer', expected 'label' where no signal"),
-        ({"about": "both"}, "about is 'both', expected 'answer' or 'label'"),
+        ({"about": "answer", "profile": "paper"}, "about is 'answer', expected 'prediction' where no signal"),
+        ({"about": "both"}, "about is 'both', expected 'answer' or 'prediction'"),
         ({"class_mix": True, "profile": "extended"}, "class_mix corrects beliefs, expected a profile"),
         ({"signals": ("odds", "distance"), "use_features": False}, "signal 'distance' needs 1 to 256"),
         ({"risk_signals": ("doubt",)}, "risk signal doubt is not among the signals"),
@@ -45,5 +45,5 @@ def test_two_heads_come_with_their_signal() -> None:
     own = fit(made(), signals=("odds", "disbelief"), run_length=100, explain=False)
     assert own.instant is not None and own.about == "answer" and own.anchor == "belief"
     one = fit(made(), signals=("odds", "distance"), run_length=100, explain=False)
-    assert one.instant is None and one.about == "label" and one.centers is not None
+    assert one.instant is None and one.about == "prediction" and one.centers is not None
     assert fit(made(), budget=1.0, run_length=100, explain=False).level == 0.1, "no level can follow it"

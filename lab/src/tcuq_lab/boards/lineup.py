@@ -82,7 +82,7 @@ def line_up(task: str, weights: str | Path, steps: int = 200, tested: int = 1000
     x = input_of(base, inputs_of(few))
     rates: dict[str, float] = {}
     for name, each in firmwares.items():
-        # Rules on the networks of "base" are right where it is: a rule changes no label.
+        # Rules on the networks of "base" are right where it is: a rule changes no prediction.
         same = name != "base" and each.graphs == firmwares["base"].graphs
         rates[name] = rates["base"] if same else accuracy(answers(each, x), few.y)
     return Lineup(firmwares, shown_inputs(task, test, base, sizes, steps), rates, len(few.y))
@@ -132,7 +132,7 @@ def fitted(profile: str, log: Log, scale: float, zero: int) -> Params:
 
 
 def answers(firmware: Firmware, x: Int8) -> npt.NDArray[np.int64]:
-    """Return the labels of a firmware, its members averaged as the board does.
+    """Return the predictions of a firmware, its members averaged as the board does.
 
     Parameters
     ----------

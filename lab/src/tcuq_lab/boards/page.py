@@ -15,7 +15,7 @@ TASKS = {"speech_commands": "Speech Commands", "cifar10": "CIFAR-10", "mnist": "
 METHODS = {
     "base": "plain network",
     "conformal": "conformal p-value",
-    "vote": "vote over the last labels",
+    "vote": "vote over the last predictions",
     "tcuq_paper": "TCUQ, the paper's signals",
     "tcuq": "TCUQ, extended",
     "early_exit": "early exits",

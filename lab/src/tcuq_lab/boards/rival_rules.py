@@ -1,4 +1,4 @@
-"""Rules of other methods in firmware: a conformal p-value, and a vote over the last labels."""
+"""Rules of other methods in firmware: a conformal p-value, and a vote over the last predictions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ConformalRule(Rule):
 
 @dataclass(frozen=True)
 class VoteRule(Rule):
-    """The share of the last labels that differ from the present one.
+    """The share of the last predictions that differ from the present one.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class VoteRule(Rule):
         return [SOURCES / "rule_vote.c"]
 
     def macros(self) -> Mapping[str, int]:
-        """Return how many labels vote, and the weight in Q0.16.
+        """Return how many predictions vote, and the weight in Q0.16.
 
         Examples
         --------

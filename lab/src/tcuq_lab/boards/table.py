@@ -12,7 +12,7 @@ from tcuq.device.cost.bench import STEPS, Progress, made_stream, silent
 from tcuq.device.cost.measure import measure, overhead
 from tcuq.device.cost.stored import result
 from tcuq.device.firmware.build import Levels
-from tcuq.device.firmware.decision import Label, Rule, Watch
+from tcuq.device.firmware.decision import Prediction, Rule, Watch
 from tcuq.device.firmware.firmware import Firmware
 from tcuq.device.graph.model import Graph
 from tcuq.device.graph.steps import Int8
@@ -42,7 +42,7 @@ def methods(
     if len(plain) != 5:
         raise ValueError(f"plain has {len(plain)} graphs; 5 are needed")
     rules: dict[str, Rule] = {
-        "base": Label(),
+        "base": Prediction(),
         "conformal": ConformalRule(tuple(tops)),
         "vote": VoteRule(),
         "tcuq_paper": Watch(paper),

@@ -7,7 +7,8 @@ PARAGRAPHS = {
         "Which answers are wrong, and how many errors are left if you drop those with the highest risk? "
         "Every method sees the same streams: shuffled, with classes that stay, with objects that are held, "
         "with continuous sound, and with a pace that changes. `error AUROC` ranks errors of a method's own "
-        "answers, `label error AUROC` errors of the plain network's label, the same events for every method."
+        "answers, `prediction error AUROC` errors of the plain network's prediction, the same events for "
+        "every method."
     ),
     "alarms": (
         "How soon does an alarm come after a shift, how long does it stay, and how often does it come for "
@@ -107,10 +108,10 @@ one severity after the other. **clean**: no corruption.
 - Fits: **mixed paces**, on a development stream that mixes dwells of 1, 4, 16 and 64 (shown where nothing \
 else is said; `untold` in result files); **same pace**, fitted on the pace of the test stream (`told`); \
 **other pace**, on another one (`other`). Corruption types of the test are in none of them.
-- Rows: `tcuq` is the standard monitor fitted with `about='label'`: its risk is that of the network's label. \
-`tcuq answer` is the default, `about='answer'`: it judges its own answer. `tcuq no labels` is fitted \
-without labels (for label error AUROC with `about='label'`). `tcuq 0.1` is the older profile, `base` the \
-network's confidence, `deep` the ensemble of five."""
+- Rows: `tcuq` is the standard monitor fitted with `about='prediction'`: its risk is that of the network's \
+prediction. `tcuq answer` is the default, `about='answer'`: it judges its own answer. `tcuq no labels` is \
+fitted without labels (for prediction error AUROC with `about='prediction'`). `tcuq 0.1` is the older \
+profile, `base` the network's confidence, `deep` the ensemble of five."""
 """How to read streams, fits and rows."""
 
 ASKS = {

@@ -18,16 +18,16 @@ from .wording import readable, sense
 
 CONFIDENCE, DEEP, INT8 = "base", "deep", "int8 confidence"
 RISK, ANSWER, NO_LABELS, OLD = "tcuq", "tcuq answer", "tcuq no labels", "tcuq 0.1"
-"""Ours: risk of the network's label, answers fitted with and without labels, the older extended profile."""
+"""Ours: risk of the prediction, answers fitted with and without labels, the older extended profile."""
 OURS = (RISK, ANSWER, NO_LABELS, OLD)
 SIMPLE: Mapping[str, str] = MappingProxyType(
     {
         "entropy": "of the posterior",
         "temperature": "confidence after temperature scaling",
         "confidence_norm": "logistic regression on confidence and the norm of the features",
-        "vote": "share of recent labels that differ",
+        "vote": "share of recent predictions that differ",
         "vote_8": "majority of 8 steps",
-        "mean_posterior": "mean posterior of the label over a window",
+        "mean_posterior": "mean posterior of the prediction over a window",
         "mean_8": "mean of 8 steps",
         "mean_answer": "the same, which also names the class",
         "median": "of confidence over a window",
@@ -40,7 +40,7 @@ SIMPLE: Mapping[str, str] = MappingProxyType(
 PLAIN_COLUMNS: Mapping[str, int] = MappingProxyType(
     {
         "error AUROC": 1,
-        "label error AUROC": 1,
+        "prediction error AUROC": 1,
         "errors": -1,
         "errors at 90 %": -1,
         "errors at 80 %": -1,

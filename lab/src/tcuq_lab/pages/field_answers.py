@@ -14,7 +14,7 @@ from .questions import ASKED, question_of
 from .wording import listed, named
 
 ACCURACY = "accuracy error"
-RANK = "label error AUROC"
+RANK = "prediction error AUROC"
 MOST_NAMED = 2
 """Variants that a sentence names; more are counted."""
 FIVE = "deep"

@@ -33,7 +33,7 @@ WHOLE = 9.95
 """Delays from which decimals are left to the page of the alarms; false alarms have none here."""
 PLAINEST = ("windowed mean", "window mean", "mean", "window")
 """Names of the plainest alarm there is, by which its row is found."""
-CALLED = {RISK: "**ours**, fitted with labels, `about='label'`", NO_LABELS: "**ours**, without labels"}
+CALLED = {RISK: "**ours**, fitted with labels, `about='prediction'`", NO_LABELS: "**ours**, without labels"}
 EXPLAINED = {
     "CUSUM, deep": "a CUSUM of the confidence of the ensemble of five, five passes a step",
     "e-detector, limit from theory": "its limit comes from a proof for independent steps, not from data",
@@ -136,7 +136,7 @@ def read_alarms(field: Field) -> str:
         + (f", with {len(rows) - MOST_ROWS} more. " if len(rows) > MOST_ROWS else ". ")
         + (f"{explained[0].upper()}{explained[1:]}. " if explained else "")
         + "Fitted with labels: with true classes, and marks of which steps are shifted; with "
-        "`about='label'`, where the default is `about='answer'`."
+        "`about='prediction'`, where the default is `about='answer'`."
     )
 
 

@@ -1,4 +1,4 @@
-"""Table 1 of the first screen: errors that are left, and how errors of the label are ranked."""
+"""Table 1 of the first screen: errors that are left, and how errors of the prediction are ranked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_ROWS = 12
 TITLE = f"errors left at 90 % coverage (lower is better) and {AUROC} (higher is better)"
 CAPTION = (
     "Ours are two fits of the standard monitor: errors left are those of the default, `about='answer'` (row "
-    "`tcuq answer`), AUROC that of `about='label'` (row `tcuq`)."
+    "`tcuq answer`), AUROC that of `about='prediction'` (row `tcuq`)."
 )
 """Which monitor a figure of ours belongs to."""
 SHORT = {LEFT: "errors left", AUROC: "AUROC"}
@@ -57,11 +57,11 @@ def read_errors() -> str:
     rules = ", ".join(f"`{name}` ({words})" for name, words in SIMPLE.items())
     return (
         "**Errors left**: the share of wrong answers among the 90 % of steps that a method trusts most. "
-        f"**{AUROC}**: does the score rank errors of the plain network's label above its right answers. "
+        f"**{AUROC}**: does the score rank errors of the plain network's prediction above its right answers. "
         "One rule: by errors left every method is judged by its own answers, ours by `tcuq answer`; by AUROC "
-        "all are asked about the same events, ours with the risk of `tcuq`, which is fitted for the label "
-        "(`about='label'`, not the default). **Ours** was fitted with "
-        "labels of a development stream that mixes paces; in brackets: the difference to confidence. "
+        "all are asked about the same events, ours with the risk of `tcuq`, which is fitted for the "
+        "prediction (`about='prediction'`, not the default). **Ours** was fitted with labels "
+        "of a development stream that mixes paces; in brackets: the difference to confidence. "
         "**Without labels**: fitted on that stream and on clean steps, both without labels "
         "(`tcuq no labels`; figures on the page of the [answers](results/answers.md)). **Confidence**: the "
         "network's largest posterior (`base`). **Ensemble of five**: "

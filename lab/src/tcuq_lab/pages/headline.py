@@ -9,11 +9,11 @@ from ..reproduce.field.lines import Line
 from ..reproduce.field.plan import CHANGING, UnitPlan
 from .field import ANSWER, CONFIDENCE, DEEP, NO_LABELS, RISK, SIMPLE, Field, direction
 
-LEFT, AUROC = "errors at 90 %", "label error AUROC"
+LEFT, AUROC = "errors at 90 %", "prediction error AUROC"
 COLUMNS = (LEFT, AUROC)
 MINE = {LEFT: ANSWER, AUROC: RISK}
 """Row of ours for each. Errors left are those of a method's own answers; the AUROC asks every method about
-the same events, errors of the plain network's label."""
+the same events, errors of the plain network's prediction."""
 AGAINST = ("confidence", "simple rule", "ensemble")
 SEEN = 0.0005
 """Least difference that is not printed as 0."""

@@ -11,7 +11,7 @@ from .grids import grid
 from .numbers import around
 from .wording import named
 
-RANK, LEFT = "label error AUROC", "errors at 90 %"
+RANK, LEFT = "prediction error AUROC", "errors at 90 %"
 ASKED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "What does memory add?": ("no memory", "memory, "),

@@ -42,7 +42,7 @@ def shortfalls(field: Field) -> list[Shortfall]:
 
 
 def worse_types(field: Field) -> dict[str, list[Line]]:
-    """Return the corruption types on which answers have more errors than labels, by task, worst first.
+    """Return the corruption types on which answers have more errors than predictions, by task, worst first.
 
     A difference that prints as 0 is none.
     """
@@ -54,7 +54,7 @@ def worse_types(field: Field) -> dict[str, list[Line]]:
 
 
 def worse_laws(field: Field) -> list[Line]:
-    """Return the laws, of all corruption types mixed, on which answers have more errors than labels."""
+    """Return the laws, of all corruption types mixed, on which answers have more errors than predictions."""
     return [gap for task in field.tasks for gap in _worse(field, task, field.laws(task, ERRORS))]
 
 
@@ -105,7 +105,7 @@ def section(fields: Mapping[str, Field]) -> list[str]:
         for row, words in ((RISK, "fitted with labels"), (NO_LABELS, "fitted without labels")):
             out.append(_rivals(f"{title}, ours {words}", fields["alarms"], row, f"{DELAY}{EQUAL}"))
     if "accuracy" in fields:
-        title = "Expected accuracy, mean distance, ours fitted with `about='label'`"
+        title = "Expected accuracy, mean distance, ours fitted with `about='prediction'`"
         out.append(_rivals(title, fields["accuracy"], RISK, ACCURACY))
         out += _one_pass(fields["accuracy"])
     return out
@@ -140,17 +140,18 @@ def _answers(field: Field) -> list[str]:
         for gap in worse_laws(field)
     ]
     if laws:
-        out.append(f"Our answer is wrong more often than the network's label on {listed(laws)}.")
+        out.append(f"Our answer is wrong more often than the network's prediction on {listed(laws)}.")
     worse = worse_types(field)
     for task, gaps in worse.items():
         names = listed(f"{_called(gap.stream)} {cell(gap, signed=True, bold=beyond(gap))}" for gap in gaps)
         out.append(
             f"{named(task)}, shuffled streams of one corruption type: our answer is wrong more often than "
-            f"the network's label on {names}."
+            f"the network's prediction on {names}."
         )
     if field.tasks and not worse:
         out.append(
-            "On no stream of one corruption type is our answer wrong more often than the network's label."
+            "On no stream of one corruption type is our answer wrong more often than the network's "
+            "prediction."
         )
     return out
 
@@ -203,7 +204,7 @@ def _one_pass(field: Field) -> list[str]:
         row for task in field.tasks for row in field.rivals(task, ACCURACY) if DEEP not in row
     )
     parts = []
-    for ours, words in ((RISK, "`about='label'`"), (ANSWER, "the default, `about='answer'`")):
+    for ours, words in ((RISK, "`about='prediction'`"), (ANSWER, "the default, `about='answer'`")):
         laws = {
             task: sum(field.look(task, law, ours, ACCURACY) is not None for law in field.laws(task, ACCURACY))
             for task in field.tasks

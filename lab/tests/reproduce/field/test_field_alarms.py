@@ -52,9 +52,9 @@ def made_log(seed: int, pieces: int = 3) -> Log:
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param({"about": "label"}, id="evidence"),
+        pytest.param({"about": "prediction"}, id="evidence"),
         pytest.param({"about": "answer"}, id="answer"),
-        pytest.param({"about": "label", "alarm": "proved"}, id="proved"),
+        pytest.param({"about": "prediction", "alarm": "proved"}, id="proved"),
         pytest.param({"profile": "extended", "evidence": "auto"}, id="extended"),
     ],
 )

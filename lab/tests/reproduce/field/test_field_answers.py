@@ -81,7 +81,7 @@ def test_every_row_is_there_with_its_fits_and_those_without_networks_are_not(
 def test_figures_are_those_of_a_plain_computation(measured: tuple[Unit, Measured]) -> None:
     unit, found = measured
     shown, seen = unit.shown("test object 16"), unit.observed("test object 16")
-    label = seen.probs.argmax(axis=1)
+    prediction = seen.probs.argmax(axis=1)
     steps = monitored(fit(unit.log("dev"), about="answer", explain=False), seen)
     risk, wrong = steps["risk"], steps["answer"] != shown.labels
 
@@ -93,21 +93,21 @@ def test_figures_are_those_of_a_plain_computation(measured: tuple[Unit, Measured
     kept = np.argsort(risk, kind="stable")[: round(0.9 * len(risk))]
     assert value("tcuq answer", "untold", "errors at 90 %") == pytest.approx(wrong[kept].mean(), abs=0.005)
     doubt = 1 - seen.probs.max(axis=1)
-    assert value("base", "", "label error AUROC") == pytest.approx(
-        auroc(doubt, label != shown.labels), abs=1e-3
+    assert value("base", "", "prediction error AUROC") == pytest.approx(
+        auroc(doubt, prediction != shown.labels), abs=1e-3
     )
-    assert value("base", "", "errors") == (label != shown.labels).mean()
+    assert value("base", "", "errors") == (prediction != shown.labels).mean()
 
 
 def test_steps_without_a_class_are_shown_and_not_judged() -> None:
     labels = np.array([0, -1, 1, 1, -1, 0])
     zeros = np.zeros(6, np.int64)
     shown = Shown(labels, zeros.astype(np.uint8), zeros, np.array([0, 0, 0, 1, 1, 1]), ("clean",), ())
-    label = np.array([0, 0, 0, 1, 0, 1])
+    prediction = np.array([0, 0, 0, 1, 0, 1])
     score = np.array([0.1, 0.9, 0.8, 0.2, 0.95, 0.7])
-    found = answers.columns(Rated(label, score, score), shown, label, "made")
+    found = answers.columns(Rated(prediction, score, score), shown, prediction, "made")
     assert found["errors"].value == 0.5 and found["error AUROC"].value == 1.0
-    assert found["label error AUROC"].value == 1.0
+    assert found["prediction error AUROC"].value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -133,18 +133,18 @@ def test_a_monitor_forgets_at_a_stretch_what_it_learned_too(tmp_path: Path) -> N
     assert np.array_equal(alone, monitored(params, seen)[last])
 
 
-def test_rules_with_a_class_of_their_own_doubt_the_label_as_far_as_they_do_not_believe_in_it() -> None:
+def test_rules_with_a_class_of_their_own_doubt_the_prediction_as_far_as_they_do_not_believe_in_it() -> None:
     seen = Observed(np.array([[0.9, 0.1], [0.9, 0.1], [0.45, 0.55]]))
-    label = np.array([0, 0, 1])
-    believed = rated(method_of("belief"), method_of("belief").method().answer(seen), seen, label)
+    prediction = np.array([0, 0, 1])
+    believed = rated(method_of("belief"), method_of("belief").method().answer(seen), seen, prediction)
     assert believed.predictions.tolist() == [0, 0, 0]
-    assert believed.label_score is not None
-    assert believed.label_score[2] == pytest.approx(1 - believed.score[2])
-    plain = rated(method_of("base"), method_of("base").method().answer(seen), seen, label)
-    assert plain.label_score is plain.score
+    assert believed.prediction_score is not None
+    assert believed.prediction_score[2] == pytest.approx(1 - believed.score[2])
+    plain = rated(method_of("base"), method_of("base").method().answer(seen), seen, prediction)
+    assert plain.prediction_score is plain.score
 
 
-def test_int8_confidence_answers_with_the_label_of_the_core() -> None:
+def test_int8_confidence_answers_with_the_prediction_of_the_core() -> None:
     close = Observed(np.array([[0.4990, 0.5010]], np.float32))
     assert int8_confidence(close, np.array([1])).predictions.tolist() == [0]
 
@@ -167,7 +167,7 @@ def test_ours_is_compared_with_every_row_in_pairs(measured: tuple[Unit, Measured
     _, found = measured
     lines = Found(combined("cifar10", [found.figures], answers.SPEC.comparisons))
     for row in ("base", "int8 confidence", "deep", "vote_8", "belief_told", "tcuq no labels"):
-        for ours, column in (("tcuq", "label error AUROC"), ("tcuq answer", "errors at 90 %")):
+        for ours, column in (("tcuq", "prediction error AUROC"), ("tcuq answer", "errors at 90 %")):
             gap = lines.get("cifar10", "object 16", f"{ours} - {row}", "other", column)
             first = lines.get("cifar10", "object 16", ours, "other", column)
             second = lines.get("cifar10", "object 16", row, "other", column) or lines.get(

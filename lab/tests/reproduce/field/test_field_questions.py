@@ -18,7 +18,7 @@ from tcuq_lab.reproduce.field.asked.judging import (
     CLEAN_ON,
     DELAY,
     FOUND,
-    LABEL_AUROC,
+    PREDICTION_AUROC,
     SHUFFLED,
     Judge,
     said,
@@ -158,15 +158,15 @@ def test_shuffled_steps_stay_in_their_stretch_and_keep_their_rows(unit):
 def test_steps_without_a_true_class_are_shown_but_not_judged(full):
     unit = MadeUnit(3)
     judge = Judge(unit, ["class 16"])
-    judge.label("tcuq", full)
-    before = judge.figures[Key("class 16", "tcuq", "untold", LABEL_AUROC)].value
+    judge.prediction("tcuq", full)
+    before = judge.figures[Key("class 16", "tcuq", "untold", PREDICTION_AUROC)].value
     unit.pausing("test class 16", 2)
     other = Judge(unit, ["class 16"])
-    other.label("tcuq", full)
+    other.prediction("tcuq", full)
     shown, log = unit.shown("test class 16"), unit.log("test class 16", labels=False)
     kept, risk = shown.judged, said(full, log)["risk"]
     wrong = log.probs.argmax(axis=1) != shown.labels
-    after = other.figures[Key("class 16", "tcuq", "untold", LABEL_AUROC)].value
+    after = other.figures[Key("class 16", "tcuq", "untold", PREDICTION_AUROC)].value
     assert after == pytest.approx(auroc(risk[kept], wrong[kept])) and after != before
 
 
@@ -190,16 +190,16 @@ def test_every_row_is_measured_on_every_law_and_compared(measured):
     absent = {names.labels_of(steps) for steps in missing if steps > 1440}
     for row in set(names.RANKED) - absent:
         for law in laws:
-            gap = found.get("cifar10", law, f"tcuq - {row}", "untold", LABEL_AUROC)
+            gap = found.get("cifar10", law, f"tcuq - {row}", "untold", PREDICTION_AUROC)
             assert gap is not None and gap.networks == 1 and gap.low <= gap.value <= gap.high, (row, law)
     assert found.get("cifar10", "class 16", "tcuq", "untold", FOUND).value > 0.5
     assert found.get("cifar10", SHUFFLED, "tcuq", "untold", FOUND) is None
     for column in (FOUND, CLEAN_ON):  # ranking does not change with clean steps, alarms do
         assert found.get("cifar10", "class 16", f"tcuq - {names.clean_of(500)}", "untold", column)
-    assert found.get("cifar10", "class 16", names.clean_of(500), "untold", LABEL_AUROC) is None
+    assert found.get("cifar10", "class 16", names.clean_of(500), "untold", PREDICTION_AUROC) is None
     for column in (DELAY, CLEAN_ON):
         assert found.get("cifar10", "class 16", "no labels", "untold", column) is not None
-    assert found.get("cifar10", "class 16", "assisted network - plain network", "untold", LABEL_AUROC)
+    assert found.get("cifar10", "class 16", "assisted network - plain network", "untold", PREDICTION_AUROC)
     change = found.get("cifar10", "class 16", names.OTHER_PAST, "untold", names.RISK_CHANGE)
     assert change.value == change.high == 0
     asked = {each.question for each in answered(found)}

@@ -10,7 +10,7 @@ from tcuq_lab.reproduce.field.asked.sentences import answered, answers
 from tcuq_lab.reproduce.field.asked.wording import adds, measurable
 from tcuq_lab.reproduce.field.lines import Found, Line
 
-AUROC, LEFT = "label error AUROC", "errors at 90 %"
+AUROC, LEFT = "prediction error AUROC", "errors at 90 %"
 
 
 def line(row, value, low=None, high=None, stream="class 16", column=AUROC, task="cifar10"):
@@ -25,7 +25,7 @@ def said(*lines):
 def test_a_gain_on_one_stream_and_nothing_on_another():
     found = said(line("tcuq - no memory", 0.101), line("tcuq - no memory", 0.002, stream="class 1"))
     assert found == [
-        "On CIFAR-10, memory adds 0.101 (0.091 to 0.111) to the AUROC of label errors at class 16; "
+        "On CIFAR-10, memory adds 0.101 (0.091 to 0.111) to the AUROC of prediction errors at class 16; "
         "nothing measurable at class 1."
     ]
 
@@ -33,7 +33,7 @@ def test_a_gain_on_one_stream_and_nothing_on_another():
 def test_nothing_on_any_stream_is_said_so():
     found = said(line("tcuq - no memory", 0.002), line("tcuq - no memory", -0.009, stream="class 1"))
     assert found == [
-        "On CIFAR-10, memory adds nothing measurable to the AUROC of label errors on any stream."
+        "On CIFAR-10, memory adds nothing measurable to the AUROC of prediction errors on any stream."
     ]
 
 
@@ -43,8 +43,8 @@ def test_a_loss_is_not_hidden():
         line("tcuq - memory, always", 0.03, stream="shuffled steps"),
     )
     assert found == [
-        "On CIFAR-10, the gate adds 0.030 (0.020 to 0.040) to the AUROC of label errors at shuffled steps; "
-        "it costs 0.014 (0.012 to 0.016) of the AUROC of label errors at class 1."
+        "On CIFAR-10, the gate adds 0.030 (0.020 to 0.040) to the AUROC of prediction errors at shuffled "
+        "steps; it costs 0.014 (0.012 to 0.016) of the AUROC of prediction errors at class 1."
     ]
 
 
@@ -86,7 +86,7 @@ def test_signals_are_ranked_by_the_most_they_add():
         line("tcuq - without strain_fast", -0.02),
     )
     assert text == (
-        "On CIFAR-10, the most that a signal adds to the AUROC of label errors, beside the others, is: "
+        "On CIFAR-10, the most that a signal adds to the AUROC of prediction errors, beside the others, is: "
         "disbelief 0.090 (0.080 to 0.100) at class 16 and odds 0.050 (0.040 to 0.060) at class 1. The most "
         "that one costs is: strain_fast 0.020 (0.010 to 0.030) at class 16. Taking out magnitude changes "
         "nothing measurable on any stream."

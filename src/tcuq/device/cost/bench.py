@@ -113,7 +113,7 @@ def _bench_projection(on: Board, level: str, steps: int, kept: Path) -> dict[str
     tried, shape = Levels(rule=level), (CLASSES, WIDE)
     rows = made_stream(*shape, steps)
     projected, _ = measure(Firmware(PROJECTION, rule=Project(), shape=shape), on, rows, tried, kept)
-    bare, _ = measure(Firmware("label", shape=shape), on, rows[:1], tried, kept)
+    bare, _ = measure(Firmware("prediction", shape=shape), on, rows[:1], tried, kept)
     more = overhead(projected, bare)
     return {
         "name": PROJECTION,
@@ -137,11 +137,11 @@ def _bench_monitor(on: Board, level: str, name: str, steps: int, kept: Path) -> 
     shape = (params.classes, params.features)
     rows = made_stream(*shape, steps)
     watched, _ = measure(Firmware(name, rule=Watch(params), shape=shape), on, rows, tried, kept)
-    bare, _ = measure(Firmware("label", shape=shape), on, rows[:1], tried, kept)
+    bare, _ = measure(Firmware("prediction", shape=shape), on, rows[:1], tried, kept)
     graph = small_graph()
     pictures = made_stream(2, graph.tensors["input"].size - 2, 4)
     beside, _ = measure(Firmware(name, [graph], rule=Watch(params)), on, pictures, tried, kept)
-    network, _ = measure(Firmware("label", [graph]), on, pictures, tried, kept)
+    network, _ = measure(Firmware("prediction", [graph]), on, pictures, tried, kept)
     return {
         "name": name,
         "board": on.name,

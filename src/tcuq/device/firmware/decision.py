@@ -25,7 +25,7 @@ class Rule(ABC):
     Attributes
     ----------
     monitors : bool
-        Whether a decision is all that the monitor says; else it is a label and a score.
+        Whether a decision is all that the monitor says; else it is a prediction and a score.
 
     Examples
     --------
@@ -66,12 +66,12 @@ class Rule(ABC):
 
 
 @dataclass(frozen=True)
-class Label(Rule):
-    """The label and its confidence: a network without a monitor."""
+class Prediction(Rule):
+    """The prediction and its confidence: a network without a monitor."""
 
     def files(self) -> Sequence[Path]:
         """Return the files of C to compile."""
-        return [FIRMWARE / "rule_label.c"]
+        return [FIRMWARE / "rule_prediction.c"]
 
 
 @dataclass(frozen=True)

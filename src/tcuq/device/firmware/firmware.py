@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ...base.checks import integer
 from ..generate.source import takes_random
 from ..graph.model import Graph
-from .decision import Label, Rule
+from .decision import Prediction, Rule
 
 SEED = 1
 """First state of the generator of dropped values."""
@@ -38,7 +38,7 @@ class Firmware:
     name: str
     graphs: Sequence[Graph] = ()
     passes: int = 1
-    rule: Rule = field(default_factory=Label)
+    rule: Rule = field(default_factory=Prediction)
     shape: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:

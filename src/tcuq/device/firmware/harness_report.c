@@ -36,7 +36,7 @@ void report(const int8_t *probs, const int8_t *features, const decision_t *decis
 #if PLAN_MONITORS
     harness_step(decision);
 #else
-    harness_number(decision->label);
+    harness_number(decision->prediction);
     harness_number(decision->score);
 #endif
     harness_text("\n");

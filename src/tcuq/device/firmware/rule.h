@@ -13,8 +13,8 @@
 typedef tcuq_step_t decision_t;
 #else
 typedef struct {
-    uint16_t label; /* class with the largest posterior, lowest index on a tie */
-    uint16_t score; /* large where the label is doubtful, Q0.16 */
+    uint16_t prediction; /* class with the largest posterior, lowest index on a tie */
+    uint16_t score;      /* large where the prediction is doubtful, Q0.16 */
 } decision_t;
 #endif
 
@@ -31,7 +31,7 @@ int rule_start(void);
 /* Take one inference. */
 void rule_step(const int8_t *probs, const int8_t *features, decision_t *out);
 
-/* Largest posterior as 0..255; `label` receives its class. */
-uint32_t rule_top(const int8_t *probs, uint16_t *label);
+/* Largest posterior as 0..255; `prediction` receives its class. */
+uint32_t rule_top(const int8_t *probs, uint16_t *prediction);
 
 #endif

@@ -13,7 +13,7 @@ int rule_start(void)
 void rule_step(const int8_t *probs, const int8_t *features, decision_t *out)
 {
     int8_t narrow[PLAN_NARROW];
-    (void)rule_top(probs, &out->label);
+    (void)rule_top(probs, &out->prediction);
     tcuq_project(&projection, features, narrow);
     out->score = (uint16_t)(narrow[0] + 128);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rule.h"
 
-uint32_t rule_top(const int8_t *probs, uint16_t *label)
+uint32_t rule_top(const int8_t *probs, uint16_t *prediction)
 {
     int32_t top = probs[0];
     uint32_t at = 0;
@@ -12,6 +12,6 @@ uint32_t rule_top(const int8_t *probs, uint16_t *label)
             at = i;
         }
     }
-    *label = (uint16_t)at;
+    *prediction = (uint16_t)at;
     return (uint32_t)(top + 128);
 }

@@ -31,7 +31,7 @@ step = monitor.step({arguments})  # after every inference
 # step.abstain: do not act on step.answer. step.alarm: the stream has become worse.
 ```
 
-A step is a named tuple: `answer`, `abstain`, `alarm`, `risk`, `threshold`, `label` and more; risk
+A step is a named tuple: `answer`, `abstain`, `alarm`, `risk`, `threshold`, `prediction` and more; risk
 and the like are integers, 65536 for 1. `reset()` forgets the past after a gap; `save()` gives the state as
 bytes, `load(bytes)` goes on from it. {names_text}
 

@@ -187,7 +187,7 @@ def _both_learned(
     findings = {
         "labels": True,
         "errors": int(wrong.sum()),
-        "label_errors": int((table.labels != signals.reading.log.labels).sum()),
+        "prediction_errors": int((table.predictions != signals.reading.log.labels).sum()),
         "nonnegative": how.nonnegative,
         "l2": how.l2,
         "loss": log_loss(logits, target, np.ones(len(target))),

@@ -128,9 +128,9 @@ def start_params(log: Log, options: FitOptions, clean: Log | None = None) -> Par
         ordered(wanted.signals) if wanted.signals is not None else profile_signals(wanted.profile, features)
     )
     learns = "disbelief" in names
-    about = head.about or ("answer" if learns else "label")
+    about = head.about or ("answer" if learns else "prediction")
     if about == "answer" and not learns:
-        raise ValueError("about is 'answer', expected 'label' where no signal `disbelief` is in use")
+        raise ValueError("about is 'answer', expected 'prediction' where no signal `disbelief` is in use")
     level = threshold.level
     if level is None:
         level = "budget" if learns and 0.001 <= threshold.budget <= 0.999 else 0.1

@@ -45,7 +45,7 @@ class Signals:
         Of the log, and of the log that holds the clean steps: the same where that is the same log. They have
         the signals of the parameters, and `doubt`.
     errors : array of T booleans or None
-        Where what the parameters speak about, answer or label, is wrong; None without labels.
+        Where what the parameters speak about, answer or prediction, is wrong; None without labels.
     shuffle : Shuffle or None
         Of the log, where it is needed: for two heads, or to tell whether time helps.
     gathered : Shuffle or None

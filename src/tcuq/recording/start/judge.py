@@ -79,7 +79,7 @@ def _alarms(on: Bools, shifted: Bools, segments: npt.NDArray[Any] | None) -> dic
 
 
 def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float) -> dict[str, Any]:
-    labels, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
+    model, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
     doubt, risk, kept = 1 - log.confidence(), np.asarray(steps["risk"]), ~steps["abstain"]
     coverage = 1 - params.budget
     rng = np.random.default_rng([seed, 15])
@@ -89,18 +89,18 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float) -> dic
     def left(errors: Any, score: Any) -> float:
         return left_wrong(errors, score, coverage)
 
-    gain = paired_difference(left, [wrong, risk], [labels, doubt], min(block, len(log)), REPLICATES, rng)
+    gain = paired_difference(left, [wrong, risk], [model, doubt], min(block, len(log)), REPLICATES, rng)
     found: dict[str, Any] = {
-        "wrong_model": float(labels.mean()),
+        "wrong_model": float(model.mean()),
         "wrong_answers": float(wrong.mean()),
         "wrong_accepted": float(wrong[kept].mean()) if kept.any() else None,
-        "sure_by_confidence": left(labels, doubt),
+        "sure_by_confidence": left(model, doubt),
         "sure_by_monitor": left(wrong, risk),
         "gain": gain.estimate,
         "gain_low": gain.low if enough else None,
         "gain_high": gain.high if enough else None,
         "block": block,
-        "auroc_confidence": _ranking(doubt, labels),
+        "auroc_confidence": _ranking(doubt, model),
         "auroc_monitor": _ranking(risk, wrong),
     }
     expected = np.asarray(steps["expected_accuracy"])

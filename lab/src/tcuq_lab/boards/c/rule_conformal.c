@@ -13,5 +13,5 @@ int rule_start(void)
 void rule_step(const int8_t *probs, const int8_t *features, decision_t *out)
 {
     (void)features;
-    out->score = conformal_score[rule_top(probs, &out->label)];
+    out->score = conformal_score[rule_top(probs, &out->prediction)];
 }

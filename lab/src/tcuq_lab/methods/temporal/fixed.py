@@ -19,7 +19,7 @@ NUDGE = 1e-6
 
 
 class Vote8(Vote):
-    """Answers with the majority of the last eight labels; of equal ones, with the label seen latest.
+    """Answers with the majority of the last eight predictions; of equal ones, with the one seen latest.
 
     The score is the share of votes against the answer; 1 less the current posterior of the answer orders
     equal shares.
@@ -30,11 +30,11 @@ class Vote8(Vote):
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Answer with the shares of the votes."""
-        age, labels, every = ages(seen), seen.probs.argmax(axis=1), np.arange(len(seen))
+        age, predictions, every = ages(seen), seen.probs.argmax(axis=1), np.arange(len(seen))
         votes = np.zeros(seen.probs.shape)
-        votes[every, labels] = 1 + NUDGE
+        votes[every, predictions] = 1 + NUDGE
         for lag, (now, then) in enumerate(pasts(age, setting["last"]), 1):
-            votes[now, labels[then]] += 1 + NUDGE / 2**lag
+            votes[now, predictions[then]] += 1 + NUDGE / 2**lag
         chosen = votes.argmax(axis=1)
         count = np.minimum(age + 1, setting["last"])
         against = 1 - np.floor(votes[every, chosen]) / count

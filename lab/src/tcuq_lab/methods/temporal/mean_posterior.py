@@ -1,4 +1,4 @@
-"""MEAN_POSTERIOR: the mean of the last posteriors, read at the network's label or answered with."""
+"""MEAN_POSTERIOR: the mean of the last posteriors, read at the network's prediction or answered with."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LAST = (1, 2, 3, 4, 6, 8, 16, 32)
 
 
 class MeanPosterior(Streaming):
-    """1 - the mean of the last posteriors at the answered label.
+    """1 - the mean of the last posteriors at the answered class.
 
-    Settings: `last`, the posteriors averaged, the current one among them; `answer`, whether the label is that
-    of the network ("own") or of the mean ("mean").
+    Settings: `last`, the posteriors averaged, the current one among them; `answer`, whether the answer is
+    that of the network ("own") or of the mean ("mean").
     """
 
     name = "mean_posterior"
@@ -37,7 +37,7 @@ class MeanPosterior(Streaming):
 
 
 class MeanAnswer(MeanPosterior):
-    """The same mean, which also names the label."""
+    """The same mean, which also names the answer."""
 
     name = "mean_answer"
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = tuple({"last": last, "answer": "mean"} for last in LAST)

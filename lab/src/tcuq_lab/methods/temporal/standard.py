@@ -20,7 +20,7 @@ from .tcuq import Tcuq
 
 
 class TcuqStandard(Tcuq):
-    """What `tcuq.fit` makes of a development stream by default, speaking of the network's label.
+    """What `tcuq.fit` makes of a development stream by default, speaking of the network's prediction.
 
     Features are taken as they are; only those that are wider than a monitor takes go through a projection to
     the directions of most variance of clean steps.
@@ -29,7 +29,7 @@ class TcuqStandard(Tcuq):
     name = "tcuq_standard"
     choice = None
     profile = "standard"
-    decided: ClassVar[Mapping[str, Any]] = {"about": "label"}
+    decided: ClassVar[Mapping[str, Any]] = {"about": "prediction"}
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"signals": None, "features": "all"},)
 
     def quality(self, dev: Labeled, setting: Mapping[str, Any], measure: Measure = objective) -> float:
@@ -48,7 +48,7 @@ class TcuqStandard(Tcuq):
             steps, signals = watch(Monitor(params), log.take(piece), signals=True)
             risk[piece] = steps["risk"]
             if params.evidence is not None:
-                run = params.evidence.values(signals, steps["label"])
+                run = params.evidence.values(signals, steps["prediction"])
                 weight = novelty(run, params.evidence.spread) if params.evidence.spread else np.ones(len(run))
                 evidence[piece] = weighed([run], [weight])[0]
         return Answer(probs, risk, None if params.evidence is None else evidence)

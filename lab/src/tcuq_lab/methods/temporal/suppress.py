@@ -17,7 +17,7 @@ THRESHOLD = 0.7
 
 
 class Detections(NamedTuple):
-    """Steps at which a label is reported, and those at which it would be but for the silence."""
+    """Steps at which a prediction is reported, and those at which it would be but for the silence."""
 
     fired: npt.NDArray[np.bool_]
     suppressed: npt.NDArray[np.bool_]
@@ -27,7 +27,7 @@ class Suppress(Streaming):
     """1 - max p averaged over the last steps; reports are spaced.
 
     Settings: `last`, the steps averaged, the current one among them; `threshold`, the averaged confidence at
-    which a label is reported; `silence`, the steps after a report in which the same label is not reported
+    which a prediction is reported; `silence`, the steps after a report in which the same one is not reported
     again. The score does not depend on the last two.
     """
 
@@ -44,15 +44,15 @@ class Suppress(Streaming):
         """Return what would be reported, with the setting that was kept."""
         found = self.answer(seen)
         sure = 1.0 - found.score >= self.setting["threshold"]
-        labels = found.predictions().tolist()
+        predictions = found.predictions().tolist()
         fired = np.zeros(len(seen), dtype=bool)
         for piece in seen.pieces():
             reported, since = -1, 0
             for step in (np.flatnonzero(sure[piece]) + piece.start).tolist():
-                if labels[step] != reported or step - since > self.setting["silence"]:
-                    fired[step], reported, since = True, labels[step], step
+                if predictions[step] != reported or step - since > self.setting["silence"]:
+                    fired[step], reported, since = True, predictions[step], step
         return Detections(fired, sure & ~fired)
 
     def state(self) -> int:
-        """Return the bytes of a ring of 8-bit scores, the label reported (2) and the steps since (2)."""
+        """Return the bytes of a ring of 8-bit scores, the prediction reported (2) and the steps since (2)."""
         return int(self.setting["last"] - 1) + COUNTER + 4

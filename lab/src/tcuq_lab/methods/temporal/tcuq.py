@@ -224,7 +224,7 @@ class Tcuq(Streaming):
         if params.evidence is None:
             return Answer(probs, watch(Monitor(params), log)["risk"])
         steps, signals = watch(Monitor(params), log, signals=True)
-        return Answer(probs, steps["risk"], params.evidence.values(signals, steps["label"]))
+        return Answer(probs, steps["risk"], params.evidence.values(signals, steps["prediction"]))
 
     def monitored(self) -> Monitored:
         """Return this method: it is its monitor."""

@@ -1,4 +1,4 @@
-"""VOTE: a vote over the last labels, as devices take it to calm a jumping label."""
+"""VOTE: a vote over the last predictions, as devices take it to calm a jumping one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ TIE = 0.02
 
 
 class Vote(Streaming):
-    """Share of the last labels that differ from the current one.
+    """Share of the last predictions that differ from the current one.
 
-    Settings: `last`, the labels that vote, the current one among them; `weight`, how much 1 - max p adds to
-    the share. A vote knows few values, so a small weight orders equal ones; a weight of 1 is a sum of both.
+    Settings: `last`, the predictions that vote, the current one among them; `weight`, how much 1 - max p adds
+    to the share. A vote knows few values, so a small weight orders equal ones; a weight of 1 sums both.
     """
 
     name = "vote"
@@ -30,14 +30,14 @@ class Vote(Streaming):
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Answer with the network's own posteriors and the share that disagrees."""
-        age, labels = ages(seen), seen.probs.argmax(axis=1)
+        age, predictions = ages(seen), seen.probs.argmax(axis=1)
         against = np.zeros(len(seen))
         for now, then in pasts(age, setting["last"]):
-            against[now] += labels[then] != labels[now]
+            against[now] += predictions[then] != predictions[now]
         share = against / np.minimum(age + 1, setting["last"])
         return Answer(seen.probs, share + setting["weight"] * unsure(seen.probs))
 
     def state(self) -> int:
-        """Return the bytes of a ring of labels."""
-        label = 1 if self.classes <= 256 else 2
-        return int(self.setting["last"] - 1) * label + COUNTER
+        """Return the bytes of a ring of predictions."""
+        size = 1 if self.classes <= 256 else 2
+        return int(self.setting["last"] - 1) * size + COUNTER

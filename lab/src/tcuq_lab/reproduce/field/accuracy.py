@@ -1,9 +1,9 @@
 """How near estimates of the accuracy come to the true one, in windows of 200 steps.
 
 Every estimate is judged by the accuracy of the answers that it is about: those of the plain network, of an
-ensemble, or of the monitor. Row `tcuq` speaks of the network's label, as most rivals do; `tcuq answer` speaks
-of the monitor's own answer. Estimates of the literature see the steps of the window alone. The monitor's is
-what it says at the last step, from all that it saw.
+ensemble, or of the monitor. Row `tcuq` speaks of the network's prediction, as most rivals do; `tcuq answer`
+speaks of the monitor's own answer. Estimates of the literature see the steps of the window alone. The
+monitor's is what it says at the last step, from all that it saw.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Fitted:
     Parameters
     ----------
     monitors : dict of str to Params
-        About the label and about the answer.
+        About the prediction and about the answer.
     plain, deep : dict of str to Estimate
         By row: of the plain network's accuracy, and of the ensemble's.
     """
@@ -82,7 +82,7 @@ def fitted(unit: Unit, role: str) -> Fitted:
     """
     log, shown = unit.log(role), unit.shown(role)
     monitors = {
-        OURS: fit(log, about="label", run_length=RUN_LENGTH, explain=role == DEV),
+        OURS: fit(log, about="prediction", run_length=RUN_LENGTH, explain=role == DEV),
         ANSWER: fit(log, about="answer", run_length=RUN_LENGTH, explain=role == DEV),
     }
     seen = unit.observed(role)
@@ -121,7 +121,7 @@ def judged(unit: Unit, role: str, found: Fitted) -> dict[str, Judged]:
     log, out = unit.log(role, labels=False), {}
     for row, params in found.monitors.items():
         steps = said(params, log)
-        right = steps["answer" if row == ANSWER else "label"] == shown.labels
+        right = steps["answer" if row == ANSWER else "prediction"] == shown.labels
         out[row] = Judged.of(windows, shown, steps["expected_accuracy"][windows.ends], right)
         sure = 1 - steps["uncertainty"][windows.steps].mean(axis=1)
         out[f"{row}, {OF_WINDOW}"] = Judged.of(windows, shown, sure, right)

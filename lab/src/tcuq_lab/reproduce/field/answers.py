@@ -1,8 +1,8 @@
 """Which answers are wrong, and how many errors are left: every row, on every stream, with every fit.
 
 Rows that answer with a class of their own are judged by their own errors in `error AUROC` and `errors`; the
-column `label error AUROC` asks all of them for the risk of the plain network's label, so that it is about the
-same errors.
+column `prediction error AUROC` asks all of them for the risk of the plain network's prediction, so
+that it is about the same errors.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .run import Comparison, Key, Measured, Spec
 from .stretch_figures import Auroc, LeftAt, Mean
 from .units import Shown, Unit
 
-AUROC, LABEL_AUROC, ERRORS = "error AUROC", "label error AUROC", "errors"
+AUROC, PREDICTION_AUROC, ERRORS = "error AUROC", "prediction error AUROC", "errors"
 LEFT = {"errors at 90 %": 0.9, "errors at 80 %": 0.8}
 CLEAN, TYPES = "clean", "all types, shuffled"
 TYPE_ROWS = ("vote_8", "belief", TCUQ_ANSWER, TCUQ_BARE)
@@ -51,14 +51,14 @@ BLOCK = 50
 """Steps of a shuffled stream that are drawn together: its only memory is that of the row."""
 
 
-def columns(said: Rated, shown: Shown, label: Ints, name: str) -> dict[str, Drawn]:
+def columns(said: Rated, shown: Shown, prediction: Ints, name: str) -> dict[str, Drawn]:
     """Return the figures of a row on a stream.
 
     Parameters
     ----------
     said : Rated
     shown : Shown
-    label : array of T integers
+    prediction : array of T integers
         Of the plain network.
     name : str
         See `intervals.draws`.
@@ -69,8 +69,8 @@ def columns(said: Rated, shown: Shown, label: Ints, name: str) -> dict[str, Draw
         ERRORS: Mean(wrong, segments, judged),
     }
     figures |= {column: LeftAt(said.score, wrong, segments, kept, judged) for column, kept in LEFT.items()}
-    if said.label_score is not None:
-        figures[LABEL_AUROC] = Auroc(said.label_score, label != shown.labels, segments, judged)
+    if said.prediction_score is not None:
+        figures[PREDICTION_AUROC] = Auroc(said.prediction_score, prediction != shown.labels, segments, judged)
     return {column: drawn(figure, shown.stretches, name) for column, figure in figures.items()}
 
 
@@ -89,8 +89,8 @@ class _Judge:
             yield law, f"test {law}", {fit: plan.fitted_on(law, fit) for fit in FITS}
         yield CLEAN, CLEAN_TEST, {UNTOLD: plan.fitted_on(TYPE_LAW, UNTOLD)}
 
-    def label(self, role: str) -> Ints:
-        """Return the label of the plain network at each step of a stream."""
+    def prediction(self, role: str) -> Ints:
+        """Return the prediction of the plain network at each step of a stream."""
         return np.asarray(self.plain.seen(role).probs.argmax(axis=1), dtype=np.int64)
 
     def judge(
@@ -109,11 +109,11 @@ class _Judge:
             Takes the role of a fit; two that give the same say the same.
         """
         for stream, role, fits in self.streams():
-            shown, label, known = self.unit.shown(role), self.label(role), {}
+            shown, prediction, known = self.unit.shown(role), self.prediction(role), {}
             for fit, on in (fits if fitted else {"": ""}).items():
                 if same(on) not in known:
                     name = f"{self.unit.task} {self.unit.seed} {role}"
-                    known[same(on)] = columns(said(on, role), shown, label, name)
+                    known[same(on)] = columns(said(on, role), shown, prediction, name)
                 for column, figure in known[same(on)].items():
                     self.figures[Key(stream, row, fit, column)] = figure
 
@@ -143,7 +143,7 @@ def measure(unit: Unit) -> Measured:
 def _rival(found: _Judge, name: str) -> None:
     if name == INT8:
         found.judge(
-            name, False, lambda _, role: int8_confidence(found.plain.seen(role), found.label(role)), str
+            name, False, lambda _, role: int8_confidence(found.plain.seen(role), found.prediction(role)), str
         )
         return
     row = method_of(name)
@@ -157,7 +157,7 @@ def _rival(found: _Judge, name: str) -> None:
 
     def said(on: str, role: str) -> Rated:
         seen = streams.seen(role)
-        return rated(row, fits.get(on).answer(seen), seen, found.label(role))
+        return rated(row, fits.get(on).answer(seen), seen, found.prediction(role))
 
     def same(on: str) -> str:
         return on if name in LEARNED else json.dumps(fits.choice(on), sort_keys=True)
@@ -175,7 +175,7 @@ def _ours(found: _Judge, name: str, monitors: Monitors) -> None:
 
 
 def types(unit: Unit, monitors: Monitors) -> dict[Key, Drawn]:
-    """Return errors of label and answers on shuffled streams of one corruption type, and over all types.
+    """Return errors of predictions and answers on shuffled streams of one corruption type, and over all.
 
     Parameters
     ----------
@@ -217,20 +217,20 @@ def _by_blocks(wrong: Any, name: str) -> Drawn:
 def comparisons() -> tuple[Comparison, ...]:
     """Return what is compared: ours with every other row.
 
-    Where errors are counted, each row is wrong where its own class is; `label error AUROC` is about the
-    plain network's label in all rows.
+    Where errors are counted, each row is wrong where its own class is; `prediction error AUROC` is about the
+    plain network's prediction in all rows.
     """
     others = (*RIVALS, *OURS)
     ninety = next(iter(LEFT))
-    found = [Comparison(TCUQ, each, column) for column in (LABEL_AUROC, AUROC) for each in others]
+    found = [Comparison(TCUQ, each, column) for column in (PREDICTION_AUROC, AUROC) for each in others]
     found += [Comparison(TCUQ_ANSWER, each, ninety) for each in others]
     found += [Comparison(TCUQ_BARE, each, ninety) for each in UNFITTED]
-    found += [Comparison(TCUQ_BARE, each, LABEL_AUROC) for each in ("base", INT8)]
+    found += [Comparison(TCUQ_BARE, each, PREDICTION_AUROC) for each in ("base", INT8)]
     found += [Comparison(each, "base", ERRORS) for each in TYPE_ROWS]
     found += [Comparison(each, "base", ERRORS, "/") for each in (TCUQ_ANSWER, TCUQ_BARE)]
     found += [
         Comparison(TCUQ, TCUQ_OLD, column, second_fit=TOLD, first_fit=UNTOLD)
-        for column in (LABEL_AUROC, AUROC)
+        for column in (PREDICTION_AUROC, AUROC)
     ]
     found.append(Comparison(TCUQ_ANSWER, "belief_told", ninety, second_fit=TOLD, first_fit=UNTOLD))
     return tuple(each for each in found if each.first != each.second)

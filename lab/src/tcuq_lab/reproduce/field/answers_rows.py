@@ -60,13 +60,13 @@ class Rated:
         The classes that it answers with.
     score : array of T numbers
         Risk of these.
-    label_score : array of T numbers, optional
-        Risk of the plain network's label; None where the row does not speak of it.
+    prediction_score : array of T numbers, optional
+        Risk of the plain network's prediction; None where the row does not speak of it.
     """
 
     predictions: Ints
     score: Floats
-    label_score: Floats | None = None
+    prediction_score: Floats | None = None
 
 
 class Streams:
@@ -101,22 +101,22 @@ def shares_networks(row: Row) -> bool:
     return (row.method.recipe, row.method.bank) == (PLAIN.method.recipe, PLAIN.method.bank)
 
 
-def speaks_of_label(row: Row) -> bool:
-    """Return whether a row answers with the plain network's label.
+def speaks_of_prediction(row: Row) -> bool:
+    """Return whether a row answers with the plain network's prediction.
 
     Examples
     --------
-    >>> [speaks_of_label(row_of(name)) for name in ("vote", "vote_8", "odin", "deep")]
+    >>> [speaks_of_prediction(row_of(name)) for name in ("vote", "vote_8", "odin", "deep")]
     [True, False, True, False]
     """
     method = row.method
     return method.recipe == "plain" and method.members == 1 and method.name not in OWN_CLASS
 
 
-def rated(row: Row, found: Answer, seen: Observed, label: Ints) -> Rated:
-    """Return what a method says of its own class and of the plain network's label.
+def rated(row: Row, found: Answer, seen: Observed, prediction: Ints) -> Rated:
+    """Return what a method says of its own class and of the plain network's prediction.
 
-    A row with a class of its own doubts the label as far as its posterior does: 1 less its share there.
+    A row with a class of its own doubts the prediction as far as its posterior does: 1 less its share there.
 
     Parameters
     ----------
@@ -124,19 +124,19 @@ def rated(row: Row, found: Answer, seen: Observed, label: Ints) -> Rated:
     found : Answer
     seen : Observed
         What the answer is about.
-    label : array of T integers
+    prediction : array of T integers
         Of the plain network.
     """
     score = np.asarray(found.score, dtype=np.float64)
-    if speaks_of_label(row):
+    if speaks_of_prediction(row):
         return Rated(found.predictions(), score, score)
     if row.method.name == "vote_8":  # its shares are few values; ties are ordered as for its own class
         about = Vote().score(seen, {"last": LAST, "weight": TIE}).score
         return Rated(found.predictions(), score, np.asarray(about, dtype=np.float64))
-    return Rated(found.predictions(), score, unsure(found.probs, label))
+    return Rated(found.predictions(), score, unsure(found.probs, prediction))
 
 
-def int8_confidence(seen: Observed, label: Ints) -> Rated:
+def int8_confidence(seen: Observed, prediction: Ints) -> Rated:
     """Return 1 less the confidence that a monitor reads, which has 255 values.
 
     Examples
@@ -228,10 +228,10 @@ class Monitors:
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
         self._fits: Mapping[str, Callable[[str], Params]] = {
-            TCUQ: lambda role: fit(unit.log(role), about="label", explain=False),
+            TCUQ: lambda role: fit(unit.log(role), about="prediction", explain=False),
             TCUQ_ANSWER: lambda role: fit(unit.log(role), about="answer", explain=False),
             TCUQ_BARE: lambda role: self._bare(role, "answer"),
-            "label without labels": lambda role: self._bare(role, "label"),
+            "prediction without labels": lambda role: self._bare(role, "prediction"),
         }
         self._found: dict[tuple[str, str], Params] = {}
 
@@ -245,10 +245,10 @@ class Monitors:
         """Return what a row says to a stream."""
         steps = monitored(self.get(row, role), seen)
         if row == TCUQ:
-            return Rated(steps["label"].astype(np.int64), steps["risk"], steps["risk"])
+            return Rated(steps["prediction"].astype(np.int64), steps["risk"], steps["risk"])
         about = None
-        if row == TCUQ_BARE:  # of the label, a monitor that is asked about the label speaks
-            about = monitored(self.get("label without labels", role), seen)["risk"]
+        if row == TCUQ_BARE:  # of the prediction, a monitor that is asked about it speaks
+            about = monitored(self.get("prediction without labels", role), seen)["risk"]
         return Rated(steps["answer"].astype(np.int64), steps["risk"], about)
 
     def choice(self, row: str, role: str) -> str:

@@ -10,6 +10,9 @@ from tcuq.metrics import Interval
 
 NAN = math.nan
 
+IN_FILES = {"prediction error AUROC": "label error AUROC"}
+"""Columns that result files name otherwise."""
+
 
 class Line(NamedTuple):
     """A figure.
@@ -59,7 +62,7 @@ class Found:
     >>> found = Found([Line("mnist", "class 16", "answer", "untold", "errors", 0.25)])
     >>> found.get("mnist", "class 16", "answer", "untold", "errors").value
     0.25
-    >>> found.get("mnist", "class 16", "label", "untold", "errors") is None
+    >>> found.get("mnist", "class 16", "base", "untold", "errors") is None
     True
     """
 
@@ -101,7 +104,7 @@ def entries(lines: Iterable[Line]) -> list[dict[str, Any]]:
             "name": each.stream,
             "row": each.row,
             "fit": each.fit,
-            "column": each.column,
+            "column": IN_FILES.get(each.column, each.column),
         }
         numbers = {"value": each.value, "low": each.low, "high": each.high}
         content |= {name: value for name, value in numbers.items() if not math.isnan(value)}
@@ -111,13 +114,14 @@ def entries(lines: Iterable[Line]) -> list[dict[str, Any]]:
 
 def from_entries(content: Iterable[Mapping[str, Any]]) -> list[Line]:
     """Return the lines of a result file."""
+    shown = {name: column for column, name in IN_FILES.items()}
     return [
         Line(
             each["task"],
             each["name"],
             each["row"],
             each["fit"],
-            each["column"],
+            shown.get(each["column"], each["column"]),
             float(each.get("value", NAN)),
             float(each.get("low", NAN)),
             float(each.get("high", NAN)),

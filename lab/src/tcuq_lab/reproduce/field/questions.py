@@ -44,10 +44,10 @@ class Asking:
     full: Params
     choices: dict[str, Any] = field(default_factory=dict)
 
-    def label(self, row: str, params: Params, left: bool = False, alarm: bool = False) -> None:
-        """Judge a variant that speaks of the label, and keep what it decided."""
+    def prediction(self, row: str, params: Params, left: bool = False, alarm: bool = False) -> None:
+        """Judge a variant that speaks of the prediction, and keep what it decided."""
         self.choices[row] = decided(params)
-        self.judge.label(row, params, left, alarm)
+        self.judge.prediction(row, params, left, alarm)
 
     def alarm(self, row: str, params: Params) -> None:
         """Judge the alarm of a variant alone, and keep what it decided."""
@@ -64,7 +64,7 @@ def measure(unit: Unit) -> Measured:
     """Ask all questions about the monitor of one network."""
     judge, logs = Judge(unit, names.laws_of(unit.plan)), Logs(unit)
     asking = Asking(judge, logs, fitted(logs.dev), {"run length": RUN_LENGTH})
-    asking.label(names.TCUQ, asking.full, left=True, alarm=True)
+    asking.prediction(names.TCUQ, asking.full, left=True, alarm=True)
     signals = heads.seen(logs.dev)
     _memory(asking, signals)
     _gate(asking, signals)
@@ -80,19 +80,19 @@ def measure(unit: Unit) -> Measured:
 
 def _memory(asking: Asking, signals: Signals) -> None:
     """Ask what memory adds."""
-    asking.label(names.NO_MEMORY, heads.no_memory(signals), left=True)
-    asking.label(names.ALWAYS, heads.always(signals), left=True)
-    asking.label(names.ALWAYS_SHUFFLED, heads.always(signals, shuffle=True))
+    asking.prediction(names.NO_MEMORY, heads.no_memory(signals), left=True)
+    asking.prediction(names.ALWAYS, heads.always(signals), left=True)
+    asking.prediction(names.ALWAYS_SHUFFLED, heads.always(signals, shuffle=True))
     kept = [name for name in names.SIGNALS if name != "disbelief"]
     paced = [*kept, "disbelief_fast", "disbelief_slow"]
     if asking.logs.dev.features is None:
         paced = [name for name in paced if name not in ("magnitude", "distance")]
-    asking.label(names.FIXED_PACE, fitted(asking.logs.dev, signals=paced))
+    asking.prediction(names.FIXED_PACE, fitted(asking.logs.dev, signals=paced))
 
 
 def _gate(asking: Asking, signals: Signals) -> None:
     """Ask what gating adds."""
-    asking.label(names.NO_VARIETY, heads.no_variety(signals))
+    asking.prediction(names.NO_VARIETY, heads.no_variety(signals))
     judge, told = asking.judge, {}
     for law in judge.laws:
         shown, log = judge.seen(f"law {law}")
@@ -110,23 +110,23 @@ def _gate(asking: Asking, signals: Signals) -> None:
 def _signals(asking: Asking, signals: Signals) -> None:
     """Ask what features add, and each signal."""
     dev, used = asking.logs.dev, signals.params.signals
-    asking.label(names.POSTERIORS, fitted(dev, use_features=False), left=True, alarm=True)
+    asking.prediction(names.POSTERIORS, fitted(dev, use_features=False), left=True, alarm=True)
     for name in used:
         rest = [other for other in used if other != name]
         if name == "disbelief":  # without it a fit has one head, and no gate
-            asking.label(names.without(name), heads.weighing(signals, rest, choose=True))
+            asking.prediction(names.without(name), heads.weighing(signals, rest, choose=True))
         else:
-            asking.label(names.without(name), fitted(dev, signals=rest), alarm=True)
+            asking.prediction(names.without(name), fitted(dev, signals=rest), alarm=True)
         pair = [other for other in used if other in ("odds", name)]
-        asking.label(names.only(name), heads.weighing(signals, pair))
-    asking.label(names.RISK_ALARM, fitted(dev, alarm="risk"), alarm=True)
+        asking.prediction(names.only(name), heads.weighing(signals, pair))
+    asking.prediction(names.RISK_ALARM, fitted(dev, alarm="risk"), alarm=True)
 
 
 def _labels(asking: Asking) -> None:
     """Ask what labels add."""
     dev, clean = asking.logs.bare
-    asking.label(names.NO_LABELS, fitted(dev, clean=clean), left=True, alarm=True)
-    asking.label(names.CLEAN_LABELS, fitted(asking.logs.clean), alarm=True)
+    asking.prediction(names.NO_LABELS, fitted(dev, clean=clean), left=True, alarm=True)
+    asking.prediction(names.CLEAN_LABELS, fitted(asking.logs.clean), alarm=True)
 
 
 def _curves(asking: Asking) -> None:
@@ -135,7 +135,7 @@ def _curves(asking: Asking) -> None:
     for steps in CURVE:
         if steps <= len(dev):
             params, remark = on_first(dev, steps)
-            asking.label(names.labels_of(steps), params, alarm=True)
+            asking.prediction(names.labels_of(steps), params, alarm=True)
             asking.choices[names.labels_of(steps)] = remark + decided(params)
         if steps <= len(clean):
             asking.alarm(names.clean_of(steps), fitted(bare(clean.take(slice(0, steps)))))
@@ -155,10 +155,10 @@ def _settings(asking: Asking) -> None:
     """Ask what settings change."""
     dev, full, judge = asking.logs.dev, asking.full, asking.judge
     for value in names.BLENDS:
-        judge.label(names.blend_of(value), full.replace(blend=value))
-    judge.label(names.CONFIDENT, full.replace(anchor="confidence"))
+        judge.prediction(names.blend_of(value), full.replace(blend=value))
+    judge.prediction(names.CONFIDENT, full.replace(anchor="confidence"))
     for value in names.PENALTIES:
-        asking.label(names.penalty_of(value), fitted(dev, l2=value))
+        asking.prediction(names.penalty_of(value), fitted(dev, l2=value))
     judge.decisions(names.TCUQ, full)
     for value in names.BUDGETS:
         judge.decisions(names.budget_of(value), fitted(dev, budget=value))

@@ -45,9 +45,9 @@ def _bare(unit: Unit, role: str) -> Params:
 
 OURS: Mapping[str, Callable[[Unit, str], Params]] = MappingProxyType(
     {
-        "tcuq": _labeled(about="label"),
+        "tcuq": _labeled(about="prediction"),
         "tcuq no labels": _bare,
-        "tcuq proved": _labeled(about="label", alarm="proved"),
+        "tcuq proved": _labeled(about="prediction", alarm="proved"),
         "tcuq 0.1": _labeled(profile="extended", level="budget", evidence="auto"),
     }
 )
@@ -83,7 +83,7 @@ def said(params: Params, log: Log) -> Said:
         steps, signals = watch(Monitor(params), log.take(piece), signals=True)
         on.append(np.asarray(steps["alarm"] > 0))
         if params.evidence is not None:
-            subject = steps["answer"] if params.about == "answer" else steps["label"]
+            subject = steps["answer"] if params.about == "answer" else steps["prediction"]
             added.append(evidence_units(params, signals, np.asarray(subject, dtype=np.int64)))
     if params.evidence is None:
         return Said(np.stack(on), None)

@@ -12,7 +12,7 @@ from ..plan import DEV
 from ..stretch_figures import Auroc, Mean
 from ..units import PLAIN
 from .fits import fitted
-from .judging import ERRORS, LABEL_AUROC, PACED, Judge, said
+from .judging import ERRORS, PACED, PREDICTION_AUROC, Judge, said
 
 PLAIN_NETWORK, ASSISTED = "plain network", "assisted network"
 ROW = Row(ASSISTED, Base, "_assisted")
@@ -34,7 +34,7 @@ def ask(judge: Judge) -> bool:
         seen, shown = unit.observed(f"test {PACED}", row), unit.shown(f"test {PACED}")
         wrong = seen.probs.argmax(axis=1) != shown.labels
         steps = said(params, Log(seen.probs, seen.features, segments=seen.segments))
-        judge.put(PACED, name, LABEL_AUROC, Auroc(steps["risk"], wrong, shown.segments, shown.judged))
+        judge.put(PACED, name, PREDICTION_AUROC, Auroc(steps["risk"], wrong, shown.segments, shown.judged))
         clean = np.asarray(shown.shifts == 0)
         for part, kept in ((CLEAN_STEPS, clean), (SHIFTED_STEPS, ~clean)):
             judge.put(PACED, name, ERRORS, Mean(wrong, shown.segments, shown.judged & kept), part=part)

@@ -20,8 +20,8 @@ CURVE = (250, 500, 1000, 2000, 4000, 8000, 16_000)
 
 
 def fitted(log: Log, **told: Any) -> Params:
-    """Return the standard monitor of the label, or what else is asked for."""
-    return fit(log, **{"about": "label", "run_length": RUN_LENGTH, "explain": False, **told})
+    """Return the standard monitor of the prediction, or what else is asked for."""
+    return fit(log, **{"about": "prediction", "run_length": RUN_LENGTH, "explain": False, **told})
 
 
 class Logs:

@@ -22,8 +22,8 @@ CONFIDENCE, BELIEF = "confidence", "belief"
 
 
 def seen(log: Log) -> Signals:
-    """Return the signals that the standard monitor of the label sees in a log with labels."""
-    return find_signals(read(Request(log, None, FitOptions.of(about="label", explain=False))))
+    """Return the signals that the standard monitor of the prediction sees in a log with labels."""
+    return find_signals(read(Request(log, None, FitOptions.of(about="prediction", explain=False))))
 
 
 def no_memory(signals: Signals) -> Params:

@@ -21,7 +21,8 @@ from ..run import Key
 from ..stretch_figures import Auroc, EventShare, Figure, LeftAt, Mean, Median
 from ..units import Shown, Unit
 
-LABEL_AUROC, OWN_AUROC, LEFT, ERRORS = "label error AUROC", "error AUROC", "errors at 90 %", "errors"
+PREDICTION_AUROC, OWN_AUROC = "prediction error AUROC", "error AUROC"
+LEFT, ERRORS = "errors at 90 %", "errors"
 FOUND, DELAY, CLEAN_ON = "found", "delay", "clean on"
 ABSTAINED, ANSWERED = "abstained", "errors answered"
 PACED = "class 16"
@@ -126,7 +127,7 @@ class Judge:
         self.figures[Key(law + part, row, fit, column)] = found._replace(events=float(events))
 
     def ranks(self, row: str, law: str, risk: Floats, fit: str = UNTOLD, left: bool = False) -> None:
-        """Judge a risk of the network's label.
+        """Judge a risk of the network's prediction.
 
         Parameters
         ----------
@@ -138,12 +139,12 @@ class Judge:
         """
         shown, log = self.seen(f"test {law}")
         wrong = log.probs.argmax(axis=1) != shown.labels
-        self.put(law, row, LABEL_AUROC, Auroc(risk, wrong, shown.segments, shown.judged), fit)
+        self.put(law, row, PREDICTION_AUROC, Auroc(risk, wrong, shown.segments, shown.judged), fit)
         if left:
             self.put(law, row, LEFT, LeftAt(risk, wrong, shown.segments, 0.9, shown.judged), fit)
 
-    def label(self, row: str, params: Params, left: bool = False, alarm: bool = False) -> None:
-        """Judge a monitor that speaks of the label, on all laws.
+    def prediction(self, row: str, params: Params, left: bool = False, alarm: bool = False) -> None:
+        """Judge a monitor that speaks of the prediction, on all laws.
 
         Parameters
         ----------
@@ -178,11 +179,11 @@ class Judge:
             self.put(law, row, LEFT, LeftAt(steps["risk"], wrong, shown.segments, 0.9, shown.judged))
 
     def decisions(self, row: str, params: Params) -> None:
-        """Count what is abstained on, and the errors of the label among the other steps."""
+        """Count what is abstained on, and the errors of the prediction among the other steps."""
         for law in self.laws:
             shown, log = self.seen(f"test {law}")
             steps = said(params, log)
-            wrong, kept = steps["label"] != shown.labels, shown.judged & ~steps["abstain"]
+            wrong, kept = steps["prediction"] != shown.labels, shown.judged & ~steps["abstain"]
             self.put(law, row, ABSTAINED, Mean(steps["abstain"], shown.segments, shown.judged))
             self.put(law, row, ANSWERED, Mean(wrong, shown.segments, kept))
 

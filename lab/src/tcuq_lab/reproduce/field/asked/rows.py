@@ -15,9 +15,9 @@ from .judging import (
     CLEAN_ON,
     ERRORS,
     FOUND,
-    LABEL_AUROC,
     LEFT,
     OWN_AUROC,
+    PREDICTION_AUROC,
     SHUFFLED,
 )
 
@@ -125,7 +125,7 @@ RANKED = (
     ROUNDED,
     *SETTINGS,
 )
-"""Rows that `tcuq` is compared with by how they rank errors of the label."""
+"""Rows that `tcuq` is compared with by how they rank errors of the prediction."""
 
 ALARMED = (
     POSTERIORS,
@@ -137,19 +137,19 @@ ALARMED = (
 )
 """Rows whose alarm is compared with that of `tcuq`."""
 
-LEFT_BY_LABEL = (NO_MEMORY, ALWAYS, POSTERIORS, NO_LABELS)
+LEFT_BY_PREDICTION = (NO_MEMORY, ALWAYS, POSTERIORS, NO_LABELS)
 ANSWERING = (BARE_ANSWER, CLEAN_ANSWER, POSTERIOR_ANSWER, MIXED_ANSWER)
 
 COMPARISONS = (
-    *(Comparison(TCUQ, row, LABEL_AUROC) for row in RANKED),
-    Comparison(TCUQ, GATE_TOLD, LABEL_AUROC, second_fit=TOLD),
-    *(Comparison(labels_of(steps), NO_LABELS, LABEL_AUROC) for steps in CURVE),
+    *(Comparison(TCUQ, row, PREDICTION_AUROC) for row in RANKED),
+    Comparison(TCUQ, GATE_TOLD, PREDICTION_AUROC, second_fit=TOLD),
+    *(Comparison(labels_of(steps), NO_LABELS, PREDICTION_AUROC) for steps in CURVE),
     *(Comparison(TCUQ, row, column) for row in ALARMED for column in (FOUND, CLEAN_ON)),
-    *(Comparison(TCUQ, row, LEFT) for row in LEFT_BY_LABEL),
+    *(Comparison(TCUQ, row, LEFT) for row in LEFT_BY_PREDICTION),
     *(Comparison(ANSWER, row, column) for row in ANSWERING for column in (OWN_AUROC, ERRORS, LEFT)),
     Comparison(ANSWER, NO_MEMORY, LEFT),
-    Comparison(INT8_CONFIDENCE, FLOAT_CONFIDENCE, LABEL_AUROC),
-    *(Comparison(ASSISTED, PLAIN_NETWORK, column) for column in (LABEL_AUROC, ERRORS)),
+    Comparison(INT8_CONFIDENCE, FLOAT_CONFIDENCE, PREDICTION_AUROC),
+    *(Comparison(ASSISTED, PLAIN_NETWORK, column) for column in (PREDICTION_AUROC, ERRORS)),
     *(Comparison(TCUQ, budget_of(value), column) for value in BUDGETS for column in (ABSTAINED, ANSWERED)),
 )
 

@@ -12,7 +12,7 @@ from . import rows as names
 from .assistance import ASSISTED, CLEAN_STEPS, PLAIN_NETWORK, SHIFTED_STEPS
 from .fits import CURVE
 from .float64 import FLOAT_CONFIDENCE, INT8_CONFIDENCE, REALS
-from .judging import ABSTAINED, ANSWERED, CLEAN_ON, ERRORS, FOUND, LABEL_AUROC, LEFT, PACED
+from .judging import ABSTAINED, ANSWERED, CLEAN_ON, ERRORS, FOUND, LEFT, PACED, PREDICTION_AUROC
 from .wording import adds, figure, in_words, lines_of, measurable
 
 NEAR = 0.005
@@ -53,9 +53,10 @@ def answered(found: Found) -> list[Sentence]:
 
     Examples
     --------
-    >>> line = Line("mnist", "class 16", "tcuq - no memory", "untold", "label error AUROC", 0.1, 0.09, 0.11)
+    >>> row, column = "tcuq - no memory", "prediction error AUROC"
+    >>> line = Line("mnist", "class 16", row, "untold", column, 0.1, 0.09, 0.11)
     >>> answered(Found([line]))[0].text
-    'On MNIST, memory adds 0.100 (0.090 to 0.110) to the AUROC of label errors at class 16.'
+    'On MNIST, memory adds 0.100 (0.090 to 0.110) to the AUROC of prediction errors at class 16.'
     """
     written = []
     for question, write in QUESTIONS.items():
@@ -75,12 +76,12 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-AUROC, ERRORS_LEFT = "the AUROC of label errors", "the errors at 90 % coverage"
+AUROC, ERRORS_LEFT = "the AUROC of prediction errors", "the errors at 90 % coverage"
 
 
 def _memory(found: Found, task: str) -> list[str]:
     return [
-        adds(found, task, "memory", "tcuq - no memory", LABEL_AUROC, AUROC),
+        adds(found, task, "memory", "tcuq - no memory", PREDICTION_AUROC, AUROC),
         adds(found, task, "acting on the answer", "tcuq answer - no memory", LEFT, ERRORS_LEFT, -1),
     ]
 
@@ -88,25 +89,25 @@ def _memory(found: Found, task: str) -> list[str]:
 def _gate(found: Found, task: str) -> list[str]:
     told = f"tcuq - {names.GATE_TOLD}, told"
     return [
-        adds(found, task, "the gate", f"tcuq - {names.ALWAYS}", LABEL_AUROC, AUROC),
+        adds(found, task, "the gate", f"tcuq - {names.ALWAYS}", PREDICTION_AUROC, AUROC),
         adds(
             found,
             task,
             "the gate, where one head learns from the shuffle too,",
             f"tcuq - {names.ALWAYS_SHUFFLED}",
-            LABEL_AUROC,
+            PREDICTION_AUROC,
             AUROC,
         ),
-        adds(found, task, "learning the pace", f"tcuq - {names.FIXED_PACE}", LABEL_AUROC, AUROC),
-        adds(found, task, "the gate, against the best fixed one,", told, LABEL_AUROC, AUROC),
-        adds(found, task, "variety", f"tcuq - {names.NO_VARIETY}", LABEL_AUROC, AUROC),
+        adds(found, task, "learning the pace", f"tcuq - {names.FIXED_PACE}", PREDICTION_AUROC, AUROC),
+        adds(found, task, "the gate, against the best fixed one,", told, PREDICTION_AUROC, AUROC),
+        adds(found, task, "variety", f"tcuq - {names.NO_VARIETY}", PREDICTION_AUROC, AUROC),
     ]
 
 
 def _features(found: Found, task: str) -> list[str]:
     row = f"tcuq - {names.POSTERIORS}"
     return [
-        adds(found, task, "reading features", row, LABEL_AUROC, AUROC),
+        adds(found, task, "reading features", row, PREDICTION_AUROC, AUROC),
         adds(found, task, "reading features", row, FOUND, "the shifts found"),
         adds(found, task, "reading features", row, CLEAN_ON, "the clean time under alarm", -1),
     ]
@@ -117,7 +118,7 @@ def _signals(found: Found, task: str) -> list[str]:
     most, costs, nothing = [], [], []
     for name in names.SIGNALS:
         row = f"tcuq - {names.without(name)}"
-        lines = lines_of(found, task, row, LABEL_AUROC)
+        lines = lines_of(found, task, row, PREDICTION_AUROC)
         there = [line for line in lines if measurable(line)]
         best = max(there, key=lambda line: line.value, default=None)
         worst = min(there, key=lambda line: line.value, default=None)
@@ -141,14 +142,14 @@ def _signals(found: Found, task: str) -> list[str]:
 def _labels(found: Found, task: str) -> list[str]:
     row = f"{names.ANSWER} - {names.BARE_ANSWER}"
     return [
-        adds(found, task, "a fit with labels", f"tcuq - {names.NO_LABELS}", LABEL_AUROC, AUROC),
+        adds(found, task, "a fit with labels", f"tcuq - {names.NO_LABELS}", PREDICTION_AUROC, AUROC),
         adds(found, task, "a fit with labels", row, LEFT, "the errors of answers at 90 % coverage", -1),
         adds(
             found,
             task,
             "shifted data, beside clean data with labels,",
             f"tcuq - {names.CLEAN_LABELS}",
-            LABEL_AUROC,
+            PREDICTION_AUROC,
             AUROC,
         ),
     ]
@@ -159,7 +160,7 @@ def _steps(found: Found, task: str) -> list[str]:
     enough, helps = None, None
     lost: dict[int, Line] = {}
     for steps in reversed(CURVE):
-        behind = lines_of(found, task, f"tcuq - {names.labels_of(steps)}", LABEL_AUROC)
+        behind = lines_of(found, task, f"tcuq - {names.labels_of(steps)}", PREDICTION_AUROC)
         if behind:
             lost[steps] = max(behind, key=lambda line: line.value)
     for steps, line in lost.items():  # from many to few
@@ -167,7 +168,7 @@ def _steps(found: Found, task: str) -> list[str]:
             break
         enough = steps
     for steps in reversed(CURVE):
-        ahead = lines_of(found, task, f"{names.labels_of(steps)} - {names.NO_LABELS}", LABEL_AUROC)
+        ahead = lines_of(found, task, f"{names.labels_of(steps)} - {names.NO_LABELS}", PREDICTION_AUROC)
         if any(measurable(line) and line.value < 0 for line in ahead):
             break
         helps = steps if ahead else helps
@@ -203,8 +204,8 @@ def _clean_steps(found: Found, task: str) -> list[str]:
 def _int8(found: Found, task: str) -> list[str]:
     row = f"{INT8_CONFIDENCE} - {FLOAT_CONFIDENCE}"
     return [
-        adds(found, task, "int8 in place of float64", f"tcuq - {REALS}", LABEL_AUROC, AUROC),
-        adds(found, task, "int8 in place of float confidence", row, LABEL_AUROC, AUROC, fit=""),
+        adds(found, task, "int8 in place of float64", f"tcuq - {REALS}", PREDICTION_AUROC, AUROC),
+        adds(found, task, "int8 in place of float confidence", row, PREDICTION_AUROC, AUROC, fit=""),
     ]
 
 
@@ -216,13 +217,15 @@ def _assistance(found: Found, task: str) -> list[str]:
             where = part.removeprefix(", ")
             change = f"{line.value:+.3f} ({line.low:+.3f} to {line.high:+.3f})"
             more.append(f"{change} on {where}" if measurable(line) else f"not measurably on {where}")
-    texts = [adds(found, task, "training with temporal assistance", row, LABEL_AUROC, AUROC)]
+    texts = [adds(found, task, "training with temporal assistance", row, PREDICTION_AUROC, AUROC)]
     return [*texts, f"the network's error rate changes by {in_words(more)}" if more else ""]
 
 
 def _settings(found: Found, task: str) -> list[str]:
     """Say how much the best and the worst other setting change, and what the budget does."""
-    lines = [line for row in names.SETTINGS for line in lines_of(found, task, f"tcuq - {row}", LABEL_AUROC)]
+    lines = [
+        line for row in names.SETTINGS for line in lines_of(found, task, f"tcuq - {row}", PREDICTION_AUROC)
+    ]
     there = [line for line in lines if measurable(line)]
     texts = []
     worst = max(there, key=lambda line: line.value, default=None)
