@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -162,10 +163,10 @@ def joined(programs: Sequence[Path], profiles: Sequence[Path], folder: Path, hom
 
 
 def shown(spot: Spot, homes: Homes) -> tuple[str, str]:
-    """Return `file:line` of the first place on the way to a spot that is no `#include`, and its text."""
+    """Return `file:line` of the first place on the way to a spot that names no list of fields, and its text."""
     for place in spot.way:
         text = homes.line(place)
-        if not text.startswith("#include"):
+        if not re.search(r"TCUQ_(\w+_FIELDS|RULES)\(", text):
             break
     return place.rpartition(":")[0], text
 

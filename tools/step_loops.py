@@ -44,6 +44,7 @@ LOOPS = {
     "for (i = 0; i < count; i++) {": "4 * classes",
     "for (k = 0; k < EXPERT_COUNT; k++) {": "6",
     "for (i = 0; i < EXPERT_COUNT; i++) {": "6",
+    "for (i = 0; i < p->lag_count; i++) {": "lags",
     "for (; features != end; features++) {": "features",
     "for (; count > 0u; count--) {": "features",
     "for (; count >= 4u; count -= 4u) {": "features",

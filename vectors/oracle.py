@@ -277,7 +277,7 @@ class Monitor(State):
             return 32768
         product = word(m1 * m2 + 32768) >> 16
         shift = -1 - e1 - e2
-        scaled = word(abs(dot) << shift if shift >= 0 else abs(dot) >> -shift)
+        scaled = word(abs(dot) << shift)
         if scaled // product > 32768:
             self.branches.add("cosine clipped at 1")
         cosine = min(32768, scaled // product)

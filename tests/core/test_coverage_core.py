@@ -56,7 +56,7 @@ def test_all_is_reached_or_explained(found: Found, homes: Homes, capsys: pytest.
     assert files >= {"tcuq_internal.h", "tcuq.h"}
     # As many as there were: a tool that loses sight of some would find no gap among the rest.
     count = {kind: sum(spot.kind == kind for spot in found.reached) for kind in coverage_c.KINDS}
-    assert count["line"] > 1300 and count["branch"] > 1500 and count["condition"] > 230
+    assert count["line"] > 1200 and count["branch"] > 1300 and count["condition"] > 200
 
 
 def test_only_a_few_functions_have_explanations() -> None:

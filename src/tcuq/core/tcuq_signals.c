@@ -88,14 +88,12 @@ static inline uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 {
     uint32_t size = dot < 0 ? 0u - (uint32_t)dot : (uint32_t)dot;
     uint32_t product, cosine;
-    int32_t shift;
     if (a.mant == 0u || b.mant == 0u) {
         return a.mant == b.mant ? 0u : 32768u;
     }
     product = ((uint32_t)a.mant * b.mant + 32768u) >> 16;
-    shift = -1 - a.exp - b.exp;
-    /* -1..29, unless the norm that the ring kept is damaged. */
-    cosine = (shift >= 0 ? size << (shift & 31) : size >> (-shift & 31)) / product;
+    /* The shift is 5..29, unless the norm that the ring kept is damaged. */
+    cosine = (size << ((-1 - a.exp - b.exp) & 31)) / product;
     if (cosine > 32768u) {
         cosine = 32768u;
     }
@@ -258,6 +256,9 @@ static uint32_t instability_of(const kept_t *now, const int8_t *features, const 
 static void lagged_signals(const tcuq_t *m, const layout_t *at, const inference_t *now, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
+    const int8_t *probs = now->probs;
+    const int8_t *features = now->features;
+    kept_t own = now->kept; /* in registers where there are enough */
     uint32_t divergence = 0;
     uint32_t weight = 0;
     uint32_t instability = 0;
@@ -268,13 +269,13 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const inference_
         const int8_t *entry = entry_in(m, at, slot);
         kept_t past = kept_at(m, at, slot);
         if (uses(p, TCUQ_BIT(TCUQ_DIVERGENCE))) {
-            divergence += p->lag_weights[count] * divergence_of(&now->kept, now->probs, &past, entry, p->classes);
+            divergence += p->lag_weights[count] * divergence_of(&own, probs, &past, entry, p->classes);
             weight += p->lag_weights[count];
         }
         if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY))) {
-            instability += instability_of(&now->kept, now->features, &past, entry + at->post_bytes, p);
+            instability += instability_of(&own, features, &past, entry + at->post_bytes, p);
         }
-        flips += past.prediction != now->kept.prediction ? 1u : 0u;
+        flips += past.prediction != own.prediction ? 1u : 0u;
     }
     if (count == 0u) {
         return;

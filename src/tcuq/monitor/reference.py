@@ -101,7 +101,7 @@ def _log_odds(against: Floats) -> Floats:
     return np.asarray(np.clip(0.5 + np.log2(ratio) / 16, 0, 1))
 
 
-def _lagged(name: str, params: Params, p: Floats, x: Floats, labels: npt.NDArray[Any]) -> Floats:
+def _lagged(name: str, params: Params, p: Floats, x: Floats, predictions: npt.NDArray[Any]) -> Floats:
     """One lagged signal: the mean over the lags that are filled, weighted for divergence."""
     total, weight = np.zeros(len(p)), np.zeros(len(p))
     divergences = _divergences(p, params.lags) if name == "divergence" else []
