@@ -163,7 +163,7 @@ def joined(programs: Sequence[Path], profiles: Sequence[Path], folder: Path, hom
 
 
 def shown(spot: Spot, homes: Homes) -> tuple[str, str]:
-    """Return `file:line` of the first place on the way to a spot that names no list of fields, and its text."""
+    """Return `file:line` of the first place on the way to a spot that is no list of fields, and its text."""
     for place in spot.way:
         text = homes.line(place)
         if not re.search(r"TCUQ_(\w+_FIELDS|RULES)\(", text):

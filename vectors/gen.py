@@ -24,8 +24,8 @@ import gen_novelty
 from gen_base import (
     ALL,
     COEF,
-    EVERY,
     ENDS,
+    EVERY,
     MIXED,
     NEGATIVE,
     PAPER,
@@ -391,7 +391,16 @@ def _damage() -> Iterable[Case]:
     yield case("damage_steps", "a count of steps that contradicts the others", PAPER, counts)
     yield case("damage_steps_no_ring", "the same where only a mean looks back", 0x38, counts, 50)
 
-    wrong = [(24, 4, 1 << 31), (24, 4, 4000), (24, 4, -4000), (28, 4, 1000), (28, 4, 1 << 31), (32, 4, 1 << 31), (36, 4, 1 << 31), (56, 1, 4)]
+    wrong = [
+        (24, 4, 1 << 31),
+        (24, 4, 4000),
+        (24, 4, -4000),
+        (28, 4, 1000),
+        (28, 4, 1 << 31),
+        (32, 4, 1 << 31),
+        (36, 4, 1 << 31),
+        (56, 1, 4),
+    ]
     wrong += [(40, 4, 1), (40, 4, -1), (44, 4, 1), (48, 4, 1), (52, 4, 1), (6, 2, 1), (6, 2, 256), (58, 1, 2)]
     wrong += [(57, 1, 9), (57, 1, 1), (58, 1, 1), (58, 1, -1), (59, 1, 1), (60, 2, 1), (60, 2, 1000)]
     wrong += [(0, 1, 1), (4, 2, -1), (8, 4, 16), (12, 2, 1), (14, 2, 1), (16, 4, 1), (-1, 1, 1), (-2, 0, 1)]

@@ -149,7 +149,9 @@ def _evidence() -> Iterable[Case]:
         base: dict[str, Any] = {"rise_limit": 2**20, "rise_cap": 2**30, "evidence": head, **OFF}
         classes = len(head.offset)
         params = make(ODDS, classes, 0, (), **(base | changes))
-        return Case(name, why, params, [([v - 128 for v in one_hot(classes, c, 250, 1)], []) for c in predictions])
+        return Case(
+            name, why, params, [([v - 128 for v in one_hot(classes, c, 250, 1)], []) for c in predictions]
+        )
 
     wide = Evidence(2**24, 0, SILENT, (20000, -20000, 0), spread=3000)
     yield case("mutants_gap", "gaps on either side of the largest", wide, [0, 1, 2, 0, 2, 1, 0, 0])

@@ -40,7 +40,9 @@ def _case(
     base: dict[str, Any] = {"rise_limit": 4 * 65536, "rise_cap": 9 * 65536, "evidence": head, **OFF}
     classes = len(head.offset)
     params = make(ODDS, classes, 0, (), **(base | changes))
-    rows: list[Row] = [([v - 128 for v in one_hot(classes, prediction, 250, 1)], []) for prediction in predictions]
+    rows: list[Row] = [
+        ([v - 128 for v in one_hot(classes, prediction, 250, 1)], []) for prediction in predictions
+    ]
     return Case(name, why, params, rows, marks or {})
 
 

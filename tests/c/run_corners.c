@@ -268,7 +268,7 @@ static void two_classes(void)
 }
 
 /* A prediction of no class in the ring: the state is not saved until it is forgotten. */
-static void damaged_label(void)
+static void damaged_prediction(void)
 {
     static const int8_t probs[CLASSES] = {-128, -128, 100, -128, -128, -128, -128, -128, -128, -128};
     tcuq_params_t p = params_of(TCUQ_BIT(TCUQ_FLIPS));

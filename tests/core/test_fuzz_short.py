@@ -70,7 +70,12 @@ def test_no_finding(name: str, targets: Any, programs: dict[str, Path], tmp_path
     [
         ("load", "tcuq_state.c", "m->severity >= -clip && ", ""),
         ("steps", "tcuq.c", "out->risk >= out->threshold", "out->risk > out->threshold"),
-        ("steps", "tcuq_fields.h", "X(slope_order, slope, p->slope <= p->steep_slope,", "X(slope_order, slope, 1,"),
+        (
+            "steps",
+            "tcuq_fields.h",
+            "X(slope_order, slope, p->slope <= p->steep_slope,",
+            "X(slope_order, slope, 1,",
+        ),
     ],
 )
 def test_a_broken_core_is_found_even_without_libfuzzer(

@@ -53,9 +53,7 @@ def any_params(draw: st.DrawFn) -> Params:
         warmup=draw(st.none() | st.integers(0, 2**32 - 1)),
         doubt_mix=draw(st.floats(0, 1)),
         blend=draw(st.floats(0, 1)),
-        anchor=draw(
-            st.just("confidence")
-        ),
+        anchor=draw(st.just("confidence")),
         coef={s: draw(st.floats(-64, 63.99)) for s in signals},
         clean_means={s: draw(st.floats(0, 1)) for s in signals},
         bias=draw(st.floats(-256, 256)),

@@ -31,11 +31,10 @@ CORE_PRIVATE = ("tcuq_internal.h", "tcuq_tables.h")
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
 
 
-
 def build_mask(params: Params) -> int:
     """Return the least `TCUQ_SIGNALS` of a build that these parameters run in.
 
-    A build for the signals of the paper alone sums no evidence, one without `disbelief` learns no persistence.
+    A build for the signals of the paper alone sums no evidence; one without `disbelief` learns nothing.
 
     Examples
     --------

@@ -90,8 +90,8 @@ class Params:
     blend : float, default 0.7
         Share of `uncertainty` in `risk`, in [0, 1]; the rest is how low the anchor is.
     anchor : {"confidence", "belief"}, default "confidence"
-        What the rest of `risk` leans on: the confidence of this posterior, or the belief in its prediction after
-        the last few steps, which needs `instant`.
+        What the rest of `risk` leans on: the confidence of this posterior, or the belief in its prediction
+        after the last few steps, which needs `instant`.
     coef : mapping of str to float, optional
         Coefficient of each signal in use, in [-64, 64).
     bias : float, default -2.5
