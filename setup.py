@@ -154,11 +154,7 @@ if __name__ == "__main__":
                 SOURCES,
                 depends=HEADERS,
                 include_dirs=["src/tcuq"],
-                define_macros=[
-                    ("TCUQ_CRC_BY_TABLE", "1"),
-                    ("TCUQ_FINGERPRINT_OF", "held_fingerprint"),
-                    *([("Py_LIMITED_API", "0x030B0000")] if STABLE else []),
-                ],
+                define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
                 py_limited_api=STABLE,
             )
         ],

@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     tcuq_t monitor;
     tcuq_step_t out;
     uint32_t *ring;
-    uint32_t label = 0;
+    uint32_t prediction = 0;
     uint32_t sum = 0;
     uint32_t left = 32768;
     long steps;
@@ -72,7 +72,6 @@ int main(int argc, char **argv)
     p.bias = -3 * 65536;
     p.doubt_mix = 32768;
     p.blend = 45875;
-    p.spread_scale = 19728;
     p.level_num = 1;
     p.level_den = 10;
     p.reference = 20000;
@@ -131,20 +130,20 @@ int main(int argc, char **argv)
     for (t = 0; t < steps; t++) {
         uint32_t mass = 256;
         if (draw(8) == 0) {
-            label = draw(p.classes);
+            prediction = draw(p.classes);
         }
         memset(probs, -128, p.classes);
         for (i = 0; i < 6 && mass > 20; i++) {
             uint32_t share = draw(mass / 2);
             uint32_t at = draw(p.classes);
-            if (at != label) {
+            if (at != prediction) {
                 probs[at] = (int8_t)((int)(share > 100 ? 100 : share) - 128);
                 mass -= (uint32_t)(probs[at] + 128);
             }
         }
-        probs[label] = (int8_t)((int)(mass > 255 ? 255 : mass) - 128);
+        probs[prediction] = (int8_t)((int)(mass > 255 ? 255 : mass) - 128);
         for (i = 0; i < p.features; i++) {
-            features[i] = (int8_t)((int)draw(120) + (int)((label * 37u + (unsigned)i * 11u) % 100u) - 128);
+            features[i] = (int8_t)((int)draw(120) + (int)((prediction * 37u + (unsigned)i * 11u) % 100u) - 128);
         }
         if (idle) {
             continue;

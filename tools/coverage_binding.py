@@ -83,14 +83,7 @@ def build(folder: Path) -> None:
     shutil.copytree(
         ROOT / "src" / "tcuq", package, ignore=shutil.ignore_patterns("*.so", "__pycache__", "*.pyd")
     )
-    flags = [
-        "-std=c99",
-        "-O0",
-        "-g0",
-        "-fPIC",
-        "-DTCUQ_CRC_BY_TABLE=1",
-        "-DTCUQ_FINGERPRINT_OF=held_fingerprint",
-    ]
+    flags = ["-std=c99", "-O0", "-g0", "-fPIC"]
     if sys.version_info >= (3, 11) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
         flags.append("-DPy_LIMITED_API=0x030B0000")
     include = sysconfig.get_paths()["include"]

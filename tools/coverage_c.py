@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -105,7 +106,7 @@ def builds(folder: Path) -> list[Build]:
     whole.programs += [Program("run_vectors", vectors()), Program("run_errors"), Program("run_corners")]
     whole.programs += [Program("run_frames", said=frames()), Program("run_parts")]
     whole.programs += [self_check(folder / "exported", which) for which in ("plain", "everything")]
-    loops = Build("loops", ["-DTCUQ_COUNT_ZEROS=0", "-DTCUQ_CRC_BY_TABLE"])
+    loops = Build("loops", ["-DTCUQ_TEST_LOOPS"])
     loops.programs += [Program("run_vectors", vectors())]
     paper = Build("paper", [f"-DTCUQ_SIGNALS={PAPER:#x}u"])
     paper.programs += [Program("run_vectors", vectors(PAPER)), Program("run_corners")]
@@ -162,10 +163,10 @@ def joined(programs: Sequence[Path], profiles: Sequence[Path], folder: Path, hom
 
 
 def shown(spot: Spot, homes: Homes) -> tuple[str, str]:
-    """Return `file:line` of the first place on the way to a spot that is no `#include`, and its text."""
+    """Return `file:line` of the first place on the way to a spot that is no list of fields, and its text."""
     for place in spot.way:
         text = homes.line(place)
-        if not text.startswith("#include"):
+        if not re.search(r"TCUQ_(\w+_FIELDS|RULES)\(", text):
             break
     return place.rpartition(":")[0], text
 

@@ -127,10 +127,10 @@ class Learned:
 
 def learned_params(classes: int, features: int, class_mix: bool, rng: np.random.Generator) -> Params:
     """Return the kind of parameters that a fit gives: log-odds in, a probability out."""
-    signals = ("odds", "strain_fast", "magnitude", "distance", "disbelief")
+    signals = ("odds", "mean_odds", "magnitude", "distance", "disbelief")
     shares = rng.dirichlet(np.full(classes, 20.0))
     shares = np.maximum(shares, 2 / 65536) / np.maximum(shares, 2 / 65536).sum()
-    head = {"odds": rng.uniform(0, 4), "strain_fast": rng.uniform(-1, 1), "magnitude": rng.uniform(-1, 1)}
+    head = {"odds": rng.uniform(0, 4), "mean_odds": rng.uniform(-1, 1), "magnitude": rng.uniform(-1, 1)}
     steady = {**head, "disbelief": rng.uniform(7, 11), "distance": rng.uniform(0, 2)}
     instant = {**head, "odds": rng.uniform(9, 11), "distance": rng.uniform(0, 2)}
     return Params(

@@ -17,7 +17,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "vectors"))
 from oracle_math import (
     S,
     X,
-    entropy_term,
     log_odds,
     logarithm,
     mix,
@@ -53,20 +52,6 @@ def odds(d: int) -> float:
     return log_odds(d) / ONE - min(max(exact, 0.0), 65535 / ONE)
 
 
-def entropy(m: int) -> float:
-    """Return the error of -p log2 p in bits."""
-    p = m / 2**24
-    return entropy_term(m) / (192 * 512 * 256) - (-p * math.log2(p) if m else 0.0)
-
-
-def cells() -> Iterable[int]:
-    """Yield the edges, thirds and middle of every cell in which an entropy is interpolated."""
-    for shift in (0, 4, 8, 12, 16):
-        for i in range(32 if shift else 0, 512):
-            for part in (0, 1 / 3, 1 / 2, 2 / 3, 1):
-                yield min(2**24, (i << shift) + round(part * ((1 << shift) - 1)))
-
-
 def angle_mantissa(n: int) -> float:
     """Return the relative error of a norm."""
     mantissa, exponent = norm(n)
@@ -93,7 +78,6 @@ ROWS: dict[str, tuple[Callable[[], tuple[float, float]], str]] = {
         "200,000 arguments in equal ratios",
     ),
     "log-odds": (lambda: worst(range(65537), odds), "every argument"),
-    "-p log2 p (bits)": (lambda: worst(cells(), entropy), "every cell at five places"),
     "logarithm of a bet (nats)": (
         lambda: worst(
             spaced(256, 2**20 - 1, 400_000), lambda f: natural_logarithm(f) / ONE - math.log(f / ONE)

@@ -58,7 +58,6 @@ REASONS = {
         "funcArgNamesDifferent": "headers spell names out for readers, sources have `m` and `p` throughout",
         "variableScope": "C90 habit: variables begin a block, loop counters among them",
         "shadowFunction": "a local name and a function of another meaning; no call is hidden by it",
-        "ConfigurationNotChecked": "TCUQ_FINGERPRINT_OF is the name of a function, see the binding",
         "unmatchedSuppression": "one list serves all versions",
         "checkersReport": "no finding",
     },
@@ -195,7 +194,7 @@ def python_options() -> list[str]:
     # As in setup.py: free-threaded builds and old ones have no stable ABI that has buffers.
     stable = sys.version_info >= (3, 11) and not sysconfig.get_config_var("Py_GIL_DISABLED")
     limited = ["-DPy_LIMITED_API=0x030B0000"] if stable else []
-    return [*flags, "-DTCUQ_CRC_BY_TABLE=1", "-DTCUQ_FINGERPRINT_OF=held_fingerprint", *limited]
+    return [*flags, *limited]
 
 
 def analyzers() -> dict[str, list[str]]:

@@ -30,34 +30,29 @@ from listings import Function, followers, listing, natural_loops, reached
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "src" / "tcuq" / "core"
-STEP = ("tcuq.c", "tcuq_signals.c", "tcuq_beliefs.c", "tcuq_math.h", "tcuq_internal.h")
+STEP = ("tcuq.c", "tcuq_signals.c", "tcuq_beliefs.c", "tcuq_internal.h")
 """Files whose loops a step can run."""
 
 LOOPS = {
-    "for (i = 0; left != 0u; i++, left >>= 1) {": "17",
-    "for (i = 0; mask != 0u; i++, mask >>= 1) {": "17",
-    "for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {": "17",
+    "for (i = 0; left != 0u; i++, left >>= 1) {": "9",
+    "for (i = 0; mask != 0u; i++, mask >>= 1) {": "9",
+    "for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {": "9",
     "for (i = 0; i < classes; i++) {": "classes",
     "for (i = 0; i < classes; i++, beliefs += 2) {": "classes",
     "for (i = 0; i < p->classes; i++) {": "classes",
-    "for (i = 0; i < of->classes; i++) {": "classes",
     "for (i = 0; p->instant->class_mix != NULL && i < p->classes; i++) {": "classes",
     "for (i = 0; i < count; i++) {": "4 * classes",
     "for (k = 0; k < EXPERT_COUNT; k++) {": "6",
     "for (i = 0; i < EXPERT_COUNT; i++) {": "6",
-    "for (n = TCUQ_DISBELIEF_SLOW; n >= TCUQ_DISBELIEF_FAST; n--) {": "2",
+    "for (i = 0; i < p->lag_count; i++) {": "lags",
     "for (; features != end; features++) {": "features",
-    "for (i = 0; i < p->features; i++) {": "features",
     "for (; count > 0u; count--) {": "features",
     "for (; count >= 4u; count -= 4u) {": "features",
     "for (count = 0; count < p->lag_count && p->lags[count] <= m->fill; count++) {": "lags",
-    "while (largest >> shift > 32767u) {": "17",
     "while (value >> shift > Q16_MAX) {": "16",
     "while (value << shift < ONE) {": "16",
     "while (bit != 0u) {": "16",
-    "while (squares > 0xFFFFFFFFu) {": "16",
-    "while (value < (1uL << 30)) {": "16",
-    "while (p >> shift > 511u) {": "4",
+    "while (squares < (1uL << 30)) {": "16",
 }
 """The most turns of each loop that a step can run, by its first line."""
 

@@ -3,57 +3,29 @@
 
 from __future__ import annotations
 
-import math
 import random
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from oracle import Params
+from oracle import SIGNAL_COUNT, Params
 
-PAPER, EXTENDED = 15, 0x7F3A
-EVERY = 0x7FFF  # signals that need neither centers nor an `instant` head
-ALL, STANDARD, STANDARD_POSTERIORS = 0x1FFFF, 0x1D200, 0x11200
-COEF = (3100, 2050, 750, 1950, 850, 650, 450, 350, 2600, 900, 1500, 700, 400, -300, 500, 1100, 1900)
-NEGATIVE = (
-    -1550,
-    1300,
-    -450,
-    2000,
-    750,
-    -600,
-    -350,
-    550,
-    -1200,
-    800,
-    -900,
-    1700,
-    -200,
-    600,
-    -350,
-    450,
-    -1300,
-)
-CLEAN = (
-    9000,
-    6000,
-    8000,
-    12000,
-    20000,
-    30000,
-    22000,
-    36000,
-    7000,
-    15000,
-    9000,
-    11000,
-    16000,
-    17000,
-    21000,
-    28000,
-    8000,
-)
+PAPER = 15
+EVERY = 0x7F  # signals that need neither centers nor an `instant` head
+MIXED = 0x7A  # some of both profiles, of the same kind
+ALL, STANDARD, STANDARD_POSTERIORS = 2**SIGNAL_COUNT - 1, 0x1F0, 0x130
+
+
+def by_signal(*values: int) -> tuple[int, ...]:
+    """Return a number a signal: these, then 500 for each signal that came later."""
+    return values + (500,) * (SIGNAL_COUNT - len(values))
+
+
+COEF = by_signal(3100, 2050, 750, 1950, 900, 400, 500, 1100, 1900)
+NEGATIVE = by_signal(-1550, 1300, -450, 2000, 800, -200, -350, 450, -1300)
+CLEAN = by_signal(9000, 6000, 8000, 12000, 15000, 16000, 21000, 28000, 8000)
+ENDS = tuple((65535, 0)[n % 2] for n in range(SIGNAL_COUNT))
 
 # One inference: probs and features as int8 values.
 Row = tuple[list[int], list[int]]
@@ -145,7 +117,7 @@ def make(signals: int, classes: int, features: int, lags: tuple[int, ...], **cha
     Params
     """
     base: dict[str, Any] = {
-        "version": 3,
+        "version": 4,
         "zero_point": 0,
         "lag_weights": weights(len(lags)) if lags else (),
         "coef": COEF,
@@ -153,7 +125,6 @@ def make(signals: int, classes: int, features: int, lags: tuple[int, ...], **cha
         "bias": -4 * 65536,
         "doubt_mix": 32768,
         "blend": 45000,
-        "spread_scale": round(65536 / math.log2(classes)),
         "level_num": 1,
         "level_den": 10,
         "reference": 24000,
@@ -183,11 +154,11 @@ def clip8(value: int) -> int:
     return min(127, max(-128, value))
 
 
-def posterior(dice: Dice, classes: int, label: int, strength: int, mass: int = 256) -> list[int]:
-    """Return u (0..255) with about `strength` percent of the mass of all others at `label`."""
+def posterior(dice: Dice, classes: int, prediction: int, strength: int, mass: int = 256) -> list[int]:
+    """Return u (0..255) with about `strength` percent of the mass of all others at `prediction`."""
     share = [1 << dice.below(10) for _ in range(classes)]
-    share[label] = 0
-    share[label] = max(1, sum(share) * strength // 100)
+    share[prediction] = 0
+    share[prediction] = max(1, sum(share) * strength // 100)
     total = sum(share)
     return [min(255, (2 * mass * s + total) // (2 * total)) for s in share]
 
@@ -197,19 +168,19 @@ def dwell(dice: Dice, params: Params, steps: int, mass: int = 256) -> list[Row]:
     scale = dice.between(20, 100)
     prototypes: dict[int, list[int]] = {}
     rows: list[Row] = []
-    label = left = 0
+    prediction = left = 0
     for t in range(steps):
         corrupted = 45 * steps <= 100 * t < 70 * steps
         if left == 0:
-            label, left = dice.below(params.classes), dice.between(3, 18)
+            prediction, left = dice.below(params.classes), dice.between(3, 18)
         left -= 1
-        if label not in prototypes:
-            prototypes[label] = [dice.between(-scale, scale) for _ in range(params.features)]
-        shown = dice.below(params.classes) if corrupted and dice.chance(40) else label
+        if prediction not in prototypes:
+            prototypes[prediction] = [dice.between(-scale, scale) for _ in range(params.features)]
+        shown = dice.below(params.classes) if corrupted and dice.chance(40) else prediction
         strength = dice.between(30, 160) if corrupted else dice.between(350, 5000)
         noise = 60 if corrupted else 6
         u = posterior(dice, params.classes, shown, strength, mass)
-        x = [clip8(params.zero_point + v + dice.between(-noise, noise)) for v in prototypes[label]]
+        x = [clip8(params.zero_point + v + dice.between(-noise, noise)) for v in prototypes[prediction]]
         rows.append(([c - 128 for c in u], x))
     return rows
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from gen_base import (
     ALL,
-    EXTENDED,
+    MIXED,
     PAPER,
     STANDARD,
     STANDARD_POSTERIORS,
     Case,
     Dice,
     Marks,
+    by_signal,
     dwell,
     from_u,
     make,
@@ -24,8 +25,8 @@ from gen_base import (
 from oracle import Evidence, Instant, Params
 
 OFF: dict[str, Any] = {"fall_limit": 0, "fall_cap": 0}
-INSTANT = (900, -400, 300, 2500, 200, 100, -300, 250, 800, 2800, -600, 450, 700, 150, -900, 1600, 600)
-HEAD = (0, 500, 0, 0, 0, 0, 0, 0, 0, 1500, 900, 400, 600, 0, -800, 700, 1300)
+INSTANT = by_signal(900, -400, 300, 2500, 2800, 700, -900, 1600, 600)
+HEAD = by_signal(0, 500, 0, 0, 1500, 600, -800, 700, 1300)
 FLAT: dict[str, Any] = {"slope": 0, "steep_slope": 1, "knee": 2**24}
 MIDWAY: Marks = {20: ("reset",), 33: ("save", "load")}
 
@@ -48,9 +49,9 @@ def shares(classes: int, kind: str) -> tuple[int, ...] | None:
 
 
 def learned(mask: int, classes: int, features: int, dice: Dice, mix: str = "none", **changes: Any) -> Params:
-    """Return parameters with an `instant` head, and centers where signal 15 is used."""
+    """Return parameters with an `instant` head, and centers where signal 7 is used."""
     base: dict[str, Any] = {"instant": Instant(-3 * 65536, INSTANT, shares(classes, mix), 60000)}
-    if mask >> 15 & 1:
+    if mask >> 7 & 1:
         base["centers"] = tuple(dice.between(-60, 60) for _ in range(classes * features))
     lags = (1, 2, 4) if mask & 7 else ()
     return make(mask, classes, features, lags, **(base | changes))
@@ -100,23 +101,23 @@ def _profiles() -> Iterable[Case]:
             marks: Marks = MIDWAY if steps > 30 else {2: ("reset",)}
             yield Case(name, f"standard profile, class mix: {mix}", params, dwell(dice, params, steps), marks)
     for name, mask, features, changes in (
-        ("learned_only_distance", 0x8000, 16, {}),
-        ("learned_only_disbelief", 0x10000, 0, {"anchor": 1}),
+        ("learned_only_distance", 0x80, 16, {}),
+        ("learned_only_disbelief", 0x100, 0, {"anchor": 1}),
         ("learned_paper", PAPER, 8, {"anchor": 1}),
-        ("learned_extended", EXTENDED, 8, {"anchor": 1}),
-        ("learned_extended_about", EXTENDED, 8, {"about": 1, "horizon": 6, "expected_start": 40000}),
+        ("learned_mixed", MIXED, 8, {"anchor": 1}),
+        ("learned_mixed_about", MIXED, 8, {"about": 1, "horizon": 6, "expected_start": 40000}),
         ("learned_all", ALL, 7, {"about": 1, "anchor": 1}),
         ("learned_all_label", ALL, 5, {"horizon": 5, "expected_start": 1}),
     ):
         dice = Dice(name)
         mix = "uneven" if name in ("learned_only_disbelief", "learned_all", "learned_all_label") else "none"
         params = learned(mask, 10, features, dice, mix, **changes)
-        yield Case(name, f"signals 0x{mask:05X}", params, dwell(dice, params, 38), MIDWAY)
+        yield Case(name, f"signals 0x{mask:03X}", params, dwell(dice, params, 38), MIDWAY)
     name = "distance_without_instant"
     dice = Dice(name)
     centers = tuple(dice.between(-90, 90) for _ in range(60))
-    params = make(0xFFFF, 10, 6, (1, 2, 4), centers=centers, horizon=4, expected_start=65535)
-    yield Case(name, "centers and no instant head: answer is the label", params, dwell(dice, params, 36))
+    params = make(0xFF, 10, 6, (1, 2, 4), centers=centers, horizon=4, expected_start=65535)
+    yield Case(name, "centers and no instant head: answer is the prediction", params, dwell(dice, params, 36))
     name = "horizon_paper"
     params = make(PAPER, 4, 4, (1, 2, 4), horizon=12, expected_start=30000)
     yield Case(name, "expected accuracy in the paper's profile", params, dwell(Dice(name), params, 36))
@@ -150,7 +151,7 @@ def _mixtures() -> Iterable[Case]:
         )
         slips = [t // 15 % classes if dice.chance(75) else dice.below(classes) for t in range(50)]
         weak = shown(dice, classes, slips, 60, 400)
-        yield case(f"mixture_slips_L{classes}", "answers that are not the label", classes, weak, mix)
+        yield case(f"mixture_slips_L{classes}", "answers that are not the prediction", classes, weak, mix)
     ten = 10
     yield case(
         "mixture_sharp", "one hot, each step another class", 10, [one_hot(10, t % 10) for t in range(60)]
@@ -189,7 +190,7 @@ def _mixtures() -> Iterable[Case]:
         order = dice.shuffled(classes)
         rows = dwell(dice, params, 36)
         rows = [([v + (c == probs.index(max(probs))) for c, v in enumerate(probs)], x) for probs, x in rows]
-        yield Case(f"{name}_a", "with its twin: only label and answer may differ", params, rows)
+        yield Case(f"{name}_a", "with its twin: only prediction and answer may differ", params, rows)
         twin = [([probs[order[c]] for c in range(classes)], x) for probs, x in rows]
         yield Case(f"{name}_b", "the same stream, classes permuted", params, twin)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gen_base import (
-    EXTENDED,
+    MIXED,
     STANDARD,
     STANDARD_POSTERIORS,
     Case,
@@ -21,7 +21,7 @@ from gen_base import (
 from gen_learned import HEAD, OFF, evidence, learned
 from oracle import SIGNAL_COUNT, Evidence
 
-ODDS = 0x200
+ODDS = 0x10
 SILENT = (0,) * SIGNAL_COUNT
 FULL = (32767,) * SIGNAL_COUNT
 BOTH = ("save", "load")
@@ -32,15 +32,17 @@ def _case(
     name: str,
     why: str,
     head: Evidence,
-    labels: Iterable[int],
+    predictions: Iterable[int],
     marks: Marks | None = None,
     **changes: Any,
 ) -> Case:
-    """Return a case whose evidence is `offset` of the label, where the head's coefficients are 0."""
+    """Return a case whose evidence is `offset` of the prediction, where the head's coefficients are 0."""
     base: dict[str, Any] = {"rise_limit": 4 * 65536, "rise_cap": 9 * 65536, "evidence": head, **OFF}
     classes = len(head.offset)
     params = make(ODDS, classes, 0, (), **(base | changes))
-    rows: list[Row] = [([v - 128 for v in one_hot(classes, label, 250, 1)], []) for label in labels]
+    rows: list[Row] = [
+        ([v - 128 for v in one_hot(classes, prediction, 250, 1)], []) for prediction in predictions
+    ]
     return Case(name, why, params, rows, marks or {})
 
 
@@ -66,9 +68,9 @@ def _streams() -> Iterable[Case]:
     for spread in (16, 17, 31, 32):
         # One class at the clip for longest products, the others a few units of 1/256 apart.
         head = Evidence(2**23 - 600, 0, SILENT, (32767, 32764, 32763), spread=spread)
-        labels = [0, 0, 1, 1, 2, 0, 0, 0, 1, 2] * 3
+        predictions = [0, 0, 1, 1, 2, 0, 0, 0, 1, 2] * 3
         caps = {"rise_limit": 2**27, "rise_cap": 2**30}
-        yield _case(f"novelty_spread_{spread}", "a small spread", head, labels, {15: BOTH}, **caps)
+        yield _case(f"novelty_spread_{spread}", "a small spread", head, predictions, {15: BOTH}, **caps)
     head = Evidence(LARGEST, 0, FULL, (32767, 32767), spread=31)
     yield _case("novelty_largest_product", "the largest evidence by the largest weight", head, [0] * 12)
     least = Evidence(1, 0, SILENT, (30, -30), spread=16)
@@ -106,10 +108,10 @@ def _profiles() -> Iterable[Case]:
         changes: dict[str, Any] = {"rise_limit": 2 * 65536, "rise_cap": 5 * 65536, "evidence": head, **OFF}
         params = learned(mask, 4, features, dice, mix, **changes, **base)
         yield Case(name, "standard profile, evidence by its novelty", params, dwell(dice, params, 40), marks)
-    name = "novelty_extended"
+    name = "novelty_mixed"
     dice = Dice(name)
     head = Evidence(90000, 20, HEAD, tuple(dice.between(-900, 100) for _ in range(5)), spread=700)
-    params = make(EXTENDED, 5, 4, (1, 2, 4), rise_limit=90000, rise_cap=10**6, evidence=head, **OFF)
+    params = make(MIXED, 5, 4, (1, 2, 4), rise_limit=90000, rise_cap=10**6, evidence=head, **OFF)
     yield Case(name, "no instant head", params, dwell(dice, params, 34), {20: ("reset", *BOTH)})
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from oracle_math import (
     S,
     X,
-    entropy_scale,
-    entropy_term,
     log_odds,
     mix,
     natural_logarithm,
@@ -24,32 +22,13 @@ from oracle_math import (
     wide_logarithm,
     word,
 )
-from oracle_mixture import Mixed, corrected_likelihood, mixed, plain_likelihood, take
-from oracle_params import SIGNAL_COUNT, Evidence, Instant, Params
+from oracle_mixture import Mixed, corrected_likelihood, mixed, plain_likelihood
+from oracle_params import NAMES, SIGNAL_COUNT, Evidence, Instant, Params
 from oracle_state import State
 
 __all__ = ["NAMES", "NO_REASON", "SIGNAL_COUNT", "Evidence", "Instant", "Monitor", "Params", "Step"]
 
 NO_REASON = 255
-NAMES = (
-    "divergence",
-    "instability",
-    "flips",
-    "doubt",
-    "surprise_fast",
-    "surprise_slow",
-    "spread_fast",
-    "spread_slow",
-    "displacement",
-    "odds",
-    "disbelief_fast",
-    "disbelief_slow",
-    "strain_fast",
-    "strain_slow",
-    "magnitude",
-    "distance",
-    "disbelief",
-)
 
 
 @dataclass(frozen=True)
@@ -58,7 +37,7 @@ class Step:
 
     threshold: int
     severity: int
-    label: int
+    prediction: int
     answer: int
     risk: int
     uncertainty: int
@@ -80,12 +59,12 @@ class Reading:
 
     u: list[int]
     x: list[int]
-    label: int
+    prediction: int
     top: int
     second: int
     subject: int
     away: int
-    belief: list[int]
+    belief: list[int] | None
 
 
 class Monitor(State):
@@ -115,30 +94,30 @@ class Monitor(State):
         u = [value + 128 for value in probs]
         x = [value - p.zero_point for value in features]
         top = max(u)
-        label = u.index(top)
-        second = max(u[:label] + u[label + 1 :])
+        prediction = u.index(top)
+        second = max(u[:prediction] + u[prediction + 1 :])
 
         self._believe(u)
-        answer = label if self.mixture is None else self.mixture.answer
-        if answer != label:
-            self.branches.add("answer is not the label")
-        subject = answer if p.about else label
+        answer = prediction if self.mixture is None else self.mixture.answer
+        if answer != prediction:
+            self.branches.add("answer is not the prediction")
+        subject = answer if p.about else prediction
         away = 0
         if p.centers is not None:
             center = p.centers[subject * p.features : (subject + 1) * p.features]
             away = sum((a - b) ** 2 for a, b in zip(features, center, strict=True))
-        belief = self.belief_fast if self.mixture is None else self.mixture.belief
-        reading = Reading(u, x, label, top, second, subject, away, belief)
+        belief = None if self.mixture is None else self.mixture.belief
+        reading = Reading(u, x, prediction, top, second, subject, away, belief)
         signals = self._signals(reading)
-        self._learn(u, x, log_odds(65536 - 256 * u[subject]))
-        self.ring = [(label, probs, features), *self.ring][: p.depth]
+        self._learn(log_odds(65536 - 256 * u[subject]))
+        self.ring = [(prediction, probs, features), *self.ring][: p.depth]
 
         persistence = 0 if self.mixture is None else self.mixture.persistence
         variety = 0 if self.mixture is None else self._vary(answer, u[answer])
         bias, coef = self._head(word(persistence * variety) >> 17)
         uncertainty = self._uncertainty(signals, bias, coef)
         self._expect(uncertainty)
-        anchor = belief[subject] if p.anchor else 256 * u[subject]
+        anchor = belief[subject] if p.anchor and belief is not None else 256 * u[subject]
         risk = mix(uncertainty, sat(65536 - anchor), p.blend)
 
         if p.strayed(self.debt):
@@ -161,7 +140,7 @@ class Monitor(State):
         return Step(
             threshold=word(threshold),
             severity=0 if p.evidence is None else self.severity,
-            label=label,
+            prediction=prediction,
             answer=answer,
             risk=risk,
             uncertainty=uncertainty,
@@ -197,54 +176,32 @@ class Monitor(State):
                     total += self._angle(dot, sum(a * a for a in x), sum(b * b for b in y))
                 value[1] = total // len(filled)
             if p.uses(2):
-                value[2] = sat((sum(e[0] != reading.label for e in past) << 16) // len(filled))
+                value[2] = sat((sum(e[0] != reading.prediction for e in past) << 16) // len(filled))
         gap = reading.top - reading.second
         confidence, margin = sat(65536 - 256 * reading.top), sat(65536 - 256 * gap)
         value[3] = mix(confidence, margin, p.doubt_mix)
+        value[4] = log_odds(65536 - 256 * u[subject])
         if self.has_mean:
-            for n, mean in ((4, self.fast), (5, self.slow)):
-                if p.uses(n):
-                    value[n] = sat(65536 - ((mean[subject] + 128) >> 8))
-            for n, mean in ((6, self.fast), (7, self.slow)):
-                if p.uses(n):
-                    value[n] = self._spread(mean)
-            if p.uses(8):
-                shift = 0
-                while max(abs(m) for m in self.feature_mean) >> shift > 32767:
-                    shift += 1
-                g = [(m + (2**shift >> 1)) >> shift for m in self.feature_mean]
-                dot = sum(a * b for a, b in zip(x, g, strict=True))
-                if not -(2**31) <= dot < 2**31:
-                    raise OverflowError(f"{dot} does not fit 32 signed bits")
-                if shift == 0:
-                    self.branches.add("mean feature unscaled")
-                if 32768 in g or -32768 in g:
-                    self.branches.add("mean feature rounded up to 2^15")
-                value[8] = self._angle(dot, sum(a * a for a in x), sum(b * b for b in g))
-            for n, mean in ((12, self.strain_fast), (13, self.strain_slow)):
-                value[n] = sat((mean[0] + 128) >> 8)
-        if p.uses(14):
-            value[14] = math.isqrt(65536 * sum(a * a for a in x) // p.features)
-        value[9] = log_odds(65536 - 256 * u[subject])
+            value[5] = sat((self.mean_odds[0] + 128) >> 8)
+        if p.uses(6):
+            value[6] = math.isqrt(65536 * sum(a * a for a in x) // p.features)
         x24 = wide_logarithm(reading.away + 1) + 16 * 65536
-        value[15] = sat(word((x24 >> 4) * 2731) >> 12)
-        for n, belief in ((10, self.belief_fast), (11, self.belief_slow), (16, reading.belief)):
-            value[n] = log_odds(65536 - belief[subject])
-            if p.uses(n) and value[n] in (0, 65535):
-                self.branches.add(f"disbelief {'high' if value[n] else 'low'}")
+        value[7] = sat(word((x24 >> 4) * 2731) >> 12)
+        if p.uses(8) and reading.belief is not None:
+            value[8] = log_odds(65536 - reading.belief[subject])
+            if value[8] in (0, 65535):
+                self.branches.add(f"disbelief {'high' if value[8] else 'low'}")
         return [v if p.uses(n) else 0 for n, v in enumerate(value)]
 
     def _believe(self, u: list[int]) -> None:
-        """Let the beliefs and, with an `instant` head, the experts take a posterior in."""
+        """Let the experts take a posterior in, where there is an `instant` head."""
         head, names = self.params.instant, [f"expert_{k}" for k in range(1, 5)]
-        if not self.has_mean:
-            for name in ("belief_fast", "belief_slow", *names):
-                setattr(self, name, [65536 // len(u)] * len(u))
-        q = plain_likelihood(u)
-        self.belief_fast, _ = take(self.belief_fast, 2, q)
-        self.belief_slow, _ = take(self.belief_slow, 4, q)
         if head is None:
             return
+        if not self.has_mean:
+            for name in names:
+                setattr(self, name, [65536 // len(u)] * len(u))
+        q = plain_likelihood(u)
         if head.class_mix is not None:
             q = corrected_likelihood(u, self.seen, head.class_mix)
             self.seen = [past + ((c * 65536 - past + 128) >> 8) for past, c in zip(self.seen, u, strict=True)]
@@ -318,13 +275,9 @@ class Monitor(State):
         if m1 == 0 or m2 == 0:
             self.branches.add("one vector zero")
             return 32768
-        if max(square1, square2) >= 2**32:
-            self.branches.add("norm scaled down")
         product = word(m1 * m2 + 32768) >> 16
         shift = -1 - e1 - e2
-        if shift < 0:
-            self.branches.add("dot shifted right")
-        scaled = word(abs(dot) << shift if shift >= 0 else abs(dot) >> -shift)
+        scaled = word(abs(dot) << shift)
         if scaled // product > 32768:
             self.branches.add("cosine clipped at 1")
         cosine = min(32768, scaled // product)
@@ -334,31 +287,10 @@ class Monitor(State):
                 self.branches.add("opposite vectors")
         return 32768 - cosine if dot >= 0 else sat(32768 + cosine)
 
-    def _spread(self, mean: list[int]) -> int:
-        rest = max(0, 2**24 - sum(mean))
-        self.branches.update(f"entropy scale {entropy_scale(m)}" for m in (*mean, rest))
-        total = sum(entropy_term(m) for m in mean)
-        if total > 2**30:
-            self.branches.add("entropy sum clipped")
-        bits = word(min(2**30, total) + entropy_term(rest)) // 384
-        if bits > 1048575:
-            self.branches.add("entropy clipped")
-        bits = min(1048575, bits)
-        scale = self.params.spread_scale
-        return sat(((rest + 128) >> 8) + (word((bits >> 8) * scale) >> 8) + (word(bits % 256 * scale) >> 16))
-
-    def _learn(self, u: list[int], x: list[int], odds: int) -> None:
-        def move(mean: list[int], values: list[int], k: int, unit: int = 65536) -> list[int]:
-            targets = [v * unit for v in values]
-            if not self.has_mean:
-                return targets
-            return [m + ((t - m + 2 ** (k - 1)) >> k) for m, t in zip(mean, targets, strict=True)]
-
-        self.fast = move(self.fast, u, 2)
-        self.slow = move(self.slow, u, 4)
-        self.feature_mean = move(self.feature_mean, x, 4)
-        self.strain_fast = move(self.strain_fast, [odds], 4, 256)
-        self.strain_slow = move(self.strain_slow, [odds], 6, 256)
+    def _learn(self, odds: int) -> None:
+        """Let the mean of the odds take a step in."""
+        past, target = self.mean_odds[0], odds * 256
+        self.mean_odds = [past + ((target - past + 8) >> 4) if self.has_mean else target]
         self.has_mean = True
 
     def _uncertainty(self, signals: list[int], bias: int, coef: list[int]) -> int:
@@ -429,19 +361,12 @@ class Monitor(State):
     def _watch(self, risk: int, rising: int) -> None:
         p = self.params
         before = self.alarm
-        self.alarm &= (1 if p.rise_limit else 0) | (2 if p.fall_limit else 0)
-        if p.rise_limit:
-            self.rise = min(max(signed(self.rise + rising), 0), p.rise_cap)
-            if self.rise >= p.rise_limit:
-                self.alarm |= 1
-            elif self.rise == 0:
-                self.alarm &= ~1
-        if p.fall_limit:
-            self.fall = min(max(signed(self.fall + p.fall_reference - risk), 0), p.fall_cap)
-            if self.fall >= p.fall_limit:
-                self.alarm |= 2
-            elif self.fall == 0:
-                self.alarm &= ~2
+        self.rise = min(max(signed(self.rise + rising), 0), p.rise_cap)
+        self.fall = min(max(signed(self.fall + p.fall_reference - risk), 0), p.fall_cap)
+        self.alarm = 0
+        for bit, total, limit in ((1, self.rise, p.rise_limit), (2, self.fall, p.fall_limit)):
+            if total and (total >= limit or before & bit):
+                self.alarm |= bit
         for bit, side in ((1, "rise"), (2, "fall")):
             if ~before & self.alarm & bit:
                 self.branches.add(f"alarm {side}")

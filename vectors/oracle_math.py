@@ -117,23 +117,6 @@ def norm(n: int) -> tuple[int, int]:
     if n == 0:
         return 0, 0
     e = 0
-    while n >= 2**32:
-        n, e = n >> 2, e + 1
     while n < 2**30:
         n, e = n * 4, e - 1
-    return math.isqrt(n), e
-
-
-def entropy_scale(m: int) -> int:
-    """Return s, the scale at which E(m) enters the table, section 6."""
-    return next(s for s in (0, 4, 8, 12, 16) if m >> s <= 511)
-
-
-def entropy_term(m: int) -> int:
-    """Return E(m), section 6."""
-    s = entropy_scale(m)
-    i = m >> s
-    f = m - i * 2**s
-    t = X[i] if f == 0 else X[i] + (word((X[i + 1] - X[i]) * f + (2**s >> 1)) >> s)
-    whole = (t + 2 ** (6 - s)) >> (7 - s) if s < 7 else word(t * 2 ** (s - 7))
-    return whole + (word(3 * (15 - s) * m) >> 1)
+    return math.isqrt(word(n)), e

@@ -3,13 +3,23 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 from dataclasses import dataclass, fields
 
 from oracle_math import least
 
-SIGNAL_COUNT = 17
+NAMES = (
+    "divergence",
+    "instability",
+    "flips",
+    "doubt",
+    "odds",
+    "mean_odds",
+    "magnitude",
+    "distance",
+    "disbelief",
+)
+SIGNAL_COUNT = len(NAMES)
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,6 @@ class Params:
     bias: int
     doubt_mix: int
     blend: int
-    spread_scale: int
     level_num: int
     level_den: int
     reference: int
@@ -107,11 +116,11 @@ class Params:
         """Refuse what section 2 does not allow: a vector with bad parameters would prove nothing."""
         lags, past = self.lags, any(self.uses(n) for n in (0, 1, 2))
         rules = {
-            "version": self.version == 3,
+            "version": self.version == 4,
             "signals": 1 <= self.signals < 2**SIGNAL_COUNT,
             "classes": 2 <= self.classes <= 1000,
             "features": 0 <= self.features <= 256,
-            "features used": self.features > 0 or not any(self.uses(n) for n in (1, 8, 14, 15)),
+            "features used": self.features > 0 or not any(self.uses(n) for n in (1, 6, 7)),
             "zero_point": -128 <= self.zero_point <= 127,
             "lags": list(lags) == sorted(set(lags)) and all(1 <= lag <= 64 for lag in lags),
             "lags empty": bool(lags) or not past,
@@ -123,15 +132,14 @@ class Params:
             "bias": abs(self.bias) <= 256 * 65536,
             "doubt_mix": 0 <= self.doubt_mix <= 65536,
             "blend": 0 <= self.blend <= 65536,
-            "spread_scale": self.spread_scale == round(65536 / math.log2(self.classes)),
             "level": 1 <= self.level_num < self.level_den <= 1000,
             "reference": 0 <= self.reference <= 65535,
-            "anchor": self.anchor == 0 or (self.anchor == 1 and (self.uses(10) or self.instant is not None)),
+            "anchor": self.anchor == 0 or (self.anchor == 1 and self.instant is not None),
             "about": self.about == 0 or (self.about == 1 and self.instant is not None),
             "horizon": self.horizon == 0 or 4 <= self.horizon <= 12,
             "expected_start": 0 <= self.expected_start <= (65535 if self.horizon else 0),
-            "signal 16": not self.uses(16) or self.instant is not None,
-            "centers": (self.centers is not None) == self.uses(15),
+            "signal 8": not self.uses(8) or self.instant is not None,
+            "centers": (self.centers is not None) == self.uses(7),
             "centers shape": self.centers is None or len(self.centers) == self.classes * self.features,
             "centers range": all(-128 <= value <= 127 for value in self.centers or ()),
             "slope": 0 <= self.slope <= self.steep_slope,
@@ -173,10 +181,7 @@ class Params:
     @property
     def mean_words(self) -> int:
         """The 32-bit words of all slow means, those of the learned persistence included."""
-        fast, slow = self.uses(4) or self.uses(6), self.uses(5) or self.uses(7)
-        strains = self.uses(12) + self.uses(13)
-        own = strains + self.classes * (fast + slow) + self.features * self.uses(8)
-        return own + 3 * (self.instant is not None) + self.classes * self.corrects
+        return self.uses(5) + 3 * (self.instant is not None) + self.classes * self.corrects
 
     @property
     def corrects(self) -> bool:
@@ -186,8 +191,7 @@ class Params:
     @property
     def beliefs(self) -> int:
         """The 16-bit numbers of a saved state: beliefs, class mix, deficits."""
-        learned = 5 * self.classes + 6 if self.instant is not None else 0
-        return self.classes * (self.uses(10) + self.uses(11)) + learned
+        return 5 * self.classes + 6 if self.instant is not None else 0
 
     @property
     def ring_size(self) -> int:
@@ -204,7 +208,7 @@ class Params:
     def fingerprint(self) -> int:
         """Return the CRC-32 that ties a saved state to these parameters, section 12."""
         words = [self.version, self.signals, self.classes, self.features, self.zero_point & 0xFFFF]
-        words += [len(self.lags), self.bias, self.doubt_mix, self.blend, self.spread_scale]
+        words += [len(self.lags), self.bias, self.doubt_mix, self.blend]
         words += [self.level_num, self.level_den, self.reference + 65536 * self.anchor]
         words += [self.about + 65536 * self.horizon, self.expected_start]
         words += [self.slope, self.steep_slope, self.knee]

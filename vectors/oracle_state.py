@@ -10,7 +10,7 @@ from typing import TypeVar
 from oracle_math import signed, word
 from oracle_params import Params
 
-VERSION = 3
+VERSION = 4
 HEADER = 60
 NOVELTY_MAX = 32767**2
 
@@ -56,18 +56,14 @@ class State:
 
     def reset(self) -> None:
         """Forget past posteriors and features; all else stays."""
-        self.ring: list[tuple[int, list[int], list[int]]] = []  # label, probs, features; the newest first
+        self.ring: list[
+            tuple[int, list[int], list[int]]
+        ] = []  # the newest first
         self.has_mean = False
-        self.fast = [0] * self.params.classes
-        self.slow = [0] * self.params.classes
-        self.feature_mean = [0] * self.params.features
-        self.strain_fast = [0]
-        self.strain_slow = [0]
+        self.mean_odds = [0]
         self.before = [
             512 * self.params.classes
         ]  # answer and doubt of the step before; no class has this number
-        self.belief_fast = [0] * self.params.classes
-        self.belief_slow = [0] * self.params.classes
         for k in range(1, 5):
             setattr(self, f"expert_{k}", [0] * self.params.classes)
 
@@ -76,17 +72,11 @@ class State:
         p = self.params
         learns, wide, narrow = p.instant is not None, "i", "H"
         wanted = [
-            ("strain_fast", 1, wide, SINCE_RESET, p.uses(12)),
-            ("strain_slow", 1, wide, SINCE_RESET, p.uses(13)),
-            ("fast", p.classes, wide, SINCE_RESET, p.uses(4) or p.uses(6)),
-            ("slow", p.classes, wide, SINCE_RESET, p.uses(5) or p.uses(7)),
-            ("feature_mean", p.features, wide, SINCE_RESET, p.uses(8)),
+            ("mean_odds", 1, wide, SINCE_RESET, p.uses(5)),
             ("before", 1, wide, SINCE_RESET, learns),
             ("seen", p.classes, wide, SINCE_START, p.corrects),
             ("differ", 1, wide, SINCE_START, learns),
             ("apart", 1, wide, SINCE_START, learns),
-            ("belief_fast", p.classes, narrow, SINCE_RESET, p.uses(10)),
-            ("belief_slow", p.classes, narrow, SINCE_RESET, p.uses(11)),
             *((f"expert_{k}", p.classes, narrow, SINCE_RESET, learns) for k in range(1, 5)),
             ("class_mix", p.classes, narrow, SINCE_START, learns),
             ("deficits", 6, narrow, SINCE_START, learns),
@@ -98,61 +88,29 @@ class State:
         signs = ("debt", "credit", "severity", "last")
         setattr(self, counter, signed(value) if counter in signs else value % 2**32)
 
-    def _mended(self) -> tuple[int, int, int, int, int]:
-        """Return debt, credit, rise, fall and alarm as `save` writes them."""
-        p, steps = self.params, self.steps
-        low, high = p.bounds()
-        debt = self.debt if low <= self.debt <= high else 0
-        if steps < 2**32 - 1:
-            debt -= (debt + p.level_num * steps) % p.level_den
-            debt = min(max(debt, -p.level_num * steps), (p.level_den - p.level_num) * steps)
-            debt += p.level_den if debt < low else 0
-        credit = min(self.credit % 2**32, p.burst * p.budget_den, p.budget_num * steps)
-        alarm, sums = 0, []
-        for bit, total, limit, cap in (
-            (1, self.rise, p.rise_limit, p.rise_cap),
-            (2, self.fall, p.fall_limit, p.fall_cap),
-        ):
-            total = min(max(signed(total), 0), cap) if limit else 0
-            sums.append(total)
-            if total and (total >= limit or self.alarm & bit):
-                alarm |= bit
-        return debt, credit, sums[0], sums[1], alarm
-
-    def _mended_means(self) -> tuple[int, int, int, int]:
-        """Return severity, accuracy, last and novelty as `save` writes them."""
+    def save(self) -> bytes | None:
+        """Return the bytes of section 12, None where a number is out of its range: memory has failed."""
         p, head = self.params, self.params.evidence
-        clip = 0 if head is None else head.clip
-        accuracy = self.accuracy % 2**24 if p.horizon else 0
-        accuracy = accuracy if self.steps else p.expected_start * 256
-        severity = min(max(self.severity, -clip), clip)
-        if head is None or head.spread == 0 or self.steps == 0:
-            return severity, accuracy, 0, 0
-        return severity, accuracy, min(max(self.last, -clip), clip), min(self.novelty, NOVELTY_MAX)
-
-    def save(self) -> bytes:
-        """Return the bytes of section 12."""
-        p = self.params
-        debt, credit, rise, fall, alarm = self._mended()
-        ring = self.ring[: self.steps]
-        held = SINCE_RESET * (bool(ring) if p.depth else self.has_mean and self.steps > 0)
-        held |= SINCE_START * (self.started and self.steps > 0)
+        held = SINCE_RESET * self.has_mean | SINCE_START * self.started
+        compares = head is not None and head.spread > 0
         out = b"TCUQ" + struct.pack("<2HI2HI", VERSION, 0, p.signals, p.classes, p.features, p.fingerprint())
-        out += struct.pack("<IiIII", self.steps, debt, credit, rise, fall)
-        out += struct.pack("<iIiI", *self._mended_means())
-        out += bytes([alarm, len(ring), held, p.depth])
-        for label, probs, features in ring:
-            out += struct.pack("<H", label)
+        out += struct.pack("<IiiII", self.steps, self.debt, self.credit, self.rise, self.fall)
+        # What nobody reads is saved as 0.
+        out += struct.pack("<iI", self.severity if head else 0, self.accuracy if p.horizon else 0)
+        out += struct.pack("<iI", *((self.last, self.novelty) if compares else (0, 0)))
+        out += bytes([self.alarm % 256, len(self.ring), held, p.depth])
+        for prediction, probs, features in self.ring:
+            out += struct.pack("<H", prediction)
             out += bytes(value & 0xFF for value in probs) if p.uses(0) else b""
             out += bytes(value & 0xFF for value in features) if p.uses(1) else b""
-        out += bytes((p.depth - len(ring)) * p.entry)
+        out += bytes((p.depth - len(self.ring)) * p.entry)
         for name, length, form, bit in self.numbers():
             values = getattr(self, name) if held & bit else [0] * length
             out += struct.pack(f"<{length}{form}", *values)
         out += struct.pack("<I", zlib.crc32(out))
         if len(out) != p.state_size:
             raise AssertionError(f"state of {len(out)} bytes instead of {p.state_size}")
-        return out
+        return None if self.refusal(p, out) else out
 
     @classmethod
     def load(cls: type[AnyState], params: Params, state: bytes) -> AnyState:
@@ -163,7 +121,7 @@ class State:
         params : Params
             Those of the monitor that saved.
         state : bytes
-            A sound state: `refusal` says whether it is.
+            A valid state: `refusal` says whether it is.
 
         Returns
         -------
@@ -181,8 +139,8 @@ class State:
         for _ in range(fill):
             entry = state[at : at + p.entry]
             cut = 2 + p.classes * p.uses(0)
-            label = int.from_bytes(entry[:2], "little")
-            new.ring.append((label, int8(entry[2:cut]), int8(entry[cut:])))
+            prediction = int.from_bytes(entry[:2], "little")
+            new.ring.append((prediction, int8(entry[2:cut]), int8(entry[cut:])))
             at += p.entry
         for name, bit, values in new._lists(state):
             if held & bit:
@@ -228,10 +186,10 @@ class State:
             return -6
         if len(state) != p.state_size:
             return -3
-        return 0 if cls._header_is_sound(p, state) and cls._content_is_sound(p, state) else -4
+        return 0 if cls._header_is_valid(p, state) and cls._content_is_valid(p, state) else -4
 
     @classmethod
-    def _header_is_sound(cls, p: Params, state: bytes) -> bool:
+    def _header_is_valid(cls, p: Params, state: bytes) -> bool:
         """Return whether the numbers of a header are in range and do not contradict each other."""
         low, high = p.bounds()
         steps, debt, credit, rise, fall = struct.unpack_from("<IiiII", state, 20)
@@ -244,12 +202,11 @@ class State:
             state[6:8] == bytes(2),
             depth == p.depth,
             low <= debt <= high,
-            0 <= credit <= min(p.burst * p.budget_den, p.budget_num * steps),
+            0 <= credit <= p.burst * p.budget_den,
             -clip <= severity <= clip,
             -clip <= last <= clip if compares else last == 0,
             novelty <= NOVELTY_MAX if compares else novelty == 0,
             accuracy < 65536 * 256 if p.horizon else accuracy == 0,
-            steps > 0 or accuracy == p.expected_start * 256,
             alarm <= 3,
             fill <= min(depth, steps),
             held <= 3,
@@ -258,9 +215,6 @@ class State:
             not (learns and held == SINCE_RESET),
             p.depth == 0 or (fill > 0) == bool(held & SINCE_RESET),
         ]
-        if steps < 2**32 - 1:
-            rules.append((debt + p.level_num * steps) % p.level_den == 0)
-            rules.append(-p.level_num * steps <= debt <= (p.level_den - p.level_num) * steps)
         for bit, total, limit, cap in (
             (1, rise, p.rise_limit, p.rise_cap),
             (2, fall, p.fall_limit, p.fall_cap),
@@ -270,33 +224,29 @@ class State:
         return all(rules)
 
     @classmethod
-    def _content_is_sound(cls, p: Params, state: bytes) -> bool:
+    def _content_is_valid(cls, p: Params, state: bytes) -> bool:
         """Return whether entries, means and beliefs are in range; the header is."""
         fill, held = state[57], state[58]
         new = cls.load(p, state)
-        for label, probs, _ in new.ring:
-            if label >= p.classes or (p.uses(0) and probs.index(max(probs)) != label):
+        for prediction, probs, _ in new.ring:
+            if prediction >= p.classes or (p.uses(0) and probs.index(max(probs)) != prediction):
                 return False
         if any(state[HEADER + fill * p.entry : HEADER + p.depth * p.entry]):
             return False
         for name, bit, values in new._lists(state):
             if not held & bit:
-                sound = not any(values)
-            elif name == "feature_mean":
-                sound = all(abs(value) <= 255 * 65536 for value in values)
-            elif name in ("fast", "slow"):
-                sound = all(0 <= value <= 255 * 65536 for value in values)
+                valid = not any(values)
             elif name == "before":
                 answer, doubt = divmod(values[0], 512)
-                sound = 0 <= answer < p.classes and doubt <= 256
-            elif name in ("strain_fast", "strain_slow", "seen", "differ", "apart"):
-                sound = all(0 <= value <= 65535 * 256 for value in values)
+                valid = 0 <= answer < p.classes and doubt <= 256
+            elif name in ("mean_odds", "seen", "differ", "apart"):
+                valid = all(0 <= value <= 65535 * 256 for value in values)
             elif name == "class_mix":
-                sound = sum(values) <= 65536 + 16 * p.classes
+                valid = sum(values) <= 65536 + 16 * p.classes
             elif name == "deficits":
-                sound = 0 in values
+                valid = 0 in values
             else:
-                sound = sum(values) <= 65536
-            if not sound:
+                valid = sum(values) <= 65536
+            if not valid:
                 return False
         return True

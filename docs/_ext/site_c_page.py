@@ -51,10 +51,10 @@ def errors_page(fields: Path) -> str:
     text = fields.read_text(encoding="utf-8")
     lines = ["## Errors of parameters", "", "`tcuq_check()` returns the first that applies.", ""]
     lines += ["| Error | Parameter | Expected |", "| --- | --- | --- |"]
-    kinds = {"FIELD": "PARAM", "HEAD_FIELD": "HEAD", "INSTANT_FIELD": "INSTANT"}
-    for macro, part in field_rows(text):
-        if macro in kinds:
-            lines.append(f"| `TCUQ_ERR_{kinds[macro]}_{part.name}` | `{part.name}` | {part.values} |")
+    for of, part in field_rows(text):
+        if part.kind:
+            kind = "PARAM" if of == "PARAMS" else of
+            lines.append(f"| `TCUQ_ERR_{kind}_{part.name}` | `{part.name}` | {part.values} |")
     for name, parameter, expected in rules(text):
         lines.append(f"| `TCUQ_ERR_RULE_{name}` | `{parameter}` | {plain(expected)} |")
     return "\n".join([*lines, ""])

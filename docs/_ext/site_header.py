@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROW = re.compile(
-    r"^TCUQ_((?:HEAD_|INSTANT_)?(?:FIELD|LIST|TABLE|OPTIONAL))\((.*?)\)\s*(?:/\*(.*?)\*/)?\s*$", re.M
-)
-RULE = re.compile(r"^TCUQ_RULE\((\w+), (\w+), \"(.*)\"\)$", re.M)
+LIST = re.compile(r"(?ms)^#define TCUQ_(\w+)_FIELDS\([^)]*\)(.*?[^\\])$")
+ROW = re.compile(r"(NUMBER|LIST|TABLE|HEAD)\((\w+), (\w+)(?:, ([^,)]+), ([^,)]+))?[^)]*\)")
+RULE = re.compile(r'(?ms)^    X\((\w+), (\w+),.*?"(.*?)"\)')
 MEMBER = re.compile(r"^([\w\s*]+?[\s*])(\w+)((?:\[\w+\])?);$")
 VALUE = re.compile(r"^(\w+)(?:\s*=\s*([^,]+?))?,?$")
 
@@ -184,14 +183,13 @@ def _symbol(code: str, above: str, fields: str, group: int) -> Symbol | None:
 
 
 def _members(code: str, fields: str) -> Iterator[Part]:
-    wanted = re.findall(r"#define TCUQ_(\w+)\(", code)
-    if wanted:
-        yield from (part for kind, part in field_rows(fields) if kind in wanted)
-        return
+    named = re.search(r"\} tcuq_(\w+)_t;\s*$", code)
+    ranges = {part.name: part.values for of, part in field_rows(fields) if named and of == named[1].upper()}
     for line, comment in _commented(code):
         found = MEMBER.match(line)
         if found:
-            yield Part(found[2], (found[1].strip() + " " + found[3]).strip(), comment)
+            kind = (found[1].strip() + " " + found[3]).strip()
+            yield Part(found[2], kind, comment, ranges.get(found[2], ""))
 
 
 def _values(code: str) -> Iterator[Part]:
@@ -208,27 +206,24 @@ def _commented(code: str) -> Iterator[tuple[str, str]]:
 
 
 def field_rows(fields: str) -> Iterator[tuple[str, Part]]:
-    r"""Yield the parameters that ``tcuq_fields.h`` declares, each with the macro that declares it.
+    r"""Yield the parameters that ``tcuq_fields.h`` lists, each with the struct that it belongs to.
+
+    Only numbers have a type; heads have no range.
 
     Examples
     --------
-    >>> list(field_rows("TCUQ_LIST(lags, uint8_t, 1, 64) /* steps */\n"))
-    [('LIST', Part(name='lags', kind='const uint8_t *', comment='steps', values='1 to 64'))]
+    >>> text = "#define TCUQ_X_FIELDS(NUMBER, LIST) \\\n    LIST(lags, uint8_t, 1, 64)\n"
+    >>> list(field_rows(text))
+    [('X', Part(name='lags', kind='', comment='', values='1 to 64'))]
     """
-    for macro, given, comment in ROW.findall(fields):
-        values = [each.strip() for each in given.split(",")]
-        if values[0] == "name":
-            continue
-        kind, shape = values[1], macro.rpartition("_")[2]
-        kind = {"LIST": f"const {kind} *", "OPTIONAL": f"const {kind} *"}.get(shape, kind)
-        kind += " [TCUQ_SIGNAL_COUNT]" if shape == "TABLE" else ""
-        limits = f"{values[2]} to {values[3]}" if len(values) > 3 else ""
-        yield macro, Part(values[0], kind, comment.strip(), limits)
+    for of, body in LIST.findall(fields):
+        for macro, name, kind, low, high in ROW.findall(body):
+            yield of, Part(name, kind if macro == "NUMBER" else "", "", f"{low} to {high}" if low else "")
 
 
 def rules(fields: str) -> list[tuple[str, str, str]]:
     """Return the rules between parameters: name, parameter, what is expected."""
-    return [found for found in RULE.findall(fields) if found[0] != "name"]
+    return RULE.findall(fields)
 
 
 def uncommented(comment: str) -> str:

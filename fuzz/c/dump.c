@@ -20,14 +20,16 @@ static void print_bytes(const uint8_t *bytes, size_t size)
     printf(size == 0u ? "-" : "");
 }
 
+#define PRINT_PARAM(name, type, least, most, bytes) printf(" " #name "=%lld", (long long)p->name);
+#define PRINT_EVIDENCE(name, type, least, most, bytes) printf(" %lu", (unsigned long)p->evidence->name);
+
 static void print_params(void)
 {
     const tcuq_params_t *p = &set.params;
     unsigned i;
     int32_t low, high;
     printf("params");
-#define TCUQ_FIELD(name, type, least, most, bytes) printf(" " #name "=%lld", (long long)p->name);
-#include "tcuq_fields.h"
+    TCUQ_PARAMS_FIELDS(PRINT_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
     printf("\nlags");
     for (i = 0; i < p->lag_count; i++) {
         printf(" %u", p->lags[i]);
@@ -46,8 +48,7 @@ static void print_params(void)
     }
     if (p->evidence != NULL) {
         printf("\nevidence");
-#define TCUQ_HEAD_FIELD(name, type, least, most) printf(" %lu", (unsigned long)p->evidence->name);
-#include "tcuq_fields.h"
+        TCUQ_EVIDENCE_FIELDS(PRINT_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             printf(" %d", p->evidence->coef[i]);
         }
@@ -84,9 +85,9 @@ static void print_step(const subject_t *s)
     print_bytes(s->probs.bytes, s->probs.size);
     printf(" ");
     print_bytes(s->features.bytes, s->features.size);
-    printf(" %ld %ld %u %u %u %u %u %u %u %u %u %u %u %u %u", (long)o->threshold, (long)o->severity, o->prediction,
-           o->answer, o->risk, o->uncertainty, o->persistence, o->variety, o->expected_accuracy, o->flagged, o->abstain,
-           o->alarm, o->warming_up, o->reason, o->low_mass);
+    printf(" %ld %ld %u %u %u %u %u %u %u %u %u %u %u %u %u", (long)o->threshold, (long)o->severity, o->prediction, o->answer,
+           o->risk, o->uncertainty, o->persistence, o->variety, o->expected_accuracy, o->flagged, o->abstain, o->alarm,
+           o->warming_up, o->reason, o->low_mass);
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         printf(" %u", s->signals[i]);
     }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "sets.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { POWER_24 = 16777216, POWER_30 = 1073741824 };
 
 /* Masks that fits give, and some that nobody asks for. */
-static const uint32_t masks[] = {TCUQ_PROFILE_STANDARD, TCUQ_PROFILE_PAPER, TCUQ_PROFILE_EXTENDED, 0x11200u,
-                                 13u, 0x3E38u, TCUQ_ALL_SIGNALS, 8u, 0x200u, 0x4000u, 0xC00u, 0xFFFFu};
+static const uint32_t masks[] = {TCUQ_PROFILE_STANDARD, TCUQ_PROFILE_PAPER, 0x130u, 13u, 0x38u, 0x7Au,
+                                 TCUQ_ALL_SIGNALS,      8u,                 0x10u,  0x40u, 0xFFu};
 
 static int16_t coefficient(source_t *from)
 {
@@ -124,7 +123,7 @@ static void set_instant(set_t *set, source_t *from)
 
 static void begin_set(set_t *set)
 {
-    memset(&set->params, 0, sizeof set->params); /* padding too: tcuq_verify() compares bytes */
+    memset(&set->params, 0, sizeof set->params);
     memset(&set->evidence, 0, sizeof set->evidence);
     memset(&set->instant, 0, sizeof set->instant);
     memset(set->offset, 0, sizeof set->offset);
@@ -137,7 +136,6 @@ static void set_shape(tcuq_params_t *p, source_t *from, int size)
     p->classes = (uint16_t)edge(from, 2, classes[size]);
     p->features = (uint16_t)edge(from, 1, features[size]);
     p->zero_point = (int16_t)edge(from, -128, 127);
-    p->spread_scale = (uint32_t)(65536.0 / log2(p->classes) + 0.5);
 }
 
 static void set_horizon(tcuq_params_t *p, source_t *from)
@@ -165,7 +163,6 @@ void make_set(set_t *set, source_t *from, int size)
     p->bias = (int32_t)(below(from, 4) == 0u ? edge(from, -POWER_24, POWER_24) : edge(from, -4 * 65536, 65536));
     p->doubt_mix = (uint32_t)edge(from, 0, 65536);
     p->blend = (uint32_t)edge(from, 0, 65536);
-    p->anchor = (uint16_t)((p->signals & TCUQ_BIT(TCUQ_DISBELIEF_FAST)) != 0u ? below(from, 2) : 0u);
     set_horizon(p, from);
     if ((p->signals & TCUQ_BIT(TCUQ_DISBELIEF)) != 0u || below(from, 4) == 0u) {
         set_instant(set, from);
@@ -178,6 +175,7 @@ void make_set(set_t *set, source_t *from, int size)
         p->centers = set->centers;
     }
     set_rates(set, from);
+    p->fingerprint = tcuq_fingerprint(p);
 }
 
 void make_direct_set(set_t *set, source_t *from)
@@ -188,7 +186,6 @@ void make_direct_set(set_t *set, source_t *from)
     p->classes = 2;
     p->features = 1;
     p->zero_point = -128; /* so that the magnitude is 0..255 / 256 */
-    p->spread_scale = 65536;
     p->coef[TCUQ_MAGNITUDE] = (int16_t)(below(from, 2) == 0u ? 32767 : 2048 << below(from, 4)); /* -12..12 and more */
     p->bias = -(int32_t)p->coef[TCUQ_MAGNITUDE] * 64;
     p->clean_mean[TCUQ_MAGNITUDE] = 30000;
@@ -198,4 +195,5 @@ void make_direct_set(set_t *set, source_t *from)
         set_evidence(set, from);
     }
     set_rates(set, from);
+    p->fingerprint = tcuq_fingerprint(p);
 }

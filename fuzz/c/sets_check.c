@@ -4,11 +4,13 @@
 
 #include "sets.h"
 
+#define PARAM_PLACE(name, type, low, high, bytes) PARAM_##name,
+#define EVIDENCE_PLACE(name, type, low, high, bytes) EVIDENCE_##name,
+#define INSTANT_PLACE(name, type, low, high, bytes) INSTANT_##name,
 enum {
-#define TCUQ_FIELD(name, type, low, high, bytes) FIELD_##name,
-#define TCUQ_HEAD_FIELD(name, type, low, high) HEAD_##name,
-#define TCUQ_INSTANT_FIELD(name, type, low, high) INSTANT_##name,
-#include "tcuq_fields.h"
+    TCUQ_PARAMS_FIELDS(PARAM_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+    TCUQ_EVIDENCE_FIELDS(EVIDENCE_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_INSTANT_FIELDS(INSTANT_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST)
     LIST_LAGS,
     LIST_WEIGHTS,
     LIST_CENTERS,
@@ -26,13 +28,15 @@ void spoil_set(set_t *set, source_t *from)
 {
     tcuq_params_t *p = &set->params;
     switch (below(from, PLACES)) {
-#define TCUQ_FIELD(name, type, low, high, bytes) \
-    case FIELD_##name: p->name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
-#define TCUQ_HEAD_FIELD(name, type, low, high) \
-    case HEAD_##name: set->evidence.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
-#define TCUQ_INSTANT_FIELD(name, type, low, high) \
+#define SPOIL_PARAM(name, type, low, high, bytes) \
+    case PARAM_##name: p->name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
+#define SPOIL_EVIDENCE(name, type, low, high, bytes) \
+    case EVIDENCE_##name: set->evidence.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
+#define SPOIL_INSTANT(name, type, low, high, bytes) \
     case INSTANT_##name: set->instant.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
-#include "tcuq_fields.h"
+        TCUQ_PARAMS_FIELDS(SPOIL_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+        TCUQ_EVIDENCE_FIELDS(SPOIL_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_INSTANT_FIELDS(SPOIL_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
     case LIST_LAGS: p->lags = NULL; break;
     case LIST_WEIGHTS: p->lag_weights = NULL; break;
     case LIST_CENTERS: p->centers = p->centers == NULL ? set->centers : NULL; break;
@@ -101,20 +105,19 @@ static int side_allowed(uint32_t limit, uint32_t cap)
 
 int set_allowed(const tcuq_params_t *p)
 {
-    int features_read = (p->signals & ((1u << 1) | (1u << 8) | (1u << 14) | (1u << 15))) != 0u;
-    int has_belief = (p->signals >> 10 & 1u) != 0u || p->instant != NULL;
-    return p->version == 3u && p->reserved == 0u && within(p->signals, 1, 131071) && within(p->classes, 2, 1000) &&
+    int features_read = (p->signals & ((1u << 1) | (1u << 6) | (1u << 7))) != 0u;
+    return p->version == 4u && p->reserved == 0u && within(p->signals, 1, 511) && within(p->classes, 2, 1000) &&
            within(p->features, features_read ? 1 : 0, 256) && within(p->zero_point, -128, 127) && lags_allowed(p) &&
            within(p->bias, -256 * 65536, 256 * 65536) && p->doubt_mix <= 65536u && p->blend <= 65536u &&
-           within(p->spread_scale, 1, 65536) && within(p->level_den, 2, 1000) &&
-           within(p->level_num, 1, (int64_t)p->level_den - 1) && p->anchor <= (has_belief ? 1u : 0u) &&
+           within(p->level_den, 2, 1000) &&
+           within(p->level_num, 1, (int64_t)p->level_den - 1) && p->anchor <= (p->instant != NULL ? 1u : 0u) &&
            p->about <= (p->instant != NULL ? 1u : 0u) && (p->horizon == 0u || within(p->horizon, 4, 12)) &&
            (p->horizon != 0u || p->expected_start == 0u) && within(p->steep_slope, 1, (1 << 24) / p->level_den) &&
            p->slope <= p->steep_slope && within(p->knee, 0, 1 << 24) &&
            (int64_t)p->slope * p->knee <= 1 << 24 && within(p->budget_den, 1, 1000) &&
            p->budget_num <= p->budget_den && within(p->burst, 1, 10000) && side_allowed(p->rise_limit, p->rise_cap) &&
-           side_allowed(p->fall_limit, p->fall_cap) && (p->centers != NULL) == (p->signals >> 15 & 1u) &&
-           (p->signals >> 16 == 0u || p->instant != NULL) &&
+           side_allowed(p->fall_limit, p->fall_cap) && (p->centers != NULL) == (p->signals >> 7 & 1u) &&
+           (p->signals >> 8 == 0u || p->instant != NULL) &&
            (p->instant == NULL || instant_allowed(p->instant, p->classes)) &&
            (p->evidence == NULL || (evidence_allowed(p->evidence) && p->fall_limit == 0u));
 }

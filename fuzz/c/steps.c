@@ -173,6 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         spoil_set(&set, &from);
     }
     if (accepted(&set.params)) {
+        set.params.fingerprint = tcuq_fingerprint(&set.params);
         run_program(&program);
     }
     return 0;

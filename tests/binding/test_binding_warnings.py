@@ -23,7 +23,7 @@ def test_no_warning(compiler: str, stable: bool, tmp_path: Path) -> None:
     if stable and (free or sys.version_info < (3, 11)):
         pytest.skip("this Python has no stable interface with buffers")
     # Python's own headers are not ours to judge.
-    command = [compiler, *FLAGS, *extensions.DEFINES, *([extensions.LIMITED] if stable else [])]
+    command = [compiler, *FLAGS, *([extensions.LIMITED] if stable else [])]
     where = ["-I", str(extensions.ROOT / "src/tcuq"), "-isystem", include]
     done = subprocess.run(
         [*command, *where, "-c", *map(str, BINDING)], cwd=tmp_path, capture_output=True, text=True

@@ -63,10 +63,10 @@ def test_a_number_outside_its_range_is_named_with_it(row: tuple[str, int, int, i
         ),
         ({"lag_weights": [1, 2]}, "lag_weights has 2 entries, expected 3"),
         ({"lags": [1] * 65}, "lags has 65 entries, expected at most 64"),
-        ({"coef": [0] * 14}, "coef has 14 entries, expected 17"),
+        ({"coef": [0] * 14}, "coef has 14 entries, expected 9"),
         (
             {"anchor": 1, "instant": None},
-            "anchor is 1, expected 0, or 1 with the signal disbelief_fast or an instant head",
+            "anchor is 1, expected 0, or 1 with an instant head",
         ),
         ({"about": 1, "instant": None}, "about is 1, expected 0, or 1 with an instant head"),
         ({"horizon": 3}, "horizon is 3, expected 0, or 4 to 12"),

@@ -94,7 +94,6 @@ static void read_params(void)
     params.bias = word();
     params.doubt_mix = (uint32_t)word();
     params.blend = (uint32_t)word();
-    params.spread_scale = (uint32_t)word();
     params.level_num = (uint16_t)word();
     params.level_den = (uint16_t)word();
     params.reference = (uint16_t)word();

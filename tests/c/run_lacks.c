@@ -31,13 +31,12 @@ int main(void)
     memset(&p, 0, sizeof p);
     head.offset = offset;
     head.clip = 1;
-    p.version = 3;
+    p.version = 4;
     p.signals = 0xC;
     p.classes = 2;
     p.lag_count = 1;
     p.lags = lags;
     p.lag_weights = weights;
-    p.spread_scale = 65536;
     p.level_num = 1;
     p.level_den = 2;
     p.steep_slope = 2;

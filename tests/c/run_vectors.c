@@ -153,7 +153,7 @@ static uint8_t *saved;   /* the last saved state */
 static uint8_t *current; /* room for another one */
 static int has_saved;
 
-/* The steps since the last `save`, to be repeated with tcuq_run(). */
+/* The steps since the last `save`, to be repeated by a second monitor. */
 static struct {
     int active;
     size_t count;
@@ -250,8 +250,8 @@ static void batch_clear(int active)
     batch.active = active;
 }
 
-/* A second monitor that loads the saved state and takes the steps in one call
- * ends where the first one is. The second pass leaves out what may be NULL. */
+/* A second monitor that loads the saved state and takes the same steps ends where
+ * the first one is. The second pass leaves out what may be NULL. */
 static void batch_repeat(void)
 {
     uint32_t *memory = NULL;
@@ -272,9 +272,10 @@ static void batch_repeat(void)
         tcuq_t second;
         start(&second, &memory);
         same("result of load", TCUQ_OK, tcuq_load(&second, saved, state_size));
-        tcuq_run(&second, batch.probs, lean || params.features == 0u ? NULL : batch.features, batch.count,
-                 results, pass == 0 ? signals : NULL);
         for (i = 0; i < batch.count; i++) {
+            tcuq_step(&second, batch.probs + i * params.classes,
+                      lean || params.features == 0u ? NULL : batch.features + i * params.features, &results[i],
+                      pass == 0 ? signals + i * TCUQ_SIGNAL_COUNT : NULL);
             compare_step(batch.lines[i], &batch.results[i], &results[i]);
             if (pass == 0) {
                 compare_signals(batch.lines[i], batch.signals + i * TCUQ_SIGNAL_COUNT,
@@ -293,16 +294,12 @@ static void batch_repeat(void)
 
 /* Scalar fields, as the core declares them. Values need only fit the C type, or the buffers here:
  * tcuq_check() has the word on ranges. */
-enum {
-#define TCUQ_FIELD(name, type, low, high, bytes) KEY_##name,
-#include "tcuq_fields.h"
-    KEY_COUNT
-};
+#define KEY(name, type, low, high, bytes) KEY_##name,
+#define KEY_NAME(name, type, low, high, bytes) #name,
+#define KEY_VALUE(name, type, low, high, bytes) params.name = (type)value[KEY_##name];
+enum { TCUQ_PARAMS_FIELDS(KEY, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD) KEY_COUNT };
 
-static const char *const keys[KEY_COUNT] = {
-#define TCUQ_FIELD(name, type, low, high, bytes) #name,
-#include "tcuq_fields.h"
-};
+static const char *const keys[KEY_COUNT] = {TCUQ_PARAMS_FIELDS(KEY_NAME, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)};
 
 static void read_params(void)
 {
@@ -311,7 +308,7 @@ static void read_params(void)
     unsigned i, key;
     unsigned left = KEY_COUNT;
     for (key = 0; key < KEY_COUNT; key++) {
-        if (strcmp(keys[key], "lag_count") == 0 || strncmp(keys[key], "reserved", 8) == 0) {
+        if (key == KEY_lag_count || key == KEY_reserved || key == KEY_fingerprint) {
             given[key] = 1; /* no part of the line */
             left--;
         }
@@ -340,8 +337,7 @@ static void read_params(void)
         malformed("classes or features do not fit");
     }
     memset(&params, 0, sizeof params);
-#define TCUQ_FIELD(name, type, low, high, bytes) params.name = (type)value[KEY_##name];
-#include "tcuq_fields.h"
+    TCUQ_PARAMS_FIELDS(KEY_VALUE, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
 }
 
 static void read_lags(void)
@@ -459,6 +455,7 @@ static void read_sizes(void)
     long long ring_bytes = next_number(0, INT32_MAX);
     long long state_bytes = next_number(0, INT32_MAX);
     same("result of check", TCUQ_OK, tcuq_check(&params));
+    params.fingerprint = tcuq_fingerprint(&params);
     same("ring size", ring_bytes, (long long)tcuq_ring_size(&params));
     same("state size", state_bytes, (long long)tcuq_state_size(&params));
     state_size = (size_t)state_bytes;
@@ -561,6 +558,11 @@ static void read_step(void)
 
 static void read_save(void)
 {
+    if (strcmp(cursor, "refused") == 0) {
+        (void)next_token();
+        same("result of save", TCUQ_ERR_STATE, tcuq_save(&monitor, current, state_size));
+        return;
+    }
     next_bytes(saved, state_size);
     compare_state(&monitor, saved, "state");
     has_saved = 1;

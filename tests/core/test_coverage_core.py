@@ -53,10 +53,10 @@ def test_all_is_reached_or_explained(found: Found, homes: Homes, capsys: pytest.
     assert status == 0, said
     files = {line.split()[0] for line in said.splitlines()[1:]}
     assert files >= {path.name for path in SOURCES} | {"plain/kws_selfcheck.c", "everything/kws_selfcheck.c"}
-    assert files >= {"tcuq_math.h", "tcuq_sound.h", "tcuq_rules.h", "tcuq_bytes.h", "tcuq.h"}
+    assert files >= {"tcuq_internal.h", "tcuq.h"}
     # As many as there were: a tool that loses sight of some would find no gap among the rest.
     count = {kind: sum(spot.kind == kind for spot in found.reached) for kind in coverage_c.KINDS}
-    assert count["line"] > 1300 and count["branch"] > 1500 and count["condition"] > 230
+    assert count["line"] > 1200 and count["branch"] > 1300 and count["condition"] > 200
 
 
 def test_only_a_few_functions_have_explanations() -> None:
@@ -165,7 +165,7 @@ def test_corners_under_sanitizers(driver: str, sanitized: list[Path], tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "mask", [0x1D200, *(pytest.param(mask, marks=pytest.mark.slow) for mask in (0x00F, 0x08, 0x3E38))]
+    "mask", [0x1F0, *(pytest.param(mask, marks=pytest.mark.slow) for mask in (0x00F, 0x08, 0x38))]
 )
 def test_corners_of_smaller_builds(mask: int, tmp_path: Path) -> None:
     """What a build leaves out is refused as such; all else holds there too."""

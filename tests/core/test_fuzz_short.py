@@ -68,10 +68,14 @@ def test_no_finding(name: str, targets: Any, programs: dict[str, Path], tmp_path
 @pytest.mark.parametrize(
     ("name", "file", "old", "new"),
     [
-        ("load", "tcuq_state.c", "steps_agree(m) && ", ""),
-        ("load", "tcuq_sound.h", "m->severity >= -worst_of(p) && ", ""),
+        ("load", "tcuq_state.c", "m->severity >= -clip && ", ""),
         ("steps", "tcuq.c", "out->risk >= out->threshold", "out->risk > out->threshold"),
-        ("steps", "tcuq_rules.h", "RULE(slope_order, p->slope <= p->steep_slope)", "RULE(slope_order, 1)"),
+        (
+            "steps",
+            "tcuq_fields.h",
+            "X(slope_order, slope, p->slope <= p->steep_slope,",
+            "X(slope_order, slope, 1,",
+        ),
     ],
 )
 def test_a_broken_core_is_found_even_without_libfuzzer(

@@ -40,8 +40,8 @@ def test_a_build_says_what_it_lacks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("tcuq_fields.h", "TCUQ_FIELD(burst, uint16_t, 1, 10000", "TCUQ_FIELD(burst, uint16_t, 1, 10001"),
-        ("tcuq_state.c", "now.head > depth_of(&at)", "now.head >= depth_of(&at)"),
+        ("tcuq_fields.h", "NUMBER(burst, uint16_t, 1, 10000", "NUMBER(burst, uint16_t, 1, 10001"),
+        ("tcuq_state.c", "m->head <= depth && ", "m->head < depth && "),
     ],
 )
 def test_a_limit_that_moved_is_noticed(file: str, old: str, new: str, tmp_path: Path) -> None:

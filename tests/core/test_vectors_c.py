@@ -226,8 +226,8 @@ def test_vectors_cover_the_shapes() -> None:
     assert sum(path.stat().st_size for path in files()) < gen.MAX_BYTES
     assert {classes for classes, _ in shapes} >= {2, 3, 10, 35, 200, 1000}
     assert {features for _, features in shapes} >= {0, 16, 32, 64, 256}
-    assert masks >= {15, 13, 0x7F3A, 0x3E38, 0x7FFF, 0x3EFD, 0x1D200, 0x11200, 0x1FFFF} | {
-        1 << n for n in range(17)
+    assert masks >= {15, 13, 0x7A, 0x38, 0x7F, 0x3D, 0x1F0, 0x130, 2**gen.SIGNAL_COUNT - 1} | {
+        1 << n for n in range(gen.SIGNAL_COUNT)
     }
     assert lags >= {"-", "1", "1 2 4", "1 2 3 5 8", "2 7 16", "1 4 16 64", "1 2 3 4 5 6 7 8"}
     assert {each[:2] for each in learned} == {("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")}

@@ -13,6 +13,7 @@ from tiers import first_quick
 from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
 from tcuq.device.cost.stock import standard
 from tcuq.export import FORMS, check_name, export, sources
+from tcuq.export.contents import build_mask
 from tcuq.monitor.instant_head import InstantHead
 
 CC, CXX = shutil.which("cc"), shutil.which("c++")
@@ -23,7 +24,7 @@ needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
 
 CASES = {
     "posteriors": Params(classes=5, warmup=10, alarm=ALARM, level=0.3, budget=0.2),
-    "extended": Params(
+    "every signal": Params(
         classes=7,
         features=3,
         feature_zero_point=-9,
@@ -98,8 +99,7 @@ def test_the_host_program_gives_the_same_as_python(tmp_path, case):
     flags = re.search(r"Compile the files of tcuq with (.*?) to leave out", text.replace("\n * ", " "))[
         1
     ].split()
-    assert flags[0] == f"-DTCUQ_SIGNALS=0x{params.integers()['signals']:03X}u"
-    assert ("-DTCUQ_PERSISTENCE=1" in flags) == (params.instant is not None)
+    assert flags == [f"-DTCUQ_SIGNALS=0x{build_mask(params):03X}u"]
     assert answers(build(tmp_path / "c", "-std=c99", *flags), rows) == wanted
 
 
@@ -140,7 +140,7 @@ def test_the_host_program_refuses_bad_rows(tmp_path):
 @needs_cc
 def test_the_header_refuses_another_core(tmp_path):
     export(CASES["posteriors"], tmp_path / "c")
-    build(tmp_path / "c", "-DTCUQ_SIGNALS=0x1FFFFu")
+    build(tmp_path / "c", "-DTCUQ_SIGNALS=0x1FFu")
     with pytest.raises(subprocess.CalledProcessError) as error:
         build(tmp_path / "c", "-DTCUQ_SIGNALS=0x001u")
     assert "compile with -DTCUQ_SIGNALS=0x00Du" in error.value.stderr
@@ -222,7 +222,7 @@ def test_names_that_the_host_program_uses_itself(tmp_path, name):
 def test_two_monitors_link_into_one_program(tmp_path):
     folder = tmp_path / "c"
     export(CASES["posteriors"], folder, "first")
-    export(CASES["extended"], folder, "second", force=True)
+    export(CASES["every signal"], folder, "second", force=True)
     (folder / "both.c").write_text(
         '#include <stdio.h>\n#include "first.h"\n#include "second.h"\n'
         "static uint32_t a[FIRST_RING_BYTES / 4u], b[SECOND_RING_BYTES / 4u];\n"
@@ -237,7 +237,7 @@ def test_two_monitors_link_into_one_program(tmp_path):
 
 @needs_cc
 def test_the_cores_of_two_folders_are_linked_once(tmp_path):
-    for name, case in (("first", "posteriors"), ("second", "extended")):
+    for name, case in (("first", "posteriors"), ("second", "every signal")):
         export(CASES[case], tmp_path / name, name)
     (tmp_path / "both.c").write_text(
         '#include "first.h"\n#include "second.h"\n'
@@ -356,17 +356,23 @@ def test_no_function_of_the_library_is_a_good_name(tmp_path):
     assert accepted == []
 
 
+def listed(text, part):
+    """Return the members that a list of tcuq_fields.h has."""
+    body = re.search(rf"(?ms)^#define TCUQ_{part}_FIELDS\([^)]*\)(.*?[^\\])$", text)[1]
+    return re.findall(r"(?:NUMBER|LIST|TABLE|HEAD)\((\w+)", body)
+
+
 def test_every_field_of_the_parameters_is_set():
-    found = sources(CASES["extended"])
-    declared = re.findall(r"^TCUQ_(?:FIELD|LIST|OPTIONAL|TABLE)\((\w+)", found["tcuq_fields.h"], re.M)
+    found = sources(CASES["every signal"])
+    declared = listed(found["tcuq_fields.h"], "PARAMS")
     body = found["monitor.c"].split("tcuq_params_t monitor = {")[1]
     assert re.findall(r"^    \S.*?/\* (\w+)", body, re.M) == declared
 
 
-@pytest.mark.parametrize(("part", "struct"), [("HEAD", "evidence"), ("INSTANT", "instant")])
+@pytest.mark.parametrize(("part", "struct"), [("EVIDENCE", "evidence"), ("INSTANT", "instant")])
 def test_every_field_of_the_heads_is_set(part, struct):
     found = sources(CASES["standard"])
-    declared = re.findall(rf"^TCUQ_{part}_(?:FIELD|LIST|TABLE)\((\w+)", found["tcuq_fields.h"], re.M)
+    declared = listed(found["tcuq_fields.h"], part)
     body = found["monitor.c"].split(f"tcuq_{struct}_t monitor_{struct} = {{")[1].split("};")[0]
     assert re.findall(r"^    \S.*?/\* (\w+)", body, re.M) == declared
 
@@ -419,7 +425,7 @@ def test_a_killed_export_is_taken_up_by_the_next_one(tmp_path):
     (litter / "new").mkdir()
     (litter / "new" / "tcuq.c").write_text("half")
     with pytest.raises(ValueError, match="exists; choose"):
-        export(CASES["extended"], folder)
+        export(CASES["every signal"], folder)
     assert os.listdir(tmp_path) == ["c"]
     assert (folder / "monitor.c").read_text() == sources(CASES["posteriors"])["monitor.c"]
 
@@ -428,7 +434,7 @@ def test_a_killed_export_is_taken_up_by_the_next_one(tmp_path):
 def test_all_that_is_exported_is_ascii():
     # No character that an editor shows as something else, or not at all, reaches a compiler.
     for form in FORMS:
-        for file, text in sources(CASES["extended"], form=form, logits_scale=0.1).items():
+        for file, text in sources(CASES["every signal"], form=form, logits_scale=0.1).items():
             assert text.isascii(), file
 
 
@@ -453,7 +459,7 @@ def test_force_takes_no_folder_away(tmp_path, form):
 
 
 def test_the_readme_of_a_package_names_all_files_and_its_code_compiles(tmp_path):
-    export(CASES["extended"], tmp_path / "c", "kws")
+    export(CASES["every signal"], tmp_path / "c", "kws")
     text = (tmp_path / "c" / "README.md").read_text()
     for path in (tmp_path / "c").rglob("*.*"):
         file = path.relative_to(tmp_path / "c").as_posix()

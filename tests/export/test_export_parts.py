@@ -27,7 +27,7 @@ CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 SANE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
-EXTENDED = Params(
+EVERY = Params(
     classes=7,
     features=3,
     feature_zero_point=-9,
@@ -42,13 +42,13 @@ EXTENDED = Params(
 )
 PACKAGES: dict[str, tuple[Params, dict[str, Any]]] = {
     "posteriors": (Params(classes=10), {}),
-    "extended": (EXTENDED, {}),
+    "every signal": (EVERY, {}),
     "both": (
-        EXTENDED,
+        EVERY,
         {
             "logits_scale": 0.12,
             "projection": integer_projection(
-                np.random.default_rng(0).normal(size=(40, 3)) * 3, np.ones(3), 0.05, -100, EXTENDED
+                np.random.default_rng(0).normal(size=(40, 3)) * 3, np.ones(3), 0.05, -100, EVERY
             ),
         },
     ),
@@ -157,7 +157,7 @@ def test_the_self_check_finds_what_is_wrong(tmp_path: Path) -> None:
     assert checked(tmp_path / "c", ring="sizeof ring - 1u") == -3
 
 
-@pytest.mark.parametrize("case", ["posteriors", "extended"])
+@pytest.mark.parametrize("case", ["posteriors", "every signal"])
 def test_something_happens_in_the_self_check(case: str) -> None:
     check = SelfCheck(Contents(PACKAGES[case][0]))
     for field in ("flagged", "abstain", "warming_up", "low_mass"):

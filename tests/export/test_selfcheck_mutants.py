@@ -20,8 +20,8 @@ from tcuq.monitor.instant_head import InstantHead
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
-PLAIN = ("divergence", "flips", "doubt", "surprise_slow", "odds")
-WIDE = (*PLAIN, "instability", "displacement", "magnitude")
+PLAIN = ("divergence", "flips", "doubt", "odds", "mean_odds")
+WIDE = (*PLAIN, "instability", "magnitude")
 SLOW_ALARM = Alarm(0.45, AlarmSide(0.05, 20.0), AlarmSide(0.05, 12.0))
 
 
@@ -190,7 +190,7 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
             found[f"never reason {name}"] = ("step", f"if (out->reason == {number}u) out->reason = 255u;")
     p = of.integers()
     # A sum of the parameters is for tcuq_verify() and never saved; that a past is held follows from the ring.
-    unsaved = {"params_sum", "held" if of.depth else "head"}
+    unsaved = {"held" if of.depth else "head"}
     unsaved |= set() if of.evidence else {"severity"}
     unsaved |= set() if of.evidence and of.evidence.spread else {"last", "novelty"}
     unsaved |= set() if of.horizon else {"accuracy"}

@@ -207,7 +207,7 @@ def test_bad_input_is_refused_before_anything_runs() -> None:
 
 
 def test_other_threads_run_meanwhile_and_are_turned_away() -> None:
-    params = STOCK["extended"]
+    params = STOCK["paper"]
     slots, probs, features = events(params, 100_000, 50)
     bank = Bank(params, 50)
     refused, turns = [], 0
@@ -228,7 +228,7 @@ def test_other_threads_run_meanwhile_and_are_turned_away() -> None:
 def test_memory_of_a_device() -> None:
     assert Bank(STOCK["standard, posteriors alone"]).slot_bytes <= 320
     assert Bank(STOCK["standard, class mix"]).slot_bytes <= 640
-    assert Bank(STOCK["extended"]).slot_bytes <= 640
+    assert Bank(STOCK["paper"]).slot_bytes <= 640
 
 
 def test_growing_by_one_costs_the_same_in_a_large_bank() -> None:

@@ -29,9 +29,8 @@ from tcuq.report.describe import describe_params, render
 from tcuq.report.page import render as report
 from tcuq.report.sections import settings
 
-SIGNALS_USED = ("instability", "doubt", "odds", "magnitude")
-
-HEAD = EvidenceHead({"odds": 5.0, "doubt": 4.0, "magnitude": -6.0}, [-1.5, 0.25, -4.0, 2.0])
+MIXED = ("instability", "doubt", "odds", "mean_odds", "magnitude")
+HEAD = EvidenceHead({"odds": 5.0, "mean_odds": 4.0, "magnitude": -6.0}, [-1.5, 0.25, -4.0, 2.0])
 
 
 def with_head(head: EvidenceHead | None = HEAD, **changes: Any) -> Params:
@@ -39,7 +38,7 @@ def with_head(head: EvidenceHead | None = HEAD, **changes: Any) -> Params:
         "classes": 4,
         "features": 8,
         "feature_zero_point": -128,
-        "signals": SIGNALS_USED,
+        "signals": MIXED,
         "alarm": Alarm(0.2, AlarmSide(0.05, 12.0, 20.0)),
         "warmup": 0,
     }
@@ -79,7 +78,7 @@ def test_without_a_head_nothing_changes_but_the_alarm() -> None:
 
 
 def test_evidence_raises_the_alarm_while_risk_stays_flat() -> None:
-    pinned = {"coef": dict.fromkeys(SIGNALS_USED, 0.0), "blend": 1.0}
+    pinned = {"coef": dict.fromkeys(MIXED, 0.0), "blend": 1.0}
     probs, features = rows()
     steps = Monitor(with_head(**pinned)).run(probs, features)
     assert len(set(steps["risk"].tolist())) == 1
@@ -355,12 +354,12 @@ def test_two_exported_heads_in_one_program(tmp_path: Path) -> None:
     got = np.array([line.split() for line in done.stdout.splitlines()], dtype=int)
     assert (got[:, 0] == Monitor(with_head()).run(probs, features)["alarm"]).all() and got[:, 0].any()
     assert (got[:, 1] == Monitor(paper).run(probs)["alarm"]).all() and got[:, 1].any()
-    # A build for the paper's signals needs to be asked for evidence.
-    for flags, status in ((["-DTCUQ_SIGNALS=0x00C"], 1), (["-DTCUQ_SIGNALS=0x00C", "-DTCUQ_EVIDENCE=1"], 0)):
-        command = ["cc", *strict, *flags, "-fsyntax-only", "second.c", "tcuq.c"]
+    # A build for the paper's signals alone sums no evidence.
+    for mask, status in (("0x00C", 1), ("0x01C", 0)):
+        command = ["cc", *strict, f"-DTCUQ_SIGNALS={mask}", "-fsyntax-only", "second.c", "tcuq.c"]
         refused = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         assert bool(refused.returncode) == bool(status)
-        assert ("TCUQ_EVIDENCE is 0 and second sums evidence" in refused.stderr) == bool(status)
+        assert ("compile with -DTCUQ_SIGNALS=0x01Cu or more bits" in refused.stderr) == bool(status)
 
 
 # Magnitude.

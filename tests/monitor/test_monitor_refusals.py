@@ -111,7 +111,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a profile": (
         lambda: signals_.profile_signals("best", 0),
         ValueError,
-        "profile is 'best', expected one of standard, paper, extended",
+        "profile is 'best', expected one of standard, paper",
     ),
     "no signals": (lambda: signals_.ordered([]), ValueError, "signals is empty; at least one is needed"),
     "notes": (lambda: plain([1]), ValueError, r"notes is \[1\]; an object is needed"),
@@ -246,8 +246,8 @@ def test_a_bank_says_what_it_is() -> None:
 
 
 def test_spread_is_that_of_the_reference() -> None:
-    names = ("spread_fast", "spread_slow")
-    params = Params(classes=5, signals=names, coef={"spread_fast": 2.0, "spread_slow": 1.0})
+    names = ("odds", "mean_odds")
+    params = Params(classes=5, signals=names, coef={"odds": 2.0, "mean_odds": 1.0})
     probs, _ = int8_stream(600, 5, 0)
     steps, signals = Monitor(params).run(probs, signals=True)
     real = reference(params, probs)

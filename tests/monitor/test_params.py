@@ -239,7 +239,10 @@ def test_params_are_frozen_and_hashable() -> None:
         ({"blend": "0.5"}, "blend is '0.5', not a number"),
         ({"doubt_mix": -0.1}, "doubt_mix is -0.1, expected 0 to 1"),
         ({"coef": {"doubt": 65}}, r"coef\[doubt\] is 65, expected -64 to 64"),
-        ({"coef": {"odds": 1}}, "coef names 'odds', expected one of divergence, flips, doubt"),
+        (
+            {"coef": {"magnitude": 1}},
+            "coef names 'magnitude', expected one of divergence, flips, doubt",
+        ),
         ({"level": 0}, "level is 0, expected 0.001 to 0.999"),
         ({"budget": 1.01}, "budget is 1.01, expected 0 to 1"),
         ({"burst": 0}, "burst is 0, expected 1 to 10000"),

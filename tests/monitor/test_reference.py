@@ -47,7 +47,7 @@ def test_what_is_learned_stays_near_float64(
 @pytest.mark.parametrize("about", ["prediction", "answer"])
 @pytest.mark.parametrize("anchor", ["confidence", "belief"])
 def test_the_subject_of_a_step_is_that_of_the_reference(about: str, anchor: str) -> None:
-    names = ("surprise_fast", "surprise_slow", "odds", "disbelief_fast", "disbelief_slow", "disbelief")
+    names = ("odds", "mean_odds", "disbelief")
     params = learned_params(
         6,
         about=about,

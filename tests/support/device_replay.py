@@ -32,7 +32,6 @@ SCALARS = (
     "bias",
     "doubt_mix",
     "blend",
-    "spread_scale",
     "level_num",
     "level_den",
     "reference",

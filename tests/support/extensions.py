@@ -12,7 +12,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [path for part in ("binding", "core") for path in sorted((ROOT / "src/tcuq" / part).glob("*.c"))]
-DEFINES = ["-DTCUQ_CRC_BY_TABLE=1", "-DTCUQ_FINGERPRINT_OF=held_fingerprint"]
 LIMITED = "-DPy_LIMITED_API=0x030B0000"
 ASK = (
     "import json, sys, sysconfig; print(json.dumps([sysconfig.get_paths()['include'], "

@@ -16,7 +16,7 @@ from tcuq.live.feed import Feed
 from tcuq.live.server import Server, serve
 
 NAMES = ["up", "down", "left", "right", "yes", "no", "on", "off", "stop", "go"]
-SIGNALS = ["odds", "strain_fast", "magnitude", "distance", "disbelief"]
+SIGNALS = ["odds", "mean_odds", "magnitude", "distance", "disbelief"]
 
 
 def about(**more: Any) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def core_cases() -> list[Case]:
     """Return calls of one monitor."""
     core = FULL.core()
     start = core.save()
-    out, signals = np.empty(3, STEP_DTYPE).view(np.uint8), np.empty((3, 17), np.uint16)
+    out, signals = np.empty(3, STEP_DTYPE).view(np.uint8), np.empty((3, 9), np.uint16)
 
     def back() -> None:
         assert core.load(start) == 0
@@ -100,7 +100,7 @@ def bank_cases() -> list[Case]:
         return found.tobytes()
 
     start = np.frombuffer(states(), np.uint8).copy()
-    out, signals = np.empty(3, STEP_DTYPE).view(np.uint8), np.empty((3, 17), np.uint16)
+    out, signals = np.empty(3, STEP_DTYPE).view(np.uint8), np.empty((3, 9), np.uint16)
     saved, broken = np.empty_like(start), np.zeros_like(start)
 
     def back() -> None:

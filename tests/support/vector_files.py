@@ -8,8 +8,10 @@ from typing import Any
 
 from places import ROOT
 
+from tcuq._core import SIGNAL_NAMES
+
 FILES = sorted((ROOT / "vectors").glob("*.vec"))
-SIGNAL_COUNT = 17
+SIGNAL_COUNT = len(SIGNAL_NAMES)
 HEAD_SCALARS = ("clip", "allowance", "bet_base", "bet_slope", "spread")
 LISTS = ("lags", "lag_weights", "coef", "clean_mean")
 

@@ -43,7 +43,7 @@ def test_a_class_seen_too_often_counts_less() -> None:
 
 
 def test_repeated_evidence_counts_less_and_relief_in_full() -> None:
-    head = Evidence(2**18, 0, (0,) * 17, (256, -256), spread=2**14)
+    head = Evidence(2**18, 0, (0,) * 9, (256, -256), spread=2**14)
     p = make(0x200, 2, 0, (), evidence=head, rise_limit=2**24, rise_cap=2**30, fall_limit=0, fall_cap=0)
     monitor, novelty, total = Monitor(p), 0.25, 0.0
     for _ in range(60):
@@ -86,7 +86,7 @@ def test_layout_of_a_state() -> None:
     assert struct.unpack_from("<iIiI", state, 40) == means
     assert (monitor.accuracy + 128) >> 8 == out[-1].expected_accuracy
     assert tuple(state[57:60]) == (0, 3, 0)
-    # strain_fast, last; seen of four classes; differ, apart; four experts, the class mix; deficits; checksum
+    # mean_odds, last; seen of four classes; differ, apart; four experts, the class mix; deficits; checksum
     assert len(state) == 60 + 4 * 2 + 4 * 4 + 4 * 2 + 2 * 4 * 5 + 2 * 6 + 4
     assert list(struct.unpack_from("<6H", state, len(state) - 16)) == monitor.deficits
     # Working memory holds the corrected likelihoods as well, and is a whole number of words.
@@ -129,13 +129,13 @@ def test_fingerprint_tells_each_new_field() -> None:
         ({"horizon": 0}, "expected_start"),
         ({"centers": None}, "centers"),
         ({"signals": STANDARD_POSTERIORS}, "centers"),
-        ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, 0, 1)}, "bet"),
-        ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, 300, 0)}, "bet_base"),
-        ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, 2**20 - 1, 1)}, "bet"),
-        ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, spread=15)}, "spread"),
-        ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, spread=2**24 + 1)}, "spread"),
-        ({"instant": Instant(0, (0,) * 17, (0, 1, 1, 1))}, "class_mix"),
-        ({"instant": Instant(2**24 + 1, (0,) * 17)}, "instant bias"),
+        ({"evidence": Evidence(65536, 0, (0,) * 9, (0,) * 4, 0, 1)}, "bet"),
+        ({"evidence": Evidence(65536, 0, (0,) * 9, (0,) * 4, 300, 0)}, "bet_base"),
+        ({"evidence": Evidence(65536, 0, (0,) * 9, (0,) * 4, 2**20 - 1, 1)}, "bet"),
+        ({"evidence": Evidence(65536, 0, (0,) * 9, (0,) * 4, spread=15)}, "spread"),
+        ({"evidence": Evidence(65536, 0, (0,) * 9, (0,) * 4, spread=2**24 + 1)}, "spread"),
+        ({"instant": Instant(0, (0,) * 9, (0, 1, 1, 1))}, "class_mix"),
+        ({"instant": Instant(2**24 + 1, (0,) * 9)}, "instant bias"),
     ],
 )
 def test_parameters_out_of_range(changes: dict[str, object], rule: str) -> None:

@@ -96,8 +96,8 @@ def choose(every: list[Mutant], sample: int, seed: int) -> list[Mutant]:
 
     Examples
     --------
-    >>> [mutant.line for mutant in choose(mutants(CORE, ("tcuq_bytes.h",)), 3, 1)] == sorted(
-    ...     mutant.line for mutant in choose(mutants(CORE, ("tcuq_bytes.h",)), 3, 1)
+    >>> [mutant.line for mutant in choose(mutants(CORE, ("tcuq_internal.h",)), 3, 1)] == sorted(
+    ...     mutant.line for mutant in choose(mutants(CORE, ("tcuq_internal.h",)), 3, 1)
     ... )
     True
     """

@@ -122,16 +122,7 @@ class SelfCheck:
 def _build_of(package: Path) -> Build:
     """Return how a package is compiled, from the comment of its header."""
     header = (package / "monitor.h").read_text("utf-8")
-    flags = tuple(
-        dict.fromkeys(re.findall(r"-DTCUQ_(?:SIGNALS=0x[0-9A-F]+u|EVIDENCE=\d|PERSISTENCE=\d)", header))
-    )
-    values = dict(flag[7:].split("=") for flag in flags)
-    signals = int(values["SIGNALS"].rstrip("u"), 16)
-    evidence, instant = values.get("EVIDENCE") == "1", values.get("PERSISTENCE") == "1"
-    # What a package has no use for is left out, also where the header leaves that to the default.
-    own = (
-        f"-DTCUQ_SIGNALS=0x{signals:X}u",
-        f"-DTCUQ_EVIDENCE={evidence:d}",
-        f"-DTCUQ_PERSISTENCE={instant:d}",
-    )
+    signals = int(re.findall(r"-DTCUQ_SIGNALS=0x([0-9A-F]+)u", header)[0], 16)
+    own = (f"-DTCUQ_SIGNALS=0x{signals:X}u",)
+    evidence, instant = bool(signals & ~0xF), bool(signals >> 8 & 1)
     return Build(package.name, own, vectors_of(signals, evidence, instant))

@@ -63,18 +63,6 @@ def predicted(belief: Floats, shift: int) -> Floats:
     return np.asarray(belief * (1 - 2.0**-shift) + fresh)
 
 
-def belief_after(p: Floats, shift: int) -> Floats:
-    """Return the belief after each row, of one filter whose class switches with probability 2^-shift."""
-    weights = likelihoods(p)
-    belief = np.full(p.shape[1], 65536 // p.shape[1] / 65536)
-    out = np.empty_like(p)
-    for t in range(len(p)):
-        joint = predicted(belief, shift) * weights[t]
-        belief = joint / joint.sum()
-        out[t] = belief
-    return out
-
-
 def corrected(p: Floats, class_mix: Floats) -> Floats:
     """Return likelihoods divided by how much more often than in development they have been saying a class."""
     weights = likelihoods(p)

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.monitor.params import Params
-from tcuq.monitor.signals import LAGGED, SIGNALS, SLOW
+from tcuq.monitor.signals import LAGGED, SIGNALS
 
-from .float_experts import belief_after, experts
+from .float_experts import experts
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,7 +26,7 @@ class Reference:
 
     Parameters
     ----------
-    signals : array of shape (T, 17)
+    signals : array of shape (T, 9)
     doubted : array of T numbers
         One minus what the risk leans on.
     uncertainty, risk : array of T numbers
@@ -102,12 +102,6 @@ def _log_odds(against: Floats) -> Floats:
     return np.asarray(np.clip(0.5 + np.log2(ratio) / 16, 0, 1))
 
 
-def _spread(mean: Floats) -> Floats:
-    rest = np.maximum(0, 1 - mean.sum(1))
-    entropy = -_xlog2x(mean).sum(1) - _xlog2x(rest)
-    return np.asarray(np.minimum(1, rest + entropy / np.log2(mean.shape[1])))
-
-
 def _lagged(name: str, params: Params, p: Floats, x: Floats, predictions: npt.NDArray[Any]) -> Floats:
     """One lagged signal: the mean over the lags that are filled, weighted for divergence."""
     total, weight = np.zeros(len(p)), np.zeros(len(p))
@@ -177,48 +171,27 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
         )
     classes = answer if params.about == "answer" else predictions
     own = p[rows, classes]
-    means = {
-        speed: _past_mean(p, rate)
-        for speed, rate in (("fast", 1 / 4), ("slow", 1 / 16))
-        if any(f"{kind}_{speed}" in params.signals for kind in ("surprise", "spread"))
-    }
-    against = {
-        f"disbelief_{speed}": 1 - belief_after(p, shift)[rows, classes]
-        for speed, shift in (("fast", 2), ("slow", 4))
-        if f"disbelief_{speed}" in params.signals
-    }
-    if mixed is not None:
-        against["disbelief"] = 1 - mixed[rows, classes]
     odds = _log_odds(1 - own)
     signals = np.zeros((len(p), len(SIGNALS)))
     for name in params.signals:
-        kind, _, speed = name.partition("_")
         if name in LAGGED:
             value = _lagged(name, params, p, x, predictions)
         elif name == "doubt":
             value = params.doubt_mix * (1 - top) + (1 - params.doubt_mix) * (1 - (top - second))
-        elif name == "displacement":
-            value = _half_distance(x, _past_mean(x, 1 / 16))
         elif name == "magnitude":
             value = np.sqrt((x * x).mean(1)) / 256
         elif name == "distance":
             value = _distance(params, x, classes)
-        elif kind == "surprise":
-            value = 1 - means[speed][rows, classes]
-        elif kind == "spread":
-            value = _spread(means[speed])
-        elif kind == "disbelief":
-            value = _log_odds(against[name])
-        elif kind == "strain":
-            value = _past_mean(odds[:, None], {"fast": 1 / 16, "slow": 1 / 64}[speed])[:, 0]
+        elif name == "disbelief" and mixed is not None:
+            value = _log_odds(1 - mixed[rows, classes])
+        elif name == "mean_odds":
+            value = _past_mean(odds[:, None], 1 / 16)[:, 0]
+            value[:1] = params.clean_means[name]
         else:
             value = odds
-        if name in SLOW and len(p):
-            value[0] = params.clean_means[name]
         signals[:, SIGNALS.index(name)] = value
-    doubted = 1 - own
-    if params.anchor == "belief":
-        doubted = against["disbelief" if mixed is not None else "disbelief_fast"]
+    leans_on = own if params.anchor == "confidence" or mixed is None else mixed[rows, classes]
+    doubted = 1 - leans_on
     return weighed(params, signals, doubted, answer, persistence, variety, classes)
 
 
@@ -253,7 +226,7 @@ def weighed(
     ----------
     params : Params
         Its heads, blend, evidence and horizon are read here.
-    signals : array of shape (T, 17)
+    signals : array of shape (T, 9)
     doubted : array of T values
         One minus the confidence, or one minus the belief.
     answer, persistence, variety, classes : array of T values

@@ -7,8 +7,6 @@
 #include "binding/input.h"
 #include "binding/step.h"
 
-#include <string.h>
-
 typedef struct {
     PyObject_HEAD
     held_params_t held;
@@ -16,10 +14,6 @@ typedef struct {
     float feature_scale;
     tcuq_t monitor;
     uint32_t *ring;
-    size_t ring_bytes;
-    uint64_t changes; /* of the monitor */
-    tcuq_t before;    /* the last step, with room for its ring */
-    uint32_t *ring_before;
 } core_t;
 
 static void take(core_t *self, const table_t *p, const table_t *f, Py_ssize_t row, tcuq_step_t *step, uint16_t *signals)
@@ -30,26 +24,13 @@ static void take(core_t *self, const table_t *p, const table_t *f, Py_ssize_t ro
               features_row(f, row, self->feature_scale, self->held.params.zero_point, features), step, signals);
 }
 
-/* Undo the step that left this number of changes, unless other code has used the monitor since. */
-static void undo(core_t *self, uint64_t changes)
-{
-    ALONE_BEGIN(self)
-    if (self->changes == changes) {
-        self->monitor = self->before;
-        memcpy(self->ring, self->ring_before, self->ring_bytes);
-    }
-    ALONE_END()
-}
-
-/* step(probs, features, want_signals, names) -> Step; without memory for it, the step is not taken. */
+/* step(probs, features, want_signals, names) -> Step. Without memory for it the step counts all the same. */
 static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     core_t *self = (core_t *)object;
     uint16_t signals[TCUQ_SIGNAL_COUNT];
     tcuq_step_t step;
-    PyObject *result;
     PyObject *names;
-    uint64_t changes;
     table_t p;
     table_t f;
     int wanted;
@@ -63,18 +44,11 @@ static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t c
         return NULL;
     }
     ALONE_BEGIN(self)
-    self->before = self->monitor;
-    memcpy(self->ring_before, self->ring, self->ring_bytes);
     take(self, &p, &f, 0, &step, wanted ? signals : NULL);
-    changes = ++self->changes;
     ALONE_END()
     table_close(&p);
     table_close(&f);
-    result = step_new(self->kind, &step, wanted ? signals : NULL, self->held.params.horizon, names);
-    if (result == NULL) {
-        undo(self, changes);
-    }
-    return result;
+    return step_new(self->kind, &step, wanted ? signals : NULL, self->held.params.horizon, names);
 }
 
 /* run(probs, features, out, signals or None): fills `out`, and uint16 signals. */
@@ -110,7 +84,6 @@ static PyObject *core_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         take(self, &p, &f, i, &step, values == NULL ? NULL : values + i * TCUQ_SIGNAL_COUNT);
         step_row((step_row_t *)out.buf + i, &step, self->held.params.horizon);
     }
-    self->changes++;
     ALONE_END()
     result = Py_NewRef(Py_None);
     if (values != NULL) {
@@ -130,7 +103,6 @@ static PyObject *core_reset(PyObject *object, PyObject *unused)
     (void)unused;
     ALONE_BEGIN(self)
     tcuq_reset(&self->monitor);
-    self->changes++;
     ALONE_END()
     Py_RETURN_NONE;
 }
@@ -161,7 +133,6 @@ static PyObject *core_load(PyObject *object, PyObject *state)
     }
     ALONE_BEGIN(self)
     status = tcuq_load(&self->monitor, (const uint8_t *)bytes, (size_t)size);
-    self->changes++;
     ALONE_END()
     return PyLong_FromLong(status); /* 0 takes no memory: a state that was loaded is never an exception */
 }
@@ -182,7 +153,7 @@ static PyObject *core_verify(PyObject *object, PyObject *unused)
 static PyObject *core_fingerprint(PyObject *object, PyObject *unused)
 {
     (void)unused;
-    return PyLong_FromUnsignedLong(tcuq_fingerprint(&((core_t *)object)->held.params));
+    return PyLong_FromUnsignedLong(((core_t *)object)->held.params.fingerprint);
 }
 
 /* sizes() -> (ring bytes, state bytes, lowest debt, highest debt) */
@@ -215,6 +186,7 @@ static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     core_t *self;
     PyObject *fields;
     double scale = 1.0;
+    size_t ring_bytes;
     if (kwargs != NULL && PyDict_Size(kwargs) > 0) {
         PyErr_SetString(PyExc_TypeError, "Core takes no keywords");
         return NULL;
@@ -231,14 +203,13 @@ static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (fields_read(&self->held, fields) < 0) {
         goto fail;
     }
-    self->ring_bytes = tcuq_ring_size(&self->held.params); /* a multiple of 4 */
-    self->ring = PyMem_Calloc(2, self->ring_bytes);
+    ring_bytes = tcuq_ring_size(&self->held.params); /* a multiple of 4 */
+    self->ring = PyMem_Calloc(1, ring_bytes);
     if (self->ring == NULL) {
         PyErr_NoMemory();
         goto fail;
     }
-    self->ring_before = self->ring + self->ring_bytes / sizeof *self->ring;
-    tcuq_init(&self->monitor, &self->held.params, self->ring, self->ring_bytes);
+    tcuq_init(&self->monitor, &self->held.params, self->ring, ring_bytes);
     return (PyObject *)self;
 fail:
     Py_DECREF((PyObject *)self);

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
-typedef enum { NUMBER, HEAD_NUMBER, INSTANT_NUMBER, LIST } kind_t;
+/* A member of tcuq_params_t or of a head, as tcuq_fields.h lists it. */
+typedef enum { PARAM_NUMBER, EVIDENCE_NUMBER, INSTANT_NUMBER, MANY } kind_t;
 
-/* A row of tcuq_fields.h. */
 typedef struct {
     const char *of; /* "evidence " or "instant " for those of a head */
     const char *name;
@@ -18,33 +18,26 @@ typedef struct {
     size_t size;   /* bytes of a number, or of one in a list */
 } row_t;
 
-#define TCUQ_FIELD(name, type, low, high, bytes) \
-    {"", #name, NUMBER, low, high, bytes, offsetof(tcuq_params_t, name), sizeof(type)},
-#define TCUQ_LIST(name, type, low, high) {"", #name, LIST, low, high, 0, 0, sizeof(type)},
-#define TCUQ_TABLE TCUQ_LIST
-#define TCUQ_HEAD_FIELD(name, type, low, high) \
-    {"evidence ", #name, HEAD_NUMBER, low, high, 4, offsetof(tcuq_evidence_t, name), sizeof(type)},
-#define TCUQ_HEAD_LIST(name, type, low, high) {"evidence ", #name, LIST, low, high, 0, 0, sizeof(type)},
-#define TCUQ_HEAD_TABLE TCUQ_HEAD_LIST
-#define TCUQ_INSTANT_FIELD(name, type, low, high) \
-    {"instant ", #name, INSTANT_NUMBER, low, high, 4, offsetof(tcuq_instant_t, name), sizeof(type)},
-#define TCUQ_INSTANT_LIST(name, type, low, high) {"instant ", #name, LIST, low, high, 0, 0, sizeof(type)},
-#define TCUQ_INSTANT_TABLE TCUQ_INSTANT_LIST
-static const row_t rows[] = {
-#include "core/tcuq_fields.h"
-};
+#define PARAM_ROW(name, type, low, high, bytes) \
+    {"", #name, PARAM_NUMBER, low, high, bytes, offsetof(tcuq_params_t, name), sizeof(type)},
+#define EVIDENCE_ROW(name, type, low, high, bytes) \
+    {"evidence ", #name, EVIDENCE_NUMBER, low, high, bytes, offsetof(tcuq_evidence_t, name), sizeof(type)},
+#define INSTANT_ROW(name, type, low, high, bytes) \
+    {"instant ", #name, INSTANT_NUMBER, low, high, bytes, offsetof(tcuq_instant_t, name), sizeof(type)},
+#define PARAM_MANY(name, type, low, high) {"", #name, MANY, low, high, 0, 0, sizeof(type)},
+#define EVIDENCE_MANY(name, type, low, high) {"evidence ", #name, MANY, low, high, 0, 0, sizeof(type)},
+#define INSTANT_MANY(name, type, low, high) {"instant ", #name, MANY, low, high, 0, 0, sizeof(type)},
+static const row_t rows[] = {TCUQ_PARAMS_FIELDS(PARAM_ROW, PARAM_MANY, PARAM_MANY, TCUQ_NO_HEAD)
+                                 TCUQ_EVIDENCE_FIELDS(EVIDENCE_ROW, EVIDENCE_MANY, EVIDENCE_MANY)
+                                     TCUQ_INSTANT_FIELDS(INSTANT_ROW, INSTANT_MANY, INSTANT_MANY)};
 
+#define PARAM_PLACE(name, ...) ROW_##name,
+#define EVIDENCE_PLACE(name, ...) ROW_evidence_##name,
+#define INSTANT_PLACE(name, ...) ROW_instant_##name,
 enum {
-#define TCUQ_FIELD(name, type, low, high, bytes) ROW_##name,
-#define TCUQ_LIST(name, type, low, high) ROW_##name,
-#define TCUQ_TABLE TCUQ_LIST
-#define TCUQ_HEAD_FIELD(name, type, low, high) ROW_head_##name,
-#define TCUQ_HEAD_LIST TCUQ_HEAD_FIELD
-#define TCUQ_HEAD_TABLE TCUQ_HEAD_FIELD
-#define TCUQ_INSTANT_FIELD(name, type, low, high) ROW_instant_##name,
-#define TCUQ_INSTANT_LIST TCUQ_INSTANT_FIELD
-#define TCUQ_INSTANT_TABLE TCUQ_INSTANT_FIELD
-#include "core/tcuq_fields.h"
+    TCUQ_PARAMS_FIELDS(PARAM_PLACE, PARAM_PLACE, PARAM_PLACE, TCUQ_NO_HEAD)
+    TCUQ_EVIDENCE_FIELDS(EVIDENCE_PLACE, EVIDENCE_PLACE, EVIDENCE_PLACE)
+    TCUQ_INSTANT_FIELDS(INSTANT_PLACE, INSTANT_PLACE, INSTANT_PLACE)
     ROW_COUNT
 };
 
@@ -116,7 +109,7 @@ static int read_numbers(void *target, PyObject *fields, kind_t kind)
 {
     int i;
     for (i = 0; i < ROW_COUNT; i++) {
-        if (rows[i].kind == kind && i != ROW_lag_count && i != ROW_reserved &&
+        if (rows[i].kind == kind && i != ROW_lag_count && i != ROW_fingerprint && i != ROW_reserved &&
             read_number(target, fields, &rows[i]) < 0) {
             return -1;
         }
@@ -158,9 +151,9 @@ static int read_evidence(held_params_t *held, PyObject *head)
     Py_ssize_t classes = held->params.classes;
     e->offset = held->offset;
     held->params.evidence = e;
-    if (read_numbers(e, head, HEAD_NUMBER) < 0 ||
-        read_list(e->coef, head, ROW_head_coef, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0 ||
-        read_list(held->offset, head, ROW_head_offset, classes, classes) < 0) {
+    if (read_numbers(e, head, EVIDENCE_NUMBER) < 0 ||
+        read_list(e->coef, head, ROW_evidence_coef, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0 ||
+        read_list(held->offset, head, ROW_evidence_offset, classes, classes) < 0) {
         return -1;
     }
     return 0;
@@ -253,7 +246,7 @@ int fields_read(held_params_t *held, PyObject *fields)
     int error;
     memset(held, 0, sizeof *held);
     lag_count = read_list(held->lags, fields, ROW_lags, 0, TCUQ_MAX_LAG);
-    if (lag_count < 0 || read_numbers(p, fields, NUMBER) < 0 ||
+    if (lag_count < 0 || read_numbers(p, fields, PARAM_NUMBER) < 0 ||
         read_list(held->lag_weights, fields, ROW_lag_weights, lag_count, lag_count) < 0 ||
         read_list(p->coef, fields, ROW_coef, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0 ||
         read_list(p->clean_mean, fields, ROW_clean_mean, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0 ||
@@ -268,13 +261,8 @@ int fields_read(held_params_t *held, PyObject *fields)
     if (error != TCUQ_OK) {
         return refuse_rule(fields, error);
     }
-    held->fingerprint = tcuq_fingerprint(p);
+    p->fingerprint = tcuq_fingerprint(p);
     return 0;
-}
-
-uint32_t held_fingerprint(const tcuq_params_t *params)
-{
-    return ((const held_params_t *)(const void *)params)->fingerprint;
 }
 
 void fields_free(held_params_t *held)

@@ -9,8 +9,7 @@
 
 /* Parameters, with the memory that they point to. */
 typedef struct {
-    tcuq_params_t params; /* first: held_fingerprint() finds the rest from here */
-    uint32_t fingerprint;
+    tcuq_params_t params;
     uint8_t lags[TCUQ_MAX_LAG];
     uint16_t lag_weights[TCUQ_MAX_LAG];
     tcuq_evidence_t evidence;
@@ -24,14 +23,10 @@ typedef struct {
  * parameter, its value and what was expected. */
 int fields_read(held_params_t *held, PyObject *fields);
 
-/* The fingerprint of params that are part of a held_params_t, for the core's saving and loading: it took longer than the
- * rest of them. */
-uint32_t held_fingerprint(const tcuq_params_t *params);
-
 /* Give memory back, also after a failed read. */
 void fields_free(held_params_t *held);
 
-/* A new tuple of (name, lowest, highest, bytes in the fingerprint), one for every row of tcuq_fields.h. */
+/* A new tuple of (name, lowest, highest, bytes in the fingerprint), one for every number and list of tcuq_fields.h. */
 PyObject *fields_table(void);
 
 #endif

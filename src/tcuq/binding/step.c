@@ -5,11 +5,8 @@
 
 #define ONE 65536.0
 
-static const char *const signal_names[TCUQ_SIGNAL_COUNT] = {
-    "divergence",    "instability", "flips",       "doubt",       "surprise_fast",
-    "surprise_slow", "spread_fast", "spread_slow", "displacement", "odds",
-    "disbelief_fast", "disbelief_slow", "strain_fast", "strain_slow", "magnitude",
-    "distance", "disbelief"};
+#define SIGNAL_NAME(name, meaning) #name,
+static const char *const signal_names[] = {TCUQ_SIGNAL_LIST(SIGNAL_NAME)};
 
 static PyStructSequence_Field step_fields[] = {
     {"prediction", "class with the largest posterior"},

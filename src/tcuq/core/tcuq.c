@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One step of the monitor: from signals to decisions. Section numbers refer to SPEC.md. */
-#include "tcuq_math.h"
+/* Starting a monitor, and one step of it. Section numbers refer to SPEC.md. */
+#include "tcuq_internal.h"
 
 /* A debug build may define TCUQ_ASSERT to trap misuse of tcuq_step(). */
 #ifndef TCUQ_ASSERT
@@ -10,15 +10,49 @@
 /* Rate of the severity, as a right shift. */
 #define SEVERITY_SHIFT 6
 
-/* Rate of the novelty, the largest difference that it counts, and the bits of its square. */
+/* Rate of the novelty, and the bits of it. */
 #define NOVELTY_SHIFT 5
-#define GAP_MAX 32767u
 #define NOVELTY_MASK 0x3FFFFFFFu
 
-/* Signals that a step may read: those of the paper are the first. */
-#define OWN_COUNT (((TCUQ_SIGNALS) & ~TCUQ_PROFILE_PAPER) != 0u ? TCUQ_SIGNAL_COUNT : 4u)
+/* Most of steep_slope * debt: the whole range of a threshold, and one step more. */
+#define STEEP_LIMIT 33554432u
 
-SELDOM int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t ring_bytes)
+/* Signals that a step may read: those of the paper are the first. */
+#define OWN_COUNT (HAS_EVIDENCE ? TCUQ_SIGNAL_COUNT : 4u)
+
+/* Whether params are accepted: one answer for all fields and rules, as every firmware carries it. */
+#define REFUSES_PARAM(name, type, low, high, bytes) || OUTSIDE(type, p->name, low, high)
+#define REFUSES_EVIDENCE(name, type, low, high, bytes) || OUTSIDE(type, evidence->name, low, high)
+#define REFUSES_INSTANT(name, type, low, high, bytes) || OUTSIDE(type, instant->name, low, high)
+#define AND_RULE(name, field, condition, expected) && (condition)
+static int accepted(const tcuq_params_t *p)
+{
+    const tcuq_evidence_t *evidence = evidence_head(p);
+    const tcuq_instant_t *instant = instant_head(p);
+    if (0 TCUQ_PARAMS_FIELDS(REFUSES_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)) {
+        return 0;
+    }
+    if (evidence != NULL && (0 TCUQ_EVIDENCE_FIELDS(REFUSES_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST))) {
+        return 0;
+    }
+    if (instant != NULL && (0 TCUQ_INSTANT_FIELDS(REFUSES_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST))) {
+        return 0;
+    }
+    return 1 TCUQ_RULES(AND_RULE);
+}
+
+int tcuq_internal_check(const tcuq_params_t *p)
+{
+    if (p->version != TCUQ_PARAMS_VERSION) {
+        return TCUQ_ERR_VERSION;
+    }
+    if (!accepted(p)) {
+        return TCUQ_ERR_PARAMS;
+    }
+    return build_can(p) ? TCUQ_OK : TCUQ_ERR_SIGNALS;
+}
+
+COLD int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t ring_bytes)
 {
     int status = tcuq_internal_check(p);
     if (status != TCUQ_OK) {
@@ -30,7 +64,6 @@ SELDOM int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t r
     memset(m, 0, sizeof *m);
     m->params = p;
     m->ring = ring;
-    m->params_sum = tcuq_internal_sum(p, 0);
     m->accuracy = (uint32_t)p->expected_start << 8;
     return TCUQ_OK;
 }
@@ -42,7 +75,9 @@ void tcuq_reset(tcuq_t *m)
     m->held &= HELD_STREAM;
 }
 
-/* Section 7. */
+/* Uncertainty, risk and reason (sections 7 and 8). */
+
+/* The logistic function of z (Q16.16), Q0.16. */
 static uint16_t logistic(int32_t z)
 {
     uint32_t size = z < 0 ? 0u - (uint32_t)z : (uint32_t)z;
@@ -61,11 +96,9 @@ static int32_t between(int32_t instant, int32_t steady, uint32_t past)
     return instant + shift_floor((steady - instant) * (int32_t)past, 15);
 }
 
-/* Sections 7 and 8. */
-static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inverse_anchor,
-                  tcuq_step_t *out)
+static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t anchor, tcuq_step_t *out)
 {
-    const tcuq_instant_t *instant = (TCUQ_PERSISTENCE) ? p->instant : NULL;
+    const tcuq_instant_t *instant = instant_head(p);
     uint32_t past = (uint32_t)out->persistence * out->variety >> 17;
     int32_t z = p->bias;
     int32_t best = 0;
@@ -88,11 +121,8 @@ static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inve
         }
     }
     out->uncertainty = logistic(z);
-    out->risk = (uint16_t)mix(out->uncertainty, inverse_anchor, p->blend);
+    out->risk = (uint16_t)mix(out->uncertainty, saturate(ONE - anchor), p->blend);
 }
-
-/* Most of steep_slope * debt: the whole range of a threshold, and one step more. */
-#define STEEP_LIMIT 33554432u
 
 /* The expected accuracy: a mean of past certainties. */
 static void expect(tcuq_t *m, tcuq_step_t *out)
@@ -100,7 +130,8 @@ static void expect(tcuq_t *m, tcuq_step_t *out)
     uint32_t horizon = m->params->horizon;
     out->expected_accuracy = 0;
     if (horizon != 0u) {
-        m->accuracy = (uint32_t)moved((int32_t)(m->accuracy & 0xFFFFFFu), (int32_t)((ONE - out->uncertainty) << 8), horizon, 0);
+        int32_t certainty = (int32_t)((ONE - out->uncertainty) << 8);
+        m->accuracy = (uint32_t)moved((int32_t)(m->accuracy & 0xFFFFFFu), certainty, horizon, 0);
         out->expected_accuracy = saturate((m->accuracy + 128u) >> 8);
     }
 }
@@ -112,15 +143,36 @@ static NOT_INLINE int32_t threshold_at(const tcuq_params_t *p, int32_t debt)
     uint32_t size = ((uint32_t)debt ^ sign) - sign;
     uint32_t near = size < (uint32_t)p->knee ? size : (uint32_t)p->knee;
     uint32_t far = size - near;
-    uint32_t moved;
+    uint32_t distance;
     /* No input leads as far as the limit, but damage may, and a product that wraps would hide it. Most
      * debts are so small that this needs no division. */
     if (far > 255u) {
         uint32_t most = STEEP_LIMIT / p->steep_slope;
         far = far < most ? far : most;
     }
-    moved = (p->slope * near + p->steep_slope * far) >> 8;
-    return p->reference + (int32_t)((moved ^ sign) - sign);
+    distance = (p->slope * near + p->steep_slope * far) >> 8;
+    return p->reference + (int32_t)((distance ^ sign) - sign);
+}
+
+/* Least debt at which the threshold has moved by `distance` (Q0.16), section 9. */
+COLD static int32_t debt_at(const tcuq_params_t *p, uint32_t distance)
+{
+    uint32_t need = distance << 8;
+    uint32_t shallow = p->slope * (uint32_t)p->knee;
+    uint32_t rest;
+    if (need <= shallow) {
+        return (int32_t)((need + p->slope - 1u) / p->slope);
+    }
+    rest = need - shallow;
+    return p->knee + (int32_t)((rest + p->steep_slope - 1u) / p->steep_slope);
+}
+
+COLD void tcuq_debt_bounds(const tcuq_params_t *p, int32_t *low, int32_t *high)
+{
+    int32_t shut = debt_at(p, ONE - p->reference);
+    int32_t open = p->reference == 0u ? 0 : debt_at(p, p->reference);
+    *high = shut - 1 + p->level_den - p->level_num;
+    *low = 1 - open - p->level_num;
 }
 
 static void flag(tcuq_t *m, tcuq_step_t *out)
@@ -178,8 +230,8 @@ static int32_t evidence_of(const tcuq_evidence_t *head, uint32_t mask, const uin
 /* Logarithm of what a bet on the evidence of a step multiplies the stake by, never above it, Q16.16. */
 static int32_t bet_of(const tcuq_evidence_t *head, int32_t evidence)
 {
-    int32_t moved = shift_floor((int32_t)head->bet_slope * shift_floor(evidence, 8), 8);
-    uint32_t factor = (uint32_t)((int32_t)head->bet_base + moved);
+    int32_t gain = shift_floor((int32_t)head->bet_slope * shift_floor(evidence, 8), 8);
+    uint32_t factor = (uint32_t)((int32_t)head->bet_base + gain);
     uint32_t scale = bits_above(factor);
     int32_t log;
     /* 12 is more than the error of the logarithm and of its factor. */
@@ -201,7 +253,7 @@ static void compare(tcuq_t *m, int32_t evidence)
 }
 
 /* Evidence by its novelty, in 1/4096, and by a sixteenth at the least. */
-static int32_t weigh(const tcuq_t *m, int32_t evidence)
+static int32_t discount(const tcuq_t *m, int32_t evidence)
 {
     uint32_t weight = (m->novelty << 8) / (m->params->evidence->spread >> 4);
     weight = weight > 256u ? weight : 256u;
@@ -221,22 +273,22 @@ static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, uint32_t cap
 }
 
 /* The alarm, section 11. */
-static void alarm(tcuq_t *m, const uint16_t *signals, tcuq_step_t *out)
+static void alarm(tcuq_t *m, const uint16_t *signals, uint32_t subject, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
+    const tcuq_evidence_t *head = evidence_head(p);
     int32_t excess = (int32_t)out->risk - p->rise_reference;
     uint8_t rise, fall;
     out->severity = 0;
-    if ((TCUQ_EVIDENCE) && p->evidence != NULL) {
-        const tcuq_evidence_t *head = p->evidence;
-        excess = evidence_of(head, used(p), signals, p->about == TCUQ_ABOUT_ANSWER ? out->answer : out->prediction);
+    if (head != NULL) {
+        excess = evidence_of(head, used(p), signals, subject);
         m->severity = moved(clipped(m->severity, head->clip), excess, SEVERITY_SHIFT, 0);
         out->severity = m->severity;
         if (head->spread != 0u) {
             compare(m, excess);
         }
         excess = (head->bet_slope != 0u ? bet_of(head, excess) : excess) - (int32_t)head->allowance;
-        excess = excess > 0 && m->novelty < head->spread ? weigh(m, excess) : excess;
+        excess = excess > 0 && m->novelty < head->spread ? discount(m, excess) : excess;
     }
     rise = watch(&m->rise, excess, p->rise_limit, p->rise_cap,
                  (uint8_t)(m->alarm & TCUQ_ALARM_RISE));
@@ -251,17 +303,25 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
 {
     const tcuq_params_t *p = m->params;
     uint16_t own[TCUQ_SIGNAL_COUNT];
+    inference_t now;
+    layout_t at;
     uint32_t i;
 
     TCUQ_ASSERT(probs != NULL && out != NULL);
     TCUQ_ASSERT(features != NULL || (used(p) & TCUQ_FEATURE_SIGNALS) == 0u);
 
-    memcpy(own, p->clean_mean, OWN_COUNT * sizeof own[0]); /* where there is no past */
-    score(p, own, tcuq_internal_read(m, probs, features, out, own), out);
+    tcuq_internal_layout(&at, p);
+    memcpy(own, p->clean_mean, OWN_COUNT * sizeof own[0]); /* signals without a past */
+    tcuq_internal_read(&now, p, probs, features, out);
+    if (instant_head(p) != NULL) {
+        tcuq_internal_beliefs(m, &at, &now, out);
+    }
+    tcuq_internal_signals(m, &at, &now, own);
+    score(p, own, now.anchor, out);
     expect(m, out);
     flag(m, out);
     spend(m, out);
-    alarm(m, own, out);
+    alarm(m, own, now.subject, out);
     if (signals != NULL) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             signals[i] = (used(p) & TCUQ_BIT(i)) != 0u ? own[i] : 0u;

@@ -19,71 +19,63 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tcuq_fields.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Layout of tcuq_params_t: a generated header refuses another one. */
-#define TCUQ_PARAMS_VERSION 3u
+#define TCUQ_PARAMS_VERSION 4u
 /* Layout of the bytes that tcuq_save() writes. */
-#define TCUQ_STATE_VERSION 3u
+#define TCUQ_STATE_VERSION 4u
 
 /* The most that params may ask for: classes, features, steps to look back. */
 #define TCUQ_MAX_CLASSES 1000
 #define TCUQ_MAX_FEATURES 256
 #define TCUQ_MAX_LAG 64
 
-/* Signal numbers. A number is never given to another signal. (Macros, because
- * TCUQ_SIGNALS is tested by the preprocessor, to which an enum is 0.) */
-#define TCUQ_DIVERGENCE 0    /* Jensen-Shannon divergence from lagged posteriors */
-#define TCUQ_INSTABILITY 1   /* (1 - cosine to lagged features) / 2 */
-#define TCUQ_FLIPS 2         /* share of lagged predictions that differ from this one */
-#define TCUQ_DOUBT 3         /* low confidence and low margin, mixed */
-#define TCUQ_SURPRISE_FAST 4 /* 1 - mean of past posteriors at this prediction, rate 1/4 */
-#define TCUQ_SURPRISE_SLOW 5 /* the same at rate 1/16 */
-#define TCUQ_SPREAD_FAST 6   /* normalized entropy of that mean, rate 1/4 */
-#define TCUQ_SPREAD_SLOW 7   /* the same at rate 1/16 */
-#define TCUQ_DISPLACEMENT 8  /* (1 - cosine to the mean past feature, rate 1/16) / 2 */
-#define TCUQ_ODDS 9          /* log-odds against the prediction, from this posterior */
-#define TCUQ_DISBELIEF_FAST 10 /* the same from a Bayes filter, switch probability 1/4 */
-#define TCUQ_DISBELIEF_SLOW 11 /* the same with switch probability 1/16 */
-#define TCUQ_STRAIN_FAST 12    /* mean of past odds, rate 1/16 */
-#define TCUQ_STRAIN_SLOW 13    /* the same at rate 1/64 */
-#define TCUQ_MAGNITUDE 14      /* root mean square of the features / 256 */
-#define TCUQ_DISTANCE 15       /* log of the squared distance of the features from the center of the class */
-#define TCUQ_DISBELIEF 16      /* log-odds against the class, from the belief at the learned persistence */
-#define TCUQ_SIGNAL_COUNT 17   /* how many signals there are */
+/* Signal numbers. (Macros: the preprocessor compares masks of them.) */
+#define TCUQ_DIVERGENCE 0   /* Jensen-Shannon divergence from lagged posteriors */
+#define TCUQ_INSTABILITY 1  /* (1 - cosine to lagged features) / 2 */
+#define TCUQ_FLIPS 2        /* share of lagged predictions that differ from this one */
+#define TCUQ_DOUBT 3        /* low confidence and low margin, mixed */
+#define TCUQ_ODDS 4         /* log-odds against the class, from this posterior */
+#define TCUQ_MEAN_ODDS 5    /* mean of past odds, rate 1/16 */
+#define TCUQ_MAGNITUDE 6    /* root mean square of the features / 256 */
+#define TCUQ_DISTANCE 7     /* log of the squared distance of the features from the center of the class */
+#define TCUQ_DISBELIEF 8    /* log-odds against the class, from the belief at the learned persistence */
+#define TCUQ_SIGNAL_COUNT 9 /* how many signals there are */
+
+/* Signals by number: X(name, what a high value means). Python takes both from here. */
+#define TCUQ_SIGNAL_LIST(X)                                                      \
+    X(divergence, "the posterior differs from recent ones")                      \
+    X(instability, "the features point elsewhere than recently")                 \
+    X(flips, "the prediction differs from recent predictions")                             \
+    X(doubt, "low confidence or a close second class")                           \
+    X(odds, "this posterior is not sure of the class")                           \
+    X(mean_odds, "recent steps were doubtful")                                   \
+    X(magnitude, "the features are large")                                       \
+    X(distance, "the features are far from those of the class on clean data")    \
+    X(disbelief, "the last steps, as long as classes stay here, speak against the class")
 
 /* Masks of signals: of one, of the profiles that `tcuq fit` offers, of all. */
-#define TCUQ_BIT(signal) (1uL << (signal)) /* long: an int may have 16 bits, a mask has 17 */
+#define TCUQ_BIT(signal) (1uL << (signal)) /* long: an int may have 16 bits */
 #define TCUQ_PROFILE_PAPER 0x00Fu
-#define TCUQ_PROFILE_EXTENDED 0x7F3Au
-#define TCUQ_PROFILE_STANDARD 0x1D200u
-#define TCUQ_ALL_SIGNALS 0x1FFFFu
+#define TCUQ_PROFILE_STANDARD 0x1F0u
+#define TCUQ_ALL_SIGNALS 0x1FFu
 
 /* Signals that compare with single past steps, and signals that read features. */
 #define TCUQ_LAGGED_SIGNALS \
     (TCUQ_BIT(TCUQ_DIVERGENCE) | TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_FLIPS))
 #define TCUQ_FEATURE_SIGNALS \
-    (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT) | TCUQ_BIT(TCUQ_MAGNITUDE) | \
-     TCUQ_BIT(TCUQ_DISTANCE))
+    (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_MAGNITUDE) | TCUQ_BIT(TCUQ_DISTANCE))
 
-/* Signals that this build can compute. Define it as a mask of TCUQ_BIT()s to
- * leave the code of the others out; tcuq_init() refuses params that need them. */
+/* Signals that this build can compute. Define it as a mask of TCUQ_BIT()s to leave the code of the others
+ * out; tcuq_init() refuses params that need them. Without a signal beyond those of the paper evidence is left
+ * out too, without `disbelief` the learned persistence: a mask that an export gives has what its params need. */
 #ifndef TCUQ_SIGNALS
 #define TCUQ_SIGNALS TCUQ_ALL_SIGNALS
-#endif
-
-/* Whether this build can sum evidence instead of risk, 0 or 1. A build for the signals of
- * the paper alone leaves it out unless asked; tcuq_init() refuses params that need it. */
-#ifndef TCUQ_EVIDENCE
-#define TCUQ_EVIDENCE (((TCUQ_SIGNALS) & ~TCUQ_PROFILE_PAPER) != 0u)
-#endif
-
-/* Whether this build can learn the persistence of a stream, 0 or 1; tcuq_init() refuses params
- * that need it. */
-#ifndef TCUQ_PERSISTENCE
-#define TCUQ_PERSISTENCE (((TCUQ_SIGNALS) & TCUQ_BIT(TCUQ_DISBELIEF)) != 0u)
 #endif
 
 /* In tcuq_step_t.reason: not flagged, or no signal is above its clean mean. */
@@ -91,7 +83,7 @@ extern "C" {
 
 /* Values of tcuq_params_t.anchor: what risk leans on beside the uncertainty. */
 #define TCUQ_ANCHOR_CONFIDENCE 0u /* the posterior of the class that the params speak about */
-#define TCUQ_ANCHOR_BELIEF 1u     /* the belief in it: the mixed one, or the fast one without `instant` */
+#define TCUQ_ANCHOR_BELIEF 1u     /* the mixed belief in it; needs `instant` */
 
 /* Values of tcuq_params_t.about: what signals, uncertainty and risk speak of. */
 #define TCUQ_ABOUT_PREDICTION 0u
@@ -101,53 +93,93 @@ extern "C" {
 #define TCUQ_ALARM_RISE 1u /* risk stayed above its clean level, or evidence added up */
 #define TCUQ_ALARM_FALL 2u /* risk stayed below it, as when a network collapses */
 
+/* Parameters. tcuq_fields.h lists the ranges. Q0.16 means value * 65536, Q16.16 the same with a sign,
+ * Q6.9 value * 512. All of it belongs in read-only memory: pointers in it are followed. */
+
 /* A second head over the signals, for the alarm: how much more likely this step is on
- * degraded input than on clean, as a natural logarithm. tcuq_fields.h says what each field is. */
+ * degraded input than on clean, as a natural logarithm. */
 typedef struct {
-#define TCUQ_HEAD_FIELD(name, type, low, high) type name;
-#define TCUQ_HEAD_LIST(name, type, low, high) const type *name;
-#define TCUQ_HEAD_TABLE(name, type, low, high) type name[TCUQ_SIGNAL_COUNT];
-#include "tcuq_fields.h"
+    const int16_t *offset;  /* one a class, of the class that the step speaks of; value * 256 */
+    uint32_t clip;          /* one step adds or takes off at most this, Q16.16 */
+    uint32_t allowance;     /* taken off at every step, Q16.16 */
+    uint32_t bet_base;      /* Q16.16; the bet of a step is bet_base + bet_slope * evidence; 0 without a bet */
+    uint32_t bet_slope;     /* Q16.16; 0: the evidence itself is summed */
+    uint32_t spread;        /* Q16.16; mean squared change of clean evidence from step to step; 0: not compared */
+    int16_t coef[TCUQ_SIGNAL_COUNT]; /* Q6.9, by signal number */
 } tcuq_evidence_t;
 
 /* A second head over the signals, for a stream in which neighboring steps have nothing to do with
  * each other. With it the monitor learns how long classes stay, and goes over to the first head as
- * far as they do. tcuq_fields.h says what each field is. */
+ * far as they do. */
 typedef struct {
-#define TCUQ_INSTANT_FIELD(name, type, low, high) type name;
-#define TCUQ_INSTANT_LIST(name, type, low, high) const type *name;
-#define TCUQ_INSTANT_TABLE(name, type, low, high) type name[TCUQ_SIGNAL_COUNT];
-#include "tcuq_fields.h"
+    int32_t bias;              /* Q16.16 */
+    uint32_t spread;           /* Q16.16; how unlike neighboring steps were in development; below 16: not compared */
+    const uint16_t *class_mix; /* Q0.16, one a class: shares in development; NULL: no correction by class mix */
+    int16_t coef[TCUQ_SIGNAL_COUNT]; /* Q6.9, by signal number */
 } tcuq_instant_t;
 
-/* Everything that is decided before deployment: tcuq_fields.h has the name, type, range and
- * meaning of each field. Written by `tcuq export`; must outlive the monitor. */
+/* Everything that is decided before deployment. Written by `tcuq export`; must outlive the monitor. */
 typedef struct {
-#define TCUQ_FIELD(name, type, low, high, bytes) type name;
-#define TCUQ_LIST(name, type, low, high) const type *name;
-#define TCUQ_TABLE(name, type, low, high) type name[TCUQ_SIGNAL_COUNT];
-#define TCUQ_OPTIONAL(name, type) const type *name;
-#include "tcuq_fields.h"
+    uint16_t version;            /* TCUQ_PARAMS_VERSION */
+    uint32_t signals;            /* mask of the signals in use, TCUQ_BIT()s */
+    uint32_t fingerprint;        /* what tcuq_fingerprint() gives for all the rest */
+    uint16_t classes;            /* values of one posterior, 2 to 1000 */
+    uint16_t features;           /* values of one feature vector, up to 256; not 0 when a signal reads them */
+    int16_t zero_point;          /* of the int8 features */
+    uint16_t lag_count;          /* entries of lags and lag_weights; 0 only when no signal looks back */
+    const uint8_t *lags;         /* steps to look back, 1 to 64, ascending */
+    const uint16_t *lag_weights; /* of each lag in the divergence, value * 32768, sum exactly 32768 */
+    int32_t bias;                /* of the head, Q16.16 */
+    uint32_t doubt_mix;          /* share of confidence in `doubt`, the rest is margin, Q0.16 up to 65536 */
+    uint32_t blend;              /* share of uncertainty in risk, the rest is the anchor, Q0.16 up to 65536 */
+    uint16_t level_num;          /* share of steps to flag: level_num / level_den, below 1 */
+    uint16_t level_den;          /* up to 1000 */
+    uint16_t reference;          /* threshold at zero debt, Q0.16 */
+    uint16_t anchor;             /* a TCUQ_ANCHOR_ */
+    uint16_t about;              /* a TCUQ_ABOUT_ */
+    uint16_t horizon;            /* expected accuracy forgets at rate 2^-horizon, 4 to 12; 0: there is none */
+    uint16_t expected_start;     /* expected accuracy before the first step, Q0.16 */
+    uint32_t slope;              /* threshold per unit of debt near zero, Q0.16 / 256 */
+    uint32_t steep_slope;        /* the same beyond the knee */
+    int32_t knee;                /* debt where the steep slope starts */
+    uint16_t budget_num;         /* largest share of abstentions: budget_num / budget_den, up to 1 */
+    uint16_t budget_den;         /* up to 1000 */
+    uint16_t burst;              /* abstentions that may come at once */
+    uint16_t rise_reference;     /* risk above this feeds the rise alarm, Q0.16; not used with evidence */
+    uint16_t fall_reference;     /* risk below this feeds the fall alarm, Q0.16 */
+    uint16_t reserved;           /* 0; fills a word */
+    uint32_t warmup;             /* first steps, which never abstain */
+    uint32_t rise_limit;         /* sum at which the rise alarm is raised, Q0.16 x steps or evidence; 0: off */
+    uint32_t rise_cap;           /* the sum stops growing here */
+    uint32_t fall_limit;         /* as rise_limit, for the fall alarm; 0 with evidence */
+    uint32_t fall_cap;           /* as rise_cap */
+    const int8_t *centers;       /* clean mean features, class by class; NULL without the signal `distance` */
+    const tcuq_instant_t *instant;   /* head without a past: the persistence is learned; or NULL */
+    const tcuq_evidence_t *evidence; /* summed by the rise alarm in place of risk; or NULL */
+    int16_t coef[TCUQ_SIGNAL_COUNT];        /* of the head, Q6.9, by signal number */
+    uint16_t clean_mean[TCUQ_SIGNAL_COUNT]; /* Q0.16, of each signal on clean data: stands in for a missing past */
 } tcuq_params_t;
 
 /* Results of the functions that return int: TCUQ_OK, a size, or a negative error. Errors of
- * parameters are one a field (TCUQ_ERR_PARAM_steep_slope), one a field of the evidence
- * (TCUQ_ERR_HEAD_clip), one a field of the instant
- * head (TCUQ_ERR_INSTANT_bias) and one a rule between fields (TCUQ_ERR_RULE_slope_order), named as in
+ * parameters are one a field (TCUQ_ERR_PARAM_steep_slope, TCUQ_ERR_EVIDENCE_clip,
+ * TCUQ_ERR_INSTANT_bias) and one a rule between fields (TCUQ_ERR_RULE_slope_order), named as in
  * tcuq_fields.h; their numbers belong to one TCUQ_PARAMS_VERSION. */
+#define TCUQ_PARAM_ERROR(name, type, low, high, bytes) TCUQ_ERR_PARAM_##name,
+#define TCUQ_EVIDENCE_ERROR(name, type, low, high, bytes) TCUQ_ERR_EVIDENCE_##name,
+#define TCUQ_INSTANT_ERROR(name, type, low, high, bytes) TCUQ_ERR_INSTANT_##name,
+#define TCUQ_RULE_ERROR(name, field, condition, expected) TCUQ_ERR_RULE_##name,
 enum tcuq_error {
     TCUQ_ERR_FIRST_PARAM = -128, /* errors of parameters are above this and below TCUQ_ERR_LAST_PARAM */
-#define TCUQ_FIELD(name, type, low, high, bytes) TCUQ_ERR_PARAM_##name,
-#define TCUQ_HEAD_FIELD(name, type, low, high) TCUQ_ERR_HEAD_##name,
-#define TCUQ_INSTANT_FIELD(name, type, low, high) TCUQ_ERR_INSTANT_##name,
-#define TCUQ_RULE(name, field, expected) TCUQ_ERR_RULE_##name,
-#include "tcuq_fields.h"
+    TCUQ_PARAMS_FIELDS(TCUQ_PARAM_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+    TCUQ_EVIDENCE_FIELDS(TCUQ_EVIDENCE_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_INSTANT_FIELDS(TCUQ_INSTANT_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_RULES(TCUQ_RULE_ERROR)
     TCUQ_ERR_LAST_PARAM,   /* errors of parameters are below this */
-    TCUQ_ERR_OTHER = -6,   /* a state of a monitor with other params */
+    TCUQ_ERR_OTHER = -6,   /* a state of a monitor with other params; params that have changed */
     TCUQ_ERR_VERSION = -5, /* a state or params of another layout version */
     TCUQ_ERR_STATE = -4,   /* not a state, or damaged (checksum, ranges) */
     TCUQ_ERR_SIZE = -3,    /* a buffer is too small; a state too short for a header */
-    TCUQ_ERR_SIGNALS = -2, /* a signal, or evidence, that this build leaves out is asked for */
+    TCUQ_ERR_SIGNALS = -2, /* a signal, or a head, that this build leaves out is asked for */
     TCUQ_ERR_PARAMS = -1,  /* parameters are refused; tcuq_check() says which one */
     TCUQ_OK = 0            /* no error */
 };
@@ -156,8 +188,7 @@ enum tcuq_error {
 typedef struct {
     const tcuq_params_t *params;
     uint32_t *ring;
-    uint32_t params_sum; /* of the params at tcuq_init(), for tcuq_verify() */
-    uint8_t alarm;       /* bytes are before words: Thumb reaches them in shorter instructions there */
+    uint8_t alarm; /* bytes are before words: Thumb reaches them in shorter instructions there */
     uint8_t head;
     uint8_t fill;
     uint8_t held;
@@ -176,7 +207,7 @@ typedef struct {
 typedef struct {
     int32_t threshold;    /* compared with risk; may lie outside 0..65535 */
     int32_t severity;     /* slow mean of the evidence, Q16.16: how bad, to rank devices by; 0 without evidence */
-    uint16_t prediction;  /* class with the largest posterior, lowest index on a tie */
+    uint16_t prediction;       /* class with the largest posterior, lowest index on a tie */
     uint16_t answer;      /* class to act on: prediction, or what the last steps make more likely */
     uint16_t risk;        /* Q0.16 */
     uint16_t uncertainty; /* Q0.16 */
@@ -226,9 +257,9 @@ void tcuq_reset(tcuq_t *monitor);
 /* Return the exact number of bytes that tcuq_save() writes. */
 size_t tcuq_state_size(const tcuq_params_t *params);
 
-/* Write the state, the same bytes on every machine. Return their number (at most
- * 32767 where int has 16 bits), or TCUQ_ERR_SIZE. A number that memory errors have put out of
- * range is written mended, so that the state loads; the monitor is not changed. */
+/* Write the state, the same bytes on every machine. Return their number (at most 32767 where int has
+ * 16 bits), TCUQ_ERR_SIZE, or TCUQ_ERR_STATE when memory errors have put a number out of range: what
+ * is in `bytes` is then no state. Steps go on; try again later, or start anew. */
 int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size);
 
 /* Take over a saved state; the monitor must be initialized with the same params.
@@ -236,12 +267,14 @@ int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size);
 int tcuq_load(tcuq_t *monitor, const uint8_t *bytes, size_t size);
 
 /* Look for memory errors, at any time: TCUQ_OK; TCUQ_ERR_STATE when a pointer is NULL or a
- * counter out of range; TCUQ_ERR_OTHER when the params are not those of tcuq_init(), whatever is
- * wrong with them: nothing that is damaged is followed. Steps go on whatever it says, except after NULL: SPEC.md section 12 says
- * what comes back by itself, and when. In tcuq_state.c, so costs nothing where nobody calls it. */
+ * counter out of range; TCUQ_ERR_OTHER when the params do not have their fingerprint. It follows the pointers
+ * of the params, which is why they belong in read-only memory. Steps go on whatever it says, except after NULL:
+ * SPEC.md section 12 says what comes back by itself, and when. */
 int tcuq_verify(const tcuq_t *monitor);
 
-/* Return the CRC-32 that ties a saved state or a log to these params, the same on every machine. */
+/* Return the CRC-32 that ties a saved state or a log to these params, the same on every machine: what
+ * tcuq_params_t.fingerprint must hold. `tcuq export` writes it; params made by hand need it for
+ * tcuq_save(), tcuq_load() and tcuq_verify(). */
 uint32_t tcuq_fingerprint(const tcuq_params_t *params);
 
 /* The debt, level_den * flagged - level_num * steps, never leaves [low, high],
@@ -251,21 +284,15 @@ void tcuq_debt_bounds(const tcuq_params_t *params, int32_t *low, int32_t *high);
 /* Posterior of two classes from one int8 sigmoid output (class 1). */
 void tcuq_two_classes(int8_t sigmoid, int8_t probs[2]);
 
-/* Deprecated: call tcuq_step() on each row. The same as `count` such calls; `features` and
- * `signals` may be NULL. */
-static inline void tcuq_run(tcuq_t *monitor, const int8_t *probs, const int8_t *features,
-                            size_t count, tcuq_step_t *out, uint16_t *signals)
+/* One byte more in the CRC-32 of states and frames, which starts and ends with all bits flipped. */
+static inline uint32_t tcuq_crc_byte(uint32_t crc, uint8_t byte)
 {
-    for (; count > 0u; count--) {
-        tcuq_step(monitor, probs, features, out++, signals);
-        probs += monitor->params->classes;
-        if (features != NULL) {
-            features += monitor->params->features;
-        }
-        if (signals != NULL) {
-            signals += TCUQ_SIGNAL_COUNT;
-        }
+    uint8_t bit;
+    crc ^= byte;
+    for (bit = 0; bit < 8u; bit++) {
+        crc = (crc >> 1) ^ (0xEDB88320u & (0u - (crc & 1u)));
     }
+    return crc;
 }
 
 #ifdef __cplusplus

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Beliefs about the true class, and how long it stays: section 6 of SPEC.md. */
-#include "tcuq_math.h"
-
-#define FAST_SHIFT 2
-#define SLOW_SHIFT 4
+#include "tcuq_internal.h"
 
 /* Experts of the learned persistence, in the order of their deficits. The first has no memory, the last
  * takes steps as independent, with a mix of classes that it learns. */
@@ -84,49 +81,12 @@ ALWAYS_INLINE static inline uint32_t prior_of(uint32_t old, uint32_t shift, uint
     return old - (old >> shift) + (even >> shift);
 }
 
-/* One Bayes filter takes an inference in. */
-static void believe(int8_t *belief, const likelihood_t *of, uint32_t shift)
-{
-    uint32_t sum = 0, i;
-    divisor_t by;
-    for (i = 0; i < of->classes; i++) {
-        sum += prior_of(number_at(belief, i), shift, of->even) * likelihood(of, i);
-    }
-    (void)divide_by(&by, sum);
-    for (i = 0; i < of->classes; i++) {
-        uint32_t joint = prior_of(number_at(belief, i), shift, of->even) * likelihood(of, i);
-        number_put(belief, i, share_of(&by, joint));
-    }
-}
-
 static void fill(int8_t *numbers, uint32_t count, uint32_t value)
 {
     uint32_t i;
     for (i = 0; i < count; i++) {
         number_put(numbers, i, value);
     }
-}
-
-uint32_t tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, const int8_t *probs, uint32_t subject,
-                               uint16_t *signals)
-{
-    const tcuq_params_t *p = m->params;
-    int8_t *belief = numbers_in(m, at) + 2u * at->mixture; /* from the last to the first: risk may lean on the fast one */
-    likelihood_t of;
-    uint32_t anchor = 0, n;
-    read_likelihood(&of, probs, p->classes);
-    if ((m->held & HELD_PAST) == 0u) {
-        fill(numbers_in(m, at), at->mixture, of.even);
-    }
-    for (n = TCUQ_DISBELIEF_SLOW; n >= TCUQ_DISBELIEF_FAST; n--) {
-        if (uses(p, (uint32_t)TCUQ_BIT(n))) {
-            belief -= 2u * p->classes;
-            believe(belief, &of, n == TCUQ_DISBELIEF_FAST ? FAST_SHIFT : SLOW_SHIFT);
-            anchor = number_at(belief, subject);
-            signals[n] = log_odds(ONE - anchor);
-        }
-    }
-    return anchor;
 }
 
 /* Learned persistence: its numbers are a belief a sticky expert, the class mix and the deficits. */
@@ -188,7 +148,7 @@ typedef struct {
 } expert_t;
 
 /* Weights of the experts from their forgotten deficits; returns the persistence. */
-static uint16_t weigh(expert_t *experts)
+static uint16_t weigh_experts(expert_t *experts)
 {
     uint32_t least = 0xFFFFFFFFu, sum = 0, sticky, factor, k;
     for (k = 0; k < EXPERT_COUNT; k++) {
@@ -240,26 +200,25 @@ static void predict(expert_t *experts, const int8_t *beliefs, int8_t *deficits, 
 }
 
 /* One sticky expert takes in what is said of a class; returns its share of the mixed belief. */
-ALWAYS_INLINE static inline uint32_t took(const expert_t *expert, int8_t *number, uint32_t shift, uint32_t even,
-                                          uint32_t said)
+ALWAYS_INLINE static inline uint32_t share_after(const expert_t *expert, int8_t *number, uint32_t shift, uint32_t even,
+                                                 uint32_t said)
 {
     uint32_t now = share_of(&expert->by, prior_of(number_at(number, 0), shift, even) * said);
     number_put(number, 0, now);
     return expert->weight * now;
 }
 
-uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out)
+/* The experts take an inference in: sets `persistence` and `answer`. Returns the mixed belief in what the params speak
+ * about, Q0.16. */
+static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
     uint32_t classes = p->classes;
-    int8_t *beliefs = numbers_in(m, at) + 2u * at->mixture;
+    int8_t *beliefs = numbers_in(m, at);
     int8_t *deficits = beliefs + 2u * (STICKY_COUNT + 1u) * classes;
     likelihood_t of;
     expert_t experts[EXPERT_COUNT];
-    uint32_t best = 0, of_label = 0, answer = 0, i;
-    if (!(TCUQ_PERSISTENCE)) {
-        return 0; /* known when compiling: nothing below is left */
-    }
+    uint32_t best = 0, of_prediction = 0, answer = 0, i;
     read_likelihood(&of, probs, classes);
     if ((m->held & HELD_STREAM) == 0u) {
         start(m, at, deficits - 2u * classes, of.even);
@@ -274,7 +233,7 @@ uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *prob
     for (i = 0; i < EXPERT_COUNT; i++) {
         experts[i].gain = -(int32_t)((number_at(deficits, i) * 251u + 128u) >> 8);
     }
-    out->persistence = weigh(experts);
+    out->persistence = weigh_experts(experts);
     predict(experts, beliefs, deficits, &of);
     experts[MEMORYLESS].weight += experts[CLASS_MIX].weight;
     for (i = 0; i < classes; i++) {
@@ -282,38 +241,35 @@ uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *prob
         int8_t *number = beliefs + 2u * i;
         uint32_t belief = experts[MEMORYLESS].weight * share_of(&experts[MEMORYLESS].by, of.even * said);
         uint32_t mix_of, now;
-        belief += took(&experts[STICKY_1], number, 1, of.even, said);
+        belief += share_after(&experts[STICKY_1], number, 1, of.even, said);
         number += 2u * classes;
-        belief += took(&experts[STICKY_2], number, 2, of.even, said);
+        belief += share_after(&experts[STICKY_2], number, 2, of.even, said);
         number += 2u * classes;
-        belief += took(&experts[STICKY_4], number, 4, of.even, said);
+        belief += share_after(&experts[STICKY_4], number, 4, of.even, said);
         number += 2u * classes;
-        belief += took(&experts[STICKY_6], number, 6, of.even, said);
+        belief += share_after(&experts[STICKY_6], number, 6, of.even, said);
         number += 2u * classes;
         mix_of = number_at(number, 0);
         now = share_of(&experts[CLASS_MIX].by, prior_of(mix_of, 6, of.even) * said);
         number_put(number, 0, (uint32_t)moved((int32_t)mix_of, (int32_t)now, MIX_SHIFT, 0));
         belief = saturate(belief >> 15);
-        of_label = i == out->prediction ? belief : of_label;
+        of_prediction = i == out->prediction ? belief : of_prediction;
         if (i == 0u || belief > best) {
             best = belief;
             answer = i;
         }
     }
     out->answer = (uint16_t)answer;
-    return p->about == TCUQ_ABOUT_ANSWER ? best : of_label;
+    return p->about == TCUQ_ABOUT_ANSWER ? best : of_prediction;
 }
 
 /* How much neighboring steps of one answer differ, compared with those of development. A camera on one object
  * repeats its mistakes: the past then tells little that this step does not. */
-uint16_t tcuq_internal_vary(const tcuq_t *m, const layout_t *at, uint32_t doubt, uint32_t answer)
+static uint16_t vary(const tcuq_t *m, const layout_t *at, uint32_t doubt, uint32_t answer)
 {
     uint32_t *last = m->ring + last_word(at);
     uint32_t *means = m->ring + differ_word(at);
     uint32_t before, differ, expected, above, scale;
-    if (!(TCUQ_PERSISTENCE)) {
-        return 0; /* known when compiling: nothing below is left */
-    }
     before = *last & 511u;
     if (*last >> 9 == answer && (doubt >= DOUBT_LEAST || before >= DOUBT_LEAST)) {
         uint32_t gap = doubt - before; /* its square is the same modulo 2^32 */
@@ -332,4 +288,16 @@ uint16_t tcuq_internal_vary(const tcuq_t *m, const layout_t *at, uint32_t doubt,
     }
     scale = expected >> 17 != 0u ? 8u : 0u;
     return saturate((above >> scale << 13) / (expected >> scale) << 1);
+}
+
+void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq_step_t *out)
+{
+    const tcuq_params_t *p = m->params;
+    if (!HAS_PERSISTENCE) {
+        return; /* known when compiling: nothing below is left */
+    }
+    now->belief = persist(m, at, now->probs, out);
+    out->variety = vary(m, at, (uint32_t)(128 - now->probs[out->answer]), out->answer);
+    now->subject = p->about == TCUQ_ABOUT_ANSWER ? out->answer : now->subject;
+    now->anchor = p->anchor == TCUQ_ANCHOR_BELIEF ? now->belief : 256u * (uint32_t)(now->probs[now->subject] + 128);
 }

@@ -1,146 +1,128 @@
 /* SPDX-License-Identifier: MIT */
-/* The parameters of a monitor, each declared once.
+/* The parameters of a monitor as lists, one a struct of tcuq.h, and the rules between them.
  *
- * tcuq.h makes the structs and the error codes of these rows, tcuq_params.c the checks, tcuq_state.c the
- * fingerprint, tcuq_error.c the messages; Python takes names and ranges from here too. To add a parameter,
- * add a row, raise TCUQ_PARAMS_VERSION and describe it in SPEC.md.
+ * From these lists come the error codes (tcuq.h), the checks (tcuq.c), the fingerprint (tcuq_state.c), the
+ * messages (tcuq_error.c) and Python's reading of parameters. To add a parameter, add it to its struct in tcuq.h
+ * and to its list here, raise TCUQ_PARAMS_VERSION and describe it in SPEC.md: a build fails where struct and list
+ * differ.
  *
- * There is no include guard: define the macros that you need and include this file; it undefines them.
+ * Give a list a macro for each kind of member, or one of TCUQ_NO_NUMBER, TCUQ_NO_LIST and TCUQ_NO_HEAD:
  *
- *   TCUQ_FIELD(name, type, low, high, bytes)   a number in low..high; `high` is that of the type
- *                                              where a rule has the word. `bytes` are its bytes in the
- *                                              fingerprint (SPEC.md section 12): 4; 2 where two
- *                                              fields share a word; 0 where it has no part in it
- *   TCUQ_LIST(name, type, low, high)           numbers in memory of the caller, each in low..high
- *   TCUQ_TABLE(name, type, low, high)          one number a signal
- *   TCUQ_OPTIONAL(name, type)                  a struct of the caller, or NULL
- *   TCUQ_HEAD_FIELD, _HEAD_LIST, _HEAD_TABLE   the same of tcuq_evidence_t
- *   TCUQ_INSTANT_FIELD, _LIST, _TABLE          the same of tcuq_instant_t
- *   TCUQ_RULE(name, field, expected)           what holds beside the ranges; a message names `field`
- *
- * The order of rows is that of the struct and of the fingerprint. Q0.16 means value * 65536. */
-#ifndef TCUQ_FIELD
-#define TCUQ_FIELD(name, type, low, high, bytes)
-#endif
-#ifndef TCUQ_LIST
-#define TCUQ_LIST(name, type, low, high)
-#endif
-#ifndef TCUQ_TABLE
-#define TCUQ_TABLE(name, type, low, high)
-#endif
-#ifndef TCUQ_OPTIONAL
-#define TCUQ_OPTIONAL(name, type)
-#endif
-#ifndef TCUQ_HEAD_FIELD
-#define TCUQ_HEAD_FIELD(name, type, low, high)
-#endif
-#ifndef TCUQ_HEAD_LIST
-#define TCUQ_HEAD_LIST(name, type, low, high)
-#endif
-#ifndef TCUQ_HEAD_TABLE
-#define TCUQ_HEAD_TABLE(name, type, low, high)
-#endif
-#ifndef TCUQ_INSTANT_FIELD
-#define TCUQ_INSTANT_FIELD(name, type, low, high)
-#endif
-#ifndef TCUQ_INSTANT_LIST
-#define TCUQ_INSTANT_LIST(name, type, low, high)
-#endif
-#ifndef TCUQ_INSTANT_TABLE
-#define TCUQ_INSTANT_TABLE(name, type, low, high)
-#endif
-#ifndef TCUQ_RULE
-#define TCUQ_RULE(name, field, expected)
-#endif
+ *   NUMBER(name, type, low, high, bytes)   a number in low..high. `bytes` are its bytes in the fingerprint (SPEC.md
+ *                                          section 12): 4; 2 where two share a word; 0 where it has no part in it
+ *   LIST(name, type, low, high)            a pointer to numbers of the caller, each in low..high
+ *   TABLE(name, type, low, high)           one number a signal
+ *   HEAD(name, type)                       a pointer to a struct of the caller, or NULL
+ */
+#ifndef TCUQ_FIELDS_H
+#define TCUQ_FIELDS_H
 
-/* Fields of tcuq_params_t. */
-TCUQ_FIELD(version, uint16_t, TCUQ_PARAMS_VERSION, TCUQ_PARAMS_VERSION, 4) /* of this layout */
-TCUQ_FIELD(signals, uint32_t, 1, TCUQ_ALL_SIGNALS, 4)     /* mask of TCUQ_BIT()s in use */
-TCUQ_FIELD(classes, uint16_t, 2, TCUQ_MAX_CLASSES, 4)     /* values of one posterior */
-TCUQ_FIELD(features, uint16_t, 0, TCUQ_MAX_FEATURES, 4)   /* not 0 when a signal reads features */
-TCUQ_FIELD(zero_point, int16_t, -128, 127, 4)             /* of the features */
-TCUQ_FIELD(lag_count, uint16_t, 0, TCUQ_MAX_LAG, 4)       /* 0 only when no signal looks back */
-TCUQ_LIST(lags, uint8_t, 1, TCUQ_MAX_LAG)                 /* steps to look back, ascending */
-TCUQ_LIST(lag_weights, uint16_t, 0, 32768)                /* Q0.15, sum exactly 32768 */
-TCUQ_FIELD(bias, int32_t, -16777216, 16777216, 4)         /* Q16.16 */
-TCUQ_FIELD(doubt_mix, uint32_t, 0, 65536, 4)              /* Q0.16: share of confidence in doubt */
-TCUQ_FIELD(blend, uint32_t, 0, 65536, 4)                  /* Q0.16: share of uncertainty in risk */
-TCUQ_FIELD(spread_scale, uint32_t, 1, 65536, 4)           /* 65536 / log2(classes) */
-TCUQ_FIELD(level_num, uint16_t, 1, 65535, 4)                /* level = level_num / level_den, below 1 */
-TCUQ_FIELD(level_den, uint16_t, 2, 1000, 4)               /* of that many steps, level_num are to be flagged */
-TCUQ_FIELD(reference, uint16_t, 0, 65535, 2)              /* threshold at zero debt, Q0.16 */
-TCUQ_FIELD(anchor, uint16_t, 0, 65535, 2)                 /* a TCUQ_ANCHOR_ */
-TCUQ_FIELD(about, uint16_t, 0, 65535, 2)                  /* a TCUQ_ABOUT_ */
-TCUQ_FIELD(horizon, uint16_t, 0, 12, 2)                   /* expected accuracy forgets at rate 2^-horizon; 0: off */
-TCUQ_FIELD(expected_start, uint16_t, 0, 65535, 4)         /* expected accuracy before the first step, Q0.16 */
-TCUQ_FIELD(slope, uint32_t, 0, 4294967295, 4)             /* threshold per unit of debt near zero, Q0.16 / 256 */
-TCUQ_FIELD(steep_slope, uint32_t, 1, 4294967295, 4)       /* the same beyond the knee */
-TCUQ_FIELD(knee, int32_t, 0, 16777216, 4)                 /* debt where the steep slope starts */
-TCUQ_FIELD(budget_num, uint16_t, 0, 65535, 4)              /* budget = budget_num / budget_den, up to 1 */
-TCUQ_FIELD(budget_den, uint16_t, 1, 1000, 4)              /* of that many steps, budget_num may abstain */
-TCUQ_FIELD(burst, uint16_t, 1, 10000, 4)                  /* abstentions that may come at once */
-TCUQ_FIELD(rise_reference, uint16_t, 0, 65535, 4)         /* risk above this feeds the rise alarm, Q0.16 */
-TCUQ_FIELD(fall_reference, uint16_t, 0, 65535, 4)         /* risk below this feeds the fall alarm, Q0.16 */
-TCUQ_FIELD(reserved, uint16_t, 0, 0, 0)                   /* fills a word */
-TCUQ_FIELD(warmup, uint32_t, 0, 4294967295, 4)            /* steps that never abstain */
-TCUQ_FIELD(rise_limit, uint32_t, 0, 4294967295, 4)        /* the alarm is raised here; 0: this side is off */
-TCUQ_FIELD(rise_cap, uint32_t, 0, 1073741824, 4)          /* the sum stops growing here */
-TCUQ_FIELD(fall_limit, uint32_t, 0, 4294967295, 4)        /* as rise_limit, for the fall alarm */
-TCUQ_FIELD(fall_cap, uint32_t, 0, 1073741824, 4)          /* as rise_cap */
-TCUQ_LIST(centers, int8_t, -128, 127)                     /* clean mean features, class by class; or NULL */
-TCUQ_OPTIONAL(instant, tcuq_instant_t)                    /* head without a past; the persistence is learned */
-TCUQ_OPTIONAL(evidence, tcuq_evidence_t)                  /* summed by the rise alarm in place of risk */
-TCUQ_TABLE(coef, int16_t, -32768, 32767)                  /* Q6.9 */
-TCUQ_TABLE(clean_mean, uint16_t, 0, 65535)                /* Q0.16, stands in for a missing past */
+#define TCUQ_NO_NUMBER(name, type, low, high, bytes)
+#define TCUQ_NO_LIST(name, type, low, high) /* nor a table */
+#define TCUQ_NO_HEAD(name, type)
 
-/* Fields of tcuq_evidence_t. */
-TCUQ_HEAD_LIST(offset, int16_t, -32768, 32767)            /* one a class, of the label answered; value * 256 */
-TCUQ_HEAD_FIELD(clip, uint32_t, 1, 16777216)              /* one step adds at most this, Q16.16 */
-TCUQ_HEAD_FIELD(allowance, uint32_t, 0, 16777216)         /* taken off at every step, Q16.16 */
-TCUQ_HEAD_FIELD(bet_base, uint32_t, 0, 1048576)           /* Q16.16; a bet on the evidence, or 0 */
-TCUQ_HEAD_FIELD(bet_slope, uint32_t, 0, 32767)            /* Q16.16; 0: the evidence itself is summed */
-TCUQ_HEAD_FIELD(spread, uint32_t, 0, 16777216)            /* Q16.16; squared step of clean evidence, or 0 */
-TCUQ_HEAD_TABLE(coef, int16_t, -32768, 32767)             /* Q6.9 */
+/* tcuq_params_t, in the order of the struct and of the fingerprint. */
+#define TCUQ_PARAMS_FIELDS(NUMBER, LIST, TABLE, HEAD)                    \
+    NUMBER(version, uint16_t, TCUQ_PARAMS_VERSION, TCUQ_PARAMS_VERSION, 4) \
+    NUMBER(signals, uint32_t, 1, TCUQ_ALL_SIGNALS, 4)                    \
+    NUMBER(fingerprint, uint32_t, 0, 4294967295, 0)                      \
+    NUMBER(classes, uint16_t, 2, TCUQ_MAX_CLASSES, 4)                    \
+    NUMBER(features, uint16_t, 0, TCUQ_MAX_FEATURES, 4)                  \
+    NUMBER(zero_point, int16_t, -128, 127, 4)                            \
+    NUMBER(lag_count, uint16_t, 0, TCUQ_MAX_LAG, 4)                      \
+    LIST(lags, uint8_t, 1, TCUQ_MAX_LAG)                                 \
+    LIST(lag_weights, uint16_t, 0, 32768)                                \
+    NUMBER(bias, int32_t, -16777216, 16777216, 4)                        \
+    NUMBER(doubt_mix, uint32_t, 0, 65536, 4)                             \
+    NUMBER(blend, uint32_t, 0, 65536, 4)                                 \
+    NUMBER(level_num, uint16_t, 1, 65535, 4)                             \
+    NUMBER(level_den, uint16_t, 2, 1000, 4)                              \
+    NUMBER(reference, uint16_t, 0, 65535, 2)                             \
+    NUMBER(anchor, uint16_t, 0, 65535, 2)                                \
+    NUMBER(about, uint16_t, 0, 65535, 2)                                 \
+    NUMBER(horizon, uint16_t, 0, 12, 2)                                  \
+    NUMBER(expected_start, uint16_t, 0, 65535, 4)                        \
+    NUMBER(slope, uint32_t, 0, 4294967295, 4)                            \
+    NUMBER(steep_slope, uint32_t, 1, 4294967295, 4)                      \
+    NUMBER(knee, int32_t, 0, 16777216, 4)                                \
+    NUMBER(budget_num, uint16_t, 0, 65535, 4)                            \
+    NUMBER(budget_den, uint16_t, 1, 1000, 4)                             \
+    NUMBER(burst, uint16_t, 1, 10000, 4)                                 \
+    NUMBER(rise_reference, uint16_t, 0, 65535, 4)                        \
+    NUMBER(fall_reference, uint16_t, 0, 65535, 4)                        \
+    NUMBER(reserved, uint16_t, 0, 0, 0)                                  \
+    NUMBER(warmup, uint32_t, 0, 4294967295, 4)                           \
+    NUMBER(rise_limit, uint32_t, 0, 4294967295, 4)                       \
+    NUMBER(rise_cap, uint32_t, 0, 1073741824, 4)                         \
+    NUMBER(fall_limit, uint32_t, 0, 4294967295, 4)                       \
+    NUMBER(fall_cap, uint32_t, 0, 1073741824, 4)                         \
+    LIST(centers, int8_t, -128, 127)                                     \
+    HEAD(instant, tcuq_instant_t)                                        \
+    HEAD(evidence, tcuq_evidence_t)                                      \
+    TABLE(coef, int16_t, -32768, 32767)                                  \
+    TABLE(clean_mean, uint16_t, 0, 65535)
 
-/* Fields of tcuq_instant_t. */
-TCUQ_INSTANT_FIELD(bias, int32_t, -16777216, 16777216)    /* Q16.16 */
-TCUQ_INSTANT_FIELD(spread, uint32_t, 0, 262144)           /* Q16.16; how unlike neighboring steps were, or 0 */
-TCUQ_INSTANT_LIST(class_mix, uint16_t, 1, 65535)          /* Q0.16, one a class, or NULL: shares in development */
-TCUQ_INSTANT_TABLE(coef, int16_t, -32768, 32767)          /* Q6.9 */
+/* tcuq_evidence_t. */
+#define TCUQ_EVIDENCE_FIELDS(NUMBER, LIST, TABLE)  \
+    LIST(offset, int16_t, -32768, 32767)           \
+    NUMBER(clip, uint32_t, 1, 16777216, 4)         \
+    NUMBER(allowance, uint32_t, 0, 16777216, 4)    \
+    NUMBER(bet_base, uint32_t, 0, 1048576, 4)      \
+    NUMBER(bet_slope, uint32_t, 0, 32767, 4)       \
+    NUMBER(spread, uint32_t, 0, 16777216, 4)       \
+    TABLE(coef, int16_t, -32768, 32767)
 
-/* Rules between fields, in the order in which they are checked. */
-TCUQ_RULE(features_used, features, "1 to 256 when a signal reads features")
-TCUQ_RULE(lags_used, lags, "at least one when a signal looks back")
-TCUQ_RULE(lags_given, lags, "memory for lags and lag_weights")
-TCUQ_RULE(lags_ascend, lags, "ascending numbers from 1 to 64")
-TCUQ_RULE(lag_weights_sum, lag_weights, "a sum of 32768, and a first weight above 0")
-TCUQ_RULE(level_below_one, level_num, "less than level_den")
-TCUQ_RULE(steep_slope_fits, steep_slope, "at most 16777216 / level_den")
-TCUQ_RULE(slope_order, slope, "at most steep_slope")
-TCUQ_RULE(knee_fits, knee, "at most 16777216 / slope")
-TCUQ_RULE(budget_up_to_one, budget_num, "at most budget_den")
-TCUQ_RULE(anchor_used, anchor, "0, or 1 with the signal disbelief_fast or an instant head")
-TCUQ_RULE(about_used, about, "0, or 1 with an instant head")
-TCUQ_RULE(disbelief_used, signals, "disbelief only with an instant head")
-TCUQ_RULE(horizon_fits, horizon, "0, or 4 to 12")
-TCUQ_RULE(start_used, expected_start, "0 without a horizon")
-TCUQ_RULE(centers_given, centers, "given exactly when the signal distance is used")
-TCUQ_RULE(class_mix_given, instant, "shares of at least 1 in class_mix")
-TCUQ_RULE(rise_order, rise_cap, "at least rise_limit; 0 when rise_limit is 0")
-TCUQ_RULE(fall_order, fall_cap, "at least fall_limit; 0 when fall_limit is 0")
-TCUQ_RULE(evidence_given, evidence, "memory for offset")
-TCUQ_RULE(bet_fits, evidence, "bet_base and bet_slope 0, or factors from 128 to 2^20 at both clips")
-TCUQ_RULE(spread_fits, evidence, "a spread of 0, or at least 16")
-TCUQ_RULE(evidence_alone, fall_limit, "0 with evidence, which has a rise side only")
+/* tcuq_instant_t. */
+#define TCUQ_INSTANT_FIELDS(NUMBER, LIST, TABLE)   \
+    NUMBER(bias, int32_t, -16777216, 16777216, 4)  \
+    NUMBER(spread, uint32_t, 0, 262144, 4)         \
+    LIST(class_mix, uint16_t, 1, 65535)            \
+    TABLE(coef, int16_t, -32768, 32767)
 
-#undef TCUQ_FIELD
-#undef TCUQ_LIST
-#undef TCUQ_TABLE
-#undef TCUQ_OPTIONAL
-#undef TCUQ_HEAD_FIELD
-#undef TCUQ_HEAD_LIST
-#undef TCUQ_HEAD_TABLE
-#undef TCUQ_INSTANT_FIELD
-#undef TCUQ_INSTANT_LIST
-#undef TCUQ_INSTANT_TABLE
-#undef TCUQ_RULE
+/* Rules between fields, in the order in which they are checked: X(name, field, condition, expected). A message
+ * names `field` and what was `expected` of it. Conditions speak of accepted numbers `p`, in functions of
+ * tcuq_internal.h; each relies on those before it. */
+#define TCUQ_RULES(X)                                                                                              \
+    X(features_used, features, p->features != 0u || !uses(p, TCUQ_FEATURE_SIGNALS),                                \
+      "1 to 256 when a signal reads features")                                                                     \
+    X(lags_used, lags, p->lag_count != 0u || !uses(p, TCUQ_LAGGED_SIGNALS), "at least one when a signal looks back") \
+    X(lags_given, lags, p->lag_count == 0u || (p->lags != NULL && p->lag_weights != NULL),                         \
+      "memory for lags and lag_weights")                                                                           \
+    /* The last lag is the largest: it is the depth of the ring. */                                                \
+    X(lags_ascend, lags, lags_ascend(p), "ascending numbers from 1 to 64")                                         \
+    X(lag_weights_sum, lag_weights, weights_sum(p), "a sum of 32768, and a first weight above 0")                  \
+    /* A level of 1 would flag every step, and the debt would never come back. */                                  \
+    X(level_below_one, level_num, p->level_num < p->level_den, "less than level_den")                              \
+    /* One step moves the debt by less than level_den, and the threshold by steep_slope times that. */             \
+    X(steep_slope_fits, steep_slope, p->steep_slope <= MAP_LIMIT / p->level_den, "at most 16777216 / level_den")   \
+    /* The map bends away from the reference, so the bounds of the debt are where it is steep. */                  \
+    X(slope_order, slope, p->slope <= p->steep_slope, "at most steep_slope")                                       \
+    X(knee_fits, knee, p->slope == 0u || (uint32_t)p->knee <= MAP_LIMIT / p->slope, "at most 16777216 / slope")    \
+    X(budget_up_to_one, budget_num, p->budget_num <= p->budget_den, "at most budget_den")                          \
+    X(anchor_used, anchor, p->anchor <= (instant_head(p) != NULL ? 1u : 0u), "0, or 1 with an instant head")       \
+    X(about_used, about, p->about <= (instant_head(p) != NULL ? 1u : 0u), "0, or 1 with an instant head")          \
+    X(disbelief_used, signals, instant_head(p) != NULL || !uses(p, TCUQ_BIT(TCUQ_DISBELIEF)),                      \
+      "disbelief only with an instant head")                                                                       \
+    /* Shorter ones are noise, longer ones would come too late. */                                                 \
+    X(horizon_fits, horizon, p->horizon == 0u || p->horizon >= 4u, "0, or 4 to 12")                                \
+    X(start_used, expected_start, p->horizon != 0u || p->expected_start == 0u, "0 without a horizon")              \
+    X(centers_given, centers, (p->centers != NULL) == uses(p, TCUQ_BIT(TCUQ_DISTANCE)),                            \
+      "given exactly when the signal distance is used")                                                            \
+    /* The correction by class mix divides by the shares. */                                                       \
+    X(class_mix_given, instant, shares_given(p), "shares of at least 1 in class_mix")                              \
+    X(rise_order, rise_cap, p->rise_limit != 0u ? p->rise_cap >= p->rise_limit : p->rise_cap == 0u,                \
+      "at least rise_limit; 0 when rise_limit is 0")                                                               \
+    X(fall_order, fall_cap, p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_cap == 0u,                \
+      "at least fall_limit; 0 when fall_limit is 0")                                                               \
+    X(evidence_given, evidence, evidence_head(p) == NULL || evidence_head(p)->offset != NULL, "memory for offset") \
+    X(bet_fits, evidence, evidence_head(p) == NULL || bet_fits(evidence_head(p)),                                  \
+      "bet_base and bet_slope 0, or factors from 128 to 2^20 at both clips")                                       \
+    /* The novelty is divided by a sixteenth of the spread. */                                                     \
+    X(spread_fits, evidence,                                                                                       \
+      evidence_head(p) == NULL || evidence_head(p)->spread == 0u || evidence_head(p)->spread >= 16u,               \
+      "a spread of 0, or at least 16")                                                                             \
+    /* The fall side sums risk, which evidence takes the place of. */                                              \
+    X(evidence_alone, fall_limit, evidence_head(p) == NULL || p->fall_limit == 0u,                                 \
+      "0 with evidence, which has a rise side only")
+
+#endif

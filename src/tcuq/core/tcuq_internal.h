@@ -6,39 +6,41 @@
 #ifndef TCUQ_INTERNAL_H
 #define TCUQ_INTERNAL_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "tcuq.h"
+#include "tcuq_tables.h"
 
 #define ONE 65536u
 #define Q16_MAX 65535u
 
-/* For a function that would be copied to each of its callers at -O2, wherever it has some. */
+/* Largest product of a slope and a debt, so that a threshold fits 32 bits. */
+#define MAP_LIMIT 16777216u
+
+/* Largest difference of evidence from step to step that the novelty counts. */
+#define GAP_MAX ((uint32_t)32767)
+
 #if defined(__GNUC__)
-#define NOT_INLINE __attribute__((noinline, unused))
-#define ALWAYS_INLINE __attribute__((always_inline)) /* for one whose arguments are known when compiling */
-#define SELDOM __attribute__((cold))                 /* for one that no step calls: small rather than fast */
+#define NOT_INLINE __attribute__((noinline, unused)) /* several callers: a copy for each would cost flash */
+#define ALWAYS_INLINE __attribute__((always_inline)) /* its arguments are known when compiling */
+#define COLD __attribute__((cold))                   /* no step calls it: small rather than fast */
+/* Cortex-M0 calls memcpy, a hundred instructions for sixteen bytes, unless it knows the alignment. */
+#define ALIGNED(pointer, type) __builtin_assume_aligned(pointer, sizeof(type))
 #else
 #define NOT_INLINE
 #define ALWAYS_INLINE
-#define SELDOM
+#define COLD
+#define ALIGNED(pointer, type) (pointer)
 #endif
-
-/* Signals that share a mean or a belief, and all that read a mean. */
-#define FAST_MASK (TCUQ_BIT(TCUQ_SURPRISE_FAST) | TCUQ_BIT(TCUQ_SPREAD_FAST))
-#define SLOW_MASK (TCUQ_BIT(TCUQ_SURPRISE_SLOW) | TCUQ_BIT(TCUQ_SPREAD_SLOW))
-#define STRAIN_MASK (TCUQ_BIT(TCUQ_STRAIN_FAST) | TCUQ_BIT(TCUQ_STRAIN_SLOW))
-#define BELIEF_MASK (TCUQ_BIT(TCUQ_DISBELIEF_FAST) | TCUQ_BIT(TCUQ_DISBELIEF_SLOW))
-#define MEAN_MASK (FAST_MASK | SLOW_MASK | STRAIN_MASK | TCUQ_BIT(TCUQ_DISPLACEMENT))
 
 /* Bits of tcuq_t.held: slow means and beliefs hold a value; what is learned of the stream holds one. */
 #define HELD_PAST 1u
 #define HELD_STREAM 2u
 
-/* Whether this build can compute a signal of a mask. */
+/* What this build can do: compute a signal of a mask, sum evidence, learn the persistence. */
 #define BUILD_HAS(mask) (((TCUQ_SIGNALS) & (mask)) != 0u)
+#define HAS_EVIDENCE BUILD_HAS(~TCUQ_PROFILE_PAPER)
+#define HAS_PERSISTENCE BUILD_HAS(TCUQ_BIT(TCUQ_DISBELIEF))
 
 /* Signals in use, of those that this build can compute. */
 static inline uint32_t used(const tcuq_params_t *p)
@@ -51,6 +53,93 @@ static inline int uses(const tcuq_params_t *p, uint32_t mask)
 {
     return (used(p) & mask) != 0u;
 }
+
+/* The heads, where there are any and this build can use them, else NULL. */
+static inline const tcuq_evidence_t *evidence_head(const tcuq_params_t *p)
+{
+    return HAS_EVIDENCE ? p->evidence : NULL;
+}
+
+static inline const tcuq_instant_t *instant_head(const tcuq_params_t *p)
+{
+    return HAS_PERSISTENCE ? p->instant : NULL;
+}
+
+/* Parameters. */
+
+/* Whether a number is outside low..high. Both sides count from `low`, modulo 2^32, so one comparison
+ * serves signed numbers too. */
+static inline int outside(uint32_t value, uint32_t low, uint32_t high)
+{
+    return value - low > high - low;
+}
+
+static inline int below(uint32_t value, uint32_t low)
+{
+    return value < low;
+}
+
+/* The same of a number of a type that may end the range itself: the compiler then knows that nothing is above. */
+#define OUTSIDE(type, value, low, high)                                   \
+    ((type)(high) == (type)-1 ? below((uint32_t)(value), (uint32_t)(low)) \
+                              : outside((uint32_t)(value), (uint32_t)(low), (uint32_t)(high)))
+
+static inline int shares_given(const tcuq_params_t *p)
+{
+    const tcuq_instant_t *head = instant_head(p);
+    uint32_t i;
+    if (head != NULL && head->class_mix != NULL) {
+        for (i = 0; i < p->classes; i++) {
+            if (head->class_mix[i] == 0u) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* What a bet multiplies by at either clip stays in the range of the logarithm. */
+static inline int bet_fits(const tcuq_evidence_t *head)
+{
+    uint32_t most = head->bet_slope * (head->clip >> 8) >> 8;
+    if (head->bet_slope == 0u) {
+        return head->bet_base == 0u;
+    }
+    return head->bet_base >= most + 257u && head->bet_base + most < 1048576u;
+}
+
+static inline int lags_ascend(const tcuq_params_t *p)
+{
+    uint32_t last = 0, i;
+    for (i = 0; i < p->lag_count; i++) {
+        if (p->lags[i] <= last) {
+            return 0;
+        }
+        last = p->lags[i];
+    }
+    return last <= TCUQ_MAX_LAG;
+}
+
+/* The first lag that fills after a reset must carry weight to divide by. */
+static inline int weights_sum(const tcuq_params_t *p)
+{
+    uint32_t sum = 0, i;
+    for (i = 0; i < p->lag_count; i++) {
+        sum += p->lag_weights[i];
+    }
+    return p->lag_count == 0u || (sum == 32768u && p->lag_weights[0] != 0u);
+}
+
+/* Whether this build can do what is asked. */
+static inline int build_can(const tcuq_params_t *p)
+{
+    return used(p) == p->signals && evidence_head(p) == p->evidence && instant_head(p) == p->instant;
+}
+
+/* TCUQ_OK, TCUQ_ERR_VERSION, TCUQ_ERR_PARAMS or TCUQ_ERR_SIGNALS. */
+COLD int tcuq_internal_check(const tcuq_params_t *p);
+
+/* Arithmetic that knows no state. */
 
 /* Floor of value / 2^shift; >> of a negative number is the compiler's choice in C99. */
 static inline int32_t shift_floor(int32_t value, uint32_t shift)
@@ -69,19 +158,77 @@ static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t share)
     return (a * share + b * (ONE - share) + 32768u) >> 16;
 }
 
-/* TCUQ_OK, TCUQ_ERR_VERSION, TCUQ_ERR_PARAMS or TCUQ_ERR_SIGNALS: tcuq_params.c. */
-SELDOM int tcuq_internal_check(const tcuq_params_t *p);
+/* An exponentially weighted mean after one more value; its first value sets it. Modulo 2^32, so that a
+ * damaged mean, however large, comes back like any other (section 12). */
+static inline int32_t moved(int32_t mean, int32_t value, uint32_t shift, int first)
+{
+    uint32_t gap = (uint32_t)value - (uint32_t)mean + ((1u << shift) >> 1);
+    return first ? value : (int32_t)((uint32_t)mean + (uint32_t)shift_floor((int32_t)gap, shift));
+}
 
-/* A sum of the bytes of accepted params as they lie in this memory: it says whether they are still those of
- * tcuq_init() and nothing to another machine. It has three parts, as the pointers and numbers of one
- * part lead to the next, and may be followed only when that part is sound. */
-#define SUM_PARAMS 0x00000FFFu /* the params themselves */
-#define SUM_HEADS 0x003FF000u  /* evidence and instant; the other bits are of what all of these point to */
+/* Least shifts that bring a number, which is not 0, down to 65535 and up to 65536. One instruction does
+ * where a loop takes a dozen turns, but not every core has it. (Tests and proofs ask for the loops.) */
+#if defined(__GNUC__) && (defined(__ARM_FEATURE_CLZ) || defined(__aarch64__) || defined(__x86_64__)) && \
+    !defined(TCUQ_TEST_LOOPS)
+static inline uint32_t bits_above(uint32_t value)
+{
+    return value > Q16_MAX ? 16u - (uint32_t)__builtin_clz(value) : 0u;
+}
 
-/* The sum, or another one than `known` as soon as a part differs from it; 0 where none is known. */
-SELDOM uint32_t tcuq_internal_sum(const tcuq_params_t *p, uint32_t known);
+static inline uint32_t bits_below(uint32_t value)
+{
+    return value < ONE ? (uint32_t)__builtin_clz(value) - 15u : 0u;
+}
+#else
+static inline uint32_t bits_above(uint32_t value)
+{
+    uint32_t shift = value >> 24 != 0u ? 8u : 0u;
+    while (value >> shift > Q16_MAX) {
+        shift++;
+    }
+    return shift;
+}
 
-/* Memory of the past: tcuq_signals.c. */
+static inline uint32_t bits_below(uint32_t value)
+{
+    uint32_t shift = value < 256u ? 8u : 0u;
+    while (value << shift < ONE) {
+        shift++;
+    }
+    return shift;
+}
+#endif
+
+/* log2(value / 65536) in Q16.16, within 0.00014; value in 1..2^17 - 1: tcuq_beliefs.c. */
+int32_t tcuq_internal_log2(uint32_t value);
+
+/* Log-odds of `against` (0..65536, in 1/65536), Q0.16: a half at even odds, 1/16 a factor of two.
+ * 128 on both sides keep one confident step from an infinite say. */
+static inline uint16_t log_odds(uint32_t against)
+{
+    int32_t value = 32768 * 16 + 8 + tcuq_internal_log2(against + 128u) - tcuq_internal_log2(65664u - against);
+    value = value < 0 ? 0 : value >> 4;
+    return (uint16_t)(value < 65535 ? value : 65535);
+}
+
+/* Floor of the square root. */
+static inline uint32_t root(uint32_t value)
+{
+    uint32_t result = 0;
+    uint32_t bit = 1uL << 30;
+    while (bit != 0u) {
+        if (value >= result + bit) {
+            value -= result + bit;
+            result = (result >> 1) + bit;
+        } else {
+            result >>= 1;
+        }
+        bit >>= 2;
+    }
+    return result;
+}
+
+/* Memory of the past. */
 
 /* Square root of a sum of squares: mant * 2^exp, mant in [2^15, 2^16), or 0. */
 typedef struct {
@@ -93,7 +240,7 @@ typedef struct {
 typedef struct {
     int32_t log_sum;     /* K of section 5 */
     uint32_t mass;       /* sum of the posterior, in 1/256 */
-    uint16_t label;
+    uint16_t prediction;
     int16_t feature_sum; /* of raw bytes, -32768..32512 */
     norm_t norm;         /* of the features */
 } kept_t;
@@ -101,16 +248,12 @@ typedef struct {
 #define KEPT_WORDS (sizeof(kept_t) / sizeof(uint32_t))
 typedef char tcuq_internal_whole_words[sizeof(kept_t) == 16u ? 1 : -1];
 
-/* The ring memory: words of strains and slow means, one kept_t a past step, 16-bit numbers, and one
+/* The ring memory: words of slow means, one kept_t a past step, 16-bit numbers, and one
  * entry of bytes a past step. Use the functions below for sizes that a build may lack: they are then 0
  * when compiling. */
 typedef struct {
-    uint32_t fast;         /* word where this mean begins; strains are before it */
-    uint32_t slow;         /* and this one */
-    uint32_t feature_mean; /* and this one */
-    uint32_t seen;         /* and this one, for the correction by class mix */
-    uint32_t mean_words;   /* of strains and slow means */
-    uint32_t mixture;      /* number where those of the learned persistence begin; beliefs are before it */
+    uint32_t seen;         /* word where the means for the correction by class mix begin */
+    uint32_t mean_words;   /* the mean of the odds and what is learned of the stream */
     uint32_t numbers;      /* that are saved */
     uint32_t scratch;      /* numbers that are not */
     uint32_t depth;        /* past steps */
@@ -134,18 +277,18 @@ static inline uint32_t differ_word(const layout_t *at)
 
 static inline uint32_t mean_words(const layout_t *at)
 {
-    return BUILD_HAS(MEAN_MASK) || (TCUQ_PERSISTENCE) ? at->mean_words : 0u;
+    return BUILD_HAS(TCUQ_BIT(TCUQ_MEAN_ODDS)) || HAS_PERSISTENCE ? at->mean_words : 0u;
 }
 
 /* 16-bit numbers: beliefs, the class mix, deficits of the experts. */
 static inline uint32_t number_count(const layout_t *at)
 {
-    return BUILD_HAS(BELIEF_MASK) || (TCUQ_PERSISTENCE) ? at->numbers : 0u;
+    return HAS_PERSISTENCE ? at->numbers : 0u;
 }
 
 static inline uint32_t scratch_count(const layout_t *at)
 {
-    return (TCUQ_PERSISTENCE) ? at->scratch : 0u;
+    return HAS_PERSISTENCE ? at->scratch : 0u;
 }
 
 static inline uint32_t depth_of(const layout_t *at)
@@ -153,19 +296,11 @@ static inline uint32_t depth_of(const layout_t *at)
     return BUILD_HAS(TCUQ_LAGGED_SIGNALS) ? at->depth : 0u;
 }
 
-/* Where a kept_t lies. Use the two functions below: C lets no other pointer than one to words reach it. */
+/* Where a kept_t lies; the two functions below read and write it. */
 static inline uint32_t *kept_in(const tcuq_t *m, const layout_t *at, uint32_t slot)
 {
     return m->ring + mean_words(at) + KEPT_WORDS * slot;
 }
-
-/* Cortex-M0 calls memcpy, a hundred instructions for sixteen bytes, unless it knows that words begin there.
- * What reads and what writes differ because each was the smaller and faster of two ways (gcc 12, -Os, -O2). */
-#if defined(__GNUC__)
-#define AT_WORDS(pointer) __builtin_assume_aligned(pointer, sizeof(uint32_t))
-#else
-#define AT_WORDS(pointer) (pointer)
-#endif
 
 typedef union {
     kept_t kept;
@@ -185,7 +320,7 @@ static inline kept_t kept_at(const tcuq_t *m, const layout_t *at, uint32_t slot)
 
 static inline void keep_at(const tcuq_t *m, const layout_t *at, uint32_t slot, const kept_t *kept)
 {
-    memcpy(AT_WORDS(kept_in(m, at, slot)), AT_WORDS(kept), sizeof *kept);
+    memcpy(ALIGNED(kept_in(m, at, slot), uint32_t), ALIGNED(kept, uint32_t), sizeof *kept);
 }
 
 static inline int8_t *numbers_in(const tcuq_t *m, const layout_t *at)
@@ -204,55 +339,48 @@ static inline uint32_t slot_of(const tcuq_t *m, uint32_t depth, uint32_t lag)
     return m->head >= lag ? m->head - lag : m->head + depth - lag;
 }
 
-/* Numbers are copied for the same reason; the first one begins a word. */
-#if defined(__GNUC__)
-#define AT_NUMBER(pointer) __builtin_assume_aligned(pointer, sizeof(uint16_t))
-#else
-#define AT_NUMBER(pointer) (pointer)
-#endif
-
 static inline uint32_t number_at(const int8_t *numbers, uint32_t index)
 {
     uint16_t value;
-    memcpy(&value, AT_NUMBER(numbers + 2u * index), sizeof value);
+    memcpy(&value, ALIGNED(numbers + 2u * index, uint16_t), sizeof value);
     return value;
 }
 
 static inline void number_put(int8_t *numbers, uint32_t index, uint32_t value)
 {
     uint16_t kept = (uint16_t)value;
-    memcpy(AT_NUMBER(numbers + 2u * index), &kept, sizeof kept);
+    memcpy(ALIGNED(numbers + 2u * index, uint16_t), &kept, sizeof kept);
 }
 
-/* Put an inference back into the ring: its label and its bytes, posterior first. */
-void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, const int8_t *bytes);
+/* One inference, from reading it to the signals. */
+typedef struct {
+    const int8_t *probs;
+    const int8_t *features; /* may be NULL where no signal reads them */
+    kept_t kept;            /* what the ring will keep of it */
+    uint32_t top;           /* largest and second largest posterior, in 1/256 */
+    uint32_t second;
+    uint32_t squares;       /* sum of squares of the centered features */
+    uint32_t subject;       /* the class that signals and risk speak of */
+    uint32_t belief;        /* the mixed belief in it, Q0.16; 0 without an instant head */
+    uint32_t anchor;        /* what risk leans on, Q0.16 up to 65536 */
+} inference_t;
 
-/* One inference: tcuq_signals.c. */
+/* Read an inference (section 3): sets `prediction`, `low_mass`, and `answer` as it is without a past. */
+void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *probs, const int8_t *features,
+                        tcuq_step_t *out);
 
-/* Read an inference, compute the signals in use, and let the past take it in (sections 3, 5, 6): sets
- * `label`, `answer`, `persistence`, `variety` and `low_mass`. Returns 1 - what risk leans on, Q0.16. A signal without a
- * past stays as it is in `signals`. */
-uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
-                            uint16_t *signals);
+/* With an instant head: let the experts take an inference in (section 6). Sets `answer`, `persistence` and
+ * `variety`, and what this inference speaks of and leans on. */
+void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq_step_t *out);
 
-/* Beliefs: tcuq_beliefs.c. */
+/* Compute the signals in use, and let the past take the inference in (sections 5, 6). A signal without a past
+ * stays as it is in `signals`. */
+void tcuq_internal_signals(tcuq_t *m, const layout_t *at, const inference_t *now, uint16_t *signals);
 
-/* log2(value / 65536) in Q16.16, within 0.00014; value in 1..2^17 - 1. */
-int32_t tcuq_internal_log2(uint32_t value);
-
-/* The beliefs of signals 10 and 11 take an inference in. Returns the one in class `subject`, the fast one
- * where both are used. */
-uint32_t tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, const int8_t *probs, uint32_t subject,
-                               uint16_t *signals);
-
-/* The experts of the learned persistence take an inference in: sets `persistence` and `answer`. Returns the
- * mixed belief in what the params speak about, Q0.16. */
-uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out);
-
-/* The variety takes in the doubt about the answer of a step, in 1/256. Returns it, Q0.16. */
-uint16_t tcuq_internal_vary(const tcuq_t *m, const layout_t *at, uint32_t doubt, uint32_t answer);
+/* Put an inference back into the ring: its prediction and its bytes, posterior first. */
+void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, const int8_t *bytes);
 
 /* The class with the largest posterior. */
-uint32_t tcuq_internal_label(const int8_t *probs, const tcuq_params_t *p);
+uint32_t tcuq_internal_prediction(const int8_t *probs, const tcuq_params_t *p);
 
 #endif

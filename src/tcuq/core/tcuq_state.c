@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Saving and loading a monitor: the same bytes on every machine (SPEC.md section 12). */
-#include "tcuq_sound.h"
+/* Saving, loading and verifying a monitor: the same bytes on every machine (SPEC.md section 12). */
+#include "tcuq_internal.h"
 
 #define MAGIC 0x51554354u /* "TCUQ" in the file */
-#define LABEL_BYTES 2u
+#define PREDICTION_BYTES 2u
 #define CRC_BYTES 4u
+#define CRC_START 0xFFFFFFFFu
+#define MEAN_MAX 0xFFFF00u     /* of a slow mean, Q0.24 */
+#define ACCURACY_MAX 0xFFFFFFu /* Q0.24 */
 
 /* Offsets in the header. */
 enum {
@@ -31,39 +34,81 @@ enum {
     HEADER_BYTES = 60
 };
 
+/* Numbers as little-endian bytes. */
+
+static void put16(uint8_t *bytes, uint32_t value)
+{
+    bytes[0] = (uint8_t)value;
+    bytes[1] = (uint8_t)(value >> 8);
+}
+
+static void put32(uint8_t *bytes, uint32_t value)
+{
+    put16(bytes, value);
+    put16(bytes + 2, value >> 16);
+}
+
+static uint32_t get16(const uint8_t *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8;
+}
+
+static uint32_t get32(const uint8_t *bytes)
+{
+    return get16(bytes) | get16(bytes + 2) << 16;
+}
+
+static uint32_t crc_add(uint32_t crc, const uint8_t *bytes, size_t size)
+{
+    for (; size > 0u; size--) {
+        crc = tcuq_crc_byte(crc, *bytes++);
+    }
+    return crc;
+}
+
+/* The checksum after the first `size` bytes of one more word. */
+static uint32_t crc_word(uint32_t crc, uint32_t value, size_t size)
+{
+    uint8_t word[4];
+    put32(word, value);
+    return crc_add(crc, word, size);
+}
+
 /* A number as a word of the fingerprint: those of 16 bits keep 16, whatever their sign. */
 #define WORD(value) (sizeof(value) == 2u ? (uint16_t)(value) : (uint32_t)(value))
+#define ADD_PARAM(name, type, low, high, bytes) crc = crc_word(crc, WORD(p->name), bytes);
+#define ADD_EVIDENCE(name, type, low, high, bytes) crc = crc_word(crc, WORD(evidence->name), bytes);
+#define ADD_INSTANT(name, type, low, high, bytes) crc = crc_word(crc, WORD(instant->name), bytes);
 
-SELDOM uint32_t tcuq_fingerprint(const tcuq_params_t *p)
+COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
 {
+    const tcuq_evidence_t *evidence = evidence_head(p);
+    const tcuq_instant_t *instant = instant_head(p);
     uint32_t crc = CRC_START;
     uint32_t i;
-#define TCUQ_FIELD(name, type, low, high, bytes) crc = crc_word(crc, WORD(p->name), bytes);
-#include "tcuq_fields.h"
+    TCUQ_PARAMS_FIELDS(ADD_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
     for (i = 0; i < p->lag_count; i++) {
         crc = crc_word(crc, p->lags[i] | (uint32_t)p->lag_weights[i] << 16, 4);
     }
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         crc = crc_word(crc, WORD(p->coef[i]) | (uint32_t)p->clean_mean[i] << 16, 4);
     }
-    if ((TCUQ_EVIDENCE) && p->evidence != NULL) {
-#define TCUQ_HEAD_FIELD(name, type, low, high) crc = crc_word(crc, WORD(p->evidence->name), 4);
-#include "tcuq_fields.h"
+    if (evidence != NULL) {
+        TCUQ_EVIDENCE_FIELDS(ADD_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
-            crc = crc_word(crc, WORD(p->evidence->coef[i]), 4);
+            crc = crc_word(crc, WORD(evidence->coef[i]), 4);
         }
         for (i = 0; i < p->classes; i++) {
-            crc = crc_word(crc, WORD(p->evidence->offset[i]), 4);
+            crc = crc_word(crc, WORD(evidence->offset[i]), 4);
         }
     }
-    if ((TCUQ_PERSISTENCE) && p->instant != NULL) {
-#define TCUQ_INSTANT_FIELD(name, type, low, high) crc = crc_word(crc, WORD(p->instant->name), 4);
-#include "tcuq_fields.h"
+    if (instant != NULL) {
+        TCUQ_INSTANT_FIELDS(ADD_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
-            crc = crc_word(crc, WORD(p->instant->coef[i]), 4);
+            crc = crc_word(crc, WORD(instant->coef[i]), 4);
         }
-        for (i = 0; p->instant->class_mix != NULL && i < p->classes; i++) {
-            crc = crc_word(crc, p->instant->class_mix[i], 4);
+        for (i = 0; instant->class_mix != NULL && i < p->classes; i++) {
+            crc = crc_word(crc, instant->class_mix[i], 4);
         }
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
@@ -76,7 +121,7 @@ SELDOM uint32_t tcuq_fingerprint(const tcuq_params_t *p)
 
 static size_t entry_at(const layout_t *at, uint32_t number)
 {
-    return HEADER_BYTES + (size_t)number * (size_t)(LABEL_BYTES + at->entry_bytes);
+    return HEADER_BYTES + (size_t)number * (size_t)(PREDICTION_BYTES + at->entry_bytes);
 }
 
 static size_t means_at(const layout_t *at)
@@ -94,19 +139,12 @@ static size_t crc_at(const layout_t *at)
     return numbers_at(at) + 2u * (size_t)number_count(at);
 }
 
-SELDOM size_t tcuq_state_size(const tcuq_params_t *p)
+COLD size_t tcuq_state_size(const tcuq_params_t *p)
 {
     layout_t at;
     tcuq_internal_layout(&at, p);
     return crc_at(&at) + CRC_BYTES;
 }
-
-/* A computer that keeps the states of many monitors may name a function that remembers the fingerprint. */
-#ifdef TCUQ_FINGERPRINT_OF
-uint32_t TCUQ_FINGERPRINT_OF(const tcuq_params_t *p);
-#else
-#define TCUQ_FINGERPRINT_OF tcuq_fingerprint
-#endif
 
 /* The header up to AT_STEPS: what it is, and whose. */
 static void put_identity(const tcuq_params_t *p, uint8_t *bytes)
@@ -117,7 +155,7 @@ static void put_identity(const tcuq_params_t *p, uint8_t *bytes)
     put32(bytes + AT_SIGNALS, p->signals);
     put16(bytes + AT_CLASSES, p->classes);
     put16(bytes + AT_FEATURES, p->features);
-    put32(bytes + AT_FINGERPRINT, TCUQ_FINGERPRINT_OF(p));
+    put32(bytes + AT_FINGERPRINT, p->fingerprint);
 }
 
 static void put_counters(const tcuq_t *m, uint8_t *bytes)
@@ -152,52 +190,65 @@ static void get_counters(tcuq_t *m, const uint8_t *bytes)
     m->held = bytes[AT_HELD];
 }
 
-static void put_memory(const tcuq_t *m, const layout_t *at, uint8_t *next)
+/* What a valid state holds. */
+
+/* The counters as they are saved: those that nobody reads are 0. */
+static tcuq_t read_ones(const tcuq_t *m, uint32_t depth)
 {
-    sums_t sums;
-    uint32_t i;
-    sums.left = 0;
-    sums.least = least_of(m, at, NULL);
-    for (i = 0; i < mean_words(at); i++, next += 4) {
-        put32(next, mended_mean(m, at, i, m->ring[i]));
+    const tcuq_evidence_t *evidence = evidence_head(m->params);
+    tcuq_t copy = *m;
+    copy.accuracy = m->params->horizon != 0u ? m->accuracy : 0u;
+    copy.severity = evidence != NULL ? m->severity : 0;
+    if (evidence == NULL || evidence->spread == 0u) {
+        copy.last = 0;
+        copy.novelty = 0;
     }
-    for (i = 0; i < number_count(at); i++, next += 2) {
-        put16(next, mended_number(m, at, i, number_at(numbers_in(m, at), i), &sums));
+    if (depth == 0u) {
+        copy.head = 0;
+        copy.fill = 0;
     }
+    return copy;
 }
 
-SELDOM int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size)
+static int side_valid(uint32_t sum, uint32_t limit, uint32_t cap, uint32_t raised)
 {
-    tcuq_t m = *monitor; /* what is saved: the caller's is not ours to change */
-    layout_t at;
-    size_t crc;
-    uint8_t *next;
-    uint32_t i;
-    tcuq_internal_layout(&at, m.params);
-    crc = crc_at(&at);
-    if (size < crc + CRC_BYTES) {
-        return TCUQ_ERR_SIZE;
+    /* Between 0 and the limit a side stays as it was, so only the ends tell. */
+    if (raised != 0u ? sum == 0u : limit != 0u && sum >= limit) {
+        return 0;
     }
-    mend(&m, depth_of(&at));
-    memset(bytes, 0, crc); /* entries that are not filled, means that hold no value */
-    put_identity(m.params, bytes);
-    put_counters(&m, bytes);
-    bytes[AT_DEPTH] = (uint8_t)depth_of(&at);
-    next = bytes + HEADER_BYTES;
-    for (i = 1; i <= m.fill; i++) { /* the newest first */
-        uint32_t slot = slot_of(&m, depth_of(&at), i);
-        kept_t kept = kept_at(&m, &at, slot);
-        const int8_t *entry = entry_in(&m, &at, slot);
-        put16(next, mended_label(m.params, &at, kept.label, entry));
-        memcpy(next + LABEL_BYTES, entry, (size_t)at.entry_bytes);
-        next += LABEL_BYTES + at.entry_bytes;
-    }
-    put_memory(&m, &at, bytes + means_at(&at));
-    put32(bytes + crc, ~crc_add(CRC_START, bytes, crc));
-    return (int)(crc + CRC_BYTES);
+    return sum <= cap;
 }
 
-/* Every number that a state could carry wrongly; the bytes of posteriors and features are free. */
+/* What is learned of the stream has held a value since the first step. */
+static int held_valid(const tcuq_t *m, uint32_t depth)
+{
+    int learns = instant_head(m->params) != NULL;
+    uint32_t most = learns ? HELD_PAST | HELD_STREAM : HELD_PAST;
+    if (m->held > (m->steps != 0u ? most : 0u) || (m->held == HELD_PAST && learns)) {
+        return 0;
+    }
+    return depth == 0u || (m->fill != 0u) == ((m->held & HELD_PAST) != 0u);
+}
+
+/* Ranges, and what holds between counters at every step; `m` comes from read_ones() or from a state. */
+static int counters_valid(const tcuq_t *m, uint32_t depth)
+{
+    const tcuq_params_t *p = m->params;
+    const tcuq_evidence_t *evidence = evidence_head(p);
+    int32_t clip = evidence != NULL ? (int32_t)evidence->clip : 0;
+    int32_t last = evidence != NULL && evidence->spread != 0u && m->steps != 0u ? clip : 0;
+    int32_t low, high;
+    tcuq_debt_bounds(p, &low, &high);
+    return m->debt >= low && m->debt <= high &&
+           m->credit >= 0 && m->credit <= (int32_t)p->burst * p->budget_den &&
+           m->alarm <= (TCUQ_ALARM_RISE | TCUQ_ALARM_FALL) &&
+           side_valid(m->rise, p->rise_limit, p->rise_cap, m->alarm & TCUQ_ALARM_RISE) &&
+           side_valid(m->fall, p->fall_limit, p->fall_cap, m->alarm & TCUQ_ALARM_FALL) &&
+           m->severity >= -clip && m->severity <= clip &&
+           m->accuracy <= (p->horizon != 0u ? ACCURACY_MAX : 0u) &&
+           m->last >= -last && m->last <= last && m->novelty <= (last != 0 ? GAP_MAX * GAP_MAX : 0u) &&
+           m->head <= depth && m->fill <= depth && m->fill <= m->steps && held_valid(m, depth);
+}
 
 static int all_zero(const uint8_t *bytes, size_t count)
 {
@@ -209,54 +260,141 @@ static int all_zero(const uint8_t *bytes, size_t count)
     return 1;
 }
 
-static int entries_ok(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
+static int entries_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
 {
     const tcuq_params_t *p = m->params;
     uint32_t i;
     for (i = 0; i < m->fill; i++) {
         const uint8_t *entry = bytes + entry_at(at, i);
-        uint32_t label = get16(entry);
-        if (label >= p->classes) {
+        uint32_t prediction = get16(entry);
+        if (prediction >= p->classes) {
             return 0;
         }
-        if (at->post_bytes != 0u &&
-            tcuq_internal_label((const int8_t *)(entry + LABEL_BYTES), p) != label) {
+        if (at->post_bytes != 0u && tcuq_internal_prediction((const int8_t *)(entry + PREDICTION_BYTES), p) != prediction) {
             return 0;
         }
     }
     return all_zero(bytes + entry_at(at, m->fill), means_at(at) - entry_at(at, m->fill));
 }
 
-/* Whether means and numbers are what mending would leave as they are. */
-static int memory_ok(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
+/* Whether a slow mean holds a value. Those before `seen` are forgotten at a reset. */
+static int mean_held(const tcuq_t *m, const layout_t *at, uint32_t word)
 {
-    const uint8_t *numbers = bytes + numbers_at(at);
-    sums_t sums;
+    return (m->held & (word < at->seen ? HELD_PAST : HELD_STREAM)) != 0u;
+}
+
+static int means_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
+{
     uint32_t i;
-    sums.left = 0;
-    sums.least = least_of(m, at, numbers);
-    bytes += means_at(at);
     for (i = 0; i < mean_words(at); i++, bytes += 4) {
-        if (get32(bytes) != mended_mean(m, at, i, get32(bytes))) {
-            return 0;
-        }
-    }
-    for (i = 0; i < number_count(at); i++, numbers += 2) {
-        if (get16(numbers) != mended_number(m, at, i, get16(numbers), &sums)) {
+        uint32_t value = get32(bytes);
+        int last = instant_head(m->params) != NULL && i == last_word(at);
+        if (!mean_held(m, at, i)) {
+            if (value != 0u) {
+                return 0;
+            }
+        } else if (last ? value >> 9 >= m->params->classes || (value & 511u) > 256u : value > MEAN_MAX) {
             return 0;
         }
     }
     return 1;
 }
 
-/* `m` holds the counters of a state that is not accepted yet. */
-static int state_ok(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
+/* Whether some numbers add up to at most this. */
+static int sum_within(const uint8_t *bytes, uint32_t count, uint32_t most)
 {
-    return get16(bytes + AT_ZERO) == 0u && bytes[AT_DEPTH] == depth_of(at) && counters_ok(m, depth_of(at)) &&
-           steps_agree(m) && entries_ok(m, at, bytes) && memory_ok(m, at, bytes);
+    uint32_t sum = 0;
+    for (; count > 0u; count--, bytes += 2) {
+        sum += get16(bytes);
+    }
+    return sum <= most;
 }
 
-SELDOM int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
+/* Numbers of an instant head: four beliefs, the class mix, six deficits of which the best expert has none. */
+static int numbers_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
+{
+    uint32_t classes = m->params->classes, i;
+    size_t belief = 2u * (size_t)classes;
+    uint32_t least = Q16_MAX;
+    if (number_count(at) == 0u) {
+        return 1;
+    }
+    for (i = 0; i < 4u; i++, bytes += belief) {
+        if (!sum_within(bytes, classes, (m->held & HELD_PAST) != 0u ? ONE : 0u)) {
+            return 0;
+        }
+    }
+    if ((m->held & HELD_STREAM) == 0u) {
+        return all_zero(bytes, belief + 12u);
+    }
+    if (!sum_within(bytes, classes, ONE + 16u * classes)) { /* rounding adds to the class mix */
+        return 0;
+    }
+    for (i = 0; i < 6u; i++) {
+        uint32_t deficit = get16(bytes + belief + 2u * i);
+        least = deficit < least ? deficit : least;
+    }
+    return least == 0u;
+}
+
+/* `m` has the counters of the state in `bytes`, which are valid. */
+static int memory_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
+{
+    return entries_valid(m, at, bytes) && means_valid(m, at, bytes + means_at(at)) &&
+           numbers_valid(m, at, bytes + numbers_at(at));
+}
+
+/* What holds no value stays 0. */
+static void put_memory(const tcuq_t *m, const layout_t *at, uint8_t *bytes)
+{
+    uint32_t kept = 4u * (uint32_t)m->params->classes; /* beliefs: forgotten at a reset */
+    uint8_t *next = bytes + HEADER_BYTES;
+    uint32_t i;
+    for (i = 1; i <= m->fill; i++) { /* the newest first */
+        uint32_t slot = slot_of(m, depth_of(at), i);
+        kept_t past = kept_at(m, at, slot);
+        put16(next, past.prediction);
+        memcpy(next + PREDICTION_BYTES, entry_in(m, at, slot), (size_t)at->entry_bytes);
+        next += PREDICTION_BYTES + at->entry_bytes;
+    }
+    next = bytes + means_at(at);
+    for (i = 0; i < mean_words(at); i++, next += 4) {
+        put32(next, mean_held(m, at, i) ? m->ring[i] : 0u);
+    }
+    for (i = 0; i < number_count(at); i++, next += 2) {
+        if ((m->held & (i < kept ? HELD_PAST : HELD_STREAM)) != 0u) {
+            put16(next, number_at(numbers_in(m, at), i));
+        }
+    }
+}
+
+COLD int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size)
+{
+    tcuq_t m;
+    layout_t at;
+    size_t crc;
+    tcuq_internal_layout(&at, monitor->params);
+    crc = crc_at(&at);
+    if (size < crc + CRC_BYTES) {
+        return TCUQ_ERR_SIZE;
+    }
+    m = read_ones(monitor, depth_of(&at));
+    if (!counters_valid(&m, depth_of(&at))) {
+        return TCUQ_ERR_STATE;
+    }
+    memset(bytes, 0, crc);
+    put_identity(m.params, bytes);
+    put_counters(&m, bytes);
+    bytes[AT_DEPTH] = (uint8_t)depth_of(&at);
+    put_memory(&m, &at, bytes);
+    if (!memory_valid(&m, &at, bytes)) {
+        return TCUQ_ERR_STATE;
+    }
+    put32(bytes + crc, ~crc_add(CRC_START, bytes, crc));
+    return (int)(crc + CRC_BYTES);
+}
+
+COLD int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
 {
     tcuq_t next; /* what the monitor would become */
     uint8_t identity[AT_STEPS];
@@ -285,8 +423,10 @@ SELDOM int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
         return TCUQ_ERR_SIZE;
     }
     next.params = m->params;
+    next.head = 0;
     get_counters(&next, bytes);
-    if (!state_ok(&next, &at, bytes)) {
+    if (get16(bytes + AT_ZERO) != 0u || bytes[AT_DEPTH] != depth_of(&at) ||
+        !counters_valid(&next, depth_of(&at)) || !memory_valid(&next, &at, bytes)) {
         return TCUQ_ERR_STATE;
     }
     get_counters(m, bytes);
@@ -294,7 +434,7 @@ SELDOM int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
     m->fill = 0;
     for (i = next.fill; i > 0u; i--) { /* the oldest first */
         const uint8_t *entry = bytes + entry_at(&at, i - 1u);
-        tcuq_internal_restore(m, &at, get16(entry), (const int8_t *)(entry + LABEL_BYTES));
+        tcuq_internal_restore(m, &at, get16(entry), (const int8_t *)(entry + PREDICTION_BYTES));
     }
     bytes += means_at(&at);
     for (i = 0; i < mean_words(&at); i++, bytes += 4) {
@@ -306,40 +446,18 @@ SELDOM int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
     return TCUQ_OK;
 }
 
-SELDOM int tcuq_verify(const tcuq_t *m)
+COLD int tcuq_verify(const tcuq_t *m)
 {
-    const tcuq_params_t *p;
     layout_t at;
     tcuq_t now;
     if (m == NULL || m->params == NULL || m->ring == NULL) {
         return TCUQ_ERR_STATE;
     }
-    p = m->params;
-    /* In this order: a damaged pointer or number is not followed. */
-    if (m->params_sum != tcuq_internal_sum(p, m->params_sum)) {
+    /* Checked first: a length that is out of its range is not followed. */
+    if (tcuq_internal_check(m->params) != TCUQ_OK || m->params->fingerprint != tcuq_fingerprint(m->params)) {
         return TCUQ_ERR_OTHER;
     }
-    if (tcuq_internal_check(p) != TCUQ_OK) { /* a weight of a lag, which has no part in the sum */
-        return TCUQ_ERR_OTHER;
-    }
-    tcuq_internal_layout(&at, p);
-    now = *m;
-    /* What nobody reads may be anything. */
-    if (p->horizon == 0u) {
-        now.accuracy = 0;
-    }
-    if (worst_of(p) == 0) {
-        now.severity = 0;
-    }
-    if (!compares(p)) {
-        now.last = 0;
-        now.novelty = 0;
-    }
-    if (depth_of(&at) == 0u) {
-        now.head = 0;
-        now.fill = 0;
-    } else if (now.head > depth_of(&at)) {
-        return TCUQ_ERR_STATE;
-    }
-    return counters_ok(&now, depth_of(&at)) ? TCUQ_OK : TCUQ_ERR_STATE;
+    tcuq_internal_layout(&at, m->params);
+    now = read_ones(m, depth_of(&at));
+    return counters_valid(&now, depth_of(&at)) ? TCUQ_OK : TCUQ_ERR_STATE;
 }

@@ -14,23 +14,40 @@ from .._version import VERSION
 from ..monitor.cost import cost
 from ..monitor.logits import softmax_table
 from ..monitor.params import Params
+from ..monitor.signals import PROFILES, mask
 from .projection import IntegerProjection, check_outputs
 from .tables import check_names
 from .versions import release_of, semver_of
 
-PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES = 180, 60, 48
+PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES = 148, 44, 32
 """`sizeof` tcuq_params_t, tcuq_evidence_t and tcuq_instant_t with 32-bit pointers."""
 
 CORE_HEADERS = ("tcuq.h", "tcuq_fields.h")
 CORE_SOURCES = (
     *("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"),
-    *("tcuq_params.c", "tcuq_signals.c", "tcuq_state.c"),
+    *("tcuq_signals.c", "tcuq_state.c"),
 )
-CORE_PRIVATE = (
-    *("tcuq_bytes.h", "tcuq_internal.h", "tcuq_math.h", "tcuq_rules.h", "tcuq_sound.h"),
-    "tcuq_tables.h",
-)
+CORE_PRIVATE = ("tcuq_internal.h", "tcuq_tables.h")
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
+
+
+def build_mask(params: Params) -> int:
+    """Return the least `TCUQ_SIGNALS` of a build that these parameters run in.
+
+    A build for the signals of the paper alone sums no evidence; one without `disbelief` learns nothing.
+
+    Examples
+    --------
+    >>> hex(build_mask(Params(classes=3)))
+    '0xd'
+    """
+    signals: int = params.integers()["signals"]
+    if params.instant is not None:
+        signals |= mask(("disbelief",))
+    elif params.evidence is not None and set(params.signals) <= set(PROFILES["paper"]):
+        signals |= mask(("odds",))
+    return signals
+
 
 FRAME_FILES = ("tcuq_frame.h", "tcuq_frame.c")
 """How a device sends its steps; a program that does not carries none of it."""
@@ -135,9 +152,7 @@ class Contents:
     @property
     def definitions(self) -> tuple[str, ...]:
         """Macros that leave out the code of signals which are not used."""
-        found = [f"TCUQ_SIGNALS=0x{self.params.integers()['signals']:03X}u"]
-        found += ["TCUQ_EVIDENCE=1"] if self.params.evidence else []
-        return (*found, *(["TCUQ_PERSISTENCE=1"] if self.params.instant else []))
+        return (f"TCUQ_SIGNALS=0x{build_mask(self.params):03X}u",)
 
     @property
     def flags(self) -> str:
@@ -179,7 +194,7 @@ class Contents:
             "state": params.state_bytes,
             "ram": cost(params).ram_bytes,
             "flags": self.flags,
-            "mask": f"0x{params.integers()['signals']:03X}u",
+            "mask": f"0x{build_mask(params):03X}u",
             "sources": " ".join(self.sources),
         }
 

@@ -32,7 +32,7 @@ _HEADER = """\
 #if ((TCUQ_SIGNALS) & {mask}) != {mask}
 #error "TCUQ_SIGNALS leaves out a signal that {name} uses; compile with -DTCUQ_SIGNALS={mask} or more bits"
 #endif
-{guards}
+
 #define {NAME}_CLASSES {classes}u
 #define {NAME}_FEATURES {features}u
 #define {NAME}_RING_BYTES {ring}u
@@ -48,12 +48,6 @@ extern const tcuq_params_t {name};
 }}
 #endif
 
-#endif
-"""
-
-_GUARD = """\
-#if !{macro}
-#error "{macro} is 0 and {name} {does}; compile with -D{macro}=1"
 #endif
 """
 
@@ -102,21 +96,9 @@ def monitor_header(contents: Contents) -> str:
         _HEADER,
         summary="\n * ".join(textwrap.wrap(summary, 100)),
         layout=params.integers()["version"],
-        guards=_guards(contents),
         includes=includes,
         before=before,
         sizes=sizes,
-    )
-
-
-def _guards(contents: Contents) -> str:
-    """Return what refuses a build that leaves out more than these parameters can do without."""
-    needed = [
-        ("TCUQ_EVIDENCE", "sums evidence", contents.params.evidence),
-        ("TCUQ_PERSISTENCE", "learns the persistence", contents.params.instant),
-    ]
-    return "".join(
-        _GUARD.format(macro=macro, name=contents.name, does=does) for macro, does, head in needed if head
     )
 
 
@@ -201,6 +183,7 @@ def params_source(params: Params, name: str) -> str:
         f"const tcuq_params_t {name} = {{",
         entry("TCUQ_PARAMS_VERSION", "version"),
         entry(f"0x{p['signals']:03X}u", "signals"),
+        entry(f"0x{params.fingerprint}u", "fingerprint", "of all that follows; without it no state loads"),
         line("classes"),
         line("features"),
         entry(str(p["zero_point"]), "zero_point", f"feature scale {params.feature_scale:g}"),
@@ -210,7 +193,6 @@ def params_source(params: Params, name: str) -> str:
         entry(str(p["bias"]), "bias", f"{p['bias'] / ONE:.4f}"),
         line("doubt_mix", f"{p['doubt_mix'] / ONE:.4f} confidence, the rest margin"),
         line("blend", f"{p['blend'] / ONE:.4f} uncertainty, the rest low {params.anchor}"),
-        line("spread_scale", "65536 / log2 of the classes"),
         line("level_num", f"flag a share of {p['level_num'] / flag:.4f}"),
         line("level_den"),
         line("reference", f"threshold {p['reference'] / ONE:.4f} at zero debt"),

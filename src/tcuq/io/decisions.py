@@ -89,7 +89,7 @@ class Decisions:
         As `Monitor.run` gives them.
     first : int, default 0
         Number of the first step: 0 for a fresh monitor, else the steps that it had taken before.
-    signals : array of shape (T, 17), optional
+    signals : array of shape (T, 9), optional
         As `Monitor.run` gives them, 0 where unused.
     used : sequence of str, optional
         Names of the signals that are kept; empty without signals.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .params import Params
 from .signals import FEATURE_BASED, LAGGED
 
-CONTEXT_BYTES = 52
+CONTEXT_BYTES = 48
 """`sizeof(tcuq_t)` with 32-bit pointers."""
 
 
@@ -65,12 +65,8 @@ def cost(params: Params) -> Cost:
     classes, width = params.classes, params.features if used & set(FEATURE_BASED) else 0
     divergence = lags if "divergence" in used else 0
     instability = lags if "instability" in used else 0
-    means = bool(used & {"surprise_fast", "spread_fast"}) + bool(used & {"surprise_slow", "spread_slow"})
-    spreads = len(used & {"spread_fast", "spread_slow"})
-    displaced = "displacement" in used
-    beliefs = len(used & {"disbelief_fast", "disbelief_slow"})
-    strains = len(used & {"strain_fast", "strain_slow"})
-    odds = bool(strains or "odds" in used)
+    mean_odds = "mean_odds" in used
+    odds = mean_odds or "odds" in used
     vectors = bool(width)
     magnitude, distance = "magnitude" in used, "distance" in used
     head = params.evidence is not None
@@ -80,23 +76,17 @@ def cost(params: Params) -> Cost:
     return Cost(
         ram_bytes=CONTEXT_BYTES + params.ring_bytes,
         state_bytes=params.state_bytes,
-        table_lookups=classes + 1 + divergence * (classes + 1) + 2 * spreads * (classes + 1) + 2,
-        multiplies=width * (vectors + instability + 2 * displaced + distance)
+        table_lookups=classes + 1 + divergence * (classes + 1) + 2,
+        multiplies=width * (vectors + instability + distance)
         + instability
         + divergence
-        + spreads * (2 * classes + 1)
-        + beliefs * 3 * classes
-        + 6 * (beliefs + odds + 4 * learned + distance + bet)
+        + 6 * (odds + 4 * learned + distance + bet)
         + learned * (21 * classes + 54)
         + corrected * classes
         + (2 + head + learned) * len(used)
         + 7,
         divisions=2 * divergence
         + instability
-        + displaced
-        + 2 * spreads
-        + beliefs
-        + 2 * bool(beliefs)
         + 11 * learned
         + corrected * classes
         + 2 * magnitude
@@ -109,12 +99,8 @@ def cost(params: Params) -> Cost:
             + divergence * (46 + 9.2 * classes)
             + instability * (76 + 4.9 * width)
             + vectors * (254 + 7.4 * width)
-            + means * (40 + 15 * classes)
-            + spreads * (224 + 52 * classes)
-            + displaced * (240 + 36.9 * width)
-            + beliefs * (210 + 30 * classes)
             + 110 * odds
-            + 49 * strains
+            + 49 * mean_odds
             + 120 * magnitude
             + learned * (1130 + 172 * classes)
             + corrected * 166 * classes

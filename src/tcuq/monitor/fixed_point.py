@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 RANGE: Mapping[str, tuple[int, int]] = MappingProxyType({name: (low, high) for name, low, high, _ in FIELDS})
 """Lowest and highest integer of a field, or of one number in a list."""
 
-FINGERPRINT = tuple(
-    (name, size) for name, _, _, size in FIELDS if size and not name.startswith(("evidence", "instant"))
-)
-"""Scalar fields in the order of the fingerprint, each with its bytes (SPEC.md section 12)."""
-
 COEF_UNIT = 512
 OFFSET_UNIT = 256
 WEIGHT_UNIT = RANGE["lag_weights"][1]
@@ -156,7 +151,6 @@ def core_integers(params: Params) -> dict[str, Any]:
         "bias": round(params.bias * ONE),
         "doubt_mix": round(params.doubt_mix * ONE),
         "blend": round(params.blend * ONE),
-        "spread_scale": round(ONE / math.log2(params.classes)),
         "level_num": level.numerator,
         "level_den": level.denominator,
         "reference": round(params.reference * ONE),

@@ -5,66 +5,42 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from .._core import FEATURE_SIGNALS, LAGGED_SIGNALS, SIGNAL_NAMES
+from .._core import (
+    FEATURE_SIGNALS,
+    LAGGED_SIGNALS,
+    PAPER_SIGNALS,
+    SIGNAL_MEANINGS,
+    SIGNAL_NAMES,
+    STANDARD_SIGNALS,
+)
 
 SIGNALS: tuple[str, ...] = SIGNAL_NAMES
 """Names by number; a number is never given to another signal."""
 
 NUMBER = {name: number for number, name in enumerate(SIGNALS)}
 
-LAGGED = tuple(name for name, number in NUMBER.items() if LAGGED_SIGNALS >> number & 1)
+
+def _of(mask: int) -> tuple[str, ...]:
+    """Return the names of the signals in a mask."""
+    return tuple(name for name, number in NUMBER.items() if mask >> number & 1)
+
+
+LAGGED = _of(LAGGED_SIGNALS)
 """Signals that read single past steps through the ring."""
 
-FEATURE_BASED = tuple(name for name, number in NUMBER.items() if FEATURE_SIGNALS >> number & 1)
+FEATURE_BASED = _of(FEATURE_SIGNALS)
 """Signals that read features."""
 
-SLOW = (
-    "surprise_fast",
-    "surprise_slow",
-    "spread_fast",
-    "spread_slow",
-    "displacement",
-    "strain_fast",
-    "strain_slow",
-)
-"""Signals that read exponentially weighted means of the past."""
+SLOW = ("mean_odds",)
+"""Signals that read an exponentially weighted mean of the past."""
 
-BELIEF = ("disbelief_fast", "disbelief_slow", "disbelief")
+BELIEF = ("disbelief",)
 """Signals that read a belief over the classes, which includes the current step."""
 
-PROFILES: dict[str, tuple[str, ...]] = {
-    "standard": ("odds", "strain_fast", "magnitude", "distance", "disbelief"),
-    "paper": SIGNALS[:4],
-    "extended": (
-        "instability",
-        "doubt",
-        "surprise_fast",
-        "surprise_slow",
-        "displacement",
-        "odds",
-        "disbelief_fast",
-        "disbelief_slow",
-        "strain_fast",
-        "strain_slow",
-        "magnitude",
-    ),
-}
+PROFILES: dict[str, tuple[str, ...]] = {"standard": _of(STANDARD_SIGNALS), "paper": _of(PAPER_SIGNALS)}
 """Sets of signals by the name that `fit` takes; without features, those that read features are left out."""
 
-STOCK_COEF = {
-    "divergence": 1.5,
-    "flips": 1.0,
-    "doubt": 3.0,
-    "surprise_fast": 1.0,
-    "surprise_slow": 0.5,
-    "spread_fast": 0.5,
-    "spread_slow": 0.5,
-    "odds": 0.5,
-    "disbelief_fast": 2.0,
-    "disbelief_slow": 0.5,
-    "strain_fast": 0.25,
-    "strain_slow": 0.25,
-}
+STOCK_COEF = {"divergence": 1.5, "flips": 1.0, "doubt": 3.0, "odds": 0.5, "mean_odds": 0.25}
 """Coefficients for a user without labels. Feature signals stay out: their sign differs between networks."""
 
 STOCK_BIAS = -2.5
@@ -78,25 +54,7 @@ STOCK_INSTANT = ({"odds": EVEN_ODDS}, -EVEN_ODDS / 2)
 STOCK_STEADY = ({"disbelief": EVEN_ODDS}, -EVEN_ODDS / 2)
 """Head for full persistence without labels: uncertainty is one minus the belief."""
 
-DESCRIPTION = {
-    "divergence": "the posterior differs from recent ones",
-    "instability": "the features point elsewhere than recently",
-    "flips": "the prediction differs from recent predictions",
-    "doubt": "low confidence or a close second class",
-    "surprise_fast": "the last few posteriors did not expect this class",
-    "surprise_slow": "the longer past did not expect this class",
-    "spread_fast": "the last few posteriors spread over many classes",
-    "spread_slow": "the longer past spread over many classes",
-    "displacement": "the features are far from their recent mean",
-    "odds": "this posterior is not sure of the class",
-    "disbelief_fast": "the last few steps together speak against this class",
-    "disbelief_slow": "the longer past speaks against this class",
-    "strain_fast": "recent steps were doubtful",
-    "strain_slow": "doubtful steps have been piling up",
-    "magnitude": "the features are large",
-    "distance": "the features are far from those of the class on clean data",
-    "disbelief": "the last steps, as long as classes stay here, speak against the class",
-}
+DESCRIPTION = dict(zip(SIGNALS, SIGNAL_MEANINGS, strict=True))
 """What it means when a signal is high, in words for reports."""
 
 
@@ -106,7 +64,7 @@ def profile_signals(profile: str, features: int) -> tuple[str, ...]:
     Parameters
     ----------
     profile : str
-        ``"standard"``, ``"paper"`` or ``"extended"``.
+        ``"standard"`` or ``"paper"``.
     features : int
         Number of features a step; 0 for posterior-only operation.
 

@@ -7,7 +7,6 @@ import zlib
 from dataclasses import dataclass
 
 from .._core import STATE_VERSION as VERSION
-from .fixed_point import FINGERPRINT
 from .params import Params
 from .signals import NUMBER, SIGNALS
 
@@ -16,9 +15,6 @@ HEADER = struct.Struct("<4sHHIHHIIiiIIiIiIBBBB")
 """Magic, version, zero, signals, classes, features, fingerprint; steps, debt, credit, rise, fall, severity,
 accuracy, last, novelty; alarm, fill, what holds a value, depth."""
 CRC_BYTES = 4
-
-HEAD_WORDS = ("clip", "allowance", "bet_base", "bet_slope", "spread")
-"""Numbers of the evidence in the order of the fingerprint."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ def read_state(content: bytes) -> State:
     _, version, _, mask, classes, features, fingerprint, *kept = HEADER.unpack_from(content)
     steps, debt, credit, rise, fall, severity, accuracy, last, novelty, alarm, fill, _, depth = kept
     if version != VERSION:
-        raise refuse(f"it has state version {version}, expected {VERSION}")
+        raise refuse(f"it has state version {version}, expected {VERSION}: start the monitor afresh")
     if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
         raise refuse("its checksum is wrong, so it is damaged or truncated")
     signals = tuple(name for name in SIGNALS if mask >> NUMBER[name] & 1)
@@ -108,12 +104,7 @@ def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) ->
     Which of them it is follows from the parameters alone.
     """
     entry = 2 + classes * ("divergence" in signals) + features * ("instability" in signals)
-    fast = "surprise_fast" in signals or "spread_fast" in signals
-    slow = "surprise_slow" in signals or "spread_slow" in signals
-    words = classes * (fast + slow) + features * ("displacement" in signals)
-    words += ("strain_fast" in signals) + ("strain_slow" in signals)
-    beliefs = classes * sum(name in signals for name in ("disbelief_fast", "disbelief_slow"))
-    plain = HEADER.size + depth * entry + 4 * words + 2 * beliefs + CRC_BYTES
+    plain = HEADER.size + depth * entry + 4 * ("mean_odds" in signals) + CRC_BYTES
     # The last step and two means of the variety; four beliefs and the class mix, six deficits.
     learned = plain + 4 * 3 + 2 * (5 * classes + 6)
     return plain, learned, learned + 4 * classes
@@ -133,28 +124,7 @@ def fingerprint(params: Params) -> int:
     >>> read_state(Monitor(params).save()).fingerprint == fingerprint(params)
     True
     """
-    p = params.integers()
-    numbers = {**p, "lag_count": len(p["lags"]), "zero_point": p["zero_point"] % 65536}
-    content = b"".join(_word(numbers[name])[:size] for name, size in FINGERPRINT)
-    pairs = [*zip(p["lags"], p["lag_weights"], strict=True), *zip(p["coef"], p["clean_mean"], strict=True)]
-    content += b"".join(_word(low % 65536 + 65536 * high) for low, high in pairs)
-    if p["evidence"] is not None:
-        head = p["evidence"]
-        content += b"".join(_word(head[name]) for name in HEAD_WORDS)
-        content += b"".join(_word(value % 65536) for value in (*head["coef"], *head["offset"]))
-    if p["instant"] is not None:
-        instant = p["instant"]
-        content += _word(instant["bias"]) + _word(instant["spread"])
-        content += b"".join(
-            _word(value % 65536) for value in (*instant["coef"], *(instant["class_mix"] or ()))
-        )
-    content += p["centers"] or b""
-    return zlib.crc32(content)
-
-
-def _word(value: int) -> bytes:
-    """Return 32 bits, the low ones first; negative numbers are two's complement."""
-    return struct.pack("<I", value % 2**32)
+    return params.core().fingerprint()
 
 
 def state_for(params: Params, content: bytes) -> State:

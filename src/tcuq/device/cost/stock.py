@@ -113,7 +113,7 @@ def standard(name: str) -> Params:
         expected_start=0.9,
         alarm=Alarm(0.0, AlarmSide(0.0, 12.0)),
         evidence=EvidenceHead(
-            {"odds": 6.0, "disbelief": 4.0, "strain_fast": 3.0},
+            {"odds": 6.0, "disbelief": 4.0, "mean_odds": 3.0},
             [-4.0 - 0.1 * k for k in range(CLASSES)],
             allowance=0.0 if "bet" in name else 0.25,
             bet=(0.9, 0.15) if "bet" in name else None,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ...export import sources as exported
+from ...export.contents import build_mask
 from ...monitor.params import Params
 from ..tools import PACKAGE
 
@@ -96,10 +97,7 @@ class Watch(Rule):
 
     def options(self) -> Sequence[str]:
         """Return what leaves out the code of signals that are not used."""
-        signals = self.params.integers()["signals"]
-        parts = {"EVIDENCE": self.params.evidence, "PERSISTENCE": self.params.instant}
-        heads = [f"-DTCUQ_{part}={int(head is not None)}" for part, head in parts.items()]
-        return [f"-DTCUQ_SIGNALS={signals}u", *heads]
+        return [f"-DTCUQ_SIGNALS={build_mask(self.params)}u"]
 
     def check(self, name: str, classes: int, features: int) -> None:
         """Refuse a firmware with other classes and features than the monitor was fitted to."""

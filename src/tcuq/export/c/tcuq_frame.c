@@ -33,12 +33,7 @@ static void stuff(tcuq_frame_t *frame, uint8_t byte)
 /* One byte of content. */
 static void put(tcuq_frame_t *frame, uint8_t byte)
 {
-    uint32_t crc = frame->crc ^ byte;
-    uint8_t bit;
-    for (bit = 0; bit < 8u; bit++) {
-        crc = (crc >> 1) ^ (0xEDB88320u & (0u - (crc & 1u)));
-    }
-    frame->crc = crc;
+    frame->crc = tcuq_crc_byte(frame->crc, byte);
     frame->content++;
     stuff(frame, byte);
 }
@@ -102,7 +97,7 @@ int tcuq_frame_init(tcuq_frame_t *frame, const tcuq_params_t *params, uint8_t ki
 {
     size_t most = TCUQ_FRAME_BYTES(TCUQ_FRAME_MOST), row = TCUQ_FRAME_DECISION;
     frame->bytes = bytes;
-    frame->fingerprint = tcuq_fingerprint(params);
+    frame->fingerprint = params->fingerprint;
     frame->boot = boot;
     frame->seq = 0;
     frame->seq_high = 0;
