@@ -25,7 +25,7 @@ def fit(
     log: Source,
     *,
     clean: Source | None = None,
-    profile: Literal["standard", "paper"] = "standard",
+    profile: str = "standard",
     about: Literal["answer", "prediction"] | None = None,
     budget: float = 0.15,
     level: float | Literal["budget"] | None = None,
