@@ -5,7 +5,7 @@
 #include "shape.h"
 
 /* Without a compiler's own instructions: the loops that stand for them are what other compilers get. */
-#define TCUQ_COUNT_ZEROS 0
+#define TCUQ_TEST_LOOPS
 #define __builtin_assume_aligned(pointer, bytes) (pointer)
 
 #include "tcuq_internal.h"
@@ -18,15 +18,6 @@ int32_t tcuq_internal_log2(uint32_t value);
 /*@ assigns \result \from dot;
     ensures 0 <= \result <= 65535; */
 static uint32_t half_distance(int32_t dot, norm_t a, norm_t b);
-
-/*@ requires p <= 16777216;
-    assigns \result \from p;
-    ensures \result <= 33554432; */
-static uint32_t entropy_term(uint32_t p);
-
-/*@ assigns \result \from norm.mant;
-    ensures 0 <= \result <= 65535; */
-static uint16_t displacement_of(const int32_t *mean, norm_t norm, const int8_t *features, const tcuq_params_t *p);
 
 /*@ requires -32768 <= instant <= 32767 && -32768 <= steady <= 32767 && past <= 32767;
     assigns \result \from instant, steady, past;

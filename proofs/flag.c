@@ -41,8 +41,7 @@ static int32_t contract_threshold_at(const tcuq_params_t *p, int32_t debt)
     return threshold;
 }
 
-#include "tcuq.c"        /* as run.py has changed it */
-#include "tcuq_params.c" /* likewise */
+#include "tcuq.c" /* as run.py has changed it */
 
 static tcuq_params_t p;
 static tcuq_t m;

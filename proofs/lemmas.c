@@ -5,29 +5,9 @@
 #include "prove.h"
 
 #include "tcuq_beliefs.c"
-#undef FAST_SHIFT
-#undef SLOW_SHIFT
 
 /* In place of functions that have a proof of their own: what they require is proved, what they ensure is all that is
  * known of their result. */
-static uint32_t contract_half_distance(int32_t dot, norm_t a, norm_t b)
-{
-    uint32_t result = nondet_u32();
-    (void)dot;
-    (void)a;
-    (void)b;
-    ASSUME(result <= 65535u);
-    return result;
-}
-
-static uint32_t contract_entropy_term(uint32_t share)
-{
-    uint32_t result = nondet_u32();
-    PROVE(share <= 16777216u);
-    ASSUME(result <= 33554432u);
-    return result;
-}
-
 static int32_t contract_log2(uint32_t value)
 {
     int32_t result = nondet_i32();
@@ -36,15 +16,9 @@ static int32_t contract_log2(uint32_t value)
     return result;
 }
 
-#define half_distance contract_half_distance
-#define entropy_term contract_entropy_term
 #include "tcuq_signals.c"
-#undef half_distance
-#undef entropy_term
 #define tcuq_internal_log2 contract_log2
-#define weigh weigh_evidence
 #include "tcuq.c"
-#include "tcuq_sound.h"
 #undef tcuq_internal_log2
 
 static tcuq_params_t p;
@@ -87,12 +61,12 @@ void prove_divide_by(void)
 
 void prove_norm_of(void)
 {
-    uint64_t squares = nondet_u64();
+    uint32_t squares = nondet_u32();
     norm_t norm;
-    ASSUME(squares <= 256uLL * 32768uLL * 32768uLL);
+    ASSUME(squares <= 256u * 255u * 255u);
     norm = norm_of(squares);
     PROVE(squares == 0u ? norm.mant == 0u : norm.mant >= 32768u);
-    PROVE(norm.exp >= -15 && norm.exp <= 4);
+    PROVE(norm.exp >= -15 && norm.exp <= 0);
     END;
 }
 
@@ -103,50 +77,9 @@ void prove_half_distance(void)
     a.exp = nondet_i16();
     b.mant = nondet_u16();
     b.exp = nondet_i16();
-    ASSUME((a.mant == 0u || a.mant >= 32768u) && a.exp >= -15 && a.exp <= 4); /* norm_of() of this step */
+    ASSUME((a.mant == 0u || a.mant >= 32768u) && a.exp >= -15 && a.exp <= 0); /* norm_of() of this step */
     PROVE(half_distance(nondet_i32(), a, b) <= 65535u);
     PROVE(half_distance(nondet_i32(), b, a) <= 65535u);
-    END;
-}
-
-void prove_entropy_term(void)
-{
-    uint32_t share = nondet_u32();
-    ASSUME(share <= 16777216u);
-    PROVE(entropy_term(share) <= 33554432u);
-    END;
-}
-
-/* Numbers of features that the loops below run to; README.md says why more do no harm. */
-#define SOME 2
-void prove_displacement_of(void)
-{
-    int32_t mean[SOME];
-    int8_t features[SOME];
-    norm_t norm;
-    mean[0] = nondet_i32();
-    mean[1] = nondet_i32();
-    features[0] = nondet_i8();
-    features[1] = nondet_i8();
-    p.zero_point = nondet_i16();
-    p.features = nondet_u16();
-    ASSUME(p.zero_point >= -128 && p.zero_point <= 127 && p.features <= SOME);
-    norm.mant = nondet_u16();
-    norm.exp = nondet_i16();
-    ASSUME((norm.mant == 0u || norm.mant >= 32768u) && norm.exp >= -15 && norm.exp <= 4);
-    (void)displacement_of(mean, norm, features, &p);
-    END;
-}
-
-void prove_spread_of(void)
-{
-    uint32_t mean[SOME];
-    mean[0] = nondet_u32();
-    mean[1] = nondet_u32();
-    p.classes = SOME;
-    p.spread_scale = nondet_u32();
-    ASSUME(p.spread_scale >= 1u && p.spread_scale <= 65536u);
-    (void)spread_of(mean, &p);
     END;
 }
 
@@ -173,7 +106,7 @@ void prove_threshold_range(void)
     END;
 }
 
-void prove_weigh(void)
+void prove_discount(void)
 {
     int32_t evidence = nondet_i32();
     p.evidence = &head;
@@ -182,7 +115,7 @@ void prove_weigh(void)
     head.spread = nondet_u32();
     ASSUME(head.spread >= 16u && head.spread <= 16777216u); /* rule spread_fits; 0 is never below it */
     ASSUME(evidence > 0 && m.novelty < head.spread);
-    (void)weigh_evidence(&m, evidence);
+    (void)discount(&m, evidence);
     END;
 }
 
@@ -201,27 +134,7 @@ void prove_vary(void)
     p.instant = &instant;
     instant.spread = nondet_u32();
     ASSUME(instant.spread <= 262144u && doubt <= 256u && answer < 1000u);
-    (void)tcuq_internal_vary(&m, &at, doubt, answer);
-    END;
-}
-
-void prove_times_steps(void)
-{
-    uint32_t number = nondet_u32();
-    ASSUME(number <= 1000u);
-    PROVE(times_steps(number, nondet_u32()) >= 0);
-    END;
-}
-
-/* The debt is within its bounds, or 0: rates.c says what those are at most. */
-void prove_debt_rest(void)
-{
-    int32_t debt = nondet_i32(), rest;
-    p.level_num = nondet_u16();
-    p.level_den = nondet_u16();
-    ASSUME(p.level_num >= 1u && p.level_num < p.level_den && p.level_den <= 1000u);
-    rest = debt_rest(&p, debt, nondet_u32());
-    PROVE(rest >= 0 && rest < (int32_t)p.level_den);
+    (void)vary(&m, &at, doubt, answer);
     END;
 }
 

@@ -57,8 +57,7 @@ static uint32_t DIV(products_t *of, uint32_t n, uint32_t d)
     return q;
 }
 
-#include "tcuq.c"        /* as run.py has changed it */
-#include "tcuq_params.c" /* likewise */
+#include "tcuq.c" /* as run.py has changed it */
 
 static tcuq_params_t p;
 

@@ -39,15 +39,10 @@ LEMMAS = {
     "divide_by": ALL,
     "norm_of": "sums of 256 squares",
     "half_distance": "any dot product, one norm damaged",
-    "entropy_term": "0..2^24",
-    "displacement_of": "2 features, any means",
-    "spread_of": "2 classes, any means",
     "between": "16-bit coefficients",
     "threshold_range": "any debt",
-    "weigh": ALL,
+    "discount": ALL,
     "vary": "any ring words",
-    "times_steps": "numbers up to 1000",
-    "debt_rest": "any debt and steps",
     "step_closer": "any debt",
 }
 """Proofs of lemmas.c and their bounds."""
@@ -77,11 +72,7 @@ STATE = {
 }
 """Proofs of state.c for each of SMALL."""
 
-STATE_ONCE = {
-    "verify_damaged": "any params and pointers",
-    "sum_differs": ALL,
-    "sums": "up to 6 bytes",
-}
+STATE_ONCE = {"crc": "up to 6 bytes"}
 """Proofs of state.c that are the same for every shape."""
 
 FRAME = {
@@ -111,8 +102,8 @@ UNWIND = {
 """More than any loop turns; CBMC fails a proof where that is too few."""
 
 TURNS = {
-    "state.c": "tcuq_load.1:4,tcuq_load.2:15,tcuq_load.3:22,tcuq_save.0:4,entries_ok.0:4,all_zero.0:20,"
-    "norm_of.0:2,norm_of.1:18,root.0:18,prove_load_sizes.0:200",
+    "state.c": "tcuq_load.1:4,tcuq_load.2:15,tcuq_load.3:22,put_memory.0:4,entries_valid.0:4,all_zero.0:20,"
+    "norm_of.0:18,root.0:18,prove_load_sizes.0:200",
 }
 """The same for loops whose number of turns CBMC cannot see beforehand."""
 
@@ -126,8 +117,6 @@ REPLACED = {
             "(uint32_t)p->burst * p->budget_den": "CAP",
             "(int32_t)head->bet_slope * shift_floor(evidence, 8)": "SMUL(RULES + 1, head->bet_slope, "
             "shift_floor(evidence, 8))",
-        },
-        "tcuq_params.c": {
             "p->slope * (uint32_t)p->knee": "MUL(BOUNDS + 3u * bounds_call++, p->slope, (uint32_t)p->knee)",
             "(need + p->slope - 1u) / p->slope": "DIV(BOUNDS + 3u * bounds_call - 2u, "
             "need + p->slope - 1u, p->slope)",
@@ -140,8 +129,6 @@ REPLACED = {
             "STEEP_LIMIT / p->steep_slope": "DIV(&of_steep, STEEP_LIMIT, p->steep_slope)",
             "(p->slope * near + p->steep_slope * far)": "(raw = MUL(&of_slope, p->slope, near) + "
             "MUL(&of_steep, p->steep_slope, far))",
-        },
-        "tcuq_params.c": {
             "p->slope * (uint32_t)p->knee": "MUL(&of_slope, p->slope, (uint32_t)p->knee)",
             "(need + p->slope - 1u) / p->slope": "DIV(&of_slope, need + p->slope - 1u, p->slope)",
             "(rest + p->steep_slope - 1u) / p->steep_slope": "DIV(&of_steep, rest + p->steep_slope - 1u, "
@@ -152,13 +139,8 @@ REPLACED = {
 """Products that a proof takes for any number which obeys the laws of products: each occurs once."""
 
 CALLED: dict[str, dict[str, tuple[str, ...]]] = {
-    "flag.c": {"tcuq.c": ("threshold_at",), "tcuq_params.c": ("debt_at",)},
-    "state.c": {
-        "tcuq_bytes.h": ("crc_add",),
-        "tcuq_sound.h": ("times_steps", "debt_rest", "tcuq_debt_bounds"),
-        "tcuq_params.c": ("add_bytes",),
-        "tcuq_state.c": ("crc_add",),
-    },
+    "flag.c": {"tcuq.c": ("threshold_at", "debt_at")},
+    "state.c": {"tcuq_state.c": ("crc_add", "tcuq_debt_bounds")},
     "frame.c": {"tcuq_frame.c": ("stuff",)},
     "decision": {"tcuq_frame.c": ("stuff", "put_bits")},
 }
@@ -191,37 +173,36 @@ class Shape:
 
 
 SHAPES = {
-    "every signal": Shape(3, 2, (1, 2), 0x1FFFF, True, True, True),
-    "standard": Shape(4, 3, (1,), 0x1D200, True, True, False),
+    "every signal": Shape(3, 2, (1, 2), 0x1FF, True, True, True),
+    "standard": Shape(4, 3, (1,), 0x1F0, True, True, False),
     "paper": Shape(3, 4, (1, 3), 0xF, False, False, False),
-    "extended": Shape(3, 2, (1, 2), 0x7F3A, True, False, False),
+    "evidence alone": Shape(3, 2, (1, 2), 0x7A, True, False, False),
 }
 
 SMALL = {
     "labels": Shape(2, 0, (1,), 0x4, False, False, False),
     "paper": Shape(2, 2, (1, 2), 0xF, False, False, False),
-    "standard": Shape(2, 2, (1,), 0x1D200, True, True, False),
-    "every signal": Shape(2, 2, (1,), 0x1FFFF, True, True, True),
+    "standard": Shape(2, 2, (1,), 0x1F0, True, True, False),
+    "every signal": Shape(2, 2, (1,), 0x1FF, True, True, True),
 }
 """Monitors that are saved, loaded and verified."""
 
-CONTRACTS = "half_distance,tcuq_internal_log2,entropy_term,displacement_of,between,threshold_at"
+CONTRACTS = "half_distance,tcuq_internal_log2,between,threshold_at"
 
 DISCHARGED = {
     ("tcuq_beliefs.c", "sum ≢ 0"): "divide_by",
     ("tcuq_beliefs.c", "tcuq_internal_log2: precondition"): "divide_by",
     ("tcuq_beliefs.c", "expected >> scale"): "vary",
-    ("tcuq_signals.c", "entropy_term_1: precondition"): "spread_of",
     ("tcuq_signals.c", "tcuq_internal_log2: precondition"): "bits",
     ("tcuq.c", "m_0->debt - tmp"): "step_closer",
     ("tcuq.c", "m_0->debt + tmp"): "damaged_debt",
-    ("tcuq.c", "spread >> 4"): "weigh",
+    ("tcuq.c", "spread >> 4"): "discount",
     ("tcuq.c", "tcuq_internal_log2: precondition"): "bet",
     ("tcuq.c", "* 45426"): "bet",
-    ("tcuq_params.c", "slope ≢ 0"): "bounds",
-    ("tcuq_params.c", "p_0->knee +"): "bounds",
-    ("tcuq_params.c", "shut - 1"): "bounds",
-    ("tcuq_params.c", "1 - open"): "bounds",
+    ("tcuq.c", "slope ≢ 0"): "bounds",
+    ("tcuq.c", "p_0->knee +"): "bounds",
+    ("tcuq.c", "shut - 1"): "bounds",
+    ("tcuq.c", "1 - open"): "bounds",
 }
 """Alarms of Eva in a step that CBMC proves to be false, by file and text, and the proof."""
 
@@ -266,15 +247,20 @@ BROKEN = {
     "no update of the debt": ("flag", "tcuq.c", "m->debt += out->flagged != 0u ? up : down;", ""),
     "a flag too many": ("flag", "tcuq.c", "out->risk >= out->threshold", "out->risk + 1 >= out->threshold"),
     "start anew too soon": ("flag", "tcuq.c", "m->debt - (m->debt < 0 ? down : up)", "m->debt"),
-    "bound rounded down": ("shut", "tcuq_params.c", "rest + p->steep_slope - 1u", "rest"),
-    "knee forgotten": ("open", "tcuq_params.c", "return p->knee + ", "return "),
+    "bound rounded down": ("shut", "tcuq.c", "rest + p->steep_slope - 1u", "rest"),
+    "knee forgotten": ("open", "tcuq.c", "return p->knee + ", "return "),
     "entry one too far": (
         "load labels",
         "tcuq_signals.c",
         "keep_at(m, at, m->head,",
         "keep_at(m, at, m->head + 1u,",
     ),
-    "counters not looked at": ("load labels", "tcuq_state.c", "counters_ok(m, depth_of(at)) &&", ""),
+    "counters not looked at": (
+        "load labels",
+        "tcuq_state.c",
+        "!counters_valid(&next, depth_of(&at)) || ",
+        "",
+    ),
     "head of the ring kept": ("load labels", "tcuq_state.c", "    m->head = 0;\n", ""),
     "no least size": ("load_sizes labels", "tcuq_state.c", "size < HEADER_BYTES", "size < AT_DEPTH"),
     "buffer one too small": (
@@ -283,19 +269,12 @@ BROKEN = {
         "size < crc + CRC_BYTES",
         "size + 1u < crc + CRC_BYTES",
     ),
-    "fill not mended": (
+    "damaged counters are saved": (
         "save labels",
-        "tcuq_sound.h",
-        "    m->fill = (uint8_t)(m->fill < depth ? m->fill : depth);\n",
-        "",
+        "tcuq_state.c",
+        "    if (!counters_valid(&m, depth_of(&at))) {\n        return TCUQ_ERR_STATE;\n    }\n    memset",
+        "    memset",
     ),
-    "damaged params followed": (
-        "verify_damaged paper",
-        "tcuq_params.c",
-        "(sum ^ known) & SUM_PARAMS",
-        "(sum ^ sum) & SUM_PARAMS",
-    ),
-    "a weak sum": ("sum_differs paper", "tcuq_params.c", "sum * 31u", "sum * 32u"),
     "block of 256": ("stuff", "tcuq_frame.c", "length == BLOCK", "length == BLOCK + 1u"),
     "decision of 41 bytes": (
         "decision",
@@ -413,9 +392,7 @@ def refuted(command: Sequence[str], fault: str, folder: Path, limit: float) -> R
 def eva(name: str, shape: Shape, folder: Path, limit: float) -> Result:
     """Let Eva look at a step of one shape; what it cannot exclude must be among what CBMC has excluded."""
     (folder / "shape.h").write_text(shape.header(), encoding="utf-8")
-    sources = [
-        CORE / f"{part}.c" for part in ("tcuq", "tcuq_signals", "tcuq_beliefs", "tcuq_params", "tcuq_state")
-    ]
+    sources = [CORE / f"{part}.c" for part in ("tcuq", "tcuq_signals", "tcuq_beliefs", "tcuq_state")]
     options = ["-eva", "-machdep", "gcc_x86_32", "-eva-slevel", "100", "-eva-min-loop-unroll", "20"]
     options += ["-eva-split-return", "auto", "-eva-use-spec", CONTRACTS, "-eva-no-show-progress"]
     options += ["-eva-msg-key=-initial-state,-final-states"]

@@ -33,10 +33,12 @@ static tcuq_step_t out;
 
 static void any_params(void)
 {
-#define TCUQ_FIELD(name, type, low, high, bytes) p.name = PICK(type, low, high);
-#define TCUQ_HEAD_FIELD(name, type, low, high) evidence.name = PICK(type, low, high);
-#define TCUQ_INSTANT_FIELD(name, type, low, high) instant.name = PICK(type, low, high);
-#include "tcuq_fields.h"
+#define PICK_PARAM(name, type, low, high, bytes) p.name = PICK(type, low, high);
+#define PICK_EVIDENCE(name, type, low, high, bytes) evidence.name = PICK(type, low, high);
+#define PICK_INSTANT(name, type, low, high, bytes) instant.name = PICK(type, low, high);
+    TCUQ_PARAMS_FIELDS(PICK_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+    TCUQ_EVIDENCE_FIELDS(PICK_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_INSTANT_FIELDS(PICK_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
     UNKNOWN(p.coef);
     UNKNOWN(p.clean_mean);
     UNKNOWN(evidence.coef);

@@ -89,7 +89,7 @@ ROWS: dict[str, tuple[Callable[[], tuple[float, float]], str]] = {
         "every argument",
     ),
     "norm (relative)": (
-        lambda: worst(spaced(1, 2**40, 200_000), angle_mantissa),
+        lambda: worst(spaced(1, 256 * 255**2, 200_000), angle_mantissa),
         "200,000 arguments in equal ratios",
     ),
     "mix": (

@@ -124,7 +124,7 @@ def made_up(dice: random.Random, classes: int, horizon: int, wild: bool) -> Row:
     step |= {name: dice.randrange(2) for name in ("abstain", "warming_up", "low_mass")}
     step |= {"flagged": flagged, "alarm": dice.randrange(4), "prediction": dice.randrange(classes)}
     step["answer"] = dice.choice([step["prediction"], dice.randrange(classes)])
-    step["reason"] = dice.choice([255, dice.randrange(17)]) if flagged else 255
+    step["reason"] = dice.choice([255, dice.randrange(9)]) if flagged else 255
     step["expected_accuracy"] *= horizon > 0
     return step
 

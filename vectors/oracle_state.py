@@ -56,9 +56,7 @@ class State:
 
     def reset(self) -> None:
         """Forget past posteriors and features; all else stays."""
-        self.ring: list[
-            tuple[int, list[int], list[int]]
-        ] = []  # the newest first
+        self.ring: list[tuple[int, list[int], list[int]]] = []  # the newest first
         self.has_mean = False
         self.mean_odds = [0]
         self.before = [

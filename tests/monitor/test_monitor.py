@@ -316,26 +316,6 @@ def test_a_state_with_a_good_checksum_and_a_bad_number_is_refused(offset: int, v
         Monitor(monitor.params).load(changed(monitor.save(), offset, value, size))
 
 
-@pytest.mark.parametrize("place", [0, 1, 9, 10, 19])
-def test_a_belief_of_more_than_one_is_refused(place: int) -> None:
-    """What the beliefs add up to keeps the sums of a step within 32 bits."""
-    monitor = Monitor(make_params())
-    monitor.run(*int8_stream(30, 10, 32))
-    state = monitor.save()
-    start = len(state) - 4 - 2 * 20
-    beliefs = np.frombuffer(state[start:-4], dtype="<u2").astype(int).reshape(2, 10)
-    assert (beliefs.sum(1) > 65000).all() and (beliefs.sum(1) <= 65536).all()
-    room = 65536 - beliefs[place // 10].sum()
-    flat = beliefs.ravel()
-    if flat[place] + room < 65535:
-        Monitor(monitor.params).load(changed(state, start + 2 * place, int(flat[place] + room), 2))
-        with pytest.raises(ValueError, match="damaged"):
-            Monitor(monitor.params).load(changed(state, start + 2 * place, int(flat[place] + room + 1), 2))
-    monitor.reset()
-    with pytest.raises(ValueError, match="damaged"):
-        Monitor(monitor.params).load(changed(monitor.save(), start + 2 * place, 1, 2))
-
-
 def test_mean_odds_of_more_than_one_are_refused() -> None:
     monitor = Monitor(Params(classes=3, signals=("mean_odds",), lags=()))
     monitor.run(int8_stream(9, 3, 0)[0])
@@ -364,7 +344,7 @@ def test_states_of_other_params_and_versions_are_refused() -> None:
     with pytest.raises(ValueError, match="other parameters"):
         Monitor(monitor.params.replace(blend=0.5)).load(state)
     with pytest.raises(ValueError, match="another state version"):
-        monitor.load(changed(state, 4, 4, 2))
+        monitor.load(changed(state, 4, 5, 2))
     for offset in (8, 12, 14):
         with pytest.raises(ValueError, match="other parameters"):
             monitor.load(changed(state, offset, 77, 2))

@@ -73,8 +73,9 @@ def core_cases() -> list[Case]:
 
     return [
         Case("Core", FULL.core),
-        case("step", partial(core.step, PROBS[0], FEATURES[0], True)),
-        case("step plain", partial(core.step, PROBS[0], FEATURES[0], False)),
+        # A step counts, also where there is no memory for what it says.
+        Case("Core.step", partial(core.step, PROBS[0], FEATURES[0], True), undo=back),
+        Case("Core.step plain", partial(core.step, PROBS[0], FEATURES[0], False), undo=back),
         case("run", partial(core.run, PROBS, FEATURES, out, signals)),
         case("reset", core.reset),
         case("save", core.save),

@@ -29,9 +29,9 @@ def test_a_bet_never_pays_more_than_its_logarithm() -> None:
 
 
 def test_distance_is_a_logarithm() -> None:
-    p = make(0x8000, 2, 256, (), centers=(-128,) * 512)
+    p = make(0x80, 2, 256, (), centers=(-128,) * 512)
     for away in (0, 1, 2, 17, 128, 254, 255):
-        signal = Monitor(p).step([100, -100], [away - 128] * 256).signals[15]
+        signal = Monitor(p).step([100, -100], [away - 128] * 256).signals[7]
         assert signal / 65536 == pytest.approx(math.log2(256 * away**2 + 1) / 24, abs=0.0005)
 
 
@@ -44,7 +44,7 @@ def test_a_class_seen_too_often_counts_less() -> None:
 
 def test_repeated_evidence_counts_less_and_relief_in_full() -> None:
     head = Evidence(2**18, 0, (0,) * 9, (256, -256), spread=2**14)
-    p = make(0x200, 2, 0, (), evidence=head, rise_limit=2**24, rise_cap=2**30, fall_limit=0, fall_cap=0)
+    p = make(0x10, 2, 0, (), evidence=head, rise_limit=2**24, rise_cap=2**30, fall_limit=0, fall_cap=0)
     monitor, novelty, total = Monitor(p), 0.25, 0.0
     for _ in range(60):
         monitor.step([100, -100], [])
@@ -81,7 +81,7 @@ def test_layout_of_a_state() -> None:
     out = [monitor.step(probs, x) for probs, x in dwell(Dice("layout"), p, 25)]
     state = monitor.save()
     assert state[:4] == b"TCUQ"
-    assert struct.unpack_from("<2HI2H", state, 4) == (3, 0, STANDARD, 4, 3)
+    assert struct.unpack_from("<2HI2H", state, 4) == (4, 0, STANDARD, 4, 3)
     means = (out[-1].severity, monitor.accuracy, monitor.last, monitor.novelty)
     assert struct.unpack_from("<iIiI", state, 40) == means
     assert (monitor.accuracy + 128) >> 8 == out[-1].expected_accuracy
@@ -108,12 +108,12 @@ def test_fingerprint_tells_each_new_field() -> None:
         replace(p, evidence=replace(head, bet_slope=9001)),
         replace(p, evidence=replace(head, spread=5001)),
         replace(p, instant=replace(instant, bias=instant.bias + 1)),
-        replace(p, instant=replace(instant, coef=(*instant.coef[:16], 1))),
+        replace(p, instant=replace(instant, coef=(*instant.coef[:8], 1))),
         replace(p, instant=replace(instant, class_mix=(1, *instant.class_mix[1:]))),
         replace(p, instant=replace(instant, class_mix=None)),
         replace(p, instant=replace(instant, spread=instant.spread + 1)),
         replace(p, centers=(*centers[:-1], centers[-1] + 1)),
-        replace(p, instant=None, signals=0xD200, anchor=0, about=0),
+        replace(p, instant=None, signals=0xF0, anchor=0, about=0),
     ]
     assert len({each.fingerprint() for each in (p, *moved)}) == len(moved) + 1
 
@@ -121,9 +121,9 @@ def test_fingerprint_tells_each_new_field() -> None:
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        ({"instant": None, "about": 0, "anchor": 0}, "signal 16"),
-        ({"instant": None, "signals": 0x1200, "anchor": 0, "centers": None}, "about"),
-        ({"instant": None, "signals": 0x1200, "about": 0, "centers": None}, "anchor"),
+        ({"instant": None, "about": 0, "anchor": 0}, "signal 8"),
+        ({"instant": None, "signals": 0x30, "anchor": 0, "centers": None}, "about"),
+        ({"instant": None, "signals": 0x30, "about": 0, "centers": None}, "anchor"),
         ({"horizon": 3}, "horizon"),
         ({"horizon": 13}, "horizon"),
         ({"horizon": 0}, "expected_start"),
