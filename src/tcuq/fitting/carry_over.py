@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.fixed import ONE
-from ..metrics.ranking import auroc
+from ..metrics import auroc
 from ..monitor.log import Log
 from ..monitor.signals import FEATURE_BASED
 from .deviations import WEIGHT

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
-from ..metrics.ranking import auroc
+from ..metrics import auroc
 from ..monitor.evidence_head import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, EvidenceHead
 from ..monitor.log import Log
 from .alarms import FEWEST
