@@ -36,12 +36,6 @@ def _softplus(values: Floats) -> Floats:
 def linear(signals: Rows, coef: Floats, bias: float = 0.0) -> Floats:
     """Return the logit of each row.
 
-    Parameters
-    ----------
-    signals : array of shape (n, k)
-    coef : array of k values
-    bias : float
-
     Examples
     --------
     >>> linear(np.array([[32768, 0]], dtype=np.uint16), np.array([3.0, 1.0]), 0.25).tolist()
@@ -202,8 +196,6 @@ def _bent(
 
     Parameters
     ----------
-    curvature : array of shape (k, k)
-    gradient : array of k values
     free : array of k booleans
         Coefficients that may move.
     room : pair of arrays of k values

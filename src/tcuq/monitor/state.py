@@ -29,7 +29,6 @@ class State:
     ----------
     signals : tuple of str
         Signals of the monitor that saved it.
-    classes, features : int
     fingerprint : int
         CRC-32 of that monitor's parameters.
     steps, debt, credit, rise, fall, severity, accuracy, last, novelty, alarm : int
@@ -64,10 +63,6 @@ class State:
 
 def read_state(content: bytes) -> State:
     """Return the header of a saved state, after its checksum and size were verified.
-
-    Parameters
-    ----------
-    content : bytes
 
     Examples
     --------
@@ -122,10 +117,6 @@ def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) ->
 def fingerprint(params: Params) -> int:
     """Return the CRC-32 that ties a state to its parameters.
 
-    Parameters
-    ----------
-    params : Params
-
     Examples
     --------
     >>> from tcuq import Monitor
@@ -158,13 +149,7 @@ def _word(value: int) -> bytes:
 
 
 def state_for(params: Params, content: bytes) -> State:
-    """Return the header of a state that belongs to these parameters; refuse any other.
-
-    Parameters
-    ----------
-    params : Params
-    content : bytes
-    """
+    """Return the header of a state that belongs to these parameters; refuse any other."""
     state = read_state(content)
     if state.fingerprint != fingerprint(params):
         raise ValueError(

@@ -79,7 +79,6 @@ class FlagRate:
     ----------
     running : array
         Share of steps flagged so far.
-    level : float, optional
     debt : pair of float, optional
         Least and most flags above the level, counted from the first step here on.
     bounds : pair of float, optional

@@ -25,7 +25,6 @@ def build_package(
 
     Parameters
     ----------
-    application : Application
     files : mapping of str to str
         What `texts` gives.
     board : Board
@@ -75,13 +74,7 @@ def _link(core: list[str], work: Path, objects: list[str], script: str, target: 
 
 
 def flashable(image: Image, kind: str) -> bytes:
-    """Return an image as a programmer takes it.
-
-    Parameters
-    ----------
-    image : Image
-    kind : {"binary", "ihex"}
-    """
+    """Return an image as a programmer takes it."""
     target = image.path.with_suffix(f".{kind}")
     call("arm-none-eabi-objcopy", ["-O", kind, image.path, target])
     return target.read_bytes()

@@ -25,11 +25,6 @@ NO_REASON = 255
 def expected(firmware: Firmware, inputs: Int8) -> list[str]:
     """Return the lines of a firmware with one network and a monitor, from the oracle and Python's monitor.
 
-    Parameters
-    ----------
-    firmware : Firmware
-    inputs : int8 array (steps, bytes)
-
     Returns
     -------
     list of str
@@ -79,15 +74,7 @@ def words(step: Step) -> list[str]:
 def first_difference(
     firmware: Firmware, board: Board, inputs: Int8, levels: Levels | None = None
 ) -> int | None:
-    """Run a firmware under emulation and return the first step that Python sees differently; None for none.
-
-    Parameters
-    ----------
-    firmware : Firmware
-    board : Board
-    inputs : int8 array (steps, bytes)
-    levels : Levels, optional
-    """
+    """Run a firmware under emulation and return the first step that Python sees differently; None for none."""
     wanted = expected(firmware, inputs)
     with tempfile.TemporaryDirectory() as folder:
         image = build(firmware, board, Path(folder) / "build", levels or Levels())

@@ -60,7 +60,6 @@ class Rule(ABC):
         ----------
         name : str
             Of the firmware.
-        classes, features : int
         """
 
 
@@ -75,12 +74,7 @@ class Prediction(Rule):
 
 @dataclass(frozen=True)
 class Watch(Rule):
-    """The monitor.
-
-    Parameters
-    ----------
-    params : Params
-    """
+    """The monitor."""
 
     params: Params
     monitors: ClassVar[bool] = True
