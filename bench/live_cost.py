@@ -22,7 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from tcuq import Params
-from tcuq.io.binary_frames import encode_posteriors
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from frame_writing import encode_posteriors
 
 PARAMS = Params(classes=10, warmup=64)
 SETTLE = 3.0

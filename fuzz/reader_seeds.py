@@ -21,7 +21,6 @@ import numpy as np
 
 from tcuq import Log, Monitor, Params
 from tcuq.io import Decisions, write_decisions, write_log
-from tcuq.io.binary_frames import encode_decisions, encode_posteriors, encode_state
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / "fuzz" / "corpus" / "readers"
@@ -90,6 +89,8 @@ def logs(out: Path) -> None:
 
 def parameters(out: Path) -> None:
     """Write parameters, states and frames."""
+    from frame_writing import encode_decisions, encode_posteriors, encode_state
+
     params = Params(classes=3, warmup=0)
     wide = Params(classes=3, features=2, feature_scale=0.1, feature_zero_point=0, names=("a", "b", "c"))
     for folder in ("params", "inspect"):

@@ -172,7 +172,7 @@ def work(job: Job) -> dict[str, Any]:
 
 def figures(network: nn.Module, part: Examples, device: str) -> dict[str, float]:
     """Return the figures of a network on a part."""
-    from tcuq.metrics import accuracy, brier, ece, macro_f1, nll
+    from tcuq_lab.metrics import accuracy, brier, ece, macro_f1, nll
     from tcuq_lab.zoo.outputs import outputs
 
     probs, labels = outputs(network, part.x.numpy(), device).probs, part.y.numpy()

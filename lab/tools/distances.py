@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.metrics.ranking import auroc
+from tcuq.metrics import auroc
 from tcuq_lab.methods.bank_files import load_bank
 from tcuq_lab.methods.projection import projection
 

@@ -24,7 +24,6 @@ from tcuq.device.cost.bench import made_stream
 from tcuq.device.cost.cycles import cycles
 from tcuq.device.cost.measure import measure, overhead
 from tcuq.device.cost.stored import grown, load
-from tcuq.device.emulate.agree import digest, words
 from tcuq.device.emulate.emulator import command_of, emulate, plugin
 from tcuq.device.firmware.build import Levels, build
 from tcuq.device.firmware.decision import Watch
@@ -32,6 +31,7 @@ from tcuq.device.firmware.firmware import SEED, Firmware, posteriors
 from tcuq.device.graph.model import Graph
 from tcuq.device.kernels.host import Network
 from tcuq.device.tools import call, missing, path_of, version
+from tcuq_lab.boards.agree import digest, words
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 

@@ -19,11 +19,11 @@ from tcuq import Params
 from tcuq.cli import main
 from tcuq.device.emit import feed
 from tcuq.device.emit.application import Application, made_inputs
-from tcuq.device.emit.image import build_package, flashable
+from tcuq.device.emit.image import build_package
 from tcuq.device.emit.package import emit
 from tcuq.device.emit.text import groups, texts
 from tcuq.device.firmware.build import STRICT
-from tcuq.device.firmware.image import symbols_of
+from tcuq.device.firmware.image import Image, symbols_of
 from tcuq.device.graph.storage import save_graph
 from tcuq.device.tools import call, missing
 from tcuq.export.transcript import STEP_FIELDS
@@ -32,6 +32,13 @@ from tcuq.recording.model import Format
 
 tooled = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 STEPS = 200
+
+
+def flashable(image: Image, kind: str) -> bytes:
+    """Return an image as a programmer takes it."""
+    target = image.path.with_suffix(f".{kind}")
+    call("arm-none-eabi-objcopy", ["-O", kind, image.path, target])
+    return target.read_bytes()
 
 
 def application(profile: str = "standard", name: str = "kws") -> Application:

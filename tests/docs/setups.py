@@ -92,8 +92,9 @@ def others(folder: Path) -> None:
 
 def frames(folder: Path) -> None:
     """`recorded.bin`, what a device has sent, and an exported package in `kws/`."""
+    from frame_writing import encode_posteriors
+
     from tcuq.export import export
-    from tcuq.io.binary_frames import encode_posteriors
 
     (folder / "recorded.bin").write_bytes(b"hello\n" + encode_posteriors(1, 1, 0, np.ones((9, 2), np.int8)))
     export(tcuq.Params(classes=10), folder / "kws", "kws")

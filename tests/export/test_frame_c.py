@@ -14,6 +14,7 @@ from cortex import CROSS, M4, compile_for_m4, link_for_m4, need, run_on_m4
 from cross import COMPILER, EMULATOR, need_other
 from exported import LIBRARIES, contents_of, package
 from frame_scripts import EXPORT_C, INCLUDE, ORDER, Case, build, frames_of, random_cases, vectors
+from frame_writing import SIZE, content_of, encode_posteriors
 from oracle_frames import DECISIONS, POSTERIORS, made_up
 from places import CORE_SOURCES, ROOT
 from tiers import first_quick
@@ -21,15 +22,8 @@ from tiers import first_quick
 from tcuq import Monitor
 from tcuq.device.cost.stock import standard
 from tcuq.export import FORMS
-from tcuq.io.binary_frames import (
-    SIZE,
-    DecisionsFrame,
-    Decoder,
-    PosteriorsFrame,
-    StateFrame,
-    encode_posteriors,
-)
-from tcuq.io.frame_codes import content_of, line_bytes
+from tcuq.io.binary_frames import DecisionsFrame, Decoder, PosteriorsFrame, StateFrame
+from tcuq.io.frame_codes import line_bytes
 from tcuq.io.frame_items import FIXED
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]

@@ -17,7 +17,7 @@ from tcuq.fitting.folds import folds
 from tcuq.fitting.gain import Gain
 from tcuq.fitting.logistic import balanced_weights, fit_logistic
 from tcuq.fitting.unused import without_unused
-from tcuq.metrics.ranking import auroc
+from tcuq.metrics import auroc
 from tcuq.monitor.log import watch
 from tcuq.monitor.params_words import in_words
 from tcuq.monitor.signals import SIGNALS

@@ -12,7 +12,7 @@ from tcuq import FitOptions, Log, Monitor, Params, fit
 from tcuq.fitting import gated
 from tcuq.fitting.gated import learn_gated
 from tcuq.fitting.signal_table import read_signals
-from tcuq.metrics.ranking import auroc
+from tcuq.metrics import auroc
 from tcuq.monitor.log import watch
 
 

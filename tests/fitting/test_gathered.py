@@ -13,7 +13,7 @@ from tcuq import FitOptions, Log, Monitor, Params, fit
 from tcuq.fitting.gathered import PACES, gathered, says_little
 from tcuq.fitting.signal_table import read_signals
 from tcuq.fitting.stages.heads import GATHERED
-from tcuq.metrics.ranking import auroc
+from tcuq.metrics import auroc
 from tcuq.monitor.log import watch
 
 CLASSES = 6

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from frame_writing import encode_posteriors
 
 from tcuq.fleet import mqtt, sinks
 from tcuq.fleet.arrivals import Bad, Gathering
@@ -19,7 +20,6 @@ from tcuq.fleet.events import Decided
 from tcuq.fleet.mqtt import MqttSource, add_frame
 from tcuq.fleet.mqtt_client import Address
 from tcuq.fleet.sinks import MqttSink, open_sink
-from tcuq.io.binary_frames import encode_posteriors
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
 pytest.importorskip("paho.mqtt.client")

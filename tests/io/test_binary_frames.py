@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from frame_scripts import random_cases, step_rows, vectors
+from frame_writing import encode_decisions, encode_posteriors, encode_state
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle_frames import (
@@ -29,17 +30,7 @@ from oracle_frames import (
 
 from tcuq import STEP_DTYPE, Monitor, Params
 from tcuq.device.cost.stock import standard
-from tcuq.io.binary_frames import (
-    DecisionsFrame,
-    Decoder,
-    Item,
-    PosteriorsFrame,
-    StateFrame,
-    Text,
-    encode_decisions,
-    encode_posteriors,
-    encode_state,
-)
+from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, PosteriorsFrame, StateFrame, Text
 from tcuq.io.frame_codes import unstuffed
 from tcuq.monitor.state import fingerprint
 

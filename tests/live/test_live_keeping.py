@@ -8,12 +8,12 @@ import sys
 
 import numpy as np
 import pytest
+from frame_writing import encode_posteriors, encode_state
 from live_runs import PARAMS, decided_alike, json_lines, received, steps_of
 
 from tcuq import Monitor, Params, fit
 from tcuq.cli import main
 from tcuq.io import read_decisions, read_log
-from tcuq.io.binary_frames import encode_posteriors, encode_state
 from tcuq.live import journal
 from tcuq.live.inbox import Chunk, Event
 from tcuq.live.journal import Journal

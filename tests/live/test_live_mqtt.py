@@ -11,9 +11,9 @@ import time
 import numpy as np
 import pytest
 from brokers import Mosquitto, Publisher
+from frame_writing import encode_posteriors
 from live_runs import PARAMS, decided_alike, json_lines, received, start_watching, steps_of, wait_until
 
-from tcuq.io.binary_frames import encode_posteriors
 from tcuq.live.inbox import Chunk
 from tcuq.live.session import Session
 from tcuq.live.sources import open_source

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from frame_writing import encode_decisions, encode_posteriors, encode_state
 from hypothesis import given
 from hypothesis import strategies as st
 from live_runs import PARAMS, json_lines, steps_of
@@ -12,7 +13,6 @@ from streams import same_steps
 
 from tcuq import Monitor, Params
 from tcuq.io import read_decisions
-from tcuq.io.binary_frames import encode_decisions, encode_posteriors, encode_state
 from tcuq.live.blocks import Block, DeviceState, decision_values, joined
 from tcuq.live.inbox import Chunk
 from tcuq.live.marks import labeled_log

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from frame_writing import encode_posteriors, encode_state
 from live_runs import PARAMS, json_lines, steps_of, wait_until
 
 from tcuq import Monitor, Params
 from tcuq.fleet.broker import Broker
-from tcuq.io.binary_frames import encode_posteriors, encode_state
 from tcuq.live import links, server
 from tcuq.live.blocks import as_features, decision_values
 from tcuq.live.guards import own_name

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from frame_writing import encode_posteriors
 from live_runs import (
     PARAMS,
     decided_alike,
@@ -21,7 +22,7 @@ from streams import same_steps
 
 from tcuq import Monitor, Params
 from tcuq.io import read_decisions
-from tcuq.io.binary_frames import DecisionsFrame, encode_posteriors
+from tcuq.io.binary_frames import DecisionsFrame
 from tcuq.live.blocks import odd_steps
 from tcuq.live.inbox import Chunk
 from tcuq.live.session import Session

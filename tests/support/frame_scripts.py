@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from frame_writing import encode_decisions, encode_posteriors, encode_state
 from oracle_frames import DECISIONS, FILE, FLAGS, NUMBERS, POSTERIORS, made_up
 from places import CORE, CORE_SOURCES, ROOT
 
 from tcuq import STEP_DTYPE
-from tcuq.io.binary_frames import encode_decisions, encode_posteriors, encode_state
 
 EXPORT_C = ROOT / "src" / "tcuq" / "export" / "c"
 INCLUDE = [f"-I{CORE}", f"-I{EXPORT_C}"]

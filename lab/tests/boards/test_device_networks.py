@@ -17,13 +17,13 @@ from tcuq.device.boards import board
 from tcuq.device.cost import bench
 from tcuq.device.cost.measure import measure
 from tcuq.device.cost.stored import grown, load
-from tcuq.device.emulate import agree
-from tcuq.device.emulate.agree import expected, first_difference
 from tcuq.device.firmware.decision import Watch
 from tcuq.device.firmware.firmware import Firmware
 from tcuq.device.graph.model import Graph
 from tcuq.device.graph.storage import load_graph
 from tcuq.device.tools import version
+from tcuq_lab.boards import agree
+from tcuq_lab.boards.agree import expected, first_difference
 from tcuq_lab.boards.page import page
 from tcuq_lab.cli import main
 

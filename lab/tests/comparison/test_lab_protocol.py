@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tcuq import metrics as m
+from tcuq.metrics import auroc
+from tcuq_lab import metrics as m
 from tcuq_lab.comparison.delays import choose, delay_records, pooled
 from tcuq_lab.comparison.paired import default_block, delay_interval, interval, joint_bootstrap
 from tcuq_lab.comparison.protocol import (
@@ -82,7 +83,7 @@ def test_drop_events_are_scored_on_own_and_on_base_predictions(tests: Any, clean
                     variant = f"{column}/{smoothing}/all"
                     pair = (risk[kept], found.event[kept])
                     assert value(rows, *args, "drop_auprc", variant) == m.average_precision(*pair)
-                    assert value(rows, *args, "drop_auroc", variant) == m.auroc(*pair)
+                    assert value(rows, *args, "drop_auroc", variant) == auroc(*pair)
                     assert value(rows, *args, "drop_lift", variant) == m.precision_lift(*pair)
                     row = pick(rows, stream=each.name, method=method, metric="drop_auprc", variant=variant)[0]
                     assert row["prevalence"] == found.event[kept].mean() and row["n"] == kept.sum()
@@ -98,12 +99,12 @@ def test_failures_and_foreign_inputs(tests: Any, clean_dev: Any) -> None:
             variant = f"{column}/plain/all"
             for name, kept in (("clean_failure", kinds == 0), ("mixed_failure", labels >= 0)):
                 pair = (risk[kept], wrong[kept])
-                for measure, function in (("auroc", m.auroc), ("auprc", m.average_precision)):
+                for measure, function in (("auroc", auroc), ("auprc", m.average_precision)):
                     assert value(rows, "b", method, f"{name}_{measure}", variant) == function(*pair)
                 assert value(rows, "b", method, f"{name}_fpr95", variant) == m.fpr_at_tpr(*pair)
                 assert value(rows, "b", method, f"{name}_aurc", variant) == m.aurc(*pair)
             kept = (labels < 0) | ((kinds == 0) & ~wrong)
-            expected = m.auroc(risk[kept], labels[kept] < 0)
+            expected = auroc(risk[kept], labels[kept] < 0)
             assert value(rows, "b", method, "ood_auroc", variant) == expected
     assert not pick(rows, stream="a", metric="ood_auroc")  # nothing foreign there
 
@@ -121,7 +122,7 @@ def test_groups_of_kinds_leave_out_what_another_kind_touches(tests: Any, clean_d
         expected = m.average_precision(each.answer("GOOD").risk[kept], found.event[kept])
         assert value(rows, "a", "GOOD", "drop_auprc", f"own/plain/{group}") == expected
         kept = kinds != other
-        expected = m.auroc(each.answer("GOOD").risk[kept], ~right[kept])
+        expected = auroc(each.answer("GOOD").risk[kept], ~right[kept])
         assert value(rows, "a", "GOOD", "mixed_failure_auroc", f"own/plain/{group}") == expected
     # JudgedStream b has snow and foreign inputs: nothing seen, and foreign inputs are in no group.
     assert not pick(rows, stream="b", metric="drop_auprc", variant="own/plain/seen")

@@ -14,7 +14,7 @@ import pytest
 
 from tcuq import EvidenceHead, FitOptions, Monitor, Params, fit
 from tcuq.export.csource import params_source
-from tcuq.metrics import aurc, auroc
+from tcuq.metrics import auroc
 from tcuq.monitor.cost import cost
 from tcuq.monitor.log import Log
 from tcuq_lab.methods.compare_projections import compare_projections
@@ -39,6 +39,7 @@ from tcuq_lab.methods.temporal.variants import (
     TcuqTs,
 )
 from tcuq_lab.methods.temporal.vote import Vote
+from tcuq_lab.metrics import aurc
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
 
 SHIFTS = ("fog", "frost", "snow")

@@ -19,10 +19,6 @@ Ints = npt.NDArray[np.int64]
 class Rules:
     """Sections 9 to 11 of SPEC.md, and the expected accuracy of section 8.
 
-    Parameters
-    ----------
-    params : Params
-
     Examples
     --------
     >>> rules = Rules(Params(classes=10))

@@ -29,8 +29,6 @@ def whole_units(x: npt.NDArray[Any], scale: float, zero: int) -> npt.NDArray[np.
 
     Parameters
     ----------
-    x : array
-    scale : float
     zero : int
         The integer that stands for 0.
 

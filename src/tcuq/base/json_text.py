@@ -64,7 +64,6 @@ def from_json(
     ----------
     content : str or bytes
         Bytes are UTF-8, perhaps with a byte order mark.
-    limits : Limits, optional
     pairs : callable, optional
         Makes an object of its keys and values.
 

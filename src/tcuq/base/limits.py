@@ -216,10 +216,8 @@ def read_limited(path: str | Path, name: str = "document", limits: Limits | None
 
     Parameters
     ----------
-    path : path
     name : str
         Of the limit.
-    limits : Limits, optional
     """
     given = limits_given(limits)
     most = getattr(given, name)

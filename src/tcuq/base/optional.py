@@ -11,7 +11,6 @@ def needed(module: str, install: str, what: str) -> Any:
 
     Parameters
     ----------
-    module : str
     install : str
         What pip is to install.
     what : str

@@ -37,7 +37,6 @@ class Numbers:
 
     Parameters
     ----------
-    seed : int
     name : str
         What is drawn for.
 
@@ -112,7 +111,6 @@ class Generators:
 
     Parameters
     ----------
-    seed : int
     name : str
         What is drawn for; other names, other numbers.
 

@@ -13,11 +13,6 @@ MOST = 600
 def one_line(text: str, most: int = MOST) -> str:
     r"""Return a message as one line that a terminal can show; its middle is left out where it is long.
 
-    Parameters
-    ----------
-    text : str
-    most : int
-
     Examples
     --------
     >>> one_line("label is 'a\x1b[2J\n', expected a number")

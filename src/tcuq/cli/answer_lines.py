@@ -39,7 +39,6 @@ def answer_lines(
     ----------
     args : Namespace
         Of `tcuq run`.
-    monitor : Monitor
     bad : Skipped
         Takes the messages of bad lines that are skipped.
     save : callable

@@ -71,12 +71,7 @@ def _plain(value: Any) -> Any:
 
 
 class Progress:
-    """A bar on standard error; silent when that is no terminal.
-
-    Parameters
-    ----------
-    quiet : bool
-    """
+    """A bar on standard error; silent when that is no terminal."""
 
     def __init__(self, quiet: bool) -> None:
         self._on = not quiet and sys.stderr.isatty()
@@ -134,7 +129,6 @@ def need_files(args: argparse.Namespace, *names: str) -> None:
 
     Parameters
     ----------
-    args : Namespace
     names : str
         Arguments as the help shows them: ``PARAMS``, ``--state-in``.
     """

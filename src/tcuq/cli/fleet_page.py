@@ -76,7 +76,6 @@ class Look:
 
     Parameters
     ----------
-    folder : path
     clock : callable
         Tells the time up to which silence is judged, None for that of the last event.
     baseline : pair of float, optional

@@ -182,8 +182,6 @@ def declare(
 
     Parameters
     ----------
-    subparsers : action
-    name : str
     help : str
         One line.
     example : str
@@ -213,8 +211,6 @@ def declare_group(
 
     Parameters
     ----------
-    subparsers : action
-    name : str
     help : str
         One line.
     example : str

@@ -79,7 +79,6 @@ def add_recording_options(parser: Parser, out: tuple[str, str], about_out: dict[
 
     Parameters
     ----------
-    parser : Parser
     out : tuple of str
         Names of the option for what is written.
     about_out : dict

@@ -52,7 +52,6 @@ def in_options(text: str, options: Sequence[str] = OPTIONS) -> str:
 
     Parameters
     ----------
-    text : str
     options : sequence of str
         Arguments that are options.
 

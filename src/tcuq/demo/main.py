@@ -16,7 +16,7 @@ from ..fitting import fit
 from ..fitting.simple_rules import left_wrong
 from ..io.decisions import Decisions, encode_decisions
 from ..io.npz import encode_log
-from ..metrics.streams import detection
+from ..metrics import detection
 from ..monitor.cost import cost
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor

@@ -40,10 +40,6 @@ def missing() -> str | None:
 def path_of(tool: str) -> str:
     """Return where a program is.
 
-    Parameters
-    ----------
-    tool : str
-
     Examples
     --------
     >>> path_of("no-such-program")
@@ -63,8 +59,6 @@ def call(tool: str, arguments: Sequence[str | Path], folder: Path | None = None)
 
     Parameters
     ----------
-    tool : str
-    arguments : sequence of str or Path
     folder : path, optional
         Where it runs.
     """

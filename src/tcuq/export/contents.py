@@ -62,7 +62,6 @@ class Contents:
 
     Parameters
     ----------
-    params : Params
     name : str
         Of the C constant, and the beginning of every name that belongs to this monitor.
     logits_scale : float, optional

@@ -138,10 +138,6 @@ def _span(classes: int) -> int:
 class SelfCheck:
     """What the self-check of a monitor runs, and what must come out; the same for the same parameters.
 
-    Parameters
-    ----------
-    contents : Contents
-
     Examples
     --------
     >>> check = SelfCheck(Contents(Params(classes=10)))

@@ -20,7 +20,6 @@ def render(template: str, contents: Contents, **more: Any) -> str:
     ----------
     template : str
         Path below `templates/`, without the ending.
-    contents : Contents
     **more
         Fields beside those of `Contents.fields`.
     """

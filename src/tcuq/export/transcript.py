@@ -25,7 +25,6 @@ def taken(monitor: Monitor, probs: Int8, features: Int8) -> tuple[Ints, Ints]:
 
     Parameters
     ----------
-    monitor : Monitor
     probs, features : int8 arrays
         `features` may have no columns.
 

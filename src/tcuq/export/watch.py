@@ -12,7 +12,6 @@ def parts(contents: Contents, indent: str, note: str) -> dict[str, object]:
 
     Parameters
     ----------
-    contents : Contents
     indent : str
         One level of indentation.
     note : str

@@ -104,8 +104,6 @@ def limit_for(
         Clean risk; the alarm survives gaps, so stretches may simply follow each other.
     reference, sign
         Level and side: sign * (risk - reference) is summed.
-    run_length : float
-    rng : numpy.random.Generator
     """
     shown = len(risk) / SUPPORT
     length = int(min(run_length, LONGEST, max(1.0, shown / 5)))
@@ -183,7 +181,6 @@ def choose_evidence_limit(
         What the alarm adds at each step of clean stretches.
     run_length : int
         Wanted mean number of clean steps between false alarms; the one side gets all of them.
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -220,8 +217,6 @@ def choose_allowance(
         Novelty of each step.
     clip : float
         Most that one step adds.
-    run_length : int
-    rng : numpy.random.Generator
     tried : sequence of float
         In rising order.
     """
@@ -270,7 +265,6 @@ def choose_alarm(clean: Sequence[Floats], run_length: int, rng: np.random.Genera
         Risk on clean stretches.
     run_length : int
         Wanted mean number of clean steps between false alarms of either side.
-    rng : numpy.random.Generator
 
     Returns
     -------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.fixed import ONE
-from ..metrics.ranking import auroc
+from ..metrics import auroc
 from ..monitor.log import Log
 from ..monitor.signals import FEATURE_BASED
 from .deviations import WEIGHT
@@ -40,7 +40,6 @@ def choose_weighed(
         The log and its shuffle.
     kinds : sequence of arrays
         Kind of shift of each step, one array a part.
-    l2 : float
     seed : int
         Of the steps that are looked at.
 
@@ -101,7 +100,6 @@ def choose_evidence(
     ----------
     names : sequence of str
         Signals in use.
-    classes : int
     log : Log
         With kinds of shift.
     table : SignalTable
@@ -110,7 +108,6 @@ def choose_evidence(
         Its steps whose shift costs accuracy.
     clean : pair of SignalTable and booleans
         Clean steps.
-    l2 : float
 
     Returns
     -------

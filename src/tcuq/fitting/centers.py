@@ -20,7 +20,6 @@ def find_centers(log: Log, classes: int, scale: float, zero_point: int) -> tuple
     ----------
     log : Log
         With features. Steps that it marks as shifted are left out.
-    classes : int
     scale, zero_point : float, int
         Of the features.
 

@@ -56,7 +56,6 @@ def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
 
     Parameters
     ----------
-    log, clean : Log
     reads_features : bool
         Whether the monitor reads features, so that their number matters.
     """
@@ -115,13 +114,7 @@ def in_format(log: Log, params: Params) -> Log:
 
 
 def rested_stretches(params: Params, clean: Log) -> list[slice]:
-    """Return the clean stretches on which what a monitor remembers of a shift has waned.
-
-    Parameters
-    ----------
-    params : Params
-    clean : Log
-    """
+    """Return the clean stretches on which what a monitor remembers of a shift has waned."""
     return clean_stretches(clean, max(params.depth, 0 if params.instant is None else SLOW_MEMORY))
 
 

@@ -30,7 +30,6 @@ def deviation_head(
 
     Parameters
     ----------
-    classes : int
     names : sequence of str
         Signals in use; those of `WEIGHT` are read.
     table : SignalTable

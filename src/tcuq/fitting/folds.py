@@ -20,7 +20,6 @@ def folds(log: Log, order: npt.NDArray[np.int64] | None = None) -> npt.NDArray[n
 
     Parameters
     ----------
-    log : Log
     order : array of T integers, optional
         The steps in another order, as one stream without segments.
 

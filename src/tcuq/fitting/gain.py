@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..metrics.ranking import auroc
+from ..metrics import auroc
 from ..monitor.params import COEF_LIMIT
 from .folds import FOLDS
 from .logistic import Rows, fit_logistic, linear

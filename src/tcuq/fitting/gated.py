@@ -36,8 +36,6 @@ class Gated:
     ----------
     instant, steady : tuple of str
         Signals of each head.
-    instant_coef, steady_coef : array
-    instant_bias, steady_bias : float
     """
 
     instant: tuple[str, ...]

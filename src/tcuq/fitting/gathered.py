@@ -20,12 +20,7 @@ PACES = (4, 8, 16, 32)
 
 
 def says_little(table: SignalTable) -> bool:
-    """Return whether the past hardly ever counts in a log.
-
-    Parameters
-    ----------
-    table : SignalTable
-    """
+    """Return whether the past hardly ever counts in a log."""
     return float(table.past.mean()) / HALF < FEW
 
 
@@ -39,7 +34,6 @@ def gathered(log: Log, seed: int) -> Ints:
     ----------
     log : Log
         With labels.
-    seed : int
 
     Examples
     --------

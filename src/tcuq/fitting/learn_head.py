@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
-from ..metrics.ranking import auroc
+from ..metrics import auroc
 from ..monitor.evidence_head import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, EvidenceHead
 from ..monitor.log import Log
 from .alarms import FEWEST
@@ -37,10 +37,8 @@ class Learned:
 
     Parameters
     ----------
-    head : EvidenceHead
     findings : dict
         Figures for the notes.
-    warnings : list of str
     """
 
     head: EvidenceHead
@@ -125,7 +123,6 @@ def learn_head(
 
     Parameters
     ----------
-    classes : int
     names : sequence of str
         Signals in use; the head reads those of `FAST`.
     degrading : pair of Log and SignalTable
@@ -182,12 +179,10 @@ def regression(
 
     Parameters
     ----------
-    x : array (n, signals)
     answers : array of n integers
         Classes that were answered; signals are centered by their clean mean under the same answer.
     degraded : array of n booleans
         The others are clean.
-    classes : int
     l2 : float
         Strength of the penalty.
     """

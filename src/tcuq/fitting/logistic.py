@@ -36,12 +36,6 @@ def _softplus(values: Floats) -> Floats:
 def linear(signals: Rows, coef: Floats, bias: float = 0.0) -> Floats:
     """Return the logit of each row.
 
-    Parameters
-    ----------
-    signals : array of shape (n, k)
-    coef : array of k values
-    bias : float
-
     Examples
     --------
     >>> linear(np.array([[32768, 0]], dtype=np.uint16), np.array([3.0, 1.0]), 0.25).tolist()
@@ -53,35 +47,6 @@ def linear(signals: Rows, coef: Floats, bias: float = 0.0) -> Floats:
         out[start : start + CHUNK] = (rows / ONE if rows.dtype == np.uint16 else rows) @ coef
     out += bias
     return out
-
-
-def calibrated_bias(logits: Floats, share: float) -> float:
-    """Return the bias under which the mean logistic of some logits is a share.
-
-    Parameters
-    ----------
-    logits : array of n values
-        Without any bias.
-    share : float
-        Between 0 and 1, neither of them.
-
-    Examples
-    --------
-    >>> x = np.array([-1.0, 0.0, 3.0])
-    >>> bias = calibrated_bias(x, 0.25)
-    >>> round(float((1 / (1 + np.exp(-(x + bias)))).mean()), 6)
-    0.25
-    """
-    # Beyond these ends every step is on one side of the share; the mean rises with the bias in between.
-    center = float(np.log(share / (1 - share)))
-    low, high = center - float(logits.max()), center - float(logits.min())
-    for _ in range(100):
-        middle = (low + high) / 2
-        if middle in (low, high):  # neighbors: no float lies between them
-            break
-        mean = (1 / (1 + np.exp(-np.clip(logits + middle, -500, 500)))).mean()
-        low, high = (middle, high) if mean < share else (low, middle)
-    return (low + high) / 2
 
 
 def fit_logistic(
@@ -202,8 +167,6 @@ def _bent(
 
     Parameters
     ----------
-    curvature : array of shape (k, k)
-    gradient : array of k values
     free : array of k booleans
         Coefficients that may move.
     room : pair of arrays of k values

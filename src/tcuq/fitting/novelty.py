@@ -35,7 +35,6 @@ def novelty(run: Floats, spread: float) -> Floats:
     ----------
     run : array
         Evidence; what came before is taken to differ as much as `spread` says.
-    spread : float
     """
     if not len(run):
         return np.ones(0)

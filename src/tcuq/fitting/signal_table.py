@@ -102,8 +102,6 @@ def read_signals(
 
     Parameters
     ----------
-    params : Params
-    log : Log
     names : sequence of str
         Signals to keep; `params` must use them.
     order : array of T integers, optional

@@ -56,10 +56,6 @@ def looked_at(log: Log) -> Ints:
 def simple_rules(log: Log) -> list[Rule]:
     """Apply each rule to a log, segment by segment.
 
-    Parameters
-    ----------
-    log : Log
-
     Returns
     -------
     list of Rule

@@ -16,10 +16,6 @@ def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
 
     The monitor decides as before, bit for bit, at less cost.
 
-    Parameters
-    ----------
-    params : Params
-
     Returns
     -------
     params : Params

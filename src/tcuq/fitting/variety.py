@@ -24,7 +24,6 @@ def find_spread(params: Params, log: Log) -> float:
     ----------
     params : Params
         With an instant head; its answers tell which neighboring steps belong together.
-    log : Log
     """
     monitor = Monitor(params)
     squares = variances = pairs = 0

@@ -6,7 +6,6 @@ from .frame_codes import unstuffed
 from .frame_items import (
     KINDS,
     MOST_LINE,
-    SIZE,
     DecisionsFrame,
     Item,
     Part,
@@ -16,19 +15,14 @@ from .frame_items import (
     Text,
     opened,
 )
-from .frame_writing import encode_decisions, encode_posteriors, encode_state
 
 __all__ = [
-    "SIZE",
     "DecisionsFrame",
     "Decoder",
     "Item",
     "PosteriorsFrame",
     "StateFrame",
     "Text",
-    "encode_decisions",
-    "encode_posteriors",
-    "encode_state",
     "is_text",
 ]
 
@@ -56,9 +50,8 @@ class Decoder:
 
     Examples
     --------
-    >>> import numpy as np
     >>> decoder = Decoder()
-    >>> frame = encode_posteriors(7, boot=1, first=0, probs=np.array([[100, -101]], dtype=np.int8))
+    >>> frame = bytes.fromhex("0003f90701010201010101010101010102020107649bc18a13bc00")
     >>> decoder.push(b"hello\n" + frame[:9])
     [Text(line=b'hello')]
     >>> [found] = decoder.push(frame[9:])

@@ -166,7 +166,6 @@ def csv_parts(
         Called with the message of each bad line, which is skipped; without it, a bad line is an error.
     softmax : callable, optional
         Makes posteriors of the columns p0, p1, ..., which are logits then.
-    limits : Limits, optional
     rows : int, optional
         At most so many in a part; all in one by default.
 

@@ -235,7 +235,6 @@ class RowText:
 
     Parameters
     ----------
-    columns : sequence of str
     format : str
         ``"csv"`` or ``"jsonl"``.
 
@@ -302,7 +301,6 @@ def encode_decisions(decisions: Decisions, format: str) -> bytes:
 
     Parameters
     ----------
-    decisions : Decisions
     format : str
         One of `FORMATS`.
     """

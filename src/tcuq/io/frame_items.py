@@ -25,15 +25,9 @@ HEADER = struct.Struct("<BIIIHHB")
 
 CRC_BYTES = 4
 FIXED = HEADER.size + CRC_BYTES
-DECISION_BYTES = 42
-"""Most bytes of one decision, a begun byte before it included."""
-
 MOST_CONTENT = 4096
 MOST_STATE = 2**17
 """Bytes of content that no frame exceeds, and of a saved state that no monitor exceeds."""
-
-SIZE = 384
-"""Bytes of a frame on the line, and of a device's buffer, unless told otherwise."""
 
 MOST_LINE = line_bytes(MOST_CONTENT) - 1
 """Bytes of a frame after its first zero, at most."""
@@ -55,13 +49,6 @@ class PosteriorsFrame:
         Posteriors as `tcuq_step` takes them: scale 1/256, zero point -128.
     features : int8 array of shape (n, d) or None
         Features of the same steps, None where the parameters use none.
-
-    Examples
-    --------
-    >>> from tcuq.io.binary_frames import Decoder, encode_posteriors
-    >>> [frame] = Decoder().push(encode_posteriors(7, 1, 40, np.zeros((2, 10), dtype=np.int8)))
-    >>> frame.fingerprint, frame.boot, frame.first, frame.probs.shape, frame.features
-    (7, 1, 40, (2, 10), None)
     """
 
     fingerprint: int
@@ -81,15 +68,6 @@ class DecisionsFrame:
         As of `PosteriorsFrame`.
     steps : array of `STEP_DTYPE`
         As `Monitor.run` would have given them, to the bit.
-
-    Examples
-    --------
-    >>> from tcuq import Monitor, Params
-    >>> from tcuq.io.binary_frames import Decoder, encode_decisions
-    >>> steps = Monitor(Params(classes=2)).run([[0.9, 0.1], [0.2, 0.8]])
-    >>> [frame] = Decoder().push(encode_decisions(7, 1, 40, steps, classes=2, horizon=0))
-    >>> frame.first, frame.steps["prediction"].tolist()
-    (40, [0, 1])
     """
 
     fingerprint: int
@@ -110,13 +88,6 @@ class StateFrame:
         Number of the last step that is in it; -1 when the device has taken none since its start.
     state : bytes
         What `Monitor.load` takes.
-
-    Examples
-    --------
-    >>> from tcuq.io.binary_frames import Decoder, encode_state
-    >>> [frame] = Decoder().push(encode_state(7, 1, 41, b"state"))
-    >>> frame.seq, frame.state
-    (41, b'state')
     """
 
     fingerprint: int

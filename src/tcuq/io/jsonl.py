@@ -48,7 +48,6 @@ class RowParser:
         Name of the stream in messages.
     softmax : callable, optional
         Makes posteriors of ``probs``, which are logits then.
-    limits : Limits, optional
 
     Attributes
     ----------
@@ -89,7 +88,6 @@ class RowParser:
 
         Parameters
         ----------
-        text : str
         line : int
             Its number, for messages about later lines that contradict it.
         """
@@ -102,7 +100,6 @@ class RowParser:
         ----------
         content : dict
             With the keys of `KEYS`, not their aliases.
-        line : int
         """
         if content.keys() == {NAMES}:
             self._take_names(content[NAMES])
@@ -213,10 +210,8 @@ def parse_object(
 
     Parameters
     ----------
-    text : str
     aliases : mapping, optional
         Other names of keys, and what they stand for.
-    limits : Limits, optional
 
     Examples
     --------
@@ -273,7 +268,6 @@ def jsonl_parts(
         What the parameters ask for, where they are known.
     softmax : callable, optional
         Makes posteriors of ``probs``, which are logits then.
-    limits : Limits, optional
     size : int, optional
         At most so many steps in a part; all in one by default.
 

@@ -53,14 +53,12 @@ def arrays_of(
 
     Parameters
     ----------
-    content : bytes
     where : str
         Name of the file in messages.
     accepted : sequence of str, optional
         Names of the arrays that are read; all of them by default.
     needed : sequence of str, or of tuples of str
         Names of those that must be there.
-    limits : Limits, optional
     name : str
         Of the limit that all arrays together have.
     """
@@ -131,7 +129,6 @@ def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, wh
 
     Parameters
     ----------
-    archive, info, key, where
     stored : int
         Bytes of the archive, which bound what can be in it.
     """
@@ -160,10 +157,8 @@ def read_npz(content: bytes, where: str, limits: Limits | None = None, softmax: 
 
     Parameters
     ----------
-    content : bytes
     where : str
         Name of the file in messages.
-    limits : Limits, optional
     softmax : callable, optional
         Makes posteriors of ``probs``, which are logits then.
 

@@ -117,8 +117,6 @@ def read_bytes(path: str | Path, limits: Limits | None = None, name: str = "file
 
     Parameters
     ----------
-    path : path
-    limits : Limits, optional
     name : str
         Of the limit.
     """
@@ -207,8 +205,6 @@ def read_lines(path: str | Path, limits: Limits | None = None, whole: bool = Fal
 
     Parameters
     ----------
-    path : path
-    limits : Limits, optional
     whole : bool
         All lines will be held in memory: refuse more of them than a file may have.
     """
@@ -273,13 +269,7 @@ def check_target(path: str | Path) -> None:
 
 
 def put(path: str | Path, content: str | bytes | Iterable[bytes]) -> None:
-    """Write a file whole or not at all; ``"-"`` is standard output.
-
-    Parameters
-    ----------
-    path : path
-    content : str, bytes, or an iterable of bytes
-    """
+    """Write a file whole or not at all; ``"-"`` is standard output."""
     data = content.encode() if isinstance(content, str) else content
     if str(path) == STANDARD:
         sys.stdout.flush()

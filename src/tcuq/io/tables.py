@@ -172,7 +172,6 @@ def table_parts(
         ``"parquet"`` or ``"arrow"``.
     where : str
         Name of the file in messages.
-    limits : Limits, optional
     softmax : callable, optional
         Makes posteriors of the columns of posteriors, which are logits then.
     whole : bool
@@ -244,7 +243,6 @@ def encode_table(table: Any, kind: str) -> bytes:
 
     Parameters
     ----------
-    table : pyarrow.Table
     kind : str
         ``"parquet"`` or ``"arrow"``.
     """

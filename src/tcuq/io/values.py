@@ -72,7 +72,6 @@ def written_int8(values: Sequence[float], cells: Sequence[str] | Sequence[float]
 
     Parameters
     ----------
-    values : sequence of float
     cells : sequence
         The same row as it is written.
     posteriors : bool
@@ -199,7 +198,6 @@ def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None)
 
     Parameters
     ----------
-    values : array of shape (T, L)
     names : sequence of str, optional
         Name of each column, ``probs[c]`` by default.
 
@@ -230,11 +228,6 @@ def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None)
 
 def bad_features(values: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[int, str]:
     """Return what is wrong with each bad row of float features.
-
-    Parameters
-    ----------
-    values : array of shape (T, d)
-    names : sequence of str, optional
 
     Examples
     --------
@@ -322,7 +315,6 @@ def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:
 
     Parameters
     ----------
-    log : Log
     where : str
         Name of the file in messages.
     start : int
@@ -358,7 +350,6 @@ class Shape(NamedTuple):
 
     Parameters
     ----------
-    classes, features : int
     needed : bool
         Whether a signal reads features.
     names : tuple of str, optional

@@ -1,4 +1,4 @@
-"""Checks of the arrays that metrics take, expected errors name the value and what."""
+"""Checks of the arrays that metrics take: an error names the value and what was expected."""
 
 from __future__ import annotations
 
@@ -28,29 +28,13 @@ def _refuse(name: str, array: npt.NDArray[Any], bad: Bools, accepted: str) -> No
 
 
 def not_empty(name: str, array: npt.NDArray[Any]) -> None:
-    """Refuse an array without entries.
-
-    Examples
-    --------
-    >>> not_empty("score", np.array([]))
-    Traceback (most recent call last):
-    ...
-    ValueError: score has 0 entries, expected at least 1
-    """
+    """Refuse an array without entries."""
     if len(array) == 0:
         raise ValueError(f"{name} has 0 entries, expected at least 1")
 
 
 def same_length(name: str, array: npt.NDArray[Any], other: str, reference: npt.NDArray[Any]) -> None:
-    """Refuse two arrays of different length.
-
-    Examples
-    --------
-    >>> same_length("score", np.zeros(2), "wrong", np.zeros(3))
-    Traceback (most recent call last):
-    ...
-    ValueError: score has 2 entries, wrong has 3, expected the same number
-    """
+    """Refuse two arrays of different length."""
     if len(array) != len(reference):
         raise ValueError(
             f"{name} has {len(array)} entries, {other} has {len(reference)}, expected the same number"
@@ -58,30 +42,14 @@ def same_length(name: str, array: npt.NDArray[Any], other: str, reference: npt.N
 
 
 def numbers(name: str, values: npt.ArrayLike) -> Floats:
-    """Return one float a step; infinite is fine, NaN is refused.
-
-    Examples
-    --------
-    >>> numbers("score", [0.5, float("nan")])
-    Traceback (most recent call last):
-    ...
-    ValueError: score[1] is nan, expected any number but NaN
-    """
+    """Return one float a step; infinite is fine, NaN is refused."""
     array = _column(name, values).astype(np.float64)
     _refuse(name, array, np.isnan(array), "any number but NaN")
     return array
 
 
 def unit(name: str, values: npt.ArrayLike, dimensions: int = 1) -> Floats:
-    """Return floats in [0, 1]; a matrix when `dimensions` is 2.
-
-    Examples
-    --------
-    >>> unit("confidence", [0.5, 1.5])
-    Traceback (most recent call last):
-    ...
-    ValueError: confidence[1] is 1.5, expected 0 to 1
-    """
+    """Return floats in [0, 1]; a matrix when `dimensions` is 2."""
     raw = np.asarray(values)
     if raw.ndim != dimensions:
         raise ValueError(f"{name} has {raw.ndim} dimensions, expected {dimensions}")
@@ -93,32 +61,14 @@ def unit(name: str, values: npt.ArrayLike, dimensions: int = 1) -> Floats:
 
 
 def flags(name: str, values: npt.ArrayLike) -> Bools:
-    """Return one boolean a step, from booleans or from the numbers 0 and 1.
-
-    Examples
-    --------
-    >>> flags("wrong", [0, 1]).tolist()
-    [False, True]
-    >>> flags("wrong", [0, 3])
-    Traceback (most recent call last):
-    ...
-    ValueError: wrong[1] is 3, expected 0 or 1
-    """
+    """Return one boolean a step, from booleans or from the numbers 0 and 1."""
     array = _column(name, values)
     _refuse(name, array, (array != 0) & (array != 1), "0 or 1")
     return array.astype(np.bool_)
 
 
 def wholes(name: str, values: npt.ArrayLike, low: int | None = None, high: int | None = None) -> Ints:
-    """Return one integer a step, at least `low` and at most `high`.
-
-    Examples
-    --------
-    >>> wholes("predicted", [0, -1], low=0)
-    Traceback (most recent call last):
-    ...
-    ValueError: predicted[1] is -1, expected 0 or more
-    """
+    """Return one integer a step, at least `low` and at most `high`."""
     array = _column(name, values)
     if array.dtype.kind == "f":
         _refuse(name, array, ~((np.abs(array) <= 2.0**53) & (array == np.round(array))), "an integer")
@@ -134,11 +84,5 @@ def wholes(name: str, values: npt.ArrayLike, low: int | None = None, high: int |
 
 
 def marks(name: str, values: npt.ArrayLike) -> Bools:
-    """Return where integers differ from 0: an alarm of either side, a shift of any kind.
-
-    Examples
-    --------
-    >>> marks("alarm", [0, 1, 3]).tolist()
-    [False, True, True]
-    """
+    """Return where integers differ from 0: an alarm of either side, a shift of any kind."""
     return np.asarray(wholes(name, values, low=0) != 0, dtype=np.bool_)

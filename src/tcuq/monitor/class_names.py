@@ -17,7 +17,6 @@ def checked_name(name: Any, place: int) -> str:
 
     Parameters
     ----------
-    name : str
     place : int
         Number of the class, for the message.
 
@@ -44,11 +43,6 @@ def checked_name(name: Any, place: int) -> str:
 
 def checked_names(names: Any, classes: int) -> tuple[str, ...] | None:
     """Return one name a class; None where there are none.
-
-    Parameters
-    ----------
-    names : sequence of str, array of str or None
-    classes : int
 
     Examples
     --------

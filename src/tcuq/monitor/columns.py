@@ -71,7 +71,6 @@ class Layout(NamedTuple):
 
         Parameters
         ----------
-        given : sequence of str
         lists : bool
             Columns may hold lists: `probs` and `features` then stand for p0, p1, ... and f0, f1, ...
         """

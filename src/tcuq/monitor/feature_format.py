@@ -12,11 +12,6 @@ if TYPE_CHECKING:
 def format_notes(log: Log, params: Params) -> list[str]:
     """Return a note where int8 features of a log are not in the format that a monitor was fitted to.
 
-    Parameters
-    ----------
-    log : Log
-    params : Params
-
     Examples
     --------
     >>> import numpy as np

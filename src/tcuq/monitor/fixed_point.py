@@ -33,7 +33,6 @@ def real_range(name: str, unit: int) -> tuple[float, float]:
 
     Parameters
     ----------
-    name : str
     unit : int
         What stands for 1.
 

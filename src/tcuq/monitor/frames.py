@@ -111,10 +111,6 @@ def mixes(frame: Any) -> bool:
 def read_frame(frame: Any) -> tuple[Layout, Columns, dict[str, Any]]:
     """Take the columns of a log out of a table.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table, or alike
-
     Returns
     -------
     Layout, Columns, dict
@@ -149,7 +145,6 @@ def columns_of(table: Any, layout: Layout) -> Columns:
 
     Parameters
     ----------
-    table : data frame, Arrow table or batch
     layout : Layout
         Of its columns.
     """

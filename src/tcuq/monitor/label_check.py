@@ -27,10 +27,6 @@ def label_note(log: Log) -> str | None:
 
     Clean steps are looked at.
 
-    Parameters
-    ----------
-    log : Log
-
     Examples
     --------
     >>> said, truth = np.arange(60) % 3, (np.arange(60) + 1) % 3
@@ -65,10 +61,6 @@ in another order; renumber them, labels = numpy.array([2, 0, 1])[labels]'
 def beside_chance(log: Log) -> str | None:
     """Return "no better" or "hardly better" where a model is that than chance, on clean steps; else None.
 
-    Parameters
-    ----------
-    log : Log
-
     Examples
     --------
     >>> beside_chance(Log(np.eye(2)[[0, 1] * 30], labels=[0, 0, 1, 1] * 15))
@@ -101,7 +93,6 @@ def other_order(labels: Ints, answers: Ints, classes: int) -> Ints | None:
     ----------
     labels, answers : array of int
         True and predicted class of each step; labels below 0 are left out.
-    classes : int
 
     Examples
     --------

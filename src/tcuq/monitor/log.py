@@ -383,8 +383,6 @@ def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
 
     Parameters
     ----------
-    monitor : Monitor
-    log : Log
     signals : bool
         Also return the signals, as `Monitor.run` does.
 

@@ -16,7 +16,6 @@ def in_words(params: Params, details: bool = False) -> str:
 
     Parameters
     ----------
-    params : Params
     details : bool, default False
         Say also what each signal adds and what simple rules reach.
 

@@ -58,10 +58,6 @@ def as_rows(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
 def quantize_probs(probs: npt.ArrayLike) -> npt.NDArray[np.int8]:
     """Return posteriors as an int8 softmax would leave them: scale 1/256, zero point -128.
 
-    Parameters
-    ----------
-    probs : array of shape (T, L)
-
     Examples
     --------
     >>> quantize_probs([[0.25, 0.75], [0.0, 1.0]]).tolist()
@@ -79,10 +75,6 @@ def sum_tolerances(probs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     Rounding to int8 (scale 1/256) moves each class by at most half a unit, so a sum may be off by L/512.
     An integer softmax may be off by a whole unit: rows that hold multiples of 1/256, to five decimals,
     get L/256. The least tolerance is 0.02. The core's `check_probs` applies the same rule.
-
-    Parameters
-    ----------
-    probs : float array of shape (T, L)
 
     Examples
     --------
@@ -103,10 +95,6 @@ def odd_sums(probs: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
     For int8 and uint8 rows the sum is that of the dequantized values, with a tolerance of a unit a class.
     The core takes any sum of int8; a log most of whose rows are odd holds another kind of number.
-
-    Parameters
-    ----------
-    probs : array of shape (T, L)
 
     Examples
     --------
@@ -135,10 +123,6 @@ def _average(probs: npt.NDArray[Any]) -> float:
 
 def mass_note(probs: npt.NDArray[Any]) -> str | None:
     """Return what is odd about the sums of int8 or uint8 posteriors, None when most are about 1.
-
-    Parameters
-    ----------
-    probs : array of shape (T, L)
 
     Examples
     --------
@@ -197,10 +181,6 @@ def refuse_logits(probs: npt.NDArray[Any]) -> None:
 
     A float row that is odd would be refused by the core alone; single int8 rows of any sum are fine.
 
-    Parameters
-    ----------
-    probs : array of shape (T, L)
-
     Examples
     --------
     >>> refuse_logits(np.array([[90, 30]], dtype=np.int8))
@@ -233,8 +213,6 @@ def quantize_features(features: npt.ArrayLike, scale: float, zero_point: int) ->
     ----------
     features : array of shape (T, d)
         int8 or float. Nobody knows the zero point of uint8, so they are refused.
-    scale : float
-    zero_point : int
 
     Examples
     --------
@@ -259,10 +237,6 @@ def choose_feature_scale(features: npt.NDArray[Any]) -> tuple[float, int]:
     """Choose scale and zero point that cover float features, as a post-training quantizer would.
 
     Zero is always representable; the range is that of the data.
-
-    Parameters
-    ----------
-    features : float array of shape (T, d)
 
     Returns
     -------

@@ -25,7 +25,6 @@ class State:
     ----------
     signals : tuple of str
         Signals of the monitor that saved it.
-    classes, features : int
     fingerprint : int
         CRC-32 of that monitor's parameters.
     steps, debt, credit, rise, fall, severity, accuracy, last, novelty, alarm : int
@@ -60,10 +59,6 @@ class State:
 
 def read_state(content: bytes) -> State:
     """Return the header of a saved state, after its checksum and size were verified.
-
-    Parameters
-    ----------
-    content : bytes
 
     Examples
     --------
@@ -113,10 +108,6 @@ def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) ->
 def fingerprint(params: Params) -> int:
     """Return the CRC-32 that ties a state to its parameters.
 
-    Parameters
-    ----------
-    params : Params
-
     Examples
     --------
     >>> from tcuq import Monitor
@@ -128,13 +119,7 @@ def fingerprint(params: Params) -> int:
 
 
 def state_for(params: Params, content: bytes) -> State:
-    """Return the header of a state that belongs to these parameters; refuse any other.
-
-    Parameters
-    ----------
-    params : Params
-    content : bytes
-    """
+    """Return the header of a state that belongs to these parameters; refuse any other."""
     state = read_state(content)
     if state.fingerprint != fingerprint(params):
         raise ValueError(

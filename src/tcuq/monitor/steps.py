@@ -236,7 +236,6 @@ class Room:
     ----------
     count : int
         Steps.
-    class_names : sequence of str, optional
     signals : bool
         Whether signals are wanted too.
 

@@ -17,8 +17,6 @@ def order_note(labels: Ints, answers: Ints, classes: int, names: Sequence[str] |
 
     Parameters
     ----------
-    labels, answers : array of int
-    classes : int
     names : sequence of str, optional
         Of the classes, where labels are places in them: of folders, or of labels that are texts.
 

@@ -53,7 +53,6 @@ class Data:
         Of the classes.
     segments, shifted, shift_names : array, optional
         As of `tcuq.Log`.
-    notes : tuple of str
     take : callable, optional
         Gives the inputs of an array of places; None where inputs come in one order only.
     labels : array, optional
@@ -82,7 +81,6 @@ def open_data(x: Any, y: Any, asked: Asked) -> Data:
 
     Parameters
     ----------
-    x : array, path, str, function or iterable
     y : array or path, optional
         A path is that of an NPY file.
     asked : Asked

@@ -46,7 +46,6 @@ def read_folder(path: Path, asked: Asked) -> Folder:
     ----------
     path : Path
         Each folder in it has the files of one class and is named like it.
-    asked : Asked
     """
     where = shown(path)
     folders = sorted(each for each in path.iterdir() if each.is_dir() and not each.name.startswith("."))

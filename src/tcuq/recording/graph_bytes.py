@@ -67,10 +67,6 @@ def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tupl
 def nodes(model: bytes) -> list[Node]:
     """Return the operators of the graph of an ONNX file, in the order in which they run.
 
-    Parameters
-    ----------
-    model : bytes
-
     Raises
     ------
     ValueError, IndexError

@@ -25,8 +25,6 @@ def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
 
     Parameters
     ----------
-    x : array
-    format : Format
     dtype : numpy dtype
         Of the integers.
 

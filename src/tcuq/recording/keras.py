@@ -20,7 +20,6 @@ class Keras:
 
     Parameters
     ----------
-    model : keras.Model
     features : str, int, bool or None
         Name of a layer, whose output is taken; None takes the input of the last dense layer.
     """

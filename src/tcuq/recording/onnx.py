@@ -28,7 +28,6 @@ class ONNX:
 
     Parameters
     ----------
-    path : Path
     features : str, int, bool or None
         Name of the tensor; None takes the input of the last fully connected layer.
     posteriors : str, optional

@@ -125,7 +125,6 @@ def numbers_of(labels: Array, classes: Sequence[Any] | None) -> Array:
 
     Parameters
     ----------
-    labels : array
     classes : sequence, optional
         Below 0 stays as it is: none of them.
 

@@ -32,9 +32,6 @@ class Session:
 
     Parameters
     ----------
-    model : Model
-    data : Data
-    options : RecordOptions
     own : pair of float, optional
         The range of the data, where it is known before they are read.
     notes : tuple of str
@@ -74,7 +71,6 @@ def open_session(model: Any, x: Any, y: Any, options: RecordOptions) -> Session:
     ----------
     model, x, y
         As of `tcuq.record`.
-    options : RecordOptions
     """
     ready = open_model(model, options.features, options.posteriors, options.fast)
     info = ready.info
@@ -140,7 +136,6 @@ def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tu
 
     Parameters
     ----------
-    part : Batch
     start : int
         Number of its first input.
     segments : array, optional

@@ -67,7 +67,6 @@ def waveform(raw: bytes, width: int) -> Array:
 
     Parameters
     ----------
-    raw : bytes
     width : int
         Bytes a sample; those of one byte are unsigned.
 

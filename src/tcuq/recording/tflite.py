@@ -31,7 +31,6 @@ class TFLite:
 
     Parameters
     ----------
-    path : Path
     features : str, int, bool or None
         Name or number of the tensor; None takes the input of the last fully connected layer.
     posteriors : str, optional

@@ -24,7 +24,6 @@ class Tap:
 
     Parameters
     ----------
-    model : torch.nn.Module
     features : str, int, bool or None
         Name of a submodule, whose output is taken; None takes the input of the last linear layer that runs.
     info : Info
@@ -122,7 +121,6 @@ class Torch:
 
     Parameters
     ----------
-    model : torch.nn.Module
     features : str, int, bool or None
         As of `Tap`.
     """

@@ -30,7 +30,6 @@ def bounds_in_words(params: Params, steps: int = 1000) -> list[str]:
 
     Parameters
     ----------
-    params : Params
     steps : int
         Steps after which the flag rate is told.
 
@@ -66,7 +65,6 @@ def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None) -> list[str]:
 
     Parameters
     ----------
-    alarm : Alarm
     head : EvidenceHead, optional
         What the rise side sums in place of risk.
 
@@ -97,10 +95,6 @@ def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None) -> list[str]:
 
 def describe_params(params: Params) -> dict[str, Any]:
     """Return what a monitor with these parameters costs, watches and promises.
-
-    Parameters
-    ----------
-    params : Params
 
     Examples
     --------
@@ -148,10 +142,6 @@ def describe_params(params: Params) -> dict[str, Any]:
 
 def describe_state(content: bytes) -> dict[str, Any]:
     """Return what a saved state says about the past.
-
-    Parameters
-    ----------
-    content : bytes
 
     Examples
     --------

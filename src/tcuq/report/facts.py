@@ -29,12 +29,8 @@ class Facts:
 
     Parameters
     ----------
-    steps : structured array of `tcuq.STEP_DTYPE`
-    params : Params or None
-    log : Log or None
     first : int
         Number of the first step.
-    signals : array of shape (T, signals), or None
     why : str
         Why the signals are not shown, where there is a reason.
     errors : dict of array of bool, or None

@@ -43,7 +43,6 @@ class Learned:
 
     Parameters
     ----------
-    persistence, variety, severity, expected : array of T numbers, or None
     recent : array of T numbers, or None
         True accuracy over `WINDOW` steps; None without labels.
     """
@@ -203,7 +202,6 @@ def learned(found: Learned, about: str, first: int) -> str:
 
     Parameters
     ----------
-    found : Learned
     about : str
         ``"prediction"`` or ``"answer"``: what risk and expected accuracy speak of.
     first : int
@@ -228,7 +226,6 @@ def answers(steps: npt.NDArray[Any], wrong: dict[str, npt.NDArray[np.bool_]]) ->
 
     Parameters
     ----------
-    steps : array of `tcuq.STEP_DTYPE`
     wrong : dict of array of bool
         Where ``"answer"`` and ``"prediction"`` are wrong.
     """

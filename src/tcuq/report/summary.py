@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..metrics import calibration, selective
-from ..metrics.intervals import wilson
-from ..metrics.streams import worst_window
+from .. import metrics
 from ..monitor.log import Log
 from ..monitor.params import Params
 from ..monitor.shift_names import shift_shown
@@ -44,7 +42,7 @@ class Share:
 
     def interval(self) -> tuple[float, float]:
         """Return the Wilson interval at 95 %; (0, 1) without trials."""
-        return wilson(self.hits, self.of)
+        return metrics.wilson(self.hits, self.of)
 
 
 def share(hits: Bools, among: Bools | None = None) -> Share:
@@ -81,7 +79,6 @@ class FlagRate:
     ----------
     running : array
         Share of steps flagged so far.
-    level : float, optional
     debt : pair of float, optional
         Least and most flags above the level, counted from the first step here on.
     bounds : pair of float, optional
@@ -158,7 +155,7 @@ def windows(abstain: Bools, params: Params | None) -> list[Window]:
     """
     found = []
     lengths = window_lengths(len(abstain))
-    for steps, most in zip(lengths, worst_window(abstain, lengths).tolist(), strict=True):
+    for steps, most in zip(lengths, metrics.worst_window(abstain, lengths).tolist(), strict=True):
         bound = None
         if params is not None:
             numbers = params.integers()
@@ -188,7 +185,7 @@ def risk_coverage(score: Floats, wrong: Bools) -> Curve:
     >>> risk_coverage(np.array([0.1, 0.2, 0.2]), np.array([False, True, False])).error.round(3).tolist()
     [0.0, 0.25, 0.333]
     """
-    return Curve(*selective.risk_coverage(score, wrong))
+    return Curve(*metrics.risk_coverage(score, wrong))
 
 
 @dataclass(frozen=True)
@@ -208,7 +205,7 @@ class Reliability:
 
 def reliability(top: Floats, right: Bools) -> Reliability:
     """Sort steps into bins of confidence, each open below and closed above."""
-    table = calibration.reliability(top, right, BINS)
+    table = metrics.reliability(top, right, BINS)
     return Reliability(table.count, np.nan_to_num(table.confidence), np.nan_to_num(table.accuracy))
 
 

@@ -16,7 +16,7 @@ from tcuq._version import VERSION
 from tcuq.device.graph import oracle
 from tcuq.device.graph.model import Graph
 from tcuq.device.graph.steps import Int8
-from tcuq.metrics import accuracy, auroc
+from tcuq.metrics import auroc
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.monitor import Monitor
 
@@ -24,6 +24,7 @@ from ..corruptions import suite_of
 from ..data import Dataset
 from ..data.parts import load_part
 from ..methods.projection import projection
+from ..metrics import accuracy
 from ..zoo.bank import examples
 from ..zoo.examples import inputs_of
 from ..zoo.outputs import outputs

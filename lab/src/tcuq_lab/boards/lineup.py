@@ -15,13 +15,13 @@ from tcuq.device.graph.model import Graph
 from tcuq.device.graph.steps import Int8
 from tcuq.device.kernels.host import Network
 from tcuq.fitting import FitOptions, fit
-from tcuq.metrics import accuracy
 from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
 
 from ..corruptions import suite_of
 from ..data import Dataset
 from ..data.parts import load_part
+from ..metrics import accuracy
 from ..zoo.bank import examples
 from ..zoo.examples import inputs_of
 from .quantize import input_of

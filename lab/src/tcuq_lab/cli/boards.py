@@ -291,7 +291,8 @@ def replay(args: argparse.Namespace) -> int:
     from tcuq.base.changes import keep
     from tcuq.device.boards import board
     from tcuq.device.cost.stored import result
-    from tcuq.device.emulate.agree import first_difference
+
+    from ..boards.agree import first_difference
 
     path = _results(args, "replay.json", bool(args.task))
     found, differs = [], False

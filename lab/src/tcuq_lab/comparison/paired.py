@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import integer
-from tcuq.metrics import Interval
+from tcuq.metrics import Interval, bootstrap_settings, resample
 from tcuq.metrics.inputs import Ints
-from tcuq.metrics.intervals import bootstrap_settings, resample
 
 from ..detection.trials import arm, trials
 from ..detection.truth import Truth

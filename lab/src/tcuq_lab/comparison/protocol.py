@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tcuq.base.checks import integer, known, number
-from tcuq.metrics import prevalence
 
 from ..detection.events import WINDOW, Band, clean_band
 from ..detection.runlength import RUN_LENGTH, run_length
 from ..detection.statistics import STATISTICS, Factory
 from ..detection.trials import Armed, Trials, alarms, arm, trials
 from ..detection.truth import GROUPS, Truth
+from ..metrics import prevalence
 from .answers import JudgedStream, Scores, clean_only, evidence_runs, judged_runs, right_runs
 from .delays import choose, delay_records, group_records
 from .records import Record, pick, record

@@ -12,8 +12,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.metrics import Interval
-from tcuq.metrics.intervals import percentiles
+from tcuq.metrics import Interval, percentiles
 
 LEVEL = 0.95
 

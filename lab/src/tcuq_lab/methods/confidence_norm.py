@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.fitting.logistic import calibrated_bias, fit_logistic
+from tcuq.fitting.logistic import fit_logistic
 
 from .method import Answer, Labeled, Method, MethodCost, Observed
 from .scores import Doubles, unsure
@@ -16,6 +16,30 @@ from .scores import Doubles, unsure
 LEAST = 1e-7
 """Doubts and squared norms below it count as this: float32 knows no smaller doubt beside a sure answer."""
 L2 = 1.0
+
+
+def calibrated_bias(logits: Doubles, share: float) -> float:
+    """Return the bias under which the mean logistic of some logits is a share.
+
+    The share lies between 0 and 1, and is neither; the logits are without any bias.
+
+    Examples
+    --------
+    >>> x = np.array([-1.0, 0.0, 3.0])
+    >>> bias = calibrated_bias(x, 0.25)
+    >>> round(float((1 / (1 + np.exp(-(x + bias)))).mean()), 6)
+    0.25
+    """
+    # Beyond these ends every step is on one side of the share; the mean rises with the bias in between.
+    center = float(np.log(share / (1 - share)))
+    low, high = center - float(logits.max()), center - float(logits.min())
+    for _ in range(100):
+        middle = (low + high) / 2
+        if middle in (low, high):  # neighbors: no float lies between them
+            break
+        mean = (1 / (1 + np.exp(-np.clip(logits + middle, -500, 500)))).mean()
+        low, high = (middle, high) if mean < share else (low, middle)
+    return (low + high) / 2
 
 
 class ConfidenceNorm(Method):

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.metrics import auroc, average_precision
+from tcuq.metrics import auroc
 
 from ..detection.events import WINDOW, clean_band, drop_events, pieces, reaches, smooth
+from ..metrics import average_precision
 
 Bools = npt.NDArray[np.bool_]
 Measure = Callable[..., float]

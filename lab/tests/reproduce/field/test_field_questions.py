@@ -7,7 +7,7 @@ import pytest
 from made_questions import MadeUnit
 
 from tcuq.fitting.risk import scores
-from tcuq.metrics.ranking import auroc
+from tcuq.metrics import auroc
 from tcuq_lab.reproduce.field import questions
 from tcuq_lab.reproduce.field.alarming.counting import events, scene_of
 from tcuq_lab.reproduce.field.alarming.figures import shift_figures

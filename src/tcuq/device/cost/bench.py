@@ -84,10 +84,8 @@ def bench_monitors(
     ----------
     boards : sequence of str, optional
         Default: one of each core.
-    steps : int
     levels : sequence of str
         How hard the compiler tries with the monitor.
-    progress : callable
     only : sequence of str, optional
         Names of `monitors` to measure.
 
@@ -179,11 +177,6 @@ DWELL = 8
 
 def made_stream(classes: int, features: int, steps: int, seed: int = 0) -> npt.NDArray[np.int8]:
     """Return rows of a posterior and its features, as a network leaves them.
-
-    Parameters
-    ----------
-    classes, features, steps : int
-    seed : int
 
     Returns
     -------

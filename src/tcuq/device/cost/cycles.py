@@ -81,11 +81,6 @@ def _cost(table: Cycles, mnemonic: str, operands: str) -> tuple[int, int]:
 def cycles(image: Image, counts: Counts) -> dict[str, Any] | None:
     """Estimate the cycles of a step, between the least and the most that the board's file allows.
 
-    Parameters
-    ----------
-    image : Image
-    counts : Counts
-
     Returns
     -------
     dict, optional

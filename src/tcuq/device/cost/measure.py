@@ -33,11 +33,8 @@ def measure(
 
     Parameters
     ----------
-    firmware : Firmware
-    board : Board
     inputs : int8 array (steps, ...)
         One row a step.
-    levels : Levels, optional
     kept : path, optional
         A folder for what other measurements can use again.
 
@@ -92,10 +89,6 @@ def _region(image: Image, ran: Ran, region: str) -> dict[str, Any]:
 
 def summary(values: Sequence[int]) -> dict[str, float]:
     """Return how many values there are, the least, median and most, their mean and deviation.
-
-    Parameters
-    ----------
-    values : sequence of int
 
     Examples
     --------

@@ -18,13 +18,7 @@ GROWTH = 0.02
 
 
 def result(name: str, measured: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the content of a result file, with the versions of the tools.
-
-    Parameters
-    ----------
-    name : str
-    measured : list of dict
-    """
+    """Return the content of a result file, with the versions of the tools."""
     return {
         "format": FORMAT,
         "name": name,
@@ -41,12 +35,7 @@ def result(name: str, measured: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def load(path: str | Path) -> dict[str, Any]:
-    """Read a result file.
-
-    Parameters
-    ----------
-    path : path
-    """
+    """Read a result file."""
     found = read_limited(path)
     try:
         content = from_json(found)
@@ -92,7 +81,6 @@ def grown(stored: Mapping[str, Any], found: Mapping[str, Any], most: float = GRO
     ----------
     stored, found : mapping
         Result files' contents, made with the same compiler.
-    most : float
     """
     before = {_key(entry): entry for entry in stored["measured"]}
     said = []

@@ -131,11 +131,6 @@ def _check_pair(graph: Graph, params: Params) -> None:
 def made_inputs(graph: Graph, count: int, seed: int = 0) -> Int8:
     """Return inputs of no meaning, the same everywhere.
 
-    Parameters
-    ----------
-    graph : Graph
-    count, seed : int
-
     Returns
     -------
     int8 array (count, bytes)

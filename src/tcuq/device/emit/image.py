@@ -25,7 +25,6 @@ def build_package(
 
     Parameters
     ----------
-    application : Application
     files : mapping of str to str
         What `texts` gives.
     board : Board
@@ -72,16 +71,3 @@ def _link(core: list[str], work: Path, objects: list[str], script: str, target: 
         said = [line for line in done.stderr.splitlines() if "warning" not in line] or ["nothing"]
         raise ValueError(f"{COMPILER} cannot link: {said[0].strip()}")
     return {{"FLASH": "flash", "RAM": "RAM"}[region]: int(most) for region, most in found}
-
-
-def flashable(image: Image, kind: str) -> bytes:
-    """Return an image as a programmer takes it.
-
-    Parameters
-    ----------
-    image : Image
-    kind : {"binary", "ihex"}
-    """
-    target = image.path.with_suffix(f".{kind}")
-    call("arm-none-eabi-objcopy", ["-O", kind, image.path, target])
-    return target.read_bytes()

@@ -40,10 +40,6 @@ class Emitted:
 def flashed_board(name: str) -> Board | None:
     """Return a board whose start-up is known; None for "none".
 
-    Parameters
-    ----------
-    name : str
-
     Examples
     --------
     >>> flashed_board("netduinoplus2").chip.machine
@@ -96,12 +92,6 @@ def emit(
 
 def measured(application: Application, files: dict[str, str], on: Board) -> Figures:
     """Build a package and return what its image takes.
-
-    Parameters
-    ----------
-    application : Application
-    files : dict of str to str
-    on : Board
 
     Raises
     ------

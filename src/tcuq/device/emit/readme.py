@@ -17,8 +17,6 @@ class Figures:
 
     Parameters
     ----------
-    sizes : MemorySizes
-    stack : StackBound
     compiler : str
         With its version.
     """
@@ -119,8 +117,6 @@ def readme(application: Application, board: Board | None, figures: Figures | Non
 
     Parameters
     ----------
-    application : Application
-    board : Board, optional
     figures : Figures, optional
         None where no compiler was at hand.
     """

@@ -29,7 +29,6 @@ def texts(application: Application, board: Board | None) -> dict[str, str]:
 
     Parameters
     ----------
-    application : Application
     board : Board, optional
         One with a chip; none for a package that leaves the board to its user.
     """
@@ -69,13 +68,7 @@ def texts(application: Application, board: Board | None) -> dict[str, str]:
 
 
 def groups(application: Application, board: Board | None) -> list[tuple[list[str], list[str]]]:
-    """Return the files to compile, in the order of the link, and the options of each group.
-
-    Parameters
-    ----------
-    application : Application
-    board : Board, optional
-    """
+    """Return the files to compile, in the order of the link, and the options of each group."""
     name, levels = application.name, Levels()
     contents = Contents(application.params, f"{name}_monitor")
     network = [file for file in network_sources(application.graph, f"{name}_network") if file.endswith(".c")]
@@ -194,7 +187,6 @@ def linker_script(board: Board, wide: bool = False) -> str:
 
     Parameters
     ----------
-    board : Board
     wide : bool
         Give more room than any board has.
     """
@@ -260,13 +252,7 @@ _FIRMWARE = """\
 
 
 def cmake(application: Application, board: Board | None) -> str:
-    """Return CMakeLists.txt: library and example on a computer, an image with the board's toolchain file.
-
-    Parameters
-    ----------
-    application : Application
-    board : Board, optional
-    """
+    """Return CMakeLists.txt: library and example on a computer, an image with the board's toolchain file."""
     name = application.name
     parts = groups(application, board)
     own = parts if board is None else parts[:-1]

@@ -1,1 +1,1 @@
-"""Firmware run in the emulator: counts of instructions, and whether every step equals Python."""
+"""Firmware run in the emulator: counts of instructions."""

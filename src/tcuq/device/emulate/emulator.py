@@ -64,7 +64,6 @@ def emulate(
 
     Parameters
     ----------
-    image : Image
     data : bytes
         The input, as the firmware reads it.
     counted : bool
@@ -99,12 +98,6 @@ def command_of(image: Image, data: bytes, folder: Path) -> list[str]:
 
     A reset of the machine ends it. There is no semihosting and no network: what runs reaches no file of this
     computer and no other machine.
-
-    Parameters
-    ----------
-    image : Image
-    data : bytes
-    folder : path
     """
     if len(data) > MOST_INPUT:
         raise ValueError(f"the input has {len(data):,} bytes, expected at most {MOST_INPUT:,}")
@@ -116,12 +109,7 @@ def command_of(image: Image, data: bytes, folder: Path) -> list[str]:
 
 
 def plugin(folder: Path) -> Path:
-    """Compile the counting plugin into a folder, unless it is there, and return it.
-
-    Parameters
-    ----------
-    folder : path
-    """
+    """Compile the counting plugin into a folder, unless it is there, and return it."""
     target = folder / "count.so"
     if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)

@@ -49,11 +49,8 @@ def build(
 
     Parameters
     ----------
-    firmware : Firmware
-    board : Board
     folder : path
         Made when it does not exist; what it holds is replaced.
-    levels : Levels, optional
     kept : path, optional
         A folder that keeps compiled files for other builds; one that asks for the same is quicker.
 
@@ -111,7 +108,6 @@ def memory(board: Board, wide: bool = False) -> str:
 
     Parameters
     ----------
-    board : Board
     wide : bool
         Give more room than any board has, to see how large something is that does not fit.
 
@@ -153,12 +149,7 @@ def memory(board: Board, wide: bool = False) -> str:
 
 
 def fresh(folder: str | Path) -> Path:
-    """Return an empty folder; what it held is removed.
-
-    Parameters
-    ----------
-    folder : path
-    """
+    """Return an empty folder; what it held is removed."""
     work = Path(folder)
     if work.exists():
         shutil.rmtree(work)
@@ -180,7 +171,6 @@ def link(
     ----------
     name : str
         For messages.
-    board : Board
     work : path
         A folder of its own.
     groups : sequence of (files, options)

@@ -61,7 +61,6 @@ class Rule(ABC):
         ----------
         name : str
             Of the firmware.
-        classes, features : int
         """
 
 
@@ -76,12 +75,7 @@ class Prediction(Rule):
 
 @dataclass(frozen=True)
 class Watch(Rule):
-    """The monitor.
-
-    Parameters
-    ----------
-    params : Params
-    """
+    """The monitor."""
 
     params: Params
     monitors: ClassVar[bool] = True

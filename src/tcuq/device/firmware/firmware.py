@@ -23,14 +23,12 @@ class Firmware:
 
     Parameters
     ----------
-    name : str
     graphs : sequence of Graph
         Networks, one after the other. The posterior is the mean over all their outputs "probs", "probs_1" and
         so on and over all passes; features are those of the only network. Without any network, an input is a
         posterior and its features.
     passes : int
         Passes through every network, 1 to 100; more than one makes sense with dropout.
-    rule : Rule
     shape : (int, int), optional
         Classes and features where there are no networks.
     """
@@ -132,7 +130,6 @@ def plan_source(firmware: Firmware, arena: int) -> str:
 
     Parameters
     ----------
-    firmware : Firmware
     arena : int
         Bytes of the largest arena; the networks share it.
     """

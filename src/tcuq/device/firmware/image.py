@@ -60,10 +60,8 @@ class Image:
 
     Parameters
     ----------
-    board : Board
     path : path
         The ELF file.
-    sizes : MemorySizes
     """
 
     board: Board
@@ -76,8 +74,6 @@ class TooLarge(ValueError):
 
     Parameters
     ----------
-    name : str
-    board : Board
     over : dict of str to int
         Bytes too many by memory, "flash" and "RAM".
     sizes : MemorySizes
@@ -98,12 +94,7 @@ class TooLarge(ValueError):
 
 
 def sizes_of(elf: Path) -> MemorySizes:
-    """Return the sizes of a linked image.
-
-    Parameters
-    ----------
-    elf : path
-    """
+    """Return the sizes of a linked image."""
     sections: dict[str, int] = {}
     for line in call("arm-none-eabi-size", ["-A", elf]).splitlines():
         words = line.split()
@@ -123,12 +114,7 @@ def sizes_of(elf: Path) -> MemorySizes:
 
 
 def symbols_of(elf: Path) -> dict[str, tuple[int, int]]:
-    """Return address and bytes of every symbol that has a size.
-
-    Parameters
-    ----------
-    elf : path
-    """
+    """Return address and bytes of every symbol that has a size."""
     found = {}
     for line in call("arm-none-eabi-nm", ["-S", elf]).splitlines():
         words = line.split()

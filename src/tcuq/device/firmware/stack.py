@@ -40,7 +40,6 @@ class StackBound:
 
     Parameters
     ----------
-    bytes : int
     path : tuple of (str, int)
         The functions of the deepest way, with the bytes of their frames.
     """
@@ -67,10 +66,6 @@ class _Function:
 
 def usage_of(files: Iterable[Path]) -> dict[str, int]:
     """Return the bytes of every function's frame, from usage files; the most where several have one name.
-
-    Parameters
-    ----------
-    files : iterable of path
 
     Raises
     ------
@@ -203,12 +198,7 @@ def stack_bound(
 
 
 def listed_frames(elf: Path) -> dict[str, int | None]:
-    """Return the frame of every function as its listing shows it, None where it does not.
-
-    Parameters
-    ----------
-    elf : path
-    """
+    """Return the frame of every function as its listing shows it, None where it does not."""
     return {function.name: function.frame for function in _listing(elf).values()}
 
 

@@ -58,8 +58,6 @@ class ArenaLayout:
 
     Parameters
     ----------
-    offsets : mapping of str to int
-    size : int
     bound : int
         Bytes that the fullest step needs, overlaps counted once: no layout is smaller.
     """
@@ -89,7 +87,6 @@ def lay_out(graph: Graph, overlap: bool = True, keep_input: bool = False) -> Are
 
     Parameters
     ----------
-    graph : Graph
     overlap : bool
         Whether targets may lie over sources.
     keep_input : bool

@@ -32,8 +32,6 @@ def call_of(graph: Graph, step: Step, constants: Constants, pointers: list[str])
 
     Parameters
     ----------
-    graph : Graph
-    step : Step
     constants : Constants
         Gets what is missing.
     pointers : list of str

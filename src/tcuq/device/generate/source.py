@@ -101,7 +101,6 @@ def sources(graph: Graph, name: str, keep_input: bool = False) -> dict[str, str]
 
     Parameters
     ----------
-    graph : Graph
     name : str
         Of the files, the function and its types.
     keep_input : bool
@@ -141,7 +140,6 @@ def write(graph: Graph, folder: str | Path, name: str, keep_input: bool = False)
 
     Parameters
     ----------
-    graph : Graph
     folder : path
         Made when it does not exist; files of the same names are replaced.
     name, keep_input

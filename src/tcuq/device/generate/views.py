@@ -48,7 +48,6 @@ def merged(graph: Graph, places: list[Place]) -> list[Place]:
 
     Parameters
     ----------
-    graph : Graph
     places : list of Place
         Of every tensor by itself.
     """

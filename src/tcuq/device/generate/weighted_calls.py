@@ -17,8 +17,6 @@ def weighted_call(
 
     Parameters
     ----------
-    graph : Graph
-    step : Conv, Depthwise or Dense
     constants : Constants
         Gets what is missing.
     among : str

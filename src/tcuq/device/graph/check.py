@@ -40,10 +40,6 @@ MOST_CLASSES = 32_000
 def check(graph: Graph) -> Graph:
     """Return a graph that can be run, or say in one line why it cannot.
 
-    Parameters
-    ----------
-    graph : Graph
-
     Raises
     ------
     ValueError

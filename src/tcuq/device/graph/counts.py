@@ -11,10 +11,6 @@ from .steps import Constant, Conv, Dense, Depthwise
 def products(graph: Graph) -> int:
     """Return the multiply-adds of one run: those of convolutions and dense layers, borders included.
 
-    Parameters
-    ----------
-    graph : Graph
-
     Examples
     --------
     >>> import numpy as np
@@ -35,12 +31,7 @@ def products(graph: Graph) -> int:
 
 
 def weight_bytes(graph: Graph) -> int:
-    """Return the bytes of weights and of constant tensors; biases and factors come on top.
-
-    Parameters
-    ----------
-    graph : Graph
-    """
+    """Return the bytes of weights and of constant tensors; biases and factors come on top."""
     arrays = (
         step.values if isinstance(step, Constant) else step.weights
         for step in graph.steps

@@ -20,7 +20,6 @@ class Tensor:
         A C identifier, unique in the graph.
     shape : tuple of int
         (height, width, channels), (rows, channels) or (channels,).
-    scale : float
     zero : int
         The value that stands for 0.
     """
@@ -50,10 +49,8 @@ class Graph:
     ----------
     name : str
         A C identifier.
-    tensors : mapping of str to Tensor
     steps : sequence of steps
         In the order in which they run.
-    input : str
     outputs : mapping of str to str
         What a tensor is for, and its name: "probs" and "features" for the monitor; "probs_1" and so on where
         a network gives several posteriors.

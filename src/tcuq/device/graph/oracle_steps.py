@@ -57,12 +57,10 @@ def moved(graph: Graph, step: Step, values: Mapping[str, Int8], count: int) -> I
 
     Parameters
     ----------
-    graph : Graph
     step : Step
         Of `WITHOUT_WEIGHTS`, or a MeanPool.
     values : mapping of str to int8 array (count, ...)
         Of the sources.
-    count : int
     """
     target = graph.tensors[step.target]
     if isinstance(step, Constant):

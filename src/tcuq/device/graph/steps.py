@@ -45,15 +45,10 @@ class Conv:
     ----------
     source, target : str
         Names of tensors.
-    weights : int8 array (outputs, height, width, inputs)
-    bias, multiplier : int32 arrays (outputs,)
-    stride : (down, across)
-    padding : (top, left, bottom, right)
     pad : int8 array (inputs,)
         What lies outside the picture.
     shift : int32 array (outputs,), optional
         Rounds `twice` in place of `scaled`.
-    low, high : int
     dilation : (down, across)
         Distances of the places that the kernel looks at.
     """
@@ -184,12 +179,6 @@ class Pool:
     """The mean or the largest of the raw values in a window; what lies outside the picture does not count.
 
     The mean is rounded half away from zero. Source and target have one scale and zero.
-
-    Parameters
-    ----------
-    kind : {"mean", "max"}
-    window, stride : (down, across)
-    padding : (top, left, bottom, right)
     """
 
     source: str
@@ -285,10 +274,6 @@ class FixedSoftmax:
     is 1515870810 + h(half, -1010580540) at first, then three times r + 4 * h(r, 2**29 - h(half, r)), then
     2 * r, every number confined to 32 bits. The value is h(e, r) / 2**(35 - room), rounded half away from
     zero, - 128, confined to [-128, 127]; -128 where e is 0.
-
-    Parameters
-    ----------
-    table : int32 array (256,)
     """
 
     source: str

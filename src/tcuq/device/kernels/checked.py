@@ -39,7 +39,6 @@ class KernelCase:
         The operator, and what is particular.
     graph : Graph
         With one output, "y", made by the operator.
-    x : int8 array (1, ...)
     """
 
     name: str

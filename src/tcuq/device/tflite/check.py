@@ -26,10 +26,6 @@ PROBABILITY = (1 / 256, -128)
 def check(model: Model) -> Model:
     """Return a model that the reference arithmetic is defined for, or say in one line why it is not.
 
-    Parameters
-    ----------
-    model : Model
-
     Raises
     ------
     ValueError

@@ -110,7 +110,6 @@ def exponential(values: Int64, before: int) -> Int64:
 
     Parameters
     ----------
-    values : int64 array
     before : int
         Bits before their point, up to 5.
 

@@ -8,7 +8,6 @@ def spread(length: int, window: int, stride: int, dilation: int, padding: str) -
 
     Parameters
     ----------
-    length, window, stride, dilation : int
     padding : str
         "SAME" or "VALID".
 

@@ -92,10 +92,6 @@ def import_model(
 def name_of(path: str | Path) -> str:
     """Return a C identifier from the name of a file.
 
-    Parameters
-    ----------
-    path : path
-
     Examples
     --------
     >>> name_of("models/Keyword-Spotting v3.int8.tflite"), name_of("8bit.tflite"), name_of("int.tflite")

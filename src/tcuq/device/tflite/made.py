@@ -90,12 +90,7 @@ def leading(tensor: Tensor) -> int:
 
 
 def shape_of(tensor: Tensor) -> tuple[int, ...]:
-    """Return a shape without the batch of one.
-
-    Parameters
-    ----------
-    tensor : Tensor
-    """
+    """Return a shape without the batch of one."""
     shape = tensor.shape[leading(tensor) :] or (1,)
     if len(shape) > 3:
         raise ValueError(
@@ -106,11 +101,6 @@ def shape_of(tensor: Tensor) -> tuple[int, ...]:
 
 def limits(activation: str, tensor: Tensor) -> tuple[int, int]:
     """Return what a fused activation confines a tensor to.
-
-    Parameters
-    ----------
-    activation : str
-    tensor : Tensor
 
     Examples
     --------

@@ -21,7 +21,6 @@ class Tensor:
     ----------
     name : str
         As in the file; need not be unique.
-    shape : tuple of int
     dtype : str
         Name of the type, such as "int8".
     scales : float32 array
@@ -124,7 +123,6 @@ class Operator:
         Name of the operator, such as "CONV_2D".
     inputs, outputs : tuple of int
         Numbers of tensors; `NO_TENSOR` where an input is left out.
-    options : Options
     number : int
         Its place in the file, for messages.
     """
@@ -142,8 +140,6 @@ class Model:
 
     Parameters
     ----------
-    tensors : sequence of Tensor
-    operators : sequence of Operator
     inputs, outputs : tuple of int
         Numbers of tensors, all of them int8.
     """

@@ -122,7 +122,6 @@ def options_of(code: str, kind: int, table: Table | None) -> Options:
         Name of a supported operator.
     kind : int
         Type of the options as the file gives it.
-    table : Table, optional
 
     Examples
     --------

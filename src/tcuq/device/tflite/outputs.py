@@ -51,7 +51,6 @@ def outputs_of(made: Made, asked: Asked) -> dict[str, str]:
     ----------
     made : Made
         A whole model.
-    asked : Asked
 
     Raises
     ------

@@ -77,13 +77,7 @@ def read_model(content: bytes, where: str = "model", limits: Limits | None = Non
 
 
 def load_model(path: str | Path, limits: Limits | None = None) -> Model:
-    """Return the model of a file on disk, as `read_model` does.
-
-    Parameters
-    ----------
-    path : path
-    limits : Limits, optional
-    """
+    """Return the model of a file on disk, as `read_model` does."""
     return read_model(read_limited(path, "model", limits), str(path), limits)
 
 

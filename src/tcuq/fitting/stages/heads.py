@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...base.fixed import ONE
-from ...metrics.ranking import auroc
+from ...metrics import auroc
 from ...monitor.params import COEF_LIMIT
 from ..carry_over import choose_weighed
 from ..gated import learn_gated

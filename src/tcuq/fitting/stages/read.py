@@ -65,7 +65,6 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
     ----------
     log : Log
         Says how many classes and features there are, and how features become int8.
-    request : Request
     clean : Log, optional
         Its features, or those of the clean steps of the log, have the centers.
     """

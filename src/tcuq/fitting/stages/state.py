@@ -97,8 +97,6 @@ class Shuffle(NamedTuple):
 
     Parameters
     ----------
-    order : array of T integers
-    table : SignalTable
     errors : array of T booleans
         An answer may be wrong here and right in the stream.
     """
@@ -123,7 +121,6 @@ class Summed(NamedTuple):
         Whether the limit follows from the run length alone.
     findings : mapping
         About the evidence.
-    notes : tuple of str
     """
 
     of: Literal["risk", "learned", "deviations"]
@@ -140,8 +137,6 @@ class FitState:
 
     Parameters
     ----------
-    request : Request
-    log : Log
     clean : Clean
         Clean steps, of that log or of another one.
     params : Params

@@ -23,7 +23,6 @@ class Form:
 
     Parameters
     ----------
-    dtype : numpy dtype
     arrange, restore : callable
         From the shape of an input to that of its family, and back.
     offset, factor : float or array
@@ -86,7 +85,6 @@ def form_of(family: str, sample: Array, pixels: bool, where: str) -> Form:
 
     Parameters
     ----------
-    family : {"pictures", "sound", "signals"}
     sample : array
         Some inputs, one a row; ranges are read off them.
     pixels : bool

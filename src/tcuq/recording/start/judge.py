@@ -34,12 +34,10 @@ def judge(params: Params, log: Log, steps: Any, seed: int, stay: float = 1.0) ->
 
     Parameters
     ----------
-    params : Params
     log : Log
         The part to judge.
     steps : structured array
         Decisions, from `tcuq.monitor.log.watch`.
-    seed : int
     stay : float
         Steps for which a class, or an example, stays on average, where it stays longest.
     """
@@ -133,8 +131,6 @@ def by_part(log: Log, steps: Any, parts: npt.NDArray[Any]) -> dict[Any, dict[str
 
     Parameters
     ----------
-    log : Log
-    steps : structured array
     parts : array
         One value a step.
     """

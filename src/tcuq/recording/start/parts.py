@@ -30,7 +30,6 @@ class Parts(NamedTuple):
 
     Parameters
     ----------
-    fit, judge : Plan
     fit_kinds, judge_kinds : tuple of str
         Names of the shifts that each shows.
     notes : tuple of str
@@ -56,13 +55,7 @@ def steps_for(examples: int) -> int:
 
 
 def split_examples(data: Data, seed: int) -> tuple[Ints, Ints]:
-    """Return the examples to fit and those to judge, of each class the same share.
-
-    Parameters
-    ----------
-    data : Data
-    seed : int
-    """
+    """Return the examples to fit and those to judge, of each class the same share."""
     groups, numbers = groups_of(data), Numbers(seed, "start/split")
     order = numbers.shuffled(data.total)[0]
     order = order[np.argsort(groups[order], kind="stable")]
@@ -78,7 +71,6 @@ def split_kinds(own: Sequence[bool], seed: int) -> tuple[list[int], list[int]]:
     ----------
     own : sequence of bool
         Which shifts are the user's: beside generic ones, these are what the monitor is to be judged by.
-    seed : int
 
     Examples
     --------
@@ -106,14 +98,10 @@ def plan_parts(
 
     Parameters
     ----------
-    data : Data
     examples : pair of arrays
         From `split_examples`.
-    paces : sequence of Pace
-    chosen : Chosen
     steps : int
         Of both parts together.
-    seed : int
     """
     groups, kinds = groups_of(data), split_kinds([each.own for each in chosen.kinds], seed)
     lengths = round(FITTED * steps), steps - round(FITTED * steps)
@@ -131,10 +119,6 @@ def split_stream(log: Log) -> int:
     """Return the step of a recorded stream at which the part to judge begins.
 
     Where a segment begins, if one does between 40 and 80 % of the way; else after 60 %.
-
-    Parameters
-    ----------
-    log : Log
 
     Examples
     --------

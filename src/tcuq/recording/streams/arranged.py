@@ -22,9 +22,6 @@ def arrange(data: Data, plan: Plan, chosen: Chosen, seed: int) -> Data:
     ----------
     data : Data
         With `take`.
-    plan : Plan
-    chosen : Chosen
-    seed : int
     """
     take, labels = data.take, data.labels
     assert take is not None

@@ -26,14 +26,12 @@ class Stretch(NamedTuple):
 
     Parameters
     ----------
-    steps : int
     segment : int
         Number of the segment it lies in.
     pace : int
         Place of its pace in the list.
     kind : int
         0 for clean, else the kind of shift.
-    severity : float
     """
 
     steps: int
@@ -53,11 +51,8 @@ def lay_out(
 
     Parameters
     ----------
-    steps : int
     kinds : sequence of int
         Kinds of shift to show; none for a clean stream.
-    paces : sequence of Pace
-    seed : int
     name : str
         Other names, other numbers.
 

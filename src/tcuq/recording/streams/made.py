@@ -35,13 +35,8 @@ def streamed(
 
     Parameters
     ----------
-    data : Data
-    paces : sequence of Pace
     usual : bool
         The paces are the default: without labels others are taken.
-    shifts : Shifts
-    steps : int, optional
-    seed : int
     info : Info
         Of the model: what it takes tells indices from numbers.
     """

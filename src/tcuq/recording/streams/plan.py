@@ -21,7 +21,6 @@ class Plan:
 
     Parameters
     ----------
-    examples : array of int
     kinds : array of uint8
         0 for clean, else the kind of shift.
     severities : array of float
@@ -62,11 +61,8 @@ def make_plan(
         Class of each example, 0 or above; all 0 where there are no labels.
     among : array of int
         The examples to show.
-    steps : int
-    paces : sequence of Pace
     kinds : sequence of int
         Numbers of the shifts to show.
-    seed : int
     name : str
         Of the stream; other names, other numbers.
 

@@ -22,7 +22,6 @@ class Pool:
     ----------
     groups : sequence of arrays
         Examples of each class, none of them empty.
-    numbers : Numbers
 
     Examples
     --------

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tcuq.metrics import aurc
-
+from ...metrics import aurc
 from ..method import Answer, Labeled, Observed
 from ..scores import unsure
 from .streaming import COUNTER, Streaming, ages, mean_of_last

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tcuq.fitting.stages import FitState
-from tcuq.metrics.ranking import auroc
+from tcuq.metrics import auroc
 from tcuq.monitor.params import Params
 
 from .asked import assistance, float64, heads

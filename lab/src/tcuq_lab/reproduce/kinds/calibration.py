@@ -7,11 +7,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tcuq.metrics import accuracy, block_bootstrap, brier, brier_per_class, ece, macro_f1, nll
+from tcuq.metrics import block_bootstrap
 from tcuq.metrics.inputs import Floats, Ints
 
 from ...comparison.records import Record, record
 from ...methods.method import Method, Observed, Recorded
+from ...metrics import accuracy, brier, brier_per_class, ece, macro_f1, nll
 from ..experiment import Experiment
 from ..recordings import Recordings
 from .comparison import joined, known_options, refuse_twice

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tcuq.audit.derive import audit
 from tcuq.io.decisions import Decisions
-from tcuq.metrics import budget_utilization, exceedance_deviation, threshold_spread, worst_window
+from tcuq.metrics import worst_window
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
@@ -18,6 +18,7 @@ from tcuq.monitor.params import Params
 from ...comparison.records import Record, record
 from ...methods.gather import observed
 from ...methods.method import Monitored, Observed
+from ...metrics import budget_utilization, exceedance_deviation, threshold_spread
 from ...streams import Stream
 from ..experiment import Experiment
 from ..recordings import Recordings

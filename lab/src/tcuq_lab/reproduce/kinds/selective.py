@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from tcuq.base.checks import number
-from tcuq.metrics import risk_at_coverage, risk_coverage
+from tcuq.metrics import risk_coverage
 
 from ...comparison.records import Record, record
 from ...methods.gather import observed
 from ...methods.method import Monitored
+from ...metrics import risk_at_coverage
 from ...streams import Stream
 from ..experiment import Experiment
 from ..recordings import Recordings

@@ -1,28 +1,55 @@
-"""Steps and states as frames, the bytes that `tcuq_frame.c` writes (SPEC.md section 18)."""
+"""Steps and states as frames, the bytes that `tcuq_frame.c` writes (SPEC.md section 18), written again."""
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..monitor.signals import SIGNALS
-from ..monitor.steps import NO_REASON, STEP_DTYPE
-from .frame_codes import FIELDS, NUMBERS, DecisionBits, content_of, line_bytes, stuffed
-from .frame_items import (
+from tcuq.io.frame_codes import line_bytes
+from tcuq.io.frame_items import (
     CRC_BYTES,
-    DECISION_BYTES,
     DECISIONS,
     FIXED,
     HEADER,
     MOST_CONTENT,
     MOST_STATE,
     POSTERIORS,
-    SIZE,
     STATE,
 )
+from tcuq.monitor.signals import SIGNALS
+from tcuq.monitor.steps import NO_REASON, STEP_DTYPE
+
+SIZE = 384
+"""Bytes of a device's buffer, so of a frame."""
+
+DECISION_BYTES = 42
+"""Most bytes of one decision, a begun byte before it included."""
+
+NUMBERS = (
+    "uncertainty",
+    "risk",
+    "threshold",
+    "severity",
+    "persistence",
+    "variety",
+    "expected_accuracy",
+)
+"""Numbers of a decision in the order of a frame."""
+
+FIELDS = (*NUMBERS, "flagged", "abstain", "warming_up", "low_mass", "alarm", "reason", "prediction", "answer")
+"""What a decision holds, in the order of the tuples below."""
+
+WIDTHS = (16, 16, 32, 32, 16, 16, 16)
+"""Bits of each number in the first decision of a frame."""
+
+FIRST_ORDER = (12, 12, 1, 11, 8, 1, 1)
+NONE = 31
+"""What stands for `NO_REASON` in a frame."""
+WORD = 2**32
 
 
 def encode_posteriors(
@@ -33,29 +60,7 @@ def encode_posteriors(
     features: npt.ArrayLike | None = None,
     size: int = SIZE,
 ) -> bytes:
-    """Return the frames that a device sends of these steps, the bytes of `tcuq_frame_posteriors`.
-
-    Parameters
-    ----------
-    fingerprint, boot, first : int
-        As of `PosteriorsFrame`.
-    probs : int8 array of shape (n, L)
-        As of `PosteriorsFrame`.
-    features : int8 array of shape (n, d), optional
-        As of `PosteriorsFrame`.
-    size : int, default 384
-        Bytes of the device's buffer, so of a frame; raised to those of one step.
-
-    Returns
-    -------
-    bytes
-        One or more frames.
-
-    Examples
-    --------
-    >>> len(encode_posteriors(7, 1, 0, np.zeros((35, 10), dtype=np.int8))) / 35 <= 11
-    True
-    """
+    """Return the frames that a device sends of these steps, the bytes of `tcuq_frame_posteriors`."""
     rows = _int8_rows("probs", probs)
     if not 2 <= rows.shape[1] <= 1000:
         raise ValueError(f"probs have {rows.shape[1]} columns, expected 2 to 1000")
@@ -81,34 +86,7 @@ def encode_decisions(
     horizon: int,
     size: int = SIZE,
 ) -> bytes:
-    """Return the frames that a device sends of these steps, the bytes of `tcuq_frame_decision`.
-
-    Parameters
-    ----------
-    fingerprint, boot, first : int
-        As of `DecisionsFrame`.
-    steps : array of `STEP_DTYPE`
-        As of `DecisionsFrame`.
-    classes, horizon : int
-        Of the parameters; `Params.horizon`, in steps.
-    size : int, default 384
-        Bytes of the device's buffer, as for `encode_posteriors`.
-
-    Returns
-    -------
-    bytes
-        One or more frames.
-
-    Examples
-    --------
-    >>> from tcuq import Monitor, Params
-    >>> from tcuq.io.binary_frames import Decoder
-    >>> params = Params(classes=2, reference=0.3)
-    >>> steps = Monitor(params).run([[0.5, 0.5], [1.0, 0.0]])
-    >>> [found] = Decoder().push(encode_decisions(7, 1, 0, steps, params.classes, params.horizon))
-    >>> found.steps["risk"].tolist() == steps["risk"].tolist()
-    True
-    """
+    """Return the frames that a device sends of these steps, the bytes of `tcuq_frame_decision`."""
     if steps.dtype != STEP_DTYPE or steps.ndim != 1:
         raise TypeError(f"steps are {steps.dtype}, expected one row of tcuq.STEP_DTYPE a step")
     if not 2 <= classes <= 1000:
@@ -149,28 +127,7 @@ def _decision_rows(steps: npt.NDArray[Any], classes: int) -> list[tuple[int, ...
 
 
 def encode_state(fingerprint: int, boot: int, seq: int, state: bytes, size: int = SIZE) -> bytes:
-    """Return the frames in which a device sends its saved state, the bytes of `tcuq_frame_state`.
-
-    Parameters
-    ----------
-    fingerprint, boot, seq : int
-        As of `StateFrame`.
-    state : bytes
-        As of `StateFrame`.
-    size : int, default 384
-        Bytes of the device's buffer, as for `encode_posteriors`.
-
-    Returns
-    -------
-    bytes
-        One or more frames.
-
-    Examples
-    --------
-    >>> from tcuq.io.binary_frames import Decoder
-    >>> Decoder().push(encode_state(7, 1, 41, b"state"))
-    [StateFrame(fingerprint=7, boot=1, seq=41, state=b'state')]
-    """
+    """Return the frames in which a device sends its saved state, the bytes of `tcuq_frame_state`."""
     if len(state) > MOST_STATE:
         raise ValueError(f"state has {len(state)} bytes, expected at most {MOST_STATE}")
     part, found = _room(size, 4) - HEADER.size - 3, []
@@ -202,3 +159,87 @@ def _int8_rows(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int8]:
     if rows.dtype != np.int8 or rows.ndim != 2:
         raise TypeError(f"{name} are {rows.dtype} of shape {rows.shape}, expected int8 of two dimensions")
     return rows
+
+
+def stuffed(content: bytes) -> bytes:
+    r"""Return content without zero bytes, by COBS, in the shortest form."""
+    *before, last = content.split(b"\0")
+    found = bytearray()
+    for part in before:
+        while len(part) >= 254:
+            found += b"\xff" + part[:254]
+            part = part[254:]
+        found.append(len(part) + 1)
+        found += part
+    while len(last) > 254:
+        found += b"\xff" + last[:254]
+        last = last[254:]
+    found.append(len(last) + 1)
+    return bytes(found + last)
+
+
+def content_of(size: int) -> int:
+    """Return the most bytes of content, checksum included, of a frame of `size` bytes on the line."""
+    return size - 2 - (size - 2 + 254) // 255
+
+
+class DecisionBits:
+    """Decisions as bits, differences to the one before."""
+
+    def __init__(self, classes: int, shift: int) -> None:
+        self._width = (classes - 1).bit_length()
+        self._shift = shift
+        self._order = list(FIRST_ORDER)
+        self._moves = [0, 0]
+        self._before: Sequence[int] | None = None
+        self.text = ""
+
+    def add(self, step: Sequence[int]) -> None:
+        """Take one decision, integers in the order of `FIELDS`."""
+        flagged, abstain, warming_up, low_mass, alarm, reason, prediction, answer = step[7:]
+        text = f"{flagged:b}{abstain:b}{warming_up:b}{low_mass:b}{alarm:02b}"
+        if flagged:
+            text += f"{NONE if reason == NO_REASON else reason:05b}"
+        for number, expected in ((prediction, self._before[13] if self._before else 0), (answer, prediction)):
+            text += f"1{number:0{self._width}b}" if number != expected else "0"
+        if self._before is None:
+            text += "".join(f"{value % WORD:0{width}b}" for value, width in zip(step, WIDTHS, strict=False))
+        else:
+            expected_numbers = predicted(step[0], self._before, self._moves, self._shift)
+            text += self._number(0, step[0])
+            for which in range(1, len(NUMBERS)):
+                difference = (step[which] - expected_numbers[which]) % WORD
+                text += self._number(which, (difference << 1) % WORD ^ (WORD - 1 if difference >> 31 else 0))
+            self._moves[self._before[7]] = step[2] - self._before[2]
+        self._before = step
+        self.text += text
+
+    def _number(self, which: int, value: int) -> str:
+        order = self._order[which]
+        width = (value >> order).bit_length()
+        kept = width - 1 + order if width else order
+        low = f"{value & ((1 << kept) - 1):0{kept}b}" if kept else ""
+        self._order[which] = next_order(order, width, value)
+        return "0" * width + "1" + low
+
+    def content(self) -> bytes:
+        """Return the bits so far, filled up to whole bytes by zeros."""
+        size = -(-len(self.text) // 8)
+        return int(self.text.ljust(8 * size, "0"), 2).to_bytes(size, "big") if size else b""
+
+
+def next_order(order: int, width: int, value: int) -> int:
+    """Return the order of a number's next code."""
+    if width >= 2:
+        return order + 1
+    return order - 1 if order and not value >> (order - 1) else order
+
+
+def predicted(
+    uncertainty: int, before: Sequence[int], moves: Sequence[int], shift: int
+) -> tuple[int, int, int, int, int, int, int]:
+    """Return what the numbers of a decision are expected to be, from those before."""
+    accuracy = before[6]
+    if shift:
+        accuracy += (65536 - uncertainty - accuracy) >> shift
+    return 0, uncertainty, before[2] + moves[before[7]], before[3], before[4], before[5], accuracy

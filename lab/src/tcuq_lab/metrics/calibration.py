@@ -7,48 +7,14 @@ true class is needed. An empty input raises ValueError.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from ..base.checks import integer
-from .inputs import Bools, Floats, Ints, flags, not_empty, same_length, unit, wholes
+from tcuq.metrics import BINS, reliability
+from tcuq.metrics.inputs import Floats, Ints, not_empty, same_length, unit, wholes
 
 FLOOR = 1e-12
 """Least posterior of a true class in `nll`."""
-
-BINS = 15
-MOST_BINS = 100_000
-
-
-@dataclass(frozen=True, eq=False)
-class Reliability:
-    """Bins of confidence, each open below and closed above; NaN means for a bin without steps.
-
-    Parameters
-    ----------
-    low, high : arrays of numbers
-        Ends of each bin, in [0, 1].
-    count : array of integers
-        Steps in each bin.
-    confidence : array of numbers
-        Mean confidence in each bin, NaN where there are no steps.
-    accuracy : array of numbers
-        Share of right steps in each bin, NaN where there are no steps.
-
-    Examples
-    --------
-    >>> table = reliability([0.5, 0.9, 0.8], [True, True, False], bins=2)
-    >>> table.low.tolist(), table.high.tolist(), table.count.tolist()
-    ([0.0, 0.5], [0.5, 1.0], [1, 2])
-    """
-
-    low: Floats
-    high: Floats
-    count: Ints
-    confidence: Floats
-    accuracy: Floats
 
 
 def _posteriors(probs: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[Floats, Ints]:
@@ -68,13 +34,6 @@ def _known(rows: Floats, truth: Ints) -> None:
             f"labels[{at}] is {truth[at]}, none of the classes, which has no posterior, "
             f"expected 0 to {rows.shape[1] - 1}"
         )
-
-
-def _top(confidence: npt.ArrayLike, right: npt.ArrayLike) -> tuple[Floats, Bools]:
-    top, hits = unit("confidence", confidence), flags("right", right)
-    not_empty("confidence", top)
-    same_length("confidence", top, "right", hits)
-    return top, hits
 
 
 def nll(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
@@ -154,38 +113,6 @@ def brier_per_class(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     """
     total = brier(probs, labels)
     return total / int(np.shape(probs)[1])
-
-
-def reliability(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BINS) -> Reliability:
-    """Return count, mean confidence and accuracy in bins of equal width.
-
-    Parameters
-    ----------
-    confidence : array of n numbers
-        The top confidence of each step, in [0, 1].
-    right : array of n booleans
-        Where the prediction is right.
-    bins : int, default 15
-        The bins are (0, 1/bins], (1/bins, 2/bins], ...; a confidence of 0 goes into the first.
-
-    Returns
-    -------
-    Reliability
-        A row for each bin, for a reliability diagram.
-
-    Examples
-    --------
-    >>> table = reliability([0.5, 0.9, 0.8], [True, True, False], bins=2)
-    >>> table.count.tolist(), table.confidence.round(2).tolist(), table.accuracy.tolist()
-    ([1, 2], [0.5, 0.85], [1.0, 0.5])
-    """
-    top, hits = _top(confidence, right)
-    edges = np.arange(integer("bins", bins, 1, MOST_BINS) + 1) / bins
-    index = np.searchsorted(edges[1:-1], top, side="left")
-    count = np.bincount(index, minlength=bins)
-    sums = [np.bincount(index, weights=x, minlength=bins) for x in (top, hits.astype(np.float64))]
-    means = [np.divide(x, count, out=np.full(bins, np.nan), where=count > 0) for x in sums]
-    return Reliability(edges[:-1], edges[1:], count.astype(np.int64), means[0], means[1])
 
 
 def ece(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BINS) -> float:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..base.checks import number
-from .inputs import Bools, Floats, Ints, flags, numbers, same_length
+from tcuq.base.checks import number
+from tcuq.metrics.inputs import Bools, Floats, Ints, flags, numbers, same_length
 
 NAN = float("nan")
 
@@ -26,36 +26,6 @@ def _counts(values: Floats, truth: Bools) -> tuple[Floats, Ints, Ints]:
     hits = np.zeros(len(distinct), dtype=np.int64)
     np.add.at(hits, inverse, truth)
     return distinct[::-1], np.cumsum(hits[::-1]), np.cumsum((sizes - hits)[::-1])
-
-
-def auroc(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
-    """Return the chance that a random positive scores above a random negative; ties count half.
-
-    Parameters
-    ----------
-    score : array of n numbers
-        High says positive.
-    positive : array of n booleans
-        Which steps are positive, such as wrong predictions.
-
-    Returns
-    -------
-    float
-        NaN when only one kind is present.
-
-    Examples
-    --------
-    >>> auroc([0.1, 0.4, 0.35, 0.8], [False, False, True, True])
-    0.75
-    """
-    values, truth = _pair(score, positive)
-    positives = int(truth.sum())
-    negatives = len(truth) - positives
-    if positives == 0 or negatives == 0:
-        return NAN
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
-    return float((ranks[truth].sum() - positives * (positives + 1) / 2) / (positives * negatives))
 
 
 def average_precision(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:

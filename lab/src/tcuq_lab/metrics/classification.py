@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..base.checks import integer
-from .inputs import Ints, not_empty, same_length, wholes
+from tcuq.base.checks import integer
+from tcuq.metrics.inputs import Ints, not_empty, same_length, wholes
 
 
 def _pair(predicted: npt.ArrayLike, labels: npt.ArrayLike, most: int | None) -> tuple[Ints, Ints]:

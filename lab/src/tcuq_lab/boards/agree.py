@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..._core import Step
-from ...monitor.monitor import Monitor
-from ...monitor.signals import SIGNALS
-from ..boards import Board
-from ..firmware.build import Levels, build
-from ..firmware.decision import Watch
-from ..firmware.firmware import Firmware
-from ..graph import oracle
-from .emulator import emulate
+from tcuq._core import Step
+from tcuq.device.boards import Board
+from tcuq.device.emulate.emulator import emulate
+from tcuq.device.firmware.build import Levels, build
+from tcuq.device.firmware.decision import Watch
+from tcuq.device.firmware.firmware import Firmware
+from tcuq.device.graph import oracle
+from tcuq.monitor.monitor import Monitor
+from tcuq.monitor.signals import SIGNALS
 
 Int8 = npt.NDArray[np.int8]
 NO_REASON = 255
@@ -24,11 +24,6 @@ NO_REASON = 255
 
 def expected(firmware: Firmware, inputs: Int8) -> list[str]:
     """Return the lines of a firmware with one network and a monitor, from the oracle and Python's monitor.
-
-    Parameters
-    ----------
-    firmware : Firmware
-    inputs : int8 array (steps, bytes)
 
     Returns
     -------
@@ -79,15 +74,7 @@ def words(step: Step) -> list[str]:
 def first_difference(
     firmware: Firmware, board: Board, inputs: Int8, levels: Levels | None = None
 ) -> int | None:
-    """Run a firmware under emulation and return the first step that Python sees differently; None for none.
-
-    Parameters
-    ----------
-    firmware : Firmware
-    board : Board
-    inputs : int8 array (steps, bytes)
-    levels : Levels, optional
-    """
+    """Run a firmware under emulation and return the first step that Python sees differently, or None."""
     wanted = expected(firmware, inputs)
     with tempfile.TemporaryDirectory() as folder:
         image = build(firmware, board, Path(folder) / "build", levels or Levels())

@@ -1,0 +1,285 @@
+"""The lab's metrics against scikit-learn or against their definitions, written out slowly."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as other
+
+from tcuq.metrics import auroc, reliability, risk_coverage
+from tcuq_lab import metrics as m
+
+NAN, INF = math.nan, math.inf
+scored = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=40)
+
+
+def tied(seed: int, steps: int = 300, values: int = 12) -> tuple[Any, Any]:
+    """Scores with many ties that say something about the flags."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(steps) < rng.choice([0.05, 0.3, 0.8])
+    truth[:2] = True, False
+    return rng.integers(0, values, steps) / 7 + truth * rng.choice([0, 2]) / 7, truth
+
+
+def posteriors(seed: int, steps: int = 200, classes: int = 4) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    return rng.dirichlet(np.full(classes, 0.4), steps), rng.integers(0, classes, steps)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ranking_agrees_with_scikit_learn(seed: int) -> None:
+    score, truth = tied(seed, values=[2, 12, 1000][seed % 3])
+    assert auroc(score, truth) == pytest.approx(other.roc_auc_score(truth, score), abs=1e-12)
+    area = other.average_precision_score(truth, score)
+    assert m.average_precision(score, truth) == pytest.approx(area, abs=1e-12)
+    assert m.prevalence(truth) == truth.mean()
+    share = truth.sum() / len(truth)
+    assert m.precision_lift(score, truth) == pytest.approx((area - share) / (1 - share), abs=1e-12)
+
+
+def slow_fpr_at_tpr(score: Any, truth: Any, tpr: float) -> float:
+    rates = [
+        (np.mean(score[truth] >= cut), np.mean(score[~truth] >= cut)) for cut in [*np.unique(score), INF]
+    ]
+    return float(min(false for hit, false in rates if hit >= tpr))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("tpr", [0, 0.1, 0.5, 0.95, 1])
+def test_false_positives_at_a_recall(seed: int, tpr: float) -> None:
+    score, truth = tied(seed)
+    assert m.fpr_at_tpr(score, truth, tpr) == pytest.approx(slow_fpr_at_tpr(score, truth, tpr))
+
+
+def test_a_recall_met_exactly_is_met() -> None:
+    truth = np.array([True] * 20 + [False] * 10)
+    score = np.concatenate([np.arange(20) + 10.5, np.arange(10) + 2])
+    assert m.fpr_at_tpr(score, truth, 19 / 20) == 0
+    score[0] = 0  # the twentieth positive is below all negatives
+    assert m.fpr_at_tpr(score, truth) == 0 and m.fpr_at_tpr(score, truth, 0.951) == 1
+
+
+def test_rankings_at_their_ends() -> None:
+    score, truth = np.arange(10.0), np.arange(10) >= 6
+    assert auroc(score, truth) == m.average_precision(score, truth) == m.precision_lift(score, truth) == 1
+    assert m.fpr_at_tpr(score, truth, 1) == 0
+    assert auroc(-score, truth) == 0 and m.fpr_at_tpr(-score, truth) == 1
+    assert m.precision_lift(-score, truth) < 0
+    flat = np.zeros(10)
+    assert auroc(flat, truth) == 0.5 and m.average_precision(flat, truth) == 0.4
+    assert m.precision_lift(flat, truth) == 0 and m.fpr_at_tpr(flat, truth) == 1
+    assert auroc([-INF, INF], [0, 1]) == 1
+
+
+@pytest.mark.parametrize("truth", [[], [True], [False], [True] * 5, [False] * 5])
+def test_rankings_of_one_kind_are_undefined(truth: list[bool]) -> None:
+    score = np.arange(len(truth))
+    for metric in (auroc, m.precision_lift, m.fpr_at_tpr):
+        assert math.isnan(metric(score, truth))
+    assert math.isnan(m.prevalence(truth)) == (not truth)
+    if any(truth):
+        assert m.average_precision(score, truth) == 1
+    else:
+        assert math.isnan(m.average_precision(score, truth))
+
+
+def slow_curve(rows: list[tuple[int, bool]]) -> list[Fraction]:
+    """Error rates among the k first, the mean over all orders of the steps sorted stably."""
+    orders = [sorted(order, key=lambda r: r[0]) for order in itertools.permutations(rows)]
+    return [
+        Fraction(sum(sum(r[1] for r in order[:k]) for order in orders), k * len(orders))
+        for k in range(1, len(rows) + 1)
+    ]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6), st.integers(0, 12))
+def test_selective_risk_is_the_mean_over_tie_orders(rows: list[tuple[int, bool]], twelfths: int) -> None:
+    score, wrong = [r[0] for r in rows], [r[1] for r in rows]
+    expected = slow_curve(rows)
+    n = len(rows)
+    curve = risk_coverage(score, wrong)
+    assert curve.coverage.tolist() == [k / n for k in range(1, n + 1)]
+    assert curve.error.tolist() == [float(x) for x in expected]
+    assert m.aurc(score, wrong) == pytest.approx(float(sum(expected) / n))
+    aim = Fraction(twelfths, 12)
+    least = next(k for k in range(1, n + 1) if Fraction(k, n) >= aim)
+    assert m.risk_at_coverage(score, wrong, float(aim)) == float(expected[least - 1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_selective_risk_of_long_streams(seed: int) -> None:
+    score, wrong = tied(seed)
+    rng = np.random.default_rng(seed)
+    areas = []
+    for _ in range(400):
+        order = np.lexsort([rng.random(len(score)), score])
+        areas.append(np.mean(np.cumsum(wrong[order]) / np.arange(1, len(score) + 1)))
+    spread = np.std(areas) / 20
+    assert abs(m.aurc(score, wrong) - np.mean(areas)) < 4 * spread + 1e-12
+    shuffled = rng.permutation(len(score))
+    assert m.aurc(score[shuffled], wrong[shuffled]) == pytest.approx(m.aurc(score, wrong))
+    worst = -wrong.astype(float)
+    assert m.aurc(wrong, wrong) <= m.aurc(score, wrong) <= m.aurc(worst, wrong)
+    assert risk_coverage(score, wrong).error[-1] == wrong.mean()
+
+
+def test_selective_risk_at_its_ends() -> None:
+    wrong = np.array([False] * 6 + [True] * 2)
+    assert m.aurc(wrong, wrong) == pytest.approx((1 / 7 + 2 / 8) / 8)
+    assert m.aurc(np.ones(8), wrong) == pytest.approx(0.25)
+    assert m.risk_at_coverage([3], [True], 0) == 1
+    for value, area in ((False, 0.0), (True, 1.0)):
+        assert m.aurc([1, 1, 2], [value] * 3) == area
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_likelihood_and_brier(seed: int) -> None:
+    probs, labels = posteriors(seed)
+    loss = other.log_loss(labels, np.maximum(probs, 1e-12), labels=range(4))
+    assert m.nll(probs, labels) == pytest.approx(loss, rel=1e-6)
+    total = sum((probs[t, k] - (labels[t] == k)) ** 2 for t in range(len(probs)) for k in range(4))
+    assert m.brier(probs, labels) == pytest.approx(total / len(probs))
+    assert m.brier_per_class(probs, labels) == pytest.approx(total / len(probs) / 4)
+
+
+def test_likelihood_and_brier_at_their_ends() -> None:
+    sure = np.eye(3)
+    assert m.nll(sure, [0, 1, 2]) == m.brier(sure, [0, 1, 2]) == 0
+    assert m.nll(sure, [1, 2, 0]) == pytest.approx(-math.log(1e-12))
+    assert m.brier(sure, [1, 2, 0]) == 2
+    assert m.brier_per_class([[0.5, 0.5]], [1]) == 0.25
+    for metric in (m.nll, m.brier, m.brier_per_class):
+        with pytest.raises(ValueError, match=r"labels\[1\] is -1, none of the classes.*expected 0 to 2"):
+            metric(sure, [0, -1, 2])
+
+
+def slow_ece(top: Any, right: Any, bins: int) -> float:
+    total = 0.0
+    for b in range(bins):
+        inside = (top > b / bins) & (top <= (b + 1) / bins) | ((top == 0) & (b == 0))
+        if inside.any():
+            total += inside.mean() * abs(top[inside].mean() - right[inside].mean())
+    return total
+
+
+@pytest.mark.parametrize("bins", [1, 2, 7, 10, 15, 400])
+@pytest.mark.parametrize("seed", range(4))
+def test_calibration_errors(seed: int, bins: int) -> None:
+    rng = np.random.default_rng(seed)
+    # Values on the edges of the bins, zero and one among them.
+    top = rng.integers(0, 31, 250) / 30 if seed % 2 else rng.integers(0, bins + 1, 250) / bins
+    right = rng.random(250) < top**2
+    assert m.ece(top, right, bins) == pytest.approx(slow_ece(top, right, bins))
+    order = rng.permutation(250)
+    assert m.ece(top[order], right[order], bins) == pytest.approx(m.ece(top, right, bins))
+    table = reliability(top, right, bins)
+    assert table.count.sum() == 250 and np.array_equal(np.isnan(table.accuracy), table.count == 0)
+    assert np.array_equal(table.low[1:], table.high[:-1]) and table.low[0] == 0 and table.high[-1] == 1
+    used = table.count > 0
+    assert (table.confidence[used] <= table.high[used] + 1e-12).all()
+    assert (table.confidence[used] >= table.low[used] - 1e-12).all()
+    assert table.count @ np.nan_to_num(table.accuracy) == pytest.approx(right.sum())
+
+
+@given(scored, st.integers(1, 20))
+def test_calibration_errors_stay_in_range(rows: list[tuple[int, bool]], bins: int) -> None:
+    top, right = np.array([r[0] / 6 for r in rows]), np.array([r[1] for r in rows])
+    overall = abs(top.mean() - right.mean())
+    assert overall - 1e-12 <= m.ece(top, right, bins) <= 1
+    assert m.ece(top, right, 1) == pytest.approx(overall)
+
+
+def test_calibration_at_its_ends() -> None:
+    assert m.ece([1.0], [True]) == m.ece([0.0], [False]) == 0
+    assert m.ece([1.0, 1.0], [False, False]) == m.ece([0.0], [True]) == 1
+    assert m.ece([0.75] * 4, [1, 1, 1, 0]) == 0
+    assert reliability([0.0, 0.5, 0.51], [0, 0, 0], 2).count.tolist() == [2, 1]
+    assert reliability([0.2], [1]).count.tolist() == [0, 0, 1, *[0] * 12]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_classification_agrees_with_scikit_learn(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(-1 if seed % 2 else 0, 4, 60)
+    predicted = np.where(rng.random(60) < 0.6, np.maximum(labels, 0), rng.integers(0, 7, 60))
+    present = sorted({*labels.tolist(), *predicted.tolist()} - {-1})
+    slow = other.f1_score(labels, predicted, labels=present, average="macro")
+    assert m.macro_f1(predicted, labels, 9) == pytest.approx(slow)
+    assert m.accuracy(predicted, labels) == pytest.approx(other.accuracy_score(labels, predicted))
+
+
+def test_classification_at_its_ends() -> None:
+    assert m.macro_f1([2], [2], 9) == m.accuracy([2], [2]) == 1
+    assert m.macro_f1([2], [1], 9) == m.accuracy([2], [1]) == 0
+    assert m.macro_f1([0, 0, 1], [0, 0, 0], 2) == pytest.approx(0.4)  # 1 is predicted, never true: 0
+    assert m.macro_f1([0, 0], [0, -1], 3) == pytest.approx(2 / 3)
+    assert m.macro_f1([0, 0], [-1, -2], 3) == m.accuracy([0, 0], [-1, -2]) == 0
+
+
+def test_rates_against_level_and_budget() -> None:
+    events = [True] * 3 + [False] * 17
+    assert m.exceedance_deviation(events, 0.1) == pytest.approx(0.05)
+    assert m.exceedance_deviation(events, 0.2) == pytest.approx(0.05)
+    assert m.budget_utilization(events, 0.1) == pytest.approx(1.5)
+    assert m.budget_utilization([False], 0.1) == 0
+
+
+def test_threshold_spread_is_pooled() -> None:
+    rng = np.random.default_rng(0)
+    values = np.concatenate([rng.normal(5, 1, 40), rng.normal(-3, 2, 9), rng.random(5) * 99, [7.0]])
+    pieces = [slice(0, 40), slice(40, 49), slice(54, 55)]
+    pooled = np.sqrt((39 * np.var(values[:40], ddof=1) + 8 * np.var(values[40:49], ddof=1)) / 47)
+    assert m.threshold_spread(values, pieces) == pytest.approx(pooled)
+    assert m.threshold_spread(np.repeat([1.0, 9.0], 5), [slice(0, 5), slice(5, 10)]) == 0
+    assert math.isnan(m.threshold_spread([1.0, 2.0], [slice(0, 1), slice(1, 2)]))
+    assert math.isnan(m.threshold_spread([1.0], []))
+    for wrong in (slice(0, 0), slice(2, 9), slice(None, 2), slice(-3, 2), slice(0, 2, 2)):
+        with pytest.raises(ValueError, match="expected"):
+            m.threshold_spread(np.ones(4), [wrong])
+    with pytest.raises(ValueError, match="stretch 1 to 3 overlaps"):
+        m.threshold_spread(np.ones(4), [slice(0, 2), slice(1, 3)])
+    with pytest.raises(ValueError, match=r"threshold\[1\] is inf, expected any finite"):
+        m.threshold_spread([1.0, INF], [slice(0, 2)])
+
+
+REFUSED: list[tuple[Any, str]] = [
+    (lambda: m.fpr_at_tpr([1], [1], 1.5), "tpr is 1.5, expected 0 to 1"),
+    (lambda: m.aurc([], []), "score has 0 entries, expected at least 1"),
+    (lambda: m.risk_at_coverage([1], [1], 2), "coverage is 2, expected 0 to 1"),
+    (lambda: m.nll([[0.5, 1.5]], [0]), r"probs\[0, 1\] is 1.5, expected 0 to 1"),
+    (lambda: m.nll([[0.5, NAN]], [0]), r"probs\[0, 1\] is nan, expected 0 to 1"),
+    (lambda: m.nll([0.5, 0.5], [0]), "probs has 1 dimensions, expected 2"),
+    (lambda: m.nll([[1.0]], [0]), "probs has 1 classes, expected at least 2"),
+    (lambda: m.brier(np.ones((0, 3)), []), "probs has 0 entries"),
+    (lambda: m.brier([[0.5, 0.5]], [2]), r"labels\[0\] is 2, expected at most 1"),
+    (lambda: m.ece([], []), "confidence has 0 entries"),
+    (lambda: m.ece([0.5], [1], bins=0), "bins is 0, expected 1 to 100000"),
+    (lambda: m.accuracy([], []), "predicted has 0 entries"),
+    (lambda: m.accuracy([-1], [-1]), r"predicted\[0\] is -1, expected 0 or more"),
+    (lambda: m.macro_f1([3], [0], 3), r"predicted\[0\] is 3, expected 0 to 2"),
+    (lambda: m.macro_f1([0], [3], 3), r"labels\[0\] is 3, expected at most 2"),
+    (lambda: m.macro_f1([], [], 3), "predicted has 0 entries"),
+    (lambda: m.exceedance_deviation([], 0.1), "flagged has 0 entries"),
+    (lambda: m.exceedance_deviation([1], 1.1), "level is 1.1, expected 0 to 1"),
+    (lambda: m.budget_utilization([1], 0), "budget is 0, expected above 0, up to 1"),
+    (lambda: m.threshold_spread([], []), "threshold has 0 entries"),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), REFUSED, ids=[text for _, text in REFUSED])
+def test_what_is_refused(call: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        call()
+
+
+def test_wrong_types_are_refused() -> None:
+    with pytest.raises(TypeError, match="stretch is int; a slice is needed"):
+        m.threshold_spread([1.0], [0])  # type: ignore[list-item]
