@@ -76,7 +76,7 @@ def test_the_instant_head_reads_what_a_single_step_has() -> None:
     params = fitted(8)
     assert params.instant is not None and params.coef is not None
     assert set(params.instant.coef) == {"odds", "magnitude", "distance"}
-    assert set(params.coef) == {"odds", "strain_fast", "magnitude", "distance", "disbelief"}
+    assert set(params.coef) == {"odds", "mean_odds", "magnitude", "distance", "disbelief"}
 
 
 def test_a_long_regression_starts_near_its_end_and_ends_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,13 +123,13 @@ def test_uncertainty_at_the_ends_is_that_of_the_core() -> None:
 def test_a_table_is_read_in_chunks_as_one_stream() -> None:
     steps = CHUNK + 700
     probs, _, _, _ = dwell_stream(steps, 3, 0, np.random.default_rng(1))
-    params = Params(classes=3, signals=("flips", "strain_fast"))
+    params = Params(classes=3, signals=("flips", "mean_odds"))
     _, values = watch(Monitor(params), Log(probs), signals=True)
     calls: list[tuple[int, int]] = []
     table = read_signals(params, Log(probs), params.signals, progress=lambda *call: calls.append(call))
     assert (table.registry(slice(CHUNK - 5, CHUNK + 5)) == values[CHUNK - 5 : CHUNK + 5]).all()
     assert calls == [(CHUNK, steps), (steps, steps)]
-    assert table.of(("strain_fast",)).shape == (steps, 1)
+    assert table.of(("mean_odds",)).shape == (steps, 1)
 
 
 def test_a_shuffled_table_is_that_of_the_shuffled_log() -> None:

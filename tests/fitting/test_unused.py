@@ -31,9 +31,9 @@ def same_steps(one: Params, two: Params, log: Log) -> bool:
 
 STEADY = {
     "all of both heads": (set(), set(), set()),
-    "a signal of the instant head alone": ({"odds", "magnitude"}, {"distance"}, {"strain_fast"}),
+    "a signal of the instant head alone": ({"odds", "magnitude"}, {"distance"}, {"mean_odds"}),
     "a signal of the evidence alone": ({"magnitude", "distance"}, {"magnitude", "distance"}, {"distance"}),
-    "a signal of neither": ({"magnitude", "strain_fast"}, {"magnitude"}, {"magnitude"}),
+    "a signal of neither": ({"magnitude", "mean_odds"}, {"magnitude"}, {"magnitude"}),
     "no features": ({"magnitude", "distance"}, {"magnitude", "distance"}, {"magnitude", "distance"}),
     "the belief": ({"disbelief"}, set(), set()),
 }
