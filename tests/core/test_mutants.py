@@ -41,7 +41,7 @@ def found(file: str, context: str, old: str, new: str) -> places.Mutant:
 
 
 def test_every_mutant_changes_one_place_and_has_its_own_name() -> None:
-    assert len({mutant.name for mutant in EVERY}) == len(EVERY) > 3000
+    assert len({mutant.name for mutant in EVERY}) == len(EVERY) > 2500
     assert {mutant.file for mutant in EVERY} == set(places.SOURCES)
     for mutant in EVERY[::50]:
         source = (CORE / mutant.file).read_text()
