@@ -64,7 +64,7 @@ def params_of(lines: dict[str, str]) -> Params:
         bias, spread, *rest = numbers("instant")
         mix = numbers("class_mix") if "class_mix" in lines else None
         instant = Instant(bias, tuple(rest), mix, spread)
-    del scalars["lag_count"], scalars["reserved"]
+    del scalars["lag_count"], scalars["reserved"], scalars["fingerprint"]
     return Params(
         **scalars,
         lags=numbers("lags"),

@@ -255,7 +255,7 @@ BROKEN = {
         "keep_at(m, at, m->head,",
         "keep_at(m, at, m->head + 1u,",
     ),
-    "counters not looked at": (
+    "counters unchecked": (
         "load labels",
         "tcuq_state.c",
         "!counters_valid(&next, depth_of(&at)) || ",

@@ -23,7 +23,7 @@ needs_boards = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 
 def test_every_loop_of_a_step_has_a_bound() -> None:
-    assert len(step_loops.bounds_by_line()) >= 40
+    assert len(step_loops.bounds_by_line()) >= 30
 
 
 def test_a_loop_without_a_bound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

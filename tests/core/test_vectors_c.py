@@ -128,7 +128,7 @@ def test_check_names_what_differs(check: Callable[[Path], tuple[int, list[str]]]
 
 NAMES = ["threshold", "severity", "prediction", "answer", "risk", "uncertainty", "persistence"]
 NAMES += ["variety", "expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"]
-NAMES += [f"signal {n}" for n in range(17)]
+NAMES += [f"signal {n}" for n in range(gen.SIGNAL_COUNT)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -180,8 +180,8 @@ def test_changed_header_or_state_is_found(
     [
         (r"^end\n", ""),
         (r"^case ", "caze "),
-        (r"version=3 ", ""),
-        (r"version=3 ", "version=3 version=3 "),
+        (r"version=4 ", ""),
+        (r"version=4 ", "version=4 version=4 "),
         (r"^lags .*", "lags 1 two"),
         (r"^step ..", "step xy"),
         (r"^step ..", "step "),

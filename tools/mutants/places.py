@@ -162,8 +162,8 @@ def _tables(source: str) -> Iterator[Change]:
 
 def _fields(source: str) -> Iterator[Change]:
     """Yield changed ranges of fields, and changed bytes in the fingerprint."""
-    for row in re.finditer(r"^TCUQ_(?:HEAD_|INSTANT_)?FIELD\((\w+), \w+, (.*)\)", source, re.MULTILINE):
-        if row[1] == "version":
+    for row in re.finditer(r"^    NUMBER\((\w+), \w+, (.*)\)", source, re.MULTILINE):
+        if row[1] in ("version", "fingerprint"):
             continue
         for number in re.finditer(r"-?\d+", row[2]):
             yield from _constant(row.start(2) + number.start(), number.group(), "range")
