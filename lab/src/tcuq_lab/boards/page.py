@@ -56,9 +56,10 @@ INTRODUCTION = (
 )
 
 INT8 = (
-    "Accuracy on whole test sets, and how well a fitted monitor ranks errors on mixed streams with the "
-    "outputs of either. The bounds are {asked}. Headroom is how far features and logits reach beyond what "
-    "calibration saw. With 1, the default, a network that overshoots on unknown input saturates: its "
+    "Accuracy on whole test sets, and how well a monitor ranks errors on mixed streams with the outputs of "
+    "either. The AUROC was measured with an earlier monitor of eleven signals, which is gone, and not again "
+    "with the standard one. The bounds are {asked}. Headroom is how far features and logits reach beyond "
+    "what calibration saw. With 1, the default, a network that overshoots on unknown input saturates: its "
     "posteriors are flatter than in float, which helps the monitor on MNIST. With 4 they are those of the "
     "float network."
 )
