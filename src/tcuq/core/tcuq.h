@@ -284,15 +284,16 @@ void tcuq_debt_bounds(const tcuq_params_t *params, int32_t *low, int32_t *high);
 /* Posterior of two classes from one int8 sigmoid output (class 1). */
 void tcuq_two_classes(int8_t sigmoid, int8_t probs[2]);
 
-/* One byte more in the CRC-32 of states and frames, which starts and ends with all bits flipped. */
+/* One byte more in the CRC-32 of states and frames, which starts and ends with all bits flipped. Four bits
+ * at once: a fleet saves a state after every event. */
 static inline uint32_t tcuq_crc_byte(uint32_t crc, uint8_t byte)
 {
-    uint8_t bit;
+    static const uint32_t table[16] = {
+        0x00000000u, 0x1DB71064u, 0x3B6E20C8u, 0x26D930ACu, 0x76DC4190u, 0x6B6B51F4u, 0x4DB26158u, 0x5005713Cu,
+        0xEDB88320u, 0xF00F9344u, 0xD6D6A3E8u, 0xCB61B38Cu, 0x9B64C2B0u, 0x86D3D2D4u, 0xA00AE278u, 0xBDBDF21Cu};
     crc ^= byte;
-    for (bit = 0; bit < 8u; bit++) {
-        crc = (crc >> 1) ^ (0xEDB88320u & (0u - (crc & 1u)));
-    }
-    return crc;
+    crc = (crc >> 4) ^ table[crc & 15u];
+    return (crc >> 4) ^ table[crc & 15u];
 }
 
 #ifdef __cplusplus
