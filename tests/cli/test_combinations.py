@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,14 @@ COMBINATIONS = list(itertools.product((False, True), repeat=5))
 STEPS = 240
 
 Columns = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what takes time and has nothing to do with formats of logs."""
+    monkeypatch.setattr("tcuq.fitting.FitOptions", partial(FitOptions, explain=False))
+    monkeypatch.setattr("tcuq.fitting.alarms.RESAMPLINGS", 2)
+    monkeypatch.setattr("tcuq.live.session.PACE", 0.0)
 
 
 def columns(seed: int, raw: bool, features: bool, labels: bool, shifted: bool) -> Columns:
