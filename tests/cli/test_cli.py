@@ -412,7 +412,7 @@ def test_export_writes_the_files(place, capsys):
     assert main(["export", "m.json", "c", "--force"]) == 0
     assert (
         "try it: cd c && cc -std=c99 main.c monitor.c monitor_selfcheck.c tcuq.c tcuq_beliefs.c tcuq_error.c "
-        "tcuq_params.c tcuq_signals.c tcuq_state.c tcuq_frame.c -o try_monitor" in capsys.readouterr().out
+        "tcuq_signals.c tcuq_state.c tcuq_frame.c -o try_monitor" in capsys.readouterr().out
     )
     assert main(["export", "m.json", "my c"]) == 0
     assert "try it: cd 'my c' && cc " in capsys.readouterr().out
@@ -433,7 +433,7 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
     monkeypatch.setattr(tcuq.fitting, "fit", fit)
     assert main(["fit", "in.npz", "-o", "p.json"]) == 0
     assert capsys.readouterr().out.startswith("120 steps in ") and Params.load("p.json") == fitted
-    options = "--profile paper --level budget --budget 0.1 --run-length 500 --seed 3 --about label"
+    options = "--profile paper --level budget --budget 0.1 --run-length 500 --seed 3 --about prediction"
     options += " --alarm risk --feature-scale 0.5 --feature-zero-point -3 --posterior-only --quiet"
     assert main(["fit", "in.npz", "-o", "p.json", *options.split()]) == 0
     assert capsys.readouterr().out == ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 from streams import dwell_stream, same_steps
 
-from tcuq import Bank, Log, Monitor, Params, fit
+from tcuq import Bank, FitOptions, Log, Monitor, Params, fit
 from tcuq.cli import main
 from tcuq.io import read_decisions, read_log
 from tcuq.monitor.quantize import quantize_features, quantize_probs
@@ -27,12 +28,20 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 SCALE, ZERO = 1 / 32, -7
 FILES = ("npz", "csv", "jsonl", "parquet")
-QUICK = ("--run-length", "50", "--no-explain", "--quiet")
+QUICK = ("--run-length", "50", "--quiet")
 FORM = ("--feature-scale", str(SCALE), "--feature-zero-point", str(ZERO))
 COMBINATIONS = list(itertools.product((False, True), repeat=5))
 STEPS = 240
 
 Columns = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what takes time and has nothing to do with formats of logs."""
+    monkeypatch.setattr("tcuq.fitting.FitOptions", partial(FitOptions, explain=False))
+    monkeypatch.setattr("tcuq.fitting.alarms.RESAMPLINGS", 2)
+    monkeypatch.setattr("tcuq.live.session.PACE", 0.0)
 
 
 def columns(seed: int, raw: bool, features: bool, labels: bool, shifted: bool) -> Columns:
@@ -89,9 +98,9 @@ def fitted(folder: Path, kind: str, log: Columns, clean: Columns | None, form: t
 
 def fitted_frame(log: Columns, clean: Columns | None, form: tuple[str, ...]) -> Params:
     """Fit to data frames in Python."""
-    more = {"feature_scale": SCALE, "feature_zero_point": ZERO} if form else {}
+    more: Columns = {"feature_scale": SCALE, "feature_zero_point": ZERO} if form else {}
     other = None if clean is None else frame_of(clean)
-    return fit(frame_of(log), clean=other, run_length=50, explain=False, **more)
+    return fit(frame_of(log), clean=other, run_length=50, options=FitOptions(explain=False, **more))
 
 
 def live(folder: Path, params: Path, lines: Path, monkeypatch: pytest.MonkeyPatch) -> Any:

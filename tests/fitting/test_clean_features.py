@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fits import told
 from streams import dwell_stream
 
 from tcuq import Log, fit
@@ -13,37 +14,37 @@ SCALE, ZERO = 1 / 16, -5
 QUICK = {"run_length": 200, "explain": False}
 
 
-def logs(raw: bool, clean_raw: bool, told: bool = True) -> tuple[Log, Log]:
+def logs(raw: bool, clean_raw: bool, says: bool = True) -> tuple[Log, Log]:
     """Return a log and a clean log; floats are what their int8 features stand for."""
     found = []
     for seed, as_int8 in ((0, raw), (1, clean_raw)):
         probs, values, labels, _ = dwell_stream(900, 4, 3, np.random.default_rng(seed), shifted=False)
         held = quantize_features(values, SCALE, ZERO)
         given = held if as_int8 else (held.astype(np.float64) - ZERO) * SCALE
-        form = {"feature_scale": SCALE, "feature_zero_point": ZERO} if as_int8 and told else {}
+        form = {"feature_scale": SCALE, "feature_zero_point": ZERO} if as_int8 and says else {}
         found.append(Log(probs, given, labels, **form))
     return found[0], found[1]
 
 
 def test_features_are_the_same_in_either_form() -> None:
     log, clean = logs(True, True)
-    expected = fit(log, clean=clean, **QUICK)
+    expected = fit(log, clean=clean, **told(**QUICK))
     assert expected.features == 3
     for raw, clean_raw in ((True, False), (False, True)):
         log, clean = logs(raw, clean_raw)
-        assert fit(log, clean=clean, **QUICK) == expected
+        assert fit(log, clean=clean, **told(**QUICK)) == expected
     given = {"feature_scale": SCALE, "feature_zero_point": ZERO}
     for raw, clean_raw in ((True, True), (True, False), (False, True), (False, False)):
-        log, clean = logs(raw, clean_raw, told=False)
-        assert fit(log, clean=clean, **given, **QUICK) == expected
+        log, clean = logs(raw, clean_raw, says=False)
+        assert fit(log, clean=clean, **told(**given, **QUICK)) == expected
 
 
 def test_forms_that_nobody_can_compare_are_refused() -> None:
     for raw, clean_raw in ((True, False), (False, True)):
-        log, clean = logs(raw, clean_raw, told=False)
+        log, clean = logs(raw, clean_raw, says=False)
         with pytest.raises(ValueError, match="feature_scale"):
-            fit(log, clean=clean, **({"feature_zero_point": ZERO} if raw else {}), **QUICK)
-        assert fit(log, clean=clean, use_features=False, **QUICK).features == 0
+            fit(log, clean=clean, **told(**({"feature_zero_point": ZERO} if raw else {}), **QUICK))
+        assert fit(log, clean=clean, **told(use_features=False, **QUICK)).features == 0
 
 
 def test_a_row_that_cannot_be_is_named_in_either_log() -> None:
@@ -52,7 +53,7 @@ def test_a_row_that_cannot_be_is_named_in_either_log() -> None:
         assert pair[place].features is not None
         pair[place].features[700, 1] = np.nan
         with pytest.raises(ValueError, match="700"):
-            fit(pair[0], clean=pair[1], **{"feature_scale": SCALE, "feature_zero_point": ZERO}, **QUICK)
+            fit(pair[0], clean=pair[1], **told(feature_scale=SCALE, feature_zero_point=ZERO, **QUICK))
     log = logs(False, False)[0]
     with pytest.raises(ValueError, match="uint8"):
-        fit(Log(log.probs, np.zeros((900, 3), np.uint8), log.labels), **QUICK)
+        fit(Log(log.probs, np.zeros((900, 3), np.uint8), log.labels), **told(**QUICK))

@@ -63,7 +63,7 @@ def test_a_lane_equals_plain_python(hold: int, bridge: int) -> None:
 
 
 def test_with_features_and_floats() -> None:
-    params = monitors()["extended"]
+    params = monitors()["standard"]
     events = messy(params, devices=4, steps=60)
     naive, lane = NaiveFleet(params, 8, 2), Lane("v", params, 8, 2)
     assert events.features is not None

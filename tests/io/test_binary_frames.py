@@ -323,7 +323,7 @@ def test_content_with_a_right_checksum_and_no_sense_raises_nothing(body: list[in
         assert len(items) + decoder.broken == 1 or kind == STATE
 
 
-@pytest.mark.parametrize(("horizon", "reason"), [(8, 17), (8, 30), (1, 16), (3, 16), (13, 16), (4095, 16)])
+@pytest.mark.parametrize(("horizon", "reason"), [(8, 9), (8, 30), (1, 8), (3, 8), (13, 8), (4095, 8)])
 def test_decisions_with_a_right_checksum_outside_of_their_range(horizon: int, reason: int) -> None:
     def frame(horizon: int, reason: int) -> bytes:
         rows = [made_up(random.Random(k), 10, 8, False) | {"flagged": 1, "reason": 0} for k in range(3)]
@@ -335,7 +335,7 @@ def test_decisions_with_a_right_checksum_outside_of_their_range(horizon: int, re
         return bytes(on_line(content))
 
     decoder = Decoder()
-    for right in (frame(4, 16), frame(12, 255), frame(0, 0)):
+    for right in (frame(4, 8), frame(12, 255), frame(0, 0)):
         assert [item[0] for item in taken(right, decoder=decoder)] == ["decisions"]
     assert not [item for item in taken(frame(horizon, reason), decoder=decoder) if item[0] != "text"]
     assert decoder.broken == 1
@@ -451,9 +451,9 @@ def test_other_refusals() -> None:
         changed[name] = value
         with pytest.raises(ValueError, match=words):
             encode_decisions(1, 1, 0, changed, 3, 0)
-    steps["flagged"], steps["reason"] = True, 16
+    steps["flagged"], steps["reason"] = True, 8
     assert encode_decisions(1, 1, 0, steps, 3, 0)
-    for reason in (17, 30, 31):
+    for reason in (9, 30, 31):
         steps["reason"] = reason
         with pytest.raises(ValueError, match=f"reason of row 0 is {reason}, expected 255 or, if flagged, a"):
             encode_decisions(1, 1, 0, steps, 3, 0)

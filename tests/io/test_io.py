@@ -570,7 +570,7 @@ def test_bad_decisions_in_json_lines_and_npz_are_refused(tmp_path):
     for change, message in [
         ({"risk": arrays["risk"][:2]}, "risk is float64 of shape"),
         ({"risk": arrays["risk"].astype(str)}, "risk is <U"),
-        ({"reason": np.array([0, 17, 0, 0])}, "row 1: reason is 17, expected 0 to 16 or 255"),
+        ({"reason": np.array([0, 9, 0, 0])}, "row 1: reason is 9, expected 0 to 8 or 255"),
         ({"answer": np.array([0, 0, 1000, 0])}, "row 2: answer is 1000, expected 0 to 999"),
         ({"persistence": np.array([0, 0, np.nan, 0])}, "row 2: persistence is nan, expected 0 to 0.99"),
         ({"severity": np.array([0, 256.5, 0, 0])}, "row 1: severity is 256.5, expected -256 to 256"),

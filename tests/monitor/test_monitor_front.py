@@ -29,7 +29,7 @@ def test_a_step_names_its_classes() -> None:
     monitor = Monitor(Params(classes=3, names=names))
     for row in PROBS:
         step = monitor.step(row)
-        assert (step.answer_name, step.prediction_name) == (names[step.answer], names[step.label])
+        assert (step.answer_name, step.prediction_name) == (names[step.answer], names[step.prediction])
         for again in (pickle.loads(pickle.dumps(step)), copy.copy(step)):
             assert again == step and again.answer_name == step.answer_name
     bare = Monitor(Params(classes=3)).step(PROBS[0])

@@ -126,4 +126,4 @@ def test_start_says_it_in_its_first_line(
         assert main(["start", "bars_net:net", "data.npz", "-o", "out", *more]) == 0
         out = capsys.readouterr().out
         assert out.startswith("Verdict ") and f"DO NOT USE THIS MONITOR: {said}" in out.splitlines()[0]
-        assert "DO NOT USE THIS MONITOR: the " in Path("out", "README.md").read_text()
+        assert f"DO NOT USE THIS MONITOR: {said}" in Path("out", "README.md").read_text()

@@ -216,7 +216,7 @@ def test_kinds_of_shift_are_told_apart() -> None:
 
 
 def test_packed_data_decode_to_the_decisions(case: Any) -> None:
-    _, log, decisions, signals, page = case
+    params, log, decisions, signals, page = case
     content = packed(page)
     assert content["steps"] == 5000 and content["per"] == 1
     assert np.array_equal(unpack(content["risk"], "<u2") / 65536, decisions["risk"])
@@ -233,7 +233,7 @@ def test_packed_data_decode_to_the_decisions(case: Any) -> None:
     wrong = np.unpackbits(unpack(content["wrong"], "u1"), bitorder="little")[:5000]
     assert np.array_equal(wrong != 0, decisions["prediction"] != log.labels)
     rows = content["signals"]["rows"]
-    assert [row["name"] for row in rows] == list(SIGNALS[:15])
+    assert [row["name"] for row in rows] == list(params.signals)
     for column, row in enumerate(rows):
         assert np.abs(unpack(row["mean"], "u1") / 255 - signals[:, column]).max() <= 0.5 / 255 + 1e-9
 

@@ -31,7 +31,7 @@ class Cost:
     --------
     >>> found = cost(Params(classes=10))
     >>> found.ram_bytes, found.state_bytes
-    (156, 112)
+    (152, 112)
     """
 
     ram_bytes: int
@@ -58,7 +58,7 @@ def cost(params: Params) -> Cost:
     Examples
     --------
     >>> cost(Params(classes=10, features=32)).ram_bytes
-    284
+    280
     """
     used = set(params.signals)
     lags = len(params.lags) if used & set(LAGGED) else 0
