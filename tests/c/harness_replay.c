@@ -144,6 +144,7 @@ static void read_params(void)
     if (word() != 0) {
         read_centers();
     }
+    params.fingerprint = tcuq_fingerprint(&params);
 }
 
 static int start(void)

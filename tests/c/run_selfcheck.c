@@ -13,11 +13,11 @@
 #include "kws_selfcheck.h"
 
 /* What is broken: the output of one step, what is loaded, saved, projected, or made of logits; sizes and bounds;
- * what is found in memory. LOAD is the n-th call. */
-enum { NOTHING, STEP, LOAD, SHORT_SAVE, SMALL_SAVE, SAVE, SOFTMAX, PROJECTION, LOW, HIGH, RING, SMALL_RING, VERIFY };
+ * what is found in memory. LOAD and INIT are the n-th call. */
+enum { NOTHING, STEP, LOAD, SHORT_SAVE, SMALL_SAVE, SAVE, SOFTMAX, PROJECTION, LOW, HIGH, RING, SMALL_RING, INIT, VERIFY };
 
 static int broken;
-static unsigned long steps, loads, bad_at;
+static unsigned long steps, loads, inits, bad_at;
 static uint32_t ring[KWS_RING_BYTES / 4u];
 
 void bad_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out, uint16_t *signals);
@@ -59,6 +59,10 @@ int bad_save(const tcuq_t *m, uint8_t *bytes, size_t size)
 int bad_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *memory, size_t bytes)
 {
     int status = tcuq_init(m, p, memory, bytes);
+    inits++;
+    if (broken == INIT && inits == bad_at) {
+        return TCUQ_ERR_SIZE;
+    }
     return broken == SMALL_RING ? TCUQ_OK : status;
 }
 
@@ -103,6 +107,7 @@ static void expect(const char *what, int broke, unsigned long at, size_t bytes, 
     bad_at = at;
     steps = 0;
     loads = 0;
+    inits = 0;
     got = kws_selfcheck(ring, bytes);
     if (got != expected) {
         fprintf(stderr, "%s: the self-check gives %d, not %d\n", what, got, expected);
@@ -126,6 +131,7 @@ int main(void)
     expect("an upper bound", HIGH, 0, sizeof ring, KWS_SELFCHECK_LIMITS);
     expect("a size of the ring", RING, 0, sizeof ring, KWS_SELFCHECK_LIMITS);
     expect("a small ring that is taken", SMALL_RING, 0, sizeof ring, KWS_SELFCHECK_LIMITS);
+    expect("a monitor that does not start again", INIT, 3, sizeof ring, KWS_SELFCHECK_STATE);
     expect("a memory error", VERIFY, 0, sizeof ring, KWS_SELFCHECK_STATE);
     expect("a state that is not saved", SHORT_SAVE, 0, sizeof ring, KWS_SELFCHECK_STATE);
     expect("a small buffer that is taken", SMALL_SAVE, 0, sizeof ring, KWS_SELFCHECK_STATE);

@@ -320,7 +320,10 @@ def test_the_command_checks(
     stale["measured"][0]["overhead"]["flash"] += 1  # less than what has always been called growth
     path.write_text(json.dumps(stale))
     assert run_bench(measured, monkeypatch, *where, "--quiet") == 1
-    assert "tcuq: stale: standard stm32l432kc -Os overhead flash: " in capsys.readouterr().err
+    now = measured["measured"][0]["overhead"]["flash"]
+    said = capsys.readouterr().err
+    assert said.startswith(f"tcuq: stale: microbit, standard, -Os: {now + 1:,} bytes of flash, ")
+    assert f" stored, {now:,} bytes of flash, " in said
     path.write_text(changed(measured, compiler="another"))
     assert run_bench(measured, monkeypatch, *where) == 0
     assert "not compared: " in capsys.readouterr().err

@@ -195,7 +195,7 @@ done:
     return result;
 }
 
-/* save_many(slots, out): states after each other, as tcuq_save() writes them. */
+/* save_many(slots, out): states after each other, as tcuq_save() writes them. ValueError names the first that it refuses. */
 static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
@@ -203,6 +203,8 @@ static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssiz
     PyObject *result = NULL;
     Py_buffer out;
     slots_t slots;
+    size_t i;
+    int status = 0;
     if (count != 2) {
         PyErr_SetString(PyExc_TypeError, "save_many takes slots and out");
         return NULL;
@@ -217,15 +219,17 @@ static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssiz
         goto close_slots;
     }
     Py_BEGIN_ALLOW_THREADS
-    {
-        size_t i;
-        for (i = 0; i < slots.count; i++) {
-            tcuq_save(monitor_at(self, slots.at[i]), (uint8_t *)out.buf + i * size, size);
-        }
+    for (i = 0; i < slots.count && status >= 0; i++) {
+        status = tcuq_save(monitor_at(self, slots.at[i]), (uint8_t *)out.buf + i * size, size);
     }
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&out);
-    result = Py_NewRef(Py_None);
+    if (status < 0) {
+        PyErr_Format(PyExc_ValueError, "the memory of monitor %zd is damaged, so it is not saved; load a saved state",
+                     (Py_ssize_t)slots.at[i - 1u]);
+    } else {
+        result = Py_NewRef(Py_None);
+    }
 close_slots:
     PyMem_Free(slots.at);
 done:

@@ -112,11 +112,19 @@ static PyObject *core_save(PyObject *object, PyObject *unused)
     core_t *self = (core_t *)object;
     Py_ssize_t size = (Py_ssize_t)tcuq_state_size(&self->held.params);
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, size);
+    int status;
     (void)unused;
-    if (bytes != NULL) {
-        ALONE_BEGIN(self)
-        tcuq_save(&self->monitor, (uint8_t *)PyBytes_AsString(bytes), (size_t)size);
-        ALONE_END()
+    if (bytes == NULL) {
+        return NULL;
+    }
+    ALONE_BEGIN(self)
+    status = tcuq_save(&self->monitor, (uint8_t *)PyBytes_AsString(bytes), (size_t)size);
+    ALONE_END()
+    if (status < 0) {
+        Py_DECREF(bytes);
+        PyErr_SetString(PyExc_ValueError,
+                        "the monitor's memory is damaged, so it is not saved; load a saved state, or start anew");
+        return NULL;
     }
     return bytes;
 }

@@ -142,7 +142,7 @@ class SelfCheck:
     --------
     >>> check = SelfCheck(Contents(Params(classes=10)))
     >>> check.steps, check.about
-    (512, '512 steps: 106 flagged, 44 abstain, 0 in alarm')
+    (1024, '1024 steps: 119 flagged, 107 abstain, 0 in alarm')
     """
 
     contents: Contents

@@ -128,6 +128,11 @@ class Bank:
         -------
         uint8 array of shape (n, bytes of a state)
             What `load_many` takes, here or in another process.
+
+        Raises
+        ------
+        ValueError
+            For a monitor whose memory is damaged.
         """
         wanted = self._slots(slots)
         states = np.empty((len(wanted), self._core.sizes()[2]), dtype=np.uint8)

@@ -155,6 +155,11 @@ class Monitor:
         bytes
             What `load`, and `tcuq_load` of the C package, take.
 
+        Raises
+        ------
+        ValueError
+            For a monitor whose memory is damaged: what it would give could not be loaded.
+
         Examples
         --------
         >>> monitor = Monitor(Params(classes=2))
