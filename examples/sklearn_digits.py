@@ -46,7 +46,7 @@ def stream(part: npt.NDArray[np.int64], degrade: Callable[[Floats], Floats], ste
     return tcuq.Log(model.predict_proba(images), labels=digits, shifted=shifted)
 
 
-params = tcuq.fit(stream(dev, noise), about="label", budget=0.1, run_length=1000)
+params = tcuq.fit(stream(dev, noise), about="prediction", budget=0.1, run_length=1000)
 print(params.notes["fit"]["time"])
 
 log = stream(test, dusk)

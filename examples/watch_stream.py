@@ -67,7 +67,7 @@ def fit(out: Path, with_features: bool) -> tcuq.Params:
     np.savetxt(out / "dev.csv", table, fmt=forms, delimiter=",", header=header, comments="")
     params = tcuq.fit(
         read_log(out / "dev.npz"),
-        about="label",  # risk is that of the network's own answer
+        about="prediction",  # risk is that of the network's own answer
         budget=0.1,  # at most one answer in ten may be withheld
         run_length=2000,  # clean steps between two false alarms
     )

@@ -99,7 +99,7 @@ def test_the_demo_runs_and_keeps_its_promises(made: Made) -> None:
     assert result["audit"] is True
     assert result["abstained"] <= result["budget"]
     assert abs(result["flagged"] - result["level"]) <= result["flag_bound"]
-    assert result["wrong_answers_sure"] < result["wrong_labels_sure"]
+    assert result["wrong_answers_sure"] < result["wrong_predictions_sure"]
     left = {path.name for path in (made.folder("demo") / "demo").iterdir()}
     assert left == {Path(name).name for name in result["files"]}
     assert result["progress"][-1][:2] == [6, 6]
@@ -109,11 +109,11 @@ def test_the_demo_runs_and_keeps_its_promises(made: Made) -> None:
         name: f"{value:.1%}".replace("%", " %") for name, value in result.items() if type(value) is float
     }
     corrupted = f"{result['corrupted']:.0%}".replace("%", " %")
-    assert f"wrong on {shown['wrong_labels_clean']} of clean images" in readme
-    assert f"on {shown['wrong_labels']} of a stream in which {corrupted} are corrupted" in readme
+    assert f"wrong on {shown['wrong_predictions_clean']} of clean images" in readme
+    assert f"on {shown['wrong_predictions']} of a stream in which {corrupted} are corrupted" in readme
     sure = f"{1 - result['budget']:.0%}".replace("%", " %")
     assert f"wrong on {shown['wrong_answers']}, and on {shown['wrong_answers_sure']} of the {sure}" in readme
-    assert f"({shown['wrong_labels_sure']} by confidence alone)" in readme
+    assert f"({shown['wrong_predictions_sure']} by confidence alone)" in readme
     alarms = f"{result['shifts_alarmed']} of {result['shifts']} corrupted stretches"
     assert f"{alarms}, after {result['delay_median']:.0f} steps (median)" in readme
     on = f"{result['alarm_on_shifted']:.0%}".replace("%", " %")

@@ -345,7 +345,7 @@ def test_a_verdict_needs_more_stays_than_a_few() -> None:
         steps = np.zeros(4000, STEP)
         steps["risk"] = risk + 0.01 * rng.random(4000)
         found = judge(params, log, steps, seed, 400.0)
-        decided += not verdict(found).startswith(("no better", "open"))
+        decided += not verdict(found).startswith(("undecided", "open"))
     assert decided <= 4, decided
     found = judge(params, log, steps, 0, 500.0)
     assert found["gain_low"] is None and found["block"] == 1000

@@ -65,7 +65,7 @@ class Reader:
         before = f". {shlex.quote(str(variables))}\n" if variables.exists() else ""
         script = f"{before}trap 'status=$?; {kept}; exit $status' EXIT\nset -e\n{code}"
         if until:  # the program itself gets the signal, not a shell that waits for it
-            script = f"{before}exec {code}"
+            script = f"{before}exec env {code}"
         out = self._notes / "out"
         with open(out, "w") as printed:
             running = subprocess.Popen(
