@@ -63,7 +63,9 @@ def _gain(params: Params, found: Mapping[str, Any]) -> str:
             "Gain: unknown without labels. Fit with even a short labeled log to measure it and to learn "
             "weights."
         )
-    wrong = f"Wrong: {_share(found.get('prediction_errors', found['errors']), found['steps'])} of the predictions"
+    wrong = (
+        f"Wrong: {_share(found.get('prediction_errors', found['errors']), found['steps'])} of the predictions"
+    )
     if params.about == "answer":
         wrong += f", {_share(found['errors'], found['steps'])} of the answers"
     if params.instant is None:
