@@ -310,13 +310,13 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     TCUQ_ASSERT(probs != NULL && out != NULL);
     TCUQ_ASSERT(features != NULL || (used(p) & TCUQ_FEATURE_SIGNALS) == 0u);
 
-    tcuq_internal_layout(&at, p);
     memcpy(own, p->clean_mean, OWN_COUNT * sizeof own[0]); /* signals without a past */
     tcuq_internal_read(&now, p, probs, features, out);
     if (instant_head(p) != NULL) {
+        tcuq_internal_layout(&at, p);
         tcuq_internal_beliefs(m, &at, &now, out);
     }
-    tcuq_internal_signals(m, &at, &now, own);
+    tcuq_internal_signals(m, &now, own);
     score(p, own, now.anchor, out);
     expect(m, out);
     flag(m, out);

@@ -361,7 +361,7 @@ typedef struct {
     uint32_t second;
     uint32_t squares;       /* sum of squares of the centered features */
     uint32_t subject;       /* the class that signals and risk speak of */
-    uint32_t belief;        /* the mixed belief in it, Q0.16; 0 without an instant head */
+    uint32_t belief;        /* the mixed belief in it, Q0.16; only with an instant head */
     uint32_t anchor;        /* what risk leans on, Q0.16 up to 65536 */
 } inference_t;
 
@@ -375,7 +375,7 @@ void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq
 
 /* Compute the signals in use, and let the past take the inference in (sections 5, 6). A signal without a past
  * stays as it is in `signals`. */
-void tcuq_internal_signals(tcuq_t *m, const layout_t *at, const inference_t *now, uint16_t *signals);
+void tcuq_internal_signals(tcuq_t *m, const inference_t *now, uint16_t *signals);
 
 /* Put an inference back into the ring: its prediction and its bytes, posterior first. */
 void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, const int8_t *bytes);

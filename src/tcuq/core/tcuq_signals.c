@@ -168,7 +168,6 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
         read_features(now, features, p);
     }
     now->subject = now->kept.prediction;
-    now->belief = 0;
     now->anchor = 256u * now->top;
     out->prediction = now->kept.prediction;
     out->answer = now->kept.prediction;
@@ -220,17 +219,25 @@ COLD void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t predicti
 
 /* Signals 0 to 2 (section 5). */
 
+/* Sum of entries of the table X at the sums of two posteriors. */
+static uint32_t xlog_sum(const int8_t *a, const int8_t *b, uint32_t count)
+{
+    const uint16_t *middle = tcuq_xlog + 256; /* where two bytes of 0 meet */
+    uint32_t sum = 0;
+    for (; count > 0u; count--) {
+        sum += middle[*a++ + *b++];
+    }
+    return sum;
+}
+
 /* Divergence of this posterior from a past one, Q0.16. */
 static uint32_t divergence_of(const kept_t *now, const int8_t *probs, const kept_t *past,
                               const int8_t *past_probs, uint32_t classes)
 {
-    uint32_t sum = 0;
+    uint32_t sum = xlog_sum(probs, past_probs, classes);
     uint32_t mass = now->mass > 256u ? now->mass : 256u;
-    uint32_t raw, i;
+    uint32_t raw;
     int32_t difference;
-    for (i = 0; i < classes; i++) {
-        sum += tcuq_xlog[256 + probs[i] + past_probs[i]];
-    }
     mass += past->mass > 256u ? past->mass : 256u;
     sum += tcuq_xlog[(now->mass < 256u ? 256u - now->mass : 0u) +
                      (past->mass < 256u ? 256u - past->mass : 0u)];
@@ -253,14 +260,24 @@ static uint32_t instability_of(const kept_t *now, const int8_t *features, const 
     return half_distance(dot, now->norm, past->norm);
 }
 
+/* Weight of the first lags, never 0: all of them together have 32768. */
+static uint32_t weight_to(const tcuq_params_t *p, uint32_t count)
+{
+    uint32_t weight = 32768u;
+    uint32_t i;
+    for (i = count; i < p->lag_count; i++) {
+        weight -= p->lag_weights[i];
+    }
+    return weight;
+}
+
 static void lagged_signals(const tcuq_t *m, const layout_t *at, const inference_t *now, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     const int8_t *probs = now->probs;
     const int8_t *features = now->features;
-    kept_t own = now->kept; /* in registers where there are enough */
+    const kept_t *own = &now->kept;
     uint32_t divergence = 0;
-    uint32_t weight = 0;
     uint32_t instability = 0;
     uint32_t flips = 0;
     uint32_t count;
@@ -269,21 +286,19 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const inference_
         const int8_t *entry = entry_in(m, at, slot);
         kept_t past = kept_at(m, at, slot);
         if (uses(p, TCUQ_BIT(TCUQ_DIVERGENCE))) {
-            divergence += p->lag_weights[count] * divergence_of(&own, probs, &past, entry, p->classes);
-            weight += p->lag_weights[count];
+            divergence += p->lag_weights[count] * divergence_of(own, probs, &past, entry, p->classes);
         }
         if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY))) {
-            instability += instability_of(&own, features, &past, entry + at->post_bytes, p);
+            instability += instability_of(own, features, &past, entry + at->post_bytes, p);
         }
-        flips += past.prediction != own.prediction ? 1u : 0u;
+        flips += past.prediction != own->prediction ? 1u : 0u;
     }
     if (count == 0u) {
         return;
     }
-    if (weight == 32768u) {
-        signals[TCUQ_DIVERGENCE] = (uint16_t)(divergence >> 15);
-    } else if (weight != 0u) {
-        signals[TCUQ_DIVERGENCE] = (uint16_t)(divergence / weight);
+    if (uses(p, TCUQ_BIT(TCUQ_DIVERGENCE))) {
+        signals[TCUQ_DIVERGENCE] = (uint16_t)(count == p->lag_count ? divergence >> 15
+                                                                    : divergence / weight_to(p, count));
     }
     /* Divisions are worth leaving out: some cores have no instruction for them. */
     if (BUILD_HAS(TCUQ_BIT(TCUQ_INSTABILITY))) {
@@ -324,16 +339,18 @@ static uint16_t distance_of(const int8_t *features, const int8_t *center, uint32
     return saturate(((uint32_t)log >> 4) * 2731u >> 12);
 }
 
-void tcuq_internal_signals(tcuq_t *m, const layout_t *at, const inference_t *now, uint16_t *signals)
+void tcuq_internal_signals(tcuq_t *m, const inference_t *now, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     signals[TCUQ_DOUBT] = (uint16_t)mix(saturate(ONE - 256u * now->top),
                                         saturate(ONE - 256u * (now->top - now->second)), p->doubt_mix);
     if (uses(p, TCUQ_LAGGED_SIGNALS)) {
+        layout_t at;
+        tcuq_internal_layout(&at, p);
         /* Round the ring, and back into it should memory have failed: nothing else in a state is an index. */
-        m->head = (uint8_t)(m->head < at->depth ? m->head : 0u);
-        lagged_signals(m, at, now, signals);
-        push(m, at, &now->kept, now->probs, now->features);
+        m->head = (uint8_t)(m->head < at.depth ? m->head : 0u);
+        lagged_signals(m, &at, now, signals);
+        push(m, &at, &now->kept, now->probs, now->features);
     }
     if (uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_MEAN_ODDS))) {
         odds_signals(p, m->ring, (uint32_t)(now->probs[now->subject] + 128), (m->held & HELD_PAST) == 0u, signals);
