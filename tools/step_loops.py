@@ -46,6 +46,8 @@ LOOPS = {
     "for (i = 0; i < EXPERT_COUNT; i++) {": "6",
     "for (i = 0; i < p->lag_count; i++) {": "lags",
     "for (; features != end; features++) {": "features",
+    "for (; classes > 0u; classes--) {": "classes",
+    "for (i = count; i < p->lag_count; i++) {": "lags",
     "for (; count > 0u; count--) {": "features",
     "for (; count >= 4u; count -= 4u) {": "features",
     "for (count = 0; count < p->lag_count && p->lags[count] <= m->fill; count++) {": "lags",

@@ -220,11 +220,11 @@ COLD void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t predicti
 /* Signals 0 to 2 (section 5). */
 
 /* Sum of entries of the table X at the sums of two posteriors. */
-static uint32_t xlog_sum(const int8_t *a, const int8_t *b, uint32_t count)
+static uint32_t xlog_sum(const int8_t *a, const int8_t *b, uint32_t classes)
 {
     const uint16_t *middle = tcuq_xlog + 256; /* where two bytes of 0 meet */
     uint32_t sum = 0;
-    for (; count > 0u; count--) {
+    for (; classes > 0u; classes--) {
         sum += middle[*a++ + *b++];
     }
     return sum;
