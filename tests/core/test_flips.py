@@ -65,7 +65,7 @@ def test_no_flip_leads_out_of_memory(compiler: str, stride: int, tmp_path: Path)
 @pytest.mark.parametrize(
     ("file", "guard", "without"),
     [
-        ("tcuq_signals.c", "m->head < at->depth ? m->head : 0u", "m->head"),
+        ("tcuq_signals.c", "m->head < at.depth ? m->head : 0u", "m->head"),
     ],
 )
 def test_a_missing_guard_is_found(file: str, guard: str, without: str, tmp_path: Path) -> None:

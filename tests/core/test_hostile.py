@@ -18,8 +18,8 @@ MUTANTS = {
     "spends without a budget": (" && m->credit >= p->budget_den", "", "abstentions"),
     "debt not updated": ("m->debt += out->flagged != 0u ? up : down;", "m->debt += 0 * (up - down);", "debt"),
     "threshold clamped": (
-        "return p->reference + (int32_t)((moved ^ sign) - sign);",
-        "int32_t t = p->reference + (int32_t)((moved ^ sign) - sign); return t > 65535 ? 65535 : t;",
+        "return p->reference + (int32_t)((distance ^ sign) - sign);",
+        "int32_t t = p->reference + (int32_t)((distance ^ sign) - sign); return t > 65535 ? 65535 : t;",
         "flags stay below the upper bound",
     ),
 }
