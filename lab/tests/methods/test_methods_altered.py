@@ -42,7 +42,9 @@ def test_the_window_changes_no_risk_to_the_bit(paper: tuple[Kept, Any, TcuqPaper
     dev = joined(schedule.learned(), banks["base"])
     seen = dev.observed
     log = Log(seen.probs, None, dev.labels, seen.segments, dev.kinds)
-    near, far = (fit(log, profile="paper", lags=lags, explain=False) for lags in ((1, 2, 4), (16,)))
+    near, far = (
+        fit(log, profile="paper", options=FitOptions(lags=lags, explain=False)) for lags in ((1, 2, 4), (16,))
+    )
     risks = []
     for window in range(12, 25):
         params = near.replace(warmup=4 * window)
@@ -61,10 +63,8 @@ def test_an_altered_monitor_is_fitted_as_if_asked_for(paper: tuple[Kept, Any, Tc
     dev = joined(schedule.learned(), banks["base"])
     seen = dev.observed
     log = Log(seen.probs, None, dev.labels, seen.segments, dev.kinds)
-    kept_as_is = {"blend": method.setting["blend"], "l2": method.setting["l2"], "budget": 0.1}
-    direct = fit(
-        log, profile="paper", options=FitOptions(lags=(1, 2)), level=0.2, run_length=1000, **kept_as_is
-    )
+    asked = FitOptions(lags=(1, 2), blend=method.setting["blend"], l2=method.setting["l2"])
+    direct = fit(log, profile="paper", options=asked, level=0.2, budget=0.1, run_length=1000)
     got = altered(method, lags=(1, 2), level=0.2, features=None).params
     assert got.replace(notes={}) == direct.replace(notes={})
     assert altered(method, blend=0.5).params.blend == 0.5
