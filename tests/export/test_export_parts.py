@@ -137,7 +137,8 @@ def test_the_self_check_passes_on_a_cortex_m4(tmp_path: Path, case: str) -> None
 def test_the_self_check_finds_what_is_wrong(tmp_path: Path) -> None:
     params, more = PACKAGES["both"]
     for file, pattern, value, expected in (
-        ("monitor.c", r"(\d+), (/\* odds 0.75)", r"\1 + 64, \2", [-10]),
+        # Changed parameters show in the outputs, or before that in their fingerprint.
+        ("monitor.c", r"(\d+), (/\* odds 0.75)", r"\1 + 64, \2", [-10, -11]),
         ("monitor.c", r"(softmax\[\w+\] = \{\n    )65535", r"\g<1>32768", [-13]),
         ("monitor.c", r"(_matrix\[\] = \{\n    )-?\d+", r"\g<1>127", [-14]),
         ("monitor.c", r"\d+(u, /\* level_den)", r"1\1", [-1]),
@@ -148,7 +149,7 @@ def test_the_self_check_finds_what_is_wrong(tmp_path: Path) -> None:
             "-(-sum >> projection->shift[k])",
             [-14],
         ),
-        ("monitor.c", r"(_centers\[\] = \{.*? \*/\n.*? \*/\n    )-?\d+", r"\g<1>99", [-10]),
+        ("monitor.c", r"(_centers\[\] = \{.*? \*/\n.*? \*/\n    )-?\d+", r"\g<1>99", [-10, -11]),
     ):
         export(params, tmp_path / "c", **more, force=True)
         changed(tmp_path / "c", file, pattern, value)
