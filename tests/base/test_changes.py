@@ -34,5 +34,7 @@ def test_lines_are_compared_and_counted(tmp_path: Path) -> None:
     assert compared(path, "one\ntwo\nthree\n") == [f"the same as {path}"]
     assert compared(path, "one\n2\nthree\n") == [f"2 lines differ from {path}:", "  -two", "  +2"]
     assert compared(path, "one\nthree\n", part=True) == [f"the same as {path}"]
+    # A stored value is shown beside the new one; what the part lacks is not.
+    assert compared(path, "1\n", part=True) == [f"2 lines differ from {path}:", "  -one", "  +1"]
     said = compared(path, "\n".join(map(str, range(40))))
     assert len(said) == SHOWN + 2 and said[-1] == f"  and {43 - SHOWN} more"

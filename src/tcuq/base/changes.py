@@ -37,9 +37,13 @@ def compared(path: str | Path, content: Content, part: bool = False) -> list[str
     if not target.exists():
         return [f"{path} does not exist: nothing to compare with"]
     old = target.read_text(encoding="utf-8", errors="replace").splitlines()
-    signs = "+" if part else "+-"
-    diff = difflib.unified_diff(old, _text(content).splitlines(), lineterm="", n=0)
-    kept = [line for line in diff if line[:1] in signs and line[:3] not in ("+++", "---")]
+    new = _text(content).splitlines()
+    kept: list[str] = []
+    for _, low, high, start, stop in difflib.SequenceMatcher(None, old, new).get_opcodes():
+        if old[low:high] != new[start:stop]:
+            gone = min(high - low, stop - start) if part else high - low
+            kept += [f"-{line}" for line in old[low : low + gone]]
+            kept += [f"+{line}" for line in new[start:stop]]
     if not kept:
         return [f"the same as {path}"]
     shown = [f"  {line if len(line) <= 150 else line[:147] + '...'}" for line in kept[:SHOWN]]
