@@ -28,7 +28,11 @@ EVERY = 16
 """Steps from one saved state to the next."""
 
 TRIED, RESET = 10, 3
-"""Stretches from one state that is also changed to the next, and from one reset to the next."""
+"""Stretches from one state that is also changed to the next, and from one reset to the next.
+
+A reset comes after the first step of its stretch. The next states are then saved 15, 31, 47 and so on steps
+after it. No ring is at its first place at all of them, so that a place which is lost is noticed.
+"""
 
 LARGEST_STATE = 8192
 """A saved state of more bytes is not checked."""
@@ -199,9 +203,12 @@ class SelfCheck:
             for step in range(0, len(probs), EVERY):
                 if self.saves:
                     states = self._saved(monitor.save(), step % (TRIED * length) == 0, states)
+                first = step
                 if step % (RESET * length) == 0:
+                    first += 1
+                    parts.append(taken(monitor, probs[step:first], features[step:first]))
                     monitor.reset()
-                rows = slice(step, step + EVERY)
+                rows = slice(first, step + EVERY)
                 parts.append(taken(monitor, probs[rows], features[rows]))
             fields, signals = (np.concatenate(each) for each in zip(*parts, strict=True))
             alarm, late = fields[:, STEP_FIELDS.index("alarm")], params.warmup or 0
