@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from device_graphs import graph_of, pictures
+from device_growth import grown
 from places import ROOT
 from tiers import first_quick
 
@@ -23,7 +24,7 @@ from tcuq.device.cost import bench
 from tcuq.device.cost.bench import made_stream
 from tcuq.device.cost.cycles import cycles
 from tcuq.device.cost.measure import measure, overhead
-from tcuq.device.cost.stored import grown, load
+from tcuq.device.cost.stored import load
 from tcuq.device.emulate.emulator import command_of, emulate, plugin
 from tcuq.device.firmware.build import Levels, build
 from tcuq.device.firmware.decision import Watch

@@ -16,7 +16,7 @@ from tcuq.device.cost.measure import measure
 from tcuq.device.firmware.build import build
 from tcuq.device.firmware.decision import Watch
 from tcuq.device.firmware.firmware import Firmware
-from tcuq.device.firmware.stack import OPTION, NoBound, StackBound, listed_frames, stack_bound, usage_of
+from tcuq.device.firmware.stack import OPTION, NoBound, StackBound, _listing, stack_bound, usage_of
 from tcuq.device.tools import call, missing
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -181,7 +181,8 @@ def test_whole_networks_keep_to_the_bound(make: Maker) -> None:
 def test_the_listing_agrees_with_the_compiler(tmp_path: Path) -> None:
     """Frames from the listing, as of library functions, are no less than what the compiler states."""
     image = build(FIRMWARES["standard"], board("stm32l432kc"), tmp_path / "build")
-    stated, listed = usage_of((tmp_path / "build").glob("*.su")), listed_frames(image.path)
+    stated = usage_of((tmp_path / "build").glob("*.su"))
+    listed = {function.name: function.frame for function in _listing(image.path).values()}
     both = {name: (stated[name], listed[name]) for name in stated if listed.get(name) is not None}
     assert len(both) > 20 and sum(one > 0 for one, _ in both.values()) > 10
     assert all(one <= other for one, other in both.values() if other is not None)

@@ -6,12 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tcuq import Log, Monitor, Params
+from tcuq import Log
 from tcuq.fitting.alarms import choose_allowance
 from tcuq.fitting.carry_over import MOST, _drawn
 from tcuq.fitting.clean import refuse_other_shape
-from tcuq.fitting.signal_table import signals_of
-from tcuq.monitor.signals import SIGNALS
 
 PROBS = np.full((4, 2), 0.5)
 
@@ -45,13 +43,3 @@ def test_a_sample_of_rows_is_bounded() -> None:
     assert kept.sum() == MOST and not (kept & ~rows).any()
     few = np.zeros(100, dtype=bool)
     assert _drawn(few, np.random.default_rng(0)) is few
-
-
-def test_signals_of_a_log_and_which_steps_have_a_past() -> None:
-    params = Params(classes=2, signals=("divergence", "doubt"))
-    log = Log(np.random.default_rng(0).dirichlet([1, 1], 6), segments=np.array([0, 0, 0, 1, 1, 1]))
-    values, settled = signals_of(params, log)
-    assert values.shape == (6, 2) and settled.tolist() == [False, True, True, False, True, True]
-    monitor = Monitor(params)
-    _, first = monitor.run(log.probs[:3], signals=True)
-    assert np.array_equal(values[:3], first[:, [SIGNALS.index("divergence"), SIGNALS.index("doubt")]])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from device_growth import grown
 from places import LAB, ROOT
 
 from tcuq import Params
@@ -16,7 +17,7 @@ from tcuq.cli import main as product
 from tcuq.device.boards import board
 from tcuq.device.cost import bench
 from tcuq.device.cost.measure import measure
-from tcuq.device.cost.stored import grown, load
+from tcuq.device.cost.stored import load
 from tcuq.device.firmware.decision import Watch
 from tcuq.device.firmware.firmware import Firmware
 from tcuq.device.graph.model import Graph

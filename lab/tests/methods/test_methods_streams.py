@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tcuq import EvidenceHead, FitOptions, Monitor, Params, fit
+from tcuq import SIGNALS, EvidenceHead, FitOptions, Monitor, Params, fit
 from tcuq.export.csource import params_source
 from tcuq.metrics import auroc
 from tcuq.monitor.cost import cost
@@ -26,7 +26,7 @@ from tcuq_lab.methods.scores import unsure
 from tcuq_lab.methods.temporal import STREAM_METHODS
 from tcuq_lab.methods.temporal.mean_posterior import MeanAnswer, MeanPosterior
 from tcuq_lab.methods.temporal.median import Median
-from tcuq_lab.methods.temporal.paper import NOW, TcuqPaper
+from tcuq_lab.methods.temporal.paper import NOW, TcuqPaper, signals_of
 from tcuq_lab.methods.temporal.standard import TcuqStandard
 from tcuq_lab.methods.temporal.streaming import Streaming
 from tcuq_lab.methods.temporal.suppress import Suppress
@@ -487,6 +487,16 @@ def test_constants_of_an_exported_monitor_by_hand() -> None:
     # A head has a coefficient a signal, an offset a class, clip, allowance, two of a bet and a spread.
     head = EvidenceHead({"doubt": 1.0}, [-1.5] * 50)
     assert constants_in_c(Params(classes=50, evidence=head)) == 53 + 9 + 50 + 5
+
+
+def test_signals_of_a_log_and_which_steps_have_a_past() -> None:
+    params = Params(classes=2, signals=("divergence", "doubt"))
+    log = Log(np.random.default_rng(0).dirichlet([1, 1], 6), segments=np.array([0, 0, 0, 1, 1, 1]))
+    values, settled = signals_of(params, log)
+    assert values.shape == (6, 2) and settled.tolist() == [False, True, True, False, True, True]
+    monitor = Monitor(params)
+    _, first = monitor.run(log.probs[:3], signals=True)
+    assert np.array_equal(values[:3], first[:, [SIGNALS.index(name) for name in params.signals]])
 
 
 def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
-from ..monitor.log import Log, watch
+from ..monitor.log import Log
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..monitor.signals import LAGGED, NUMBER, SIGNALS, SLOW
@@ -154,12 +154,3 @@ def fill_in_means(table: SignalTable, params: Params) -> None:
         for after in range(near if name in LAGGED else int(name in SLOW)):
             rows = starts + after
             table.units[rows[rows < ends], table.names.index(name)] = round(mean * ONE)
-
-
-def signals_of(params: Params, log: Log) -> tuple[Floats, Flags]:
-    """Return the core's signals in use (T, k) as floats, and which steps have a past to speak of."""
-    _, values = watch(Monitor(params), log, signals=True)
-    settled = np.ones(len(log), dtype=bool)
-    for piece in log.pieces():
-        settled[piece.start] = False
-    return values[:, [NUMBER[name] for name in params.signals]], settled

@@ -126,12 +126,6 @@ class Order:
         """Rows of `PLACE_DTYPE`, one a device."""
         return self._places[: self._count]
 
-    @property
-    def bytes_used(self) -> int:
-        """Bytes of memory."""
-        arrays = (self._places, self._berth_of, self._slot_touched, self._berths, self._keys, self._cells)
-        return sum(each.nbytes for each in (*arrays, self._vacant, self._berth_touched, self._cell_touched))
-
     def grow(self, count: int) -> None:
         """Add devices that nothing was heard of yet."""
         with self._turn:

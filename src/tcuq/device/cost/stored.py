@@ -1,4 +1,4 @@
-"""Result files of measurements on boards, and whether a figure has grown since one was stored."""
+"""Result files of measurements on boards."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from ...base.limits import read_limited
 from ..tools import version
 
 FORMAT = "tcuq-device"
-GROWTH = 0.02
-"""Share by which a figure may grow before the check fails."""
 
 
 def result(name: str, measured: list[dict[str, Any]]) -> dict[str, Any]:
@@ -50,7 +48,7 @@ def load(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"{path}: measured is no list; a result file of tcuq device is needed")
     for number, entry in enumerate(content["measured"]):
         try:
-            good = all(math.isfinite(value) for _, value in figures(entry)) and bool(_key(entry))
+            good = all(math.isfinite(value) for _, value in figures(entry)) and bool(key_of(entry))
             good = good and isinstance(entry.get("said", ""), str)
         except (TypeError, KeyError, AttributeError, ValueError, OverflowError):
             good = False
@@ -74,29 +72,7 @@ def figures(entry: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
                 yield f"{part} instructions", entry[part]["instructions"]["mean"]
 
 
-def grown(stored: Mapping[str, Any], found: Mapping[str, Any], most: float = GROWTH) -> list[str]:
-    """Say which figures have grown by more than a share, and what no longer fits.
-
-    Parameters
-    ----------
-    stored, found : mapping
-        Result files' contents, made with the same compiler.
-    """
-    before = {_key(entry): entry for entry in stored["measured"]}
-    said = []
-    for entry in found["measured"]:
-        key, old = _key(entry), before.get(_key(entry))
-        if old is None:
-            continue
-        if "over" in entry and "over" not in old:
-            said.append(f"{' '.join(key)}: {entry['said']}")
-        was = dict(figures(old))
-        for name, value in figures(entry):
-            if name in was and value > was[name] * (1 + most):
-                said.append(f"{' '.join(key)}: {name} {was[name]:,.1f} before, {value:,.1f} now")
-    return said
-
-
-def _key(entry: Mapping[str, Any]) -> tuple[str, ...]:
+def key_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what tells an entry from the others: task, names, board and level."""
     names = ("task", "name", "firmware", "board", "level")
     return tuple(str(entry[name]) for name in names if name in entry)

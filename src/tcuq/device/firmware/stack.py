@@ -197,11 +197,6 @@ def stack_bound(
     return deepest(places[root], ())
 
 
-def listed_frames(elf: Path) -> dict[str, int | None]:
-    """Return the frame of every function as its listing shows it, None where it does not."""
-    return {function.name: function.frame for function in _listing(elf).values()}
-
-
 def bound_of(image: Image) -> StackBound:
     """Return how deep the stack of a built image can get; usage files lie beside it.
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from tcuq.fitting import FitOptions, fit
 from tcuq.fitting.folds import FOLDS, folds
 from tcuq.fitting.logistic import fit_logistic
-from tcuq.fitting.signal_table import signals_of
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import COEF_LIMIT, Params
 from tcuq.monitor.quantize import choose_feature_scale
-from tcuq.monitor.signals import ordered, profile_signals
+from tcuq.monitor.signals import NUMBER, ordered, profile_signals
 
 from ..method import Labeled
 from ..objective import Measure, objective
@@ -24,6 +24,15 @@ from .tcuq import Tcuq, projected
 
 NEAR, FAR = (1, 2, 4), (1, 2, 4, 8, 16)
 BIAS_LIMIT = 256.0
+
+
+def signals_of(params: Params, log: Log) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return the core's signals in use (T, k) as floats, and which steps have a past to speak of."""
+    _, values = watch(Monitor(params), log, signals=True)
+    settled = np.ones(len(log), dtype=bool)
+    for piece in log.pieces():
+        settled[piece.start] = False
+    return values[:, [NUMBER[name] for name in params.signals]], settled
 
 
 def _setting(**changes: Any) -> Mapping[str, Any]:
