@@ -300,13 +300,13 @@ static void flip(watch_t *w, unsigned target, unsigned bit)
 }
 
 /* Steps after which what was learned of the stream is as good as new. Slowest are the mean of likelihoods that
- * corrects by class mix and the means of the variety; they follow the words of the strains and of the last step. */
+ * corrects by class mix and the means of the variety; they follow the words of the mean odds and of the last step. */
 static unsigned learned_by(const tcuq_params_t *p, unsigned target)
 {
-    unsigned strains = p->signals >> TCUQ_MEAN_ODDS & 1u;
+    unsigned mean_odds = p->signals >> TCUQ_MEAN_ODDS & 1u;
     unsigned word = (target - COUNTERS) / 4u;
     unsigned means = p->instant != NULL && p->instant->class_mix != NULL ? CLASSES + 2u : 2u;
-    int slow = target == COUNTERS - 1u || (target >= COUNTERS && word >= strains && word <= strains + means);
+    int slow = target == COUNTERS - 1u || (target >= COUNTERS && word >= mean_odds && word <= mean_odds + means);
     return p->instant == NULL ? 0u : slow ? CORRECTED : LEARNED;
 }
 

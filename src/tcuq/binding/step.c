@@ -15,7 +15,7 @@ static PyStructSequence_Field step_fields[] = {
     {"uncertainty", "in [0, 1)"},
     {"flagged", "risk >= threshold"},
     {"abstain", "do not act on the answer: flagged, and the budget allows it"},
-    {"alarm", "0 quiet, 1 risk or evidence has risen, 2 risk has fallen, 3 both"},
+    {"alarm", "0 quiet, 1 risk has risen or evidence has added up, 2 risk has fallen, 3 both"},
     {"warming_up", "among the first steps, which never abstain"},
     {"reason", "name of the signal that speaks most against this step, or None"},
     {"low_mass", "the int8 posterior sums to less than a half"},

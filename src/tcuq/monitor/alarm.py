@@ -135,8 +135,10 @@ def alarm_words(level: int, evidence: bool | None = None) -> str:
     Examples
     --------
     >>> alarm_words(1, evidence=True), alarm_words(1, evidence=False), alarm_words(1)
-    ('evidence of a degradation has added up', 'risk has risen', 'risk or evidence has risen')
+    ('evidence of a degradation has added up', 'risk has risen', 'risk has risen or evidence has added up')
     """
     rise = "evidence of a degradation has added up" if evidence else "risk has risen"
-    words = ("quiet", "risk or evidence has risen" if evidence is None else rise, "risk has fallen")
+    if evidence is None:
+        rise = "risk has risen or evidence has added up"
+    words = ("quiet", rise, "risk has fallen")
     return words[level] if level < 3 else f"{words[1]}, and {words[2]}"

@@ -235,7 +235,7 @@ class Monitor:
 
     @property
     def alarm(self) -> int:
-        """0 quiet, 1 risk (or evidence, where that is summed) has risen, 2 risk has fallen, 3 both."""
+        """0 quiet, 1 risk has risen or evidence has added up, 2 risk has fallen, 3 both."""
         return self._core.counters()[5]
 
     def __repr__(self) -> str:
