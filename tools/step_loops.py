@@ -28,15 +28,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from listings import Function, followers, listing, natural_loops, reached
 
+from tcuq import SIGNALS
+
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "src" / "tcuq" / "core"
 STEP = ("tcuq.c", "tcuq_signals.c", "tcuq_beliefs.c", "tcuq_internal.h")
 """Files whose loops a step can run."""
 
+EVERY = str(len(SIGNALS))
+
 LOOPS = {
-    "for (i = 0; left != 0u; i++, left >>= 1) {": "9",
-    "for (i = 0; mask != 0u; i++, mask >>= 1) {": "9",
-    "for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {": "9",
+    "for (i = 0; left != 0u; i++, left >>= 1) {": EVERY,
+    "for (i = 0; mask != 0u; i++, mask >>= 1) {": EVERY,
+    "for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {": EVERY,
     "for (i = 0; i < classes; i++) {": "classes",
     "for (i = 0; i < classes; i++, beliefs += 2) {": "classes",
     "for (i = 0; i < p->classes; i++) {": "classes",

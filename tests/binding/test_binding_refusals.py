@@ -24,7 +24,7 @@ BANK_TYPE: Any = _core.Bank
 PROBS = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
 FEATURES = np.array([[1.0, -1.0], [0.5, 2.0], [300.0, -300.0]])
 OUT = np.empty(3, STEP_DTYPE).view(np.uint8)
-SIGNALS = np.empty((3, 9), np.uint16)
+SIGNALS = np.empty((3, len(_core.SIGNAL_NAMES)), np.uint16)
 SLOTS = np.array([0, 2, 0])
 STATE = np.zeros((3, FULL.state_bytes), np.uint8)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tcuq import EvidenceHead, Params
+from tcuq import SIGNALS, EvidenceHead, Params
 from tcuq._core import FIELDS, Core
 from tcuq.monitor.instant_head import InstantHead
 
@@ -63,7 +63,7 @@ def test_a_number_outside_its_range_is_named_with_it(row: tuple[str, int, int, i
         ),
         ({"lag_weights": [1, 2]}, "lag_weights has 2 entries, expected 3"),
         ({"lags": [1] * 65}, "lags has 65 entries, expected at most 64"),
-        ({"coef": [0] * 14}, "coef has 14 entries, expected 9"),
+        ({"coef": [0] * 14}, f"coef has 14 entries, expected {len(SIGNALS)}"),
         (
             {"anchor": 1, "instant": None},
             "anchor is 1, expected 0, or 1 with an instant head",

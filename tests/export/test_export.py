@@ -140,7 +140,7 @@ def test_the_host_program_refuses_bad_rows(tmp_path):
 @needs_cc
 def test_the_header_refuses_another_core(tmp_path):
     export(CASES["posteriors"], tmp_path / "c")
-    build(tmp_path / "c", "-DTCUQ_SIGNALS=0x1FFu")
+    build(tmp_path / "c", "-DTCUQ_SIGNALS=TCUQ_ALL_SIGNALS")
     with pytest.raises(subprocess.CalledProcessError) as error:
         build(tmp_path / "c", "-DTCUQ_SIGNALS=0x001u")
     assert "compile with -DTCUQ_SIGNALS=0x00Du" in error.value.stderr

@@ -28,7 +28,7 @@ from oracle_frames import (
     on_line,
 )
 
-from tcuq import STEP_DTYPE, Monitor, Params
+from tcuq import SIGNALS, STEP_DTYPE, Monitor, Params
 from tcuq.device.cost.stock import standard
 from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, PosteriorsFrame, StateFrame, Text
 from tcuq.io.frame_codes import unstuffed
@@ -323,7 +323,9 @@ def test_content_with_a_right_checksum_and_no_sense_raises_nothing(body: list[in
         assert len(items) + decoder.broken == 1 or kind == STATE
 
 
-@pytest.mark.parametrize(("horizon", "reason"), [(8, 9), (8, 30), (1, 8), (3, 8), (13, 8), (4095, 8)])
+@pytest.mark.parametrize(
+    ("horizon", "reason"), [(8, len(SIGNALS)), (8, 30), (1, 8), (3, 8), (13, 8), (4095, 8)]
+)
 def test_decisions_with_a_right_checksum_outside_of_their_range(horizon: int, reason: int) -> None:
     def frame(horizon: int, reason: int) -> bytes:
         rows = [made_up(random.Random(k), 10, 8, False) | {"flagged": 1, "reason": 0} for k in range(3)]

@@ -106,7 +106,7 @@ def test_a_run_over_a_log_forgets_at_segments(params: tcuq.Params) -> None:
     second = monitor.run(LOG.probs[half:], LOG.features[half:])
     steps, signals = tcuq.Monitor(params).run(LOG, signals=True)
     assert np.array_equal(steps["risk"], np.concatenate([first["risk"], second["risk"]]))
-    assert signals.shape == (COUNT, 9)
+    assert signals.shape == (COUNT, len(tcuq.SIGNALS))
     with pytest.raises(TypeError, match="features are given beside a log"):
         monitor.run(LOG, LOG.features)
 

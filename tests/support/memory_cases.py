@@ -27,6 +27,8 @@ from tcuq.fleet.order import Order
 from tcuq.fleet.tallies import Tallies
 from tcuq.monitor.steps import STEP_DTYPE
 
+COUNT = len(_core.SIGNAL_NAMES)
+
 MOST = 5000
 """Requests of one call; a case that has more does not end."""
 
@@ -63,7 +65,7 @@ def core_cases() -> list[Case]:
     """Return calls of one monitor."""
     core = FULL.core()
     start = core.save()
-    out, signals = np.empty(3, STEP_DTYPE).view(np.uint8), np.empty((3, 9), np.uint16)
+    out, signals = np.empty(3, STEP_DTYPE).view(np.uint8), np.empty((3, COUNT), np.uint16)
 
     def back() -> None:
         assert core.load(start) == 0
@@ -101,7 +103,7 @@ def bank_cases() -> list[Case]:
         return found.tobytes()
 
     start = np.frombuffer(states(), np.uint8).copy()
-    out, signals = np.empty(3, STEP_DTYPE).view(np.uint8), np.empty((3, 9), np.uint16)
+    out, signals = np.empty(3, STEP_DTYPE).view(np.uint8), np.empty((3, COUNT), np.uint16)
     saved, broken = np.empty_like(start), np.zeros_like(start)
 
     def back() -> None:
