@@ -50,11 +50,13 @@ EXCEPTIONS: tuple[tuple[str, str, str, str], ...] = (
         "Python passes NULL for no keywords; an empty dict comes from C alone",
     ),
     (
-        "core.c",
-        "undo",
-        "if (self->changes == changes) {",
-        "others get in between only in a collection of garbage, or in a __release_buffer__ of Python 3.12",
+        "bank.c",
+        "reserve",
+        "size_t room = self->room > all / 2u && self->room <= (size_t)PY_SSIZE_T_MAX / self->record / 2u "
+        "? 2u * self->room : all;",
+        "a bank of half of all addresses fits no memory",
     ),
+    ("module.c", "signal_meanings", "Py_CLEAR(tuple);", "the macro asks again whether there is a tuple"),
     (
         "input.c",
         "table_open",

@@ -58,6 +58,7 @@ REASONS = {
         "funcArgNamesDifferent": "headers spell names out for readers, sources have `m` and `p` throughout",
         "variableScope": "C90 habit: variables begin a block, loop counters among them",
         "shadowFunction": "a local name and a function of another meaning; no call is hidden by it",
+        "unusedStructMember": "of structs that only `sizeof` and `offsetof` see, when compiling",
         "unmatchedSuppression": "one list serves all versions",
         "checkersReport": "no finding",
     },

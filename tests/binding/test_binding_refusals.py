@@ -52,6 +52,8 @@ def bank() -> _core.Bank:
 
 CORE: list[tuple[type[Exception], Callable[[Any], Any]]] = [
     (TypeError, lambda core: core.step(PROBS[0])),
+    (TypeError, lambda core: core.step(PROBS[0], FEATURES[0], False, None, None)),
+    (TypeError, lambda core: core.step(PROBS[0], FEATURES[0], False, ["a", "b", "c"])),
     (ZeroDivisionError, lambda core: core.step(PROBS[0], FEATURES[0], Torn())),
     (BufferError, lambda core: core.step([0.7, 0.2, 0.1], FEATURES[0], False)),
     (BufferError, lambda core: core.step(PROBS[0], [1.0, 2.0], False)),
@@ -538,3 +540,8 @@ def test_modules_of_others_are_collected() -> None:
     del full, empty, each
     gc.collect()
     assert type(core.step(PROBS[0], FEATURES[0], True)) is kind
+
+
+def test_a_class_beyond_the_names_has_none() -> None:
+    step = CORE_TYPE(FULL.integers()).step(PROBS[1], FEATURES[1], False, ("a",))
+    assert (step.prediction, step.prediction_name) == (1, None)
