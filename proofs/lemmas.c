@@ -138,6 +138,22 @@ void prove_vary(void)
     END;
 }
 
+/* Some lags have a past, others do not yet; tcuq_check() has looked at the weights, see rule lag_weights_sum. */
+void prove_weight_to(void)
+{
+    uint16_t weights[5];
+    uint32_t count = nondet_u32(), i, weight;
+    for (i = 0; i < 5u; i++) {
+        weights[i] = nondet_u16();
+    }
+    p.lag_count = nondet_u16();
+    p.lag_weights = weights;
+    ASSUME(p.lag_count >= 1u && p.lag_count <= 5u && count >= 1u && count <= p.lag_count && weights_sum(&p));
+    weight = weight_to(&p, count);
+    PROVE(weight >= 1u && weight <= 32768u);
+    END;
+}
+
 /* A damaged debt of any size. */
 void prove_step_closer(void)
 {

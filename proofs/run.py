@@ -43,6 +43,7 @@ LEMMAS = {
     "threshold_range": "any debt",
     "discount": ALL,
     "vary": "any ring words",
+    "weight_to": "up to 5 lags",
     "step_closer": "any debt",
 }
 """Proofs of lemmas.c and their bounds."""
@@ -154,7 +155,7 @@ class Shape:
     classes: int
     features: int
     lags: tuple[int, ...]
-    mask: int
+    mask: str
     evidence: bool
     instant: bool
     shares: bool
@@ -163,7 +164,7 @@ class Shape:
         """Return what the compiler is told."""
         return (
             f"#define CLASSES {self.classes}\n#define FEATURES {self.features}\n"
-            f"#define LAGS {{{', '.join(map(str, self.lags))}}}\n#define MASK {self.mask:#x}u\n"
+            f"#define LAGS {{{', '.join(map(str, self.lags))}}}\n#define MASK {self.mask}\n"
             f"#define EVIDENCE {self.evidence:d}\n#define INSTANT {self.instant:d}\n"
             f"#define SHARES {self.shares:d}\n"
         )
@@ -173,17 +174,17 @@ class Shape:
 
 
 SHAPES = {
-    "every signal": Shape(3, 2, (1, 2), 0x1FF, True, True, True),
-    "standard": Shape(4, 3, (1,), 0x1F0, True, True, False),
-    "paper": Shape(3, 4, (1, 3), 0xF, False, False, False),
-    "evidence alone": Shape(3, 2, (1, 2), 0x7A, True, False, False),
+    "every signal": Shape(3, 2, (1, 2), "TCUQ_ALL_SIGNALS", True, True, True),
+    "standard": Shape(4, 3, (1,), "0x1F0u", True, True, False),
+    "paper": Shape(3, 4, (1, 3), "0xFu", False, False, False),
+    "evidence alone": Shape(3, 2, (1, 2), "0x7Au", True, False, False),
 }
 
 SMALL = {
-    "labels": Shape(2, 0, (1,), 0x4, False, False, False),
-    "paper": Shape(2, 2, (1, 2), 0xF, False, False, False),
-    "standard": Shape(2, 2, (1,), 0x1F0, True, True, False),
-    "every signal": Shape(2, 2, (1,), 0x1FF, True, True, True),
+    "labels": Shape(2, 0, (1,), "0x4u", False, False, False),
+    "paper": Shape(2, 2, (1, 2), "0xFu", False, False, False),
+    "standard": Shape(2, 2, (1,), "0x1F0u", True, True, False),
+    "every signal": Shape(2, 2, (1,), "TCUQ_ALL_SIGNALS", True, True, True),
 }
 """Monitors that are saved, loaded and verified."""
 
@@ -194,6 +195,7 @@ DISCHARGED = {
     ("tcuq_beliefs.c", "tcuq_internal_log2: precondition"): "divide_by",
     ("tcuq_beliefs.c", "expected >> scale"): "vary",
     ("tcuq_signals.c", "tcuq_internal_log2: precondition"): "bits",
+    ("tcuq_signals.c", "from weight_to("): "weight_to",
     ("tcuq.c", "m_0->debt - tmp"): "step_closer",
     ("tcuq.c", "m_0->debt + tmp"): "damaged_debt",
     ("tcuq.c", "spread >> 4"): "discount",
@@ -247,6 +249,12 @@ BROKEN = {
     "no update of the debt": ("flag", "tcuq.c", "m->debt += out->flagged != 0u ? up : down;", ""),
     "a flag too many": ("flag", "tcuq.c", "out->risk >= out->threshold", "out->risk + 1 >= out->threshold"),
     "start anew too soon": ("flag", "tcuq.c", "m->debt - (m->debt < 0 ? down : up)", "m->debt"),
+    "weight of one lag more": (
+        "weight_to",
+        "tcuq_signals.c",
+        "for (i = count; i < p->lag_count",
+        "for (i = count - 1u; i < p->lag_count",
+    ),
     "bound rounded down": ("shut", "tcuq.c", "rest + p->steep_slope - 1u", "rest"),
     "knee forgotten": ("open", "tcuq.c", "return p->knee + ", "return "),
     "entry one too far": (
@@ -262,7 +270,7 @@ BROKEN = {
         "",
     ),
     "head of the ring kept": ("load labels", "tcuq_state.c", "    m->head = 0;\n", ""),
-    "no least size": ("load_sizes labels", "tcuq_state.c", "size < HEADER_BYTES", "size < AT_DEPTH"),
+    "no least size": ("load_sizes labels", "tcuq_state.c", "size < HEADER_BYTES", "size < AT_FINGERPRINT"),
     "buffer one too small": (
         "save labels",
         "tcuq_state.c",
