@@ -106,7 +106,8 @@ static int side_allowed(uint32_t limit, uint32_t cap)
 int set_allowed(const tcuq_params_t *p)
 {
     int features_read = (p->signals & ((1u << 1) | (1u << 6) | (1u << 7))) != 0u;
-    return p->version == 4u && p->reserved == 0u && within(p->signals, 1, 511) && within(p->classes, 2, 1000) &&
+    return p->version == 4u && p->reserved == 0u &&
+           within(p->signals, 1, (1u << TCUQ_SIGNAL_COUNT) - 1u) && within(p->classes, 2, 1000) &&
            within(p->features, features_read ? 1 : 0, 256) && within(p->zero_point, -128, 127) && lags_allowed(p) &&
            within(p->bias, -256 * 65536, 256 * 65536) && p->doubt_mix <= 65536u && p->blend <= 65536u &&
            within(p->level_den, 2, 1000) &&

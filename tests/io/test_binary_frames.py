@@ -453,9 +453,9 @@ def test_other_refusals() -> None:
         changed[name] = value
         with pytest.raises(ValueError, match=words):
             encode_decisions(1, 1, 0, changed, 3, 0)
-    steps["flagged"], steps["reason"] = True, 8
+    steps["flagged"], steps["reason"] = True, len(SIGNALS) - 1
     assert encode_decisions(1, 1, 0, steps, 3, 0)
-    for reason in (9, 30, 31):
+    for reason in (len(SIGNALS), 30, 31):
         steps["reason"] = reason
         with pytest.raises(ValueError, match=f"reason of row 0 is {reason}, expected 255 or, if flagged, a"):
             encode_decisions(1, 1, 0, steps, 3, 0)
