@@ -118,7 +118,7 @@ int set_allowed(const tcuq_params_t *p)
            (int64_t)p->slope * p->knee <= 1 << 24 && within(p->budget_den, 1, 1000) &&
            p->budget_num <= p->budget_den && within(p->burst, 1, 10000) && side_allowed(p->rise_limit, p->rise_cap) &&
            side_allowed(p->fall_limit, p->fall_cap) && (p->centers != NULL) == (p->signals >> 7 & 1u) &&
-           (p->signals >> 8 == 0u || p->instant != NULL) &&
+           ((p->signals >> 8 & 1u) == 0u || p->instant != NULL) &&
            (p->instant == NULL || instant_allowed(p->instant, p->classes)) &&
            (p->evidence == NULL || (evidence_allowed(p->evidence) && p->fall_limit == 0u));
 }
