@@ -101,7 +101,7 @@ def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.C
     )
 
     dev, test = read_log("out/dev.npz"), read_log("out/test.npz")
-    assert (len(dev), len(test)) == (600, 400) and dev.kinds is not None and test.kinds is not None
+    assert (len(dev), len(test)) == (900, 600) and dev.kinds is not None and test.kinds is not None
     assert {0} == set(dev.kinds.tolist()) & set(test.kinds.tolist()), "kinds of shift are in one part alone"
     params = tcuq.Params.load("out/monitor.json")
     steps = watch(tcuq.Monitor(params), test)
@@ -142,16 +142,21 @@ def test_parts_share_neither_examples_nor_kinds() -> None:
         shares = [np.bincount(y[part], minlength=3) / np.bincount(y) for part in examples]
         assert np.abs(shares[0] - 0.6).max() < 0.02, "the same share of each class"
         chosen = choose(True, data, examples[0])
-        parts = plan_parts(data, examples, paces_of("mixed"), chosen, 1400, seed)
+        parts = plan_parts(data, examples, paces_of("mixed"), chosen, 2100, seed)
         assert set(parts.fit.examples.tolist()) <= set(examples[0].tolist())
         assert set(parts.judge.examples.tolist()) <= set(examples[1].tolist())
         assert set(parts.fit.kinds.tolist()) & set(parts.judge.kinds.tolist()) == {0}
-        assert set(parts.fit_kinds).isdisjoint(parts.judge_kinds) and len(parts.fit_kinds) == 4
+        assert set(parts.fit_kinds).isdisjoint(parts.judge_kinds) and len(parts.fit_kinds) == 6
+        assert len({"blank", "saturated", "frozen"} & set(parts.fit_kinds)) == 2, (
+            "fits know what a collapse is"
+        )
         assert parts.notes == ()
-    assert {tuple(split_kinds([False] * 7, seed)[1]) for seed in range(9)} > {
-        tuple(split_kinds([False] * 7, 0)[1])
-    }
-    assert steps_for(400) == 800
+    kinds = choose(True, data).kinds
+    assert len({tuple(split_kinds(kinds, seed)[1]) for seed in range(9)}) > 5
+    own = kinds[0]._replace(name="rain", own=True)
+    assert split_kinds([], 0) == ([], []) and split_kinds([own], 0) == ([1], [1])
+    assert len(split_kinds([own] * 7, 0)[1]) == 3 and 11 in split_kinds([*kinds, own], 0)[1]
+    assert steps_for(400) == 1200
 
 
 def test_only_shifts_that_were_shown_are_named() -> None:
@@ -383,7 +388,8 @@ def test_an_alarm_that_clean_steps_inherit_is_told_from_false_ones() -> None:
 @pytest.mark.usefixtures("bare_package")
 def test_no_alarm_says_how_to_get_one(tmp_path: Path) -> None:
     x, _ = bars(400, noise=0.9)
-    found = start(bar_net, x, tmp_path / "few")
+    np.savez(tmp_path / "own.npz", x=x, shifted=np.arange(400) // 40 % 2)
+    found = start(bar_net, tmp_path / "own.npz", tmp_path / "few")
     line = next(each for each in found["lines"] if each.startswith("Alarm"))
     assert line.endswith("none: too few clean steps to set one; pass more examples")
 
@@ -394,7 +400,7 @@ def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     told: list[tuple[int, int, str]] = []
     more: dict[str, Any] = {"shifts": None, "progress": lambda *each: told.append(each)}
     found = start(bar_net, x, tmp_path / "out", y, **more)
-    assert (800, 800, "inferences") in told and told[-1] == (0, 1, "writing")
+    assert (1200, 1200, "inferences") in told and told[-1] == (0, 1, "writing")
     assert any(text.startswith("fitting: ") for _, _, text in told)
     assert found["wrong_model"] == 0 and found["auroc_confidence"] is None
     assert found["fit_kinds"] == () and summary(found) == found["lines"]
