@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -242,6 +243,29 @@ def test_shifts_are_counted_as_the_report_counts_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("bare_package")
+@pytest.mark.parametrize("text", [True, False])
+def test_kinds_of_an_own_stream_have_names_and_stay_apart(tmp_path: Path, text: bool) -> None:
+    x, y = bars(1500, noise=0.85)
+    names = np.array(["axes swapped", "fog"])
+    kinds = np.array([0, 0, 0, 1, 2])[np.arange(1500) // 60 % 5]  # fog follows directly
+    x[kinds > 0] *= 0.3
+    marks = (
+        {"shifted": np.array(["clean", *names])[kinds]} if text else {"shifted": kinds, "shift_names": names}
+    )
+    np.savez(tmp_path / "own.npz", x=x, y=y, **marks)
+    found = start(bar_net, tmp_path / "own.npz", tmp_path / "out")
+    assert list(found["by_kind"]) == ["clean", *names] and found["judge_kinds"] == tuple(names)
+    assert found["shifts"] + found["shifts_already_raised"] == 4, "two of each kind"
+    for key in ("shifts", "shifts_alarmed"):
+        assert sum(row.get(key, 0) for row in found["by_kind"].values()) == found[key], key
+    page, readme = ((tmp_path / "out" / each).read_text() for each in ("report.html", "README.md"))
+    assert found["lines"][0].partition("  ")[2].strip() in html.unescape(page), "the verdict"
+    for name in names:
+        assert f">{name}<" in page and f"\n| {name} | " in readme
+    assert read_log(tmp_path / "out" / "test.npz").shift_names == tuple(names)
+
+
+@pytest.mark.usefixtures("bare_package")
 def test_without_labels_it_says_what_is_missing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("x.npy", bars(600)[0])
     assert main(["start", "own_net:net", "x.npy", "-o", "out"]) == 0
@@ -370,6 +394,13 @@ def test_words_do_not_round_away_what_was_asked_or_measured() -> None:
     assert "of the surest 99.5% " in text and "(budget 0.5%)" in text and "among the surest 99.5%" in text
     assert "after 2.5 steps (median)" in text
     assert text.endswith("90% of shifted steps") and "clean ones" not in text
+    told = {
+        "clean": {},
+        "fog": {"shifts": 2, "shifts_alarmed": 0},
+        "rain": {"shifts": 1, "shifts_alarmed": 1},
+    }
+    lines = summary(found | {"by_kind": told | {"dust": {"shifts": 0, "shifts_alarmed": 0}}})
+    assert next(each for each in lines if each.startswith("  by kind")).endswith(" fog 0 of 2, rain 1 of 1")
     text = "\n".join(summary(found | {"alarm_on_clean": 0.04, "alarm_on_shifted": None, "delay_median": 5.0}))
     assert "4% of clean steps (it takes time" in text and "shifted steps" not in text
     assert "after 5 steps (median)" in text
