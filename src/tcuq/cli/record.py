@@ -146,8 +146,9 @@ def add_recording_options(parser: Parser, out: tuple[str, str], about_out: dict[
         const="auto",
         action="append",
         metavar="SET",
-        help="degrade some stretches of the stream: by the generic set that suits the data, pictures, sound, "
-        "signals, none, or module:function of your own; may be given several times",
+        help="degrade some stretches of the stream: by the generic set that suits the data (corruptions, and "
+        "blank, saturated and frozen input), pictures, sound, signals, none, or module:function of your own; "
+        "may be given several times",
     )
     option("--seed", type=int, metavar="N", help="seed of stream and shifts (default: 0)")
 
