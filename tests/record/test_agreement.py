@@ -125,5 +125,28 @@ def test_start_says_it_in_its_first_line(
         more = ["--force", *["--quiet"] * quiet]
         assert main(["start", "bars_net:net", "data.npz", "-o", "out", *more]) == 0
         out = capsys.readouterr().out
-        assert out.startswith("Verdict ") and f"DO NOT USE THIS MONITOR: {said}" in out.splitlines()[0]
-        assert f"DO NOT USE THIS MONITOR: {said}" in Path("out", "README.md").read_text()
+        said = f"DO NOT USE THIS MONITOR, written because it was forced: {said}"
+        assert out.startswith("Verdict ") and said in out.splitlines()[0]
+        assert said in Path("out", "README.md").read_text()
+        assert said in Path("out", "report.html").read_text()
+
+
+def test_start_writes_nothing_for_a_model_at_chance(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: Any, **options: Any) -> None:
+        raise AssertionError("a fit, and a package, that nobody should use")
+
+    monkeypatch.setattr("tcuq.recording.start.run.fit", refuse)
+    x, y = bars(600, noise=0.85)
+    texts = np.array(["left", "middle", "right"])[y]
+    for labels, more, said in (
+        (np.random.default_rng(9).integers(0, 3, 600), [], "(--names, --input-range); nothing is written"),
+        ((y + 1) % 3, [], "renumber them, y = numpy.array([2, 0, 1])[y]; nothing is written"),
+        (texts, ["--names", "middle,right,left"], "pass --names left,middle,right; nothing is written"),
+    ):
+        np.savez("data.npz", x=x, y=labels)
+        assert main(["start", "bars_net:net", "data.npz", "-o", "out", *more]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1 and f"{said}, unless with --force\n" in err, err
+        assert not Path("out").exists()

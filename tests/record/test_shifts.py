@@ -61,11 +61,12 @@ CASES = {
 def test_every_shift_keeps_the_form_and_changes_something(case: str) -> None:
     family, x = CASES[case]
     chosen = choose(family, opened(x))
-    assert 5 <= len(chosen.kinds) <= 7
+    assert len(chosen.kinds) == 10
     room = 0.51 * (float(x.max()) - float(x.min()))
     found = apply(chosen, x, 0.6) | {
         "shaken": np.stack([chosen.shake(each, Generators(1, "held").at(n)) for n, each in enumerate(x)])
     }
+    np.testing.assert_array_equal(found.pop("frozen"), x)  # the stream repeats inputs, each stays as it is
     for name, y in found.items():
         assert (y.shape, y.dtype) == (x.shape, x.dtype) and np.isfinite(y).all(), name
         assert all((a != b).any() for a, b in zip(x, y, strict=True)), name
@@ -83,12 +84,36 @@ def test_a_severe_shift_changes_more_than_a_mild_one(case: str) -> None:
     family, x = CASES[case]
     chosen = choose(family, opened(x))
     mild, some, severe = (apply(chosen, x, severity) for severity in (0.25, 0.6, 1.0))
-    for name in set(mild) - {"late"}:  # of a tone that moves on, samples may come to be alike again
+    for name in set(mild) - {
+        "late",
+        "blank",
+        "frozen",
+    }:  # of a tone that moves on, samples may come to be alike again
         away = [float(np.abs(each[name] - x).mean()) for each in (mild, some, severe)]
         assert away[0] < away[1] < away[2], name
     if family != "sound":  # a tone that moves on a little is another one, sample by sample
         shaken = np.stack([chosen.shake(each, Generators(1, "h").at(n)) for n, each in enumerate(x)])
         assert 0 < float(np.abs(shaken - x).mean()) < 0.7 * float(x.std())
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_blank_and_saturated_inputs_leave_nothing_to_see(case: str) -> None:
+    family, x = CASES[case]
+    chosen = choose(family, opened(x))
+    along = {"signals, float": 1, "signals, int8": 1, "signals, channels first": 2}.get(case)
+    for severity in (0.3, 0.9):
+        blank = apply(chosen, x, severity)["blank"]
+        value = blank.flat[0] if along is None else blank[:1].take([0], axis=along)  # of a channel
+        assert (blank == value).all(), "the same throughout, and at every step"
+    mild, severe = (apply(chosen, x, severity)["saturated"].astype(float) for severity in (0.25, 1.0))
+    if family == "sound":  # hard clipping, at both ends
+        ends = [float(each) for each in (severe.min(), severe.max())]
+        assert np.isin(severe, ends).mean() > np.isin(mild, ends).mean() > 0.8 and ends[0] < 0 < ends[1]
+        assert (np.sign(severe) == np.sign(x)).mean() > 0.99
+    else:
+        top = severe.max(axis=0) if family == "signals" else severe.max()
+        assert (severe == top).mean() > 0.95 and 0.1 < (mild == top).mean() < 0.95
+        assert (mild >= x - 1e-6).all()
 
 
 def test_the_same_picture_is_degraded_alike_whatever_it_is_made_of() -> None:
@@ -123,8 +148,8 @@ def dark(x: npt.NDArray[Any], rng: np.random.Generator) -> npt.NDArray[Any]:
 def test_functions_of_ones_own_are_kinds_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = bars(200)
     log = tcuq.record(bar_net, x, y, shifts=[True, dark, {"upside": lambda x, rng: x[::-1]}])
-    assert "`shifted` holds 1 noise," in log.notes[1] and log.notes[1].endswith("8 dark, 9 upside")
-    assert log.kinds is not None and len(set(log.kinds.tolist())) < 10
+    assert "`shifted` holds 1 noise," in log.notes[1] and log.notes[1].endswith("11 dark, 12 upside")
+    assert log.kinds is not None and len(set(log.kinds.tolist())) < 13
     assert log.notes[2].startswith("the stream is too short to show ")
     (tmp_path / "shift_functions.py").write_text(
         "def wet(x, rng):\n    return x + rng.normal(0, 9, x.shape)\nBOTH = {'a': wet, 'b': wet}\nx = 3\n"
@@ -210,7 +235,7 @@ def test_indices_are_neither_shaken_nor_degraded() -> None:
         tcuq.record(net, tokens, y, shifts=True)
     own = tcuq.record(net, tokens, y, shifts={"typos": lambda x, rng: rng.permutation(x)})
     assert own.kinds is not None and own.kinds.any()
-    assert len(choose("signals", opened(tokens)).kinds) == 7, "the user knows better"
+    assert len(choose("signals", opened(tokens)).kinds) == 10, "the user knows better"
 
 
 def test_the_model_says_whether_it_takes_indices() -> None:
@@ -223,9 +248,9 @@ def test_the_model_says_whether_it_takes_indices() -> None:
         choose(True, small, None, i64)
     i8.quantized = Format(0.5, 0)
     for data, info in ((small, None), (wide, f32), (wide, i8), (small, i8)):
-        assert len(choose(True, data, None, info).kinds) == 7
+        assert len(choose(True, data, None, info).kinds) == 10
     pictures = opened(RNG.integers(0, 256, (20, 16, 16, 3)))
-    assert len(choose(True, pictures, None, i64).kinds) == 7
+    assert len(choose(True, pictures, None, i64).kinds) == 10
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -101,7 +102,7 @@ def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.C
     )
 
     dev, test = read_log("out/dev.npz"), read_log("out/test.npz")
-    assert (len(dev), len(test)) == (600, 400) and dev.kinds is not None and test.kinds is not None
+    assert (len(dev), len(test)) == (900, 600) and dev.kinds is not None and test.kinds is not None
     assert {0} == set(dev.kinds.tolist()) & set(test.kinds.tolist()), "kinds of shift are in one part alone"
     params = tcuq.Params.load("out/monitor.json")
     steps = watch(tcuq.Monitor(params), test)
@@ -142,16 +143,21 @@ def test_parts_share_neither_examples_nor_kinds() -> None:
         shares = [np.bincount(y[part], minlength=3) / np.bincount(y) for part in examples]
         assert np.abs(shares[0] - 0.6).max() < 0.02, "the same share of each class"
         chosen = choose(True, data, examples[0])
-        parts = plan_parts(data, examples, paces_of("mixed"), chosen, 1400, seed)
+        parts = plan_parts(data, examples, paces_of("mixed"), chosen, 2100, seed)
         assert set(parts.fit.examples.tolist()) <= set(examples[0].tolist())
         assert set(parts.judge.examples.tolist()) <= set(examples[1].tolist())
         assert set(parts.fit.kinds.tolist()) & set(parts.judge.kinds.tolist()) == {0}
-        assert set(parts.fit_kinds).isdisjoint(parts.judge_kinds) and len(parts.fit_kinds) == 4
+        assert set(parts.fit_kinds).isdisjoint(parts.judge_kinds) and len(parts.fit_kinds) == 6
+        assert len({"blank", "saturated", "frozen"} & set(parts.fit_kinds)) == 2, (
+            "fits know what a collapse is"
+        )
         assert parts.notes == ()
-    assert {tuple(split_kinds([False] * 7, seed)[1]) for seed in range(9)} > {
-        tuple(split_kinds([False] * 7, 0)[1])
-    }
-    assert steps_for(400) == 800
+    kinds = choose(True, data).kinds
+    assert len({tuple(split_kinds(kinds, seed)[1]) for seed in range(9)}) > 5
+    own = kinds[0]._replace(name="rain", own=True)
+    assert split_kinds([], 0) == ([], []) and split_kinds([own], 0) == ([1], [1])
+    assert len(split_kinds([own] * 7, 0)[1]) == 3 and 11 in split_kinds([*kinds, own], 0)[1]
+    assert steps_for(400) == 1200
 
 
 def test_only_shifts_that_were_shown_are_named() -> None:
@@ -234,6 +240,29 @@ def test_shifts_are_counted_as_the_report_counts_them(tmp_path: Path) -> None:
     assert counted == 6 and found["clean_steps"] == 200
     told = re.search(r"(\d+) known shifts", re.sub(r"<[^>]+>", " ", page))
     assert told is not None and int(told[1]) == counted
+
+
+@pytest.mark.usefixtures("bare_package")
+@pytest.mark.parametrize("text", [True, False])
+def test_kinds_of_an_own_stream_have_names_and_stay_apart(tmp_path: Path, text: bool) -> None:
+    x, y = bars(1500, noise=0.85)
+    names = np.array(["axes swapped", "fog"])
+    kinds = np.array([0, 0, 0, 1, 2])[np.arange(1500) // 60 % 5]  # fog follows directly
+    x[kinds > 0] *= 0.3
+    marks = (
+        {"shifted": np.array(["clean", *names])[kinds]} if text else {"shifted": kinds, "shift_names": names}
+    )
+    np.savez(tmp_path / "own.npz", x=x, y=y, **marks)
+    found = start(bar_net, tmp_path / "own.npz", tmp_path / "out")
+    assert list(found["by_kind"]) == ["clean", *names] and found["judge_kinds"] == tuple(names)
+    assert found["shifts"] + found["shifts_already_raised"] == 4, "two of each kind"
+    for key in ("shifts", "shifts_alarmed"):
+        assert sum(row.get(key, 0) for row in found["by_kind"].values()) == found[key], key
+    page, readme = ((tmp_path / "out" / each).read_text() for each in ("report.html", "README.md"))
+    assert found["lines"][0].partition("  ")[2].strip() in html.unescape(page), "the verdict"
+    for name in names:
+        assert f">{name}<" in page and f"\n| {name} | " in readme
+    assert read_log(tmp_path / "out" / "test.npz").shift_names == tuple(names)
 
 
 @pytest.mark.usefixtures("bare_package")
@@ -365,6 +394,13 @@ def test_words_do_not_round_away_what_was_asked_or_measured() -> None:
     assert "of the surest 99.5% " in text and "(budget 0.5%)" in text and "among the surest 99.5%" in text
     assert "after 2.5 steps (median)" in text
     assert text.endswith("90% of shifted steps") and "clean ones" not in text
+    told = {
+        "clean": {},
+        "fog": {"shifts": 2, "shifts_alarmed": 0},
+        "rain": {"shifts": 1, "shifts_alarmed": 1},
+    }
+    lines = summary(found | {"by_kind": told | {"dust": {"shifts": 0, "shifts_alarmed": 0}}})
+    assert next(each for each in lines if each.startswith("  by kind")).endswith(" fog 0 of 2, rain 1 of 1")
     text = "\n".join(summary(found | {"alarm_on_clean": 0.04, "alarm_on_shifted": None, "delay_median": 5.0}))
     assert "4% of clean steps (it takes time" in text and "shifted steps" not in text
     assert "after 5 steps (median)" in text
@@ -383,7 +419,8 @@ def test_an_alarm_that_clean_steps_inherit_is_told_from_false_ones() -> None:
 @pytest.mark.usefixtures("bare_package")
 def test_no_alarm_says_how_to_get_one(tmp_path: Path) -> None:
     x, _ = bars(400, noise=0.9)
-    found = start(bar_net, x, tmp_path / "few")
+    np.savez(tmp_path / "own.npz", x=x, shifted=np.arange(400) // 40 % 2)
+    found = start(bar_net, tmp_path / "own.npz", tmp_path / "few")
     line = next(each for each in found["lines"] if each.startswith("Alarm"))
     assert line.endswith("none: too few clean steps to set one; pass more examples")
 
@@ -394,7 +431,7 @@ def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     told: list[tuple[int, int, str]] = []
     more: dict[str, Any] = {"shifts": None, "progress": lambda *each: told.append(each)}
     found = start(bar_net, x, tmp_path / "out", y, **more)
-    assert (800, 800, "inferences") in told and told[-1] == (0, 1, "writing")
+    assert (1200, 1200, "inferences") in told and told[-1] == (0, 1, "writing")
     assert any(text.startswith("fitting: ") for _, _, text in told)
     assert found["wrong_model"] == 0 and found["auroc_confidence"] is None
     assert found["fit_kinds"] == () and summary(found) == found["lines"]

@@ -153,6 +153,28 @@ def test_the_log_does_not_depend_on_the_batch_or_the_form_of_the_data(tmp_path: 
     assert len(tcuq.record(bar_net, x, y, stream="dwell=4", steps=777)) == 777
 
 
+def test_frozen_input_repeats_the_last_frame_and_labels_go_on() -> None:
+    x, y = bars(300)
+    seen: list[npt.NDArray[Any]] = []
+
+    def net(batch: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        seen.extend(batch.copy())
+        return bar_net(batch)[0]
+
+    log = tcuq.record(net, x, y, stream="held=3,shuffled", shifts=True, steps=2000, batch=64)
+    assert log.shift_names is not None and log.kinds is not None and log.labels is not None
+    assert log.shift_names[-3:] == ("blank", "saturated", "frozen")
+    shown = seen[-2000:]
+    stretches = [part for part in log.stretches() if log.kinds[part.start] == 10]
+    assert len(stretches) > 1
+    for part in stretches:
+        assert log.kinds[part.start - 1] == 0
+        for frame in shown[part]:
+            np.testing.assert_array_equal(frame, shown[part.start - 1])
+        assert len(set(log.labels[part].tolist())) > 1, "what should have been seen goes on"
+        assert (shown[part.stop] != shown[part.start - 1]).any()
+
+
 def test_held_examples_are_never_the_same_twice() -> None:
     x, y = bars(100)
     seen: list[npt.NDArray[Any]] = []

@@ -212,7 +212,21 @@ def test_kinds_of_shift_are_told_apart() -> None:
     assert {kind: part.median for kind, part in found.by_kind().items()}["noise"] == 4
     page = render(steps_of(np.full(len(kinds), 0.2), alarm=alarm), log=log)
     assert value(page, "found") == "1 of 3" and "axes swapped" in page
+    assert packed(page)["stretches"] == [[1, 21, "noise"], [21, 41, "axes swapped"], [42, 62, "fog"]]
     check_whole(page)
+    for marks, lines in (([0, 1, 1, 0], 0), ([0, 1, 2, 0], 1)):
+        short = render(steps_of(np.full(4, 0.2)), log=Log(np.full((4, 2), 0.5), shifted=marks))
+        assert short.count('class="line border"') == lines, "a line where one kind follows another"
+
+
+def test_a_browser_names_the_kind_of_shift(tmp_path: Path) -> None:
+    alarm = np.zeros(60, dtype=np.uint8)
+    alarm[25:30] = 1  # the script goes to the alarm
+    log = Log(np.full((60, 2), 0.5), shifted=["noise"] * 20 + ["axes swapped"] * 20 + [""] * 20)
+    page = render(steps_of(np.full(60, 0.2), alarm=alarm), log=log)
+    (tmp_path / "page.html").write_text(driven(page), encoding="utf-8")
+    tag = opened(tmp_path / "page.html", tmp_path / "profile")
+    assert "data-error" not in tag and "known shift: axes swapped" in tag
 
 
 def test_packed_data_decode_to_the_decisions(case: Any) -> None:

@@ -146,8 +146,9 @@ def add_recording_options(parser: Parser, out: tuple[str, str], about_out: dict[
         const="auto",
         action="append",
         metavar="SET",
-        help="degrade some stretches of the stream: by the generic set that suits the data, pictures, sound, "
-        "signals, none, or module:function of your own; may be given several times",
+        help="degrade some stretches of the stream: by the generic set that suits the data (corruptions, and "
+        "blank, saturated and frozen input), pictures, sound, signals, none, or module:function of your own; "
+        "may be given several times",
     )
     option("--seed", type=int, metavar="N", help="seed of stream and shifts (default: 0)")
 
@@ -205,6 +206,10 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _facts(log: Log) -> dict[str, Any]:
+    import numpy as np
+
+    from ..monitor.shift_names import shift_shown
+
     found: dict[str, Any] = {
         "inferences": len(log),
         "classes": log.classes,
@@ -217,6 +222,12 @@ def _facts(log: Log) -> dict[str, Any]:
     }
     if log.labels is not None:
         found["accuracy"] = float(1 - log.errors().mean())
+    if log.labels is not None and log.kinds is not None:
+        wrong = log.errors()
+        found["wrong_by_kind"] = {
+            shift_shown(kind, log.shift_names): float(wrong[log.kinds == kind].mean())
+            for kind in np.unique(log.kinds).tolist()
+        }
     return found
 
 
@@ -247,4 +258,6 @@ def _text(path: str, found: dict[str, Any], log: Log) -> str:
         if better is not None:
             hint = "check the range of the inputs (--input-range) and the order of the classes (--names)"
             lines[-1] += f", {better} than chance; {hint}"
+    if "wrong_by_kind" in found:
+        lines.append("wrong: " + ", ".join(f"{k} {100 * v:.1f} %" for k, v in found["wrong_by_kind"].items()))
     return "\n".join(lines)

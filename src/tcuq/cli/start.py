@@ -43,7 +43,11 @@ def add(subparsers: Subparsers) -> None:
         metavar="N",
         help="mean number of clean steps between false alarms (default: 10000)",
     )
-    option("--force", action="store_true", help="replace files that are there already, all at once")
+    option(
+        "--force",
+        action="store_true",
+        help="replace files that are there already, all at once, and go on where the model is at chance",
+    )
 
 
 def command(args: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ from .folders import Asked, read_folder
 from .model import Array, first_line
 from .opening import is_reference, referred
 
-COLUMNS = ("segments", "shifted", "names")
+COLUMNS = ("segments", "shifted", "shift_names", "names")
 """Arrays of an NPZ file that go into the log as they are."""
 
 INPUTS, LABELS = ("x", "inputs"), ("y", "labels")
@@ -141,11 +141,13 @@ def _file(path: Path, y: Any) -> Data:
     x_name = next(each for each in INPUTS if each in found)
     y_name = next((each for each in LABELS if each in found), "")
     more: dict[str, Any] = {key: found[key] for key in COLUMNS if key in found}
-    if "names" in more:
-        if more["names"].ndim != 1:
-            raise ValueError(f"{where}: names has shape {more['names'].shape}, expected one name a class")
+    for key, each in (("names", "class"), ("shift_names", "kind of shift")):
+        if key not in more:
+            continue
+        if more[key].ndim != 1:
+            raise ValueError(f"{where}: {key} has shape {more[key].shape}, expected one name a {each}")
         try:
-            more["names"] = texts_of(more["names"])
+            more[key] = texts_of(more[key])
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
     labels = found.get(y_name) if y is None else y

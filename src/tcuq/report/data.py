@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
+from ..monitor.shift_names import shift_shown
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from ..monitor.steps import STEP_DTYPE
 
@@ -25,6 +26,9 @@ EXACT_STEPS = 120_000
 EXACT_SIGNAL_STEPS = 20_000
 CELLS = 50_000
 SIGNAL_CELLS = 8_192
+
+MOST_STRETCHES = 2_000
+"""Known shifts up to which the page names each one where it is."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,23 @@ def flag_bits(decisions: npt.NDArray[Any], log: Log | None) -> npt.NDArray[np.ui
     if log is not None:
         bits[[piece.start for piece in log.pieces()[1:]]] |= BORDER
     return bits
+
+
+def pack_stretches(log: Log | None) -> list[tuple[int, int, str]]:
+    """Return first step, step after the last and kind of each known shift; none where they are too many."""
+    if log is None or log.kinds is None:
+        return []
+    found = log.stretches()
+    if len(found) > MOST_STRETCHES:
+        return []
+    return [(a.start, a.stop, shift_shown(int(log.kinds[a.start]), log.shift_names)) for a in found]
+
+
+def kind_changes(log: Log | None) -> list[int] | None:
+    """Return the steps at which one known shift follows another directly; None where no step is shifted."""
+    if log is None or log.shifted is None:
+        return None
+    return [step for step in log.change_points() if step and log.shifted[step - 1]]
 
 
 def _shares(hits: npt.NDArray[np.bool_], per: int) -> npt.NDArray[np.uint8]:

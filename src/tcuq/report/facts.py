@@ -112,7 +112,7 @@ class Facts:
         """Return what the scripts of the page draw from."""
         found = data.pack_timeline(self.steps, self.log, self.wrong)
         found |= {"first": self.first, "top": self.top, "reasons": data.reasons(), "shifts": self.shifts}
-        found |= {"names": self.names, "about": self.about}
+        found |= {"names": self.names, "about": self.about, "stretches": data.pack_stretches(self.log)}
         if self.signals is not None and self.columns:
             found["signals"] = data.pack_signals(self.signals, self.columns)
         return found

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .data import ABSTAIN, FALL, FLAGGED, RISE, SHIFTED, Cells, flag_bits, per_cell
+from .data import ABSTAIN, FALL, FLAGGED, RISE, SHIFTED, Cells, flag_bits, kind_changes, per_cell
 from .plot import SIZE, Axis, Plot, axis_top, nice_ticks, runs
 from .summary import BINS, Curve, FlagRate, Reliability, Share, Window
 from .text import count, decimal, percent
@@ -91,7 +91,7 @@ def timeline(
     steps = len(decisions)
     risk = risk_plot(decisions, log, top, steps_axis(steps, first, ""))
     bare = Axis(0, steps, ticks=((-steps, ""),))
-    lanes = lane_plots(flag_bits(decisions, log), wrong, bare, log is not None and log.shifted is not None)
+    lanes = lane_plots(flag_bits(decisions, log), wrong, bare, kind_changes(log))
     lanes[-1].x, lanes[-1].kind = steps_axis(steps, first), "lane last"
     return "".join(plot.html() for plot in (risk, *lanes))
 
@@ -100,11 +100,17 @@ def lane_plots(
     bits: npt.NDArray[np.uint8],
     wrong: Any,
     axis: Axis,
-    shifts: bool,
+    changes: list[int] | None,
     width: float = SIZE,
     height: float = SIZE,
 ) -> list[Plot]:
-    """Return thin rows that show where steps were flagged, abstained, wrong, under alarm, or shifted."""
+    """Return thin rows that show where steps were flagged, abstained, wrong, under alarm, or shifted.
+
+    Parameters
+    ----------
+    changes : list of int, or None
+        From `kind_changes`: lines keep kinds of shift apart.
+    """
     steps = len(bits)
     per = per_cell(steps, TIMELINE_CELLS)
     full, upper, lower = (0.0, 1.0), (0.5, 1.0), (0.0, 0.5)
@@ -116,7 +122,7 @@ def lane_plots(
         rows.append(("wrong", [("wrong", full, wrong)]))
     # A hatch cannot be told in a thin lane; there a rise is the upper half and a fall the lower one.
     rows.append(("alarm", [("rise", upper, bits & RISE), ("fall", lower, bits & FALL)]))
-    if shifts:
+    if changes is not None:
         rows.append(("shift", [("shift", full, bits & SHIFTED)]))
     lanes = []
     for label, kinds in rows:
@@ -139,6 +145,9 @@ def lane_plots(
                 edges = [(a * per, min(steps, b * per)) for a, b in runs(shares == shade)]
                 plot.boxes(edges, low, high, name, shade / SHADES)
         lanes.append(plot)
+    if changes is not None and len(changes) <= TIMELINE_CELLS // 4:
+        for step in changes:
+            lanes[-1].line([step, step], [0, 1], "border")
     return lanes
 
 

@@ -33,6 +33,7 @@ def render(
     *,
     first: int = 0,
     names: Sequence[str] | None = None,
+    verdict: str = "",
 ) -> str:
     """Return the report as one HTML page that needs nothing else.
 
@@ -53,6 +54,8 @@ def render(
         known, so the flag rate is then held against the bound for any n consecutive steps.
     names : sequence of str, optional
         Names of the classes, "" where one is not known; those of params or log go before.
+    verdict : str, optional
+        A sentence that is known from elsewhere, to stand before the one on the stream.
 
     Returns
     -------
@@ -71,9 +74,8 @@ def render(
     facts = facts_of(decisions, params, log, signals, first, names)
     parts = [timeline(facts), *_learned(facts), *_signals(facts), _rates(facts)]
     parts += [*_outcome(facts), _reasons(facts)]
-    return document(
-        title or TITLE, _verdict(facts), tiles(facts), "".join(parts), facts.params, facts.packed()
-    )
+    sentence = " ".join(filter(None, (verdict, _verdict(facts))))
+    return document(title or TITLE, sentence, tiles(facts), "".join(parts), facts.params, facts.packed())
 
 
 def _signals(facts: Facts) -> list[str]:

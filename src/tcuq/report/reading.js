@@ -40,7 +40,10 @@ function factsOf(stream, step, named) {
   if (sides.length) out.push(["alarm", sides.join(" and ")]);
   const known = [];
   if (flags & BIT.warm) known.push("warming up");
-  if (flags & BIT.shifted) known.push("known shift");
+  if (flags & BIT.shifted) {
+    const at = (stream.stretches || []).find(([from, to]) => from <= step && step < to);
+    known.push(at ? "known shift: " + at[2] : "known shift");
+  }
   if (flags & BIT.lowMass) known.push("low mass");
   if (known.length) out.push(["also", known.join(", ")]);
   return stream.more ? out.concat(stream.more(i)) : out;

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..base.whole_files import write_whole
 from ..monitor.log import Log
-from .data import FALL, RISE, SHIFTED, checked, flag_bits
+from .data import FALL, RISE, SHIFTED, checked, flag_bits, kind_changes
 from .figures import HATCHES, TIMELINE_CELLS, lane_plots, risk_plot, risk_top, steps_axis
 from .learned import WINDOW, accuracy_plot, recent_accuracy
 from .plot import Axis, Plot
@@ -108,7 +108,7 @@ def plot_steps(steps: npt.NDArray[Any], log: Log | None = None, title: str | Non
         panels.append(accuracy_plot(rows["expected_accuracy"], recent, bare, width, ACCURACY, 4))
         panels[-1].y = replace(panels[-1].y, label="expected accuracy")
     shifts = bool((bits & SHIFTED).any())
-    lanes = lane_plots(bits, wrong, bare, shifts, width, LANE)
+    lanes = lane_plots(bits, wrong, bare, kind_changes(log) if shifts else None, width, LANE)
     keys = [("line risk", "risk"), ("line threshold", "threshold")]
     if len(rows) > TIMELINE_CELLS:
         keys[:1] = [("line risk", "risk, mean"), ("fill risk", "risk, range")]

@@ -26,7 +26,7 @@ function unpack(data) {
     reason: data.reason ? bytes(data.reason) : null,
     prediction: data.prediction ? (data.class_bytes === 2 ? words(data.prediction) : bytes(data.prediction)) : null,
     number: (i) => data.first + i,
-    reasons: data.reasons, shifts: data.shifts, names: data.names || [], about: data.about,
+    reasons: data.reasons, shifts: data.shifts, stretches: data.stretches, names: data.names || [], about: data.about,
   };
   stream.answer = data.answer ? (data.class_bytes === 2 ? words(data.answer) : bytes(data.answer)) : stream.prediction;
   // Shares of a cell in 1/255: from the flags where a cell is one step, else as packed.

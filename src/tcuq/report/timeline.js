@@ -55,12 +55,25 @@ function drawTimeline(canvas, stream, view, ink) {
     pen.fillRect(a, from, Math.max(1, b - a), to - from);
     pen.globalAlpha = 1;
   };
+  // Kinds of shift that follow each other directly stay apart; in the lane each has its name, where it fits.
+  const shifts = (alpha, from, to, named) => {
+    if (!(stream.stretches || []).length) return run(BIT.shifted, paint(ink.shift, alpha, from, to));
+    for (const [first, end, name] of stream.stretches) {
+      if (end < view.from || first > view.to) continue;
+      const a = x(first), b = x(end), left = Math.max(a, GUTTER) + 4;
+      paint(ink.shift, alpha, from, to)(a, b - (b - a > 3 ? 1 : 0));
+      pen.textAlign = "left";
+      pen.textBaseline = "middle";
+      pen.fillStyle = "#000"; // on amber, by day and by night
+      if (named && left + pen.measureText(name).width < b - 4) pen.fillText(name, left, (from + to) / 2 + 0.5);
+    }
+  };
   const rise = hatch(pen, ink.rise, true, scale), fall = hatch(pen, ink.fall, false, scale);
-  run(BIT.shifted, paint(ink.shift, 0.13, top, bottom));
+  shifts(0.13, top, bottom, false);
   run(BIT.rise, paint(rise, 1, top, bottom));
   run(BIT.fall, paint(fall, 1, top, bottom));
   // The alarm usually lies over the shift; a solid rim keeps the shift in sight beneath it.
-  run(BIT.shifted, paint(ink.shift, 1, top - 5, top - 1));
+  shifts(1, top - 5, top - 1, false);
   drawBorders(pen, stream, view, x, top, bottom, room, ink);
 
   const risk = extremes(starts, stream.riskLow, stream.risk, stream.riskHigh);
@@ -117,7 +130,7 @@ function drawTimeline(canvas, stream, view, ink) {
       run(BIT.fall, paint(fall, 1, from, to));
       arrows(pen, run, from, to, ink);
     }
-    if (lane === "shift") run(BIT.shifted, paint(ink.shift, 0.75, from, to));
+    if (lane === "shift") shifts(0.75, from, to, true);
     const own = (stream.lanes || []).find((other) => other.name === lane);
     if (own) own.draw(pen, view, x, from, to, ink);
     pen.restore();

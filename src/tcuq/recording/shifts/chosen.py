@@ -12,7 +12,7 @@ from ..data import Data
 from ..model import Array, Info, first_line
 from ..opening import is_reference, referred
 from ..ranges import family_of
-from . import pictures, signals, sound
+from . import collapse, pictures, signals, sound
 from .form import FAMILIES, Form, are_indices, form_of
 
 SAMPLE = 256
@@ -41,11 +41,17 @@ class Kind(NamedTuple):
         What it makes of an input, by a severity in (0, 1] and numbers.
     own : bool
         It is a function of the user.
+    collapse : bool
+        It leaves nothing to see: blank, saturated or frozen.
+    frozen : bool
+        The last input before the stretch comes again at each of its steps, whatever should have been seen.
     """
 
     name: str
     apply: Callable[[Array, float, np.random.Generator], Array]
     own: bool = False
+    collapse: bool = False
+    frozen: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +114,8 @@ def choose(
     kinds: list[Kind] = []
     if generic and form is not None:
         kinds += [_generic(each, form) for each in MODULES[str(family)].KINDS]
+        kinds += [_collapse(each, form) for each in collapse.KINDS]
+        kinds.append(Kind("frozen", lambda x, severity, rng: x, collapse=True, frozen=True))
     for each in wanted:
         if each is not True and each not in FAMILIES:
             kinds += _own(each, data.name)
@@ -157,6 +165,10 @@ def _generic(function: Callable[..., Any], form: Form) -> Kind:
         return form.values(function(form.numbers(x), severity, rng))
 
     return Kind(function.__name__, apply)
+
+
+def _collapse(function: Callable[[Form, Array, float], Array], form: Form) -> Kind:
+    return Kind(function.__name__, lambda x, severity, rng: function(form, x, severity), collapse=True)
 
 
 def _shake(form: Form | None, family: str | None) -> Callable[[Array, np.random.Generator], Array]:

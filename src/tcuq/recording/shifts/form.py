@@ -29,6 +29,10 @@ class Form:
         A value is ``offset + factor * number``.
     low, high : float or array
         Of the values.
+    blanks : pair of float or array
+        Values of an input that shows nothing, of which there are two ways.
+    swings : bool
+        Values swing about `offset`, as those of sound do.
     said : str
         What was assumed, for a note.
     """
@@ -40,6 +44,8 @@ class Form:
     factor: Any
     low: Any
     high: Any
+    blanks: tuple[Any, Any]
+    swings: bool
     said: str
 
     def numbers(self, x: Array) -> Floats:
@@ -48,7 +54,11 @@ class Form:
 
     def values(self, numbers: Floats) -> Array:
         """Return numbers as an input: within the range, in the former shape and dtype."""
-        found = np.clip(numbers * self.factor + self.offset, self.low, self.high)
+        return self.kept(np.asarray(numbers * self.factor + self.offset))
+
+    def kept(self, values: Floats) -> Array:
+        """Return arranged values as an input: cut to the range, in the former shape and dtype."""
+        found = np.clip(values, self.low, self.high)
         if self.dtype.kind in "iub":
             found = np.rint(found)
         return self.restore(found).astype(self.dtype)
@@ -127,7 +137,8 @@ def _pictures(sample: Array, pixels: bool, where: str) -> Form:
         raise _refuse(where, "pictures", shape, "(height, width) or (height, width, channels)")
     low, high = _range(sample, pixels)
     said = f"pictures of {height} x {width} with values {low:g} to {high:g}"
-    return Form(sample.dtype, arrange, restore, low, (high - low) or 1.0, low, high, said)
+    blanks = low, (low + high) / 2  # black, and gray: where the zero point of a quantized input may lie
+    return Form(sample.dtype, arrange, restore, low, (high - low) or 1.0, low, high, blanks, False, said)
 
 
 def _range(sample: Array, pixels: bool) -> tuple[float, float]:
@@ -148,7 +159,8 @@ def _sound(sample: Array, pixels: bool, where: str) -> Form:
     if dtype.kind in "iu":
         low, high = max(low, np.iinfo(dtype).min), min(high, np.iinfo(dtype).max)
     said = f"sound of {int(np.prod(shape)):,} samples, full scale {factor:g}"
-    return Form(dtype, np.ravel, lambda x: x.reshape(shape), offset, factor, low, high, said)
+    blanks = offset, offset  # silence
+    return Form(dtype, np.ravel, lambda x: x.reshape(shape), offset, factor, low, high, blanks, True, said)
 
 
 def _signals(sample: Array, pixels: bool, where: str) -> Form:
@@ -175,4 +187,5 @@ def _signals(sample: Array, pixels: bool, where: str) -> Form:
     if dtype.kind in "iu":
         low, high = np.maximum(low, np.iinfo(dtype).min), np.minimum(high, np.iinfo(dtype).max)
     said = f"signals of {time:,} samples in {channels} channel{'s' * (channels != 1)}"
-    return Form(dtype, arrange, restore, mean, np.where(spread > 0, spread, 1.0), low, high, said)
+    unit = np.where(spread > 0, spread, 1.0)
+    return Form(dtype, arrange, restore, mean, unit, low, high, (mean, 0.0), False, said)

@@ -42,7 +42,7 @@ def stuck(x: Floats, severity: float, rng: np.random.Generator) -> Floats:
     return out
 
 
-def saturation(x: Floats, severity: float, rng: np.random.Generator) -> Floats:
+def clipping(x: Floats, severity: float, rng: np.random.Generator) -> Floats:
     """Cut off what lies more than 1.2 to 0.2 deviations from the mean."""
     limit = 1.2 - severity
     return np.asarray(np.clip(x, -limit, limit))
@@ -78,4 +78,4 @@ def shaken(x: Floats, rng: np.random.Generator) -> Floats:
     return np.asarray(moved * rng.uniform(0.95, 1.05) + 0.05 * rng.standard_normal(x.shape))
 
 
-KINDS = (noise, wander, gain, stuck, saturation, dropouts, pace)
+KINDS = (noise, wander, gain, stuck, clipping, dropouts, pace)

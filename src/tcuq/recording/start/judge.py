@@ -13,6 +13,7 @@ from ...metrics import auroc, detection, paired_difference
 from ...monitor.cost import cost
 from ...monitor.log import Log
 from ...monitor.params import Params
+from ...monitor.shift_names import shift_shown
 
 BLOCK, REPLICATES = 100, 400
 """Of the bootstrap: blocks longer than a class usually stays; shorter ones where steps are few."""
@@ -63,12 +64,13 @@ def _alarms(on: Bools, kinds: npt.NDArray[Any], segments: npt.NDArray[Any] | Non
     found, shifted = detection(on, kinds, segments), kinds > 0
     clean = int((~shifted).sum())
     raised = [delay for delay in found.delays if delay is not None]
+    most = 2 * len(raised) >= len(found.delays)  # else a median of those that were found would flatter
     return {
         "shifted": float(shifted.mean()),
         "shifts": len(found.delays),
         "shifts_alarmed": len(found.delays) - found.missed,
         "shifts_already_raised": found.already_raised,
-        "delay_median": float(np.median(raised)) if raised else None,
+        "delay_median": float(np.median(raised)) if raised and most else None,
         "false_alarms": found.false_onsets,
         "clean_steps": clean,
         "alarm_on_clean": float(on[~shifted].mean()) if clean else None,
@@ -126,8 +128,22 @@ def _ranking(score: Any, wrong: Bools) -> float | None:
     return auroc(score, wrong) if FEWEST <= wrong.sum() <= len(wrong) - FEWEST else None
 
 
+def by_kind(log: Log, steps: Any) -> dict[str, dict[str, Any]]:
+    """Return what `by_part` does for each kind of shift by name, and how many stretches of it were found."""
+    assert log.kinds is not None
+    found = detection(steps["alarm"] != 0, log.kinds, log.segments)
+    rows = {}
+    for number, row in by_part(log, steps, log.kinds).items():
+        if number:
+            delays = [delay for at, delay in zip(found.starts, found.delays, strict=True)
+                      if log.kinds[at] == number]  # fmt: skip
+            row |= {"shifts": len(delays), "shifts_alarmed": len(delays) - delays.count(None)}
+        rows[shift_shown(number, log.shift_names)] = row
+    return rows
+
+
 def by_part(log: Log, steps: Any, parts: npt.NDArray[Any]) -> dict[Any, dict[str, Any]]:
-    """Return errors and alarms for each value of an array, such as kinds of shift or paces.
+    """Return errors and alarms for each value of an array, such as paces.
 
     Parameters
     ----------

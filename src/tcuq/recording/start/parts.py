@@ -10,7 +10,7 @@ import numpy as np
 from ...base.rand import Numbers
 from ...monitor.log import Log
 from ..data import Data
-from ..shifts import Chosen
+from ..shifts import Chosen, Kind
 from ..streams import Pace, Plan, make_plan
 from ..streams.made import groups_of, no_room, shown_kinds
 from ..streams.pool import Ints
@@ -21,8 +21,9 @@ FITTED = 0.6
 FEWEST = 400
 """Examples, or steps of a stream, from which on two parts are made."""
 
-USUAL, MOST = 2_500, 12_000
-"""Steps: fewer examples than the former are shown up to twice; of more than the latter, some are left out."""
+TIMES, USUAL, MOST = 3, 3_000, 12_000
+"""Steps: fewer examples than `USUAL` are shown up to `TIMES` times, for room for all kinds of shift; of more
+than `MOST`, some are left out."""
 
 
 class Parts(NamedTuple):
@@ -49,9 +50,9 @@ def steps_for(examples: int) -> int:
     Examples
     --------
     >>> steps_for(500), steps_for(2000), steps_for(10_000), steps_for(1_000_000)
-    (1000, 2500, 10000, 12000)
+    (1500, 3000, 10000, 12000)
     """
-    return min(examples, MOST) if examples >= USUAL else min(2 * examples, USUAL)
+    return min(examples, MOST) if examples >= USUAL else min(TIMES * examples, USUAL)
 
 
 def split_examples(data: Data, seed: int) -> tuple[Ints, Ints]:
@@ -64,31 +65,27 @@ def split_examples(data: Data, seed: int) -> tuple[Ints, Ints]:
     return np.sort(order[first]), np.sort(order[~first])
 
 
-def split_kinds(own: Sequence[bool], seed: int) -> tuple[list[int], list[int]]:
+def split_kinds(kinds: Sequence[Kind], seed: int) -> tuple[list[int], list[int]]:
     """Return the numbers of the shifts to fit with and of those to judge by; a single one is in both.
 
-    Parameters
-    ----------
-    own : sequence of bool
-        Which shifts are the user's: beside generic ones, these are what the monitor is to be judged by.
-
-    Examples
-    --------
-    >>> fit, judge = split_kinds([False] * 7, 0)
-    >>> len(fit), len(judge), split_kinds([True], 0), split_kinds([], 0)
-    (4, 3, ([1], [1]), ([], []))
-    >>> 8 in split_kinds([False] * 7 + [True], 0)[1]
-    True
+    Shifts of the user, beside generic ones, are what the monitor is to be judged by. Of three collapses one
+    judges, so that every fit knows what a collapse looks like.
     """
-    count = len(own)
+    count = len(kinds)
     if count < 2:
         return [1] * count, [1] * count
-    order = (1 + Numbers(seed, "start/kinds").shuffled(count)[0]).tolist()
-    least = 0 if all(own) else sum(own)
-    if least:
-        order.sort(key=lambda number: not own[number - 1])  # those of the user first, else as drawn
-    judged = max(1, least, 3 * count // 7)
-    return sorted(order[judged:]), sorted(order[:judged])
+    parts: tuple[list[int], list[int]] = [], []
+    for collapse in (False, True):
+        numbers = [number for number, each in enumerate(kinds, 1) if each.collapse == collapse]
+        name = "start/collapses" if collapse else "start/kinds"
+        order = [numbers[place] for place in Numbers(seed, name).shuffled(len(numbers))[0].tolist()]
+        own = sum(kinds[number - 1].own for number in numbers)
+        if own < count:
+            order.sort(key=lambda number: not kinds[number - 1].own)  # those of the user first, else as drawn
+        judged = max(min(1, len(numbers)), own if own < count else 0, 3 * len(numbers) // 7)
+        parts[0].extend(order[judged:])
+        parts[1].extend(order[:judged])
+    return sorted(parts[0]), sorted(parts[1])
 
 
 def plan_parts(
@@ -103,7 +100,7 @@ def plan_parts(
     steps : int
         Of both parts together.
     """
-    groups, kinds = groups_of(data), split_kinds([each.own for each in chosen.kinds], seed)
+    groups, kinds = groups_of(data), split_kinds(chosen.kinds, seed)
     lengths = round(FITTED * steps), steps - round(FITTED * steps)
     fit, judge = (
         make_plan(groups, own, length, paces, shown, seed, name)

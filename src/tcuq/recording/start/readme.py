@@ -115,9 +115,12 @@ def _tables(found: Mapping[str, Any]) -> str:
             continue
         labeled = all("wrong_model" in row for row in rows.values())
         heads = [title, "Steps", *(["Model wrong", "Answers wrong"] if labeled else []), "Alarm on"]
+        heads += ["Found"] if key == "by_kind" else []
         text += f"\n| {' | '.join(heads)} |\n|{' --- |' * len(heads)}\n"
         for name, row in rows.items():
             shares = [row[each] for each in ("wrong_model", "wrong_answers", "alarm_on") if each in row]
             cells = [plain_text(name), f"{row['steps']:,}", *(f"{each:.1%}" for each in shares)]
+            if key == "by_kind":
+                cells.append(f"{row['shifts_alarmed']} of {row['shifts']}" if row.get("shifts") else "")
             text += f"| {' | '.join(cells)} |\n"
     return text

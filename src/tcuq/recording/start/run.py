@@ -20,16 +20,17 @@ from ...monitor.log import Log, watch
 from ...monitor.monitor import Monitor
 from ...monitor.params import Params
 from ...report.page import render
+from ..agreement import order_note
 from ..options import RecordOptions
 from ..session import Progress, Session, open_session
 from ..shifts import choose, listed
 from ..shifts.chosen import Shifts
 from ..streams import arrange, joined, paces_of
 from ..streams.made import fitting_paces, refuse_unfit, without_order
-from .judge import by_part, judge
+from .judge import by_kind, by_part, judge
 from .parts import FEWEST, plan_parts, split_examples, split_stream, steps_for
 from .readme import readme
-from .words import summary
+from .words import summary, verdict
 
 FILES = ("README.md", "dev.npz", "test.npz", "monitor.json", "decisions.csv", "report.html")
 
@@ -40,7 +41,6 @@ class Recorded(NamedTuple):
     dev: Log
     test: Log
     facts: dict[str, Any]
-    kinds: tuple[str, ...] = ()
     paces: Any = None
     stay: float = 1.0
 
@@ -96,7 +96,7 @@ def start(
     run_length : int, default 10000
         Wanted mean number of clean steps between false alarms.
     force : bool, default False
-        Replace files that are there already.
+        Replace files that are there already, and go on where the model is at chance on clean data.
     progress : callable, optional
         Called with what is done, what there is to do, and a text.
     **options : any
@@ -110,7 +110,8 @@ def start(
     Raises
     ------
     ValueError
-        For a model or data that cannot be read, and for a folder that holds files already.
+        For a model or data that cannot be read, for a model that is at chance on clean data, and for a folder
+        that holds files already.
 
     Examples
     --------
@@ -151,6 +152,8 @@ def start(
             f"{session.model.info.name}: its features are int8 of unknown scale; return them as floats, or "
             "use tcuq record, and tcuq fit with --feature-scale and --feature-zero-point"
         )
+    if not force:
+        _refuse_chance(session, recorded.dev)
     params = _fitted(recorded.dev, tell, budget=budget, run_length=run_length, seed=seed)
     tell(0, 1, "judging")
     decided, signals = watch(Monitor(params), recorded.test, signals=True)
@@ -166,7 +169,9 @@ def start(
         "dev.npz": encode_log(recorded.dev),
         "test.npz": encode_log(recorded.test),
         "decisions.csv": encode_decisions(decisions, "csv"),
-        "report.html": render(decided, params, recorded.test, signals, title),
+        "report.html": render(
+            decided, params, recorded.test, signals, title, verdict=f"Verdict: {verdict(found)}."
+        ),
         "README.md": readme(found),
     }
     for file, text in sources(params, "monitor", "c", scale).items():
@@ -189,6 +194,20 @@ def check_folder(out: str | Path, force: bool) -> Path:
             f"{target}: exists and is not empty; choose another folder, or replace files with `force=True`"
         )
     return target
+
+
+def _refuse_chance(session: Session, log: Log) -> None:
+    """Refuse a model that is at chance on clean steps, or whose labels have another order, with a way out."""
+    doubt, data = label_note(log), session.data
+    if doubt is None or log.labels is None or data.labels is None:
+        return
+    clean = slice(None) if log.shifted is None else ~log.shifted
+    by_name = data.folder or data.labels.dtype.kind in "UO"
+    order = order_note(
+        log.labels[clean], log.predictions()[clean], log.classes, log.names if by_name else None
+    )
+    said = "; ".join([order or f"{doubt}; check them (`names`, `input_range`)", *session.notes])
+    raise ValueError(f"{session.model.info.name}: {said}; nothing is written, unless with `force=True`")
 
 
 def _put(target: Path, contents: dict[str, str | bytes]) -> list[str]:
@@ -250,10 +269,9 @@ def _made_stream(
         "fit_examples": len(np.unique(parts.fit.examples)),
         "judge_examples": len(np.unique(parts.judge.examples)),
     }
-    names = tuple(each.name for each in chosen.kinds)
     shown = np.array([str(each) for each in paces])[parts.judge.paces]
     stay = max(each.mean for each in paces)
-    return Recorded(log.take(slice(0, cut)), log.take(slice(cut, None)), facts, names, shown, stay)
+    return Recorded(log.take(slice(0, cut)), log.take(slice(cut, None)), facts, shown, stay)
 
 
 def _own_stream(session: Session, tell: Progress) -> Recorded:
@@ -262,8 +280,16 @@ def _own_stream(session: Session, tell: Progress) -> Recorded:
     if len(log) < FEWEST:
         raise ValueError(f"{session.data.name}: holds {len(log)} steps, expected at least {FEWEST}")
     cut = split_stream(log)
-    facts = {"made": False, "fit_kinds": (), "judge_kinds": ()}
-    return Recorded(log.take(slice(0, cut)), log.take(slice(cut, None)), facts)
+    dev, test = log.take(slice(0, cut)), log.take(slice(cut, None))
+    facts = {"made": False, "fit_kinds": _shown_kinds(dev), "judge_kinds": _shown_kinds(test)}
+    return Recorded(dev, test, facts)
+
+
+def _shown_kinds(log: Log) -> tuple[str, ...]:
+    """Return the names of the shifts that a log has, where they have names."""
+    if log.kinds is None or log.shift_names is None:
+        return ()
+    return tuple(log.shift_names[number - 1] for number in np.unique(log.kinds).tolist() if number)
 
 
 def _findings(
@@ -281,18 +307,11 @@ def _findings(
     }
     found["label_note"] = label_note(recorded.dev)
     if test.kinds is not None:
-        rows = by_part(test, decided, test.kinds)
-        found["by_kind"] = {_kind_name(number, recorded.kinds): row for number, row in rows.items()}
+        found["by_kind"] = by_kind(test, decided)
     if recorded.paces is not None:
         found["by_pace"] = by_part(test, decided, recorded.paces)
     found["lines"] = summary(found)
     return found
-
-
-def _kind_name(number: int, names: tuple[str, ...]) -> str:
-    if not number:
-        return "clean"
-    return names[number - 1] if number <= len(names) else f"shift {number}"
 
 
 def _logits_scale(session: Session, log: Log) -> float | None:

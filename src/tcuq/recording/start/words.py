@@ -22,6 +22,10 @@ def summary(found: Mapping[str, Any]) -> list[str]:
     rows += _errors(found) if "wrong_model" in found else [("Wrong answers", "unknown without labels")]
     rows.append(("Abstains", f"on {found['abstained']:.1%} of the steps (budget {share(found['budget'])})"))
     rows.append(("Alarm", alarm_words(found)))
+    kinds = {name: row for name, row in (found.get("by_kind") or {}).items() if row.get("shifts")}
+    if found["has_alarm"] and len(kinds) > 1:
+        told = (f"{name} {row['shifts_alarmed']} of {row['shifts']}" for name, row in kinds.items())
+        rows.append(("  by kind", ", ".join(told)))
     if found.get("alarm_on_shifted") or found.get("alarm_on_clean"):
         rows.append(("  on during", _during(found)))
     if "expected_off" in found:
@@ -111,7 +115,7 @@ def verdict(found: Mapping[str, Any]) -> str:
     'better than confidence: 2.0 points fewer errors among the surest 85% (95% interval 1.0 to 3.0)'
     """
     if found.get("label_note"):
-        return f"DO NOT USE THIS MONITOR: {found['label_note']}"
+        return f"DO NOT USE THIS MONITOR, written because it was forced: {found['label_note']}"
     if "gain" not in found:
         return "open: only labels can tell whether the monitor ranks errors better than confidence"
     if found["wrong_model"] == found["wrong_answers"] == 0:
