@@ -72,7 +72,7 @@ def traffic(
     devices: int = 100,
     steps: int = 100,
     share_degraded: float = 0.0,
-    network: Network = Network(),  # noqa: B008
+    network: Network | None = None,
     seed: int = 0,
     start: float = 1.7e9,
     period: float = 10.0,
@@ -86,11 +86,12 @@ def traffic(
     devices, steps : int
     share_degraded : float
         Of the devices.
-    network : Network
+    network : Network, optional
     seed : int
     start, period : float
         Seconds since 1970 of the first step, and between two steps of a device.
     """
+    network = Network() if network is None else network
     rng = np.random.default_rng(seed)
     bad = rng.random(devices) < share_degraded if degraded is not None else np.zeros(devices, dtype=bool)
     length = np.where(bad, 0 if degraded is None else len(degraded), len(clean))
