@@ -94,6 +94,7 @@ int main(int argc, char **argv)
         }
         head.offset = offsets;
         head.clip = 4u * 65536u;
+        head.reach = 1u << 20;
         head.bet_base = (asked & 1uL << 21) != 0u ? 60000u : 0u;
         head.bet_slope = (asked & 1uL << 21) != 0u ? 8000u : 0u;
         p.evidence = &head;
@@ -108,7 +109,6 @@ int main(int argc, char **argv)
             shares[i] = (uint16_t)(65535u / p.classes);
         }
         instant.bias = -2 * 65536;
-        instant.spread = 65536u;
         instant.class_mix = (asked & 1uL << 23) != 0u ? shares : NULL;
         p.instant = &instant;
         p.about = TCUQ_ABOUT_ANSWER;
