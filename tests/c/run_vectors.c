@@ -308,7 +308,7 @@ static void read_params(void)
     unsigned i, key;
     unsigned left = KEY_COUNT;
     for (key = 0; key < KEY_COUNT; key++) {
-        if (key == KEY_lag_count || key == KEY_reserved || key == KEY_fingerprint) {
+        if (key == KEY_lag_count || key == KEY_fingerprint) {
             given[key] = 1; /* no part of the line */
             left--;
         }
@@ -381,10 +381,11 @@ static void read_evidence(void)
         malformed("'evidence' is given twice");
     }
     evidence.clip = (uint32_t)next_number(0, UINT32_MAX);
+    evidence.reach = (uint32_t)next_number(0, UINT32_MAX);
+    evidence.bias = (int32_t)next_number(INT32_MIN, INT32_MAX);
     evidence.allowance = (uint32_t)next_number(0, UINT32_MAX);
     evidence.bet_base = (uint32_t)next_number(0, UINT32_MAX);
     evidence.bet_slope = (uint32_t)next_number(0, UINT32_MAX);
-    evidence.spread = (uint32_t)next_number(0, UINT32_MAX);
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
         evidence.coef[n] = (int16_t)next_number(INT16_MIN, INT16_MAX);
     }
@@ -402,7 +403,6 @@ static void read_instant(void)
         malformed("'instant' is given twice");
     }
     instant.bias = (int32_t)next_number(INT32_MIN, INT32_MAX);
-    instant.spread = (uint32_t)next_number(0, UINT32_MAX);
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
         instant.coef[n] = (int16_t)next_number(INT16_MIN, INT16_MAX);
     }
@@ -600,10 +600,6 @@ static void do_damage(void)
         monitor.severity = (int32_t)value;
     } else if (strcmp(name, "accuracy") == 0) {
         monitor.accuracy = value;
-    } else if (strcmp(name, "last") == 0) {
-        monitor.last = (int32_t)value;
-    } else if (strcmp(name, "novelty") == 0) {
-        monitor.novelty = value;
     } else if (strcmp(name, "alarm") == 0) {
         monitor.alarm = (uint8_t)value;
     } else {

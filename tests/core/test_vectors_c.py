@@ -61,7 +61,7 @@ def test_core_equals_vectors(compiler: str, mode: str, tmp_path: Path) -> None:
     assert done.stdout == f"{len(files())} cases, {steps} steps, all equal\n"
 
 
-@pytest.mark.parametrize("name", ["learned_only_disbelief", "novelty_posteriors", "save_load_paper"])
+@pytest.mark.parametrize("name", ["learned_only_disbelief", "look_posteriors", "save_load_paper"])
 def test_a_build_for_its_signals_alone_equals_vectors(name: str, tmp_path: Path) -> None:
     """What a build leaves out takes no memory, and what it needs has some."""
     path = VECTORS / f"{name}.vec"
@@ -127,7 +127,7 @@ def test_check_names_what_differs(check: Callable[[Path], tuple[int, list[str]]]
 
 
 NAMES = ["threshold", "severity", "prediction", "answer", "risk", "uncertainty", "persistence"]
-NAMES += ["variety", "expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"]
+NAMES += ["look", "expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"]
 NAMES += [f"signal {n}" for n in range(gen.SIGNAL_COUNT)]
 
 

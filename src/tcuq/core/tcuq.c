@@ -227,7 +227,9 @@ static int32_t added(const tcuq_params_t *p, const tcuq_evidence_t *head, const 
         value = value > 0 ? shift_floor(value * (int32_t)now->look, 8) : value; /* less than it won: still fair */
     } else {
         value = head->bias;
-        value += shift_floor((int32_t)head->coef[TCUQ_SEVERITY] * signals[TCUQ_SEVERITY], 9);
+        if (uses(p, TCUQ_BIT(TCUQ_SEVERITY))) {
+            value += shift_floor((int32_t)head->coef[TCUQ_SEVERITY] * signals[TCUQ_SEVERITY], 9);
+        }
         if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
             value += shift_floor((int32_t)head->coef[TCUQ_DRIFT] * signals[TCUQ_DRIFT], 9);
         }

@@ -202,7 +202,7 @@ static tcuq_t read_ones(const tcuq_t *m, uint32_t depth)
 static int side_valid(uint32_t sum, uint32_t limit, uint32_t cap, uint32_t least, uint32_t raised)
 {
     /* Between both a side stays as it was, so only the ends tell. */
-    if (raised != 0u ? sum < least : limit != 0u && sum >= limit) {
+    if (raised != 0u ? limit == 0u || sum < least : limit != 0u && sum >= limit) {
         return 0;
     }
     return sum <= cap;
@@ -231,7 +231,8 @@ static int counters_valid(const tcuq_t *m, uint32_t depth)
     return m->debt >= low && m->debt <= high &&
            m->credit >= 0 && m->credit <= (int32_t)p->burst * p->budget_den &&
            held <= ((m->alarm & TCUQ_ALARM_RISE) != 0u ? p->hold : 0u) &&
-           side_valid(m->rise, p->rise_limit, p->rise_cap, held != 0u ? 0u : p->rise_clear + 1u, m->alarm & TCUQ_ALARM_RISE) &&
+           /* The last step of a hold may leave any sum. */
+           side_valid(m->rise, p->rise_limit, p->rise_cap, p->hold != 0u ? 0u : p->rise_clear + 1u, m->alarm & TCUQ_ALARM_RISE) &&
            side_valid(m->fall, p->fall_limit, p->fall_cap, 1, m->alarm & TCUQ_ALARM_FALL) &&
            m->severity >= -clip && m->severity <= clip &&
            m->accuracy <= (p->horizon != 0u ? ACCURACY_MAX : 0u) &&
