@@ -239,7 +239,14 @@ def _holds() -> Iterable[Case]:
             rise_clear=clear,
         )
     every: Marks = dict.fromkeys(range(4, 40), BOTH)
-    yield case("hold_saved", "save and load within a hold and at its end", waves[:44], every, hold=16, rise_clear=150000)
+    yield case(
+        "hold_saved",
+        "save and load within a hold",
+        waves[:44],
+        every,
+        hold=16,
+        rise_clear=150000,
+    )
     resets: Marks = dict.fromkeys(range(5, 40, 6), ("reset",))
     yield case("hold_reset", "a reset leaves a hold alone", waves[:44], resets, hold=12, rise_clear=150000)
     limits: dict[str, Any] = {"rise_limit": 1, "rise_cap": 1}

@@ -44,10 +44,11 @@ static void read_evidence(void)
 {
     uint32_t i;
     evidence.clip = (uint32_t)word();
+    evidence.reach = (uint32_t)word();
+    evidence.bias = word();
     evidence.allowance = (uint32_t)word();
     evidence.bet_base = (uint32_t)word();
     evidence.bet_slope = (uint32_t)word();
-    evidence.spread = (uint32_t)word();
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         evidence.coef[i] = (int16_t)word();
     }
@@ -61,7 +62,6 @@ static void read_instant(void)
 {
     uint32_t i;
     instant.bias = word();
-    instant.spread = (uint32_t)word();
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         instant.coef[i] = (int16_t)word();
     }
