@@ -21,7 +21,7 @@ static void print_bytes(const uint8_t *bytes, size_t size)
 }
 
 #define PRINT_PARAM(name, type, least, most, bytes) printf(" " #name "=%lld", (long long)p->name);
-#define PRINT_EVIDENCE(name, type, least, most, bytes) printf(" %lu", (unsigned long)p->evidence->name);
+#define PRINT_EVIDENCE(name, type, least, most, bytes) printf(" %lld", (long long)p->evidence->name);
 
 static void print_params(void)
 {
@@ -57,7 +57,7 @@ static void print_params(void)
         }
     }
     if (p->instant != NULL) {
-        printf("\ninstant %ld %lu", (long)p->instant->bias, (unsigned long)p->instant->spread);
+        printf("\ninstant %ld", (long)p->instant->bias);
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             printf(" %d", p->instant->coef[i]);
         }

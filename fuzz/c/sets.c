@@ -6,8 +6,8 @@
 enum { POWER_24 = 16777216, POWER_30 = 1073741824 };
 
 /* Masks that fits give, and some that nobody asks for. */
-static const uint32_t masks[] = {TCUQ_PROFILE_STANDARD, TCUQ_PROFILE_PAPER, 0x130u, 13u, 0x38u, 0x7Au,
-                                 TCUQ_ALL_SIGNALS,      8u,                 0x10u,  0x40u, 0xFFu};
+static const uint32_t masks[] = {TCUQ_PROFILE_STANDARD, TCUQ_PROFILE_PAPER, 0x130u, 13u, 0x38u, 0x5Au,
+                                 TCUQ_ALL_SIGNALS,      8u,                 0x10u,  0x40u, 0x2B0u};
 
 static int16_t coefficient(source_t *from)
 {
@@ -75,6 +75,8 @@ static void set_rates(set_t *set, source_t *from)
     p->rise_limit = below(from, 5) == 0u ? 0u : (uint32_t)edge(from, 1, below(from, 4) == 0u ? POWER_30 : 1 << 20);
     p->rise_cap = p->rise_limit == 0u ? 0u : (uint32_t)edge(from, p->rise_limit, below(from, 4) == 0u ? POWER_30 : 2 * (int64_t)p->rise_limit);
     p->rise_cap = p->rise_cap > POWER_30 ? POWER_30 : p->rise_cap;
+    p->rise_clear = p->rise_limit == 0u ? 0u : (uint32_t)edge(from, 0, (int64_t)p->rise_limit - 1);
+    p->hold = (uint16_t)(below(from, 2) == 0u ? 0 : edge(from, 0, 63));
     p->fall_limit = below(from, 3) == 0u || p->evidence != NULL ? 0u : (uint32_t)edge(from, 1, 1 << 20);
     p->fall_cap = p->fall_limit == 0u ? 0u : (uint32_t)edge(from, p->fall_limit, 2 * (int64_t)p->fall_limit);
 }
@@ -86,9 +88,10 @@ static void set_evidence(set_t *set, source_t *from)
     fill_table(head->coef, from);
     fill_bytes(set->offset, below(from, 2) * sizeof set->offset, from);
     head->offset = set->offset;
-    head->clip = (uint32_t)edge(from, 1, below(from, 2) == 0u ? 4 * 65536 : POWER_24);
+    head->clip = (uint32_t)edge(from, 1, below(from, 2) == 0u ? 4 * 65536 : 1 << 19);
     head->allowance = (uint32_t)edge(from, 0, below(from, 4) == 0u ? POWER_24 : 65536);
-    head->spread = below(from, 2) == 0u ? 0u : (uint32_t)edge(from, 16, POWER_24);
+    head->reach = (uint32_t)edge(from, 256, (int64_t)(0xFFFFFFFFu >> below(from, 22)));
+    head->bias = (int32_t)(below(from, 4) == 0u ? edge(from, -POWER_24, POWER_24) : edge(from, -9 * 65536, 65536));
     if (below(from, 2) == 0u) {
         head->bet_slope = (uint32_t)edge(from, 1, 32767);
         most = head->bet_slope * (head->clip >> 8) >> 8;
@@ -99,6 +102,9 @@ static void set_evidence(set_t *set, source_t *from)
         }
         head->bet_base = (uint32_t)edge(from, most + 257u, 1048575u - most);
     }
+    if ((set->params.signals & (TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE))) == 0u) {
+        set->params.signals |= TCUQ_BIT(TCUQ_ODDS); /* a look compares something */
+    }
     set->params.evidence = head;
 }
 
@@ -107,7 +113,6 @@ static void set_instant(set_t *set, source_t *from)
     tcuq_instant_t *head = &set->instant;
     unsigned c;
     head->bias = (int32_t)(below(from, 4) == 0u ? edge(from, -POWER_24, POWER_24) : edge(from, -65536, 65536));
-    head->spread = (uint32_t)edge(from, 0, 262144);
     fill_table(head->coef, from);
     if (below(from, 2) == 0u) {
         fill_bytes(set->class_mix, sizeof set->class_mix, from);
@@ -151,6 +156,7 @@ void make_set(set_t *set, source_t *from, int size)
     unsigned n;
     begin_set(set);
     p->signals = which < sizeof masks / sizeof masks[0] ? masks[which] : 1u + take(from, 3) % TCUQ_ALL_SIGNALS;
+    p->signals |= (p->signals & TCUQ_BIT(TCUQ_DRIFT)) != 0u ? TCUQ_BIT(TCUQ_DISTANCE) : 0u;
     set_shape(p, from, size);
     if ((p->signals & TCUQ_FEATURE_SIGNALS) == 0u && below(from, 2) == 0u) {
         p->features = 0;
@@ -167,7 +173,7 @@ void make_set(set_t *set, source_t *from, int size)
     if ((p->signals & TCUQ_BIT(TCUQ_DISBELIEF)) != 0u || below(from, 4) == 0u) {
         set_instant(set, from);
     }
-    if (below(from, 3) == 0u) {
+    if ((p->signals & (TCUQ_BIT(TCUQ_SEVERITY) | TCUQ_BIT(TCUQ_DRIFT))) != 0u || below(from, 3) == 0u) {
         set_evidence(set, from);
     }
     if ((p->signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u) {
