@@ -3,8 +3,8 @@
  *
  *     step_count SIGNALS CLASSES FEATURES STEPS [LAG ...]
  *
- * Bits of SIGNALS that are no signals: 20 gives the alarm an evidence head, 21 that head a bet, 22 the monitor an
- * instant head (as does the signal disbelief), 23 that head a class mix.
+ * Bits of SIGNALS that are no signals: 20 gives the alarm an evidence head (as do severity and drift), 21 that head a
+ * bet, 22 the monitor an instant head (as does the signal disbelief), 23 that head a class mix.
  * With negative STEPS the stream is made but not watched: the difference between the two
  * runs is the monitor. Prints a checksum, so that nothing can be optimized away and runs can be compared. */
 #include <stdio.h>
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
     p.fall_reference = 5000;
     p.fall_limit = 1000000;
     p.fall_cap = 2000000;
-    if ((asked & 1uL << 20) != 0u) {
+    if ((asked & (TCUQ_SLOW_SIGNALS | 1uL << 20)) != 0u) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             head.coef[i] = (int16_t)(900 - 200 * i);
         }

@@ -239,7 +239,14 @@ def _holds() -> Iterable[Case]:
             rise_clear=clear,
         )
     every: Marks = dict.fromkeys(range(4, 40), BOTH)
-    yield case("hold_saved", "save and load within a hold", waves[:44], every, hold=12, rise_clear=150000)
+    yield case(
+        "hold_saved",
+        "save and load within a hold",
+        waves[:44],
+        every,
+        hold=16,
+        rise_clear=150000,
+    )
     resets: Marks = dict.fromkeys(range(5, 40, 6), ("reset",))
     yield case("hold_reset", "a reset leaves a hold alone", waves[:44], resets, hold=12, rise_clear=150000)
     limits: dict[str, Any] = {"rise_limit": 1, "rise_cap": 1}
@@ -272,6 +279,7 @@ def _holds() -> Iterable[Case]:
     yield case("damage_hold_rise", "sums under a hold", long, sums, hold=2, rise_clear=150000)
     yield case("damage_clear_rise", "sums about the clear one", long, sums, rise_clear=150000)
     off: Marks = {3: ("damage alarm 255", *BOTH), 6: ("damage alarm 1", *BOTH), 9: ("damage rise 5",)}
+    off |= {11: ("damage alarm 253", *BOTH), 12: BOTH}
     none = {"rise_limit": 0, "rise_cap": 0, "hold": 63}
     yield case("damage_hold_off", "a hold of a side that is off", long[:14], off, **none)
 

@@ -7,7 +7,7 @@ enum { POWER_24 = 16777216, POWER_30 = 1073741824 };
 
 /* Masks that fits give, and some that nobody asks for. */
 static const uint32_t masks[] = {TCUQ_PROFILE_STANDARD, TCUQ_PROFILE_PAPER, 0x130u, 13u, 0x18u, 0x7Au,
-                                 TCUQ_ALL_SIGNALS,      8u,                 0x10u,  0x40u, 0xDFu};
+                                 TCUQ_ALL_SIGNALS,      8u,                 0x10u,  0x40u, 0x2B0u};
 
 static int16_t coefficient(source_t *from)
 {
