@@ -3,8 +3,8 @@
  *
  *     step_count SIGNALS CLASSES FEATURES STEPS [LAG ...]
  *
- * Bits of SIGNALS that are no signals: 20 gives the alarm an evidence head, 21 that head a bet, 22 the monitor an
- * instant head (as does the signal disbelief), 23 that head a class mix.
+ * Bits of SIGNALS that are no signals: 20 gives the alarm an evidence head (as do severity and drift), 21 that head a
+ * bet, 22 the monitor an instant head (as does the signal disbelief), 23 that head a class mix.
  * With negative STEPS the stream is made but not watched: the difference between the two
  * runs is the monitor. Prints a checksum, so that nothing can be optimized away and runs can be compared. */
 #include <stdio.h>
@@ -88,12 +88,13 @@ int main(int argc, char **argv)
     p.fall_reference = 5000;
     p.fall_limit = 1000000;
     p.fall_cap = 2000000;
-    if ((asked & 1uL << 20) != 0u) {
+    if ((asked & (TCUQ_SLOW_SIGNALS | 1uL << 20)) != 0u) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             head.coef[i] = (int16_t)(900 - 200 * i);
         }
         head.offset = offsets;
         head.clip = 4u * 65536u;
+        head.reach = 1u << 20;
         head.bet_base = (asked & 1uL << 21) != 0u ? 60000u : 0u;
         head.bet_slope = (asked & 1uL << 21) != 0u ? 8000u : 0u;
         p.evidence = &head;
@@ -108,7 +109,6 @@ int main(int argc, char **argv)
             shares[i] = (uint16_t)(65535u / p.classes);
         }
         instant.bias = -2 * 65536;
-        instant.spread = 65536u;
         instant.class_mix = (asked & 1uL << 23) != 0u ? shares : NULL;
         p.instant = &instant;
         p.about = TCUQ_ABOUT_ANSWER;
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
         }
         tcuq_step(&monitor, probs, features, &out, NULL);
         sum = sum * 31u + out.risk + out.abstain + (uint32_t)out.threshold;
-        sum = sum * 31u + out.answer + out.persistence + out.variety + out.expected_accuracy + (uint32_t)out.severity;
+        sum = sum * 31u + out.answer + out.persistence + out.look + out.expected_accuracy + (uint32_t)out.severity;
     }
     printf("%lu\n", (unsigned long)sum);
     free(ring);

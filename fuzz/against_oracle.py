@@ -57,14 +57,14 @@ def params_of(lines: dict[str, str]) -> Params:
     scalars = {name: int(value) for name, value in (pair.split("=") for pair in lines["params"].split())}
     evidence, instant = None, None
     if "evidence" in lines:
-        clip, allowance, bet_base, bet_slope, spread, *rest = numbers("evidence")
+        clip, reach, bias, allowance, bet_base, bet_slope, *rest = numbers("evidence")
         coef, offset = tuple(rest[:SIGNAL_COUNT]), tuple(rest[SIGNAL_COUNT:])
-        evidence = Evidence(clip, allowance, coef, offset, bet_base, bet_slope, spread)
+        evidence = Evidence(clip, allowance, coef, offset, bet_base, bet_slope, reach, bias)
     if "instant" in lines:
-        bias, spread, *rest = numbers("instant")
+        bias, *rest = numbers("instant")
         mix = numbers("class_mix") if "class_mix" in lines else None
-        instant = Instant(bias, tuple(rest), mix, spread)
-    del scalars["lag_count"], scalars["reserved"], scalars["fingerprint"]
+        instant = Instant(bias, tuple(rest), mix)
+    del scalars["lag_count"], scalars["fingerprint"]
     return Params(
         **scalars,
         lags=numbers("lags"),

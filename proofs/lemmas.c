@@ -24,7 +24,6 @@ static int32_t contract_log2(uint32_t value)
 static tcuq_params_t p;
 static tcuq_t m;
 static tcuq_evidence_t head;
-static tcuq_instant_t instant;
 
 void prove_log2(void)
 {
@@ -106,35 +105,147 @@ void prove_threshold_range(void)
     END;
 }
 
-void prove_discount(void)
+/* What the alarm sums without a bet; rates.c has the rest. */
+void prove_added(void)
 {
-    int32_t evidence = nondet_i32();
-    p.evidence = &head;
-    m.params = &p;
-    m.novelty = nondet_u32();
-    head.spread = nondet_u32();
-    ASSUME(head.spread >= 16u && head.spread <= 16777216u); /* rule spread_fits; 0 is never below it */
-    ASSUME(evidence > 0 && m.novelty < head.spread);
-    (void)discount(&m, evidence);
+    uint16_t signals[TCUQ_SIGNAL_COUNT];
+    inference_t now;
+    int32_t result;
+    p.signals = nondet_u16();
+    head.clip = nondet_u32();
+    head.bias = nondet_i32();
+    head.allowance = nondet_u32();
+    head.bet_slope = 0;
+    head.coef[TCUQ_SEVERITY] = nondet_i16();
+    head.coef[TCUQ_DRIFT] = nondet_i16();
+    signals[TCUQ_SEVERITY] = nondet_u16();
+    signals[TCUQ_DRIFT] = nondet_u16();
+    now.look = nondet_u32();
+    ASSUME(head.clip >= 1u && head.clip <= 524288u && head.allowance <= 16777216u);
+    ASSUME(head.bias >= -16777216 && head.bias <= 16777216);
+    ASSUME(now.look >= 32u && now.look <= 256u); /* prove_look */
+    result = added(&p, &head, &now, signals);
+    PROVE(result >= -(int32_t)head.clip - (int32_t)head.allowance && result <= (int32_t)head.clip);
     END;
 }
 
-void prove_vary(void)
+/* Any sum and any alarm, as after damage; sides that are on or off, see rules rise_order and clear_order. */
+static void any_side(uint32_t limit, uint32_t cap, uint32_t clear)
 {
-    uint32_t ring[3];
-    layout_t at;
-    uint32_t doubt = nondet_u32(), answer = nondet_u32();
-    ring[0] = nondet_u32();
-    ring[1] = nondet_u32();
-    ring[2] = nondet_u32();
-    at.seen = 1;
-    at.mean_words = 3;
-    m.ring = ring;
+    ASSUME(cap <= 1073741824u);
+    ASSUME(limit != 0u ? cap >= limit && clear < limit : cap == 0u && clear == 0u);
+}
+
+/* A sum stays below its cap; a side is raised at its limit, and not below what clears it unless it is held. */
+void prove_watch(void)
+{
+    uint32_t sum = nondet_u32(), limit = nondet_u32(), cap = nondet_u32(), clear = nondet_u32();
+    int raised = nondet_bool(), held = nondet_bool();
+    uint8_t result;
+    any_side(limit, cap, clear);
+    result = watch(&sum, nondet_i32(), limit, cap, clear, raised, held);
+    PROVE(sum <= cap && result <= 1u);
+    PROVE(limit != 0u || (result == 0u && sum == 0u));
+    PROVE(result != 0u || limit == 0u || sum < limit);
+    PROVE(result == 0u || sum >= limit || raised);
+    PROVE(result == 0u || held || sum > clear);
+    PROVE(result != 0u || !raised || limit == 0u || (!held && sum == 0u));
+    END;
+}
+
+/* What is left of a hold: all of it where the alarm begins, one less with each step, nothing without an alarm. */
+void prove_hold(void)
+{
+    inference_t now;
+    tcuq_step_t out;
+    uint8_t before = nondet_u8();
+    uint32_t left;
+    p.hold = nondet_u16();
+    p.rise_limit = nondet_u32();
+    p.rise_cap = nondet_u32();
+    p.rise_clear = nondet_u32();
+    p.fall_limit = nondet_u32();
+    p.fall_cap = nondet_u32();
+    p.rise_reference = nondet_u16();
+    p.fall_reference = nondet_u16();
+    ASSUME(p.hold <= 63u);
+    any_side(p.rise_limit, p.rise_cap, p.rise_clear);
+    any_side(p.fall_limit, p.fall_cap, 0);
+    p.evidence = NULL;
     m.params = &p;
-    p.instant = &instant;
-    instant.spread = nondet_u32();
-    ASSUME(instant.spread <= 262144u && doubt <= 256u && answer < 1000u);
-    (void)vary(&m, &at, doubt, answer);
+    m.alarm = before;
+    m.rise = nondet_u32();
+    m.fall = nondet_u32();
+    out.risk = nondet_u16();
+    alarm(&m, &now, NULL, &out);
+    left = m.alarm >> 2;
+    PROVE(out.alarm <= 3u && (m.alarm & 3u) == out.alarm && left <= p.hold);
+    PROVE((out.alarm & 1u) != 0u || left == 0u);
+    PROVE((before & 1u) != 0u || (out.alarm & 1u) == 0u || left == p.hold);
+    PROVE((before & 1u) == 0u || left < p.hold || p.hold == 0u);
+    PROVE((before & 1u) == 0u || before >> 2 == 0u || p.hold == 0u || p.rise_limit == 0u || (out.alarm & 1u) != 0u);
+    END;
+}
+
+/* Both means of section 6: neither leaves the range of what it has seen. */
+void prove_toward(void)
+{
+    int32_t mean = nondet_i32(), value = nondet_i32(), result;
+    uint32_t look = nondet_u32();
+    ASSUME(mean >= -SLOW_MAX && mean <= SLOW_MAX && value >= -SLOW_MAX && value <= SLOW_MAX);
+    ASSUME(look >= 32u && look <= 256u);
+    result = toward(mean, value, look);
+    PROVE(mean <= value ? result >= mean && result <= value : result <= mean && result >= value);
+    END;
+}
+
+/* Mean gaps of any content, as after damage, and gaps of 32 features. */
+void prove_drift_of(void)
+{
+    uint32_t slow[BLOCKS], look = nondet_u32(), i, squares;
+    int32_t gaps[BLOCKS];
+    for (i = 0; i < BLOCKS; i++) {
+        slow[i] = nondet_u32();
+        gaps[i] = nondet_i32();
+        ASSUME(gaps[i] >= -32 * 255 && gaps[i] <= 32 * 255);
+    }
+    ASSUME(look >= 32u && look <= 256u);
+    squares = drift_of(slow, gaps, look);
+    PROVE(squares >= 1u && squares <= 1u + 8u * 16383u * 16383u);
+    for (i = 0; i < BLOCKS; i++) {
+        PROVE((int32_t)slow[i] >= -SLOW_MAX && (int32_t)slow[i] <= SLOW_MAX);
+    }
+    END;
+}
+
+/* Look, evidence and severity, of any distance and any damaged severity. */
+void prove_look(void)
+{
+    uint16_t signals[TCUQ_SIGNAL_COUNT];
+    int16_t offset = nondet_i16();
+    inference_t now;
+    int32_t clip;
+    uint32_t i;
+    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
+        signals[i] = nondet_u16();
+        head.coef[i] = nondet_i16();
+    }
+    p.signals = nondet_u16();
+    p.evidence = &head;
+    head.offset = &offset;
+    head.clip = nondet_u32();
+    head.reach = nondet_u32();
+    now.subject = 0;
+    m.params = &p;
+    m.held = nondet_u8();
+    m.severity = nondet_i32();
+    ASSUME((p.signals & ~0x1FFu) == 0u); /* drift: prove_drift_of */
+    ASSUME(head.clip >= 1u && head.clip <= 524288u && head.reach >= 256u);
+    slow_signals(&m, &head, &now, nondet_u32(), NULL, signals);
+    clip = (int32_t)head.clip;
+    PROVE(now.look >= 32u && now.look <= 256u);
+    PROVE(now.evidence >= -clip && now.evidence <= clip);
+    PROVE(m.severity >= -clip && m.severity <= clip);
     END;
 }
 

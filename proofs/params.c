@@ -47,9 +47,8 @@ void prove_check(void)
         TCUQ_PARAMS_FIELDS(IN_RANGE, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
         PROVE(p.level_num <= 999u && p.budget_num <= 1000u && p.anchor <= 1u && p.about <= 1u);
         PROVE(p.steep_slope <= 16777216u / 2u && p.slope <= p.steep_slope);
-        PROVE(p.evidence == NULL || (evidence.clip >= 1u && evidence.clip <= 16777216u));
-        PROVE(p.evidence == NULL || evidence.spread == 0u || evidence.spread >= 16u);
-        PROVE(p.instant == NULL || instant.spread <= 262144u);
+        PROVE(p.evidence == NULL || (evidence.clip >= 1u && evidence.clip <= 524288u && evidence.reach >= 256u));
+        PROVE(p.rise_clear == 0u || p.rise_clear < p.rise_limit);
     }
     END;
 }

@@ -198,22 +198,27 @@ void prove_bounds(void)
     END;
 }
 
-/* A bet on any evidence within the clip. */
+/* A bet on any evidence within the clip, counted by any look. */
 void prove_bet(void)
 {
     static tcuq_evidence_t head;
-    int32_t evidence = nondet_i32();
+    static uint16_t signals[TCUQ_SIGNAL_COUNT];
+    inference_t now;
     uint64_t most;
+    now.evidence = nondet_i32();
+    now.look = nondet_u32();
+    head.allowance = nondet_u32();
     head.clip = nondet_u32();
     head.bet_base = nondet_u32();
     head.bet_slope = nondet_u32();
-    ASSUME(head.clip >= 1u && head.clip <= 16777216u && head.bet_base <= 1048576u);
+    ASSUME(head.clip >= 1u && head.clip <= 524288u && head.bet_base <= 1048576u);
     ASSUME(head.bet_slope >= 1u && head.bet_slope <= 32767u);
-    ASSUME(evidence >= -(int32_t)head.clip && evidence <= (int32_t)head.clip);
+    ASSUME(now.evidence >= -(int32_t)head.clip && now.evidence <= (int32_t)head.clip);
+    ASSUME(now.look >= 32u && now.look <= 256u && head.allowance <= 16777216u); /* look of lemmas.c */
     most = product(RULES, head.bet_slope, head.clip >> 8);
-    ASSUME(most <= 32767uLL * 65536uLL); /* the product of the largest two */
+    ASSUME(most <= 32767uLL * 2048uLL); /* the product of the largest two */
     most >>= 8;
     ASSUME(head.bet_base >= most + 257u && head.bet_base + most < 1048576u); /* rule bet_fits */
-    (void)bet_of(&head, evidence);
+    (void)added(&p, &head, &now, signals);
     END;
 }

@@ -41,8 +41,12 @@ LEMMAS = {
     "half_distance": "any dot product, one norm damaged",
     "between": "16-bit coefficients",
     "threshold_range": "any debt",
-    "discount": ALL,
-    "vary": "any ring words",
+    "look": "any distance, evidence, severity",
+    "toward": "means and values up to 2^21",
+    "drift_of": "any mean gaps, 32 features a block",
+    "added": "all heads without a bet",
+    "watch": "any sum and any evidence",
+    "hold": "any sums and any alarm",
     "weight_to": "up to 5 lags",
     "step_closer": "any debt",
 }
@@ -175,7 +179,7 @@ class Shape:
 
 SHAPES = {
     "every signal": Shape(3, 2, (1, 2), "TCUQ_ALL_SIGNALS", True, True, True),
-    "standard": Shape(4, 3, (1,), "0x1F0u", True, True, False),
+    "standard": Shape(4, 3, (1,), "0x3F0u", True, True, False),
     "paper": Shape(3, 4, (1, 3), "0xFu", False, False, False),
     "evidence alone": Shape(3, 2, (1, 2), "0x7Au", True, False, False),
 }
@@ -183,7 +187,7 @@ SHAPES = {
 SMALL = {
     "labels": Shape(2, 0, (1,), "0x4u", False, False, False),
     "paper": Shape(2, 2, (1, 2), "0xFu", False, False, False),
-    "standard": Shape(2, 2, (1,), "0x1F0u", True, True, False),
+    "standard": Shape(2, 2, (1,), "0x3F0u", True, True, False),
     "every signal": Shape(2, 2, (1,), "TCUQ_ALL_SIGNALS", True, True, True),
 }
 """Monitors that are saved, loaded and verified."""
@@ -193,12 +197,10 @@ CONTRACTS = "half_distance,tcuq_internal_log2,between,threshold_at"
 DISCHARGED = {
     ("tcuq_beliefs.c", "sum ≢ 0"): "divide_by",
     ("tcuq_beliefs.c", "tcuq_internal_log2: precondition"): "divide_by",
-    ("tcuq_beliefs.c", "expected >> scale"): "vary",
     ("tcuq_signals.c", "tcuq_internal_log2: precondition"): "bits",
     ("tcuq_signals.c", "from weight_to("): "weight_to",
     ("tcuq.c", "m_0->debt - tmp"): "step_closer",
     ("tcuq.c", "m_0->debt + tmp"): "damaged_debt",
-    ("tcuq.c", "spread >> 4"): "discount",
     ("tcuq.c", "tcuq_internal_log2: precondition"): "bet",
     ("tcuq.c", "* 45426"): "bet",
     ("tcuq.c", "slope ≢ 0"): "bounds",
@@ -255,6 +257,19 @@ BROKEN = {
         "for (i = count; i < p->lag_count",
         "for (i = count - 1u; i < p->lag_count",
     ),
+    "a look above a whole one": (
+        "look",
+        "tcuq_signals.c",
+        "look < LOOK_WHOLE ? look : LOOK_WHOLE",
+        "look",
+    ),
+    "mean gaps not clipped": (
+        "drift_of",
+        "tcuq_signals.c",
+        "clipped((int32_t)slow[i], SLOW_MAX)",
+        "(int32_t)slow[i]",
+    ),
+    "a hold without an end": ("hold", "tcuq.c", "held != 0u ? held - 1u", "held != 0u ? held"),
     "bound rounded down": ("shut", "tcuq.c", "rest + p->steep_slope - 1u", "rest"),
     "knee forgotten": ("open", "tcuq.c", "return p->knee + ", "return "),
     "entry one too far": (

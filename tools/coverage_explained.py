@@ -63,7 +63,7 @@ EXPLAINED = (
     _in_accepted("X(lags_given", "3"),
     _in_accepted("X(start_used"),
     _in_accepted("X(bet_fits"),
-    _in_accepted("X(spread_fits"),
+    _in_accepted("X(look_used"),
     _in_accepted("X(evidence_alone"),
     Explained(
         "branch",

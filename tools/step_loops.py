@@ -46,6 +46,9 @@ LOOPS = {
     "for (i = 0; i < p->classes; i++) {": "classes",
     "for (i = 0; p->instant->class_mix != NULL && i < p->classes; i++) {": "classes",
     "for (i = 0; i < count; i++) {": "4 * classes",
+    "for (i = 0; i < BLOCKS; i++) {": "8",
+    "for (block = 1; block <= BLOCKS; block++) {": "8",
+    "for (; i < end; i++) {": "block",
     "for (k = 0; k < EXPERT_COUNT; k++) {": "6",
     "for (i = 0; i < EXPERT_COUNT; i++) {": "6",
     "for (i = 0; i < p->lag_count; i++) {": "lags",
@@ -60,12 +63,12 @@ LOOPS = {
     "while (bit != 0u) {": "16",
     "while (squares < (1uL << 30)) {": "16",
 }
-"""The most turns of each loop that a step can run, by its first line."""
+"""The most turns of each loop that a step can run, by its first line. A block is an eighth of the features."""
 
-COPY = "34 + classes + features"
+COPY = "20 + classes + features"
 """Bytes of the longest copy of a step, and turns of a loop that a compiler puts in place of one.
 
-Copies are of the signals (34 bytes), of what is kept of a step (16), of a posterior and of features."""
+Copies are of the signals (20 bytes), of what is kept of a step (16), of a posterior and of features."""
 
 JUMPS_BACK = {"__udivsi3": 2, "__aeabi_uidivmod": 0, "__aeabi_idiv0": 0}
 """How often functions of libgcc jump to a lower address in one call, where a core has no division.
@@ -200,5 +203,6 @@ def turns_of(bound: str, sizes: Mapping[str, int]) -> int:
 def step_bound(elf: Path, sizes: Mapping[str, int], name: str = "tcuq_step") -> int:
     """Return the most instructions of one step of an image that has lines of the source."""
     functions = listing(elf)
+    sizes = {**sizes, "block": sizes.get("features", 0) // 8 + 1}
     (start,) = (at for at, function in functions.items() if function.name == name)
     return bound_of(functions, start, sizes)

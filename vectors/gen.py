@@ -11,679 +11,38 @@ import struct
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 import gen_edges
 import gen_heads
 import gen_learned
+import gen_looks
 import gen_mutants
-import gen_novelty
-from gen_base import (
-    ALL,
-    COEF,
-    ENDS,
-    EVERY,
-    MIXED,
-    NEGATIVE,
-    PAPER,
-    STANDARD,
-    STANDARD_POSTERIORS,
-    Case,
-    Dice,
-    MakeU,
-    MakeX,
-    Marks,
-    by_signal,
-    clip8,
-    dwell,
-    from_u,
-    make,
-    one_hot,
-    posterior,
-    weights,
-)
-from gen_learned import learned
-from oracle import NAMES, NO_REASON, SIGNAL_COUNT, Evidence, Monitor, Params, Step
+import gen_rules
+import gen_shapes
+import gen_states
+from gen_base import Case
+from oracle import NO_REASON, SIGNAL_COUNT, Monitor, Params, Step
 
 FOLDER = Path(__file__).resolve().parent
 MAX_BYTES = 3_500_000
-
-
-def _grid() -> Iterable[Case]:
-    """Yield the paper's profile, with and without features, over the shapes."""
-    shapes = [
-        (2, 16, (1,), 0),
-        (2, 32, (1, 2, 4), 5),
-        (2, 64, (1, 4, 16, 64), -128),
-        (10, 16, (2, 7, 16), 127),
-        (10, 32, tuple(range(1, 9)), -128),
-        (10, 64, (1, 2, 3, 5, 8), 0),
-        (35, 16, (1, 2, 4), 5),
-        (35, 32, (1, 2, 3, 5, 8), 0),
-        (200, 32, (1, 2, 3, 5, 8), 127),
-        (200, 64, (1, 2, 4), -128),
-    ]
-    for classes, features, lags, zero_point in shapes:
-        name = f"paper_L{classes}_d{features}_lag{lags[-1]}"
-        steps = 10 if classes >= 200 else 70 if lags[-1] == 64 else 32
-        params = make(PAPER, classes, features, lags, zero_point=zero_point)
-        yield Case(name, "dwell, a corrupted part, dwell again", params, dwell(Dice(name), params, steps))
-    for classes, lags, mask in (
-        (2, (1, 2, 4), 13),
-        (10, (1, 4, 16, 64), 0x3D),
-        (10, (2, 7, 16), 13),
-        (35, (1, 2, 3, 5, 8), 0x3D),
-        (200, tuple(range(1, 9)), 13),
-        (200, (1, 2, 4), 0x38),
-        (1000, (1,), 13),
-        (1000, (1, 2), 0x3D),
-    ):
-        name = f"posterior_only_{mask}_L{classes}"
-        steps = 4 if classes == 1000 else 10 if classes == 200 else 66 if lags[-1] == 64 else 40
-        params = make(mask, classes, 0, lags)
-        yield Case(name, "no features at all", params, dwell(Dice(name), params, steps))
-    name = "features_present_but_unread"
-    params = make(13, 10, 16, (1, 2, 4))
-    yield Case(name, "features of 16 values that no signal reads", params, dwell(Dice(name), params, 40))
-    for mask in (PAPER, EVERY):
-        name = f"widest_features_mask{mask}"
-        params = make(mask, 10, 256, (1, 2, 4), zero_point=-128)
-        yield Case(name, "256 features", params, dwell(Dice(name), params, 7))
-
-
-def _masks() -> Iterable[Case]:
-    """Yield each signal alone, and masks that leave parts of the memory out."""
-    lags: tuple[int, ...]
-    for n, title in enumerate(NAMES[:7]):
-        name = f"only_{title}"
-        coef = tuple(4500 if i == n else 777 for i in range(SIGNAL_COUNT))
-        lags = (1, 2, 4) if n <= 2 else ()
-        params = make(1 << n, 10, 16 if n in (1, 6) else 0, lags, coef=coef, bias=-3 * 65536)
-        yield Case(name, f"signal {n} alone", params, dwell(Dice(name), params, 28))
-    for name, mask, classes, features, lags in (
-        ("mask_no_divergence", EVERY & ~1, 35, 32, (1, 2, 4)),
-        ("mask_no_instability", EVERY & ~2, 35, 32, (1, 2, 3, 5, 8)),
-        ("mask_no_divergence_no_instability", EVERY & ~3, 10, 16, (2, 7, 16)),
-        ("mask_no_ring", EVERY & ~7, 10, 16, ()),
-        ("mask_no_ring_lags_given", EVERY & ~7, 10, 16, (1, 2, 4)),
-        ("mask_paper_no_divergence", 14, 200, 16, (1, 4, 16, 64)),
-        ("mask_paper_no_instability_with_features", 13, 10, 32, (1, 2, 3, 5, 8)),
-        ("mask_flips_magnitude", 0x44, 7, 5, (1, 3)),
-        ("mask_flips_mean_odds", 0x24, 7, 0, (1, 3)),
-    ):
-        params = make(mask, classes, features, lags, bias=-2 * 65536)
-        yield Case(
-            name, f"signals 0x{mask:03X}", params, dwell(Dice(name), params, 14 if classes == 200 else 28)
-        )
-
-
-def _posteriors() -> Iterable[Case]:
-    """Yield posteriors that no softmax gives, or that it gives at its limits."""
-
-    def case(name: str, why: str, mask: int, classes: int, make_u: MakeU, steps: int = 28) -> Case:
-        features = 5 if mask & 0x42 else 0
-        params = make(mask, classes, features, (1, 2, 4), coef=COEF)
-        dice = Dice(name)
-        return Case(name, why, params, from_u(dice, params, [make_u(dice, t) for t in range(steps)]))
-
-    def tied(dice: Dice, t: int) -> list[int]:
-        u = [dice.below(10) for _ in range(10)]
-        for c in dice.shuffled(10)[: 2 + t % 4]:
-            u[c] = 60
-        return u
-
-    def boundary(dice: Dice, t: int) -> list[int]:
-        mass = (126, 127, 128, 129, 254, 255, 256, 257, 258)[t % 9]
-        top = 63 + dice.below(30)
-        return [top - 40, 40, mass - top - 30, 30, 0, 0, 0, 0, 0, 0]
-
-    def halves(classes: int) -> MakeU:
-        return lambda dice, t: [255 if (c < classes // 2) == (t // 3 % 2 == 0) else 0 for c in range(classes)]
-
-    yield case("post_saturated", "255 at one class", EVERY, 10, lambda dice, t: one_hot(10, t // 6 * 3 % 10))
-    yield case("post_saturated_L2", "255 at one of two", EVERY, 2, lambda dice, t: one_hot(2, t // 5 % 2))
-    yield case("post_tied", "two to five classes share the top", EVERY, 10, tied)
-    yield case("post_equal", "all classes equal", EVERY, 10, lambda dice, t: [25 + t % 2] * 10)
-    yield case("post_equal_L2", "128 and 128", EVERY, 2, lambda dice, t: [128, 128])
-    yield case("post_all_255", "every class at 255", EVERY, 35, lambda dice, t: [255] * 35, 24)
-    yield case(
-        "post_all_255_L1000",
-        "every class at 255, the largest sums",
-        0x3D,
-        1000,
-        lambda dice, t: [255] * 1000,
-        4,
-    )
-    yield case("post_all_0", "no mass at all", EVERY, 10, lambda dice, t: [0] * 10)
-    yield case(
-        "post_none_or_all",
-        "every class at 0 or at 255",
-        EVERY,
-        10,
-        lambda dice, t: [255 * dice.below(2)] * 10 if t % 3 else [0, 255] * 5,
-    )
-    yield case("post_heavy", "random bytes", EVERY, 35, lambda dice, t: [dice.below(256) for _ in range(35)])
-    yield case(
-        "post_heavy_L200",
-        "a heavy posterior",
-        0x3D,
-        200,
-        lambda dice, t: [94 + dice.below(3)] * 200,
-        20,
-    )
-    yield case("post_disjoint_heavy", "divergence is exactly 1", 0x3D, 10, halves(10))
-    yield case("post_disjoint_heavy_L200", "divergence is exactly 1", 13, 200, halves(200), 20)
-    yield case(
-        "post_nearly_same",
-        "steps of one unit: the table error is larger than the divergence",
-        0x3D,
-        10,
-        lambda dice, t: [190 + 5 * c + dice.below(2) for c in range(10)],
-    )
-    yield case(
-        "post_low_mass",
-        "most is lost",
-        EVERY,
-        35,
-        lambda dice, t: [dice.below(1 + t // 4) for _ in range(35)],
-    )
-    yield case(
-        "post_low_mass_L200",
-        "near-equal classes round to nothing",
-        0x3D,
-        200,
-        lambda dice, t: posterior(dice, 200, t // 7, 1 + 3 * (t % 5)),
-        24,
-    )
-    yield case(
-        "post_mass_boundaries",
-        "around a half and around the whole",
-        EVERY,
-        10,
-        boundary,
-    )
-    yield case(
-        "post_white_noise", "no dwell", EVERY, 10, lambda dice, t: posterior(dice, 10, dice.below(10), 150)
-    )
-
-
-def _features() -> Iterable[Case]:
-    """Yield feature vectors at the corners of the cosine."""
-
-    def case(name: str, why: str, zero_point: int, make_x: MakeX, features: int = 16) -> Case:
-        params = make(EVERY, 10, features, (1, 2, 4), zero_point=zero_point)
-        dice = Dice(name)
-        rows = [
-            (probs, [clip8(zero_point + make_x(dice, t, j)) for j in range(features)])
-            for t, (probs, _) in enumerate(dwell(dice, params, 26))
-        ]
-        return Case(name, why, params, rows)
-
-    yield case("feat_zero", "always the zero vector", 5, lambda dice, t, j: 0)
-    yield case(
-        "feat_sometimes_zero",
-        "zero vectors now and then",
-        0,
-        lambda dice, t, j: 0 if t % 5 < 2 else 9 * j - 40,
-    )
-    yield case(
-        "feat_opposite", "the sign turns", 0, lambda dice, t, j: (7 * j + 3) * (-1 if t // 4 % 2 else 1)
-    )
-    yield case("feat_tiny", "components of -1, 0, 1", -128, lambda dice, t, j: dice.below(3) - 1)
-    yield case(
-        "feat_one_component", "orthogonal axes", 127, lambda dice, t, j: -255 if j == t // 6 % 16 else 0
-    )
-    yield case(
-        "feat_largest", "all at the end of the range", -128, lambda dice, t, j: 255 - dice.below(2), 256
-    )
-    yield case(
-        "feat_largest_negative", "all at the other end", 127, lambda dice, t, j: dice.below(2) - 255, 64
-    )
-    yield case("feat_noise", "white noise", 5, lambda dice, t, j: dice.between(-128, 127), 32)
-
-    name = "feat_magnitude"
-    params = make(0x40, 2, 7, (), zero_point=127)
-    rows = [
-        (one_hot(2, 0, 72, -128), [127 - v, *[127 - w] * 6]) for v in (0, 1, 255, 254, 7) for w in (0, 1, 255)
-    ]
-    yield Case(name, "from the zero vector to the largest", params, rows)
-
-
-def _streams() -> Iterable[Case]:
-    """Yield constant and pinned streams, extreme and negative coefficients, permuted classes."""
-    name = "stream_constant"
-    params = make(EVERY, 10, 16, (1, 2, 3, 5, 8))
-    yield Case(name, "the same inference again and again", params, dwell(Dice(name), params, 1) * 60)
-
-    silent: dict[str, Any] = {"coef": (0,) * SIGNAL_COUNT, "blend": 65536}
-    for name, bias, reference in (("stream_risk_max", 256, 60000), ("stream_risk_min", -256, 3000)):
-        params = make(13, 10, 0, (1, 2, 4), bias=bias * 65536, reference=reference, **silent)
-        yield Case(name, "risk is pinned: the debt meets its bound", params, dwell(Dice(name), params, 50))
-    name = "stream_risk_jumps"
-    params = make(
-        8,
-        2,
-        0,
-        (),
-        coef=by_signal(0, 0, 0, 32767, 0, 0, 0, 0, 0),
-        bias=-32 * 65536,
-        blend=65536,
-        doubt_mix=65536,
-    )
-    rows = from_u(Dice(name), params, [one_hot(2, 0, 255 if t // 20 % 2 else 128, 120) for t in range(120)])
-    yield Case(name, "from the least risk to the largest and back", params, rows)
-
-    for name, coef, bias in (
-        ("coef_largest", 32767, 256),
-        ("coef_least", -32768, -256),
-        ("coef_largest_against_bias", 32767, -256),
-    ):
-        params = make(
-            EVERY,
-            10,
-            16,
-            (1, 2, 4),
-            coef=(coef,) * SIGNAL_COUNT,
-            bias=bias * 65536,
-            clean_mean=ENDS,
-        )
-        yield Case(name, "coefficients at the end of their range", params, dwell(Dice(name), params, 40))
-    for name, mask, classes in (("coef_negative_paper", PAPER, 10), ("coef_negative_mixed", MIXED, 35)):
-        params = make(mask, classes, 6, (1, 2, 4), coef=NEGATIVE, bias=-65536)
-        yield Case(name, "negative coefficients", params, dwell(Dice(name), params, 50))
-
-    for name, mask, classes, lags in (
-        ("permuted_paper", PAPER, 10, (1, 2, 4)),
-        ("permuted_mixed", MIXED, 35, (1, 2, 3, 5, 8)),
-    ):
-        params = make(mask, classes, 4, lags)
-        dice = Dice(name)
-        rows = [(untied(probs), x) for probs, x in dwell(dice, params, 36)]
-        order = dice.shuffled(classes)
-        yield Case(f"{name}_a", "with its twin: only predictions may differ", params, rows)
-        twin = [([probs[order[c]] for c in range(classes)], x) for probs, x in rows]
-        yield Case(f"{name}_b", "the same stream, classes permuted", params, twin)
-
-
-def untied(probs: list[int]) -> list[int]:
-    """Return `probs` with a single largest value, by lowering the others that share it."""
-    top = max(probs)
-    at = probs.index(top)
-    return [value if c == at else min(value, top - 1) for c, value in enumerate(probs)]
-
-
-def _states() -> Iterable[Case]:
-    """Yield resets, saves and loads at all kinds of moments."""
-    every: Marks = {0: ("save",), 1: ("save",), 5: ("save", "load"), 30: ("save",), 36: ("load", "save")}
-
-    def case(
-        name: str, why: str, shape: tuple[int, int, int], lags: tuple[int, ...], steps: int, marks: Marks
-    ) -> Case:
-        mask, classes, features = shape
-        params = make(mask, classes, features, lags, zero_point=5, warmup=10)
-        return Case(name, why, params, dwell(Dice(name), params, steps), marks)
-
-    small, near, far, deep = (EVERY, 10, 6), (1, 2, 4), (2, 7, 16), (1, 4, 16, 64)
-    third: Marks = dict.fromkeys(range(0, 24, 3), ("save", "load"))
-    ninth: Marks = dict.fromkeys(range(5, 60, 9), ("reset",))
-    yield case("reset_midway", "reset", small, near, 60, {20: ("reset",), 41: ("reset",)})
-    yield case("reset_at_once", "reset before the first step", small, near, 20, {0: ("reset", "save")})
-    yield case("reset_often", "reset before the lags fill", small, far, 60, ninth)
-    after: Marks = {25: ("reset", "save"), 26: ("save",)}
-    yield case("reset_then_save", "save right after reset", (EVERY, 35, 16), near, 50, after)
-    empty: Marks = {70: ("reset", "save", "load")}
-    yield case("reset_save_load", "load an emptied state", (PAPER, 10, 16), deep, 78, empty)
-    yield case("save_first", "save before the first step, load it", small, far, 40, {0: ("save", "load")})
-    yield case("save_midway", "save", (PAPER, 35, 32), (1, 2, 3, 5, 8), 60, {3: ("save",), 31: ("save",)})
-    yield case("save_load", "save, load, go on", small, near, 60, every)
-    yield case("save_load_paper", "save, load, go on", (PAPER, 10, 32), far, 60, every)
-    yield case("save_load_no_ring", "save, load, go on", (EVERY & ~7, 10, 16), (), 60, every)
-    yield case("save_load_posterior_only", "save, load, go on", (0x3D, 35, 0), (1, 2, 3, 5, 8), 60, every)
-    wrapped: Marks = {100: ("save", "load")}
-    yield case("save_load_wrapped", "a ring of 64 that has wrapped", (EVERY, 2, 16), deep, 104, wrapped)
-    yield case("save_load_often", "load after each third step", (0x3F, 10, 16), (1, 2, 3), 24, third)
-
-
-def _damage() -> Iterable[Case]:
-    """Counters after a memory error, and states that contradict themselves (section 12)."""
-
-    def case(name: str, why: str, mask: int, marks: Marks, steps: int = 80, **changes: Any) -> Case:
-        lags = (1, 2, 4) if mask & 7 else ()
-        params = make(mask, 4, 4, lags, warmup=5, **changes)
-        return Case(name, why, params, dwell(Dice(name), params, steps), marks)
-
-    both = ("save", "load")
-    high, top = 2**31 - 1, 2**32 - 1
-    for name, mask, changes in (
-        ("paper", PAPER, {}),
-        ("every", EVERY, {"level_num": 3, "level_den": 7, "reference": 0}),
-        ("flat", PAPER, {"slope": 0, "knee": 300, "steep_slope": 1677721}),
-        ("gentle", PAPER, {"slope": 1, "knee": 2**24, "steep_slope": 1, "reference": 65535}),
-    ):
-        debts = (high, -high - 1, 1 << 30, -(1 << 24), 1 << 20, -4097, 400, -90)
-        marks = {10 + 8 * n: (f"damage debt {debt}",) for n, debt in enumerate(debts)}
-        marks |= {14 + 8 * n: (f"damage debt {debt}", *both) for n, debt in enumerate(debts)}
-        yield case(f"damage_debt_{name}", "a debt that no input can cause", mask, marks, **changes)
-    credits: Marks = {10: ("damage credit -1",), 20: (f"damage credit {high}", *both)}
-    credits |= {30: (f"damage credit {-high - 1}", *both), 41: ("damage credit 61",)}
-    credits |= {50: ("damage credit 59", *both), 60: (f"damage credit {high}",)}
-    yield case("damage_credit", "a credit below 0 or above a full one", PAPER, credits)
-    sums: Marks = {10: (f"damage rise {top}",), 20: (f"damage rise {high}", *both), 25: ("damage alarm 255",)}
-    sums |= {
-        30: (f"damage fall {1 << 31}", *both),
-        40: (f"damage fall {high}",),
-        41: ("damage alarm 0", *both),
-    }
-    sums |= {
-        50: ("damage alarm 3", *both),
-        55: ("damage rise 1", "damage alarm 1", *both),
-        60: ("damage alarm 4",),
-    }
-    yield case("damage_alarm", "sums of the alarm out of range, and its bits", PAPER, sums)
-    off: Marks = {10: ("damage fall 77", "damage alarm 2", *both), 30: ("damage rise 5", "damage alarm 3")}
-    changes = {"rise_limit": 0, "rise_cap": 0, "fall_limit": 0, "fall_cap": 0}
-    yield case("damage_alarm_off", "sums of an alarm that is off", PAPER, off, 40, **changes)
-    counts: Marks = {10: ("damage steps 0", *both), 20: (f"damage steps {top}", *both), 24: both}
-    counts |= {30: ("damage steps 2", *both), 40: (f"damage steps {1 << 31}", *both)}
-    yield case("damage_steps", "a count of steps that contradicts the others", PAPER, counts)
-    yield case("damage_steps_no_ring", "the same where only a mean looks back", 0x38, counts, 50)
-
-    wrong = [
-        (24, 4, 1 << 31),
-        (24, 4, 4000),
-        (24, 4, -4000),
-        (28, 4, 1000),
-        (28, 4, 1 << 31),
-        (32, 4, 1 << 31),
-        (36, 4, 1 << 31),
-        (56, 1, 4),
-    ]
-    wrong += [(40, 4, 1), (40, 4, -1), (44, 4, 1), (48, 4, 1), (52, 4, 1), (6, 2, 1), (6, 2, 256), (58, 1, 2)]
-    wrong += [(57, 1, 9), (57, 1, 1), (58, 1, 1), (58, 1, -1), (59, 1, 1), (60, 2, 1), (60, 2, 1000)]
-    wrong += [(0, 1, 1), (4, 2, -1), (8, 4, 16), (12, 2, 1), (14, 2, 1), (16, 4, 1), (-1, 1, 1), (-2, 0, 1)]
-    wrong += [(-2, 0, -1), (-2, 0, -10000)]
-    refused = tuple(" ".join(map(str, ("refuse", *each))) for each in wrong)
-    early = ("refuse 57 1 1", "refuse 58 1 1", "refuse 56 1 1", "refuse 56 1 2", "refuse 60 1 1")
-    yield case("refused_paper", "states of other numbers", PAPER, {0: early, 2: refused[:3], 40: refused}, 42)
-    means = tuple(f"refuse {at} 4 {1 << 30}" for at in (100,))
-    yield case("refused_every", "a mean out of range", EVERY, {40: (*refused, *means)}, 42)
-    none = ("refuse 60 4 1", "refuse 57 1 1", "refuse 58 1 1")
-    yield case("refused_no_ring", "a mean before there is one", 0x38, {0: none}, 12)
-    rates = {"budget_num": 0, "level_num": 999, "level_den": 1000, "steep_slope": 16000, "slope": 9}
-    zero = ("refuse 28 4 61", "refuse 24 4 2000000", "refuse 24 4 -2000000")
-    yield case("refused_rates", "extreme rates", PAPER, {0: zero, 30: zero}, 32, **rates)
-
-    name = "load_goes_back"
-    params = make(EVERY, 10, 16, (1, 2, 3, 5, 8))
-    rows = dwell(Dice(name), params, 40)
-    back: Marks = {20: ("save",), 40: ("load",)}
-    yield Case(name, "the same steps twice from one state", params, rows + rows[20:], back)
-
-
-def _thresholds() -> Iterable[Case]:
-    """Yield the corners of the debt map, the budget and the alarm."""
-    for name, why, changes in (
-        ("map_one_slope", "slope equals steep_slope", {"slope": 90000, "steep_slope": 90000}),
-        ("map_flat_near_zero", "slope 0", {"slope": 0, "knee": 25}),
-        ("map_no_knee", "knee 0", {"knee": 0, "steep_slope": 50000}),
-        ("map_flattest", "the widest bounds", {"slope": 0, "steep_slope": 1, "knee": 2**24}),
-        ("map_long_knee", "slope * knee at its limit", {"slope": 1, "steep_slope": 1677721, "knee": 2**24}),
-        ("map_steepest", "level 1/2", {"level_den": 2, "slope": 2**23, "steep_slope": 2**23, "knee": 2}),
-        ("map_reference_0", "open is 0", {"reference": 0}),
-        ("map_reference_1", "open is 1", {"reference": 1}),
-        ("map_reference_65535", "shut is near", {"reference": 65535}),
-        (
-            "level_1_1000",
-            "level 1/1000",
-            {"level_den": 1000, "slope": 300, "steep_slope": 16777, "knee": 900},
-        ),
-        (
-            "level_999_1000",
-            "level 999/1000",
-            {"level_num": 999, "level_den": 1000, "slope": 500, "steep_slope": 16777, "knee": 1000},
-        ),
-        ("level_1_2", "level 1/2", {"level_den": 2, "slope": 200000, "steep_slope": 900000, "knee": 9}),
-        (
-            "level_37_100",
-            "level 37/100",
-            {"level_num": 37, "level_den": 100, "slope": 3000, "steep_slope": 20000, "knee": 200},
-        ),
-        ("budget_0", "never abstains", {"budget_num": 0, "budget_den": 1, "burst": 1, "warmup": 0}),
-        ("budget_1", "abstains at each flag", {"budget_num": 1, "budget_den": 1, "burst": 1, "warmup": 0}),
-        ("budget_burst_1", "one at a time", {"burst": 1, "warmup": 0}),
-        (
-            "budget_burst_large",
-            "the largest burst",
-            {"burst": 10000, "budget_num": 1000, "budget_den": 1000, "warmup": 0},
-        ),
-        ("budget_warm_start", "no warm-up", {"budget_num": 1, "budget_den": 2, "warmup": 0}),
-        ("budget_endless_warmup", "the longest warm-up", {"warmup": 2**32 - 1}),
-        ("alarm_off", "both sides off", {"rise_limit": 0, "rise_cap": 0, "fall_limit": 0, "fall_cap": 0}),
-        ("alarm_rise_only", "fall is off", {"fall_limit": 0, "fall_cap": 0}),
-        (
-            "alarm_fall_only",
-            "rise is off",
-            {"rise_limit": 0, "rise_cap": 0, "fall_limit": 9000, "fall_cap": 30000},
-        ),
-        ("alarm_cap_is_limit", "limit equals cap", {"rise_cap": 60000, "fall_cap": 20000}),
-        ("alarm_limit_1", "least limit", {"rise_limit": 1, "rise_cap": 1, "fall_limit": 1, "fall_cap": 1}),
-        (
-            "alarm_far_cap",
-            "cap 2^30",
-            {"rise_cap": 2**30, "fall_cap": 2**30, "rise_reference": 0, "fall_reference": 65535},
-        ),
-    ):
-        params = make(PAPER, 10, 4, (1, 2, 4), **changes)
-        yield Case(name, why, params, dwell(Dice(name), params, 50))
-
-
-def _anchors() -> Iterable[Case]:
-    """Yield risk that leans on the belief, over shapes, posteriors of any sum, resets and loads."""
-    marks: Marks
-    for name, mask, classes, features, mass, marks in (
-        ("anchor_belief_L2", STANDARD, 2, 16, 256, {}),
-        ("anchor_belief_L10", STANDARD, 10, 16, 256, {20: ("reset",), 40: ("save", "load")}),
-        ("anchor_belief_L200", STANDARD_POSTERIORS, 200, 0, 256, {}),
-        ("anchor_belief_L1000", 0x100, 1000, 0, 256, {}),
-        ("anchor_belief_heavy", 0x100, 35, 0, 3000, {9: ("save", "load"), 25: ("reset",)}),
-        ("anchor_belief_light", ALL, 10, 8, 60, {}),
-        ("anchor_belief_alone", 0x100, 10, 0, 256, {7: ("reset", "save", "load")}),
-    ):
-        steps = 6 if classes == 1000 else 16 if classes == 200 else 45
-        dice = Dice(name)
-        params = learned(mask, classes, features, dice, anchor=1, blend=20000, warmup=0)
-        yield Case(name, "risk leans on the belief", params, dwell(dice, params, steps, mass), marks)
-    name = "anchor_belief_pure"
-    params = learned(0x108, 3, 0, Dice(name), anchor=1, blend=0)
-    shown = [
-        one_hot(3, t // 9 % 3 if t % 4 else 2 - t // 9 % 3, 255 - 13 * (t % 7), t % 5) for t in range(60)
-    ]
-    yield Case(name, "risk is the belief alone, against mistakes", params, from_u(Dice(name), params, shown))
-    name = "anchor_confidence_L10"
-    dice = Dice(name)
-    params = learned(STANDARD, 10, 16, dice, blend=20000)
-    yield Case(name, "beliefs in use, risk leans on confidence", params, dwell(dice, params, 50))
-    name = "belief_frozen"
-    params = learned(0x110, 1000, 0, Dice(name))
-    shown = [one_hot(1000, 7)] * 4 + [[0] * 1000] * 2 + [one_hot(1000, 999)] * 4
-    yield Case(name, "sure of one class, nothing, sure of another", params, from_u(Dice(name), params, shown))
-
-
-def _evidence() -> Iterable[Case]:
-    """Yield alarms that sum evidence, over shapes, clips, signs of offsets, resets and loads."""
-    off = {"fall_limit": 0, "fall_cap": 0}
-    coef = by_signal(0, 1500, 0, 0, 1800, 600, -1200, 700, 1300)
-    marks: Marks
-    for name, mask, classes, features, clip, allowance, marks in (
-        ("evidence_L10", MIXED, 10, 6, 4 * 65536, 0, {20: ("reset",), 40: ("save", "load")}),
-        ("evidence_L2", MIXED, 2, 6, 4 * 65536, 3000, {}),
-        ("evidence_L35_every", EVERY, 35, 8, 90000, 20000, {33: ("save", "load")}),
-        ("evidence_L200_posteriors", 0x38, 200, 0, 2 * 65536, 0, {}),
-        ("evidence_L1000", 0x10, 1000, 0, 4 * 65536, 0, {}),
-        ("evidence_paper", PAPER, 10, 16, 4 * 65536, 500, {11: ("save", "load"), 50: ("save", "load")}),
-        ("evidence_clip_least", MIXED, 10, 16, 1, 0, {}),
-        ("evidence_clip_largest", EVERY, 10, 16, 2**24, 2**24, {}),
-    ):
-        dice = Dice(name)
-        offset = tuple(dice.between(-900, 300) for _ in range(classes))
-        weights = COEF if mask == PAPER else coef
-        if name == "evidence_clip_largest":
-            weights, offset = tuple(32767 - m for m in ENDS), (32767, -32768) * 5
-        limit = 1 if clip == 1 else 4 * 65536
-        params = make(
-            mask,
-            classes,
-            features,
-            (1, 2, 4),
-            rise_limit=limit,
-            rise_cap=2 * limit,
-            evidence=Evidence(clip, allowance, weights, offset),
-            **off,
-        )
-        steps = 6 if classes == 1000 else 16 if classes == 200 else 45
-        yield Case(name, "the alarm sums evidence", params, dwell(dice, params, steps), marks)
-    # Twins: risk is pinned by a silent first head, so that only the second one can raise the alarm.
-    silent: dict[str, Any] = {"coef": (0,) * SIGNAL_COUNT, "blend": 65536, "rise_reference": 60000, **off}
-    head = Evidence(4 * 65536, 0, coef, (-700,) * 10)
-    for name, given in (("evidence_risk_flat", head), ("evidence_off_risk_flat", None)):
-        params = make(MIXED, 10, 16, (1, 2, 4), evidence=given, rise_limit=200000, rise_cap=300000, **silent)
-        rows = dwell(Dice("evidence_risk_flat"), params, 60)
-        yield Case(name, "risk never moves", params, rows)
-    name = "evidence_side_off"
-    params = make(MIXED, 10, 6, (1, 2, 4), evidence=head, rise_limit=0, rise_cap=0, **off)
-    yield Case(name, "a head and no alarm", params, dwell(Dice(name), params, 30))
-
-
-def _fuzz() -> Iterable[Case]:
-    """Yield parameters drawn from all over their ranges."""
-    for number in range(10):
-        name = f"fuzz_{number}"
-        dice = Dice(name)
-        signals = dice.between(1, EVERY)
-        classes, features = dice.between(2, 40), dice.between(1, 40)
-        lags = tuple(sorted(1 + lag for lag in dice.shuffled((8, 20, 64)[number % 3])[: dice.between(1, 7)]))
-        den = dice.between(2, 1000)
-        steep = dice.between(1, 2**24 // den)
-        slope = dice.below(steep + 1)
-        budget_den = dice.between(1, 1000)
-        wide = number % 2
-        params = make(
-            signals,
-            classes,
-            features,
-            lags,
-            lag_weights=weights(len(lags), ("falling", "equal", "gap")[dice.below(3)]),
-            zero_point=dice.between(-128, 127),
-            coef=tuple(
-                dice.between(-32768, 32767) if wide else dice.between(-2000, 4500)
-                for _ in range(SIGNAL_COUNT)
-            ),
-            clean_mean=tuple(dice.below(65536) for _ in range(SIGNAL_COUNT)),
-            bias=dice.between(-(2**24), 2**24) if wide else dice.between(-(2**18), 2**18),
-            doubt_mix=dice.below(65537),
-            blend=dice.below(65537),
-            level_num=dice.between(1, den - 1),
-            level_den=den,
-            reference=dice.below(65536),
-            slope=slope,
-            steep_slope=steep,
-            knee=dice.below(min(2000, 2**24 // max(1, slope)) + 1),
-            budget_num=dice.below(budget_den + 1),
-            budget_den=budget_den,
-            burst=dice.between(1, 50),
-            warmup=dice.below(30),
-            rise_reference=dice.below(65536),
-            fall_reference=dice.below(65536),
-            rise_limit=dice.between(1, 200000),
-            rise_cap=dice.between(200000, 300000),
-            fall_limit=dice.between(1, 200000),
-            fall_cap=dice.between(200000, 300000),
-        )
-        rows = dwell(dice, params, 52, mass=(256, 256, 700, 90)[number % 4])
-        marks = {dice.between(10, 30): ("save", "load"), dice.between(31, 50): ("reset",), 51: ("save",)}
-        yield Case(name, "parameters from all over", params, rows, marks)
-    name = "weights_with_gaps"
-    params = make(PAPER, 10, 16, (1, 2, 3, 5, 8), lag_weights=weights(5, "gap"))
-    yield Case(name, "some lags weigh nothing", params, dwell(Dice(name), params, 40))
-
-
-def _edges() -> Iterable[Case]:
-    """Yield numbers that lie exactly on an edge: rounding, comparison, padding."""
-    for classes, features, lags in (
-        (2, 7, (1,)),
-        (3, 3, (1,)),
-        (7, 2, (1, 3)),
-        (5, 1, (2,)),
-        (9, 15, (3, 5)),
-    ):
-        name = f"odd_sizes_L{classes}_d{features}"
-        params = make(EVERY, classes, features, lags)
-        yield Case(name, "sizes that are no multiples of four", params, dwell(Dice(name), params, 30))
-
-    # Tied tops make b = 65535, so that the weighted sum of `doubt` is just under a half.
-    name = "edge_mix"
-    tops: tuple[int, ...] = (100, 60, 100, 40, 100)
-    share = 32767 * pow(1 - 256 * 100, -1, 65536) % 65536
-    params = make(8, 2, 0, (), doubt_mix=share)
-    yield Case(
-        name, "doubt is just under a half unit", params, from_u(Dice(name), params, [[u, u] for u in tops])
-    )
-
-    name = "edge_cosine"
-    params = make(PAPER, 2, 2, (1,))
-    rows = [(one_hot(2, 0, 72, -128), x) for x in ([8, 7], [81, 27], [16, 14], [27, 81], [32, 28]) * 2]
-    yield Case(name, "the product of two norms is just under a half unit", params, rows)
-
-    name = "edge_reason"
-    ones, means = (1,) * SIGNAL_COUNT, (25599,) * SIGNAL_COUNT
-    # A reason is given on flagged steps alone: here, all of them.
-    flag: dict[str, Any] = {"reference": 0, "slope": 0, "steep_slope": 1, "knee": 2**24}
-    params = make(8, 2, 0, (), coef=ones, clean_mean=means, doubt_mix=65536, **flag)
-    tops = (155, 156, 157, 156, 156, 255)
-    rows = from_u(Dice(name), params, [[256 - u, u] for u in tops])
-    yield Case(name, "a signal that is one unit above its mean", params, rows)
-    params = make(0x30, 2, 0, (), coef=(1000,) * SIGNAL_COUNT, clean_mean=(100,) * SIGNAL_COUNT, **flag)
-    name = "edge_reason_tie"
-    yield Case(
-        name,
-        "two signals that pull alike",
-        params,
-        from_u(Dice(name), params, [[0, 250]] * 8 + [[250, 0]] * 8),
-    )
-
-    name = "edge_threshold"
-    params = make(8, 2, 0, (), blend=0, reference=65536 - 256 * 156, slope=25600, steep_slope=25600, knee=0)
-    tops = (156, 157, 156, 155, 160, 156, 140, 156)
-    rows = from_u(Dice(name), params, [[20, u] for u in tops])
-    yield Case(name, "risk equals the threshold", params, rows)
 
 
 def cases() -> list[Case]:
     """Return all cases, with a save at the end of each and one midway where states are small."""
     out = []
     for group in (
-        _grid,
-        _masks,
-        _posteriors,
-        _features,
-        _streams,
-        _states,
-        _damage,
-        _thresholds,
-        _anchors,
-        _evidence,
-        _fuzz,
-        _edges,
-        gen_learned.cases,
-        gen_heads.cases,
-        gen_novelty.cases,
-        gen_edges.cases,
-        gen_mutants.cases,
+        gen_shapes,
+        gen_states,
+        gen_rules,
+        gen_learned,
+        gen_heads,
+        gen_looks,
+        gen_edges,
+        gen_mutants,
     ):
-        for case in group():
+        for case in group.cases():
             end = len(case.rows)
             marks = {end: ("save",), **case.marks}
             if not case.marks and case.params.state_size < 2000:
@@ -705,11 +64,11 @@ def _head_lines(params: Params) -> list[str]:
     """Return the lines of the heads and centers, none without them."""
     evidence, instant, lines = params.evidence, params.instant, []
     if evidence is not None:
-        names = ("clip", "allowance", "bet_base", "bet_slope", "spread")
+        names = ("clip", "reach", "bias", "allowance", "bet_base", "bet_slope")
         numbers = [getattr(evidence, name) for name in names]
         lines.append(" ".join(map(str, ("evidence", *numbers, *evidence.coef, *evidence.offset))))
     if instant is not None:
-        lines.append(" ".join(map(str, ("instant", instant.bias, instant.spread, *instant.coef))))
+        lines.append(" ".join(map(str, ("instant", instant.bias, *instant.coef))))
         if instant.class_mix is not None:
             lines.append(" ".join(map(str, ("class_mix", *instant.class_mix))))
     if params.centers is not None:
@@ -843,7 +202,14 @@ REQUIRED = (
     "divergence saturated",
     "evidence clipped above",
     "evidence clipped below",
+    "drift clipped",
+    "drift 0",
     "heavy mass",
+    "held below the clear sum",
+    "look at its least",
+    "look at the first step",
+    "look in full",
+    "look in part",
     "logistic clipped high",
     "logistic clipped low",
     "low_mass",
@@ -861,17 +227,14 @@ REQUIRED = (
     "distance 0",
     "distance largest",
     "no persistence",
-    "novelty at its least weight",
-    "novelty gap clipped",
-    "novelty weighs",
-    "novelty weighs more than 1",
     "persistence largest",
+    "severity least",
     "severity negative",
     "severity positive",
-    "variety 0",
-    "variety 1",
-    "variety between",
-    "variety of small doubts",
+    "severity largest",
+    "starts again at 0",
+    "sum clipped above",
+    "sum clipped below",
     "weight 1",
     *(f"refused {code}" for code in (-3, -4, -5, -6)),
     *(f"reason {n}" for n in (*range(SIGNAL_COUNT), NO_REASON)),
@@ -898,7 +261,9 @@ def coverage(case: Case, steps: list[Step], seen: set[str]) -> set[str]:
             ("no persistence", case.params.instant and step.persistence < 50),
             ("persistence largest", step.persistence > 60000),
             ("severity negative", step.severity < 0),
-            ("variety 1", step.variety == 65535),
+            ("severity least", case.params.uses(5) and step.signals[5] == 0),
+            ("severity largest", step.signals[5] == 65535),
+            ("drift 0", case.params.uses(9) and step.signals[9] == 0),
             ("severity positive", step.severity > 0),
             ("low_mass", step.low_mass),
             ("risk == threshold", step.risk == step.threshold),

@@ -12,9 +12,10 @@ from typing import Any
 from oracle import SIGNAL_COUNT, Params
 
 PAPER = 15
-EVERY = 0x7F  # signals that need neither centers nor an `instant` head
-MIXED = 0x7A  # some of both profiles, of the same kind
-ALL, STANDARD, STANDARD_POSTERIORS = 2**SIGNAL_COUNT - 1, 0x1F0, 0x130
+EVERY = 0x5F  # signals that need neither centers nor a second head
+SEVERITY = 0x20  # needs an evidence head
+MIXED = 0x5A  # some of both profiles, of the same kind
+ALL, STANDARD, STANDARD_POSTERIORS = 2**SIGNAL_COUNT - 1, 0x3F0, 0x130
 
 
 def by_signal(*values: int) -> tuple[int, ...]:
@@ -24,7 +25,7 @@ def by_signal(*values: int) -> tuple[int, ...]:
 
 COEF = by_signal(3100, 2050, 750, 1950, 900, 400, 500, 1100, 1900)
 NEGATIVE = by_signal(-1550, 1300, -450, 2000, 800, -200, -350, 450, -1300)
-CLEAN = by_signal(9000, 6000, 8000, 12000, 15000, 16000, 21000, 28000, 8000)
+CLEAN = by_signal(9000, 6000, 8000, 12000, 15000, 33000, 21000, 28000, 8000)
 ENDS = tuple((65535, 0)[n % 2] for n in range(SIGNAL_COUNT))
 
 # One inference: probs and features as int8 values.
@@ -145,6 +146,8 @@ def make(signals: int, classes: int, features: int, lags: tuple[int, ...], **cha
         "rise_cap": 150000,
         "fall_limit": 20000,
         "fall_cap": 50000,
+        "rise_clear": 0,
+        "hold": 0,
     }
     return Params(signals=signals, classes=classes, features=features, lags=lags, **(base | changes))
 

@@ -18,7 +18,7 @@ def _seen() -> Iterable[Case]:
     """
     name, shares = "edges_seen_half", (30001, 35000, 3, 2, 1)
     dice, classes = Dice(name), len(shares)
-    head = Instant(-2 * 65536, INSTANT, shares, 60000)
+    head = Instant(-2 * 65536, INSTANT, shares)
     params = learned(STANDARD_POSTERIORS, classes, 0, dice, instant=head, about=1, anchor=1, warmup=0)
     # One class for long; at the end the others, whose likelihood is raised by now.
     rows = [one_hot(classes, 0, 250 - dice.below(3)) for _ in range(182)]

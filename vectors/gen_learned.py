@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from gen_base import (
@@ -26,15 +27,16 @@ from oracle import Evidence, Instant, Params
 
 OFF: dict[str, Any] = {"fall_limit": 0, "fall_cap": 0}
 INSTANT = by_signal(900, -400, 300, 2500, 2800, 700, -900, 1600, 600)
-HEAD = by_signal(0, 500, 0, 0, 1500, 600, -800, 700, 1300)
+HEAD = by_signal(0, 500, 0, 0, 1500, 8192, -800, 700, 1300, 1500)
 FLAT: dict[str, Any] = {"slope": 0, "steep_slope": 1, "knee": 2**24}
 MIDWAY: Marks = {20: ("reset",), 33: ("save", "load")}
 
 
-def evidence(classes: int, dice: Dice, base: int = 0, slope: int = 0, clip: int = 4 * 65536) -> Evidence:
-    """Return an evidence head with random offsets."""
+def evidence(mask: int, classes: int, dice: Dice, base: int = 0, slope: int = 0) -> Evidence:
+    """Return an evidence head with random offsets and a reach that suits what the mask compares."""
     offset = tuple(dice.between(-900, 100) for _ in range(classes))
-    return Evidence(clip, 0, HEAD, offset, base, slope)
+    reach, bias = 2**15 if mask >> 7 & 1 else 2**26, -(8 + (mask >> 9 & 1)) * 65536
+    return Evidence(4 * 65536, 0, HEAD, offset, base, slope, reach, bias)
 
 
 def shares(classes: int, kind: str) -> tuple[int, ...] | None:
@@ -49,8 +51,10 @@ def shares(classes: int, kind: str) -> tuple[int, ...] | None:
 
 
 def learned(mask: int, classes: int, features: int, dice: Dice, mix: str = "none", **changes: Any) -> Params:
-    """Return parameters with an `instant` head, and centers where signal 7 is used."""
-    base: dict[str, Any] = {"instant": Instant(-3 * 65536, INSTANT, shares(classes, mix), 60000)}
+    """Return parameters with an `instant` head, centers with signal 7, evidence with signals 5 and 9."""
+    base: dict[str, Any] = {"instant": Instant(-3 * 65536, INSTANT, shares(classes, mix))}
+    if mask & 0x220 and "evidence" not in changes:
+        base |= {"evidence": evidence(mask, classes, dice), **OFF}
     if mask >> 7 & 1:
         base["centers"] = tuple(dice.between(-60, 60) for _ in range(classes * features))
     lags = (1, 2, 4) if mask & 7 else ()
@@ -91,12 +95,13 @@ def _profiles() -> Iterable[Case]:
                 "horizon": horizon,
                 "expected_start": 58000 if horizon else 0,
             }
-            if number % 3:
-                bet = (52000, 9000) if number % 3 == 1 else (0, 0)
-                changes |= {"evidence": evidence(classes, dice, *bet), **OFF}
-                changes |= {"rise_limit": 4 * 65536, "rise_cap": 8 * 65536}
             mix = "none" if classes == 1000 and about else ("none", "uneven", "even", "tiny")[number // 2 % 4]
             mask = STANDARD if features else STANDARD_POSTERIORS
+            if number % 3:
+                bet = (52000, 9000) if number % 3 == 1 else (0, 0)
+                changes |= {"evidence": evidence(mask, classes, dice, *bet), **OFF}
+                changes |= {"rise_limit": 4 * 65536, "rise_cap": 8 * 65536}
+                changes |= {"rise_clear": 65536, "hold": number}
             params = learned(mask, classes, features, dice, mix, **changes)
             marks: Marks = MIDWAY if steps > 30 else {2: ("reset",)}
             yield Case(name, f"standard profile, class mix: {mix}", params, dwell(dice, params, steps), marks)
@@ -116,7 +121,7 @@ def _profiles() -> Iterable[Case]:
     name = "distance_without_instant"
     dice = Dice(name)
     centers = tuple(dice.between(-90, 90) for _ in range(60))
-    params = make(0xFF, 10, 6, (1, 2, 4), centers=centers, horizon=4, expected_start=65535)
+    params = make(0xDF, 10, 6, (1, 2, 4), centers=centers, horizon=4, expected_start=65535)
     yield Case(name, "centers and no instant head: answer is the prediction", params, dwell(dice, params, 36))
     name = "horizon_paper"
     params = make(PAPER, 4, 4, (1, 2, 4), horizon=12, expected_start=30000)
@@ -171,16 +176,6 @@ def _mixtures() -> Iterable[Case]:
     yield case("mixture_blocks", "none, all or one", 10, blocks, "uneven")
     halves = [one_hot(200, 150 if t % 5 else t) for t in range(9)]
     yield case("mixture_sharp_L200", "one class, and others now and then", 200, halves, "tiny")
-    dice = Dice("held")
-    seen = [[64, 12, 180], [200, 30, 26], [90, 120, 46], [20, 6, 230]]
-    held = [[value + dice.below(5) for value in seen[t // 20 % 4]] for t in range(120)]
-    yield case("variety_held", "objects that are held for twenty steps", 3, held)
-    for name, spread in (("small", 6000), ("largest", 2**18), ("off", 0), ("tiny", 15)):
-        head = Instant(-2 * 65536, INSTANT, None, spread)
-        params = learned(STANDARD_POSTERIORS, 2, 0, dice, instant=head, about=1, anchor=1, warmup=0)
-        rows = from_u(dice, params, [[251 - t // 30 % 2 * 10, 4 + dice.below(3) % 2] for t in range(90)])
-        marks = {40: ("save", "load"), 50: ("reset",), 90: ("save",)}
-        yield Case(f"variety_{name}", "small doubts that stay for thirty steps", params, rows, marks)
     for name, mask, classes, mix in (
         ("permuted_learned", STANDARD_POSTERIORS, 10, "none"),
         ("permuted_learned_mix", STANDARD_POSTERIORS, 7, "even"),
@@ -192,7 +187,10 @@ def _mixtures() -> Iterable[Case]:
         rows = [([v + (c == probs.index(max(probs))) for c, v in enumerate(probs)], x) for probs, x in rows]
         yield Case(f"{name}_a", "with its twin: only prediction and answer may differ", params, rows)
         twin = [([probs[order[c]] for c in range(classes)], x) for probs, x in rows]
-        yield Case(f"{name}_b", "the same stream, classes permuted", params, twin)
+        head = params.evidence
+        assert head is not None
+        turned = replace(params, evidence=replace(head, offset=tuple(head.offset[c] for c in order)))
+        yield Case(f"{name}_b", "the same stream, classes permuted", turned, twin)
 
 
 def cases() -> Iterable[Case]:

@@ -18,8 +18,8 @@ from oracle import SIGNAL_COUNT, Evidence, Instant, Monitor, Params
 ODDS = 0x10
 SILENT = (0,) * SIGNAL_COUNT
 BOTH = ("save", "load")
-HEADER = 60
-COUNTERS = (*((at, 4) for at in range(20, 56, 4)), *((at, 1) for at in range(56, 60)))
+HEADER = 52
+COUNTERS = (*((at, 4) for at in range(20, 48, 4)), *((at, 1) for at in range(48, 52)))
 """Offset and size of the numbers in the header of a state, from the steps on."""
 
 
@@ -81,7 +81,8 @@ def edges(params: Params, rows: list[Row], at: int, marks: Marks | None = None) 
 def _states() -> Iterable[Case]:
     """Yield states with one number just out of range, at moments that differ in what is held."""
     changes: dict[str, Any] = {"horizon": 4, "expected_start": 300, "warmup": 2}
-    head = Evidence(70000, 500, HEAD, (-300, 200), spread=3000)
+    head = Evidence(70000, 500, HEAD, (-300, 200), reach=2**26)
+    looks = make(0x2B0, 2, 3, (), centers=(5, 6, 7, 8, 9, 0), evidence=head, hold=3, rise_clear=77, **OFF)
     more: dict[str, Any] = {"rise_limit": 90000, "rise_cap": 150000, "evidence": head, "about": 1, **OFF}
     dice = Dice("edges")
     for name, params, moments in (
@@ -92,8 +93,9 @@ def _states() -> Iterable[Case]:
         ),
         ("edges_flips", make(0x4, 3, 0, (1, 3), level_num=2, level_den=3), (9,)),
         ("edges_every", make(EVERY, 2, 1, (2,), zero_point=3, **changes), (9,)),
-        ("edges_no_ring", make(0x38, 2, 0, (), level_num=3, level_den=4), (1,)),
+        ("edges_no_ring", make(0x18, 2, 0, (), level_num=3, level_den=4), (1,)),
         ("edges_learned", learned(STANDARD_POSTERIORS, 2, 0, dice, "uneven", **more, **changes), (9,)),
+        ("edges_looks", looks, (1, 9)),
     ):
         rows = dwell(Dice(name), params, 12)
         after: Marks = {7: ("reset",)}
@@ -117,16 +119,6 @@ def _damage() -> Iterable[Case]:
         18: ("damage steps 4294967295", f"damage debt {-high}", *BOTH),
     }
     yield Case(name, "which counters are saved", params, dwell(Dice(name), params, 20), marks)
-    name = "damaged_severity"
-    head = Evidence(70000, 500, HEAD, (-300, 200, 10), spread=3000)
-    params = make(0x18, 3, 0, (), evidence=head, **OFF)
-    marks = {
-        5: (f"damage severity {-high}", *BOTH),
-        7: (f"damage severity {high}", *BOTH),
-        9: (f"damage last {-high}", *BOTH),
-        11: (f"damage last {high}", "damage novelty 4294967295", *BOTH),
-    }
-    yield Case(name, "which means are saved", params, dwell(Dice(name), params, 13), marks)
     # The product of the slope and a damaged debt comes round to a threshold in 0..65535.
     name = "damaged_wrap"
     params = make(8, 2, 0, ())
@@ -142,45 +134,14 @@ def _damage() -> Iterable[Case]:
     )
 
 
-def _evidence() -> Iterable[Case]:
-    """Yield gaps, weights and excesses at their edges."""
-
-    def case(name: str, why: str, head: Evidence, predictions: Iterable[int], **changes: Any) -> Case:
-        base: dict[str, Any] = {"rise_limit": 2**20, "rise_cap": 2**30, "evidence": head, **OFF}
-        classes = len(head.offset)
-        params = make(ODDS, classes, 0, (), **(base | changes))
-        return Case(
-            name, why, params, [([v - 128 for v in one_hot(classes, c, 250, 1)], []) for c in predictions]
-        )
-
-    wide = Evidence(2**24, 0, SILENT, (20000, -20000, 0), spread=3000)
-    yield case("mutants_gap", "gaps on either side of the largest", wide, [0, 1, 2, 0, 2, 1, 0, 0])
-    small = Evidence(4 * 65536, 0, SILENT, (30, 28), spread=3000)
-    yield case("mutants_weight", "down to the least weight", small, [0] * 95 + [1, 0, 0])
-    unit = Evidence(1, 0, SILENT, (30, 30), spread=40)
-    yield case("mutants_unit", "an excess of one unit is weighed", unit, [0, 1] * 4, rise_limit=1, rise_cap=9)
-
-
 def _beliefs() -> Iterable[Case]:
-    """Yield doubts, shares and sizes at the edges of the learned persistence."""
+    """Yield shares and sizes at the edges of the learned persistence."""
     changes: dict[str, Any] = {"about": 1, "anchor": 1, "warmup": 0}
 
-    def case(
-        name: str, why: str, shown: list[list[int]], spread: int, mix: tuple[int, ...] | None = None
-    ) -> Case:
-        head = Instant(-2 * 65536, INSTANT, mix, spread)
-        params = learned(STANDARD_POSTERIORS, len(shown[0]), 0, Dice(name), instant=head, **changes)
-        return Case(name, why, params, [([u - 128 for u in row], []) for row in shown])
-
-    doubts = (252, 252, 253, 252, 253, 253, 251, 253, 252, 255, 252, 253, 254, 252)
-    yield case("mutants_doubt", "doubts of three and of four", [[u, 1] for u in doubts], 60000)
-    for spread, steps in ((100, 44), (10000, 24), (20000, 24)):
-        torn = [[128 + t % 2, 126] for t in range(steps)]
-        yield case(
-            f"mutants_variety_{spread}", "doubts that stay, of a variety between 0 and 1", torn, spread
-        )
-    once = [[255, 0]] * 68
-    yield case("mutants_share", "a class that is not seen any more", once, 60000, (65000, 2))
+    name = "mutants_share"
+    head = Instant(-2 * 65536, INSTANT, (65000, 2))
+    params = learned(STANDARD_POSTERIORS, 2, 0, Dice(name), instant=head, **changes)
+    yield Case(name, "a class that is not seen any more", params, [([127, -128], [])] * 68)
     name = "mutants_165_classes"
     params = learned(0x100, 165, 0, Dice(name), anchor=1)
     rows = [([v - 128 for v in one_hot(165, t % 2, 200)], []) for t in range(3)]
@@ -200,5 +161,5 @@ def _steps() -> Iterable[Case]:
 
 def cases() -> Iterable[Case]:
     """Yield all cases of this file."""
-    for group in (_states, _damage, _evidence, _beliefs, _steps):
+    for group in (_states, _damage, _beliefs, _steps):
         yield from group()

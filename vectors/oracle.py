@@ -24,11 +24,25 @@ from oracle_math import (
 )
 from oracle_mixture import Mixed, corrected_likelihood, mixed, plain_likelihood
 from oracle_params import NAMES, SIGNAL_COUNT, Evidence, Instant, Params
-from oracle_state import State
+from oracle_state import SLOW_MAX, State
 
 __all__ = ["NAMES", "NO_REASON", "SIGNAL_COUNT", "Evidence", "Instant", "Monitor", "Params", "Step"]
 
 NO_REASON = 255
+SLOW = (5, 9)
+"""The signals that are means, taken after the step itself."""
+
+
+def blocks(values: list[int]) -> list[int]:
+    """Return eight sums of neighboring values, section 6, "Look"."""
+    d = len(values)
+    return [sum(values[j * d >> 3 : (j + 1) * d >> 3]) for j in range(8)]
+
+
+def far(square: int) -> int:
+    """Return a squared distance as signals 7 and 9 give it: log2 of it and 1, over 24."""
+    x = wide_logarithm(square + 1) + 16 * 65536
+    return sat(word((x >> 4) * 2731) >> 12)
 
 
 @dataclass(frozen=True)
@@ -42,7 +56,7 @@ class Step:
     risk: int
     uncertainty: int
     persistence: int
-    variety: int
+    look: int
     expected_accuracy: int
     flagged: int
     abstain: int
@@ -59,11 +73,11 @@ class Reading:
 
     u: list[int]
     x: list[int]
+    away: list[int]
     prediction: int
     top: int
     second: int
     subject: int
-    away: int
     belief: list[int] | None
 
 
@@ -98,23 +112,27 @@ class Monitor(State):
         second = max(u[:prediction] + u[prediction + 1 :])
 
         self._believe(u)
-        answer = prediction if self.mixture is None else self.mixture.answer
+        answer = self.mixture.answer if p.about and self.mixture is not None else prediction
         if answer != prediction:
             self.branches.add("answer is not the prediction")
         subject = answer if p.about else prediction
-        away = 0
+        away = []
         if p.centers is not None:
             center = p.centers[subject * p.features : (subject + 1) * p.features]
-            away = sum((a - b) ** 2 for a, b in zip(features, center, strict=True))
+            away = [a - b for a, b in zip(features, center, strict=True)]
         belief = None if self.mixture is None else self.mixture.belief
-        reading = Reading(u, x, prediction, top, second, subject, away, belief)
+        reading = Reading(u, x, away, prediction, top, second, subject, belief)
         signals = self._signals(reading)
-        self._learn(log_odds(65536 - 256 * u[subject]))
         self.ring = [(prediction, probs, features), *self.ring][: p.depth]
+        look, evidence = 0, 0
+        if p.evidence is not None:
+            look = self._look(features, signals[4])
+            evidence = self._evidence(p.evidence, signals, subject)
+            self._slow(p.evidence, evidence, blocks(away), look, signals)
+        self.has_last = True
 
         persistence = 0 if self.mixture is None else self.mixture.persistence
-        variety = 0 if self.mixture is None else self._vary(answer, u[answer])
-        bias, coef = self._head(word(persistence * variety) >> 17)
+        bias, coef = self._head(persistence >> 1)
         uncertainty = self._uncertainty(signals, bias, coef)
         self._expect(uncertainty)
         anchor = belief[subject] if p.anchor and belief is not None else 256 * u[subject]
@@ -129,14 +147,13 @@ class Monitor(State):
         reason = self._reason(signals, coef) if flagged else NO_REASON
         self.debt += p.level_den - p.level_num if flagged else -p.level_num
         warming_up = int(self.steps < p.warmup)
-        first = self.steps == 0
         self.steps = min(self.steps + 1, 2**32 - 1)
         self.credit = min(p.burst * p.budget_den, (self.credit + p.budget_num) % 2**32)
         abstain = int(flagged and not warming_up and self.credit >= p.budget_den)
         self.credit -= p.budget_den * abstain
         if flagged and not warming_up and not abstain:
             self.branches.add("budget spent")
-        self._watch(risk, self._rising(risk, signals, subject, first))
+        self._watch(risk, self._rising(risk, signals, evidence, look))
         return Step(
             threshold=word(threshold),
             severity=0 if p.evidence is None else self.severity,
@@ -145,11 +162,11 @@ class Monitor(State):
             risk=risk,
             uncertainty=uncertainty,
             persistence=persistence,
-            variety=variety,
+            look=sat(256 * look),
             expected_accuracy=sat((self.accuracy + 128) >> 8) if p.horizon else 0,
             flagged=flagged,
             abstain=abstain,
-            alarm=self.alarm,
+            alarm=self.alarm & 3,
             warming_up=warming_up,
             reason=reason,
             low_mass=int(sum(u) < 128),
@@ -181,12 +198,9 @@ class Monitor(State):
         confidence, margin = sat(65536 - 256 * reading.top), sat(65536 - 256 * gap)
         value[3] = mix(confidence, margin, p.doubt_mix)
         value[4] = log_odds(65536 - 256 * u[subject])
-        if self.has_mean:
-            value[5] = sat((self.mean_odds[0] + 128) >> 8)
         if p.uses(6):
             value[6] = math.isqrt(65536 * sum(a * a for a in x) // p.features)
-        x24 = wide_logarithm(reading.away + 1) + 16 * 65536
-        value[7] = sat(word((x24 >> 4) * 2731) >> 12)
+        value[7] = far(sum(a * a for a in reading.away))
         if p.uses(8) and reading.belief is not None:
             value[8] = log_odds(65536 - reading.belief[subject])
             if value[8] in (0, 65535):
@@ -198,7 +212,7 @@ class Monitor(State):
         head, names = self.params.instant, [f"expert_{k}" for k in range(1, 5)]
         if head is None:
             return
-        if not self.has_mean:
+        if not self.has_last:
             for name in names:
                 setattr(self, name, [65536 // len(u)] * len(u))
         q = plain_likelihood(u)
@@ -213,26 +227,6 @@ class Monitor(State):
             self.branches.add("deficit saturated")
         if 1 in self.mixture.weights:
             self.branches.add("weight 1")
-
-    def _vary(self, answer: int, posterior: int) -> int:
-        """Return how much neighboring steps of one answer differ, section 6."""
-        doubt = 256 - posterior
-        known, before = divmod(self.before[0], 512)
-        self.before = [512 * answer + doubt]
-        if known == answer and max(doubt, before) >= 4:
-            both = doubt + before
-            for name, value in (("differ", 256 * (doubt - before) ** 2), ("apart", 64 * both * (512 - both))):
-                past = getattr(self, name)[0] % 2**24
-                setattr(self, name, [past + ((value - past + 128) >> 8)])
-        differ, expected = self.differ[0] % 2**24, self.differs_as(self.apart[0] % 2**24)
-        above = max(0, 12 * differ - 5 * expected)
-        if above >= 4 * expected:
-            return 65535
-        t = 8 if expected >= 2**17 else 0
-        self.branches.add(
-            "variety 0" if above == 0 else "variety between" if t else "variety of small doubts"
-        )
-        return sat(2 * (word((above >> t) << 13) // (expected >> t)))
 
     def _head(self, h: int) -> tuple[int, list[int]]:
         """Return bias and coef of section 7: between those of two heads where there is an `instant` one."""
@@ -287,11 +281,35 @@ class Monitor(State):
                 self.branches.add("opposite vectors")
         return 32768 - cosine if dot >= 0 else sat(32768 + cosine)
 
-    def _learn(self, odds: int) -> None:
-        """Let the mean of the odds take a step in."""
-        past, target = self.mean_odds[0], odds * 256
-        self.mean_odds = [past + ((target - past + 8) >> 4) if self.has_mean else target]
-        self.has_mean = True
+    def _look(self, features: list[int], odds: int) -> int:
+        """Return how new this step is beside the one before, in 1/256, and keep it for the next."""
+        p = self.params
+        own = blocks(features) if p.uses(7) else [odds]
+        gap = word(sum((a - b) ** 2 for a, b in zip(own, self.last, strict=True)))
+        self.last = own
+        if not self.has_last or p.evidence is None:
+            self.branches.add("look at the first step")
+            return 256
+        w = gap // (p.evidence.reach >> 8)
+        self.branches.add("look at its least" if w < 32 else "look in full" if w > 256 else "look in part")
+        return min(max(w, 32), 256)
+
+    def _slow(self, head: Evidence, evidence: int, gaps: list[int], look: int, signals: list[int]) -> None:
+        """Let the means that go by looks take a step in, and set their signals."""
+
+        def taken(past: int, target: int, most: int) -> int:
+            past = min(max(past, -most), most)  # as it is, unless memory has failed
+            return past + (word((target - past) * look + 1024) >> 11)
+
+        self.severity = taken(self.severity, evidence, head.clip)
+        if self.params.uses(5):
+            signals[5] = sat(32768 + (self.severity >> 4))
+        if self.params.uses(9):
+            self.slow = [taken(past, 256 * gap, SLOW_MAX) for past, gap in zip(self.slow, gaps, strict=True)]
+            drifts = [abs(value) >> 6 for value in self.slow]
+            if max(drifts) > 16383:
+                self.branches.add("drift clipped")
+            signals[9] = far(sum(min(drift, 16383) ** 2 for drift in drifts))
 
     def _uncertainty(self, signals: list[int], bias: int, coef: list[int]) -> int:
         p = self.params
@@ -314,39 +332,29 @@ class Monitor(State):
                 best, reason = pull, n
         return reason
 
-    def _rising(self, risk: int, signals: list[int], subject: int, first: bool) -> int:
+    def _pulled(self, coef: tuple[int, ...], signals: list[int], some: list[int]) -> int:
+        return sum(word(coef[n] * signals[n]) >> 9 for n in some if self.params.uses(n))
+
+    def _clipped(self, head: Evidence, value: int, what: str) -> int:
+        if abs(word(value)) > head.clip:
+            self.branches.add(f"{what} clipped {'above' if value > 0 else 'below'}")
+        return min(max(value, -head.clip), head.clip)
+
+    def _evidence(self, head: Evidence, signals: list[int], subject: int) -> int:
+        """Return the evidence of this step alone, section 11."""
+        momentary = [n for n in range(SIGNAL_COUNT) if n not in SLOW]
+        pulled = self._pulled(head.coef, signals, momentary)
+        return self._clipped(head, 256 * head.offset[subject] + pulled, "evidence")
+
+    def _rising(self, risk: int, signals: list[int], evidence: int, look: int) -> int:
         p, head = self.params, self.params.evidence
         if head is None:
             return risk - p.rise_reference
-        terms = [word(head.coef[n] * signals[n]) >> 9 for n in range(SIGNAL_COUNT) if p.uses(n)]
-        value = word(256 * head.offset[subject] + sum(terms))
-        if abs(value) > head.clip:
-            self.branches.add(f"evidence clipped {'above' if value > 0 else 'below'}")
-        value = min(max(value, -head.clip), head.clip)
-        past = min(max(self.severity, -head.clip), head.clip)  # as it is, unless memory has failed
-        self.severity = past + ((value - past + 32) >> 6)
-        if head.spread:
-            self._compare(head, value, first)
-        x = (self._bet(head, value) if head.bet_slope else value) - head.allowance
-        return self._weighed(head, x) if x > 0 and self.novelty < head.spread else x
-
-    def _compare(self, head: Evidence, value: int, first: bool) -> None:
-        """Let the novelty take in how far this evidence is from that of the step before, section 11."""
-        gap = abs(value - self.last) >> 8
-        if gap > 32767:
-            self.branches.add("novelty gap clipped")
-        gap = min(gap, 32767)
-        past = self.novelty % 2**30
-        self.novelty = head.spread if first else past + ((gap * gap - past + 16) >> 5)
-        self.last = value
-
-    def _weighed(self, head: Evidence, x: int) -> int:
-        """Return positive evidence by its novelty, section 11."""
-        w = word(self.novelty << 8) // (head.spread >> 4)
-        self.branches.add("novelty at its least weight" if w < 256 else "novelty weighs")
-        if w > 4096:
-            self.branches.add("novelty weighs more than 1")
-        return word((x >> 6) * max(256, w)) >> 6
+        if head.bet_slope:
+            x = self._bet(head, evidence)
+            return (word(x * look) >> 8 if x > 0 else x) - head.allowance
+        x = self._clipped(head, head.bias + self._pulled(head.coef, signals, [*SLOW]), "sum")
+        return (word(x * look) >> 8) - head.allowance
 
     def _bet(self, head: Evidence, value: int) -> int:
         """Return the natural logarithm of a bet that pays with the evidence, section 11."""
@@ -360,17 +368,27 @@ class Monitor(State):
 
     def _watch(self, risk: int, rising: int) -> None:
         p = self.params
-        before = self.alarm
         self.rise = min(max(signed(self.rise + rising), 0), p.rise_cap)
         self.fall = min(max(signed(self.fall + p.fall_reference - risk), 0), p.fall_cap)
-        self.alarm = 0
-        for bit, total, limit in ((1, self.rise, p.rise_limit), (2, self.fall, p.fall_limit)):
-            if total and (total >= limit or before & bit):
-                self.alarm |= bit
-        for bit, side in ((1, "rise"), (2, "fall")):
-            if ~before & self.alarm & bit:
+        was_up, was_down = self.alarm & 1 and p.rise_limit > 0, self.alarm & 2 and p.fall_limit > 0
+        down = self.fall > 0 and (was_down or self.fall >= p.fall_limit)
+        held = min(self.alarm >> 2, p.hold) if was_up else 0
+        up = was_up or 0 < p.rise_limit <= self.rise
+        if up and not was_up:
+            held = p.hold
+        elif held:
+            held -= 1
+            if self.rise <= p.rise_clear:
+                self.branches.add("held below the clear sum")
+        elif was_up and self.rise <= p.rise_clear:
+            if self.rise:
+                self.branches.add("starts again at 0")
+            up, self.rise = False, 0
+        self.alarm = bool(up) + 2 * bool(down) + 4 * held
+        for side, before, now in (("rise", was_up, up), ("fall", was_down, down)):
+            if now and not before:
                 self.branches.add(f"alarm {side}")
                 if p.evidence is not None:
                     self.branches.add("alarm from evidence")
-            if before & ~self.alarm & bit:
+            if before and not now:
                 self.branches.add(f"alarm {side} cleared")

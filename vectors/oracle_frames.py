@@ -15,7 +15,7 @@ FILE = Path(__file__).resolve().parent / "frames.txt"
 POSTERIORS, DECISIONS, STATE = 0xF9, 0xFA, 0xFB
 ORDERS = [12, 12, 1, 11, 8, 1, 1]
 Row = dict[str, int]
-NUMBERS = ("uncertainty", "risk", "threshold", "severity", "persistence", "variety", "expected_accuracy")
+NUMBERS = ("uncertainty", "risk", "threshold", "severity", "persistence", "look", "expected_accuracy")
 FLAGS = ("flagged", "abstain", "warming_up", "low_mass", "alarm", "reason", "prediction", "answer")
 
 
@@ -100,7 +100,7 @@ def decision_bits(steps: list[Row], classes: int, horizon: int) -> list[int]:
         code(0, step["uncertainty"])
         code(1, z(step["risk"] - step["uncertainty"]))
         code(2, z(moved - move[before["flagged"]]))
-        for which, name in ((3, "severity"), (4, "persistence"), (5, "variety")):
+        for which, name in ((3, "severity"), (4, "persistence"), (5, "look")):
             code(which, z(step[name] - before[name]))
         code(6, z(step["expected_accuracy"] - certain))
         move[before["flagged"]] = moved
@@ -124,7 +124,7 @@ def made_up(dice: random.Random, classes: int, horizon: int, wild: bool) -> Row:
     step |= {name: dice.randrange(2) for name in ("abstain", "warming_up", "low_mass")}
     step |= {"flagged": flagged, "alarm": dice.randrange(4), "prediction": dice.randrange(classes)}
     step["answer"] = dice.choice([step["prediction"], dice.randrange(classes)])
-    step["reason"] = dice.choice([255, dice.randrange(9)]) if flagged else 255
+    step["reason"] = dice.choice([255, dice.randrange(10)]) if flagged else 255
     step["expected_accuracy"] *= horizon > 0
     return step
 

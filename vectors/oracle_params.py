@@ -14,10 +14,11 @@ NAMES = (
     "flips",
     "doubt",
     "odds",
-    "mean_odds",
+    "severity",
     "magnitude",
     "distance",
     "disbelief",
+    "drift",
 )
 SIGNAL_COUNT = len(NAMES)
 
@@ -32,20 +33,22 @@ class Evidence:
     offset: tuple[int, ...]
     bet_base: int = 0
     bet_slope: int = 0
-    spread: int = 0
+    reach: int = 2**20
+    bias: int = 0
 
     def broken(self, classes: int) -> list[str]:
         """Return the names of the rules that do not hold."""
         most = self.bet_slope * (self.clip >> 8) >> 8
         on = self.bet_slope > 0
         rules = {
-            "evidence clip": 1 <= self.clip <= 2**24,
+            "evidence clip": 1 <= self.clip <= 2**19,
             "evidence allowance": 0 <= self.allowance <= 2**24,
             "evidence shape": len(self.coef) == SIGNAL_COUNT and len(self.offset) == classes,
             "evidence range": all(-32768 <= v <= 32767 for v in (*self.coef, *self.offset)),
             "bet_slope": 0 <= self.bet_slope <= 32767,
             "bet_base": 0 <= self.bet_base <= 2**20 and (on or self.bet_base == 0),
-            "spread": self.spread == 0 or 16 <= self.spread <= 2**24,
+            "reach": 256 <= self.reach < 2**32,
+            "evidence bias": abs(self.bias) <= 256 * 65536,
             "bet": not on or (self.bet_base - most - 1 >= 256 and self.bet_base + most < 2**20),
         }
         return [name for name, holds in rules.items() if not holds]
@@ -58,14 +61,12 @@ class Instant:
     bias: int
     coef: tuple[int, ...]
     class_mix: tuple[int, ...] | None = None
-    spread: int = 0
 
     def broken(self, classes: int) -> list[str]:
         """Return the names of the rules that do not hold."""
         mix = self.class_mix
         rules = {
             "instant bias": abs(self.bias) <= 256 * 65536,
-            "instant spread": 0 <= self.spread <= 2**18,
             "instant coef": len(self.coef) == SIGNAL_COUNT and all(-32768 <= c <= 32767 for c in self.coef),
             "class_mix": mix is None or (len(mix) == classes and all(1 <= share <= 65535 for share in mix)),
         }
@@ -108,6 +109,8 @@ class Params:
     rise_cap: int
     fall_limit: int
     fall_cap: int
+    rise_clear: int
+    hold: int
     evidence: Evidence | None = None
     instant: Instant | None = None
     centers: tuple[int, ...] | None = None
@@ -120,7 +123,7 @@ class Params:
             "signals": 1 <= self.signals < 2**SIGNAL_COUNT,
             "classes": 2 <= self.classes <= 1000,
             "features": 0 <= self.features <= 256,
-            "features used": self.features > 0 or not any(self.uses(n) for n in (1, 6, 7)),
+            "features used": self.features > 0 or not any(self.uses(n) for n in (1, 6, 7, 9)),
             "zero_point": -128 <= self.zero_point <= 127,
             "lags": list(lags) == sorted(set(lags)) and all(1 <= lag <= 64 for lag in lags),
             "lags empty": bool(lags) or not past,
@@ -139,6 +142,8 @@ class Params:
             "horizon": self.horizon == 0 or 4 <= self.horizon <= 12,
             "expected_start": 0 <= self.expected_start <= (65535 if self.horizon else 0),
             "signal 8": not self.uses(8) or self.instant is not None,
+            "signal 5": not self.uses(5) or self.evidence is not None,
+            "signal 9": not self.uses(9) or (self.evidence is not None and self.uses(7)),
             "centers": (self.centers is not None) == self.uses(7),
             "centers shape": self.centers is None or len(self.centers) == self.classes * self.features,
             "centers range": all(-128 <= value <= 127 for value in self.centers or ()),
@@ -151,8 +156,11 @@ class Params:
             "alarm references": 0 <= self.rise_reference <= 65535 and 0 <= self.fall_reference <= 65535,
             "rise": 0 < self.rise_limit <= self.rise_cap <= 2**30 or self.rise_limit == self.rise_cap == 0,
             "fall": 0 < self.fall_limit <= self.fall_cap <= 2**30 or self.fall_limit == self.fall_cap == 0,
+            "rise_clear": 0 <= self.rise_clear < max(1, self.rise_limit),
+            "hold": 0 <= self.hold <= 63,
         }
         rules["evidence alone"] = self.evidence is None or self.fall_limit == 0
+        rules["evidence looks"] = self.evidence is None or self.uses(4) or self.uses(7)
         broken = [name for name, holds in rules.items() if not holds]
         for head in (self.evidence, self.instant):
             broken += [] if head is None else head.broken(self.classes)
@@ -180,8 +188,13 @@ class Params:
 
     @property
     def mean_words(self) -> int:
-        """The 32-bit words of all slow means, those of the learned persistence included."""
-        return self.uses(5) + 3 * (self.instant is not None) + self.classes * self.corrects
+        """The 32-bit words of what was seen last and of all slow means."""
+        return self.look_words + self.classes * self.corrects + 8 * self.uses(9)
+
+    @property
+    def look_words(self) -> int:
+        """The words that the next look is compared with."""
+        return 0 if self.evidence is None else 8 if self.uses(7) else 1
 
     @property
     def corrects(self) -> bool:
@@ -203,7 +216,7 @@ class Params:
     @property
     def state_size(self) -> int:
         """The bytes of a saved state, section 12."""
-        return 60 + self.depth * self.entry + 4 * self.mean_words + 2 * self.beliefs + 4
+        return 52 + self.depth * self.entry + 4 * self.mean_words + 2 * self.beliefs + 4
 
     def fingerprint(self) -> int:
         """Return the CRC-32 that ties a saved state to these parameters, section 12."""
@@ -213,19 +226,16 @@ class Params:
         words += [self.about + 65536 * self.horizon, self.expected_start]
         words += [self.slope, self.steep_slope, self.knee]
         words += [self.budget_num, self.budget_den, self.burst, self.rise_reference, self.fall_reference]
-        words += [self.warmup, self.rise_limit, self.rise_cap, self.fall_limit, self.fall_cap]
+        words += [self.hold, self.warmup, self.rise_limit, self.rise_cap, self.rise_clear]
+        words += [self.fall_limit, self.fall_cap]
         words += [lag + 65536 * weight for lag, weight in zip(self.lags, self.lag_weights, strict=True)]
         words += [(c & 0xFFFF) + 65536 * mean for c, mean in zip(self.coef, self.clean_mean, strict=True)]
         if self.evidence is not None:
-            words += [self.evidence.clip, self.evidence.allowance]
-            words += [self.evidence.bet_base, self.evidence.bet_slope, self.evidence.spread]
+            words += [self.evidence.clip, self.evidence.reach, self.evidence.bias, self.evidence.allowance]
+            words += [self.evidence.bet_base, self.evidence.bet_slope]
             words += [value & 0xFFFF for value in (*self.evidence.coef, *self.evidence.offset)]
         if self.instant is not None:
-            words += [
-                self.instant.bias,
-                self.instant.spread,
-                *(value & 0xFFFF for value in self.instant.coef),
-            ]
+            words += [self.instant.bias, *(value & 0xFFFF for value in self.instant.coef)]
             words += self.instant.class_mix or ()
         tail = bytes(value & 0xFF for value in self.centers or ())
         return zlib.crc32(b"".join((word & 0xFFFFFFFF).to_bytes(4, "little") for word in words) + tail)

@@ -7,16 +7,17 @@ import struct
 import zlib
 from typing import TypeVar
 
-from oracle_math import signed, word
+from oracle_math import signed
 from oracle_params import Params
 
 VERSION = 4
-HEADER = 60
-NOVELTY_MAX = 32767**2
+HEADER = 52
+SLOW_MAX = 2**21
 
-# Bits of `held`: means and beliefs hold a value until a reset; class mix, deficits, `seen` and the means of
-# the variety from then on.
+# Bits of `held`: `last` and beliefs hold a value until a reset; class mix, deficits and `seen` from then on.
 SINCE_RESET, SINCE_START = 1, 2
+# No bit of `held`, but a step that was ever taken.
+SINCE_STEP = 4
 
 AnyState = TypeVar("AnyState", bound="State")
 
@@ -34,7 +35,7 @@ class State:
         self.params = params
         self.branches: set[str] = set()
         self.steps = self.debt = self.credit = self.rise = self.fall = self.alarm = 0
-        self.severity = self.last = self.novelty = 0
+        self.severity = 0
         self.accuracy = params.expected_start * 256
         self._begin()
         self.reset()
@@ -45,36 +46,25 @@ class State:
         self.started = False
         self.class_mix = [65536 // p.classes] * p.classes
         self.deficits = [0] * 6
-        self.apart = [524288]
-        self.differ = [self.differs_as(self.apart[0])]
+        self.slow = [0] * 8
         self.seen = [share * 256 for share in (p.instant.class_mix or ())] if p.instant is not None else []
-
-    def differs_as(self, apart: int) -> int:
-        """Return the mean square by which doubts of such a variance differ, as in development."""
-        head = self.params.instant
-        return 0 if head is None else word((apart >> 5) * (head.spread >> 4)) >> 7
 
     def reset(self) -> None:
         """Forget past posteriors and features; all else stays."""
         self.ring: list[tuple[int, list[int], list[int]]] = []  # the newest first
-        self.has_mean = False
-        self.mean_odds = [0]
-        self.before = [
-            512 * self.params.classes
-        ]  # answer and doubt of the step before; no class has this number
+        self.has_last = False
+        self.last = [0] * self.params.look_words
         for k in range(1, 5):
             setattr(self, f"expert_{k}", [0] * self.params.classes)
 
     def numbers(self) -> list[tuple[str, int, str, int]]:
-        """Return name, length, format and bit of `held` of each list in a saved state, in its order."""
+        """Return name, length, format and since when it holds of each list of a state, in its order."""
         p = self.params
         learns, wide, narrow = p.instant is not None, "i", "H"
         wanted = [
-            ("mean_odds", 1, wide, SINCE_RESET, p.uses(5)),
-            ("before", 1, wide, SINCE_RESET, learns),
+            ("last", p.look_words, wide, SINCE_RESET, p.evidence is not None),
             ("seen", p.classes, wide, SINCE_START, p.corrects),
-            ("differ", 1, wide, SINCE_START, learns),
-            ("apart", 1, wide, SINCE_START, learns),
+            ("slow", 8, wide, SINCE_STEP, p.uses(9)),
             *((f"expert_{k}", p.classes, narrow, SINCE_RESET, learns) for k in range(1, 5)),
             ("class_mix", p.classes, narrow, SINCE_START, learns),
             ("deficits", 6, narrow, SINCE_START, learns),
@@ -83,27 +73,30 @@ class State:
 
     def damage(self, counter: str, value: int) -> None:
         """Set a counter to what a memory error may leave in it: 32 bits, `alarm` 8."""
-        signs = ("debt", "credit", "severity", "last")
-        setattr(self, counter, signed(value) if counter in signs else value % 2**32)
+        signs = ("debt", "credit", "severity")
+        setattr(
+            self,
+            counter,
+            signed(value) if counter in signs else value % 2 ** (8 if counter == "alarm" else 32),
+        )
 
     def save(self) -> bytes | None:
         """Return the bytes of section 12, None where a number is out of its range: memory has failed."""
         p, head = self.params, self.params.evidence
-        held = SINCE_RESET * self.has_mean | SINCE_START * self.started
-        compares = head is not None and head.spread > 0
+        held = SINCE_RESET * self.has_last | SINCE_START * self.started
+        since = held | SINCE_STEP * (self.steps > 0)
         out = b"TCUQ" + struct.pack("<2HI2HI", VERSION, 0, p.signals, p.classes, p.features, p.fingerprint())
         out += struct.pack("<IiiII", self.steps, self.debt, self.credit, self.rise, self.fall)
         # What nobody reads is saved as 0.
         out += struct.pack("<iI", self.severity if head else 0, self.accuracy if p.horizon else 0)
-        out += struct.pack("<iI", *((self.last, self.novelty) if compares else (0, 0)))
-        out += bytes([self.alarm % 256, len(self.ring), held, p.depth])
+        out += bytes([self.alarm, len(self.ring), held, p.depth])
         for prediction, probs, features in self.ring:
             out += struct.pack("<H", prediction)
             out += bytes(value & 0xFF for value in probs) if p.uses(0) else b""
             out += bytes(value & 0xFF for value in features) if p.uses(1) else b""
         out += bytes((p.depth - len(self.ring)) * p.entry)
         for name, length, form, bit in self.numbers():
-            values = getattr(self, name) if held & bit else [0] * length
+            values = getattr(self, name) if since & bit else [0] * length
             out += struct.pack(f"<{length}{form}", *values)
         out += struct.pack("<I", zlib.crc32(out))
         if len(out) != p.state_size:
@@ -131,8 +124,9 @@ class State:
 
         p, new = params, cls(params)
         new.steps, new.debt, new.credit, new.rise, new.fall = struct.unpack_from("<IiIII", state, 20)
-        new.severity, new.accuracy, new.last, new.novelty = struct.unpack_from("<iIiI", state, 40)
-        new.alarm, fill, held, _ = state[56:HEADER]
+        new.severity, new.accuracy = struct.unpack_from("<iI", state, 40)
+        new.alarm, fill, held, _ = state[48:HEADER]
+        since = held | SINCE_STEP * (new.steps > 0)
         at = HEADER
         for _ in range(fill):
             entry = state[at : at + p.entry]
@@ -141,14 +135,14 @@ class State:
             new.ring.append((prediction, int8(entry[2:cut]), int8(entry[cut:])))
             at += p.entry
         for name, bit, values in new._lists(state):
-            if held & bit:
+            if since & bit:
                 setattr(new, name, values)
-        new.has_mean = bool(held & SINCE_RESET)
+        new.has_last = bool(held & SINCE_RESET)
         new.started = bool(held & SINCE_START)
         return new
 
     def _lists(self, state: bytes) -> list[tuple[str, int, list[int]]]:
-        """Return name, bit of `held` and values of each list in the bytes of a state."""
+        """Return name, since when it holds and values of each list in the bytes of a state."""
         out: list[tuple[str, int, list[int]]] = []
         at = HEADER + self.params.depth * self.params.entry
         for name, length, form, bit in self.numbers():
@@ -191,10 +185,9 @@ class State:
         """Return whether the numbers of a header are in range and do not contradict each other."""
         low, high = p.bounds()
         steps, debt, credit, rise, fall = struct.unpack_from("<IiiII", state, 20)
-        severity, accuracy, last, novelty = struct.unpack_from("<iIiI", state, 40)
-        alarm, fill, held, depth = state[56:HEADER]
+        severity, accuracy = struct.unpack_from("<iI", state, 40)
+        alarm, fill, held, depth = state[48:HEADER]
         clip = 0 if p.evidence is None else p.evidence.clip
-        compares = p.evidence is not None and p.evidence.spread > 0 and steps > 0
         learns = p.instant is not None
         rules = [
             state[6:8] == bytes(2),
@@ -202,10 +195,13 @@ class State:
             low <= debt <= high,
             0 <= credit <= p.burst * p.budget_den,
             -clip <= severity <= clip,
-            -clip <= last <= clip if compares else last == 0,
-            novelty <= NOVELTY_MAX if compares else novelty == 0,
             accuracy < 65536 * 256 if p.horizon else accuracy == 0,
-            alarm <= 3,
+            alarm >> 2 <= (p.hold if alarm & 1 else 0),
+            rise <= p.rise_cap,
+            fall <= p.fall_cap,
+            p.rise_limit > 0 or not alarm & 1,
+            rise > p.rise_clear or p.hold > 0 if alarm & 1 else rise < max(1, p.rise_limit),
+            fall > 0 if alarm & 2 else fall < max(1, p.fall_limit),
             fill <= min(depth, steps),
             held <= 3,
             held == 0 or steps > 0,
@@ -213,31 +209,27 @@ class State:
             not (learns and held == SINCE_RESET),
             p.depth == 0 or (fill > 0) == bool(held & SINCE_RESET),
         ]
-        for bit, total, limit, cap in (
-            (1, rise, p.rise_limit, p.rise_cap),
-            (2, fall, p.fall_limit, p.fall_cap),
-        ):
-            rules.append(total <= cap)
-            rules.append(total > 0 if alarm & bit else total < limit or limit == 0)
         return all(rules)
 
     @classmethod
     def _content_is_valid(cls, p: Params, state: bytes) -> bool:
         """Return whether entries, means and beliefs are in range; the header is."""
-        fill, held = state[57], state[58]
-        new = cls.load(p, state)
+        fill, new = state[49], cls.load(p, state)
+        since = state[50] | SINCE_STEP * (new.steps > 0)
         for prediction, probs, _ in new.ring:
             if prediction >= p.classes or (p.uses(0) and probs.index(max(probs)) != prediction):
                 return False
         if any(state[HEADER + fill * p.entry : HEADER + p.depth * p.entry]):
             return False
         for name, bit, values in new._lists(state):
-            if not held & bit:
+            if not since & bit:
                 valid = not any(values)
-            elif name == "before":
-                answer, doubt = divmod(values[0], 512)
-                valid = 0 <= answer < p.classes and doubt <= 256
-            elif name in ("mean_odds", "seen", "differ", "apart"):
+            elif name == "last":
+                low, high = (-32768, 32767) if p.uses(7) else (0, 65535)
+                valid = all(low <= value <= high for value in values)
+            elif name == "slow":
+                valid = all(-SLOW_MAX <= value <= SLOW_MAX for value in values)
+            elif name == "seen":
                 valid = all(0 <= value <= 65535 * 256 for value in values)
             elif name == "class_mix":
                 valid = sum(values) <= 65536 + 16 * p.classes

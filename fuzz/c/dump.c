@@ -4,7 +4,7 @@
  *
  *     dump SEED FIRST COUNT STEPS
  *
- * Beside the lines of that section, `variety` is printed after `persistence`, `features` as signals see them, and
+ * Beside the lines of that section, `look` is printed after `persistence`, `features` as signals see them, and
  * `try RESULT STATE` tells what tcuq_load() answered to a forged state; the program goes on from an accepted one. */
 #include "forge.h"
 #include "target.h"
@@ -21,7 +21,7 @@ static void print_bytes(const uint8_t *bytes, size_t size)
 }
 
 #define PRINT_PARAM(name, type, least, most, bytes) printf(" " #name "=%lld", (long long)p->name);
-#define PRINT_EVIDENCE(name, type, least, most, bytes) printf(" %lu", (unsigned long)p->evidence->name);
+#define PRINT_EVIDENCE(name, type, least, most, bytes) printf(" %lld", (long long)p->evidence->name);
 
 static void print_params(void)
 {
@@ -57,7 +57,7 @@ static void print_params(void)
         }
     }
     if (p->instant != NULL) {
-        printf("\ninstant %ld %lu", (long)p->instant->bias, (unsigned long)p->instant->spread);
+        printf("\ninstant %ld", (long)p->instant->bias);
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             printf(" %d", p->instant->coef[i]);
         }
@@ -86,7 +86,7 @@ static void print_step(const subject_t *s)
     printf(" ");
     print_bytes(s->features.bytes, s->features.size);
     printf(" %ld %ld %u %u %u %u %u %u %u %u %u %u %u %u %u", (long)o->threshold, (long)o->severity, o->prediction, o->answer,
-           o->risk, o->uncertainty, o->persistence, o->variety, o->expected_accuracy, o->flagged, o->abstain, o->alarm,
+           o->risk, o->uncertainty, o->persistence, o->look, o->expected_accuracy, o->flagged, o->abstain, o->alarm,
            o->warming_up, o->reason, o->low_mass);
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         printf(" %u", s->signals[i]);

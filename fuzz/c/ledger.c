@@ -50,6 +50,8 @@ static int64_t least(const tcuq_params_t *p, int open)
 const char *ledger_open(ledger_t *l, const tcuq_t *m)
 {
     const tcuq_params_t *p = m->params;
+    unsigned words = p->evidence == NULL ? 0u : (p->signals >> 7 & 1u) != 0u ? 8u : 1u, n;
+    unsigned seen = p->instant != NULL && p->instant->class_mix != NULL ? p->classes : 0u;
     int32_t low, high;
     memset(l, 0, sizeof *l);
     l->params = p;
@@ -62,9 +64,15 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
     l->fall = m->fall;
     l->severity = m->severity;
     l->accuracy = m->accuracy;
-    l->last = m->last;
-    l->novelty = m->novelty;
-    l->alarm = m->alarm;
+    l->alarm = m->alarm & 3u;
+    l->hold = m->alarm >> 2;
+    l->past = (m->held & 1u) != 0u;
+    for (n = 0; n < words && l->past; n++) {
+        l->last[n] = (int32_t)m->ring[n];
+    }
+    for (n = 0; n < 8u && (p->signals >> 9 & 1u) != 0u; n++) {
+        l->slow[n] = (int32_t)m->ring[words + seen + n];
+    }
     l->bet_gap = 1e9;
     tcuq_debt_bounds(p, &low, &high);
     NEED(low == l->low && high == l->high, "tcuq_debt_bounds() are those of section 9");
@@ -73,11 +81,16 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
     return NULL;
 }
 
+void ledger_reset(ledger_t *l)
+{
+    l->past = 0;
+}
+
 /* Sections 3 and 8: what a step says of its input. */
 static const char *check_reading(const ledger_t *l, const int8_t *probs, const tcuq_step_t *out, const uint16_t *signals)
 {
     const tcuq_params_t *p = l->params;
-    int64_t mass = 0, past = (int64_t)out->persistence * out->variety >> 17, best = 0;
+    int64_t mass = 0, past = out->persistence >> 1, best = 0;
     unsigned prediction = 0, reason = TCUQ_REASON_NONE, n;
     for (n = 0; n < p->classes; n++) {
         mass += probs[n] + 128;
@@ -86,10 +99,9 @@ static const char *check_reading(const ledger_t *l, const int8_t *probs, const t
     NEED(out->prediction == prediction, "prediction is the largest posterior, the lowest index on a tie");
     NEED(out->answer < p->classes, "answer is a class");
     NEED(out->low_mass == (mass < 128 ? 1u : 0u), "low_mass says that more than half is lost");
-    if (p->instant == NULL) {
-        NEED(out->answer == prediction && out->persistence == 0u && out->variety == 0u,
-             "answer, persistence and variety without an instant head");
-    }
+    NEED(p->about != 0u || out->answer == prediction, "answer is the prediction where that is spoken of");
+    NEED(p->instant != NULL || out->persistence == 0u, "persistence is 0 without an instant head");
+    NEED(p->evidence != NULL || out->look == 0u, "look is 0 without evidence");
     NEED(out->risk >= 1u && out->uncertainty >= 1u, "risk and uncertainty are never 0");
     if (p->anchor == 0u) {
         unsigned subject = p->about != 0u ? out->answer : prediction;
@@ -177,72 +189,116 @@ static int64_t wide_log(int64_t x)
     return f + ((g * h) >> 16) + 65536 * (up - down);
 }
 
+/* Signal 9 of section 6, from the squared length of the mean gaps. */
+static int64_t drift_of(int64_t squares)
+{
+    int64_t x = wide_log(squares + 1) + 16 * 65536;
+    return clip(((x >> 4) * 2731) >> 12, 0, 65535);
+}
+
+/* Look and mean gaps, section 6. Returns what is broken. */
+static const char *check_look(ledger_t *l, const int8_t *features, const tcuq_step_t *out, const uint16_t *signals,
+                              unsigned subject, int64_t *look)
+{
+    const tcuq_params_t *p = l->params;
+    int64_t own[8] = {0}, gaps[8] = {0}, apart = 0, squares = 0;
+    unsigned j, i;
+    own[0] = signals[4];
+    for (j = 0; j < 8u && (p->signals >> 7 & 1u) != 0u; j++) {
+        own[j] = 0;
+        for (i = j * p->features / 8u; i < (j + 1u) * p->features / 8u; i++) {
+            own[j] += features[i];
+            gaps[j] += features[i] - p->centers[(size_t)subject * p->features + i];
+        }
+    }
+    for (j = 0; j < 8u; j++) {
+        apart += (own[j] - l->last[j]) * (own[j] - l->last[j]);
+        l->last[j] = own[j];
+    }
+    *look = l->past ? clip(apart / (p->evidence->reach >> 8), 32, 256) : 256;
+    l->past = 1;
+    NEED(out->look == clip(256 * *look, 0, 65535), "look says how far the input is from the last one");
+    for (j = 0; j < 8u && (p->signals >> 9 & 1u) != 0u; j++) {
+        int64_t size;
+        l->slow[j] += shifted((256 * gaps[j] - l->slow[j]) * *look + 1024, 11);
+        NEED(l->slow[j] >= -(1 << 21) && l->slow[j] <= 1 << 21, "mean gaps stay within 2^21");
+        size = (l->slow[j] < 0 ? -l->slow[j] : l->slow[j]) >> 6;
+        size = size < 16383 ? size : 16383;
+        squares += size * size;
+    }
+    NEED((p->signals >> 9 & 1u) == 0u || signals[9] == drift_of(squares), "drift is the length of the mean gaps");
+    return NULL;
+}
+
 /* What the rise side sums with evidence, section 11. Returns what is broken. */
-static const char *check_evidence(ledger_t *l, const tcuq_t *m, const tcuq_step_t *out, const uint16_t *signals,
+static const char *check_evidence(ledger_t *l, const int8_t *features, const tcuq_step_t *out, const uint16_t *signals,
                                   int64_t *sum)
 {
     const tcuq_params_t *p = l->params;
     const tcuq_evidence_t *head = p->evidence;
-    int64_t most = head->clip, x = 256 * (int64_t)head->offset[p->about != 0u ? out->answer : out->prediction], gap;
-    unsigned n;
+    unsigned subject = p->about != 0u ? out->answer : out->prediction, n;
+    int64_t most = head->clip, e = 256 * (int64_t)head->offset[subject], x = head->bias, look, size;
+    const char *broken = check_look(l, features, out, signals, subject, &look);
+    NEED(broken == NULL, broken);
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
-        x += (p->signals >> n & 1u) != 0u ? shifted((int64_t)head->coef[n] * signals[n], 9) : 0;
+        int64_t part = (p->signals >> n & 1u) != 0u ? shifted((int64_t)head->coef[n] * signals[n], 9) : 0;
+        *(n == 5u || n == 9u ? &x : &e) += part;
     }
-    x = clip(x, -most, most);
-    l->severity += shifted(x - l->severity + 32, 6);
+    e = clip(e, -most, most);
+    l->severity += shifted((e - l->severity) * look + 1024, 11);
     NEED(l->severity >= -most && l->severity <= most, "severity stays within -clip..clip");
-    gap = l->severity < 0 ? -l->severity : l->severity;
-    l->severity_high = gap > l->severity_high ? gap : l->severity_high;
-    if (head->spread != 0u) {
-        gap = (x > l->last ? x - l->last : l->last - x) >> 8;
-        gap = gap < 32767 ? gap : 32767;
-        l->novelty = l->steps == 1 ? head->spread : l->novelty + shifted(gap * gap - l->novelty + 16, 5);
-        l->last = x;
-    }
-    NEED(m->last == l->last && (int64_t)m->novelty == l->novelty, "last and novelty follow the evidence");
-    NEED(l->novelty <= 32767 * 32767, "novelty is at most the square of the largest gap");
+    NEED((p->signals >> 5 & 1u) == 0u || signals[5] == clip(32768 + shifted(l->severity, 4), 0, 65535),
+         "signal 5 is the severity, in 16 nats");
+    size = l->severity < 0 ? -l->severity : l->severity;
+    l->severity_high = size > l->severity_high ? size : l->severity_high;
     if (head->bet_slope != 0u) {
-        int64_t factor = head->bet_base + shifted((int64_t)head->bet_slope * shifted(x, 8), 8);
+        int64_t factor = head->bet_base + shifted((int64_t)head->bet_slope * shifted(e, 8), 8);
         double exact;
         NEED(factor >= 128 && factor < 1 << 20, "a bet multiplies by 1/512 at least and by less than 16");
         x = shifted(shifted(wide_log(factor) - 12, 4) * 45426, 12);
         exact = log((double)factor / 65536.0) * 65536.0 - (double)x;
         NEED(exact >= 0.0, "what a bet adds is never above its logarithm");
         l->bet_gap = exact < l->bet_gap ? exact : l->bet_gap;
+        x = x > 0 ? (x * look) >> 8 : x;
+    } else {
+        x = shifted(clip(x, -most, most) * look, 8);
     }
-    x -= head->allowance;
-    if (x > 0 && l->novelty < (int64_t)head->spread) {
-        int64_t weight = (l->novelty << 8) / (head->spread >> 4);
-        x = ((x >> 6) * (weight > 256 ? weight : 256)) >> 6;
-    }
-    *sum = x;
+    *sum = x - head->allowance;
     return NULL;
 }
 
-static unsigned side(int64_t *sum, int64_t excess, uint32_t limit, uint32_t cap, unsigned raised)
+static unsigned side(int64_t *sum, int64_t excess, uint32_t limit, uint32_t cap, uint32_t clear, unsigned raised,
+                     unsigned hold)
 {
     *sum = limit == 0u ? 0 : clip(*sum + excess, 0, cap);
-    return limit != 0u && *sum >= limit ? 1u : *sum == 0 ? 0u : raised;
+    if (raised != 0u && hold == 0u && *sum <= clear) {
+        *sum = 0;
+        return 0;
+    }
+    return limit != 0u && (raised != 0u || *sum >= limit) ? 1u : 0u;
 }
 
 /* Section 11, and the expected accuracy. */
-static const char *check_alarm(ledger_t *l, const tcuq_t *m, const tcuq_step_t *out, const uint16_t *signals)
+static const char *check_alarm(ledger_t *l, const tcuq_t *m, const int8_t *features, const tcuq_step_t *out,
+                               const uint16_t *signals)
 {
     const tcuq_params_t *p = l->params;
     int64_t excess = (int64_t)out->risk - p->rise_reference;
     unsigned rise, fall;
     if (p->evidence != NULL) {
-        const char *broken = check_evidence(l, m, out, signals, &excess);
+        const char *broken = check_evidence(l, features, out, signals, &excess);
         NEED(broken == NULL, broken);
     }
-    rise = side(&l->rise, excess, p->rise_limit, p->rise_cap, l->alarm & 1u);
-    fall = side(&l->fall, (int64_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, l->alarm >> 1);
+    rise = side(&l->rise, excess, p->rise_limit, p->rise_cap, p->rise_clear, l->alarm & 1u, l->hold);
+    fall = side(&l->fall, (int64_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, 0, l->alarm >> 1, 0);
+    l->hold = rise == 0u ? 0u : (l->alarm & 1u) == 0u ? p->hold : l->hold > 0u ? l->hold - 1u : 0u;
     l->alarm = rise | fall << 1;
     l->rise_high = l->rise > l->rise_high ? l->rise : l->rise_high;
     l->fall_high = l->fall > l->fall_high ? l->fall : l->fall_high;
     NEED(m->rise <= p->rise_cap && m->fall <= p->fall_cap, "alarm sums stay below their caps");
     NEED((int64_t)m->rise == l->rise && (int64_t)m->fall == l->fall, "alarm sums are those of section 11");
-    NEED(out->alarm == l->alarm && m->alarm == l->alarm, "alarm is raised at its limit and cleared at 0");
+    NEED(out->alarm == l->alarm && m->alarm == l->alarm + 4u * l->hold,
+         "alarm is raised at its limit, held, and cleared when its sum is down");
     NEED(out->severity == l->severity && m->severity == l->severity, "severity is a mean of the evidence");
     if (p->horizon != 0u) {
         int64_t certain = (65536 - (int64_t)out->uncertainty) * 256;
@@ -256,13 +312,13 @@ static const char *check_alarm(ledger_t *l, const tcuq_t *m, const tcuq_step_t *
     return NULL;
 }
 
-const char *ledger_step(ledger_t *l, const tcuq_t *m, const int8_t *probs, const tcuq_step_t *out,
-                        const uint16_t *signals)
+const char *ledger_step(ledger_t *l, const tcuq_t *m, const int8_t *probs, const int8_t *features,
+                        const tcuq_step_t *out, const uint16_t *signals)
 {
     const char *broken;
     l->taken++;
     broken = check_flag(l, m, out);
     broken = broken != NULL ? broken : check_budget(l, m, out);
     broken = broken != NULL ? broken : check_reading(l, probs, out, signals);
-    return broken != NULL ? broken : check_alarm(l, m, out, signals);
+    return broken != NULL ? broken : check_alarm(l, m, features, out, signals);
 }

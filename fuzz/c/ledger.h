@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A second opinion on every step: counts what a monitor says, in exact integers, and holds it against the bounds
- * and rules of SPEC.md sections 3 and 7 to 11. Written from SPEC.md; shares nothing with the core. */
+ * and rules of SPEC.md sections 3 and 6 ("Look") to 11. Written from SPEC.md; shares nothing with the core. */
 #ifndef LEDGER_H
 #define LEDGER_H
 
@@ -12,8 +12,10 @@ typedef struct {
     const tcuq_params_t *params;
     int64_t low, high; /* of the debt, searched for by their definition */
     /* What the monitor must hold now. */
-    int64_t steps, debt, credit, rise, fall, severity, accuracy, last, novelty;
-    unsigned alarm;
+    int64_t steps, debt, credit, rise, fall, severity, accuracy;
+    int64_t last[8], slow[8]; /* of the last input; mean gaps of the features */
+    unsigned alarm, hold;     /* sides that are raised; steps for which the rise side stays so */
+    int past;                 /* `last` holds a value */
     /* Counted since the ledger was opened. */
     int64_t taken, flagged, abstained;
     int64_t opening_debt, opening_credit;
@@ -30,8 +32,11 @@ const char *ledger_open(ledger_t *ledger, const tcuq_t *monitor);
 
 /* Check one step and the monitor after it. Returns NULL, or the rule that does not hold. `signals` are those that
  * tcuq_step() gave. */
-const char *ledger_step(ledger_t *ledger, const tcuq_t *monitor, const int8_t *probs, const tcuq_step_t *out,
-                        const uint16_t *signals);
+const char *ledger_step(ledger_t *ledger, const tcuq_t *monitor, const int8_t *probs, const int8_t *features,
+                        const tcuq_step_t *out, const uint16_t *signals);
+
+/* To be called with every tcuq_reset(). */
+void ledger_reset(ledger_t *ledger);
 
 /* The threshold of the coming step: anybody who counts flags knows it. */
 int64_t ledger_threshold(const tcuq_params_t *p, int64_t debt);

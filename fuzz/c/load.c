@@ -37,7 +37,8 @@ static void walk(subject_t *s, unsigned steps, uint64_t seed, ledger_t *ledger)
         make_input(s, &set.params, (unsigned)(seed + i / 5u), seed * 97u + i);
         subject_step(s);
         if (ledger != NULL) {
-            const char *broken = ledger_step(ledger, &s->monitor, (const int8_t *)s->probs.bytes, &s->step, s->signals);
+            const char *broken = ledger_step(ledger, &s->monitor, (const int8_t *)s->probs.bytes,
+                                             (const int8_t *)s->features.bytes, &s->step, s->signals);
             NEED(broken == NULL, broken);
         }
     }

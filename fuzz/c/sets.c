@@ -6,8 +6,8 @@
 enum { POWER_24 = 16777216, POWER_30 = 1073741824 };
 
 /* Masks that fits give, and some that nobody asks for. */
-static const uint32_t masks[] = {TCUQ_PROFILE_STANDARD, TCUQ_PROFILE_PAPER, 0x130u, 13u, 0x38u, 0x7Au,
-                                 TCUQ_ALL_SIGNALS,      8u,                 0x10u,  0x40u, 0xFFu};
+static const uint32_t masks[] = {TCUQ_PROFILE_STANDARD, TCUQ_PROFILE_PAPER, 0x130u, 13u, 0x18u, 0x7Au,
+                                 TCUQ_ALL_SIGNALS,      8u,                 0x10u,  0x40u, 0x2B0u};
 
 static int16_t coefficient(source_t *from)
 {
@@ -75,6 +75,8 @@ static void set_rates(set_t *set, source_t *from)
     p->rise_limit = below(from, 5) == 0u ? 0u : (uint32_t)edge(from, 1, below(from, 4) == 0u ? POWER_30 : 1 << 20);
     p->rise_cap = p->rise_limit == 0u ? 0u : (uint32_t)edge(from, p->rise_limit, below(from, 4) == 0u ? POWER_30 : 2 * (int64_t)p->rise_limit);
     p->rise_cap = p->rise_cap > POWER_30 ? POWER_30 : p->rise_cap;
+    p->rise_clear = p->rise_limit == 0u || below(from, 2) == 0u ? 0u : (uint32_t)edge(from, 0, p->rise_limit - 1u);
+    p->hold = (uint16_t)(below(from, 2) == 0u ? 0 : edge(from, 0, 63));
     p->fall_limit = below(from, 3) == 0u || p->evidence != NULL ? 0u : (uint32_t)edge(from, 1, 1 << 20);
     p->fall_cap = p->fall_limit == 0u ? 0u : (uint32_t)edge(from, p->fall_limit, 2 * (int64_t)p->fall_limit);
 }
@@ -86,9 +88,11 @@ static void set_evidence(set_t *set, source_t *from)
     fill_table(head->coef, from);
     fill_bytes(set->offset, below(from, 2) * sizeof set->offset, from);
     head->offset = set->offset;
-    head->clip = (uint32_t)edge(from, 1, below(from, 2) == 0u ? 4 * 65536 : POWER_24);
+    head->clip = (uint32_t)edge(from, 1, below(from, 2) == 0u ? 4 * 65536 : 8 * 65536);
+    /* Squared distances: of a few units, of features far apart, of odds, of more than there is. */
+    head->reach = (uint32_t)(below(from, 4) == 0u ? edge(from, 256, 0xFFFFFFFF) : 256u << below(from, 22));
+    head->bias = (int32_t)(below(from, 4) == 0u ? edge(from, -POWER_24, POWER_24) : edge(from, -65536, 65536));
     head->allowance = (uint32_t)edge(from, 0, below(from, 4) == 0u ? POWER_24 : 65536);
-    head->spread = below(from, 2) == 0u ? 0u : (uint32_t)edge(from, 16, POWER_24);
     if (below(from, 2) == 0u) {
         head->bet_slope = (uint32_t)edge(from, 1, 32767);
         most = head->bet_slope * (head->clip >> 8) >> 8;
@@ -107,7 +111,6 @@ static void set_instant(set_t *set, source_t *from)
     tcuq_instant_t *head = &set->instant;
     unsigned c;
     head->bias = (int32_t)(below(from, 4) == 0u ? edge(from, -POWER_24, POWER_24) : edge(from, -65536, 65536));
-    head->spread = (uint32_t)edge(from, 0, 262144);
     fill_table(head->coef, from);
     if (below(from, 2) == 0u) {
         fill_bytes(set->class_mix, sizeof set->class_mix, from);
@@ -151,6 +154,9 @@ void make_set(set_t *set, source_t *from, int size)
     unsigned n;
     begin_set(set);
     p->signals = which < sizeof masks / sizeof masks[0] ? masks[which] : 1u + take(from, 3) % TCUQ_ALL_SIGNALS;
+    if ((p->signals & TCUQ_BIT(TCUQ_DISTANCE)) == 0u) {
+        p->signals &= ~(uint32_t)TCUQ_BIT(TCUQ_DRIFT);
+    }
     set_shape(p, from, size);
     if ((p->signals & TCUQ_FEATURE_SIGNALS) == 0u && below(from, 2) == 0u) {
         p->features = 0;
@@ -167,7 +173,10 @@ void make_set(set_t *set, source_t *from, int size)
     if ((p->signals & TCUQ_BIT(TCUQ_DISBELIEF)) != 0u || below(from, 4) == 0u) {
         set_instant(set, from);
     }
-    if (below(from, 3) == 0u) {
+    if ((p->signals & (TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE))) == 0u) { /* nothing to compare looks by */
+        p->signals &= ~(uint32_t)TCUQ_SLOW_SIGNALS;
+        p->signals |= p->signals == 0u ? TCUQ_BIT(TCUQ_DOUBT) : 0u;
+    } else if ((p->signals & TCUQ_SLOW_SIGNALS) != 0u || below(from, 3) == 0u) {
         set_evidence(set, from);
     }
     if ((p->signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u) {
@@ -192,6 +201,7 @@ void make_direct_set(set_t *set, source_t *from)
     p->blend = (uint32_t)edge(from, 0, 65536);
     set_horizon(p, from);
     if (below(from, 4) == 0u) {
+        p->signals |= TCUQ_BIT(TCUQ_ODDS); /* without a coefficient: for looks alone */
         set_evidence(set, from);
     }
     set_rates(set, from);

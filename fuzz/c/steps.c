@@ -58,7 +58,8 @@ static void one_step(subject_t *one, subject_t *twin, int together, ledger_t *le
 {
     const char *broken;
     subject_step(one);
-    broken = ledger_step(ledger, &one->monitor, (const int8_t *)one->probs.bytes, &one->step, one->signals);
+    broken = ledger_step(ledger, &one->monitor, (const int8_t *)one->probs.bytes,
+                         (const int8_t *)one->features.bytes, &one->step, one->signals);
     NEED(broken == NULL, broken);
     if (together) {
         memcpy(twin->probs.bytes, one->probs.bytes, one->probs.size);
@@ -98,6 +99,7 @@ static void run_program(source_t *from)
         switch (order & 15u) {
         case 0:
             tcuq_reset(&one.monitor);
+            ledger_reset(&ledger);
             if (together) {
                 tcuq_reset(&twin.monitor);
             }

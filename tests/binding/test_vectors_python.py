@@ -26,7 +26,7 @@ def check_step(core: Core, event: vector_files.Event, horizon: int) -> None:
         round(step.risk * 65536),
         round(step.uncertainty * 65536),
         round(step.persistence * 65536),
-        round(step.variety * 65536),
+        round(step.look * 65536),
         round((step.expected_accuracy or 0.0) * 65536),
         int(step.flagged),
         int(step.abstain),

@@ -44,10 +44,11 @@ static void read_evidence(void)
 {
     uint32_t i;
     evidence.clip = (uint32_t)word();
+    evidence.reach = (uint32_t)word();
+    evidence.bias = word();
     evidence.allowance = (uint32_t)word();
     evidence.bet_base = (uint32_t)word();
     evidence.bet_slope = (uint32_t)word();
-    evidence.spread = (uint32_t)word();
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         evidence.coef[i] = (int16_t)word();
     }
@@ -61,7 +62,6 @@ static void read_instant(void)
 {
     uint32_t i;
     instant.bias = word();
-    instant.spread = (uint32_t)word();
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         instant.coef[i] = (int16_t)word();
     }
@@ -110,11 +110,12 @@ static void read_params(void)
     params.warmup = (uint32_t)word();
     params.rise_reference = (uint16_t)word();
     params.fall_reference = (uint16_t)word();
+    params.hold = (uint16_t)word();
     params.rise_limit = (uint32_t)word();
     params.rise_cap = (uint32_t)word();
+    params.rise_clear = (uint32_t)word();
     params.fall_limit = (uint32_t)word();
     params.fall_cap = (uint32_t)word();
-    params.reserved = 0;
     params.lag_count = (uint16_t)count_up_to(TCUQ_MAX_LAG);
     for (i = 0; i < params.lag_count; i++) {
         lags[i] = (uint8_t)word();

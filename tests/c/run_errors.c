@@ -46,6 +46,8 @@ static void good(void)
     p.burst = 8;
     head.offset = offset;
     head.clip = 1;
+    head.reach = 256;
+    p.evidence = &head;
     instant.class_mix = shares;
     p.instant = &instant;
     p.centers = centers;
@@ -60,15 +62,14 @@ static void lean(void)
     p.lag_count = 0;
     p.centers = NULL;
     p.instant = NULL;
+    p.evidence = NULL;
     p.slope = 0;
 }
 
-/* And with what else may be there: evidence that is bet on and weighed, a horizon, both alarms off. */
+/* And with what else may be there: evidence that is bet on, a horizon, both alarms off. */
 static void rich(void)
 {
     good();
-    p.evidence = &head;
-    head.spread = 16;
     head.bet_slope = 1;
     head.bet_base = 257;
     p.horizon = 4;
@@ -101,7 +102,6 @@ static void expect(const char *what, int expected)
 /* Just outside a range, where the type can hold that. */
 #define BREAK(target, type, value, error)                  \
     good();                                                \
-    p.evidence = &head;                                    \
     if ((long long)(type)(value) == (long long)(value)) {  \
         target = (type)(value);                            \
         expect(#target " = " #value, error);               \
@@ -110,7 +110,6 @@ static void expect(const char *what, int expected)
 /* The bound itself, which is in the range: a rule may refuse it, the range does not. */
 #define KEEP(target, type, value, error)                                       \
     good();                                                                    \
-    p.evidence = &head;                                                        \
     target = (type)(value);                                                    \
     if (tcuq_check(&p) == (int)(error)) {                                      \
         printf("%s = %lld is refused\n", #target, (long long)(value));         \
@@ -180,13 +179,18 @@ int main(void)
     RULE(rise_order, p.rise_cap = 1)
     RULE(fall_order, (p.fall_limit = 2, p.fall_cap = 1))
     RULE(fall_order, p.fall_cap = 1)
-    RULE(evidence_given, (p.evidence = &head, head.offset = NULL))
-    RULE(bet_fits, (p.evidence = &head, head.bet_base = 1))
-    RULE(bet_fits, (p.evidence = &head, head.bet_slope = 1))
-    RULE(bet_fits, (p.evidence = &head, head.bet_slope = 1, head.bet_base = 256))
-    RULE(bet_fits, (p.evidence = &head, head.bet_slope = 1, head.bet_base = 1048576))
-    RULE(spread_fits, (p.evidence = &head, head.spread = 15))
-    RULE(evidence_alone, (p.evidence = &head, p.fall_limit = 1, p.fall_cap = 1))
+    RULE(clear_order, (p.rise_limit = p.rise_cap = p.rise_clear = 2))
+    RULE(clear_order, p.rise_clear = 1)
+    RULE(evidence_given, head.offset = NULL)
+    RULE(bet_fits, head.bet_base = 1)
+    RULE(bet_fits, head.bet_slope = 1)
+    RULE(bet_fits, (head.bet_slope = 1, head.bet_base = 256))
+    RULE(bet_fits, (head.bet_slope = 1, head.bet_base = 1048576))
+    RULE(look_used, (p.signals = TCUQ_BIT(TCUQ_DOUBT), p.centers = NULL))
+    RULE(slow_used, p.evidence = NULL)
+    RULE(slow_used, (p.evidence = NULL, p.signals = TCUQ_BIT(TCUQ_SEVERITY), p.centers = NULL))
+    RULE(drift_used, (p.signals &= ~(uint32_t)TCUQ_BIT(TCUQ_DISTANCE), p.centers = NULL))
+    RULE(evidence_alone, (p.fall_limit = 1, p.fall_cap = 1))
     /* A change that is refused, and the nearest that is not, from each kind of parameters. */
     CASE(lean, (void)0, TCUQ_OK)
     CASE(rich, (void)0, TCUQ_OK)
@@ -213,14 +217,16 @@ int main(void)
     CASE(rich, head.bet_base = 256, TCUQ_ERR_RULE_bet_fits)
     CASE(rich, head.bet_base = 1048575, TCUQ_OK)
     CASE(rich, head.bet_base = 1048576, TCUQ_ERR_RULE_bet_fits)
-    CASE(rich, (head.clip = 16777216, head.bet_slope = 4, head.bet_base = 1280), TCUQ_ERR_RULE_bet_fits)
-    CASE(rich, (head.clip = 16777216, head.bet_slope = 4, head.bet_base = 1281), TCUQ_OK)
-    CASE(rich, (head.clip = 16777216, head.bet_slope = 4, head.bet_base = 1047551), TCUQ_OK)
-    CASE(rich, (head.clip = 16777216, head.bet_slope = 4, head.bet_base = 1047552), TCUQ_ERR_RULE_bet_fits)
+    CASE(rich, (head.clip = 524288, head.bet_slope = 128, head.bet_base = 1280), TCUQ_ERR_RULE_bet_fits)
+    CASE(rich, (head.clip = 524288, head.bet_slope = 128, head.bet_base = 1281), TCUQ_OK)
+    CASE(rich, (head.clip = 524288, head.bet_slope = 128, head.bet_base = 1047551), TCUQ_OK)
+    CASE(rich, (head.clip = 524288, head.bet_slope = 128, head.bet_base = 1047552), TCUQ_ERR_RULE_bet_fits)
     CASE(rich, head.bet_slope = 0, TCUQ_ERR_RULE_bet_fits)
     CASE(rich, head.bet_slope = head.bet_base = 0, TCUQ_OK)
-    CASE(rich, head.spread = 15, TCUQ_ERR_RULE_spread_fits)
-    CASE(rich, head.spread = 0, TCUQ_OK)
+    CASE(rich, (p.rise_limit = p.rise_cap = 2, p.rise_clear = 1), TCUQ_OK)
+    CASE(rich, (p.signals = TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_SEVERITY), p.centers = NULL), TCUQ_OK)
+    CASE(rich, p.signals = TCUQ_BIT(TCUQ_DISTANCE) | TCUQ_BIT(TCUQ_DRIFT), TCUQ_OK)
+    CASE(lean, p.signals |= TCUQ_BIT(TCUQ_SEVERITY), TCUQ_ERR_RULE_slow_used)
     CASE(rich, (p.fall_limit = p.fall_cap = 1), TCUQ_ERR_RULE_evidence_alone)
     CASE(rich, (p.rise_limit = p.rise_cap = 1), TCUQ_OK)
     /* What init and load say, without which field it is. */

@@ -68,9 +68,9 @@ static void good(void)
     head.offset = offset;
     head.clip = 262144;
     head.coef[4] = 1800;
-    head.spread = 4000;
+    head.reach = 4000;
+    head.bias = -9000;
     instant.class_mix = shares;
-    instant.spread = 60000;
     p.instant = &instant;
     p.evidence = &head;
     p.centers = centers;
@@ -116,19 +116,20 @@ static void ranges(void)
     RANGE(p.burst, uint16_t, 1, 10000, TCUQ_ERR_PARAM_burst);
     RANGE(p.rise_reference, uint16_t, 0, 65535, TCUQ_ERR_PARAM_rise_reference);
     RANGE(p.fall_reference, uint16_t, 0, 65535, TCUQ_ERR_PARAM_fall_reference);
-    RANGE(p.reserved, uint16_t, 0, 0, TCUQ_ERR_PARAM_reserved);
+    RANGE(p.hold, uint16_t, 0, 63, TCUQ_ERR_PARAM_hold);
     RANGE(p.warmup, uint32_t, 0, 4294967295, TCUQ_ERR_PARAM_warmup);
     RANGE(p.rise_limit, uint32_t, 0, 4294967295, TCUQ_ERR_PARAM_rise_limit);
     RANGE(p.rise_cap, uint32_t, 0, 1073741824, TCUQ_ERR_PARAM_rise_cap);
+    RANGE(p.rise_clear, uint32_t, 0, 1073741824, TCUQ_ERR_PARAM_rise_clear);
     RANGE(p.fall_limit, uint32_t, 0, 4294967295, TCUQ_ERR_PARAM_fall_limit);
     RANGE(p.fall_cap, uint32_t, 0, 1073741824, TCUQ_ERR_PARAM_fall_cap);
-    RANGE(head.clip, uint32_t, 1, 16777216, TCUQ_ERR_EVIDENCE_clip);
+    RANGE(head.clip, uint32_t, 1, 524288, TCUQ_ERR_EVIDENCE_clip);
+    RANGE(head.reach, uint32_t, 256, 4294967295, TCUQ_ERR_EVIDENCE_reach);
+    RANGE(head.bias, int32_t, -16777216, 16777216, TCUQ_ERR_EVIDENCE_bias);
     RANGE(head.allowance, uint32_t, 0, 16777216, TCUQ_ERR_EVIDENCE_allowance);
     RANGE(head.bet_base, uint32_t, 0, 1048576, TCUQ_ERR_EVIDENCE_bet_base);
     RANGE(head.bet_slope, uint32_t, 0, 32767, TCUQ_ERR_EVIDENCE_bet_slope);
-    RANGE(head.spread, uint32_t, 0, 16777216, TCUQ_ERR_EVIDENCE_spread);
     RANGE(instant.bias, int32_t, -16777216, 16777216, TCUQ_ERR_INSTANT_bias);
-    RANGE(instant.spread, uint32_t, 0, 262144, TCUQ_ERR_INSTANT_spread);
 }
 
 /* A change of good parameters, and what is said of it. */
@@ -149,7 +150,8 @@ static void rules(void)
     BROKEN(features_used, (p.features = 0, p.signals = 0x50, p.centers = NULL));
     BROKEN(features_used, (p.features = 0, p.signals = 0x2, p.centers = NULL));
     BROKEN(features_used, (p.features = 0, p.signals = 0x80));
-    KEPT((p.lag_count = 0, p.lags = NULL, p.lag_weights = NULL, p.signals = 0x1F8));
+    BROKEN(features_used, (p.features = 0, p.signals = 0x200));
+    KEPT((p.lag_count = 0, p.lags = NULL, p.lag_weights = NULL, p.signals = 0x3F8));
     BROKEN(lags_used, (p.lag_count = 0, p.signals = 0x1, p.centers = NULL));
     BROKEN(lags_used, (p.lag_count = 0, p.signals = 0x2, p.centers = NULL));
     BROKEN(lags_used, (p.lag_count = 0, p.signals = 0x4, p.centers = NULL));
@@ -186,7 +188,7 @@ static void rules(void)
     KEPT(p.about = 1);
     BROKEN(about_used, p.about = 2);
     BROKEN(about_used, (p.about = 1, p.instant = NULL, p.signals = 0x10, p.centers = NULL));
-    KEPT((p.instant = NULL, p.signals = 0xFF));
+    KEPT((p.instant = NULL, p.signals = 0x2FF));
     BROKEN(disbelief_used, p.instant = NULL);
     KEPT((p.horizon = 0, p.expected_start = 0));
     BROKEN(horizon_fits, p.horizon = 3);
@@ -194,7 +196,7 @@ static void rules(void)
     BROKEN(start_used, (p.horizon = 0, p.expected_start = 1));
     KEPT(p.expected_start = 0);
     BROKEN(centers_given, p.centers = NULL);
-    BROKEN(centers_given, p.signals = 0x17F);
+    BROKEN(centers_given, p.signals = 0x37F);
     KEPT(instant.class_mix = NULL);
     BROKEN(class_mix_given, shares[0] = 0);
     BROKEN(class_mix_given, shares[3] = 0);
@@ -202,9 +204,18 @@ static void rules(void)
     BROKEN(rise_order, p.rise_cap = p.rise_limit - 1u);
     KEPT((p.rise_limit = 0, p.rise_cap = 0));
     BROKEN(rise_order, p.rise_limit = 0);
-    KEPT((p.evidence = NULL, p.fall_limit = 7, p.fall_cap = 7));
+    KEPT((p.signals = 0x1DF, p.evidence = NULL, p.fall_limit = 7, p.fall_cap = 7));
     BROKEN(fall_order, (p.evidence = NULL, p.fall_limit = 7, p.fall_cap = 6));
     BROKEN(fall_order, (p.evidence = NULL, p.fall_cap = 1));
+    KEPT(p.rise_clear = p.rise_limit - 1u);
+    BROKEN(clear_order, p.rise_clear = p.rise_limit);
+    BROKEN(clear_order, (p.rise_limit = 0, p.rise_cap = 0, p.rise_clear = 1));
+    KEPT((p.signals = 0x10, p.centers = NULL));
+    KEPT(p.signals = 0x80);
+    BROKEN(look_used, (p.signals = 0x168, p.centers = NULL));
+    BROKEN(slow_used, (p.evidence = NULL, p.signals = 0x30, p.centers = NULL));
+    BROKEN(slow_used, (p.evidence = NULL, p.signals = 0x280));
+    BROKEN(drift_used, (p.signals = 0x210, p.centers = NULL));
     BROKEN(evidence_given, head.offset = NULL);
     BROKEN(evidence_alone, (p.fall_limit = 1, p.fall_cap = 1));
     /* A factor of at least 257 at the lower clip, below 2^20 at the upper one; the clip counts in 1/256. */
@@ -214,11 +225,7 @@ static void rules(void)
     BROKEN(bet_fits, (head.clip = 65536, head.bet_slope = 1000, head.bet_base = 1047576));
     BROKEN(bet_fits, head.bet_base = 1);
     BROKEN(bet_fits, head.bet_slope = 1);
-    KEPT((head.clip = 16777216, head.bet_slope = 4, head.bet_base = 2000));
-    KEPT(head.spread = 0);
-    KEPT(head.spread = 16);
-    BROKEN(spread_fits, head.spread = 15);
-    BROKEN(spread_fits, head.spread = 1);
+    KEPT((head.clip = 524288, head.bet_slope = 128, head.bet_base = 2000));
     CHANGE(TCUQ_ERR_VERSION, p.version = 3);
     CHANGE(TCUQ_ERR_VERSION, p.version = 5);
     CHANGE(TCUQ_ERR_VERSION, (p.version = 5, p.burst = 0));
@@ -239,8 +246,8 @@ static void words(void)
         {TCUQ_ERR_STATE, "state", "undamaged bytes of tcuq_save()"},
         {TCUQ_ERR_OTHER, "state", "one saved with the same parameters"},
         {TCUQ_ERR_PARAM_burst, "burst", "1 to 10000"},
-        {TCUQ_ERR_EVIDENCE_clip, "evidence clip", "1 to 16777216"},
-        {TCUQ_ERR_INSTANT_spread, "instant spread", "0 to 262144"},
+        {TCUQ_ERR_EVIDENCE_clip, "evidence clip", "1 to 524288"},
+        {TCUQ_ERR_INSTANT_bias, "instant bias", "-16777216 to 16777216"},
         {TCUQ_ERR_RULE_slope_order, "slope", "at most steep_slope"},
     };
     unsigned i;
@@ -336,12 +343,6 @@ static void counters(void)
     FAILS(m.severity = -262145);
     PASSES(m.accuracy = 0xFFFFFF);
     FAILS(m.accuracy = 0x1000000);
-    PASSES(m.last = 262144);
-    FAILS(m.last = 262145);
-    PASSES(m.last = -262144);
-    FAILS(m.last = -262145);
-    PASSES(m.novelty = 32767uL * 32767uL);
-    FAILS(m.novelty = 32767uL * 32767uL + 1u);
     PASSES(m.head = 0);
     PASSES(m.head = 2);
     FAILS(m.head = 3);
@@ -354,16 +355,71 @@ static void counters(void)
     PASSES((m.held = 2, m.fill = 0));
     FAILS((m.steps = 1, m.fill = 2));
     PASSES((m.steps = 1, m.fill = 1));
-    FAILS((m.steps = 0, m.fill = 0, m.held = 2, m.last = 0, m.novelty = 0));
-    PASSES((m.steps = 0, m.fill = 0, m.held = 0, m.last = 0, m.novelty = 0));
-    FAILS((m.steps = 0, m.fill = 0, m.held = 0, m.last = 1, m.novelty = 0));
-    FAILS((m.steps = 0, m.fill = 0, m.held = 0, m.last = 0, m.novelty = 1));
+    FAILS((m.steps = 0, m.fill = 0, m.held = 2));
+    PASSES((m.steps = 0, m.fill = 0, m.held = 0));
     FAILS(m.ring = NULL);
     FAILS(m.params = NULL);
     p.fingerprint ^= 1u;
     VERIFIED(TCUQ_ERR_OTHER, (void)0);
     p.fingerprint ^= 1u;
     same("no monitor", TCUQ_ERR_STATE, tcuq_verify(NULL));
+}
+
+/* A raised side above what clears it, or with any sum where it may be held. */
+static void holds(void)
+{
+    tcuq_t sound;
+    good();
+    p.rise_clear = 5000;
+    sound = stepped(3);
+    PASSES((m.rise = 5001, m.alarm = 1));
+    FAILS((m.rise = 5000, m.alarm = 1));
+    FAILS((m.rise = 5001, m.alarm = 1 + 4));
+    p.hold = 63;
+    sound = stepped(3);
+    PASSES((m.rise = 0, m.alarm = 1));
+    PASSES((m.rise = 0, m.alarm = 1 + 4 * 63));
+    FAILS((m.rise = 0, m.alarm = 4));
+    FAILS((m.rise = 300001, m.alarm = 1 + 4));
+    p.hold = 5;
+    sound = stepped(3);
+    PASSES((m.rise = 0, m.alarm = 1 + 4 * 5));
+    FAILS((m.rise = 0, m.alarm = 1 + 4 * 6));
+    FAILS((m.rise = 0, m.alarm = 3));
+    p.rise_limit = p.rise_cap = p.rise_clear = 0; /* off: never raised */
+    sound = stepped(3);
+    PASSES(m.rise = 0);
+    FAILS((m.rise = 0, m.alarm = 1));
+    FAILS((m.rise = 0, m.alarm = 1 + 4));
+}
+
+/* Words of the ring just inside and just outside what is saved: those of the last input, then, behind four shares
+ * that were seen, mean gaps of features. */
+static void saved_words(void)
+{
+    static const struct {
+        unsigned first, count;
+        uint32_t low, high;
+    } words[] = {{0, 8, 0u - 32768u, 32767}, {8, 4, 0, 65535u * 256u}, {12, 8, 0u - 2097152u, 2097152}};
+    static uint8_t state[1000];
+    unsigned i, j, k;
+    tcuq_t m;
+    good();
+    m = stepped(5);
+    for (i = 0; i < 3u; i++) {
+        for (j = 0; j < words[i].count; j++) {
+            uint32_t *word = &ring[words[i].first + j], kept = *word, ends[4];
+            ends[0] = words[i].low;
+            ends[1] = words[i].high;
+            ends[2] = words[i].low - 1u;
+            ends[3] = words[i].high + 1u;
+            for (k = 0; k < 4u; k++) {
+                *word = ends[k];
+                same("save of a word at its end", k < 2u, tcuq_save(&m, state, sizeof state) > 0);
+            }
+            *word = kept;
+        }
+    }
 }
 
 /* What nobody reads may be anything: no horizon, no heads, no ring. */
@@ -375,13 +431,12 @@ static void unread(void)
     p.evidence = NULL;
     p.instant = NULL;
     p.centers = NULL;
-    p.signals = 0x38;
+    p.signals = 0x18;
     p.fall_limit = 5000;
     p.fall_cap = 9000;
     sound = stepped(5);
     PASSES(m.accuracy = 0xFFFFFFFFu);
     PASSES(m.severity = -5);
-    PASSES((m.last = 5, m.novelty = 5));
     PASSES((m.head = 200, m.fill = 200));
     PASSES((m.fall = 9000, m.alarm = 2));
     FAILS((m.fall = 9001, m.alarm = 2));
@@ -390,11 +445,6 @@ static void unread(void)
     PASSES(m.held = 0);
     FAILS(m.held = 2);
     FAILS(m.held = 3);
-    good();
-    head.spread = 0;
-    sound = stepped(5);
-    PASSES((m.last = 1 << 30, m.novelty = 0xFFFFFFFFu));
-    FAILS(m.severity = 262145);
 }
 
 /* Any byte of what params point to is a part of their fingerprint. */
@@ -499,8 +549,8 @@ static void fresh_and_used(void)
         (void)tcuq_save(&two, again, sizeof again);
         same("a state after a load", 0, memcmp(mine, again, size));
     }
-    same("59 bytes of a state", TCUQ_ERR_SIZE, tcuq_load(&one, state, 59));
-    same("60 bytes of a state", TCUQ_ERR_STATE, tcuq_load(&one, state, 60));
+    same("51 bytes of a state", TCUQ_ERR_SIZE, tcuq_load(&one, state, 51));
+    same("52 bytes of a state", TCUQ_ERR_STATE, tcuq_load(&one, state, 52));
     same("a state and a byte", TCUQ_ERR_STATE, tcuq_load(&one, state, size + 1u));
 }
 
@@ -512,6 +562,8 @@ int main(void)
     memory();
     sigmoids();
     counters();
+    holds();
+    saved_words();
     unread();
     sums();
     fresh_and_used();

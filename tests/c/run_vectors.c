@@ -199,7 +199,7 @@ static void compare_step(unsigned long line, const tcuq_step_t *expected, const 
     same_at(line, "risk", expected->risk, got->risk);
     same_at(line, "uncertainty", expected->uncertainty, got->uncertainty);
     same_at(line, "persistence", expected->persistence, got->persistence);
-    same_at(line, "variety", expected->variety, got->variety);
+    same_at(line, "look", expected->look, got->look);
     same_at(line, "expected_accuracy", expected->expected_accuracy, got->expected_accuracy);
     same_at(line, "flagged", expected->flagged, got->flagged);
     same_at(line, "abstain", expected->abstain, got->abstain);
@@ -308,7 +308,7 @@ static void read_params(void)
     unsigned i, key;
     unsigned left = KEY_COUNT;
     for (key = 0; key < KEY_COUNT; key++) {
-        if (key == KEY_lag_count || key == KEY_reserved || key == KEY_fingerprint) {
+        if (key == KEY_lag_count || key == KEY_fingerprint) {
             given[key] = 1; /* no part of the line */
             left--;
         }
@@ -381,10 +381,11 @@ static void read_evidence(void)
         malformed("'evidence' is given twice");
     }
     evidence.clip = (uint32_t)next_number(0, UINT32_MAX);
+    evidence.reach = (uint32_t)next_number(0, UINT32_MAX);
+    evidence.bias = (int32_t)next_number(INT32_MIN, INT32_MAX);
     evidence.allowance = (uint32_t)next_number(0, UINT32_MAX);
     evidence.bet_base = (uint32_t)next_number(0, UINT32_MAX);
     evidence.bet_slope = (uint32_t)next_number(0, UINT32_MAX);
-    evidence.spread = (uint32_t)next_number(0, UINT32_MAX);
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
         evidence.coef[n] = (int16_t)next_number(INT16_MIN, INT16_MAX);
     }
@@ -402,7 +403,6 @@ static void read_instant(void)
         malformed("'instant' is given twice");
     }
     instant.bias = (int32_t)next_number(INT32_MIN, INT32_MAX);
-    instant.spread = (uint32_t)next_number(0, UINT32_MAX);
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
         instant.coef[n] = (int16_t)next_number(INT16_MIN, INT16_MAX);
     }
@@ -531,7 +531,7 @@ static void read_step(void)
     expected.risk = (uint16_t)next_number(0, UINT16_MAX);
     expected.uncertainty = (uint16_t)next_number(0, UINT16_MAX);
     expected.persistence = (uint16_t)next_number(0, UINT16_MAX);
-    expected.variety = (uint16_t)next_number(0, UINT16_MAX);
+    expected.look = (uint16_t)next_number(0, UINT16_MAX);
     expected.expected_accuracy = (uint16_t)next_number(0, UINT16_MAX);
     expected.flagged = (uint8_t)next_number(0, 1);
     expected.abstain = (uint8_t)next_number(0, 1);
@@ -600,10 +600,6 @@ static void do_damage(void)
         monitor.severity = (int32_t)value;
     } else if (strcmp(name, "accuracy") == 0) {
         monitor.accuracy = value;
-    } else if (strcmp(name, "last") == 0) {
-        monitor.last = (int32_t)value;
-    } else if (strcmp(name, "novelty") == 0) {
-        monitor.novelty = value;
     } else if (strcmp(name, "alarm") == 0) {
         monitor.alarm = (uint8_t)value;
     } else {

@@ -48,8 +48,10 @@ SCALARS = (
     "warmup",
     "rise_reference",
     "fall_reference",
+    "hold",
     "rise_limit",
     "rise_cap",
+    "rise_clear",
     "fall_limit",
     "fall_cap",
 )
@@ -83,13 +85,7 @@ def encode(cases: Sequence[VectorCase]) -> bytes:
         numbers.append(int(instant is not None))
         if instant is not None:
             shares = instant["class_mix"]
-            numbers += [
-                instant["bias"],
-                instant["spread"],
-                *instant["coef"],
-                int(shares is not None),
-                *(shares or ()),
-            ]
+            numbers += [instant["bias"], *instant["coef"], int(shares is not None), *(shares or ())]
         numbers.append(int(centers is not None))
         parts += [b"c", _words(numbers), centers or b""]
         for event in replayed(case):

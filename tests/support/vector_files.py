@@ -12,7 +12,7 @@ from tcuq._core import SIGNAL_NAMES
 
 FILES = sorted((ROOT / "vectors").glob("*.vec"))
 SIGNAL_COUNT = len(SIGNAL_NAMES)
-HEAD_SCALARS = ("clip", "allowance", "bet_base", "bet_slope", "spread")
+HEAD_SCALARS = ("clip", "reach", "bias", "allowance", "bet_base", "bet_slope")
 LISTS = ("lags", "lag_weights", "coef", "clean_mean")
 
 
@@ -66,8 +66,8 @@ def read(path: Path) -> VectorCase:
         elif verb == "evidence":
             case.fields[verb] = evidence(numbers(words))
         elif verb == "instant":
-            bias, spread, *coef = numbers(words)
-            case.fields[verb] = {"bias": bias, "spread": spread, "coef": coef, "class_mix": None}
+            bias, *coef = numbers(words)
+            case.fields[verb] = {"bias": bias, "coef": coef, "class_mix": None}
         elif verb == "class_mix":
             case.fields["instant"][verb] = numbers(words)
         elif verb == "centers":

@@ -10,14 +10,16 @@ from dataclasses import replace
 import gen_learned
 import pytest
 from gen_base import STANDARD, STANDARD_POSTERIORS, Dice, dwell, make
-from oracle import Evidence, Instant, Monitor, Params
+from oracle import SIGNAL_COUNT, Evidence, Instant, Monitor, Params
 from oracle_math import natural_logarithm
 from oracle_mixture import corrected_likelihood, plain_likelihood
+
+NONE = (0,) * SIGNAL_COUNT
 
 
 def params(mask: int = STANDARD) -> Params:
     dice = Dice("numbers")
-    head = replace(gen_learned.evidence(4, dice, 60000, 9000), spread=5000)
+    head = gen_learned.evidence(mask, 4, dice, 60000, 9000)
     extra = {"evidence": head, "about": 1, "anchor": 1, "horizon": 6, "expected_start": 50000}
     return gen_learned.learned(mask, 4, 3, dice, "uneven", **gen_learned.OFF, **extra)
 
@@ -42,19 +44,51 @@ def test_a_class_seen_too_often_counts_less() -> None:
         assert q / plain_likelihood([200] * 4)[0] == pytest.approx(0.5 * math.sqrt(factor), rel=0.001)
 
 
-def test_repeated_evidence_counts_less_and_relief_in_full() -> None:
-    head = Evidence(2**18, 0, (0,) * 9, (256, -256), spread=2**14)
-    p = make(0x10, 2, 0, (), evidence=head, rise_limit=2**24, rise_cap=2**30, fall_limit=0, fall_cap=0)
-    monitor, novelty, total = Monitor(p), 0.25, 0.0
-    for _ in range(60):
-        monitor.step([100, -100], [])
-        total += min(1.0, max(1 / 16, novelty / 0.25))
-        novelty -= novelty / 32
-        assert monitor.rise / 65536 == pytest.approx(total, rel=0.01)
-    before = monitor.rise
-    monitor.step([-100, 100], [])
-    assert monitor.rise == before - 65536
-    assert monitor.severity == pytest.approx(65536 * (1 - (63 / 64) ** 60 - 1 / 32), rel=0.05)
+def test_held_steps_count_an_eighth_of_new_ones() -> None:
+    coef = tuple(8192 if n == 5 else 0 for n in range(SIGNAL_COUNT))  # one nat a nat of severity
+    head = Evidence(2**19, 0, coef, (512,), reach=2**16, bias=-8 * 65536)
+    alarm = {"rise_limit": 2**24, "rise_cap": 2**30, "fall_limit": 0, "fall_cap": 0}
+    p = make(0x30, 2, 0, (), evidence=replace(head, offset=(512, 512)), **alarm)
+    for shown, look in (([100, 100], 1 / 8), ([100, 20], 1.0)):
+        monitor, severity, total = Monitor(p), 0.0, 0.0
+        for t in range(40):
+            w = look if t else 1.0
+            severity += (2 - severity) * w / 8
+            total += severity * w
+            step = monitor.step([shown[t % 2], -100], [])
+            assert step.look == min(65535, 65536 * w)
+            assert step.severity / 65536 == pytest.approx(severity, abs=0.001)
+            assert step.signals[5] / 65536 == pytest.approx(0.5 + severity / 16, abs=0.0001)
+        assert monitor.rise / 65536 == pytest.approx(total, rel=0.001)
+
+
+def test_drift_is_the_logarithm_of_a_mean_gap() -> None:
+    head = Evidence(2**18, 0, NONE, (0, 0), reach=256)
+    none = {"fall_limit": 0, "fall_cap": 0}
+    p = make(0x280, 2, 16, (), centers=(-20,) * 32, evidence=head, **none)
+    monitor, mean = Monitor(p), 0.0
+    for t in range(30):
+        apart = 100 if t % 2 else 20
+        step = monitor.step([100, -100], [apart - 20] * 16)
+        mean += (2 * apart - mean) / 8  # two features a block
+        # A mean of a block counts in whole quarters of a unit.
+        assert step.signals[9] / 65536 == pytest.approx(math.log2(1 + 8 * (4 * mean) ** 2) / 24, abs=0.006)
+
+
+def test_a_raised_side_is_held_then_cleared_and_starts_again() -> None:
+    p = make(
+        8, 2, 0, (), blend=0, rise_reference=30000, rise_limit=30000, rise_cap=90000, rise_clear=20000, hold=3
+    )
+    monitor = Monitor(p)
+    seen = []
+    for u in (0, 250, 250, 250, 250, 250, 250, 0, 0):  # risk just below 1, or near 0
+        step = monitor.step([u - 128, -128], [])
+        seen.append((step.alarm & 1, monitor.alarm >> 2, monitor.rise))
+    assert seen[0] == (1, 3, 35535)
+    assert [each[:2] for each in seen[1:4]] == [(1, 2), (1, 1), (1, 0)]
+    assert seen[3][2] <= 20000
+    assert seen[4] == (0, 0, 0)
+    assert seen[7] == (1, 3, 35535)
 
 
 def test_reset_keeps_what_was_learned() -> None:
@@ -62,14 +96,16 @@ def test_reset_keeps_what_was_learned() -> None:
     monitor = Monitor(p)
     for probs, x in dwell(Dice("reset"), p, 30):
         monitor.step(probs, x)
-    names = ("class_mix", "deficits", "seen", "accuracy", "severity", "last", "novelty")
+    names = ("class_mix", "deficits", "seen", "accuracy", "severity", "slow")
     before = [getattr(monitor, name) for name in names]
     assert any(monitor.deficits)
-    assert monitor.novelty > 0 != monitor.last
+    assert any(monitor.slow)
+    assert any(monitor.last)
     monitor.reset()
     assert [getattr(monitor, name) for name in names] == before
+    assert not any(monitor.last)
     state = monitor.save()
-    assert state[58] == 2
+    assert state[50] == 2
     loaded = Monitor.load(p, state)
     assert [getattr(loaded, name) for name in names] == before
 
@@ -77,20 +113,21 @@ def test_reset_keeps_what_was_learned() -> None:
 def test_layout_of_a_state() -> None:
     p = params()
     monitor = Monitor(p)
-    assert monitor.save()[58] == 0
+    assert monitor.save()[50] == 0
     out = [monitor.step(probs, x) for probs, x in dwell(Dice("layout"), p, 25)]
     state = monitor.save()
     assert state[:4] == b"TCUQ"
     assert struct.unpack_from("<2HI2H", state, 4) == (4, 0, STANDARD, 4, 3)
-    means = (out[-1].severity, monitor.accuracy, monitor.last, monitor.novelty)
-    assert struct.unpack_from("<iIiI", state, 40) == means
+    assert struct.unpack_from("<iI", state, 40) == (out[-1].severity, monitor.accuracy)
     assert (monitor.accuracy + 128) >> 8 == out[-1].expected_accuracy
-    assert tuple(state[57:60]) == (0, 3, 0)
-    # mean_odds, last; seen of four classes; differ, apart; four experts, the class mix; deficits; checksum
-    assert len(state) == 60 + 4 * 2 + 4 * 4 + 4 * 2 + 2 * 4 * 5 + 2 * 6 + 4
+    assert tuple(state[49:52]) == (0, 3, 0)
+    # last; seen of four classes; slow; four experts, the class mix; deficits; checksum
+    assert len(state) == 52 + 4 * 8 + 4 * 4 + 4 * 8 + 2 * 4 * 5 + 2 * 6 + 4
+    assert list(struct.unpack_from("<8i", state, 52)) == monitor.last
+    assert list(struct.unpack_from("<8i", state, 52 + 4 * 12)) == monitor.slow
     assert list(struct.unpack_from("<6H", state, len(state) - 16)) == monitor.deficits
     # Working memory holds the corrected likelihoods as well, and is a whole number of words.
-    assert p.ring_size == 4 * (1 + 1 + 4 + 2) + 2 * (4 * 5 + 6 + 4)
+    assert p.ring_size == 4 * (8 + 4 + 8) + 2 * (4 * 5 + 6 + 4)
 
 
 def test_fingerprint_tells_each_new_field() -> None:
@@ -106,14 +143,16 @@ def test_fingerprint_tells_each_new_field() -> None:
         replace(p, expected_start=1),
         replace(p, evidence=replace(head, bet_base=60001)),
         replace(p, evidence=replace(head, bet_slope=9001)),
-        replace(p, evidence=replace(head, spread=5001)),
+        replace(p, evidence=replace(head, reach=head.reach + 1)),
+        replace(p, evidence=replace(head, bias=head.bias + 1)),
+        replace(p, rise_clear=1),
+        replace(p, hold=1),
         replace(p, instant=replace(instant, bias=instant.bias + 1)),
-        replace(p, instant=replace(instant, coef=(*instant.coef[:8], 1))),
+        replace(p, instant=replace(instant, coef=(*instant.coef[:9], 1))),
         replace(p, instant=replace(instant, class_mix=(1, *instant.class_mix[1:]))),
         replace(p, instant=replace(instant, class_mix=None)),
-        replace(p, instant=replace(instant, spread=instant.spread + 1)),
         replace(p, centers=(*centers[:-1], centers[-1] + 1)),
-        replace(p, instant=None, signals=0xF0, anchor=0, about=0),
+        replace(p, instant=None, signals=0x2F0, anchor=0, about=0),
     ]
     assert len({each.fingerprint() for each in (p, *moved)}) == len(moved) + 1
 
@@ -129,13 +168,22 @@ def test_fingerprint_tells_each_new_field() -> None:
         ({"horizon": 0}, "expected_start"),
         ({"centers": None}, "centers"),
         ({"signals": STANDARD_POSTERIORS}, "centers"),
-        ({"evidence": Evidence(65536, 0, (0,) * 9, (0,) * 4, 0, 1)}, "bet"),
-        ({"evidence": Evidence(65536, 0, (0,) * 9, (0,) * 4, 300, 0)}, "bet_base"),
-        ({"evidence": Evidence(65536, 0, (0,) * 9, (0,) * 4, 2**20 - 1, 1)}, "bet"),
-        ({"evidence": Evidence(65536, 0, (0,) * 9, (0,) * 4, spread=15)}, "spread"),
-        ({"evidence": Evidence(65536, 0, (0,) * 9, (0,) * 4, spread=2**24 + 1)}, "spread"),
-        ({"instant": Instant(0, (0,) * 9, (0, 1, 1, 1))}, "class_mix"),
-        ({"instant": Instant(2**24 + 1, (0,) * 9)}, "instant bias"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, 0, 1)}, "bet"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, 300, 0)}, "bet_base"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, 2**20 - 1, 1)}, "bet"),
+        ({"evidence": Evidence(2**19 + 1, 0, NONE, (0,) * 4)}, "clip"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, reach=255)}, "reach"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, reach=2**32)}, "reach"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, bias=-(2**24) - 1)}, "evidence bias"),
+        ({"evidence": None}, "signal 5"),
+        ({"evidence": None, "signals": 0x3D0}, "signal 9"),
+        ({"signals": 0x370, "centers": None}, "signal 9"),
+        ({"signals": 0x140, "centers": None}, "evidence looks"),
+        ({"rise_clear": 60000}, "rise_clear"),
+        ({"rise_limit": 0, "rise_cap": 0, "rise_clear": 1}, "rise_clear"),
+        ({"hold": 64}, "hold"),
+        ({"instant": Instant(0, NONE, (0, 1, 1, 1))}, "class_mix"),
+        ({"instant": Instant(2**24 + 1, NONE)}, "instant bias"),
     ],
 )
 def test_parameters_out_of_range(changes: dict[str, object], rule: str) -> None:

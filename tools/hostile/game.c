@@ -185,6 +185,7 @@ static const char *forge(game_t *g)
 {
     const tcuq_params_t *p = &g->set->params;
     uint8_t *bytes = g->state.bytes;
+    uint32_t raised;
     int64_t steps = 0xFFFFFFFF - below(&g->dice, 4) * (int64_t)take(&g->dice, 2) % (g->steps + 1), credit, rise;
     make_try(g, 2);
     tcuq_step(&g->monitor, tried_probs[2], tried_features[2], &g->step, NULL);
@@ -197,7 +198,9 @@ static const char *forge(game_t *g)
     put_word(bytes + STATE_DEBT, forged_debt(p, (uint32_t)steps, &g->dice));
     put_word(bytes + STATE_CREDIT, credit);
     put_word(bytes + STATE_RISE, rise);
-    bytes[STATE_ALARM] = (uint8_t)((bytes[STATE_ALARM] & 2u) | (rise == 0 ? 0u : rise >= p->rise_limit ? 1u : below(&g->dice, 2)));
+    raised = rise <= p->rise_clear ? 0u : rise >= p->rise_limit ? 1u : below(&g->dice, 2);
+    raised *= 1u + 4u * below(&g->dice, 1u + p->hold);
+    bytes[STATE_ALARM] = (uint8_t)((bytes[STATE_ALARM] & 2u) | raised);
     seal(bytes, g->state.size);
     return tcuq_load(&g->monitor, bytes, g->state.size) == TCUQ_OK ? NULL : "a forged state in its ranges loads";
 }
@@ -223,6 +226,7 @@ static const char *disturb(game_t *g)
 {
     if (g->reset_rate != 0u && below(&g->dice, g->reset_rate) == 0u) {
         tcuq_reset(&g->monitor);
+        ledger_reset(&g->ledger);
         g->resets++;
     }
     return g->load_rate != 0u && below(&g->dice, g->load_rate) == 0u ? pass_on(g) : NULL;
@@ -253,7 +257,7 @@ const char *game_play(game_t *g)
             choose_tried(g, wish, threshold);
         }
         tcuq_step(&g->monitor, probs, reads ? features : NULL, &g->step, g->signals);
-        broken = ledger_step(&g->ledger, &g->monitor, probs, &g->step, g->signals);
+        broken = ledger_step(&g->ledger, &g->monitor, probs, features, &g->step, g->signals);
         if (broken == NULL && watched && worst_moment(g)) {
             broken = disturb(g);
         }
