@@ -150,7 +150,7 @@ int main(int argc, char **argv)
         }
         tcuq_step(&monitor, probs, features, &out, NULL);
         sum = sum * 31u + out.risk + out.abstain + (uint32_t)out.threshold;
-        sum = sum * 31u + out.answer + out.persistence + out.variety + out.expected_accuracy + (uint32_t)out.severity;
+        sum = sum * 31u + out.answer + out.persistence + out.look + out.expected_accuracy + (uint32_t)out.severity;
     }
     printf("%lu\n", (unsigned long)sum);
     free(ring);

@@ -4,7 +4,7 @@
  *
  *     dump SEED FIRST COUNT STEPS
  *
- * Beside the lines of that section, `variety` is printed after `persistence`, `features` as signals see them, and
+ * Beside the lines of that section, `look` is printed after `persistence`, `features` as signals see them, and
  * `try RESULT STATE` tells what tcuq_load() answered to a forged state; the program goes on from an accepted one. */
 #include "forge.h"
 #include "target.h"
@@ -86,7 +86,7 @@ static void print_step(const subject_t *s)
     printf(" ");
     print_bytes(s->features.bytes, s->features.size);
     printf(" %ld %ld %u %u %u %u %u %u %u %u %u %u %u %u %u", (long)o->threshold, (long)o->severity, o->prediction, o->answer,
-           o->risk, o->uncertainty, o->persistence, o->variety, o->expected_accuracy, o->flagged, o->abstain, o->alarm,
+           o->risk, o->uncertainty, o->persistence, o->look, o->expected_accuracy, o->flagged, o->abstain, o->alarm,
            o->warming_up, o->reason, o->low_mass);
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         printf(" %u", s->signals[i]);

@@ -77,7 +77,7 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
 static const char *check_reading(const ledger_t *l, const int8_t *probs, const tcuq_step_t *out, const uint16_t *signals)
 {
     const tcuq_params_t *p = l->params;
-    int64_t mass = 0, past = (int64_t)out->persistence * out->variety >> 17, best = 0;
+    int64_t mass = 0, past = (int64_t)out->persistence * out->look >> 17, best = 0;
     unsigned prediction = 0, reason = TCUQ_REASON_NONE, n;
     for (n = 0; n < p->classes; n++) {
         mass += probs[n] + 128;
@@ -87,8 +87,8 @@ static const char *check_reading(const ledger_t *l, const int8_t *probs, const t
     NEED(out->answer < p->classes, "answer is a class");
     NEED(out->low_mass == (mass < 128 ? 1u : 0u), "low_mass says that more than half is lost");
     if (p->instant == NULL) {
-        NEED(out->answer == prediction && out->persistence == 0u && out->variety == 0u,
-             "answer, persistence and variety without an instant head");
+        NEED(out->answer == prediction && out->persistence == 0u && out->look == 0u,
+             "answer, persistence and look without an instant head");
     }
     NEED(out->risk >= 1u && out->uncertainty >= 1u, "risk and uncertainty are never 0");
     if (p->anchor == 0u) {

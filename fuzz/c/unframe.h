@@ -143,7 +143,7 @@ static inline int unframe_decision(unframe_t *f, tcuq_step_t *out)
         out->threshold = (int32_t)unframe_bits(f, 32);
         out->severity = (int32_t)unframe_bits(f, 32);
         out->persistence = (uint16_t)unframe_bits(f, 16);
-        out->variety = (uint16_t)unframe_bits(f, 16);
+        out->look = (uint16_t)unframe_bits(f, 16);
         out->expected_accuracy = (uint16_t)unframe_bits(f, 16);
     } else {
         int64_t gap;
@@ -154,7 +154,7 @@ static inline int unframe_decision(unframe_t *f, tcuq_step_t *out)
         out->threshold = (int32_t)threshold;
         out->severity = (int32_t)((uint32_t)f->last.severity + unframe_difference(f, 3));
         out->persistence = (uint16_t)(f->last.persistence + unframe_difference(f, 4));
-        out->variety = (uint16_t)(f->last.variety + unframe_difference(f, 5));
+        out->look = (uint16_t)(f->last.look + unframe_difference(f, 5));
         gap = (int64_t)65536 - out->uncertainty - f->last.expected_accuracy;
         gap = gap >= 0 ? gap >> horizon : -((-gap + ((1 << horizon) - 1)) >> horizon);
         expected = (uint32_t)(f->last.expected_accuracy + (horizon == 0u ? 0 : gap));

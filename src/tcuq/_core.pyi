@@ -35,7 +35,7 @@ class Step(tuple[Any, ...]):
     persistence: float
     severity: float
     expected_accuracy: float | None
-    variety: float
+    look: float
     answer_name: str | None
     prediction_name: str | None
 

@@ -300,7 +300,7 @@ static void flip(watch_t *w, unsigned target, unsigned bit)
 }
 
 /* Steps after which what was learned of the stream is as good as new. Slowest are the mean of likelihoods that
- * corrects by class mix and the means of the variety; they follow the words of the mean odds and of the last step. */
+ * corrects by class mix and the means of the look; they follow the words of the mean odds and of the last step. */
 static unsigned learned_by(const tcuq_params_t *p, unsigned target)
 {
     unsigned mean_odds = p->signals >> TCUQ_MEAN_ODDS & 1u;
@@ -403,8 +403,8 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
         }
     }
     need(ties <= longest / 100u, "the answer has not come back");
-    need(learned < CORRECTED || abs((int)a.out.variety - (int)b.out.variety) <= 1024,
-         "the variety has not come back");
+    need(learned < CORRECTED || abs((int)a.out.look - (int)b.out.look) <= 1024,
+         "the look has not come back");
     (void)saved_state_loads(&w);
     for (t = 0; t < CALM; t++) {
         step_both(&w, &twin, calm, still, &a, &b);

@@ -2,7 +2,7 @@
  *
  *   writer KIND FINGERPRINT BOOT SEQ_HIGH SEQ_LOW CLASSES FEATURES HORIZON SIZE
  *   p BYTES                 posteriors and features of one step, hexadecimal
- *   d NUMBERS               a decision: threshold severity prediction answer risk uncertainty persistence variety
+ *   d NUMBERS               a decision: threshold severity prediction answer risk uncertainty persistence look
  *                           expected_accuracy flagged abstain alarm warming_up reason low_mass
  *   flush
  *   skip STEPS
@@ -62,7 +62,7 @@ static tcuq_step_t step_of(const char *text)
     step.risk = (uint16_t)given[4];
     step.uncertainty = (uint16_t)given[5];
     step.persistence = (uint16_t)given[6];
-    step.variety = (uint16_t)given[7];
+    step.look = (uint16_t)given[7];
     step.expected_accuracy = (uint16_t)given[8];
     step.flagged = (uint8_t)given[9];
     step.abstain = (uint8_t)given[10];

@@ -199,7 +199,7 @@ static void compare_step(unsigned long line, const tcuq_step_t *expected, const 
     same_at(line, "risk", expected->risk, got->risk);
     same_at(line, "uncertainty", expected->uncertainty, got->uncertainty);
     same_at(line, "persistence", expected->persistence, got->persistence);
-    same_at(line, "variety", expected->variety, got->variety);
+    same_at(line, "look", expected->look, got->look);
     same_at(line, "expected_accuracy", expected->expected_accuracy, got->expected_accuracy);
     same_at(line, "flagged", expected->flagged, got->flagged);
     same_at(line, "abstain", expected->abstain, got->abstain);
@@ -531,7 +531,7 @@ static void read_step(void)
     expected.risk = (uint16_t)next_number(0, UINT16_MAX);
     expected.uncertainty = (uint16_t)next_number(0, UINT16_MAX);
     expected.persistence = (uint16_t)next_number(0, UINT16_MAX);
-    expected.variety = (uint16_t)next_number(0, UINT16_MAX);
+    expected.look = (uint16_t)next_number(0, UINT16_MAX);
     expected.expected_accuracy = (uint16_t)next_number(0, UINT16_MAX);
     expected.flagged = (uint8_t)next_number(0, 1);
     expected.abstain = (uint8_t)next_number(0, 1);

@@ -109,7 +109,7 @@ static int read_numbers(void *target, PyObject *fields, kind_t kind)
 {
     int i;
     for (i = 0; i < ROW_COUNT; i++) {
-        if (rows[i].kind == kind && i != ROW_lag_count && i != ROW_fingerprint && i != ROW_reserved &&
+        if (rows[i].kind == kind && i != ROW_lag_count && i != ROW_fingerprint &&
             read_number(target, fields, &rows[i]) < 0) {
             return -1;
         }

@@ -7,7 +7,7 @@
 #define LEAST_BITS 15u /* of a decision after the first */
 #define NO_REASON 31u
 
-enum { UNCERTAINTY, RISK, THRESHOLD, SEVERITY, PERSISTENCE, VARIETY, ACCURACY };
+enum { UNCERTAINTY, RISK, THRESHOLD, SEVERITY, PERSISTENCE, LOOK, ACCURACY };
 
 static const uint8_t first_order[NUMBERS] = {12, 12, 1, 11, 8, 1, 1};
 static const uint8_t first_bits[NUMBERS] = {16, 16, 32, 32, 16, 16, 16};
@@ -119,7 +119,7 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
             threshold = take_difference(bits, &order[THRESHOLD], n[THRESHOLD] + *move);
             *move = threshold - n[THRESHOLD];
             n[THRESHOLD] = threshold;
-            for (i = SEVERITY; i <= VARIETY; i++) {
+            for (i = SEVERITY; i <= LOOK; i++) {
                 n[i] = take_difference(bits, &order[i], n[i]);
             }
             if (n[UNCERTAINTY] > 65535u) {
@@ -129,7 +129,7 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
                                           next_accuracy(n[ACCURACY], n[UNCERTAINTY], horizon));
         }
         if (bits->bad || step.prediction >= classes || step.answer >= classes || n[RISK] > 65535u ||
-            n[PERSISTENCE] > 65535u || n[VARIETY] > 65535u || n[ACCURACY] > 65535u) {
+            n[PERSISTENCE] > 65535u || n[LOOK] > 65535u || n[ACCURACY] > 65535u) {
             return 0;
         }
         step.uncertainty = (uint16_t)n[UNCERTAINTY];
@@ -137,7 +137,7 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
         step.threshold = as_signed(n[THRESHOLD]);
         step.severity = as_signed(n[SEVERITY]);
         step.persistence = (uint16_t)n[PERSISTENCE];
-        step.variety = (uint16_t)n[VARIETY];
+        step.look = (uint16_t)n[LOOK];
         step.expected_accuracy = (uint16_t)n[ACCURACY];
         step_row(&rows[count++], &step, horizon != 0u);
     }

@@ -13,7 +13,7 @@ typedef struct {
     double threshold;
     double uncertainty;
     double persistence;
-    double variety;
+    double look;
     double severity;
     double expected_accuracy; /* NaN where there is none */
     int32_t prediction;

@@ -7,13 +7,6 @@
 #define TCUQ_ASSERT(condition) ((void)0)
 #endif
 
-/* Rate of the severity, as a right shift. */
-#define SEVERITY_SHIFT 6
-
-/* Rate of the novelty, and the bits of it. */
-#define NOVELTY_SHIFT 5
-#define NOVELTY_MASK 0x3FFFFFFFu
-
 /* Most of steep_slope * debt: the whole range of a threshold, and one step more. */
 #define STEEP_LIMIT 33554432u
 
@@ -54,6 +47,7 @@ int tcuq_internal_check(const tcuq_params_t *p)
 
 COLD int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t ring_bytes)
 {
+    layout_t at;
     int status = tcuq_internal_check(p);
     if (status != TCUQ_OK) {
         return status;
@@ -61,7 +55,9 @@ COLD int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t rin
     if (ring == NULL || ring_bytes < tcuq_ring_size(p)) {
         return TCUQ_ERR_SIZE;
     }
+    tcuq_internal_layout(&at, p);
     memset(m, 0, sizeof *m);
+    memset(ring, 0, (size_t)(4u * mean_words(&at)));
     m->params = p;
     m->ring = ring;
     m->accuracy = (uint32_t)p->expected_start << 8;
@@ -99,7 +95,7 @@ static int32_t between(int32_t instant, int32_t steady, uint32_t past)
 static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t anchor, tcuq_step_t *out)
 {
     const tcuq_instant_t *instant = instant_head(p);
-    uint32_t past = (uint32_t)out->persistence * out->variety >> 17;
+    uint32_t past = (uint32_t)out->persistence >> 1;
     int32_t z = p->bias;
     int32_t best = 0;
     uint32_t left = used(p);
@@ -210,23 +206,6 @@ static void spend(tcuq_t *m, tcuq_step_t *out)
     }
 }
 
-static int32_t clipped(int32_t value, uint32_t clip)
-{
-    int32_t most = (int32_t)clip;
-    return value > most ? most : value < -most ? -most : value;
-}
-
-/* How much more likely a step is on degraded input (section 11), Q16.16. */
-static int32_t evidence_of(const tcuq_evidence_t *head, uint32_t mask, const uint16_t *signals, uint32_t subject)
-{
-    int32_t value = (int32_t)head->offset[subject] * 256;
-    uint32_t i;
-    for (i = 0; mask != 0u; i++, mask >>= 1) {
-        value += (mask & 1u) != 0u ? shift_floor((int32_t)head->coef[i] * signals[i], 9) : 0;
-    }
-    return clipped(value, head->clip);
-}
-
 /* Logarithm of what a bet on the evidence of a step multiplies the stake by, never above it, Q16.16. */
 static int32_t bet_of(const tcuq_evidence_t *head, int32_t evidence)
 {
@@ -239,63 +218,63 @@ static int32_t bet_of(const tcuq_evidence_t *head, int32_t evidence)
     return shift_floor(shift_floor(log, 4) * 45426, 12);
 }
 
-/* How much the evidence changes from step to step: steps that repeat each other tell little more than one. */
-static void compare(tcuq_t *m, int32_t evidence)
+/* What the alarm adds: how much more likely the last looks are on degraded input, by this look. */
+static int32_t added(const tcuq_params_t *p, const tcuq_evidence_t *head, const inference_t *now, const uint16_t *signals)
 {
-    uint32_t gap = evidence < m->last ? (uint32_t)m->last - (uint32_t)evidence
-                                      : (uint32_t)evidence - (uint32_t)m->last;
-    gap = gap >> 8 < GAP_MAX ? gap >> 8 : GAP_MAX;
-    /* The step is counted already. */
-    m->novelty = m->steps == 1u ? m->params->evidence->spread
-                                : (uint32_t)moved((int32_t)(m->novelty & NOVELTY_MASK), (int32_t)(gap * gap),
-                                                  NOVELTY_SHIFT, 0);
-    m->last = evidence;
+    int32_t value;
+    if (head->bet_slope != 0u) {
+        value = bet_of(head, now->evidence);
+        value = value > 0 ? shift_floor(value * (int32_t)now->look, 8) : value; /* less than it won: still fair */
+    } else {
+        value = head->bias;
+        value += shift_floor((int32_t)head->coef[TCUQ_SEVERITY] * signals[TCUQ_SEVERITY], 9);
+        if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
+            value += shift_floor((int32_t)head->coef[TCUQ_DRIFT] * signals[TCUQ_DRIFT], 9);
+        }
+        value = shift_floor(clipped(value, head->clip) * (int32_t)now->look, 8);
+    }
+    return value - (int32_t)head->allowance;
 }
 
-/* Evidence by its novelty, in 1/4096, and by a sixteenth at the least. */
-static int32_t discount(const tcuq_t *m, int32_t evidence)
-{
-    uint32_t weight = (m->novelty << 8) / (m->params->evidence->spread >> 4);
-    weight = weight > 256u ? weight : 256u;
-    return (int32_t)((uint32_t)(evidence >> 6) * weight >> 6);
-}
-
-/* One side of the alarm: a sum between 0 and cap, raised at limit, cleared at 0. */
-static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, uint32_t cap, uint8_t raised)
+/* One side of the alarm: a sum between 0 and cap, raised at limit. Once raised it stays so while it is held, then
+ * until the sum is down at `clear`, and starts again at 0. */
+static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, uint32_t cap, uint32_t clear, int raised, int held)
 {
     int32_t value = (int32_t)(*sum + (uint32_t)excess); /* a damaged sum is cut like a large one */
     value = value < 0 ? 0 : (uint32_t)value > cap ? (int32_t)cap : value;
     *sum = (uint32_t)value;
-    if (value == 0) { /* as always on a side that is off: its cap is 0 */
+    if (limit == 0u) { /* this side is off */
         return 0;
     }
-    return (uint32_t)value >= limit ? 1 : raised;
+    if (raised && !held && (uint32_t)value <= clear) {
+        *sum = 0;
+        return 0;
+    }
+    return raised || (uint32_t)value >= limit ? 1 : 0;
 }
 
 /* The alarm, section 11. */
-static void alarm(tcuq_t *m, const uint16_t *signals, uint32_t subject, tcuq_step_t *out)
+static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
     const tcuq_evidence_t *head = evidence_head(p);
     int32_t excess = (int32_t)out->risk - p->rise_reference;
+    int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u;
+    uint32_t held = raised ? m->alarm >> 2 : 0u;
     uint8_t rise, fall;
     out->severity = 0;
     if (head != NULL) {
-        excess = evidence_of(head, used(p), signals, subject);
-        m->severity = moved(clipped(m->severity, head->clip), excess, SEVERITY_SHIFT, 0);
+        excess = added(p, head, now, signals);
         out->severity = m->severity;
-        if (head->spread != 0u) {
-            compare(m, excess);
-        }
-        excess = (head->bet_slope != 0u ? bet_of(head, excess) : excess) - (int32_t)head->allowance;
-        excess = excess > 0 && m->novelty < head->spread ? discount(m, excess) : excess;
+        out->look = saturate(now->look << 8);
     }
-    rise = watch(&m->rise, excess, p->rise_limit, p->rise_cap,
-                 (uint8_t)(m->alarm & TCUQ_ALARM_RISE));
-    fall = watch(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap,
-                 (uint8_t)((m->alarm & TCUQ_ALARM_FALL) >> 1));
-    m->alarm = (uint8_t)(rise | (fall << 1));
-    out->alarm = m->alarm;
+    held = held < p->hold ? held : p->hold;
+    rise = watch(&m->rise, excess, p->rise_limit, p->rise_cap, p->rise_clear, raised, held != 0u);
+    fall = watch(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, 0,
+                 (m->alarm & TCUQ_ALARM_FALL) != 0u, 0);
+    held = held != 0u ? held - 1u : raised ? 0u : p->hold;
+    out->alarm = (uint8_t)(rise | (fall << 1));
+    m->alarm = (uint8_t)(out->alarm | (rise != 0u ? held << 2 : 0u));
 }
 
 void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
@@ -321,7 +300,7 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     expect(m, out);
     flag(m, out);
     spend(m, out);
-    alarm(m, own, now.subject, out);
+    alarm(m, &now, own, out);
     if (signals != NULL) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             signals[i] = (used(p) & TCUQ_BIT(i)) != 0u ? own[i] : 0u;

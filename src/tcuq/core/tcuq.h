@@ -41,11 +41,12 @@ extern "C" {
 #define TCUQ_FLIPS 2        /* share of lagged predictions that differ from this one */
 #define TCUQ_DOUBT 3        /* low confidence and low margin, mixed */
 #define TCUQ_ODDS 4         /* log-odds against the class, from this posterior */
-#define TCUQ_MEAN_ODDS 5    /* mean of past odds, rate 1/16 */
+#define TCUQ_SEVERITY 5     /* slow mean of the evidence for degraded input */
 #define TCUQ_MAGNITUDE 6    /* root mean square of the features / 256 */
 #define TCUQ_DISTANCE 7     /* log of the squared distance of the features from the center of the class */
 #define TCUQ_DISBELIEF 8    /* log-odds against the class, from the belief at the learned persistence */
-#define TCUQ_SIGNAL_COUNT 9 /* how many signals there are */
+#define TCUQ_DRIFT 9        /* log of how far the features have moved from those of their classes, on average */
+#define TCUQ_SIGNAL_COUNT 10 /* how many signals there are */
 
 /* Signals by number: X(name, what a high value means). Python takes both from here. */
 #define TCUQ_SIGNAL_LIST(X)                                                      \
@@ -54,22 +55,24 @@ extern "C" {
     X(flips, "the prediction differs from recent predictions")                             \
     X(doubt, "low confidence or a close second class")                           \
     X(odds, "this posterior is not sure of the class")                           \
-    X(mean_odds, "recent steps were doubtful")                                   \
+    X(severity, "recent inputs looked degraded")                                 \
     X(magnitude, "the features are large")                                       \
     X(distance, "the features are far from those of the class on clean data")    \
-    X(disbelief, "the last steps, as long as classes stay here, speak against the class")
+    X(disbelief, "the last steps, as long as classes stay here, speak against the class") \
+    X(drift, "recent features have moved away from those of clean data")
 
 /* Masks of signals: of one, of the profiles that `tcuq fit` offers, of all. */
 #define TCUQ_BIT(signal) (1uL << (signal)) /* long: an int may have 16 bits */
 #define TCUQ_PROFILE_PAPER 0x00Fu
-#define TCUQ_PROFILE_STANDARD 0x1F0u
-#define TCUQ_ALL_SIGNALS 0x1FFu
+#define TCUQ_PROFILE_STANDARD 0x3F0u
+#define TCUQ_ALL_SIGNALS 0x3FFu
 
-/* Signals that compare with single past steps, and signals that read features. */
+/* Signals that compare with single past steps, signals that read features, and slow means that need evidence. */
 #define TCUQ_LAGGED_SIGNALS \
     (TCUQ_BIT(TCUQ_DIVERGENCE) | TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_FLIPS))
 #define TCUQ_FEATURE_SIGNALS \
-    (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_MAGNITUDE) | TCUQ_BIT(TCUQ_DISTANCE))
+    (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_MAGNITUDE) | TCUQ_BIT(TCUQ_DISTANCE) | TCUQ_BIT(TCUQ_DRIFT))
+#define TCUQ_SLOW_SIGNALS (TCUQ_BIT(TCUQ_SEVERITY) | TCUQ_BIT(TCUQ_DRIFT))
 
 /* Signals that this build can compute. Define it as a mask of TCUQ_BIT()s to leave the code of the others
  * out; tcuq_init() refuses params that need them. Without a signal beyond those of the paper evidence is left
@@ -96,15 +99,16 @@ extern "C" {
 /* Parameters. tcuq_fields.h lists the ranges. Q0.16 means value * 65536, Q16.16 the same with a sign,
  * Q6.9 value * 512. All of it belongs in read-only memory: pointers in it are followed. */
 
-/* A second head over the signals, for the alarm: how much more likely this step is on
- * degraded input than on clean, as a natural logarithm. */
+/* A second head over the signals, for the alarm: how much more likely this step is on degraded input than on
+ * clean, as a natural logarithm. The coefficients of `severity` and `drift` are those of what the alarm sums. */
 typedef struct {
     const int16_t *offset;  /* one a class, of the class that the step speaks of; value * 256 */
     uint32_t clip;          /* one step adds or takes off at most this, Q16.16 */
+    uint32_t reach;         /* squared distance from the last input at which one is as new as any */
+    int32_t bias;           /* of what is summed, Q16.16 */
     uint32_t allowance;     /* taken off at every step, Q16.16 */
     uint32_t bet_base;      /* Q16.16; the bet of a step is bet_base + bet_slope * evidence; 0 without a bet */
     uint32_t bet_slope;     /* Q16.16; 0: the evidence itself is summed */
-    uint32_t spread;        /* Q16.16; mean squared change of clean evidence from step to step; 0: not compared */
     int16_t coef[TCUQ_SIGNAL_COUNT]; /* Q6.9, by signal number */
 } tcuq_evidence_t;
 
@@ -113,7 +117,6 @@ typedef struct {
  * far as they do. */
 typedef struct {
     int32_t bias;              /* Q16.16 */
-    uint32_t spread;           /* Q16.16; how unlike neighboring steps were in development; below 16: not compared */
     const uint16_t *class_mix; /* Q0.16, one a class: shares in development; NULL: no correction by class mix */
     int16_t coef[TCUQ_SIGNAL_COUNT]; /* Q6.9, by signal number */
 } tcuq_instant_t;
@@ -147,10 +150,11 @@ typedef struct {
     uint16_t burst;              /* abstentions that may come at once */
     uint16_t rise_reference;     /* risk above this feeds the rise alarm, Q0.16; not used with evidence */
     uint16_t fall_reference;     /* risk below this feeds the fall alarm, Q0.16 */
-    uint16_t reserved;           /* 0; fills a word */
+    uint16_t hold;               /* steps that a rise alarm stays raised at the least, up to 63 */
     uint32_t warmup;             /* first steps, which never abstain */
     uint32_t rise_limit;         /* sum at which the rise alarm is raised, Q0.16 x steps or evidence; 0: off */
     uint32_t rise_cap;           /* the sum stops growing here */
+    uint32_t rise_clear;         /* sum at which a raised rise alarm is cleared, below rise_limit */
     uint32_t fall_limit;         /* as rise_limit, for the fall alarm; 0 with evidence */
     uint32_t fall_cap;           /* as rise_cap */
     const int8_t *centers;       /* clean mean features, class by class; NULL without the signal `distance` */
@@ -188,7 +192,7 @@ enum tcuq_error {
 typedef struct {
     const tcuq_params_t *params;
     uint32_t *ring;
-    uint8_t alarm; /* bytes are before words: Thumb reaches them in shorter instructions there */
+    uint8_t alarm; /* TCUQ_ALARM_ bits, and 4 * steps of `hold` that are left; bytes are before words: Thumb reaches them in shorter instructions there */
     uint8_t head;
     uint8_t fill;
     uint8_t held;
@@ -199,8 +203,6 @@ typedef struct {
     uint32_t fall;
     int32_t severity;
     uint32_t accuracy;
-    int32_t last;
-    uint32_t novelty;
 } tcuq_t;
 
 /* What one step says. */
@@ -208,12 +210,12 @@ typedef struct {
     int32_t threshold;    /* compared with risk; may lie outside 0..65535 */
     int32_t severity;     /* slow mean of the evidence, Q16.16: how bad, to rank devices by; 0 without evidence */
     uint16_t prediction;       /* class with the largest posterior, lowest index on a tie */
-    uint16_t answer;      /* class to act on: prediction, or what the last steps make more likely */
+    uint16_t answer;      /* class to act on: prediction, or what the last steps make more likely where the params
+                           * speak about it */
     uint16_t risk;        /* Q0.16 */
     uint16_t uncertainty; /* Q0.16 */
     uint16_t persistence; /* Q0.16: 0 where neighboring steps have nothing to do with each other; 0 without `instant` */
-    uint16_t variety;     /* Q0.16: 0 where neighboring steps repeat each other, as on one object; 0 without `instant`,
-                           * the most without its `spread` */
+    uint16_t look;        /* Q0.16: how new this input is beside the last one, 1/8 at the least; 0 without evidence */
     uint16_t expected_accuracy; /* Q0.16, over the last steps; 0 where the params give no `horizon` */
     uint8_t flagged;      /* 1: risk >= threshold */
     uint8_t abstain;      /* 1: do not act on answer; flagged, and the budget allows it */
@@ -251,7 +253,7 @@ void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcu
 
 /* After a gap in the stream: forget past posteriors, features and beliefs. Threshold, budget,
  * alarm and warm-up go on, or the rates would not hold; so does what was learned of the stream:
- * its persistence, variety and mix of classes, severity and expected accuracy. */
+ * its persistence and mix of classes, severity, drift and expected accuracy. */
 void tcuq_reset(tcuq_t *monitor);
 
 /* Return the exact number of bytes that tcuq_save() writes. */

@@ -12,13 +12,6 @@ enum { MEMORYLESS, STICKY_1, STICKY_2, STICKY_4, STICKY_6, CLASS_MIX, EXPERT_COU
 #define COPIES 10240u     /* log2(32) in 1/2048: the class mix counts 32 times */
 #define WHOLE_WEIGHT 16384u
 
-/* Variety: its rate, the doubt (in 1/256) from which a pair of steps counts, and the mean variance (in 1/2^24) that
- * stands for the pairs before the first. */
-#define VARIETY_SHIFT 8
-#define DOUBT_LEAST 4u
-#define APART_START 524288u
-#define VARIETY_MASK 0xFFFFFFu
-
 int32_t tcuq_internal_log2(uint32_t value)
 {
     uint32_t shift = bits_below(value);
@@ -91,20 +84,12 @@ static void fill(int8_t *numbers, uint32_t count, uint32_t value)
 
 /* Learned persistence: its numbers are a belief a sticky expert, the class mix and the deficits. */
 
-/* The mean square by which doubts of such a variance differ from step to step, as in development. */
-static uint32_t differs_as(const tcuq_instant_t *instant, uint32_t apart)
-{
-    return (apart >> 5) * (instant->spread >> 4) >> 7;
-}
-
 static void start(const tcuq_t *m, const layout_t *at, int8_t *class_mix, uint32_t even)
 {
     const tcuq_params_t *p = m->params;
     uint32_t i;
     fill(class_mix, p->classes, even);
     fill(class_mix + 2u * p->classes, EXPERT_COUNT, 0);
-    m->ring[differ_word(at)] = differs_as(p->instant, APART_START);
-    m->ring[differ_word(at) + 1u] = APART_START;
     for (i = 0; p->instant->class_mix != NULL && i < p->classes; i++) {
         m->ring[at->seen + i] = (uint32_t)p->instant->class_mix[i] << 8;
     }
@@ -225,7 +210,6 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
     }
     if ((m->held & HELD_PAST) == 0u) {
         fill(beliefs, STICKY_COUNT * classes, of.even);
-        m->ring[last_word(at)] = classes << 9; /* the answer of no step */
     }
     if (p->instant->class_mix != NULL) {
         correct(m, at, &of);
@@ -259,35 +243,11 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
             answer = i;
         }
     }
+    if (p->about != TCUQ_ABOUT_ANSWER) {
+        return of_prediction;
+    }
     out->answer = (uint16_t)answer;
-    return p->about == TCUQ_ABOUT_ANSWER ? best : of_prediction;
-}
-
-/* How much neighboring steps of one answer differ, compared with those of development. A camera on one object
- * repeats its mistakes: the past then tells little that this step does not. */
-static uint16_t vary(const tcuq_t *m, const layout_t *at, uint32_t doubt, uint32_t answer)
-{
-    uint32_t *last = m->ring + last_word(at);
-    uint32_t *means = m->ring + differ_word(at);
-    uint32_t before, differ, expected, above, scale;
-    before = *last & 511u;
-    if (*last >> 9 == answer && (doubt >= DOUBT_LEAST || before >= DOUBT_LEAST)) {
-        uint32_t gap = doubt - before; /* its square is the same modulo 2^32 */
-        uint32_t both = doubt + before;
-        means[0] = (uint32_t)moved((int32_t)(means[0] & VARIETY_MASK), (int32_t)(gap * gap << 8), VARIETY_SHIFT, 0);
-        means[1] = (uint32_t)moved((int32_t)(means[1] & VARIETY_MASK), (int32_t)(both * (512u - both) << 6),
-                                   VARIETY_SHIFT, 0);
-    }
-    *last = answer << 9 | doubt;
-    differ = means[0] & VARIETY_MASK;
-    expected = differs_as(m->params->instant, means[1] & VARIETY_MASK);
-    /* 3 * differ / expected - 5/4, between 0 and 1. */
-    above = 12u * differ > 5u * expected ? 12u * differ - 5u * expected : 0u;
-    if (above >= 4u * expected) {
-        return Q16_MAX;
-    }
-    scale = expected >> 17 != 0u ? 8u : 0u;
-    return saturate((above >> scale << 13) / (expected >> scale) << 1);
+    return best;
 }
 
 void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq_step_t *out)
@@ -297,7 +257,6 @@ void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq
         return; /* known when compiling: nothing below is left */
     }
     now->belief = persist(m, at, now->probs, out);
-    out->variety = vary(m, at, (uint32_t)(128 - now->probs[out->answer]), out->answer);
-    now->subject = p->about == TCUQ_ABOUT_ANSWER ? out->answer : now->subject;
+    now->subject = out->answer;
     now->anchor = p->anchor == TCUQ_ANCHOR_BELIEF ? now->belief : 256u * (uint32_t)(now->probs[now->subject] + 128);
 }

@@ -50,10 +50,11 @@
     NUMBER(burst, uint16_t, 1, 10000, 4)                                 \
     NUMBER(rise_reference, uint16_t, 0, 65535, 4)                        \
     NUMBER(fall_reference, uint16_t, 0, 65535, 4)                        \
-    NUMBER(reserved, uint16_t, 0, 0, 0)                                  \
+    NUMBER(hold, uint16_t, 0, 63, 4)                                     \
     NUMBER(warmup, uint32_t, 0, 4294967295, 4)                           \
     NUMBER(rise_limit, uint32_t, 0, 4294967295, 4)                       \
     NUMBER(rise_cap, uint32_t, 0, 1073741824, 4)                         \
+    NUMBER(rise_clear, uint32_t, 0, 1073741824, 4)                       \
     NUMBER(fall_limit, uint32_t, 0, 4294967295, 4)                       \
     NUMBER(fall_cap, uint32_t, 0, 1073741824, 4)                         \
     LIST(centers, int8_t, -128, 127)                                     \
@@ -65,17 +66,17 @@
 /* tcuq_evidence_t. */
 #define TCUQ_EVIDENCE_FIELDS(NUMBER, LIST, TABLE)  \
     LIST(offset, int16_t, -32768, 32767)           \
-    NUMBER(clip, uint32_t, 1, 16777216, 4)         \
+    NUMBER(clip, uint32_t, 1, 524288, 4)           \
+    NUMBER(reach, uint32_t, 256, 4294967295, 4)    \
+    NUMBER(bias, int32_t, -16777216, 16777216, 4)  \
     NUMBER(allowance, uint32_t, 0, 16777216, 4)    \
     NUMBER(bet_base, uint32_t, 0, 1048576, 4)      \
     NUMBER(bet_slope, uint32_t, 0, 32767, 4)       \
-    NUMBER(spread, uint32_t, 0, 16777216, 4)       \
     TABLE(coef, int16_t, -32768, 32767)
 
 /* tcuq_instant_t. */
 #define TCUQ_INSTANT_FIELDS(NUMBER, LIST, TABLE)   \
     NUMBER(bias, int32_t, -16777216, 16777216, 4)  \
-    NUMBER(spread, uint32_t, 0, 262144, 4)         \
     LIST(class_mix, uint16_t, 1, 65535)            \
     TABLE(coef, int16_t, -32768, 32767)
 
@@ -114,13 +115,18 @@
       "at least rise_limit; 0 when rise_limit is 0")                                                               \
     X(fall_order, fall_cap, p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_cap == 0u,                \
       "at least fall_limit; 0 when fall_limit is 0")                                                               \
+    X(clear_order, rise_clear, p->rise_limit != 0u ? p->rise_clear < p->rise_limit : p->rise_clear == 0u,          \
+      "less than rise_limit; 0 when rise_limit is 0")                                                              \
     X(evidence_given, evidence, evidence_head(p) == NULL || evidence_head(p)->offset != NULL, "memory for offset") \
     X(bet_fits, evidence, evidence_head(p) == NULL || bet_fits(evidence_head(p)),                                  \
       "bet_base and bet_slope 0, or factors from 128 to 2^20 at both clips")                                       \
-    /* The novelty is divided by a sixteenth of the spread. */                                                     \
-    X(spread_fits, evidence,                                                                                       \
-      evidence_head(p) == NULL || evidence_head(p)->spread == 0u || evidence_head(p)->spread >= 16u,               \
-      "a spread of 0, or at least 16")                                                                             \
+    /* A look compares features in blocks, or odds. */                                                             \
+    X(look_used, evidence, evidence_head(p) == NULL || uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE)),      \
+      "given only where the signal odds or distance is used")                                                      \
+    X(slow_used, signals, evidence_head(p) != NULL || !uses(p, TCUQ_SLOW_SIGNALS),                                 \
+      "severity and drift only with evidence")                                                                     \
+    X(drift_used, signals, uses(p, TCUQ_BIT(TCUQ_DISTANCE)) || !uses(p, TCUQ_BIT(TCUQ_DRIFT)),                     \
+      "drift only with the signal distance")                                                                       \
     /* The fall side sums risk, which evidence takes the place of. */                                              \
     X(evidence_alone, fall_limit, evidence_head(p) == NULL || p->fall_limit == 0u,                                 \
       "0 with evidence, which has a rise side only")

@@ -17,8 +17,9 @@
 /* Largest product of a slope and a debt, so that a threshold fits 32 bits. */
 #define MAP_LIMIT 16777216u
 
-/* Largest difference of evidence from step to step that the novelty counts. */
-#define GAP_MAX ((uint32_t)32767)
+/* Blocks in which features are compared, and the largest slow mean of their gaps, in 1/256. */
+#define BLOCKS 8u
+#define SLOW_MAX 2097152
 
 #if defined(__GNUC__)
 #define NOT_INLINE __attribute__((noinline, unused)) /* several callers: a copy for each would cost flash */
@@ -152,6 +153,12 @@ static inline uint16_t saturate(uint32_t value)
     return (uint16_t)(value > Q16_MAX ? Q16_MAX : value);
 }
 
+/* value within -most..most. */
+static inline int32_t clipped(int32_t value, uint32_t most)
+{
+    return value > (int32_t)most ? (int32_t)most : value < -(int32_t)most ? -(int32_t)most : value;
+}
+
 /* a * share + b * (1 - share), share in 0..65536, rounded. */
 static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t share)
 {
@@ -252,8 +259,9 @@ typedef char tcuq_internal_whole_words[sizeof(kept_t) == 16u ? 1 : -1];
  * entry of bytes a past step. Use the functions below for sizes that a build may lack: they are then 0
  * when compiling. */
 typedef struct {
-    uint32_t seen;         /* word where the means for the correction by class mix begin */
-    uint32_t mean_words;   /* the mean of the odds and what is learned of the stream */
+    uint32_t seen;         /* word where the means for the correction by class mix begin, after the last input */
+    uint32_t slow;         /* word where the mean gaps of the features begin */
+    uint32_t mean_words;   /* all of them */
     uint32_t numbers;      /* that are saved */
     uint32_t scratch;      /* numbers that are not */
     uint32_t depth;        /* past steps */
@@ -263,21 +271,9 @@ typedef struct {
 
 void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p);
 
-/* Words of the variety, where the persistence is learned: answer and doubt of the last step; the first of its
- * two means, of squared differences and of variances. */
-static inline uint32_t last_word(const layout_t *at)
-{
-    return at->seen - 1u;
-}
-
-static inline uint32_t differ_word(const layout_t *at)
-{
-    return at->mean_words - 2u;
-}
-
 static inline uint32_t mean_words(const layout_t *at)
 {
-    return BUILD_HAS(TCUQ_BIT(TCUQ_MEAN_ODDS)) || HAS_PERSISTENCE ? at->mean_words : 0u;
+    return HAS_EVIDENCE || HAS_PERSISTENCE ? at->mean_words : 0u;
 }
 
 /* 16-bit numbers: beliefs, the class mix, deficits of the experts. */
@@ -363,19 +359,21 @@ typedef struct {
     uint32_t subject;       /* the class that signals and risk speak of */
     uint32_t belief;        /* the mixed belief in it, Q0.16; only with an instant head */
     uint32_t anchor;        /* what risk leans on, Q0.16 up to 65536 */
+    uint32_t look;          /* how new it is, in 1/256; only with evidence, like the next */
+    int32_t evidence;       /* how much more likely it is on degraded input, Q16.16 */
 } inference_t;
 
 /* Read an inference (section 3): sets `prediction`, `low_mass`, and `answer` as it is without a past. */
 void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *probs, const int8_t *features,
                         tcuq_step_t *out);
 
-/* With an instant head: let the experts take an inference in (section 6). Sets `answer`, `persistence` and
- * `variety`, and what this inference speaks of and leans on. */
+/* With an instant head: let the experts take an inference in (section 6). Sets `answer` and `persistence`,
+ * and what this inference speaks of and leans on. */
 void tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, inference_t *now, tcuq_step_t *out);
 
 /* Compute the signals in use, and let the past take the inference in (sections 5, 6). A signal without a past
  * stays as it is in `signals`. */
-void tcuq_internal_signals(tcuq_t *m, const inference_t *now, uint16_t *signals);
+void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals);
 
 /* Put an inference back into the ring: its prediction and its bytes, posterior first. */
 void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, const int8_t *bytes);

@@ -3,8 +3,12 @@
  * refer to SPEC.md. */
 #include "tcuq_internal.h"
 
-/* Rate of the mean of the odds, as a right shift. */
-#define MEAN_SHIFT 4
+/* A look, in 1/256: of an input that is as new as any, and the least, so that no stream stands still. */
+#define LOOK_WHOLE 256u
+#define LOOK_LEAST 32u
+
+/* Largest mean gap that the drift counts, in 1/4: eight squares fit 32 bits. */
+#define DRIFT_MAX 16383u
 
 /* Memory of the past. */
 
@@ -17,16 +21,11 @@ static uint32_t if_used(const tcuq_params_t *p, uint32_t mask, uint32_t count)
 void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
 {
     const tcuq_instant_t *instant = instant_head(p);
-    at->seen = if_used(p, TCUQ_BIT(TCUQ_MEAN_ODDS), 1);
-    at->mean_words = at->seen;
-    at->numbers = 0;
-    at->scratch = 0;
-    if (instant != NULL) {
-        at->numbers = 5u * p->classes + 6u;
-        at->scratch = instant->class_mix != NULL ? p->classes : 0u;
-        at->seen += 1u; /* after the last step */
-        at->mean_words = at->seen + at->scratch + 2u;
-    }
+    at->seen = evidence_head(p) == NULL ? 0u : uses(p, TCUQ_BIT(TCUQ_DISTANCE)) ? BLOCKS : 1u;
+    at->numbers = instant != NULL ? 5u * p->classes + 6u : 0u;
+    at->scratch = instant != NULL && instant->class_mix != NULL ? p->classes : 0u;
+    at->slow = at->seen + at->scratch;
+    at->mean_words = at->slow + if_used(p, TCUQ_BIT(TCUQ_DRIFT), BLOCKS);
     at->depth = uses(p, TCUQ_LAGGED_SIGNALS) ? p->lags[p->lag_count - 1u] : 0u;
     at->post_bytes = if_used(p, TCUQ_BIT(TCUQ_DIVERGENCE), p->classes);
     at->entry_bytes = at->post_bytes + if_used(p, TCUQ_BIT(TCUQ_INSTABILITY), p->features);
@@ -172,7 +171,7 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
     out->prediction = now->kept.prediction;
     out->answer = now->kept.prediction;
     out->persistence = 0;
-    out->variety = 0;
+    out->look = 0;
     out->low_mass = now->kept.mass < 128u ? 1u : 0u;
 }
 
@@ -309,39 +308,97 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const inference_
     }
 }
 
-/* Signals 4, 5 and 7 (section 6). */
+/* Signals of the standard profile (section 6). */
 
-/* The odds of this step, and the mean of past ones; `first` says that there is none, and the signal then keeps
- * its clean mean. */
-static void odds_signals(const tcuq_params_t *p, uint32_t *mean, uint32_t posterior, int first, uint16_t *signals)
+/* Log of a sum of squares, Q0.16: 1/24 a factor of two. */
+static uint16_t log_of(uint32_t sum)
 {
-    uint16_t odds = log_odds(ONE - 256u * posterior);
-    signals[TCUQ_ODDS] = odds;
-    if (uses(p, TCUQ_BIT(TCUQ_MEAN_ODDS))) {
-        if (!first) {
-            signals[TCUQ_MEAN_ODDS] = saturate((*mean + 128u) >> 8);
-        }
-        *mean = (uint32_t)moved((int32_t)*mean, (int32_t)((uint32_t)odds << 8), MEAN_SHIFT, first);
-    }
-}
-
-/* Log of the squared distance of the features from the center of a class, Q0.16: 1/24 a factor of two. */
-static uint16_t distance_of(const int8_t *features, const int8_t *center, uint32_t count)
-{
-    uint32_t sum = 1, scale;
-    int32_t log;
-    for (; count > 0u; count--) {
-        int32_t gap = (int32_t)*features++ - *center++;
-        sum += (uint32_t)(gap * gap);
-    }
-    scale = bits_above(sum);
-    log = tcuq_internal_log2(sum >> scale) + (int32_t)((scale + 16u) << 16);
+    uint32_t scale = bits_above(sum);
+    int32_t log = tcuq_internal_log2(sum >> scale) + (int32_t)((scale + 16u) << 16);
     return saturate(((uint32_t)log >> 4) * 2731u >> 12);
 }
 
-void tcuq_internal_signals(tcuq_t *m, const inference_t *now, uint16_t *signals)
+/* Features in blocks: sets the sum of the gaps to a center in each, and adds up in `moved_by` the squares by which their
+ * own sums differ from those of the last step, which they take the place of; `last` may be NULL. Returns the
+ * squared distance from the center, and 1. */
+static uint32_t read_blocks(const int8_t *features, const int8_t *center, uint32_t count, int32_t *gaps, uint32_t *last,
+                            uint32_t *moved_by)
+{
+    uint32_t squares = 1, i = 0, block;
+    for (block = 1; block <= BLOCKS; block++) {
+        uint32_t end = block * count >> 3;
+        int32_t own = 0, gap = 0;
+        for (; i < end; i++) {
+            int32_t apart = (int32_t)features[i] - center[i];
+            own += features[i];
+            gap += apart;
+            squares += (uint32_t)(apart * apart);
+        }
+        *gaps++ = gap;
+        if (last != NULL) {
+            uint32_t moved = (uint32_t)own - *last; /* its square is the same modulo 2^32 */
+            *moved_by += moved * moved;
+            *last++ = (uint32_t)own;
+        }
+    }
+    return squares;
+}
+
+/* A slow mean after one more value, at a rate of 1/8 a look. */
+static int32_t toward(int32_t mean, int32_t value, uint32_t look)
+{
+    return mean + shift_floor((value - mean) * (int32_t)look + 1024, 11);
+}
+
+/* How much more likely a step is on degraded input (section 11), Q16.16. */
+static int32_t evidence_of(const tcuq_evidence_t *head, uint32_t mask, const uint16_t *signals, uint32_t subject)
+{
+    int32_t value = (int32_t)head->offset[subject] * 256;
+    uint32_t i;
+    for (i = 0; mask != 0u; i++, mask >>= 1) {
+        value += (mask & 1u) != 0u ? shift_floor((int32_t)head->coef[i] * signals[i], 9) : 0;
+    }
+    return clipped(value, head->clip);
+}
+
+/* Mean gaps of the features after this step; returns their squared length in 1/16, and 1. */
+static uint32_t drift_of(uint32_t *slow, const int32_t *gaps, uint32_t look)
+{
+    uint32_t squares = 1, i;
+    for (i = 0; i < BLOCKS; i++) {
+        int32_t mean = toward(clipped((int32_t)slow[i], SLOW_MAX), gaps[i] * 256, look);
+        uint32_t size = (mean < 0 ? 0u - (uint32_t)mean : (uint32_t)mean) >> 6;
+        slow[i] = (uint32_t)mean;
+        size = size < DRIFT_MAX ? size : DRIFT_MAX;
+        squares += size * size;
+    }
+    return squares;
+}
+
+/* Look, evidence and what goes by looks: signals 5 and 9. */
+static void slow_signals(tcuq_t *m, const tcuq_evidence_t *head, inference_t *now, uint32_t moved_by,
+                         const int32_t *gaps, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
+    uint32_t look = moved_by / (head->reach >> 8);
+    look = look < LOOK_LEAST ? LOOK_LEAST : look < LOOK_WHOLE ? look : LOOK_WHOLE;
+    now->look = (m->held & HELD_PAST) != 0u ? look : LOOK_WHOLE;
+    now->evidence = evidence_of(head, used(p) & ~(uint32_t)TCUQ_SLOW_SIGNALS, signals, now->subject);
+    m->severity = toward(clipped(m->severity, head->clip), now->evidence, now->look);
+    signals[TCUQ_SEVERITY] = saturate((uint32_t)(32768 + shift_floor(m->severity, 4)));
+    if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
+        layout_t at;
+        tcuq_internal_layout(&at, p);
+        signals[TCUQ_DRIFT] = log_of(drift_of(m->ring + at.slow, gaps, now->look));
+    }
+}
+
+void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
+{
+    const tcuq_params_t *p = m->params;
+    const tcuq_evidence_t *evidence = evidence_head(p);
+    int32_t gaps[BLOCKS];
+    uint32_t moved_by = 0;
     signals[TCUQ_DOUBT] = (uint16_t)mix(saturate(ONE - 256u * now->top),
                                         saturate(ONE - 256u * (now->top - now->second)), p->doubt_mix);
     if (uses(p, TCUQ_LAGGED_SIGNALS)) {
@@ -352,17 +409,26 @@ void tcuq_internal_signals(tcuq_t *m, const inference_t *now, uint16_t *signals)
         lagged_signals(m, &at, now, signals);
         push(m, &at, &now->kept, now->probs, now->features);
     }
-    if (uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_MEAN_ODDS))) {
-        odds_signals(p, m->ring, (uint32_t)(now->probs[now->subject] + 128), (m->held & HELD_PAST) == 0u, signals);
+    if (uses(p, TCUQ_BIT(TCUQ_ODDS))) {
+        signals[TCUQ_ODDS] = log_odds(ONE - 256u * (uint32_t)(now->probs[now->subject] + 128));
     }
     if (uses(p, TCUQ_BIT(TCUQ_MAGNITUDE))) {
         signals[TCUQ_MAGNITUDE] = magnitude_of(now->squares, p->features);
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
-        signals[TCUQ_DISTANCE] = distance_of(now->features, p->centers + now->subject * p->features, p->features);
+        const int8_t *center = p->centers + now->subject * p->features;
+        uint32_t *last = evidence != NULL ? m->ring : NULL;
+        signals[TCUQ_DISTANCE] = log_of(read_blocks(now->features, center, p->features, gaps, last, &moved_by));
+    } else if (evidence != NULL) {
+        moved_by = signals[TCUQ_ODDS] - m->ring[0];
+        moved_by *= moved_by;
+        m->ring[0] = signals[TCUQ_ODDS];
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISBELIEF))) {
         signals[TCUQ_DISBELIEF] = log_odds(ONE - now->belief);
+    }
+    if (evidence != NULL) {
+        slow_signals(m, evidence, now, moved_by, gaps, signals);
     }
     m->held = instant_head(p) != NULL ? HELD_PAST | HELD_STREAM : HELD_PAST;
 }

@@ -25,13 +25,11 @@ enum {
     AT_FALL = 36,
     AT_SEVERITY = 40,
     AT_ACCURACY = 44,
-    AT_LAST = 48,
-    AT_NOVELTY = 52,
-    AT_ALARM = 56,
-    AT_FILL = 57,
-    AT_HELD = 58,
-    AT_DEPTH = 59,
-    HEADER_BYTES = 60
+    AT_ALARM = 48,
+    AT_FILL = 49,
+    AT_HELD = 50,
+    AT_DEPTH = 51,
+    HEADER_BYTES = 52
 };
 
 /* Numbers as little-endian bytes. */
@@ -167,8 +165,6 @@ static void put_counters(const tcuq_t *m, uint8_t *bytes)
     put32(bytes + AT_FALL, m->fall);
     put32(bytes + AT_SEVERITY, (uint32_t)m->severity);
     put32(bytes + AT_ACCURACY, m->accuracy);
-    put32(bytes + AT_LAST, (uint32_t)m->last);
-    put32(bytes + AT_NOVELTY, m->novelty);
     bytes[AT_ALARM] = m->alarm;
     bytes[AT_FILL] = m->fill;
     bytes[AT_HELD] = m->held;
@@ -183,8 +179,6 @@ static void get_counters(tcuq_t *m, const uint8_t *bytes)
     m->fall = get32(bytes + AT_FALL);
     m->severity = (int32_t)get32(bytes + AT_SEVERITY);
     m->accuracy = get32(bytes + AT_ACCURACY);
-    m->last = (int32_t)get32(bytes + AT_LAST);
-    m->novelty = get32(bytes + AT_NOVELTY);
     m->alarm = bytes[AT_ALARM];
     m->fill = bytes[AT_FILL];
     m->held = bytes[AT_HELD];
@@ -195,14 +189,9 @@ static void get_counters(tcuq_t *m, const uint8_t *bytes)
 /* The counters as they are saved: those that nobody reads are 0. */
 static tcuq_t read_ones(const tcuq_t *m, uint32_t depth)
 {
-    const tcuq_evidence_t *evidence = evidence_head(m->params);
     tcuq_t copy = *m;
     copy.accuracy = m->params->horizon != 0u ? m->accuracy : 0u;
-    copy.severity = evidence != NULL ? m->severity : 0;
-    if (evidence == NULL || evidence->spread == 0u) {
-        copy.last = 0;
-        copy.novelty = 0;
-    }
+    copy.severity = evidence_head(m->params) != NULL ? m->severity : 0;
     if (depth == 0u) {
         copy.head = 0;
         copy.fill = 0;
@@ -210,10 +199,10 @@ static tcuq_t read_ones(const tcuq_t *m, uint32_t depth)
     return copy;
 }
 
-static int side_valid(uint32_t sum, uint32_t limit, uint32_t cap, uint32_t raised)
+static int side_valid(uint32_t sum, uint32_t limit, uint32_t cap, uint32_t least, uint32_t raised)
 {
-    /* Between 0 and the limit a side stays as it was, so only the ends tell. */
-    if (raised != 0u ? sum == 0u : limit != 0u && sum >= limit) {
+    /* Between both a side stays as it was, so only the ends tell. */
+    if (raised != 0u ? sum < least : limit != 0u && sum >= limit) {
         return 0;
     }
     return sum <= cap;
@@ -236,17 +225,16 @@ static int counters_valid(const tcuq_t *m, uint32_t depth)
     const tcuq_params_t *p = m->params;
     const tcuq_evidence_t *evidence = evidence_head(p);
     int32_t clip = evidence != NULL ? (int32_t)evidence->clip : 0;
-    int32_t last = evidence != NULL && evidence->spread != 0u && m->steps != 0u ? clip : 0;
+    uint32_t held = (uint32_t)m->alarm >> 2;
     int32_t low, high;
     tcuq_debt_bounds(p, &low, &high);
     return m->debt >= low && m->debt <= high &&
            m->credit >= 0 && m->credit <= (int32_t)p->burst * p->budget_den &&
-           m->alarm <= (TCUQ_ALARM_RISE | TCUQ_ALARM_FALL) &&
-           side_valid(m->rise, p->rise_limit, p->rise_cap, m->alarm & TCUQ_ALARM_RISE) &&
-           side_valid(m->fall, p->fall_limit, p->fall_cap, m->alarm & TCUQ_ALARM_FALL) &&
+           held <= ((m->alarm & TCUQ_ALARM_RISE) != 0u ? p->hold : 0u) &&
+           side_valid(m->rise, p->rise_limit, p->rise_cap, held != 0u ? 0u : p->rise_clear + 1u, m->alarm & TCUQ_ALARM_RISE) &&
+           side_valid(m->fall, p->fall_limit, p->fall_cap, 1, m->alarm & TCUQ_ALARM_FALL) &&
            m->severity >= -clip && m->severity <= clip &&
            m->accuracy <= (p->horizon != 0u ? ACCURACY_MAX : 0u) &&
-           m->last >= -last && m->last <= last && m->novelty <= (last != 0 ? GAP_MAX * GAP_MAX : 0u) &&
            m->head <= depth && m->fill <= depth && m->fill <= m->steps && held_valid(m, depth);
 }
 
@@ -277,10 +265,21 @@ static int entries_valid(const tcuq_t *m, const layout_t *at, const uint8_t *byt
     return all_zero(bytes + entry_at(at, m->fill), means_at(at) - entry_at(at, m->fill));
 }
 
-/* Whether a slow mean holds a value. Those before `seen` are forgotten at a reset. */
+/* Whether a word holds a value. Those before `seen` are forgotten at a reset. */
 static int mean_held(const tcuq_t *m, const layout_t *at, uint32_t word)
 {
+    if (word >= at->slow) {
+        return m->steps != 0u;
+    }
     return (m->held & (word < at->seen ? HELD_PAST : HELD_STREAM)) != 0u;
+}
+
+/* The last input, slow means of posteriors, or mean gaps of the features; `low` is what the least is short of 0. */
+static int mean_valid(const layout_t *at, uint32_t word, uint32_t value)
+{
+    uint32_t low = word >= at->slow ? SLOW_MAX : at->seen == BLOCKS && word < BLOCKS ? 32768u : 0u;
+    uint32_t most = word >= at->slow ? 2u * SLOW_MAX : word < at->seen ? Q16_MAX : MEAN_MAX;
+    return value + low <= most;
 }
 
 static int means_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
@@ -288,12 +287,7 @@ static int means_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes
     uint32_t i;
     for (i = 0; i < mean_words(at); i++, bytes += 4) {
         uint32_t value = get32(bytes);
-        int last = instant_head(m->params) != NULL && i == last_word(at);
-        if (!mean_held(m, at, i)) {
-            if (value != 0u) {
-                return 0;
-            }
-        } else if (last ? value >> 9 >= m->params->classes || (value & 511u) > 256u : value > MEAN_MAX) {
+        if (mean_held(m, at, i) ? !mean_valid(at, i, value) : value != 0u) {
             return 0;
         }
     }

@@ -12,7 +12,7 @@ void harness_step(const tcuq_step_t *step)
     harness_number(step->risk);
     harness_number(step->uncertainty);
     harness_number(step->persistence);
-    harness_number(step->variety);
+    harness_number(step->look);
     harness_number(step->expected_accuracy);
     harness_number(step->flagged);
     harness_number(step->abstain);

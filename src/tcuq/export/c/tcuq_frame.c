@@ -8,7 +8,7 @@
 #define BLOCK 255u    /* code of a block of COBS that is full */
 #define NO_REASON 31u
 
-enum { UNCERTAINTY, RISK, THRESHOLD, SEVERITY, PERSISTENCE, VARIETY, ACCURACY };
+enum { UNCERTAINTY, RISK, THRESHOLD, SEVERITY, PERSISTENCE, LOOK, ACCURACY };
 
 /* Bits that the first difference of each number is expected to have. */
 static const uint8_t first_order[TCUQ_FRAME_NUMBERS] = {12, 12, 1, 11, 8, 1, 1};
@@ -199,7 +199,7 @@ static void put_numbers(tcuq_frame_t *frame, const tcuq_step_t *step)
         put_bits(frame, threshold, 32);
         put_bits(frame, severity, 32);
         put_bits(frame, step->persistence, 16);
-        put_bits(frame, step->variety, 16);
+        put_bits(frame, step->look, 16);
         put_bits(frame, step->expected_accuracy, 16);
     } else {
         put_number(frame, UNCERTAINTY, step->uncertainty);
@@ -207,7 +207,7 @@ static void put_numbers(tcuq_frame_t *frame, const tcuq_step_t *step)
         put_difference(frame, THRESHOLD, threshold, frame->threshold + *moved);
         put_difference(frame, SEVERITY, severity, frame->severity);
         put_difference(frame, PERSISTENCE, step->persistence, frame->persistence);
-        put_difference(frame, VARIETY, step->variety, frame->variety);
+        put_difference(frame, LOOK, step->look, frame->look);
         put_difference(frame, ACCURACY, step->expected_accuracy,
                        next_accuracy(frame, step->uncertainty));
         *moved = threshold - frame->threshold;
@@ -215,7 +215,7 @@ static void put_numbers(tcuq_frame_t *frame, const tcuq_step_t *step)
     frame->threshold = threshold;
     frame->severity = severity;
     frame->persistence = step->persistence;
-    frame->variety = step->variety;
+    frame->look = step->look;
     frame->accuracy = step->expected_accuracy;
 }
 

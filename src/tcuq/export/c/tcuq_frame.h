@@ -73,7 +73,7 @@ typedef struct {
     uint16_t features;
     uint16_t prediction;
     uint16_t persistence;
-    uint16_t variety;
+    uint16_t look;
     uint16_t accuracy;
     uint8_t kind;
     uint8_t horizon;
