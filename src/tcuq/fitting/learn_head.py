@@ -16,14 +16,12 @@ import numpy as np
 from ..base.fixed import ONE
 from ..monitor.evidence_head import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT
 from ..monitor.log import Log
+from .alarms import FEWEST
 from .logistic import fit_logistic
 from .signal_table import Flags, Floats, Ints, SignalTable
 
 FAST = ("odds", "magnitude", "distance")
 """What the evidence of a step reads, of the signals in use."""
-
-FEWEST = 200
-"""Clean steps, and degraded ones, below which nothing is learned."""
 
 CLIP = 3.0
 """Most that one step says, in nats."""
@@ -61,9 +59,10 @@ class Moments(NamedTuple):
     coef: Floats
     offsets: Floats
 
-    def values(self, x: Floats, subject: Ints) -> Floats:
-        """Return the evidence of steps, clipped."""
-        return np.clip(x @ self.coef + self.offsets[subject], -CLIP, CLIP)
+    def of(self, table: SignalTable) -> Floats:
+        """Return the evidence of each step, clipped."""
+        x = table.of(self.names) / ONE
+        return np.clip(x @ self.coef + self.offsets[table.subject], -CLIP, CLIP)
 
 
 @dataclass(frozen=True, eq=False)
