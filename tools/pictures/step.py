@@ -16,16 +16,17 @@ from pictures.style import SMALL
 TITLE = "What the monitor computes in one step"
 ALT = (
     "The posterior goes to six experts, each of which assumes another pace. Their mixed belief gives the "
-    "answer, and how much the sticky ones count is the persistence. Variety says whether neighboring steps "
-    "show something new. Posterior, features and belief give the signals. Two heads, without and with the "
-    "past, weigh the signals; persistence times variety says how much the past counts. They give the "
+    "answer, and how much the sticky ones count is the persistence. The look says whether this input "
+    "shows something new. Posterior, features and belief give the signals. Two heads, without and with the "
+    "past, weigh the signals; persistence says how much the past counts. They give the "
     "uncertainty, whose slow mean is the expected accuracy. Risk blends uncertainty and belief. Where it "
     "reaches the threshold, which adapts, the step is flagged and has a reason. The budget decides whether a "
     "flagged step abstains or is accepted. A head of its own turns the signals into evidence of degraded "
-    "input, whose sum raises the alarm at a limit that is frozen."
+    "input; its slow mean and the drift of the features are summed, look by look, and raise the alarm at "
+    "a limit that is frozen."
 )
 WORDS = (
-    "posterior", "features", "signals", "belief", "answer", "persistence", "variety", "uncertainty", "risk",
+    "posterior", "features", "signals", "belief", "answer", "persistence", "look", "uncertainty", "risk",
     "threshold", "flagged", "reason", "budget", "accept", "abstain", "expected accuracy", "evidence", "alarm",
 )  # fmt: skip
 
@@ -47,19 +48,16 @@ def draw() -> Drawing:
     d.arrow([experts.right(0.3), answer.left(0.3)])
     d.text(457, 66, "most likely class", size=SMALL, role="ink", anchor="middle")
 
-    variety = d.box(226, 166, 124, 72, "Variety", ["new examples", "or repeats?"], role=judge)
     two = d.box(400, 166, 130, 72, "Two heads", ["without and", "with the past"], role=judge)
     expected = d.box(
         564, 166, 176, 72, "Expected accuracy", ["slow mean of one", "minus uncertainty"], role=out
     )
-    d.arrow([experts.bottom(0.66), (experts.bottom(0.66)[0], variety.y)])
     d.arrow([experts.right(0.78), (465, experts.right(0.78)[1]), two.top()])
     d.text(358, 99, "persistence", size=SMALL, role="ink")
-    d.arrow([variety.right(), two.left()])
     d.arrow([two.right(), expected.left()])
 
     signals = d.box(
-        164, 292, 186, 92, "Signals", ["odds, disbelief,", "mean_odds, magnitude,", "distance"], role=judge
+        164, 292, 186, 92, "Signals", ["odds, disbelief,", "magnitude, distance,", "severity, drift"], role=judge
     )
     features = d.box(20, 330, 108, 54, "Features", ["optional"])
     d.arrow([posterior.bottom(), (posterior.bottom()[0], 312), (signals.x, 312)])
@@ -84,9 +82,12 @@ def draw() -> Drawing:
     evidence = d.box(
         164, 556, 186, 72, "Evidence", ["a head of its own:", "is the input degraded?"], role=judge
     )
+    look = d.box(20, 556, 108, 72, "Look", ["new input,", "or a repeat?"], role=judge)
     total = d.box(390, 556, 140, 72, "Sum", ["against a limit", "that is frozen"], role=judge)
-    alarm = d.box(564, 556, 176, 72, "Alarm", ["raised at the limit,", "cleared at zero"], role="rise")
+    alarm = d.box(564, 556, 176, 72, "Alarm", ["raised at the limit,", "cleared by evidence"], role="rise")
     d.arrow([signals.bottom(), evidence.top()])
+    d.arrow([features.bottom(), look.top()])
+    d.arrow([look.right(), evidence.left()])
     d.arrow([evidence.right(), total.left()])
     d.arrow([total.right(), alarm.left()])
     return d

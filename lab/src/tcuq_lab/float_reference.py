@@ -7,13 +7,14 @@ core is from real arithmetic.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.monitor.params import Params
-from tcuq.monitor.signals import LAGGED, SIGNALS
+from tcuq.monitor.signals import LAGGED, SIGNALS, SLOW
 
 from .float_experts import experts
 
@@ -26,13 +27,15 @@ class Reference:
 
     Parameters
     ----------
-    signals : array of shape (T, 9)
+    signals : array of shape (T, 10)
     doubted : array of T numbers
         One minus what the risk leans on.
     uncertainty, risk : array of T numbers
     answer : array of T integers
-    persistence, variety : array of T numbers
+    persistence : array of T numbers
         0 without an instant head.
+    look : array of T numbers
+        0 without evidence.
     expected_accuracy : array of T numbers
         NaN without a horizon.
     severity : array of T numbers
@@ -45,7 +48,7 @@ class Reference:
     risk: Floats
     answer: npt.NDArray[np.int64]
     persistence: Floats
-    variety: Floats
+    look: Floats
     expected_accuracy: Floats
     severity: Floats
 
@@ -83,17 +86,6 @@ def _half_distance(a: Floats, b: Floats) -> Floats:
     result: Floats = (1 - np.clip(cosine, -1, 1)) / 2
     result[(norm_a == 0) & (norm_b == 0)] = 0
     return result
-
-
-def _past_mean(values: Floats, rate: float) -> Floats:
-    """Exponentially weighted mean of the rows before each row; row 0 is meaningless."""
-    out = np.empty_like(values)
-    mean = values[0].copy()
-    out[0] = mean
-    for t in range(1, len(values)):
-        out[t] = mean
-        mean += rate * (values[t] - mean)
-    return out
 
 
 def _log_odds(against: Floats) -> Floats:
@@ -163,13 +155,11 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
     top, second = order[:, -1], order[:, -2]
     predictions = np.argmax(p, axis=1)
     rows = np.arange(len(p))
-    answer, persistence, variety, mixed = predictions, np.zeros(len(p)), np.zeros(len(p)), None
+    answer, persistence, mixed = predictions, np.zeros(len(p)), None
     if params.instant is not None:
         shares = params.instant.class_mix
-        mixed, answer, persistence, variety = experts(
-            p, None if shares is None else np.array(shares), params.instant.spread
-        )
-    classes = answer if params.about == "answer" else predictions
+        mixed, answer, persistence = experts(p, None if shares is None else np.array(shares))
+    classes = answer = answer if params.about == "answer" else predictions
     own = p[rows, classes]
     odds = _log_odds(1 - own)
     signals = np.zeros((len(p), len(SIGNALS)))
@@ -184,15 +174,17 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
             value = _distance(params, x, classes)
         elif name == "disbelief" and mixed is not None:
             value = _log_odds(1 - mixed[rows, classes])
-        elif name == "mean_odds":
-            value = _past_mean(odds[:, None], 1 / 16)[:, 0]
-            value[:1] = params.clean_means[name]
+        elif name in SLOW:
+            continue
         else:
             value = odds
         signals[:, SIGNALS.index(name)] = value
     leans_on = own if params.anchor == "confidence" or mixed is None else mixed[rows, classes]
     doubted = 1 - leans_on
-    return weighed(params, signals, doubted, answer, persistence, variety, classes)
+    look, severity = np.zeros(len(p)), np.zeros(len(p))
+    if params.evidence is not None:
+        look, severity = _slow(params, signals, odds, x, classes)
+    return weighed(params, signals, doubted, answer, persistence, look, severity)
 
 
 def _distance(params: Params, x: Floats, classes: npt.NDArray[Any]) -> Floats:
@@ -200,6 +192,44 @@ def _distance(params: Params, x: Floats, classes: npt.NDArray[Any]) -> Floats:
     centers = np.array(params.centers, dtype=np.float64) - params.feature_zero_point
     squares = ((x - centers[classes]) ** 2).sum(1)
     return np.asarray(np.log2(squares + 1) / 24)
+
+
+def _blocks(x: Floats) -> Floats:
+    """Return the sums of eight blocks of neighboring columns."""
+    ends = [number * x.shape[1] // 8 for number in range(9)]
+    return np.stack([x[:, start:end].sum(1) for start, end in pairwise(ends)], axis=1)
+
+
+def _slow(
+    params: Params, signals: Floats, odds: Floats, x: Floats, classes: npt.NDArray[Any]
+) -> tuple[Floats, Floats]:
+    """Return looks and severity; sets the signals that go by looks."""
+    head = params.evidence
+    assert head is not None
+    sees = "distance" in params.signals
+    now = _blocks(x) if sees else 65536 * odds[:, None]
+    moved = np.square(np.diff(now, axis=0)).sum(1)
+    look = np.concatenate([[1.0], np.clip(moved / (head.reach // 256 * 256), 1 / 8, 1)])
+    coef = np.array([0.0 if name in SLOW else head.coef.get(name, 0.0) for name in SIGNALS])
+    evidence = np.clip(signals @ coef + np.array(head.offsets)[classes], -head.clip, head.clip)
+    severity = _by_looks(evidence[:, None], look)[:, 0]
+    signals[:, SIGNALS.index("severity")] = (
+        np.clip(0.5 + severity / 16, 0, 1) if "severity" in params.signals else 0
+    )
+    if "drift" in params.signals:
+        centers = np.array(params.centers, dtype=np.float64) - params.feature_zero_point
+        gaps = np.minimum(np.abs(_by_looks(_blocks(x - centers[classes]), look)) * 4, 16383)
+        signals[:, SIGNALS.index("drift")] = np.log2(1 + np.square(gaps).sum(1)) / 24
+    return look, severity
+
+
+def _by_looks(values: Floats, look: Floats) -> Floats:
+    """Return slow means of columns from 0 on, at a rate of 1/8 a look."""
+    out, mean = np.empty_like(values), np.zeros(values.shape[1])
+    for t, rate in enumerate((look / 8).tolist()):
+        mean += rate * (values[t] - mean)
+        out[t] = mean
+    return out
 
 
 def _means_after(values: Floats, rate: float, start: float) -> Floats:
@@ -217,36 +247,30 @@ def weighed(
     doubted: Floats,
     answer: npt.NDArray[Any],
     persistence: Floats,
-    variety: Floats,
-    classes: npt.NDArray[Any],
+    look: Floats,
+    severity: Floats,
 ) -> Reference:
     """Compute what follows from the signals of a stream and from what its risk leans on.
 
     Parameters
     ----------
     params : Params
-        Its heads, blend, evidence and horizon are read here.
-    signals : array of shape (T, 9)
+        Its heads, blend and horizon are read here.
+    signals : array of shape (T, 10)
     doubted : array of T values
         One minus the confidence, or one minus the belief.
-    answer, persistence, variety, classes : array of T values
-        From the experts, and the classes that the parameters speak about.
+    answer, persistence, look, severity : array of T values
+        They go through.
     """
     steady = np.array([params.coef.get(name, 0.0) for name in SIGNALS])
     z = params.bias + signals @ steady
     if params.instant is not None:
         instant = np.array([params.instant.coef.get(name, 0.0) for name in SIGNALS])
         alone = params.instant.bias + signals @ instant
-        z = alone + persistence * variety * (z - alone)
+        z = alone + persistence * (z - alone)
     uncertainty = np.where(z >= 0, 1 / (1 + np.exp(-np.abs(z))), 1 / (1 + np.exp(np.abs(z))))
     risk = params.blend * uncertainty + (1 - params.blend) * doubted
     expected = np.full(len(signals), np.nan)
     if params.horizon:
         expected = _means_after(1 - uncertainty, 1 / params.horizon, params.expected_start)
-    severity = np.zeros(len(signals))
-    if params.evidence is not None:
-        head = params.evidence
-        coef = np.array([head.coef.get(name, 0.0) for name in SIGNALS])
-        evidence = signals @ coef + np.array(head.offsets)[classes]
-        severity = _means_after(np.clip(evidence, -head.clip, head.clip), 1 / 64, 0.0)
-    return Reference(signals, doubted, uncertainty, risk, answer, persistence, variety, expected, severity)
+    return Reference(signals, doubted, uncertainty, risk, answer, persistence, look, expected, severity)

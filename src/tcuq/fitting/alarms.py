@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from ..base.fixed import ONE
 from ..monitor.alarm import Alarm, AlarmSide
-from .novelty import weighed
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,16 +35,22 @@ LEAST_SPREAD, LEAST_LIMIT = 0.02, 0.05
 """Floors for a clean risk that hardly moves: anything would be an alarm otherwise."""
 
 
-LEAST_EVIDENCE = 1.0
-"""Floor of a limit of evidence: less is a factor below e, which a single step may bring."""
+LEAST_EVIDENCE = 2.0
+"""Floor of a limit of evidence: less is a factor that a single step may bring."""
+
+ALLOWANCE_NATS = 0.05
+"""Taken off the evidence at every step."""
+
+CLEARED = 4.0
+"""Evidence below its limit at which an alarm is cleared."""
+
+HOLD = 32
+"""Steps that an alarm of evidence stays raised at the least."""
+
+HIGHEST = 20
+"""Excursions of the sum that the tail of a limit goes by, or a tenth of them."""
 
 MOST_LIMIT = 8192.0
-
-WITHIN = 3.0
-"""Clipped steps that a limit is worth at most, when an allowance is chosen."""
-
-CLEARED = 12.0
-"""Clean steps that work off a limit, on average."""
 
 MARGIN, STAKE = 0.1, 2.0
 """How far above its clean mean a score may lie before a bet on it wins, and how much is staked."""
@@ -122,22 +127,18 @@ def limit_for(
     return far + (far - near) * math.log(run_length / (5 * length)) / math.log(5)
 
 
-def alarms_in(runs: Sequence[Floats], reference: float, sign: int, limit: float) -> tuple[int, int, int]:
+def alarms_in(
+    runs: Sequence[Floats], reference: float, sign: int, side: AlarmSide, hold: int = 0
+) -> tuple[int, int, int]:
     """Return how often the alarm is raised over some runs, their steps, and the steps in alarm.
 
     Each run starts at zero.
     """
     raised, steps, inside = 0, 0, 0
     for run in runs:
-        evidence, on = 0.0, False
-        steps += len(run)
-        for excess in (sign * (run - reference)).tolist():
-            evidence = min(max(0.0, evidence + excess), limit)
-            if evidence >= limit and not on:
-                raised, on = raised + 1, True
-            elif evidence == 0:
-                on = False
-            inside += on
+        on = walk(sign * (run - reference), side.limit, side.clear, hold)
+        raised += int(np.diff(on.astype(int), prepend=0).clip(0).sum())
+        steps, inside = steps + len(run), inside + int(on.sum())
     return raised, steps, inside
 
 
@@ -170,67 +171,81 @@ def _cautious_limit(
     return float(np.quantile(limits, CAUTION))
 
 
-def choose_evidence_limit(
-    added: Sequence[Floats], run_length: int, rng: np.random.Generator
-) -> AlarmSide | None:
-    """Choose the limit of an alarm that sums evidence.
+def choose_evidence_limit(added: Sequence[Floats], run_length: int) -> float:
+    """Return the sum of evidence that clean stretches exceed once in `run_length` steps.
+
+    Excursions of the sum above 0 have maxima whose tail is close to exponential: the highest of them give its
+    slope, and the limit is read off or extrapolated along it.
 
     Parameters
     ----------
     added : sequence of arrays
         What the alarm adds at each step of clean stretches.
     run_length : int
-        Wanted mean number of clean steps between false alarms; the one side gets all of them.
+        Wanted mean number of clean steps between false alarms.
 
-    Returns
-    -------
-    AlarmSide or None
-        None when there are fewer than `FEWEST` clean steps.
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> steps = rng.normal(-0.5, 1.0, 100_000)
+    >>> round(choose_evidence_limit([steps], 1_000)), round(choose_evidence_limit([steps], 1_000_000))
+    (5, 12)
     """
-    runs = [run for run in added if len(run)]
-    if sum(len(run) for run in runs) < FEWEST:
-        return None
-    limit = max(LEAST_EVIDENCE, _cautious_limit(runs, 0.0, 1, run_length, rng))
-    return AlarmSide(0.0, min(limit, MOST_LIMIT))
+    steps = sum(len(run) for run in added)
+    peaks = np.sort(np.concatenate([excursions(run) for run in added]))[::-1]
+    top = min(HIGHEST, max(1, len(peaks) // 10))
+    if len(peaks) <= top:
+        return LEAST_EVIDENCE
+    start = peaks[top]
+    slope = float((peaks[:top] - start).mean())
+    limit = float(start) + slope * math.log(max(1.0, top * run_length / steps))
+    return min(max(LEAST_EVIDENCE, limit), MOST_LIMIT)
 
 
-def choose_allowance(
-    added: Sequence[Floats],
-    weights: Sequence[Floats],
-    clip: float,
-    run_length: int,
-    rng: np.random.Generator,
-    tried: Sequence[float],
-) -> float:
-    """Choose what is taken off the evidence at each step, from how much clean steps repeat each other.
+def excursions(added: Floats) -> Floats:
+    """Return how high a one-sided sum rises each time it leaves 0.
 
-    The smallest allowance whose limit is at most three clipped steps, and is worked off by a dozen clean
-    steps once the stream is clean again. Where neighboring steps are independent, a small one does; where an
-    object stays and its evidence repeats, a limit that is quiet on clean data would be out of reach, and
-    a larger allowance is worth its price.
-
-    Parameters
-    ----------
-    added : sequence of arrays
-        Evidence at each step of clean stretches, without an allowance.
-    weights : sequence of arrays
-        Novelty of each step.
-    clip : float
-        Most that one step adds.
-    tried : sequence of float
-        In rising order.
+    Examples
+    --------
+    >>> excursions(np.array([1.0, 1.0, -3.0, 0.5, -1.0])).tolist()
+    [2.0, 0.5]
     """
-    pairs = [(run, weight) for run, weight in zip(added, weights, strict=True) if len(run)]
-    best, best_limit = tried[-1], math.inf
-    for allowance in tried:
-        runs = weighed([run - allowance for run, _ in pairs], [weight for _, weight in pairs])
-        limit = _cautious_limit(runs, 0.0, 1, run_length, rng)
-        drift = -float(np.concatenate(runs).mean())
-        if limit <= WITHIN * clip and limit <= CLEARED * drift:
-            return allowance
-        if limit < best_limit:
-            best, best_limit = allowance, limit
-    return best
+    level, peak, found = 0.0, 0.0, []
+    for value in added.tolist():
+        level += value
+        if level > 0:
+            peak = max(peak, level)
+        else:
+            if peak:
+                found.append(peak)
+            level = peak = 0.0
+    return np.array(found + ([peak] if peak else []))
+
+
+def clear_at(limit: float) -> float:
+    """Return the sum at which an alarm of evidence is cleared."""
+    return limit - min(CLEARED, limit)
+
+
+def walk(added: Floats, limit: float, clear: float = 0.0, hold: int = 0) -> npt.NDArray[np.bool_]:
+    """Return where a one-sided sum has raised its alarm, as the core does; its cap is the limit.
+
+    Examples
+    --------
+    >>> walk(np.array([3.0, 0.0, -2.0, -2.0, 1.0]), 2.0, 0.0, 2).tolist()
+    [True, True, True, False, False]
+    """
+    level, raised, left, out = 0.0, False, 0, []
+    for value in added.tolist():
+        level = min(max(0.0, level + value), limit)
+        if not raised:
+            raised, left = level >= limit, hold
+        elif left:
+            left -= 1
+        elif level <= clear:
+            raised, level = False, 0.0
+        out.append(raised)
+    return np.array(out, dtype=bool)
 
 
 def fair_bet(added: Floats, clip: float) -> tuple[tuple[float, float], dict[str, float]]:

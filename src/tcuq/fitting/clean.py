@@ -11,8 +11,8 @@ from ..monitor.log import Log
 from ..monitor.params import Params
 from ..monitor.quantize import quantize_features
 
-SLOW_MEMORY = 48
-"""Steps after which a slow mean at rate 1/16 has forgotten all but 5 % of a shift."""
+SLOW_MEMORY = 100
+"""Steps after which a slow mean at rate 1/32, that of steps a quarter new, has forgotten all but 5 %."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from .stages import (
     estimate_accuracy,
     find_signals,
     fit_heads,
+    learn_evidence,
     read,
     say_nothing,
     set_alarm,
@@ -40,7 +41,7 @@ def fit(
     With labels, two heads are learned at once by a logistic regression of errors on the signals, as the
     integer core gives them, over the log and over its own shuffle: one for steps alone, one for steps with
     a past. Where classes hardly stay in the log, its steps are also put in an order in which they do. On the
-    device persistence and variety of the stream decide between them. Without labels
+    device the persistence of the stream decides between them. Without labels
     the uncertainty is one minus the posterior, or one minus the belief as far as classes stay. Threshold and
     alarm come from clean steps: those of `clean`, else those that the log does not mark as shifted. Signals
     that end up with coefficients of 0 are dropped, and the features too where no other signal reads them.
@@ -59,7 +60,8 @@ def fit(
         prediction and no expected accuracy.
     about : {"answer", "prediction"}, optional
         Whose errors are learned: those of the class to act on, or those of the top class of the posterior.
-        Default the answer, with "paper" the prediction.
+        Default the answer where the log shows answers to be better than predictions or has no labels, else
+        the prediction, as with "paper".
     budget : float, default 0.15
         Largest share of abstentions, in [0, 1].
     level : float or "budget", optional
@@ -68,8 +70,7 @@ def fit(
         Wanted mean number of clean steps between false alarms, 10 to 10,000,000.
     alarm : {"evidence", "risk", "proved"}, optional
         What the alarm sums. "evidence", the default: a log-likelihood ratio of degraded against clean
-        steps where the log has labels and `shifted` and that finds kinds of shift left out in turn best, else
-        standardized deviations from clean steps.
+        steps where the log has labels and `shifted`, else standardized deviations from clean steps.
         "proved": what a bet against clean data earns; `run_length` then holds without independence, as long
         as the mean of the score given the past stays at its clean level, at several times the delay.
         "risk" is what "paper" has.
@@ -78,7 +79,7 @@ def fit(
     options : FitOptions, optional
         Logits, the format of features, a quick fit without an explanation, and options for experts.
     progress : callable, optional
-        Called with the name of a stage (``"read"``, ``"signals"``, ``"heads"``, ``"threshold"``, ``"alarm"``,
+        Called with the name of a stage (``"read"``, ``"evidence"``, ``"signals"``, ``"heads"``, ``"threshold"``, ``"alarm"``,
         ``"accuracy"``, ``"findings"``), what is done of it, and all that there is to do.
 
     Returns
@@ -120,6 +121,7 @@ def fit(
             progress=say_nothing if progress is None else progress,
         )
     )
+    learn_evidence(state)
     find_signals(state)
     fit_heads(state)
     set_threshold(state)

@@ -1,4 +1,4 @@
-"""Two heads at once, gated by persistence and variety: learned on the log and on its own shuffle.
+"""Two heads at once, gated by persistence: learned on the log and on its own shuffle.
 
 With s, how far the past counts, z = (1 - s) * (bias + signals of one step) + s * (bias + all signals) is
 linear in its coefficients, so one regression on products of s and the signals learns both heads. The shuffle
@@ -18,8 +18,8 @@ from ..monitor.params import COEF_LIMIT
 from .logistic import fit_in_place
 from .signal_table import Flags, Floats, Ints, SignalTable, chunks
 
-INSTANT = ("odds", "magnitude", "distance")
-"""Signals that a single step has; the instant head reads those in use."""
+INSTANT = ("odds", "severity", "magnitude", "distance", "drift")
+"""Signals that mean the same whether or not classes stay; the instant head reads those in use."""
 
 HALF = ONE // 2
 """`SignalTable.past` counts in parts of it."""

@@ -1,28 +1,30 @@
-"""The head of the alarm: degraded against clean steps, learned on signals that react at once."""
+"""The evidence of the alarm: degraded against clean steps, by how new each of them is.
+
+Two small regressions. The first, over signals of one step, gives the evidence of the step, whose slow mean is
+the severity. The second, over severity and drift, gives what the alarm sums.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..base.fixed import ONE
-from ..metrics import auroc
-from ..monitor.evidence_head import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, EvidenceHead
+from ..monitor.evidence_head import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT
 from ..monitor.log import Log
 from .alarms import FEWEST
 from .logistic import fit_logistic
-from .signal_table import SignalTable
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+from .signal_table import Flags, Floats, Ints, SignalTable
 
 FAST = ("odds", "magnitude", "distance")
-"""What the head reads, of the signals in use: a mean would add its past again at every step."""
+"""What the evidence of a step reads, of the signals in use."""
+
+CLIP = 3.0
+"""Most that one step says, in nats."""
 
 COST = 0.02
 """Share of errors beyond that of clean steps from which a shift counts as degraded."""
@@ -30,24 +32,68 @@ COST = 0.02
 LONG = 300
 """Steps from which a stretch of one kind of shift is judged by its own errors, not by those of its kind."""
 
+L2 = 0.01
+"""Penalty on standardized signals, a row."""
 
-@dataclass(frozen=True)
-class Learned:
-    """A head and what it was learned from.
+LOOK = 0.1
+"""Added to the look of a step, for its weight: none is worth nothing."""
+
+SHRINK = 20.0
+"""Steps of all classes that the mean of one class begins with."""
+
+WEIGHT = {"odds": 1.0, "distance": 1.0, "magnitude": -0.5}
+"""Share of each deviation, where nothing is learned. Degraded input is doubtful and far from its class; most
+networks answer it with smaller features, some with larger ones, so that magnitude has half a say."""
+
+LEAST_DEVIATION = 1 / 256
+"""Floor of a deviation, for a signal that hardly moves on clean data."""
+
+SLOW_WEIGHT, SLOW_START = 0.6, 1.0
+"""Without labels: share of the severity and of the drift, in clean deviations, and what is taken off."""
+
+
+class Moments(NamedTuple):
+    """The evidence of a step: coefficients by signal, and an offset a class."""
+
+    names: tuple[str, ...]
+    coef: Floats
+    offsets: Floats
+
+    def of(self, table: SignalTable) -> Floats:
+        """Return the evidence of each step, clipped."""
+        x = table.of(self.names) / ONE
+        return np.clip(x @ self.coef + self.offsets[table.subject], -CLIP, CLIP)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is learned from of one log.
 
     Parameters
     ----------
-    findings : dict
-        Figures for the notes.
+    table : SignalTable
+        With the signals of `FAST` that are in use.
+    looks : array of T numbers
+        How new each step is, in (0, 1].
+    clean, degraded : arrays of T booleans
+        Clean steps at which no shift is remembered; steps whose shift costs accuracy.
+    runs : list of slice
+        Clean stretches.
     """
 
-    head: EvidenceHead
-    findings: dict[str, Any]
-    warnings: list[str]
+    table: SignalTable
+    looks: Floats
+    clean: Flags
+    degraded: Flags
+    runs: list[slice]
+
+    def without(self, rows: Flags) -> Part:
+        """Return the same without some degraded rows."""
+        return Part(self.table, self.looks, self.clean, self.degraded & ~rows, self.runs)
 
 
 def why_not(log: Log, clean_log: Log, names: Sequence[str]) -> str | None:
-    """Return what is missing for a head, in words; None when one can be learned."""
+    """Return what is missing for learned evidence, in words; None when it can be learned."""
     if log.labels is None or clean_log.labels is None:
         return "labels are missing"
     if log.kinds is None or not (log.kinds > 0).any():
@@ -86,115 +132,131 @@ def degraded_steps(log: Log, clean_rate: float) -> Flags:
     return out
 
 
-def taught_steps(
-    degrading: tuple[Log, SignalTable], clean: tuple[Log, SignalTable], clean_runs: Sequence[slice]
-) -> tuple[Flags, Flags]:
-    """Return the degraded steps of a log, and the clean steps of the other, from which a head learns."""
-    (log, table), (clean_log, clean_table) = degrading, clean
-    taught = np.zeros(len(clean_log), dtype=bool)
-    for run in clean_runs:
-        taught[run] = True
-    clean_rate = float((clean_table.predictions != clean_log.labels)[taught].mean())
-    taught &= clean_table.settled
-    degraded = degraded_steps(log, clean_rate) & table.settled
-    if taught.sum() < FEWEST or degraded.sum() < FEWEST:
-        raise ValueError(
-            f"evidence cannot be learned: the log has {int(taught.sum())} clean and {int(degraded.sum())} "
-            f"degraded steps; at least {FEWEST} of each are needed"
-        )
-    return degraded, taught
-
-
-def learn_head(
-    classes: int,
-    names: Sequence[str],
-    degrading: tuple[Log, SignalTable],
-    clean: tuple[Log, SignalTable],
-    clean_runs: Sequence[slice],
-    l2: float,
-    clip: float,
-) -> Learned:
+def learn_moments(parts: Sequence[Part], names: Sequence[str], classes: int) -> Moments:
     """Learn how much more likely a step is on degraded input than on clean.
 
-    Signals are centered by their clean mean under the same answer, so that a hard class that stays does
-    not look like a degradation; the centering ends up in the offsets. The regression gives both kinds of
-    steps the same weight, so that its logit is a log-likelihood ratio. Shifts that cost no accuracy
-    take no part: they should not raise the alarm, nor teach what clean looks like.
+    Signals are centered by their clean mean under the same class, so that a hard class that stays does not
+    look like a degradation; the centering ends up in the offsets. Both kinds of steps have the same weight,
+    so that the logit is a log-likelihood ratio. Shifts that cost no accuracy take no part: they should not
+    raise the alarm, nor teach what clean looks like.
 
     Parameters
     ----------
     names : sequence of str
-        Signals in use; the head reads those of `FAST`.
-    degrading : pair of Log and SignalTable
-        With labels and `shifted`.
-    clean : pair of Log and SignalTable
-        With labels; may be the same.
-    clean_runs : sequence of slice
-        Clean stretches of the latter.
-    l2 : float
-        Strength of the penalty.
-    clip : float
-        Most that one step adds or takes off.
+        Signals in use; those of `FAST` are read.
     """
-    (log, table), (clean_log, clean_table) = degrading, clean
-    missing = why_not(log, clean_log, names)
-    if missing:
-        raise ValueError(f"evidence cannot be learned: {missing}")
-    names = [name for name in names if name in FAST]
-    degraded, taught = taught_steps(degrading, clean, clean_runs)
-    x = np.concatenate([clean_table.of(names, taught), table.of(names, degraded)]) / ONE
-    answers = np.concatenate([clean_table.subject[taught], table.subject[degraded]]).astype(np.int64)
-    target = np.arange(len(x)) >= taught.sum()
-    coef, offsets = regression(x, answers, target, classes, l2)
-    warnings = [
-        f"coefficient of {name} in the evidence is held at {value:.0f}, the most that the core stores; the "
-        "others are fitted to that, so there is nothing to do"
-        for name, value in zip(names, coef, strict=True)
-        if abs(value) > COEF_LIMIT - 0.1
-    ]
-    if np.abs(offsets).max() >= OFFSET_LIMIT:
-        warnings.append(
-            f"offsets of the evidence are held within {OFFSET_LIMIT:.0f}, the most that the core stores"
+    used, x, subject, weights, target = _rows(parts, names)
+    few = int((~target).sum()), int(target.sum())
+    if min(few) < FEWEST:
+        raise ValueError(
+            f"evidence cannot be learned: the log has {few[0]} clean and {few[1]} degraded steps; at least "
+            f"{FEWEST} of each are needed"
         )
-        offsets = np.clip(offsets, -OFFSET_LIMIT, OFFSET_LIMIT)
-    head = EvidenceHead(dict(zip(names, coef.tolist(), strict=True)), offsets.tolist(), clip)
-    added = np.clip(x @ coef + offsets[answers], -clip, clip)
-    assert log.kinds is not None
-    findings = {
-        "clean_steps": int(taught.sum()),
-        "degraded_steps": int(degraded.sum()),
-        "benign_steps": int(((log.kinds > 0) & table.settled & ~degraded).sum()),
-        "mean_clean": float(added[~target].mean()),
-        "mean_degraded": float(added[target].mean()),
-        "auroc": auroc(added, target),
-        "coef": dict(head.coef),
-    }
-    return Learned(head, findings, warnings)
+    means = means_by_class(x[~target], subject[~target], classes, weights[~target])
+    coef, bias = _logistic(x - means[subject], target, weights)
+    return Moments(used, coef, np.clip(bias - means @ coef, -OFFSET_LIMIT, OFFSET_LIMIT))
 
 
-def regression(
-    x: Floats, answers: npt.NDArray[np.int64], degraded: Flags, classes: int, l2: float
-) -> tuple[Floats, Floats]:
-    """Return coefficients and an offset a class of a log-likelihood ratio.
+def deviations(parts: Sequence[Part], names: Sequence[str], classes: int) -> Moments:
+    """Return the mean of standardized deviations from clean steps, which needs no labels.
+
+    Each signal is centered by its clean mean under the same class and divided by its clean deviation.
+    """
+    if not any(name in WEIGHT for name in names):
+        raise ValueError(f"evidence needs one of the signals {', '.join(WEIGHT)}")
+    used, x, subject, weights, target = _rows(parts, names)
+    x, subject, weights = x[~target], subject[~target], weights[~target]
+    means = means_by_class(x, subject, classes, weights)
+    share = np.array([WEIGHT[name] for name in used])
+    deviation = np.maximum((x - means[subject]).std(0), LEAST_DEVIATION) if len(x) else LEAST_DEVIATION
+    coef = _stored(share / deviation / np.abs(share).sum())
+    return Moments(used, coef, np.clip(-(means @ coef), -OFFSET_LIMIT, OFFSET_LIMIT))
+
+
+def learn_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floats, float]:
+    """Learn what the alarm sums: coefficients and bias of degraded against clean steps.
 
     Parameters
     ----------
-    answers : array of n integers
-        Classes that were answered; signals are centered by their clean mean under the same answer.
-    degraded : array of n booleans
-        The others are clean.
-    l2 : float
-        Strength of the penalty.
+    columns : sequence of arrays of shape (T, k)
+        Severity, and drift where there are features, as signals in [0, 1); one array a part.
     """
-    means = means_by_class(x[~degraded], answers[~degraded], classes)
-    coef, bias = fit_logistic(x - means[answers], degraded, l2, -COEF_LIMIT, COEF_LIMIT - 1 / COEF_UNIT)
-    coef = np.round(coef * COEF_UNIT) / COEF_UNIT  # as stored, so that the offsets fit them
-    return coef, bias - means @ coef
+    x, weights, target = _stacked(parts, columns)
+    return _logistic(x, target, weights)
 
 
-def means_by_class(x: Floats, answers: npt.NDArray[np.int64], classes: int) -> Floats:
-    """Return the mean of each column for each class; over all rows where a class has none."""
-    means = np.tile(x.mean(0), (classes, 1))
-    for each in np.unique(answers):
-        means[each] = x[answers == each].mean(0)
+def standard_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floats, float]:
+    """Return what the alarm sums where nothing is learned: the mean of severity and drift, standardized.
+
+    Parameters
+    ----------
+    columns
+        As of `learn_sum`.
+    """
+    x, _, target = _stacked(parts, columns)
+    x = x[~target]
+    share = SLOW_WEIGHT * 2 / x.shape[1]
+    coef = _stored(share / np.maximum(x.std(0), LEAST_DEVIATION / 16))
+    return coef, -SLOW_START - float(x.mean(0) @ coef)
+
+
+def slow_mean(values: Floats, looks: Floats) -> Floats:
+    """Return the severity of a stream of evidence, in nats: a mean that goes by looks.
+
+    Examples
+    --------
+    >>> slow_mean(np.array([8.0, 0.0]), np.array([1.0, 0.5])).tolist()
+    [1.0, 0.9375]
+    """
+    out, level = [], 0.0
+    for value, look in zip(values.tolist(), (looks / 8).tolist(), strict=True):
+        level += (value - level) * look
+        out.append(level)
+    return np.array(out)
+
+
+def means_by_class(x: Floats, subject: Ints, classes: int, weights: Floats | None = None) -> Floats:
+    """Return the mean of each column for each class, drawn toward that of all where a class is rare.
+
+    Examples
+    --------
+    >>> means_by_class(np.array([[0.0], [1.0]]), np.array([0, 0]), 2).tolist()
+    [[0.5], [0.5]]
+    """
+    weights = np.ones(len(x)) if weights is None else weights
+    everywhere = np.average(x, axis=0, weights=weights)
+    means = np.empty((classes, x.shape[1]))
+    for each in range(classes):
+        rows = subject == each
+        means[each] = (weights[rows] @ x[rows] + SHRINK * everywhere) / (weights[rows].sum() + SHRINK)
     return means
+
+
+def _rows(
+    parts: Sequence[Part], names: Sequence[str]
+) -> tuple[tuple[str, ...], Floats, Ints, Floats, Flags]:
+    """Return signals, classes, weights and sides of all clean and degraded steps."""
+    used = tuple(name for name in names if name in FAST)
+    x, weights, target = _stacked(parts, [part.table.of(used) / ONE for part in parts])
+    subject = np.concatenate([part.table.subject[part.clean | part.degraded] for part in parts])
+    return used, x, subject.astype(np.int64), weights, target
+
+
+def _stacked(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floats, Floats, Flags]:
+    rows = [part.clean | part.degraded for part in parts]
+    x = np.concatenate([each[at] for each, at in zip(columns, rows, strict=True)])
+    weights = np.concatenate([part.looks[at] + LOOK for part, at in zip(parts, rows, strict=True)])
+    target = np.concatenate([part.degraded[at] for part, at in zip(parts, rows, strict=True)])
+    return x, weights, target
+
+
+def _logistic(x: Floats, target: Flags, weights: Floats) -> tuple[Floats, float]:
+    high = COEF_LIMIT - 1 / COEF_UNIT
+    coef, bias = fit_logistic(x, target, L2 * len(x), -COEF_LIMIT, high, weights=weights)
+    stored = _stored(coef)
+    return stored, bias + float(x.mean(0) @ (coef - stored))
+
+
+def _stored(coef: Floats) -> Floats:
+    """Return coefficients as the core stores them, so that what goes with them fits."""
+    return np.clip(np.round(coef * COEF_UNIT) / COEF_UNIT, -COEF_LIMIT, COEF_LIMIT - 1 / COEF_UNIT)

@@ -15,11 +15,17 @@ CHUNK = 1 << 13
 """Rows of a pass that are worked on together: they and what is computed from them stay in a cache."""
 
 
-def balanced_weights(target: npt.NDArray[np.bool_]) -> Floats:
-    """Return sample weights under which both classes count the same; they average to 1."""
-    positive = int(target.sum())
-    negative = len(target) - positive
-    return np.where(target, len(target) / (2 * positive), len(target) / (2 * negative))
+def balanced_weights(target: npt.NDArray[np.bool_], weights: Floats | None = None) -> Floats:
+    """Return sample weights under which both classes count the same; they average to 1.
+
+    Parameters
+    ----------
+    weights : array of n numbers, optional
+        How much each row counts within its class; default all the same.
+    """
+    rows = np.ones(len(target)) if weights is None else weights
+    positive, negative = float(rows[target].sum()), float(rows[~target].sum())
+    return rows * np.where(target, len(target) / (2 * positive), len(target) / (2 * negative))
 
 
 def log_loss(logits: Floats, target: npt.NDArray[np.bool_], weights: Floats) -> float:
@@ -56,6 +62,7 @@ def fit_logistic(
     low: float = -64.0,
     high: float = 63.99,
     balanced: bool = True,
+    weights: Floats | None = None,
 ) -> tuple[Floats, float]:
     """Fit coefficients and bias.
 
@@ -75,6 +82,8 @@ def fit_logistic(
     balanced : bool
         Whether both values of the target count the same. Without, the logistic of the result reads as a
         probability.
+    weights : array of n numbers, optional
+        How much each row counts; default all the same.
 
     Returns
     -------
@@ -94,7 +103,7 @@ def fit_logistic(
     x[:, :width] = signals
     if signals.dtype == np.uint16:
         x[:, :width] /= ONE
-    return fit_in_place(x, target, l2, low, high, balanced)
+    return fit_in_place(x, target, l2, low, high, balanced, weights=weights)
 
 
 def fit_in_place(
@@ -105,6 +114,7 @@ def fit_in_place(
     high: float = 63.99,
     balanced: bool = True,
     start: tuple[Floats, float] | None = None,
+    weights: Floats | None = None,
 ) -> tuple[Floats, float]:
     """Fit as `fit_logistic` does, without a copy of the signals.
 
@@ -112,14 +122,15 @@ def fit_in_place(
     ----------
     x : array of shape (n, k + 1)
         Signals as floats, and a last column that is not read. Overwritten.
-    target, l2, low, high, balanced
+    target, l2, low, high, balanced, weights
         See `fit_logistic`.
     start : tuple of coefficients and bias, optional
         Near the optimum, such as those of some of the rows: fewer passes are needed from there.
     """
     width = x.shape[1] - 1
     mean, scale = _standardize(x)
-    loss = _Loss(x, target, balanced)
+    rows = np.ones(len(x)) if weights is None else weights / weights.mean()
+    loss = _Loss(x, target, balanced_weights(target, rows) if balanced else rows)
     penalty = np.full(width + 1, l2)
     penalty[-1] = 1e-9
     # A constant signal has an infinite scale; its bounds are irrelevant, as its gradient is 0.
@@ -202,11 +213,10 @@ def _standardize(x: Floats) -> tuple[Floats, Floats]:
 
 
 class _Loss:
-    """The sum of losses over rows, class-balanced or not, and its derivatives."""
+    """The weighted sum of losses over rows, and its derivatives."""
 
-    def __init__(self, x: Floats, target: npt.NDArray[np.bool_], balanced: bool) -> None:
-        self._x, self._target = x, target
-        self._weights = balanced_weights(target) if balanced else np.ones(len(target))
+    def __init__(self, x: Floats, target: npt.NDArray[np.bool_], weights: Floats) -> None:
+        self._x, self._target, self._weights = x, target, weights
         self._parts = [slice(start, start + CHUNK) for start in range(0, len(x), CHUNK)]
 
     def values(self, betas: Floats) -> Floats:

@@ -13,7 +13,7 @@ from ..base.fixed import ONE
 from ..monitor.log import Log
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
-from ..monitor.signals import LAGGED, NUMBER, SIGNALS, SLOW
+from ..monitor.signals import LAGGED, NUMBER, SIGNALS
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -28,7 +28,8 @@ CHUNK = 1 << 15
 class SignalTable:
     """The signals of each step of a log, and what else the core reads off the step itself.
 
-    None of it depends on coefficients, so one run of the monitor serves every stage of a fit.
+    None of it depends on coefficients but severity, which goes by those of the evidence head: one run of the
+    monitor serves every stage after that.
 
     Parameters
     ----------
@@ -45,7 +46,9 @@ class SignalTable:
     persistence : array of T values
         In 1/65536.
     past : array of T values
-        How far the past counts, persistence times variety, in 1/32768.
+        How far the past counts: the persistence, in 1/32768.
+    look : array of T values
+        How new each step is, in 1/256; 0 without an evidence head.
     settled : array of T booleans
         Steps that have a past to speak of: all but the first of each segment.
     """
@@ -58,6 +61,7 @@ class SignalTable:
     subject: npt.NDArray[np.int16]
     persistence: Units
     past: Units
+    look: Units
     settled: Flags
 
     def __len__(self) -> int:
@@ -114,7 +118,7 @@ def read_signals(
     units = np.empty((len(log), len(columns)), dtype=np.uint16)
     anchor = np.empty(len(log), dtype=np.uint16)
     predictions, answers = np.empty(len(log), dtype=np.int16), np.empty(len(log), dtype=np.int16)
-    persistence, past = np.empty(len(log), dtype=np.uint16), np.empty(len(log), dtype=np.uint16)
+    persistence, past, look = (np.empty(len(log), dtype=np.uint16) for _ in range(3))
     pieces = log.pieces() if order is None else [slice(0, len(log))]
     for piece in pieces:
         if piece.start:
@@ -128,13 +132,15 @@ def read_signals(
             anchor[here] = steps["risk"] * ONE
             predictions[here], answers[here] = steps["prediction"], steps["answer"]
             persistence[here] = steps["persistence"] * ONE
-            past[here] = (steps["persistence"] * steps["variety"]) * ONE / 2
+            past[here] = steps["persistence"] * ONE / 2
+            look[here] = np.round(steps["look"] * 256)
             if progress is not None:
                 progress(here.stop, len(log))
     settled = np.ones(len(log), dtype=bool)
     settled[[piece.start for piece in pieces]] = False
     subject = answers if params.about == "answer" else predictions
-    return SignalTable(tuple(names), units, anchor, predictions, answers, subject, persistence, past, settled)
+    found = (tuple(names), units, anchor, predictions, answers, subject, persistence, past, look, settled)
+    return SignalTable(*found)
 
 
 def fill_in_means(table: SignalTable, params: Params) -> None:
@@ -151,6 +157,6 @@ def fill_in_means(table: SignalTable, params: Params) -> None:
     ends = np.append(starts[1:], len(table))
     near = min(params.lags, default=0)
     for name, mean in params.clean_means.items():
-        for after in range(near if name in LAGGED else int(name in SLOW)):
+        for after in range(near if name in LAGGED else 0):
             rows = starts + after
             table.units[rows[rows < ends], table.names.index(name)] = round(mean * ONE)

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..base.checks import known_only, number
+from ..base.checks import integer, known_only, number
 from ..base.filled import Filled
 from ..base.fixed import ONE, snap
 from .fixed_point import RANGE, real_range
+
+FIELDS = ("mean", "rise", "fall", "hold")
+SIDE_FIELDS = {"rise": ("allowance", "limit", "cap", "clear"), "fall": ("allowance", "limit", "cap")}
+"""Of a parameter file."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,9 @@ class AlarmSide:
         Evidence (risk x steps) at which the alarm is raised, up to 16384.
     cap : float, optional
         Evidence stops growing here, which bounds the time to clear. Default: the limit.
+    clear : float, default 0.0
+        Evidence, below the limit, at which a raised alarm is cleared and starts again at 0. Of the rise side
+        alone.
 
     Examples
     --------
@@ -35,6 +42,7 @@ class AlarmSide:
     allowance: float
     limit: float
     cap: Filled[float] = Filled()
+    clear: float = 0.0
 
     def __post_init__(self) -> None:
         allowance = number("alarm allowance", self.allowance, 0, 1)
@@ -45,6 +53,10 @@ class AlarmSide:
         object.__setattr__(self, "allowance", snap(allowance, ONE))
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "cap", max(limit, cap))
+        clear = snap(number("alarm clear", self.clear, 0, most), ONE)
+        if clear >= limit:
+            raise ValueError(f"alarm clear is {self.clear:g}, expected below the limit, {limit:g}")
+        object.__setattr__(self, "clear", clear)
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,8 @@ class Alarm:
         Mean risk on clean development data.
     rise, fall : AlarmSide, optional
         Watch for risk above, below its clean mean; None, the default, switches a side off.
+    hold : int, default 0
+        Steps that a raised rise side stays raised at the least, up to 63.
 
     Examples
     --------
@@ -68,12 +82,16 @@ class Alarm:
     mean: float = 0.0
     rise: AlarmSide | None = None
     fall: AlarmSide | None = None
+    hold: int = 0
 
     def __post_init__(self) -> None:
         for name, side in (("rise", self.rise), ("fall", self.fall)):
             if side is not None and not isinstance(side, AlarmSide):
                 raise TypeError(f"alarm {name} is {side!r}; an AlarmSide or None is needed")
+        if self.fall is not None and self.fall.clear:
+            raise ValueError(f"alarm fall has clear {self.fall.clear:g}, expected 0: it is of rise alone")
         object.__setattr__(self, "mean", snap(number("alarm mean", self.mean, 0, 1), ONE))
+        object.__setattr__(self, "hold", integer("alarm hold", self.hold, *RANGE["hold"]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `alarm` object of a parameter file.
@@ -83,7 +101,10 @@ class Alarm:
         dict
             Plain numbers, ready for JSON.
         """
-        return asdict(self)
+        content = asdict(self)
+        if self.fall is not None:
+            del content["fall"]["clear"]
+        return content
 
     def integers(self) -> dict[str, int]:
         """Return the alarm fields of the core's `tcuq_params_t`.
@@ -93,7 +114,7 @@ class Alarm:
         dict of str to int
             Fixed-point numbers by the name of the C field.
         """
-        fields = {}
+        fields = {"hold": self.hold, "rise_clear": 0 if self.rise is None else round(self.rise.clear * ONE)}
         for name, side, sign in (("rise", self.rise, 1), ("fall", self.fall, -1)):
             reference = 0 if side is None else round((self.mean + sign * side.allowance) * ONE)
             least, most = RANGE[f"{name}_reference"]
@@ -107,19 +128,19 @@ def alarm_from(content: Any) -> Alarm:
     """Build an alarm from the `alarm` object of a parameter file."""
     if not isinstance(content, Mapping):
         raise ValueError(f"alarm is {content!r}; an object is needed")
-    known_only("alarm field", content, ("mean", "rise", "fall"))
+    known_only("alarm field", content, FIELDS)
     sides: dict[str, AlarmSide | None] = {}
     for name in ("rise", "fall"):
         side = content.get(name)
         if side is not None:
             if not isinstance(side, Mapping):
                 raise ValueError(f"alarm {name} is {side!r}; an object or null is needed")
-            known_only(f"alarm {name} field", side, ("allowance", "limit", "cap"))
+            known_only(f"alarm {name} field", side, SIDE_FIELDS[name])
             if "allowance" not in side or "limit" not in side:
                 raise ValueError(f"alarm {name} needs allowance and limit")
             side = AlarmSide(**side)
         sides[name] = side
-    return Alarm(mean=content.get("mean", 0.0), rise=sides["rise"], fall=sides["fall"])
+    return Alarm(content.get("mean", 0.0), sides["rise"], sides["fall"], content.get("hold", 0))
 
 
 def alarm_words(level: int, evidence: bool | None = None) -> str:

@@ -1,4 +1,4 @@
-"""`EvidenceHead`: a second linear head over the signals, which the alarm may sum in place of risk."""
+"""`EvidenceHead`: how much a step speaks for degraded input, which the alarm may sum in place of risk."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.checks import known_only, number
+from ..base.checks import integer, known_only, number
 from ..base.fixed import ONE, snap
 from .fixed_point import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, OFFSET_UNIT, RANGE, real_range
-from .signals import SIGNALS
+from .signals import NUMBER, SIGNALS, SLOW
 
 __all__ = ["COEF_LIMIT", "COEF_UNIT", "OFFSET_LIMIT", "EvidenceHead", "head_from"]
 
-FIELDS = ("coef", "offsets", "clip", "allowance", "bet", "spread")
-
-SPREAD_LEAST = 16 / ONE
+FIELDS = ("coef", "offsets", "clip", "reach", "bias", "allowance", "bet")
 
 BET_LEAST, BET_MOST = 258 / ONE, 16.0
 """Factors of a bet, between which the core has their logarithm."""
@@ -29,9 +27,11 @@ BET_LEAST, BET_MOST = 258 / ONE, 16.0
 class EvidenceHead:
     """How much more likely a step is on degraded input than on clean, as a natural logarithm.
 
-    The evidence of a step is the sum of coefficient x signal, plus the offset of the class that was
-    answered, clipped. The offsets keep a hard class that stays for a while from looking like a
-    degradation. Numbers are snapped to what the core can hold.
+    The evidence of a step is the sum of coefficient x signal, over signals of this step, plus the offset of
+    the class that was answered, clipped. The offsets keep a hard class that stays for a while from looking
+    like a degradation. `severity` is its slow mean. What the alarm sums is the bias plus the coefficients of
+    `severity` and `drift` times these, clipped, as far as the step is new. Numbers are snapped to what the
+    core can hold.
 
     Parameters
     ----------
@@ -40,17 +40,19 @@ class EvidenceHead:
     offsets : sequence of float
         One a class, in [-128, 128).
     clip : float, default 4.0
-        One step adds at most this much, and takes off at most this much; up to 256.
+        One step adds at most this much, and takes off at most this much; up to 8.
+    reach : int, default 256
+        Squared distance to the step before from which on an input is as new as any, 256 to 2^32 - 1
+        (SPEC.md section 6). Steps closer than that count less, down to an eighth: an object that stays before
+        a camera says the same again and again.
+    bias : float, default 0.0
+        Of what is summed, in [-256, 256].
     allowance : float, default 0.0
         Taken off at every step, after the clip; 0 to 256.
     bet : tuple of float, optional
-        Base and slope: the alarm sums log(base + slope x evidence) in place of the evidence. Where the
+        Base and slope: the alarm sums log(base + slope x evidence of the step) instead. Where the
         mean of base + slope x evidence, given the past, is at most 1 on clean data, false alarms come on
         average at most once in exp(limit) steps: proved, without independence.
-    spread : float, default 0.0
-        Mean square of the difference between the evidence of neighboring clean steps. As far as it has been
-        smaller of late, evidence for degradation counts less, down to a sixteenth: an object that stays
-        before a camera says the same again and again. 0 takes every step in full.
 
     Examples
     --------
@@ -64,9 +66,10 @@ class EvidenceHead:
     coef: Mapping[str, float]
     offsets: Sequence[float]
     clip: float = 4.0
+    reach: int = 256
+    bias: float = 0.0
     allowance: float = 0.0
     bet: tuple[float, float] | None = None
-    spread: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.coef, Mapping):
@@ -88,10 +91,10 @@ class EvidenceHead:
         put(self, "offsets", offsets)
         least, most = real_range("evidence clip", ONE)
         put(self, "clip", max(least, snap(number("evidence clip", self.clip, least, most), ONE)))
+        put(self, "reach", integer("evidence reach", self.reach, *RANGE["evidence reach"]))
+        put(self, "bias", snap(number("evidence bias", self.bias, *real_range("evidence bias", ONE)), ONE))
+        most = real_range("evidence allowance", ONE)[1]
         put(self, "allowance", snap(number("evidence allowance", self.allowance, 0, most), ONE))
-        least, most = SPREAD_LEAST, real_range("evidence spread", ONE)[1]
-        spread = number("evidence spread", self.spread, 0, most)
-        put(self, "spread", max(least, snap(spread, ONE)) if spread else 0.0)
         put(self, "bet", None if self.bet is None else self._checked_bet(self.bet))
 
     def _checked_bet(self, bet: Any) -> tuple[float, float]:
@@ -108,9 +111,8 @@ class EvidenceHead:
         return base, slope
 
     def __hash__(self) -> int:
-        return hash(
-            (tuple(self.coef.items()), self.offsets, self.clip, self.allowance, self.bet, self.spread)
-        )
+        plain = (self.clip, self.reach, self.bias, self.allowance, self.bet)
+        return hash((tuple(self.coef.items()), self.offsets, *plain))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (head_from, (self.to_dict(),))
@@ -125,10 +127,11 @@ class EvidenceHead:
         """
         return {
             "clip": round(self.clip * ONE),
+            "reach": self.reach,
+            "bias": round(self.bias * ONE),
             "allowance": round(self.allowance * ONE),
             "bet_base": 0 if self.bet is None else round(self.bet[0] * ONE),
             "bet_slope": 0 if self.bet is None else round(self.bet[1] * ONE),
-            "spread": round(self.spread * ONE),
             "coef": [round(self.coef.get(name, 0.0) * COEF_UNIT) for name in SIGNALS],
             "offset": [round(value * OFFSET_UNIT) for value in self.offsets],
         }
@@ -145,13 +148,14 @@ class EvidenceHead:
             "coef": dict(self.coef),
             "offsets": list(self.offsets),
             "clip": self.clip,
+            "reach": self.reach,
+            "bias": self.bias,
             "allowance": self.allowance,
             "bet": None if self.bet is None else list(self.bet),
-            "spread": self.spread,
         }
 
     def values(self, signals: npt.NDArray[np.float64], subjects: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Return what the alarm adds at each step before novelty, as in the core; with a bet, within 0.001.
+        """Return the evidence of each step, as in the core.
 
         Parameters
         ----------
@@ -165,14 +169,39 @@ class EvidenceHead:
         array of T numbers
             In nats; above 0 speaks for degraded input.
         """
-        p = self.integers()
-        units = np.round(np.asarray(signals) * ONE).astype(np.int64)
-        terms = (units * np.array(p["coef"], dtype=np.int64)) >> 9
-        value = terms.sum(1) + 256 * np.array(p["offset"], dtype=np.int64)[subjects]
-        value = np.clip(value, -p["clip"], p["clip"]) / ONE
+        offsets = np.array(self.integers()["offset"], dtype=np.int64)
+        return self._clipped(signals, 256 * offsets[subjects], slow=False)
+
+    def added(
+        self,
+        signals: npt.NDArray[np.float64],
+        subjects: npt.NDArray[Any],
+        looks: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.float64]:
+        """Return what the alarm adds to its sum at each step, as in the core; with a bet, within 0.001.
+
+        Parameters
+        ----------
+        signals, subjects : arrays
+            As of `values`.
+        looks : array of T numbers
+            How new each step is, as `Monitor.run` gives it.
+        """
+        weight = np.round(np.asarray(looks) * 256).astype(np.int64)
         if self.bet is not None:
-            value = np.log(self.bet[0] + self.bet[1] * value)
-        return np.asarray(value - self.allowance)
+            value = np.log(self.bet[0] + self.bet[1] * self.values(signals, subjects))
+            return np.where(value > 0, value * weight / 256, value) - self.allowance
+        value = self._clipped(signals, np.full(len(weight), round(self.bias * ONE)), slow=True)
+        return (np.round(value * ONE).astype(np.int64) * weight >> 8) / ONE - self.allowance
+
+    def _clipped(
+        self, signals: npt.NDArray[np.float64], start: npt.NDArray[np.int64], slow: bool
+    ) -> npt.NDArray[np.float64]:
+        p = self.integers()
+        read = [NUMBER[name] for name in SIGNALS if (name in SLOW) == slow]
+        units = np.round(np.asarray(signals)[:, read] * ONE).astype(np.int64)
+        terms = (units * np.array(p["coef"], dtype=np.int64)[read]) >> 9
+        return np.asarray(np.clip(start + terms.sum(1), -p["clip"], p["clip"]) / ONE)
 
 
 def head_from(content: Any) -> EvidenceHead | None:

@@ -17,8 +17,7 @@ from .signals import SIGNALS
 class InstantHead:
     """A second linear head over the signals, for steps without a past.
 
-    With it the monitor learns on line how far the past counts, s, which is where classes stay (persistence)
-    and neighboring steps do not repeat each other (variety), and weighs the signals by
+    With it the monitor learns on line how far classes stay, the persistence s, and weighs the signals by
     (1 - s) x this head + s x the head of `Params.coef` and `Params.bias`. Numbers are snapped to what the
     core can hold.
 
@@ -33,10 +32,6 @@ class InstantHead:
         posterior says of a class is then divided by the square root of how much more often than that it has
         been saying so. It assumes that classes come as often in the field as in development; where one is
         truly rare or absent there, it does harm.
-    spread : float, default 0.0
-        How unlike neighboring steps of one answer were in development: the mean square of the difference of
-        their doubts over their mean variance, 0 to 4. Streams whose steps differ less than that have a
-        variety below 1. 0 for a variety of 1 on every stream.
 
     Examples
     --------
@@ -47,7 +42,6 @@ class InstantHead:
     coef: Mapping[str, float]
     bias: float = 0.0
     class_mix: Sequence[float] | None = None
-    spread: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.coef, Mapping):
@@ -64,13 +58,11 @@ class InstantHead:
         put = object.__setattr__
         put(self, "coef", MappingProxyType(coef))
         put(self, "bias", snap(number("instant bias", self.bias, *real_range("instant bias", ONE)), ONE))
-        most = real_range("instant spread", ONE)[1]
-        put(self, "spread", snap(number("instant spread", self.spread, 0, most), ONE))
         if self.class_mix is not None:
             put(self, "class_mix", _shares(self.class_mix))
 
     def __hash__(self) -> int:
-        return hash((tuple(self.coef.items()), self.bias, self.class_mix, self.spread))
+        return hash((tuple(self.coef.items()), self.bias, self.class_mix))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (instant_from, (self.to_dict(),))
@@ -86,7 +78,6 @@ class InstantHead:
         shares = self.class_mix
         return {
             "bias": round(self.bias * ONE),
-            "spread": round(self.spread * ONE),
             "coef": [round(self.coef.get(name, 0.0) * COEF_UNIT) for name in SIGNALS],
             "class_mix": None if shares is None else [round(share * ONE) for share in shares],
         }
@@ -104,7 +95,6 @@ class InstantHead:
             "coef": dict(self.coef),
             "bias": self.bias,
             "class_mix": None if shares is None else list(shares),
-            "spread": self.spread,
         }
 
 
@@ -118,7 +108,7 @@ def _shares(given: Any) -> tuple[float, ...]:
     return tuple(min(max(low, round(share * ONE)), high) / ONE for share in shares)
 
 
-FIELDS = ("coef", "bias", "class_mix", "spread")
+FIELDS = ("coef", "bias", "class_mix")
 
 
 def instant_from(content: Any) -> InstantHead | None:

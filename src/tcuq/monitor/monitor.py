@@ -133,7 +133,7 @@ class Monitor:
         """Forget past posteriors and features after a gap in the stream.
 
         Threshold, budget, alarm and warm-up go on: the rates would not hold otherwise. So does what was
-        learned of the stream: persistence, variety, severity and expected accuracy.
+        learned of the stream: persistence, severity, drift and expected accuracy.
 
         Examples
         --------

@@ -37,7 +37,7 @@ from .fixed_point import (
 )
 from .instant_head import InstantHead
 from .params_file import FORMAT, VERSION, check_whole, content_from, content_of, plain, values_from
-from .signals import FEATURE_BASED, LAGGED, PROFILES, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
+from .signals import FEATURE_BASED, LAGGED, PROFILES, SLOW, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 
 __all__ = [
     "ANCHORS",
@@ -299,7 +299,12 @@ class Params:
 
     def _check_evidence(self) -> None:
         head = self.evidence
+        if "drift" in self.signals and "distance" not in self.signals:
+            raise ValueError("signal 'drift' needs the signal 'distance'")
         if head is None:
+            slow = [name for name in self.signals if name in SLOW]
+            if slow:
+                raise ValueError(f"evidence is None; signal {slow[0]!r} needs an EvidenceHead")
             return
         if not isinstance(head, EvidenceHead):
             raise TypeError(f"evidence is {type(head).__name__}; an EvidenceHead or None is needed")
@@ -308,6 +313,8 @@ class Params:
                 f"evidence has {len(head.offsets)} offsets; one for each of {self.classes} classes is needed"
             )
         known_only("evidence signal", head.coef, self.signals)
+        if not {"odds", "distance"} & set(self.signals):
+            raise ValueError("evidence needs one of the signals odds, distance: they tell what is new")
         if self.alarm.fall is not None:
             raise ValueError("alarm fall is on; with evidence the alarm has the rise side only")
 
@@ -315,7 +322,7 @@ class Params:
     def profile(self) -> str:
         """``"standard"``, ``"paper"``, or ``"custom"`` for another set of signals."""
         for name in PROFILES:
-            if self.signals == profile_signals(name, self.features):
+            if self.signals == profile_signals(name, self.features, self.evidence is not None):
                 return name
         return "custom"
 

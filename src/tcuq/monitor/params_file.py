@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ..base.checks import known_only
 from ..base.json_text import from_json
 from ..base.limits import Limits
-from .alarm import Alarm, alarm_from
+from .alarm import FIELDS as ALARM_FIELDS
+from .alarm import SIDE_FIELDS, Alarm, alarm_from
 from .evidence_head import FIELDS as HEAD_FIELDS
 from .evidence_head import EvidenceHead, head_from
 from .fixed_point import RANGE
@@ -86,10 +87,10 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
     _complete("field", content, [item.name for item in fields(kind)])
     for name in ("coef", "clean_means"):
         _complete(name, content[name], content["signals"])
-    _complete("alarm field", content["alarm"], ("mean", "rise", "fall"))
+    _complete("alarm field", content["alarm"], ALARM_FIELDS)
     for name in ("rise", "fall"):
         if content["alarm"][name] is not None:
-            _complete(f"alarm {name} field", content["alarm"][name], ("allowance", "limit", "cap"))
+            _complete(f"alarm {name} field", content["alarm"][name], SIDE_FIELDS[name])
     if content["evidence"] is not None:
         _complete("evidence field", content["evidence"], HEAD_FIELDS)
     if content["instant"] is not None:

@@ -31,8 +31,8 @@ LAGGED = _of(LAGGED_SIGNALS)
 FEATURE_BASED = _of(FEATURE_SIGNALS)
 """Signals that read features."""
 
-SLOW = ("mean_odds",)
-"""Signals that read an exponentially weighted mean of the past."""
+SLOW = ("severity", "drift")
+"""Signals that are slow means of the past, this step included; they need an evidence head."""
 
 BELIEF = ("disbelief",)
 """Signals that read a belief over the classes, which includes the current step."""
@@ -40,7 +40,7 @@ BELIEF = ("disbelief",)
 PROFILES: dict[str, tuple[str, ...]] = {"standard": _of(STANDARD_SIGNALS), "paper": _of(PAPER_SIGNALS)}
 """Sets of signals by the name that `fit` takes; without features, those that read features are left out."""
 
-STOCK_COEF = {"divergence": 1.5, "flips": 1.0, "doubt": 3.0, "odds": 0.5, "mean_odds": 0.25}
+STOCK_COEF = {"divergence": 1.5, "flips": 1.0, "doubt": 3.0, "odds": 0.5}
 """Coefficients for a user without labels. Feature signals stay out: their sign differs between networks."""
 
 STOCK_BIAS = -2.5
@@ -58,7 +58,7 @@ DESCRIPTION = dict(zip(SIGNALS, SIGNAL_MEANINGS, strict=True))
 """What it means when a signal is high, in words for reports."""
 
 
-def profile_signals(profile: str, features: int) -> tuple[str, ...]:
+def profile_signals(profile: str, features: int, evidence: bool = True) -> tuple[str, ...]:
     """Return the signals of a profile, without those that need features when there are none.
 
     Parameters
@@ -67,6 +67,8 @@ def profile_signals(profile: str, features: int) -> tuple[str, ...]:
         ``"standard"`` or ``"paper"``.
     features : int
         Number of features a step; 0 for posterior-only operation.
+    evidence : bool, default True
+        False leaves out the signals that an evidence head gives.
 
     Examples
     --------
@@ -75,7 +77,8 @@ def profile_signals(profile: str, features: int) -> tuple[str, ...]:
     """
     if profile not in PROFILES:
         raise ValueError(f"profile is {profile!r}, expected one of {', '.join(PROFILES)}")
-    return tuple(s for s in PROFILES[profile] if features > 0 or s not in FEATURE_BASED)
+    left_out = (() if features > 0 else FEATURE_BASED) + (() if evidence else SLOW)
+    return tuple(s for s in PROFILES[profile] if s not in left_out)
 
 
 def ordered(names: Iterable[str]) -> tuple[str, ...]:

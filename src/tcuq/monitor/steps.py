@@ -21,7 +21,7 @@ STEP_DTYPE = np.dtype(
             "threshold",
             "uncertainty",
             "persistence",
-            "variety",
+            "look",
             "severity",
             "expected_accuracy",
             "prediction",

@@ -1,15 +1,16 @@
 """The stages of a fit, a file each.
 
-    Request -> read -> FitState -> find_signals -> fit_heads -> set_threshold -> set_alarm
-            -> estimate_accuracy -> conclude -> Params
+    Request -> read -> FitState -> learn_evidence -> find_signals -> fit_heads -> set_threshold
+            -> set_alarm -> estimate_accuracy -> conclude -> Params
 
 `read` makes a `FitState`, to which each stage adds what it found, under names of its own: arrays and
 parameters for later stages, `findings` (figures for the notes of the parameters) and `notes` (sentences,
 printed after "Note:").
 
-The monitor runs in `find_signals` alone: over the log, over the clean log if there is one, and over the
-shuffled log if a later stage needs it. Later stages take columns of those tables. New coefficients need no
-new run: `tcuq.fitting.risk.scores` computes uncertainty and risk of a table with the core's integers.
+The monitor runs in `learn_evidence`, for signals of one step, and in `find_signals`: over the log, over the
+clean log if there is one, and over the shuffled log if a later stage needs it. Later stages take columns of
+those tables. New coefficients need no new run: `tcuq.fitting.risk.scores` computes uncertainty and risk of a
+table with the core's integers.
 
 How to add something
 --------------------
@@ -32,6 +33,7 @@ from __future__ import annotations
 
 from .accuracy import estimate_accuracy
 from .alarm import set_alarm
+from .evidence import learn_evidence
 from .findings import conclude
 from .heads import fit_heads
 from .read import read
@@ -47,6 +49,7 @@ __all__ = [
     "estimate_accuracy",
     "find_signals",
     "fit_heads",
+    "learn_evidence",
     "read",
     "say_nothing",
     "set_alarm",

@@ -164,7 +164,7 @@ def _run_length_elsewhere(state: FitState) -> dict[str, int] | None:
         for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
             if side is not None:
                 reference = alarm.mean + sign * side.allowance
-                raised, _, during = alarms_in(halves[there], reference, sign, side.limit)
+                raised, _, during = alarms_in(halves[there], reference, sign, side, alarm.hold)
                 alarms, inside = alarms + raised, inside + during
         steps += sum(len(run) for run in halves[there])
     return {"false_alarms": alarms, "steps": steps, "alarm_steps": inside} if steps else None

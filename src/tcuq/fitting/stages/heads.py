@@ -1,4 +1,4 @@
-"""Third stage: coefficients and bias of the uncertainty, learned from errors where the log has labels."""
+"""Fourth stage: coefficients and bias of the uncertainty, learned from errors where the log has labels."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from ...base.fixed import ONE
 from ...metrics import auroc
 from ...monitor.params import COEF_LIMIT
+from ...monitor.signals import ordered
 from ..carry_over import choose_weighed
 from ..gated import learn_gated
 from ..logistic import balanced_weights, fit_logistic, linear, log_loss
@@ -38,7 +39,7 @@ GATHERED = (
 def fit_heads(state: FitState) -> None:
     """Learn the coefficients; without labels, keep the stock ones."""
     state.progress("heads", 0, 1)
-    state.weighed = state.params.signals
+    state.weighed = state.params.signals if state.options.signals is None else ordered(state.options.signals)
     if state.errors is None:
         _keep_stock(state)
         state.clean_scores = scores(state.params, state.clean_table)

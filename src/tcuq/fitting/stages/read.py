@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...monitor.evidence_head import EvidenceHead
 from ...monitor.instant_head import InstantHead
 from ...monitor.label_check import label_note
 from ...monitor.log import Log
@@ -85,6 +86,8 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
         shares = class_shares(log) if options.class_mix else None
         more = {"instant": InstantHead(*_within(STOCK_INSTANT, names), shares), "coef": STOCK_STEADY[0]}
         more |= {"bias": STOCK_STEADY[1], "anchor": "belief"}
+        if request.alarm_of != "risk":  # to be learned
+            more["evidence"] = EvidenceHead({}, [0.0] * log.classes)
     elif options.class_mix:
         raise ValueError("class_mix corrects beliefs, expected profile 'standard'")
     if "distance" in names and features:  # without features `Params` says what is missing
@@ -109,10 +112,10 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
 
 def _signals(request: Request, features: int) -> tuple[str, ...]:
     """Return the signals of the profile, or those of them that were asked for."""
-    chosen = request.options.signals
+    chosen, evidence = request.options.signals, request.alarm_of != "risk"
     if chosen is None:
-        return profile_signals(request.profile, features)
-    names, known = ordered(chosen), profile_signals(request.profile, 1)
+        return profile_signals(request.profile, features, evidence)
+    names, known = ordered(chosen), profile_signals(request.profile, 1, evidence)
     for name in names:
         if name not in known:
             expected = f"some of {', '.join(known)}"
@@ -121,7 +124,8 @@ def _signals(request: Request, features: int) -> tuple[str, ...]:
             raise ValueError(f"signal {name!r} reads features, and there are none")
     if request.two_heads and "disbelief" not in names:
         raise ValueError("signals are without 'disbelief', which the two heads of profile 'standard' need")
-    return names
+    # The alarm sums it, whether or not the uncertainty weighs it.
+    return ordered([*names, "severity"]) if evidence else names
 
 
 def _within(stock: tuple[dict[str, float], float], names: Sequence[str]) -> tuple[dict[str, float], float]:

@@ -1,8 +1,6 @@
-"""Second stage: the monitor runs over the log, and the clean mean of each signal is taken."""
+"""Third stage: the monitor runs over the log, and the clean mean of each signal is taken."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
@@ -11,15 +9,12 @@ from ...monitor.params import Params
 from ...monitor.signals import ordered
 from ..gathered import gathered, says_little
 from ..signal_table import SignalTable, fill_in_means, read_signals
-from ..variety import find_spread
 from .state import FitState, Shuffle
 
 
 def find_signals(state: FitState) -> None:
-    """Run the monitor; this is the one place where a fit does so."""
+    """Run the monitor with its evidence, over the log and over its other orders."""
     log, part, params = state.log, state.clean, state.params
-    if params.instant is not None:
-        params = params.replace(instant=replace(params.instant, spread=find_spread(params, log)))
     # What the current posterior says without any past is asked for at the end, whatever signals are in use.
     names = ordered([*params.signals, "doubt"])
     sighted = params.replace(signals=names, coef=None, clean_means=None)

@@ -165,6 +165,8 @@ class FitState:
         Uncertainty and risk on the log that holds the clean steps.
     clean_risk : list of arrays
         Risk on each clean stretch.
+    learned : bool
+        Whether the evidence was learned from marked shifts, not from deviations.
     summed : Summed
         What the alarm sums.
     """
@@ -184,6 +186,7 @@ class FitState:
     weighed: tuple[str, ...] = field(init=False)
     clean_scores: Scores = field(init=False)
     clean_risk: list[Floats] = field(init=False)
+    learned: bool = False
     summed: Summed = field(init=False)
 
     @property

@@ -1,4 +1,4 @@
-"""Fourth stage: where the threshold starts, and how far a debt of flags moves it."""
+"""Fifth stage: where the threshold starts, and how far a debt of flags moves it."""
 
 from __future__ import annotations
 

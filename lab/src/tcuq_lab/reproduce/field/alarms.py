@@ -149,7 +149,6 @@ def _ours(tables: _Tables, row: str, fit: str, params: Any, streams: Sequence[st
     return {
         "limit": 0.0 if params.alarm.rise is None else params.alarm.rise.limit,
         "sums": "risk" if head is None else "evidence" if head.bet is None else "bets",
-        "allowance": None if head is None else head.allowance,
     }
 
 

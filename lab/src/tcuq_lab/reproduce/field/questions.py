@@ -87,7 +87,6 @@ def _memory(asking: Asking, signals: FitState) -> None:
 
 def _gate(asking: Asking, signals: FitState) -> None:
     """Ask what gating adds."""
-    asking.prediction(names.NO_VARIETY, heads.no_variety(signals))
     judge, told = asking.judge, {}
     for law in judge.laws:
         shown, log = judge.seen(f"law {law}")

@@ -99,5 +99,4 @@ def _alarm(params: Params) -> str:
     names = " ".join(params.evidence.coef)
     found = (params.notes.get("fit") or {}).get("evidence") or {}
     how = "deviations" if "from" in found else "learned"
-    allowance = params.evidence.allowance
-    return f"alarm on {names} ({how}), allowance {allowance:g}, limit {rise.limit:.3g}"
+    return f"alarm on {names} ({how}), limit {rise.limit:.3g}"

@@ -50,17 +50,6 @@ def always(signals: FitState, shuffle: bool = False) -> Params:
     return _one_head(signals, signals.params.signals, parts, BELIEF)
 
 
-def no_variety(signals: FitState) -> Params:
-    """Return a monitor whose gate is the persistence alone, whether or not neighboring steps differ."""
-    parts = [
-        (replace(table, past=(table.persistence // 2).astype(table.past.dtype)), wrong, rows)
-        for table, wrong, rows in _parts(signals)
-    ]
-    found = _gated(signals, _carried(signals, signals.params.signals, parts), parts, BELIEF)
-    assert found.instant is not None
-    return found.replace(instant=replace(found.instant, spread=0.0))
-
-
 def weighing(signals: FitState, names: Sequence[str], choose: bool = False) -> Params:
     """Return a monitor that weighs some signals; it leans on the belief where `disbelief` is one of them.
 

@@ -24,7 +24,7 @@ from .judging import (
 TCUQ = "tcuq"
 NO_MEMORY, ALWAYS = "no memory", "memory, always"
 ALWAYS_SHUFFLED = "memory, always, and shuffle"
-NO_VARIETY, GATE_TOLD = "gate without variety", "gate told"
+GATE_TOLD = "gate told"
 POSTERIORS = "posteriors only"
 NO_LABELS, CLEAN_LABELS = "no labels", "labels, clean only"
 RISK_ALARM = "alarm on risk"
@@ -113,7 +113,6 @@ RANKED = (
     NO_MEMORY,
     ALWAYS,
     ALWAYS_SHUFFLED,
-    NO_VARIETY,
     POSTERIORS,
     *map(without, SIGNALS),
     *map(only, SIGNALS),

@@ -99,7 +99,6 @@ def _gate(found: Found, task: str) -> list[str]:
             AUROC,
         ),
         adds(found, task, "the gate, against the best fixed one,", told, PREDICTION_AUROC, AUROC),
-        adds(found, task, "variety", f"tcuq - {names.NO_VARIETY}", PREDICTION_AUROC, AUROC),
     ]
 
 

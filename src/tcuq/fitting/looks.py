@@ -1,0 +1,94 @@
+"""How new a step is beside the one before, as the alarm counts it (SPEC.md section 6, "Look")."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..monitor.log import Log
+from .signal_table import Flags, Ints, SignalTable, chunks
+
+BLOCKS = 8
+LEAST, MOST = 32, 256
+"""Of a look, in 1/256."""
+
+APART = 50
+"""Steps between two that count as independent."""
+
+PAIRS = 400
+"""That are drawn for each class."""
+
+REACH = 256, 2**32 - 1
+
+
+def compared(log: Log, table: SignalTable, features: bool) -> Ints:
+    """Return what the core compares of each step: eight sums of neighboring features, or the odds.
+
+    Examples
+    --------
+    >>> block_edges(3)
+    [0, 0, 0, 1, 1, 1, 2, 2, 3]
+    """
+    if not features:
+        return table.of(("odds",)).astype(np.int64)
+    assert log.features is not None
+    edges = block_edges(log.width)
+    out = np.zeros((len(log), BLOCKS), dtype=np.int64)
+    for part in chunks(len(log)):
+        rows = np.asarray(log.features[part], dtype=np.int64)
+        for block in range(BLOCKS):
+            out[part, block] = rows[:, edges[block] : edges[block + 1]].sum(1)
+    return out
+
+
+def block_edges(width: int) -> list[int]:
+    """Return where each block of features begins, and where the last one ends."""
+    return [(block * width) >> 3 for block in range(BLOCKS + 1)]
+
+
+def find_reach(values: Ints, subject: Ints, clean: Flags, seed: int) -> int:
+    """Return the median squared distance of clean steps of one class that have nothing to do with each other.
+
+    Parameters
+    ----------
+    values : array of shape (T, k)
+        What is compared.
+    subject : array of T integers
+        Classes that the steps speak of.
+    clean : array of T booleans
+        Steps that are drawn from.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> values = rng.normal(0, 100, (4000, 8)).astype(np.int64)
+    >>> bool(120_000 < find_reach(values, np.zeros(4000, dtype=int), np.ones(4000, dtype=bool), 0) < 170_000)
+    True
+    """
+    rng = np.random.default_rng([seed, 6])
+    found: list[Ints] = []
+    for each in np.unique(subject[clean]):
+        rows = np.flatnonzero(clean & (subject == each))
+        one, other = rng.choice(rows, PAIRS), rng.choice(rows, PAIRS)
+        far = np.abs(one - other) > APART
+        found.append(np.square(values[one] - values[other]).sum(1)[far])
+    distances = np.concatenate(found) if found else np.zeros(0)
+    median = int(np.median(distances)) if len(distances) else 0
+    return min(max(REACH[0], median), REACH[1])
+
+
+def looks(values: Ints, reach: int, starts: Flags) -> Ints:
+    """Return how new each step is, in 1/256.
+
+    Parameters
+    ----------
+    starts : array of T booleans
+        First steps of segments, which are new.
+
+    Examples
+    --------
+    >>> looks(np.array([[0], [0], [16], [116]]), 256, np.array([True, False, False, False])).tolist()
+    [256, 32, 256, 256]
+    """
+    gaps = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
+    found = np.clip(gaps // (reach >> 8), LEAST, MOST)
+    return np.where(starts, MOST, found)

@@ -1,0 +1,153 @@
+"""Second stage: whose errors are learned, how new steps are, and how much each speaks for degraded input."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...metrics import auroc
+from ...monitor.evidence_head import EvidenceHead
+from ...monitor.log import Log
+from ...monitor.params import Params
+from ...monitor.signals import SLOW, ordered
+from ..clean import rested_stretches
+from ..learn_head import (
+    CLIP,
+    FAST,
+    Moments,
+    Part,
+    degraded_steps,
+    deviations,
+    learn_moments,
+    why_not,
+)
+from ..looks import MOST, compared, find_reach, looks
+from ..signal_table import Flags, Floats, SignalTable, read_signals
+from .state import FitState
+
+HARM = (
+    "answers are wrong on {answers:.1%} of this log, predictions on {predictions:.1%}: taking the last steps "
+    "together does not help here, so the monitor speaks about the prediction and its answer is the prediction"
+)
+
+
+def learn_evidence(state: FitState) -> None:
+    """Choose whose errors are learned; then, where the alarm sums evidence, learn that of a step."""
+    state.progress("evidence", 0, 1)
+    answering = state.request.two_heads and state.request.about is None and state.log.labels is not None
+    if answering or state.params.evidence is not None:
+        tables = _first_look(state, state.params)
+        if answering and _harmful(state, tables[0]):
+            state.params = state.params.replace(about="prediction")
+            tables = _first_look(state, state.params)
+        if state.params.evidence is not None:
+            _learn(state, *tables)
+    state.progress("evidence", 1, 1)
+
+
+def _first_look(state: FitState, params: Params) -> tuple[SignalTable, SignalTable]:
+    """Return signals of one step, of the log and of the log that holds the clean steps."""
+    kept = ordered(name for name in params.signals if name not in SLOW)
+    plain = params.replace(signals=kept, evidence=None, coef=None, clean_means=None)
+    names = [name for name in kept if name in FAST] or kept[:1]
+    table = read_signals(plain, state.log, names)
+    same = state.clean.log is state.log
+    return table, table if same else read_signals(plain, state.clean.log, names)
+
+
+def _harmful(state: FitState, table: SignalTable) -> bool:
+    """Tell whether answers are wrong as often as predictions; nothing of them is learned from the log."""
+    labels = state.log.labels
+    answers, predictions = (float((each != labels).mean()) for each in (table.answers, table.predictions))
+    if answers < predictions:
+        return False
+    state.notes.append(HARM.format(answers=answers, predictions=predictions))
+    return True
+
+
+def _learn(state: FitState, table: SignalTable, clean_table: SignalTable) -> None:
+    params, seed = state.params, state.request.seed
+    pairs = [(state.log, table)]
+    pairs += [] if clean_table is table else [(state.clean.log, clean_table)]
+    values = [compared(log, each, "distance" in params.signals) for log, each in pairs]
+    inside = inside_runs(clean_table, state.clean.runs)
+    reach = find_reach(values[-1], clean_table.subject, inside, seed)
+    found = [looks(each, reach, ~at.settled) / MOST for each, (_, at) in zip(values, pairs, strict=True)]
+    parts = parts_of(state, table, clean_table, found)
+    moments, findings = _moments(state, parts)
+    coef = dict(zip(moments.names, moments.coef.tolist(), strict=True))
+    head = EvidenceHead(coef, moments.offsets.tolist(), CLIP, reach)
+    state.params = params.replace(evidence=head)
+    state.findings["evidence"] = {**findings, "coef": dict(head.coef), "reach": reach}
+    state.learned = "from" not in findings
+
+
+def _moments(state: FitState, parts: list[Part]) -> tuple[Moments, dict[str, object]]:
+    """Return learned evidence where it can be learned, else deviations from clean steps."""
+    names, classes = state.params.signals, state.params.classes
+    why = why_not(state.log, state.clean.log, names)
+    steps: dict[str, object] = {"clean_steps": int(sum(part.clean.sum() for part in parts))}
+    if why is None:
+        try:
+            moments = learn_moments(parts, names, classes)
+        except ValueError as error:
+            state.notes.append(f"the alarm sums deviations from clean steps: {error}")
+        else:
+            return moments, {**steps, **_told(state, parts, moments)}
+    found = {"from": "deviations", **steps} | ({} if why is None else {"why": why})
+    return deviations(parts, names, classes), found
+
+
+def _told(state: FitState, parts: list[Part], moments: Moments) -> dict[str, object]:
+    """Return figures of learned evidence."""
+    clean = np.concatenate([moments.of(part.table)[part.clean] for part in parts])
+    degraded = np.concatenate([moments.of(part.table)[part.degraded] for part in parts])
+    kinds = state.log.kinds
+    assert kinds is not None
+    marked = (kinds > 0) & parts[0].table.settled
+    return {
+        "degraded_steps": len(degraded),
+        "benign_steps": int((marked & ~parts[0].degraded).sum()),
+        "mean_clean": float(clean.mean()),
+        "mean_degraded": float(degraded.mean()),
+        "auroc": auroc(
+            np.concatenate([clean, degraded]), np.arange(len(clean) + len(degraded)) >= len(clean)
+        ),
+    }
+
+
+def parts_of(
+    state: FitState, table: SignalTable, clean_table: SignalTable, found: list[Floats]
+) -> list[Part]:
+    """Return what evidence is learned from: the log, then the log of clean steps if that is another one.
+
+    Parameters
+    ----------
+    found : list of arrays
+        How new each step is; one array a log.
+    """
+    log, runs = state.log, state.clean.runs
+    inside = inside_runs(clean_table, runs)
+    degraded = np.zeros(len(table), dtype=bool)
+    if why_not(log, state.clean.log, state.params.signals) is None:
+        wrong = clean_table.predictions != state.clean.log.labels
+        degraded = degraded_steps(log, float(wrong[inside].mean())) & table.settled
+    if clean_table is table:
+        return [Part(table, found[0], inside & table.settled, degraded, runs)]
+    own = own_runs(state.params, log)
+    return [
+        Part(table, found[0], inside_runs(table, own) & table.settled, degraded, own),
+        Part(clean_table, found[1], inside & clean_table.settled, np.zeros(len(inside), dtype=bool), runs),
+    ]
+
+
+def own_runs(params: Params, log: Log) -> list[slice]:
+    """Return the clean stretches of a log beside which there is a clean log: none where it marks no shift."""
+    return [] if log.shifted is None else rested_stretches(params, log)
+
+
+def inside_runs(table: SignalTable, runs: list[slice]) -> Flags:
+    """Return which steps lie in some stretches."""
+    inside = np.zeros(len(table), dtype=bool)
+    for run in runs:
+        inside[run] = True
+    return inside
