@@ -20,7 +20,7 @@ from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.state import State, state_for
 from ..monitor.steps import NO_REASON, reason_names
-from .rules import TOP, Ints, Rules
+from .rules import TOP, Evidence, Ints, Rules
 from .verdict import Audit, Check
 
 _FRACTIONS = {
@@ -28,7 +28,7 @@ _FRACTIONS = {
     "threshold": (-(2**31), 2**31 - 1),
     "uncertainty": (0, TOP),
     "persistence": (0, TOP),
-    "variety": (0, TOP),
+    "look": (0, TOP),
     "severity": (-(2**24), 2**24),
     "expected_accuracy": (0, TOP),
 }
@@ -83,7 +83,7 @@ def audit(
         Those of the monitor.
     log : Log, optional
         The input of the run. With it, the core runs again and prediction, answer, risk, uncertainty,
-        persistence, variety and reason must be the same, as must low_mass and the signals where the decisions
+        persistence, look and reason must be the same, as must low_mass and the signals where the decisions
         have them.
     state : bytes, optional
         Saved state that the run started from; without it, a fresh monitor.
@@ -115,11 +115,13 @@ def audit(
     units, found = _fixed_point(steps, numbers, params)
     checks.append(found)
     shown = _classes(params, log)
-    derived = rules.replay(units["risk"].tolist(), start, _evidence(rules, decisions, params))
+    derived = rules.replay(units["risk"].tolist(), start, _evidence(rules, decisions, params, units["look"]))
     derived["expected_accuracy"] = rules.expected_accuracy(units["uncertainty"].tolist(), start)
     if params.instant is None:
         derived["answer"] = steps["prediction"].astype(np.int64)
-        derived["persistence"] = derived["variety"] = np.zeros(len(steps), dtype=np.int64)
+        derived["persistence"] = np.zeros(len(steps), dtype=np.int64)
+    if params.evidence is None:
+        derived["look"] = np.zeros(len(steps), dtype=np.int64)
     for name, expected in derived.items():
         if name not in decisions.missing:
             logged = units[name] if name in _FRACTIONS else steps[name].astype(np.int64)
@@ -260,19 +262,19 @@ def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | No
     return [budget, Check("burst", at is None, detail, at)]
 
 
-def _evidence(rules: Rules, decisions: Decisions, params: Params) -> Ints | None:
+def _evidence(rules: Rules, decisions: Decisions, params: Params, looks: Ints) -> Evidence | None:
     """Return the evidence from logged signals and classes; None where the log cannot tell.
 
     A log without signals leaves alarm and severity to the input, as it does the signals themselves.
     """
     head, signals = rules.p["evidence"], decisions.signals
-    if head is None or signals is None:
+    if head is None or signals is None or "look" in decisions.missing:
         return None
     needed = [name for name, coef in zip(SIGNALS, head["coef"], strict=True) if coef]
     classes = decisions.steps[params.about].astype(np.int64)
     if not set(needed) <= set(decisions.used) or not ((classes >= 0) & (classes < len(head["offset"]))).all():
         return None
-    return rules.evidence(_whole(signals), classes)
+    return rules.evidence(_whole(signals), classes, looks)
 
 
 def _from_input(decisions: Decisions, derived: Collection[str]) -> list[str]:
@@ -283,7 +285,7 @@ def _from_input(decisions: Decisions, derived: Collection[str]) -> list[str]:
         "risk",
         "uncertainty",
         "persistence",
-        "variety",
+        "look",
         "reason",
         "alarm",
         "severity",

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
 from ..monitor.params import Params
+from ..monitor.signals import SIGNALS, SLOW
 from ..monitor.state import State
 
 TOP = ONE - 1
 Ints = npt.NDArray[np.int64]
+
+
+class Evidence(NamedTuple):
+    """What an alarm of evidence goes by at each step.
+
+    Parameters
+    ----------
+    own, slow : list of int
+        Evidence of the step, and what is summed, clipped, Q16.16.
+    looks : list of int
+        In 1/256.
+    """
+
+    own: list[int]
+    slow: list[int]
+    looks: list[int]
 
 
 class Rules:
@@ -46,8 +63,8 @@ class Rules:
         num, den = self.p["level_num"], self.p["level_den"]
         return 1 - opened - num, shut - 1 + den - num
 
-    def evidence(self, signals: Ints, classes: Ints) -> Ints:
-        """Return the evidence of each step, clipped.
+    def evidence(self, signals: Ints, classes: Ints, looks: Ints) -> Evidence:
+        """Return what the alarm goes by at each step.
 
         Parameters
         ----------
@@ -55,49 +72,35 @@ class Rules:
             In Q0.16, 0 where unused.
         classes : array of T integers
             Those that the risk speaks about: answers, or predictions.
+        looks : array of T integers
+            How new each step is, in Q0.16.
         """
         head = self.p["evidence"]
-        sums = 256 * np.array(head["offset"], dtype=np.int64)[classes]
+        own = 256 * np.array(head["offset"], dtype=np.int64)[classes]
+        slow = np.full(len(own), head["bias"], dtype=np.int64)
         for number, coef in enumerate(head["coef"]):
+            sums = slow if SIGNALS[number] in SLOW else own
             sums += (coef * signals[:, number]) >> 9
-        return np.asarray(np.clip(sums, -head["clip"], head["clip"]))
+        own, slow = (np.clip(sums, -head["clip"], head["clip"]) for sums in (own, slow))
+        return Evidence(own.tolist(), slow.tolist(), ((looks + 1) >> 8).tolist())
 
-    def added(self, evidence: Ints, start: State | None) -> list[int]:
-        """Return what the rise side adds at each step: evidence or the outcome of a bet, by its novelty."""
+    def added(self, found: Evidence) -> list[int]:
+        """Return what the rise side adds at each step: evidence or the outcome of a bet, by the look."""
         head = self.p["evidence"]
-        values: list[int] = evidence.tolist()
         if head["bet_slope"]:
-            values = [_bet(head["bet_base"], head["bet_slope"], value) for value in values]
-        values = [value - head["allowance"] for value in values]
-        if not head["spread"]:
-            return values
-        found = []
-        for value, novelty in zip(values, self._novelty(evidence, start), strict=True):
-            if value > 0 and novelty < head["spread"]:
-                weight = max(256, (novelty << 8) // (head["spread"] >> 4))
-                value = ((value >> 6) * weight) >> 6
-            found.append(value)
-        return found
+            bets = [_bet(head["bet_base"], head["bet_slope"], value) for value in found.own]
+            values = [(x * w) >> 8 if x > 0 else x for x, w in zip(bets, found.looks, strict=True)]
+        else:
+            values = [(x * w) >> 8 for x, w in zip(found.slow, found.looks, strict=True)]
+        return [value - head["allowance"] for value in values]
 
-    def _novelty(self, evidence: Ints, start: State | None) -> list[int]:
-        """Return how much the evidence has been changing from step to step, Q16.16 (SPEC.md section 11)."""
-        first = start is None or start.steps == 0
-        last, level = (0, 0) if start is None else (start.last, start.novelty)
-        found = []
-        for each in evidence.tolist():
-            gap = min(abs(each - last) >> 8, 32767)
-            level = self.p["evidence"]["spread"] if first else level + ((gap * gap - level + 16) >> 5)
-            last, first = each, False
-            found.append(level)
-        return found
-
-    def severity(self, evidence: Ints, start: State | None) -> Ints:
+    def severity(self, found: Evidence, start: State | None) -> Ints:
         """Return the slow mean of the evidence after each step, Q16.16."""
-        value, found = start.severity if start else 0, []
-        for each in evidence.tolist():
-            value += (each - value + 32) >> 6
-            found.append(value)
-        return np.array(found, dtype=np.int64)
+        value, said = start.severity if start else 0, []
+        for each, look in zip(found.own, found.looks, strict=True):
+            value += ((each - value) * look + 1024) >> 11
+            said.append(value)
+        return np.array(said, dtype=np.int64)
 
     def expected_accuracy(self, uncertainties: list[int], start: State | None) -> Ints:
         """Return the expected accuracy after each step, Q0.16; 0 where the parameters have no horizon."""
@@ -110,7 +113,9 @@ class Rules:
             found.append(min(TOP, (value + 128) >> 8))
         return np.array(found, dtype=np.int64)
 
-    def replay(self, risks: list[int], start: State | None, evidence: Ints | None = None) -> dict[str, Ints]:
+    def replay(
+        self, risks: list[int], start: State | None, evidence: Evidence | None = None
+    ) -> dict[str, Ints]:
         """Return what the rules say about each step, from the risks alone.
 
         With an evidence head, alarm and severity need the evidence too; without that they are left out.
@@ -121,7 +126,7 @@ class Rules:
             In Q0.16.
         start : State or None
             Where the monitor stood before; None for a fresh one.
-        evidence : array of T integers, optional
+        evidence : Evidence, optional
             From `evidence`.
         """
         p = self.p
@@ -156,7 +161,7 @@ class Rules:
             found["alarm"] = rise + 2 * self._side([down - r for r in risks], "fall", start)
             found["severity"] = np.zeros(len(risks), dtype=np.int64)
         elif evidence is not None:
-            found["alarm"] = self._side(self.added(evidence, start), "rise", start)
+            found["alarm"] = self._side(self.added(evidence), "rise", start)
             found["severity"] = self.severity(evidence, start)
         return found
 
@@ -164,15 +169,21 @@ class Rules:
         limit, cap = self.p[f"{side}_limit"], self.p[f"{side}_cap"]
         if limit == 0:
             return np.zeros(len(added), dtype=np.int64)
-        total, raised = 0, False
+        clear, hold = (self.p["rise_clear"], self.p["hold"]) if side == "rise" else (0, 0)
+        total, raised, held = 0, False, 0
         if start is not None:
             total, bit = (start.rise, 1) if side == "rise" else (start.fall, 2)
-            raised = bool(start.alarm & bit)
+            raised, held = bool(start.alarm & bit), start.held if side == "rise" else 0
         states = []
         for change in added:
             total += change
             total = 0 if total < 0 else cap if total > cap else total
-            raised = total >= limit or (raised and total > 0)
+            if not raised:
+                raised, held = total >= limit, hold
+            elif held:
+                held -= 1
+            elif total <= clear:
+                raised, total = False, 0
             states.append(raised)
         return np.array(states, dtype=np.int64)
 

@@ -80,7 +80,7 @@ def answer_lines(
             segment = row.segment
             cells: tuple[Any, ...] = (number, step.prediction, step.answer, step.risk, step.threshold)
             cells += (step.uncertainty, step.abstain, step.alarm, step.warming_up, step.reason or "")
-            cells += (step.persistence, step.variety, step.severity, step.expected_accuracy)
+            cells += (step.persistence, step.look, step.severity, step.expected_accuracy)
             if names is not None:
                 cells += (names[step.answer],)
             _say(text.line((*cells, params.fingerprint)))

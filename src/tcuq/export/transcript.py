@@ -14,7 +14,7 @@ Int8 = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
 
 STEP_FIELDS = (
-    *("threshold", "severity", "prediction", "answer", "risk", "uncertainty", "persistence", "variety"),
+    *("threshold", "severity", "prediction", "answer", "risk", "uncertainty", "persistence", "look"),
     *("expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"),
 )
 """Fields of `tcuq_step_t`, in the order of tcuq.h."""

@@ -79,8 +79,9 @@ def fit(
     options : FitOptions, optional
         Logits, the format of features, a quick fit without an explanation, and options for experts.
     progress : callable, optional
-        Called with the name of a stage (``"read"``, ``"evidence"``, ``"signals"``, ``"heads"``, ``"threshold"``, ``"alarm"``,
-        ``"accuracy"``, ``"findings"``), what is done of it, and all that there is to do.
+        Called with the name of a stage (``"read"``, ``"evidence"``, ``"signals"``, ``"heads"``,
+        ``"threshold"``, ``"alarm"``, ``"accuracy"``, ``"findings"``), what is done of it, and all that there
+        is to do.
 
     Returns
     -------

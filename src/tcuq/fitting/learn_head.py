@@ -232,9 +232,7 @@ def means_by_class(x: Floats, subject: Ints, classes: int, weights: Floats | Non
     return means
 
 
-def _rows(
-    parts: Sequence[Part], names: Sequence[str]
-) -> tuple[tuple[str, ...], Floats, Ints, Floats, Flags]:
+def _rows(parts: Sequence[Part], names: Sequence[str]) -> tuple[tuple[str, ...], Floats, Ints, Floats, Flags]:
     """Return signals, classes, weights and sides of all clean and degraded steps."""
     used = tuple(name for name in names if name in FAST)
     x, weights, target = _stacked(parts, [part.table.of(used) / ONE for part in parts])

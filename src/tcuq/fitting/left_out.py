@@ -10,20 +10,21 @@ import numpy as np
 from ..base.fixed import ONE
 from ..monitor.log import Log
 from ..monitor.params import Params
-from .alarms import ALLOWANCE_NATS, HOLD, choose_evidence_limit, clear_at, walk
+from .alarms import ALLOWANCE_NATS, FEWEST, HOLD, choose_evidence_limit, clear_at, walk
 from .folds import shift_kinds
-from .learn_head import CLIP, FEWEST, Moments, Part, learn_moments, learn_sum, slow_mean, standard_sum
+from .learn_head import CLIP, Moments, Part, learn_moments, learn_sum, slow_mean, standard_sum
 from .signal_table import Flags, Floats
 
 SHORTEST = 30
 """Steps of a stretch below which it says nothing about a delay."""
 
 
-def find_left_out(log: Log, parts: Sequence[Part], params: Params, run_length: int, learned: bool) -> dict[str, Any] | None:
+def find_left_out(
+    log: Log, parts: Sequence[Part], params: Params, run_length: int, learned: bool
+) -> dict[str, Any] | None:
     """Return how an alarm does on each kind of shift that costs accuracy, without having seen it.
 
-    Evidence and limit are learned again without the kind, in floats. The features' centers and the clean steps
-    stay the same.
+    Evidence and limit are learned again without the kind, in floats. Centers and clean steps stay the same.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "answer": (0, 999),
     "risk": (0, (ONE - 1) / ONE),
     "threshold": (-MAX_INT32 / ONE, MAX_INT32 / ONE),
-    **dict.fromkeys(("uncertainty", "persistence", "variety", "expected_accuracy"), (0, (ONE - 1) / ONE)),
+    **dict.fromkeys(("uncertainty", "persistence", "look", "expected_accuracy"), (0, (ONE - 1) / ONE)),
     "severity": (-256, 256),
     "abstain": (0, 1),
     "alarm": (0, 3),

@@ -35,7 +35,7 @@ COLUMNS = (
 )
 """Columns that every decision file has."""
 
-NEWER = ("answer", "persistence", "variety", "severity", "expected_accuracy")
+NEWER = ("answer", "persistence", "look", "severity", "expected_accuracy")
 """Columns that files of version 0.1 lack: the class to act on, and what was learned of the stream."""
 
 WRITTEN = (*COLUMNS[:2], "answer", *COLUMNS[2:], *NEWER[1:])

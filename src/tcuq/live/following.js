@@ -39,7 +39,7 @@ function liveTicks(stream) {
 // What is read under the cursor beside what the report tells.
 function moreFacts(stream, near) {
   return (i) => {
-    const out = [["persistence", real(stream.persistence[i] / 255)], ["variety", real(stream.variety[i])]];
+    const out = [["persistence", real(stream.persistence[i] / 255)], ["look", real(stream.look[i])]];
     out.push(["severity", real(stream.severity[i])], ["uncertainty", real(stream.uncertainty[i])]);
     if (Number.isFinite(stream.accuracy[i])) out.push(["accuracy", share(stream.accuracy[i], 255) + " expected"]);
     out.push(["time", clock(stream.time[i])]);

@@ -102,7 +102,7 @@ def _placed(lines: list[str], at: int | None) -> str:
 
 _CLASSES, _FLAGS = ("prediction", "answer"), ("flagged", "abstain", "alarm", "warming_up")
 _SHOWN = ("risk", "threshold", "uncertainty", *_CLASSES, *_FLAGS)
-_LEARNED = ("persistence", "variety", "severity")
+_LEARNED = ("persistence", "look", "severity")
 
 
 def feed_columns(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..report.data import ABSTAIN, FLAGGED, RISE, WARM
 
-REALS = ("risk", "threshold", "uncertainty", "persistence", "variety", "severity", "expected_accuracy")
+REALS = ("risk", "threshold", "uncertainty", "persistence", "look", "severity", "expected_accuracy")
 
 COLUMNS: dict[str, str] = {
     "time": "<f8",

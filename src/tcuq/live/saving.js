@@ -2,7 +2,7 @@
 
 const HEAD = [
   "step", "time", "prediction", "prediction_name", "answer", "answer_name", "risk", "threshold", "uncertainty", "flagged",
-  "abstain", "alarm", "warming_up", "reason", "persistence", "variety", "severity", "expected_accuracy", "marked_wrong",
+  "abstain", "alarm", "warming_up", "reason", "persistence", "look", "severity", "expected_accuracy", "marked_wrong",
 ];
 
 // A table program would run a text that begins like a formula; numbers may begin with a minus.
@@ -27,7 +27,7 @@ function csvOf(stream, from, to) {
       stream.prediction[i], stream.names[stream.prediction[i]] || "", stream.answer[i], stream.names[stream.answer[i]] || "",
       digits(stream.risk[i] / 65536), digits(stream.threshold[i] / 65536), digits(stream.uncertainty[i]),
       bit(flags, BIT.flagged), bit(flags, BIT.abstain), bit(flags, BIT.rise) + 2 * bit(flags, BIT.fall),
-      bit(flags, BIT.warm), reason ? reason[0] : "", digits(stream.persistence[i] / 255), digits(stream.variety[i]),
+      bit(flags, BIT.warm), reason ? reason[0] : "", digits(stream.persistence[i] / 255), digits(stream.look[i]),
       digits(stream.severity[i]), digits(stream.accuracy[i] / 255), stream.marked[i] ? 1 : 0,
     ].map(cell).join(","));
   }

@@ -8,7 +8,7 @@ const KINDS = {
 const ARRAYS = {
   time: Float64Array, risk: Uint16Array, threshold: Uint16Array, flags: Uint8Array, reason: Uint8Array,
   prediction: Int16Array, answer: Int16Array, flagged: Uint8Array, abstain: Uint8Array, marked: Uint8Array,
-  uncertainty: Float32Array, variety: Float32Array, severity: Float32Array, persistence: Float32Array,
+  uncertainty: Float32Array, look: Float32Array, severity: Float32Array, persistence: Float32Array,
   accuracy: Float32Array,
 };
 const AXIS_TOPS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1];
@@ -172,7 +172,7 @@ function makeSteps() {
       stream.prediction[to] = came.prediction[from];
       stream.answer[to] = came.answer[from];
       stream.uncertainty[to] = came.uncertainty[from];
-      stream.variety[to] = came.variety[from];
+      stream.look[to] = came.look[from];
       stream.severity[to] = came.severity[from];
       stream.persistence[to] = came.persistence[from] * 255;
       stream.accuracy[to] = came.expected_accuracy[from] * 255;

@@ -104,7 +104,7 @@ def _alarm(params: Params, found: Mapping[str, Any]) -> str:
         return f"Alarm: none, as {found['clean_steps']:,} clean steps are too few to set one."
     what = "risk"
     if params.evidence is not None:
-        names = ", ".join(params.evidence.coef)
+        names = ", ".join(name for name, value in params.evidence.coef.items() if value)
         what = f"evidence from {names}, {_source(found['evidence'])}"
     proved = (found.get("evidence") or {}).get("proved")
     if proved:
@@ -119,7 +119,20 @@ def _alarm(params: Params, found: Mapping[str, Any]) -> str:
     if elsewhere:
         times = elsewhere["false_alarms"]
         text += f"; {times} came in {elsewhere['steps']:,} held-out clean steps"
-    return f"{text}."
+    return "\n".join([*_found(found.get("left_out")), f"{text}."])
+
+
+def _found(left_out: Mapping[str, Any] | None) -> list[str]:
+    """Say what the alarm finds, of kinds of shift that its evidence had not seen."""
+    if not left_out:
+        return []
+    count, of, delay = left_out["found"], left_out["kinds"], left_out["delay"]
+    text = (
+        f"found {count} of {of} kinds left out in turn, median delay "
+        f"{'above the length of a stretch' if delay is None else f'{delay:.0f} steps'}, on for "
+        f"{left_out['on_shifted']:.0%} of shifted and {left_out['on_clean']:.0%} of clean time"
+    )
+    return [f"Alarm: do not rely on this alarm: it {text}." if 2 * count < of else f"Alarm: {text}."]
 
 
 def _source(evidence: Mapping[str, Any]) -> str:
@@ -127,13 +140,6 @@ def _source(evidence: Mapping[str, Any]) -> str:
     if "from" not in evidence:
         return "learned from shifts"
     text = "as deviations from clean steps"
-    scores = evidence.get("left_out")
-    if scores:
-        learned = max(score for name, score in scores.items() if name != "deviations")
-        return (
-            f"{text}, which find kinds of shift left out in turn better than learned evidence (AUROC "
-            f"{scores['deviations']:.3f}, not {learned:.3f})"
-        )
     return f"{text}, as {evidence['why']}" if "why" in evidence else text
 
 
@@ -150,7 +156,13 @@ def _accuracy(params: Params, found: Mapping[str, Any]) -> list[str]:
     if error is None:
         unknown = "how far off it is under a new shift is unknown, as fewer than two kinds are marked"
         return [f"{text}; {unknown}."]
-    return [f"{text}; off by {error:.3f} on average over 200 steps, on kinds of shift left out in turn."]
+    beside = ", ".join(
+        f"{name} by {measured[key]:.3f}"
+        for key, name in (("error_confidence", "mean confidence"), ("error_atc", "ATC"))
+        if measured.get(key) is not None
+    )
+    text += f"; off by {error:.3f} on average over 200 steps, on kinds of shift left out in turn"
+    return [f"{text} ({beside})." if beside else f"{text}."]
 
 
 def _steps(params: Params, found: Mapping[str, Any]) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from .._core import STATE_VERSION as VERSION
 from .params import Params
-from .signals import NUMBER, SIGNALS
+from .signals import NUMBER, SIGNALS, SLOW
 
 MAGIC = b"TCUQ"
-HEADER = struct.Struct("<4sHHIHHIIiiIIiIiIBBBB")
+HEADER = struct.Struct("<4sHHIHHIIiiIIiIBBBB")
 """Magic, version, zero, signals, classes, features, fingerprint; steps, debt, credit, rise, fall, severity,
-accuracy, last, novelty; alarm, fill, what holds a value, depth."""
+accuracy; alarm and four times what is left of its hold, fill, what holds a value, depth."""
 CRC_BYTES = 4
 
 
@@ -27,9 +27,9 @@ class State:
         Signals of the monitor that saved it.
     fingerprint : int
         CRC-32 of that monitor's parameters.
-    steps, debt, credit, rise, fall, severity, accuracy, last, novelty, alarm : int
-        What outlives a reset. Severity, the last evidence and its novelty are Q16.16, the expected accuracy
-        Q0.24.
+    steps, debt, credit, rise, fall, severity, accuracy, alarm, held : int
+        What outlives a reset. Severity is Q16.16, the expected accuracy Q0.24; the alarm stays raised for
+        `held` more steps.
     fill : int
         Past steps that are kept.
     depth : int
@@ -49,9 +49,8 @@ class State:
     fall: int
     severity: int
     accuracy: int
-    last: int
-    novelty: int
     alarm: int
+    held: int
     fill: int
     depth: int
     size: int
@@ -79,7 +78,7 @@ def read_state(content: bytes) -> State:
     if len(content) < HEADER.size + CRC_BYTES:
         raise refuse(f"it is truncated, expected at least {HEADER.size + CRC_BYTES} bytes")
     _, version, _, mask, classes, features, fingerprint, *kept = HEADER.unpack_from(content)
-    steps, debt, credit, rise, fall, severity, accuracy, last, novelty, alarm, fill, _, depth = kept
+    steps, debt, credit, rise, fall, severity, accuracy, alarm, fill, _, depth = kept
     if version != VERSION:
         raise refuse(f"it has state version {version}, expected {VERSION}: start the monitor afresh")
     if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
@@ -89,20 +88,22 @@ def read_state(content: bytes) -> State:
     if len(content) not in sizes:
         raise refuse(f"its header asks for {', '.join(map(str, sizes[:-1]))} or {sizes[-1]} bytes")
     whose = (signals, classes, features, fingerprint)
-    counters = (steps, debt, credit, rise, fall, severity, accuracy, last, novelty, alarm)
+    counters = (steps, debt, credit, rise, fall, severity, accuracy, alarm & 3, alarm >> 2)
     return State(*whose, *counters, fill, depth, len(content))
 
 
-def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) -> tuple[int, int, int]:
+def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) -> tuple[int, ...]:
     """Return the bytes of a state without an instant head, with one, and with one that has a class mix.
 
-    Which of them it is follows from the parameters alone.
+    Each without evidence, where the signals allow that, and with it: the parameters alone tell.
     """
     entry = 2 + classes * ("divergence" in signals) + features * ("instability" in signals)
-    plain = HEADER.size + depth * entry + 4 * ("mean_odds" in signals) + CRC_BYTES
-    # The last step and two means of the variety; four beliefs and the class mix, six deficits.
-    learned = plain + 4 * 3 + 2 * (5 * classes + 6)
-    return plain, learned, learned + 4 * classes
+    plain = HEADER.size + depth * entry + 4 * 8 * ("drift" in signals) + CRC_BYTES
+    heads = {True} if set(signals) & set(SLOW) else {False, True}
+    last = 4 * (8 if "distance" in signals else 1)
+    learned = 2 * (5 * classes + 6)  # four beliefs and the class mix, six deficits
+    more = (0, learned, learned + 4 * classes)
+    return tuple(sorted({plain + last * evidence + each for evidence in heads for each in more}))
 
 
 def fingerprint(params: Params) -> int:

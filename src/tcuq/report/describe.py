@@ -79,10 +79,11 @@ def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None) -> list[str]:
     def sentence(name: str, side: AlarmSide | None, where: str) -> str:
         if side is None:
             return f"{name}: off"
-        ends = f"cleared at 0, never above {side.cap:.4g}"
+        ends = f"cleared at {side.clear:.4g}, never above {side.cap:.4g}"
         if head is not None:
             above = f" above {head.allowance:.4g}" if head.allowance else ""
-            return f"{name}: raised when evidence{above} adds up to {side.limit:.4g}, {ends}"
+            held = f" for at least {alarm.hold} steps" if alarm.hold else ""
+            return f"{name}: raised{held} when evidence{above} adds up to {side.limit:.4g}, {ends}"
         return f"{name}: raised when risk {where} adds up to {side.limit:.4g} (risk x steps), {ends}"
 
     high = alarm.mean + (alarm.rise.allowance if alarm.rise else 0)
@@ -164,7 +165,7 @@ def describe_state(content: bytes) -> dict[str, Any]:
         "fall": state.fall / ONE,
         "severity": state.severity / ONE,
         "expected_accuracy": state.accuracy / 2**24,
-        "alarm": alarm_words(state.alarm) if state.alarm < 4 else f"unknown ({state.alarm})",
+        "alarm": alarm_words(state.alarm),
         "kept_steps": state.fill,
         "depth": state.depth,
     }
@@ -203,9 +204,6 @@ def _speaks(found: dict[str, Any]) -> list[str]:
         lines.append(f"classes    {shown}{', ...' if len(found['names']) > 40 else ''}")
     if found["instant"] is not None:
         lines.append(f"answers    persistence is learned; the risk is about the {found['about']}")
-        spread = found["instant"]["spread"]
-        said = f"compared with a spread of {spread:.3f}" if spread else "off: too few doubts in development"
-        lines.append(f"variety    {said}")
     if found["horizon"]:
         lines.append(f"accuracy   expected over about {found['horizon']:,} steps")
     return lines

@@ -1,4 +1,4 @@
-"""What the monitor has learned of the stream: persistence, variety, severity, expected accuracy."""
+"""What the monitor has learned of the stream: persistence, look, severity, expected accuracy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Learned:
     """
 
     persistence: Floats | None
-    variety: Floats | None
+    look: Floats | None
     severity: Floats | None
     expected: Floats | None
     recent: Floats | None
@@ -66,7 +66,7 @@ class Learned:
 
         return cls(
             there("persistence", None if params is None else params.instant is not None),
-            there("variety", None),  # it begins at 1, and logs of older releases lack it
+            there("look", None),  # logs of older releases lack it
             there("severity", None if params is None else params.evidence is not None),
             there("expected_accuracy", None if params is None else params.horizon > 0),
             None if wrong is None else recent_accuracy(wrong),
@@ -92,18 +92,18 @@ def _figure(caption: str, body: str) -> str:
     return f"<figure><figcaption>{caption}</figcaption>{body}</figure>"
 
 
-def _repeats(variety: Floats | None) -> str:
+def _repeats(look: Floats | None) -> str:
     """Return what is said of steps that repeat each other."""
-    if variety is None:
+    if look is None:
         return ""
-    mean = keyed("variety-mean", decimal(float(variety.mean())))
+    mean = keyed("look-mean", decimal(float(look.mean())))
     return (
-        f", as far as neighboring steps differ: the mean variety is {mean}; "
-        "near 0 they show the same thing again, as a camera on one object does"
+        f". The mean look is {mean}: at 1 each step shows something new; near 0.125 the same again, as a "
+        "camera on one object does, and the alarm counts it by as much"
     )
 
 
-def _persistence(values: Floats, variety: Floats | None, first: int) -> str:
+def _persistence(values: Floats, look: Floats | None, first: int) -> str:
     plot = Plot(
         "Persistence over time",
         f"From {decimal(float(values.min()))} to {decimal(float(values.max()))}, mean "
@@ -119,7 +119,7 @@ def _persistence(values: Floats, variety: Floats | None, first: int) -> str:
         "How long classes stay",
         f'{plot.html()}<p class="fact">Mean {mean}, at the end {last}. 0: neighboring steps have nothing '
         "to do with each other, and each is judged alone. Near 1: classes stay, and the past counts"
-        f"{_repeats(variety)}.</p>",
+        f"{_repeats(look)}.</p>",
     )
 
 
@@ -211,7 +211,7 @@ def learned(found: Learned, about: str, first: int) -> str:
     if found.expected is not None:
         parts.append(_accuracy(found.expected, found.recent, about, first))
     if found.persistence is not None:
-        parts.append(_persistence(found.persistence, found.variety, first))
+        parts.append(_persistence(found.persistence, found.look, first))
     if found.severity is not None:
         parts.append(_severity(found.severity, first))
     if not parts:

@@ -209,7 +209,8 @@ def _rise(params: Params) -> str:
     above = f" above {short(head.allowance)}" if head.allowance else ""
     return (
         f"evidence{above} adds up, at most {short(head.clip)} a step; raised at a sum of "
-        f"{short(side.limit)}, sum stops at {short(side.cap)}, cleared at 0"
+        f"{short(side.limit)} for at least {params.alarm.hold} steps, sum stops at {short(side.cap)}, "
+        f"cleared at {short(side.clear)}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Sixth stage: how accurate the classifier is now, estimated from calibrated uncertainty."""
+"""Seventh stage: how accurate the classifier is now, estimated from calibrated uncertainty."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from ..folds import shift_kinds
 from ..gated import learn_gated
 from ..signal_table import Flags, Floats
 from ..some_steps import some_of
+from .evidence import inside_runs
 from .state import FitState
 
-HORIZON = 128
+HORIZON = 32
 """Steps that the estimate looks back."""
 
 WINDOW = 200
@@ -43,7 +44,8 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
     assert log.kinds is not None
     options, seed = state.options, state.request.seed
     taught = [(*each, some_of(np.flatnonzero(each[0].settled), seed)) for each in state.orders()]
-    gaps: list[float] = []
+    gaps: list[tuple[float, ...]] = []
+    simple = _simple(state)
     for number, kind in enumerate(kinds):
         held = log.kinds == kind
         parts = [(each, errors, rows[~held[order[rows]]]) for each, errors, order, rows in taught]
@@ -52,21 +54,39 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
             continue
         found = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
         uncertainty = 1 / (1 + np.exp(-np.clip(found.logits(table), -50, 50)))
-        gaps += _gaps(log, uncertainty, wrong, held)
+        gaps += _gaps(log, 1 - uncertainty, ~wrong, simple, held)
         state.progress("accuracy", number + 1, len(kinds) + 1)
-    return {"error": float(np.mean(gaps)) if gaps else None, "windows": len(gaps), "kinds": len(kinds)}
+    means = np.mean(gaps, axis=0).tolist() if gaps else [None] * 3
+    errors = dict(zip(("error", "error_confidence", "error_atc"), means, strict=True))
+    return {**errors, "windows": len(gaps), "kinds": len(kinds)}
 
 
-def _gaps(log: Log, uncertainty: Floats, wrong: Flags, held: Flags) -> list[float]:
-    """Return how far the estimate is from the truth at the end of each window that shows a held-out step."""
+def _simple(state: FitState) -> tuple[Floats, Floats, Flags]:
+    """Return two other estimates, and where predictions are right, which is what they speak of.
+
+    The confidence, and whether it is above a level that as many clean steps exceed as are right (ATC).
+    """
+    log, clean = state.log, state.clean.log
+    inside = inside_runs(state.clean_table, state.clean.runs)
+    clean_confidence = clean.confidence()[inside]
+    wrong = 0.0 if clean.labels is None else float(clean.errors()[inside].mean())
+    confidence = log.confidence()
+    return confidence, (confidence > np.quantile(clean_confidence, wrong)).astype(np.float64), ~log.errors()
+
+
+def _gaps(
+    log: Log, estimate: Floats, right: Flags, simple: tuple[Floats, Floats, Flags], held: Flags
+) -> list[tuple[float, ...]]:
+    """Return how far each estimate is from the truth over each window that shows a held-out step."""
     gaps = []
     for piece in log.pieces():
-        level = running(1 - uncertainty[piece], HORIZON)
-        errors, shown = wrong[piece], held[piece]
+        level = running(estimate[piece], HORIZON)
+        confidence, above, predicted = (each[piece] for each in simple)
         for stop in range(WINDOW, len(level) + 1, WINDOW):
-            if shown[stop - WINDOW : stop].any():
-                truth = 1 - errors[stop - WINDOW : stop].mean()
-                gaps.append(abs(float(level[stop - 1] - truth)))
+            at = slice(stop - WINDOW, stop)
+            if held[piece][at].any():
+                pairs = ((level, right[piece]), (confidence, predicted), (above, predicted))
+                gaps.append(tuple(abs(float(said[at].mean() - truth[at].mean())) for said, truth in pairs))
     return gaps
 
 

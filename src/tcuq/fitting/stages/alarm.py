@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -12,7 +13,16 @@ from ...base.fixed import ONE
 from ...monitor.alarm import Alarm, AlarmSide
 from ...monitor.evidence_head import EvidenceHead
 from ...monitor.signals import SLOW
-from ..alarms import ALLOWANCE_NATS, FEWEST, HOLD, SUPPORT, choose_alarm, choose_evidence_limit, clear_at, fair_bet
+from ..alarms import (
+    ALLOWANCE_NATS,
+    FEWEST,
+    HOLD,
+    SUPPORT,
+    choose_alarm,
+    choose_evidence_limit,
+    clear_at,
+    fair_bet,
+)
 from ..learn_head import Part, learn_sum, standard_sum
 from ..left_out import find_left_out
 from ..looks import MOST
@@ -40,7 +50,9 @@ def set_alarm(state: FitState) -> None:
     if summed.evidence is not None:
         state.findings["evidence"] |= summed.findings
         if state.options.explain and not summed.proved:
-            state.findings["left_out"] = find_left_out(state.log, alarm_parts(state), state.params, state.request.run_length, state.learned)
+            state.findings["left_out"] = find_left_out(
+                state.log, alarm_parts(state), state.params, state.request.run_length, state.learned
+            )
     state.progress("alarm", 1, 1)
 
 
@@ -86,20 +98,24 @@ def careful_sum(state: FitState) -> Summed:
     coef, bias = (learn_sum if state.learned else standard_sum)(parts, columns)
     given = dict(zip(names, coef.tolist(), strict=True))
     head = replace(head, coef={**head.coef, **given}, bias=bias, allowance=ALLOWANCE_NATS)
-    of = "learned" if state.learned else "deviations"
-    return Summed(of, added(parts, head), head, findings={"slow": given, "bias": head.bias})
+    return Summed(_of(state), added(parts, head), head, findings={"slow": given, "bias": head.bias})
 
 
 def proved_sum(state: FitState) -> Summed:
     """Sum what a bet against clean data earns; its run length is proved where the bet is fair."""
     head, parts = state.params.evidence, alarm_parts(state)
     assert head is not None
-    clean = [head.values(part.table.registry(run), part.table.subject[run]) for part in parts for run in part.runs]
+    clean = [
+        head.values(part.table.registry(run), part.table.subject[run]) for part in parts for run in part.runs
+    ]
     bet, findings = fair_bet(np.concatenate(clean), head.clip)
     head = replace(head, bet=bet)
-    of = "learned" if state.learned else "deviations"
     told = {"bet": findings, "proved": state.request.run_length}
-    return Summed(of, added(parts, head), head, proved=True, findings=told)
+    return Summed(_of(state), added(parts, head), head, proved=True, findings=told)
+
+
+def _of(state: FitState) -> Literal["learned", "deviations"]:
+    return "learned" if state.learned else "deviations"
 
 
 def alarm_parts(state: FitState) -> list[Part]:

@@ -70,7 +70,7 @@ def _learn(state: FitState, table: SignalTable, clean_table: SignalTable) -> Non
     pairs += [] if clean_table is table else [(state.clean.log, clean_table)]
     values = [compared(log, each, "distance" in params.signals) for log, each in pairs]
     inside = inside_runs(clean_table, state.clean.runs)
-    reach = find_reach(values[-1], clean_table.subject, inside, seed)
+    reach = find_reach(values[-1], clean_table.subject.astype(np.int64), inside, seed)
     found = [looks(each, reach, ~at.settled) / MOST for each, (_, at) in zip(values, pairs, strict=True)]
     parts = parts_of(state, table, clean_table, found)
     moments, findings = _moments(state, parts)

@@ -16,6 +16,7 @@ from ..gated import learn_gated
 from ..logistic import balanced_weights, fit_logistic, linear, log_loss
 from ..risk import Scores, scores
 from ..signal_table import Flags, Floats
+from .evidence import inside_runs
 from .state import FitState
 
 FEWEST = 10
@@ -99,6 +100,10 @@ def _learn_both(state: FitState) -> Floats:
     assert wrong is not None and shuffle is not None and instant is not None
     state.weighed, losses = _carrying(state)
     parts = [(each, errors, each.settled) for each, errors, _ in state.orders()]
+    if state.clean_table is not table and state.clean.log.labels is not None:
+        clean = state.clean_table
+        missed = np.asarray(clean.subject != state.clean.log.labels)
+        parts.append((clean, missed, inside_runs(clean, state.clean.runs) & clean.settled))
     found = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
     alone = dict(zip(found.instant, found.instant_coef.tolist(), strict=True))
     steady = dict.fromkeys(state.params.signals, 0.0) | dict(
