@@ -261,7 +261,7 @@ def stream_sources(task: str, part: str, setting: RunSize) -> list[str]:
 
 
 def beside_sources() -> list[str]:
-    """Return the sources beside those of a suite whose harm is measured; frozen input is no source of examples.
+    """Return the sources beside those of a suite; frozen input is none, as it depends on the step before.
 
     Examples
     --------
