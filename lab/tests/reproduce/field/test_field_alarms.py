@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import mixed
 import numpy as np
 import pytest
 
@@ -192,6 +193,11 @@ def test_mixed_streams_have_one_fit_and_tell_benign_time_from_costly(
         assert figures["costly on"] > 0.5 > figures["benign on"] and figures["clean on"] < 0.3
         still = {key.column for key in found.figures if key[:3] == ("mixed, clean", row, "told")}
         assert still == {"clean on", "false per 10,000"}
+    told = OURS["tcuq"](unit, "law mixed")
+    ((_, row),) = mixed.figures(unit, "mixed", {"labels": told})  # the table of one network counts alike
+    for column in ("clean on", "benign on", "costly on", "found", "delay"):
+        assert row[column] == found.figures[Key("mixed", "tcuq", "told", column)].value
+    assert 0 < row["acc ours"] < 1 and 0 < row["acc ATC"] < 1 and row["answer"] < row["wrong"]
 
 
 def test_a_score_that_learns_is_fitted_to_the_development_stream_alone(tmp_path: Path) -> None:
