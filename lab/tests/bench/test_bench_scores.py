@@ -15,7 +15,9 @@ from tcuq_lab.bench.interface import Said, Stream
 from tcuq_lab.bench.scores import (
     ACCURACY,
     AUROC,
+    BENIGN_ON,
     CLEAN_ON,
+    COSTLY_ON,
     DELAY,
     ERRORS,
     FALSE,
@@ -79,6 +81,16 @@ def test_an_alarm_is_judged_on_clean_and_on_shifted_steps() -> None:
     assert found[CLEAN_ON].value == 0.1 and found[SHIFTED_ON].value == 0.2
     assert found[FOUND].value == 0.5 and FALSE not in found
     assert math.isinf(found[DELAY].value)  # the mean of the two middle ones of 1 and a miss
+
+
+def test_time_of_a_shift_is_costly_from_its_slow_onset_on() -> None:
+    sources = np.tile([0, 0, 1, 2, 2, 0, 1, 1, 0, 0], 2)
+    task = task_of(np.zeros(20, int), sources, np.arange(20) // 10)
+    on = np.zeros(20, bool)
+    on[[2, 3, 6]] = True
+    said = Said(np.arange(20.0), np.zeros(20, int), on)
+    found = figures(task, "class 1", said, said)
+    assert found[COSTLY_ON].value == pytest.approx(2 / 6) and found[BENIGN_ON].value == 0.25
 
 
 def test_false_alarms_merge_and_count_again_as_in_experiments() -> None:

@@ -96,6 +96,11 @@ def test_streams_as_devices_meet_them(folder, capsys):
     assert main(["stream", "show", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["held"] == {"pixels": 2, "noise": 4, "flicker": 70}
     assert main(["stream", "check", str(out)]) == 0
+    mixed = ("--held", "--held-share", "0.5", "--heavy-tailed", "--dwell", "8", "--majority", "0.7")
+    status, out = make(folder, "--kind", "blank", *mixed, "--shifted", "30,100")
+    about = Description.load(out)
+    assert status == 0 and about.dwell == Pareto(8, majority=0.7) and about.held == Held(share=0.5)
+    assert about.layout.shifted == (30, 100) and main(["stream", "check", str(out)]) == 0
     status, out = make(folder, "--kind", "fog", "--dwells", "1,16", "--stretch", "90")
     assert status == 0 and Description.load(out).dwell == Changing((1, 16), 90)
 
@@ -118,7 +123,9 @@ def test_streams_as_devices_meet_them(folder, capsys):
         (("--kind", "fog", "--onset", "9"), "onset of segments is 9, but every shift has one severity"),
         (("--kind", "fog", "--sliding"), "mnist has pictures, expected sound for a sliding stream"),
         (("--kind", "fog", "--hop", "800"), "--hop without --sliding, expected both"),
-        (("--kind", "fog", "--mean", "400"), "mean of segments is 400"),
+        (("--kind", "fog", "--held-share", "0.5"), "--held-share without --held, expected both"),
+        (("--kind", "fog", "--majority", "0.7"), "--majority without --heavy-tailed, expected both"),
+        (("--kind", "fog", "--mean", "1400"), "mean of segments is 1400"),
         (
             ("--kind", "fog", "--gap", "40"),
             "layout segments has the unknown field 'gap', expected one of mean",

@@ -33,6 +33,7 @@ from tcuq_lab.data.download import Archive, archives, fetch, get
 from tcuq_lab.data.extract import unpack
 from tcuq_lab.data.folders import read_noise, read_speech, read_tiny, read_wav
 from tcuq_lab.data.idx import read_idx, read_pair
+from tcuq_lab.data.parts import load_part
 from tcuq_lab.data.svhn import read_mat
 
 RNG = np.random.default_rng(7)
@@ -831,3 +832,31 @@ def test_a_block_of_real_packed_speech():
     clips = next(packed.speech_blocks(path))
     assert clips.shape == (100, 16000) and clips.dtype == np.int16
     assert (clips.std(axis=1) > 10).mean() > 0.9 and abs(clips.mean()) < 50
+
+
+@real
+def test_no_speaker_is_in_two_parts():
+    paths = [data_folder() / name for name in ("speech_train.npz", "speech_eval.npz")]
+    if not all(path.exists() for path in paths):
+        pytest.skip("packed speech is not in the folder that TCUQ_DATA names")
+    parts: dict[int, set[str]] = {}
+    for path in paths:
+        found = packed.members(path, "speaker", "split")
+        for split in np.unique(found["split"]).tolist():
+            parts[split] = set(found["speaker"][found["split"] == split].tolist())
+    assert [len(parts[split]) for split in (0, 1, 2)] == [1444, 187, 186]
+    assert not (parts[0] & parts[1] or parts[0] & parts[2] or parts[1] & parts[2])
+
+
+def test_tasks_of_few_and_many_classes_are_made_from_parts(tmp_path, monkeypatch):
+    monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 256, (300, 28, 28), dtype=np.uint8), rng.integers(0, 10, 300)
+    np.savez(tmp_path / "mnist_test.npz", x=x, y=y.astype(np.uint8))
+    made = load_part("mnist_pairs", "test")
+    assert made.x.shape == (300, 28, 56) and (made.y // 10 == y).all()
+    assert np.array_equal(made.x[:, :, :28], x)
+    rights = 255 - made.x[:, :, 28:]
+    places = [int((x == each).all(axis=(1, 2)).argmax()) for each in rights]
+    assert sorted(places) == list(range(300)) and (made.y % 10 == y[places]).all()
+    assert np.array_equal(load_part("mnist_pairs", "test").x, made.x)

@@ -164,26 +164,26 @@ def test_rivals_of_alarm_and_accuracy_that_are_better_are_named() -> None:
     for row in ("tcuq", "tcuq no labels"):
         delays = changed(delays, 2.0, row=row, column="delay (equal)")
     both = {"alarms": field("alarms", delays), "accuracy": field("accuracy", distances)}
-    assert "\n".join(section(both)).count("no rival is better on any of 7 streams") == 3
-    assert "than `about='prediction'`: none on any of 7 streams; than" in section(both)[-1]
+    assert "\n".join(section(both)).count("no rival is better on any of 13 streams") == 3
+    assert "than `about='prediction'`: none on any of 13 streams; than" in section(both)[-1]
     delays = changed(delays, 1.5, row="CUSUM", column="delay (equal)", stream="class 4")
     delays = changed(delays, 1.0, row="tcuq", column="delay (equal)", stream="class 4")
     delays = changed(delays, math.inf, row="tcuq no labels", column="delay (equal)", stream="class 1")
     distances = changed(distances, 0.001, row="DoC", stream="object 16")
     both = {"alarms": field("alarms", delays), "accuracy": field("accuracy", distances)}
     labeled, bare, near, single = section(both)[1:]
-    assert labeled.endswith("ours fitted with labels: no rival is better on any of 7 streams.")
-    assert "fitted without labels: the best rival is better on 2 of 7 streams" in bare
+    assert labeled.endswith("ours fitted with labels: no rival is better on any of 13 streams.")
+    assert "fitted without labels: the best rival is better on 2 of 13 streams" in bare
     assert "`CUSUM` on MNIST class 4 (by 0.5)" in bare and "(ours never on shuffled, " in bare
-    assert "better on 1 of 7 streams: `DoC` on MNIST object 16 (by " in near
-    assert "than `about='prediction'`: `DoC` on 1 of 7 streams (MNIST 1 of 7), on 0 of them beyond" in single
+    assert "better on 1 of 13 streams: `DoC` on MNIST object 16 (by " in near
+    assert "than `about='prediction'`: `DoC` on 1 of 13 streams (MNIST 1 of 13), on 0 of them" in single
 
 
 def test_a_rival_that_is_better_everywhere_is_said_once() -> None:
     distances = changed(list(accuracy(("mnist",))), 0.001, row="DoC")
     said, single = section({"accuracy": field("accuracy", distances)})[1:]
-    assert "`DoC` on 7 of 7 streams (MNIST 7 of 7)" in single
-    assert "`DoC` on MNIST all 7 streams (by " in said
+    assert "`DoC` on 13 of 13 streams (MNIST 13 of 13)" in single
+    assert "`DoC` on MNIST all 13 streams (by " in said
 
 
 def test_an_estimate_of_one_network_that_is_closer_is_said_for_both_fits() -> None:
@@ -194,7 +194,7 @@ def test_an_estimate_of_one_network_that_is_closer_is_said_for_both_fits() -> No
     five = [line._replace(row="ATC, deep", value=0.0001) for line in given if line.row == "ATC"]
     said = section({"accuracy": field("accuracy", [*given, *more, *pairs, *five])})[-1]
     assert "deep" not in said
-    assert "than the default, `about='answer'`: `ATC` on 7 of 7 streams (MNIST 7 of 7), on 7 of them" in said
+    assert "the default, `about='answer'`: `ATC` on 13 of 13 streams (MNIST 13 of 13), on 13 of" in said
 
 
 def test_the_page_of_accuracy_names_rivals_of_one_pass_and_our_own_variants() -> None:

@@ -171,11 +171,13 @@ def test_the_rows_that_experiments_show_are_found_once_each() -> None:
     ood = {"dev": ("cifar10", labels["dev"]), "test": ("fashion_mnist", labels["test"])}
     schedule = Schedule("mnist", SMALL, 16, 0, labels, ood)
     for part in ("dev", "test"):
-        assert demand.sources("mnist", part, SMALL) == schedule.sources(part)
+        more = ["attenuated/1", "blank/1", "saturated/1"] if part == "test" else []
+        assert demand.sources("mnist", part, SMALL) == [*schedule.sources(part), *more]
         shown = Recordings(WEIGHTS, "unused", SMALL).sources("mnist", part)
         assert set(shown) <= set(schedule.sources(part))
     plans = demand.streams("mnist", 1, SMALL)
-    assert len(plans) == 18 and all(each.held for each in plans)
+    # Objects: 6 and 12 stretches; mixed: 5 and 5 of development, 8 of each of six test streams.
+    assert len(plans) == 18 + 10 + 48 and all(each.held for each in plans)
 
 
 def test_rows_and_recordings_go_to_other_processes() -> None:

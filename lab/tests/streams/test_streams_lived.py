@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, pairwise
 
@@ -29,6 +30,7 @@ from tcuq_lab.streams import (
     Trace,
     build,
     inputs,
+    steps,
 )
 from tcuq_lab.streams.held import FRESH, Shaker
 from tcuq_lab.streams.playback import check_media
@@ -98,8 +100,24 @@ def test_the_pace_changes_from_stretch_to_stretch():
     assert len({tuple(each) for each in rounds.tolist()}) > 10  # in random order
 
 
+@pytest.mark.parametrize("classes", [2, 10])
+def test_one_class_has_its_share_of_the_steps(classes):
+    shares = []
+    for seed in range(4):
+        about = describe(steps=200_000, dwell=Pareto(12, 300, 0.7), seed=seed)
+        label = build(about, np.arange(3000) % classes).label
+        counts = np.bincount(label, minlength=classes) / len(label)
+        shares.append((int(counts.argmax()), counts.max()))
+        rest = np.delete(counts, counts.argmax())
+        assert rest.max() < 1.2 * 0.3 / (classes - 1)
+        runs, usual = runs_of(label)[:-1], label[np.flatnonzero(np.diff(label))] == counts.argmax()
+        assert abs(runs[~usual].mean() / 12 - 1) < 0.1 and abs(runs[usual].mean() / 28 - 1) < 0.1
+    assert all(abs(share - 0.7) < 0.02 for _, share in shares)
+    assert len({place for place, _ in shares}) > 1  # the seed draws the class
+
+
 def test_one_class_alone_stays_at_any_pace():
-    for dwell in (Pareto(8), Changing()):
+    for dwell in (Pareto(8), Changing(), Pareto(8, majority=0.7)):
         assert (build(describe(dwell=dwell), np.full(20, 5)).label == 5).all()
 
 
@@ -129,6 +147,35 @@ def test_a_shift_of_one_severity_begins_at_once_beside_others():
     assert all(stop - start >= 100 for start, stop, source in stream.spans()[:-1] if source == "fog/3")
 
 
+def levels_of(stream, start, stop):
+    return [int(stream.sources[each].partition("/")[2] or 0) for each in stream.source[start:stop]]
+
+
+def test_some_shifts_rise_and_the_others_begin_at_once():
+    layout = Segments(mean=800, minimum=600, onset=100, gradual=0.5, shifted=(600, 1100), first="clean")
+    stream = build(describe(steps=300_000, layout=layout), LABELS)
+    plain = build(describe(steps=300_000, layout=replace(layout, onset=None, gradual=None)), LABELS)
+    assert np.array_equal(stream.shift, plain.shift) and np.array_equal(stream.index, plain.index)
+    rises = []
+    for start, stop, source in plain.spans()[1:-1]:
+        found, top = levels_of(stream, start, stop), int(source.partition("/")[2] or 0)
+        assert stop - start >= 600 and (not top or stop - start <= 1100)
+        assert found[100:] == [top] * (stop - start - 100)
+        if top > 1:
+            assert found[:100] == sorted(found[:100]) and found[0] in (1, top)
+            rises.append(found[0] == 1)
+    assert len(rises) > 100 and abs(np.mean(rises) - 0.5) < 0.1
+
+
+def test_short_shifts_recover():
+    layout = Segments(mean=200, minimum=100, shifted=(30, 100), first="clean")
+    spans = build(describe(steps=100_000, layout=layout), LABELS).spans()[:-1]
+    bad = [stop - start for start, stop, source in spans if source != "clean"]
+    good = [stop - start for start, stop, source in spans if source == "clean"]
+    assert set(bad) == set(range(30, 101)) and abs(np.mean(bad) - 65) < 3
+    assert min(good) >= 100 and abs(np.mean(good) - 200) < 20
+
+
 # --- held pictures
 
 
@@ -143,6 +190,25 @@ def test_one_example_is_held_for_a_run():
     plain = build(describe(dwell=Geometric(8)), LABELS)
     assert np.array_equal(stream.label, plain.label) and np.array_equal(stream.source, plain.source)
     assert len(np.unique(stream.index)) == len(runs_of(stream.index))  # few runs, each a new example
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.8, 1.0])
+def test_a_coin_says_whether_a_run_holds_one_picture(share):
+    about = describe(steps=100_000, dwell=Pareto(12), held=Held(share=share))
+    stream = build(about, LABELS)
+    plain = build(about.replace(held=None), LABELS)
+    assert np.array_equal(stream.label, plain.label) and np.array_equal(stream.source, plain.source)
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(stream.label)) + 1, [len(stream)]])
+    held = [
+        len(set(stream.index[start:stop].tolist())) == 1
+        for start, stop in pairwise(edges.tolist())
+        if stop - start > 1
+    ]
+    alike = [bool((np.diff(stream.index[a:b]) != 0).all()) for a, b in pairwise(edges.tolist()) if b - a > 1]
+    assert [one != other for one, other in zip(held, alike, strict=True)] == [True] * len(held)
+    assert abs(np.mean(held) - share) < 0.03
+    parts = list(steps(about, LABELS, chunk=77))
+    assert np.array_equal(np.concatenate([part.index for part in parts]), stream.index)
 
 
 def test_what_is_held_does_not_depend_on_the_conditions():
@@ -214,6 +280,36 @@ def test_a_held_stream_is_shaken_then_corrupted_and_chunks_do_not_matter():
         wanted = corrupt(shaken[bad], "mnist_c", kind, 1, 9, index=index[bad])
         assert np.array_equal(whole[bad], wanted)
         assert all((one != other).any() for one, other in pairwise(whole[:30]))
+
+
+def test_faults_take_the_input_away():
+    data = pictures()
+    kinds = ("attenuated", "blank", "saturated", "frozen")
+    layout = Segments(mean=30, minimum=10)
+    about = describe(
+        shifts=tuple(Shift(kind, (1,)) for kind in kinds),
+        steps=500,
+        layout=layout,
+        held=Held(share=0.5),
+        dwell=Pareto(4),
+    )
+    stream, whole = build(about, data.y), shown(about, data)
+    assert np.array_equal(shown(about, data, chunk=7), whole)
+    clean = shown(about.replace(shifts=(), layout=Stationary()), data)
+    seen = set()
+    for start, stop, source in stream.spans():
+        kind, seen = source.partition("/")[0], seen | {source}
+        wanted = {
+            "clean": clean[start:stop],
+            "attenuated": np.rint(clean[start:stop] * 0.9),
+            "blank": np.zeros_like(clean[start:stop]),
+            "saturated": np.full_like(clean[start:stop], 255),
+            "frozen": np.repeat(whole[max(start - 1, 0)][None], stop - start, axis=0),
+        }[kind]
+        assert np.abs(whole[start:stop].astype(int) - wanted.astype(int)).max() <= int(kind == "attenuated")
+    assert len(seen) == 5
+    with pytest.raises(ValueError, match="frozen input depends on the step before"):
+        corrupt(data.x, "mnist_c", "frozen", 1)
 
 
 def test_sound_is_not_shaken():
@@ -310,6 +406,16 @@ def test_only_the_shifted_stretches_of_the_sound_change():
         inner = changed[start + near : stop - near] if stop < 300 else changed[start + near : stop]
         assert (inner > 0.9).all() if source != "clean" else not inner.any()
     assert (shift > 0).any() and not (shift > 0).all()
+
+
+def test_a_frozen_microphone_repeats_its_last_window():
+    layout = Segments(mean=40, minimum=20, first="clean")
+    about = sliding(layout=layout, shifts=(Shift("frozen", (1,)),), steps=200, dwell=Pareto(4))
+    (x, y, shift), clean = heard(about, chunk=33), heard(sliding(steps=200, dwell=Pareto(4)))
+    assert np.array_equal(y, clean[1]) and (shift > 0).any()
+    start, stop, _ = build(about, SPOKEN.y).spans()[1]
+    assert np.array_equal(x[shift == 0], clean[0][shift == 0])
+    assert (x[start:stop] == x[start - 1]).all()
 
 
 def test_a_room_stays_while_its_severity_rises():

@@ -11,7 +11,8 @@ from tcuq_lab.methods.method import Labeled, Observed
 from tcuq_lab.reproduce.field.plan import UnitPlan
 from tcuq_lab.reproduce.field.units import PLAIN, Shown, _taken
 
-DWELLS = {"class 1": 1, "class 16": 16, "class 64": 64, "object 16": 16, "changing pace": 16}
+DWELLS = {"class 1": 1, "class 16": 16, "class 64": 64, "object 16": 16, "changing pace": 16,
+          "mixed": 12}  # fmt: skip
 NAMES, KINDS = ("clean", "fog/1", "noise/3"), ("clean", "fog", "noise")
 NOISE = (0.9, 1.3, 3.0)
 """Of the logits, by source: the last costs accuracy."""

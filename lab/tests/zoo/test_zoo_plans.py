@@ -96,7 +96,7 @@ def test_a_bad_configuration_is_one_line_before_data_is_looked_for(
 
 
 def test_the_matrix_gives_the_configurations_that_the_weights_were_trained_by() -> None:
-    later = {"mobilenetv2_hydra_t1"}  # made after the files were replaced
+    later = {"mobilenetv2_hydra_t1", "cnn4_pairs", "resnet8_animals"}  # made after the files were replaced
     names = sorted(set(shipped()) - later)
     content = json.dumps({name: find_config(name).to_dict() for name in names}, sort_keys=True)
     assert len(names) == 52

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tcuq._version import VERSION
 from tcuq.monitor.quantize import quantize_probs
 
-from ..reproduce.field.plan import BACKBONES, CHANGING, CLEAN_TEST, UnitPlan
+from ..reproduce.field.plan import BACKBONES, CHANGING, CLEAN_TEST, MIXED, ONE_CLASS, UnitPlan
 from ..reproduce.field.units import Unit
 from ..reproduce.recordings import Recordings
 from ..reproduce.versions import RECORDING
@@ -22,6 +22,8 @@ SEED = 0
 STEPS = 1600
 """Of a test stretch: four of the paces of a stream whose pace changes."""
 DEV_STEPS = 2000
+MIXED_STRETCHES, MIXED_STEPS = 5, 4000
+"""Of a mixed test stream, whose shifts last longer."""
 DEV_STRETCHES, CLEAN_DEV_STRETCHES, TEST_STRETCHES, CLEAN_STRETCHES = 8, 4, 10, 6
 LICENSE = (
     "Outputs of networks, class numbers and names of corruption types, under the license of the repository "
@@ -35,14 +37,15 @@ def wanted(plan: UnitPlan) -> dict[str, tuple[str, int, int]]:
 
     Examples
     --------
-    >>> list(wanted(UnitPlan("mnist", 0)))[2:]
-    ['class 1', 'class 16', 'class 64', 'object 16', 'changing pace', 'clean']
+    >>> list(wanted(UnitPlan("mnist", 0)))[4:]
+    ['class 64', 'object 16', 'changing pace', 'mixed', 'mixed, one class 70 %', 'clean']
     """
     laws = ("class 1", "class 16", "class 64", plan.lived, CHANGING)
     return {
         DEV: (DEV, DEV_STRETCHES, DEV_STEPS),
         CLEAN_DEV: (CLEAN_DEV, CLEAN_DEV_STRETCHES, DEV_STEPS),
         **{law: (f"test {law}", TEST_STRETCHES, STEPS) for law in laws},
+        **{law: (f"test {law}", MIXED_STRETCHES, MIXED_STEPS) for law in (MIXED, ONE_CLASS)},
         CLEAN: (CLEAN_TEST, CLEAN_STRETCHES, STEPS),
     }
 

@@ -17,6 +17,7 @@ from .interface import Said, Stream
 
 AUROC, ERRORS, LEFT, RELATIVE = "error AUROC", "errors", "errors at 90 %", "relative errors"
 FOUND, DELAY, CLEAN_ON, SHIFTED_ON = "found", "delay", "clean on", "shifted on"
+COSTLY_ON, BENIGN_ON = "costly on", "benign on"
 FALSE, ACCURACY = "false per 10,000", "accuracy error"
 COVERAGE = 0.9
 COSTLY = 0.1
@@ -99,8 +100,12 @@ def _alarm(task: Task, shown: Shown, on: Bools, stream: str) -> dict[str, Figure
         starts, settled = counted(on, shown)
         found[FALSE] = Mean(starts, shown.stretches, settled)
         return found
-    delays, numbers = shifts(on, shown, costly(task.sources, task.errors))
-    found[SHIFTED_ON] = Mean(on, shown.stretches, shifted)
+    worse = costly(task.sources, task.errors)
+    delays, numbers = shifts(on, shown, worse)
+    names = [str(place) for place in np.flatnonzero(worse)]
+    harmed = np.concatenate([scene.costly(names)[0] for _, scene in _scenes(shown)])
+    times = {SHIFTED_ON: shifted, COSTLY_ON: harmed, BENIGN_ON: shifted & ~harmed}
+    found |= {name: Mean(on, shown.stretches, of) for name, of in times.items() if of.any()}
     found[DELAY] = Median(delays, numbers, shown.count)
     found[FOUND] = EventShare(np.isfinite(delays), numbers, shown.count)
     return found

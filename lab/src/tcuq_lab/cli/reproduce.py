@@ -192,6 +192,7 @@ def _field(args: argparse.Namespace) -> int:
     from ..changes import update
     from ..home import folder
     from ..reproduce.field.lines import entries
+    from ..reproduce.field.plan import SMALL
     from ..reproduce.field.results import result_text
     from ..reproduce.field.run import run
     from ..reproduce.field.specs import TITLES, spec
@@ -211,7 +212,8 @@ def _field(args: argparse.Namespace) -> int:
     tables = {}
     with forecast(args) as bar:
         for each in specs:
-            tasks = tuple(known(f"task of {each.name}", task, each.tasks) for task in args.task or each.tasks)
+            offered = (*each.tasks, *SMALL)
+            tasks = tuple(known(f"task of {each.name}", task, offered) for task in args.task or each.tasks)
             lines, about = run(each, recordings, tasks, seeds, args.jobs, bar)
             tables[each.name] = lines
             if args.write:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..streams.description import Description, Shift
     from ..streams.stream import Stream
 
-_LAYOUT = ("mean", "minimum", "first", "length", "gap", "reversed", "down", "onset")
+_LAYOUT = ("mean", "minimum", "first", "length", "gap", "reversed", "down", "onset", "gradual", "shifted")
 
 
 def add(subparsers: Subparsers) -> None:
@@ -91,7 +91,19 @@ def _add_make(parser: Parser) -> None:
     option(
         "--runs", type=comma_list(int), metavar="N,N", help="fixed run lengths of one class each, repeated"
     )
+    option(
+        "--majority",
+        type=float,
+        metavar="S",
+        help="with --heavy-tailed: share of the steps that one class has, 0.5 or more (default: all alike)",
+    )
     option("--held", action="store_true", help="pictures: one picture in each run, shaken at every step")
+    option(
+        "--held-share",
+        type=float,
+        metavar="S",
+        help="with --held: share of the runs that hold one picture; others show new ones (default: all)",
+    )
     option("--sliding", action="store_true", help="sound: overlapping windows over continuous words")
     option("--hop", type=int, metavar="N", help="with --sliding: samples between windows (default: 3200)")
     option = parser.add_argument_group("what is corrupted, and when").add_argument
@@ -110,6 +122,18 @@ def _add_make(parser: Parser) -> None:
     option("--first", metavar="F", help="segments: the first is clean, shifted, or random")
     option("--reversed", action="store_true", default=None, help="segments: in reverse order")
     option("--onset", type=int, metavar="N", help="segments: steps over which the severity rises")
+    option(
+        "--gradual",
+        type=float,
+        metavar="S",
+        help="with --onset: share of the shifts that rise (default: all)",
+    )
+    option(
+        "--shifted",
+        type=comma_list(int),
+        metavar="N,N",
+        help="segments: least and most steps of a shift (default: as clean segments)",
+    )
     option(
         "--length",
         type=int,
@@ -143,6 +167,8 @@ def make_one(args: argparse.Namespace) -> int:
     law = _law(args)
     if args.hop is not None and not args.sliding:
         raise UsageError("--hop without --sliding, expected both")
+    if args.held_share is not None and not args.held:
+        raise UsageError("--held-share without --held, expected both")
     split_of(args.dataset, args.part)  # knows which datasets and parts there are
     layout = {"name": args.layout, **given(args, *_LAYOUT)}
     shifts, spoiled = _shifts(args)
@@ -155,7 +181,7 @@ def make_one(args: argparse.Namespace) -> int:
         layout=chosen("layout", "name", layout, {each.name: each for each in LAYOUTS}),
         shifts=shifts,
         ood=(Ood(ood_name(args.dataset, args.part)),) if args.ood else (),
-        held=Held() if args.held else None,
+        held=Held(share=args.held_share) if args.held else None,
         sliding=Sliding(**given(args, "hop")) if args.sliding else None,
     )
     check_media(plain, suite_of(args.dataset).media)
@@ -176,6 +202,8 @@ def _law(args: argparse.Namespace) -> dict[str, Any]:
         raise UsageError(f"--{asked[0]} and --{asked[1]} are two laws, expected one")
     if args.heavy_tailed and args.dwell is None:
         raise UsageError("--heavy-tailed without --dwell, expected its mean")
+    if args.majority is not None and not args.heavy_tailed:
+        raise UsageError("--majority without --heavy-tailed, expected both")
     if args.stretch is not None and args.dwells is None:
         raise UsageError("--stretch without --dwells, expected the mean dwells")
     if args.runs is not None:
@@ -184,7 +212,7 @@ def _law(args: argparse.Namespace) -> dict[str, Any]:
         length = {} if args.stretch is None else {"length": args.stretch}
         return {"law": "changing", "means": args.dwells, **length}
     mean = 1.0 if args.dwell is None else args.dwell
-    return {"law": "pareto" if args.heavy_tailed else "geometric", "mean": mean}
+    return {"law": "pareto" if args.heavy_tailed else "geometric", "mean": mean, **given(args, "majority")}
 
 
 def _shifts(args: argparse.Namespace) -> tuple[tuple[Shift, ...], list[str]]:

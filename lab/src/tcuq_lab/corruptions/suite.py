@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tcuq.base.checks import integer, known
@@ -50,6 +51,19 @@ class Kind(NamedTuple):
         return getattr(import_module(f".{self.home}", __package__), self.function)
 
 
+FROZEN = "frozen"
+BESIDE: Mapping[str, Kind] = MappingProxyType(
+    {
+        "attenuated": Kind("faults", "attenuated", (0.9,)),
+        "blank": Kind("faults", "blank", (None,)),
+        "saturated": Kind("faults", "saturated", (None,)),
+        FROZEN: Kind("faults", "frozen", (None,)),
+    }
+)
+"""Kinds that every suite of pictures or sound knows beside its own: a benign one, and faults of the sensor
+under which the accuracy collapses. No list of a suite has them; a stream shows them by name."""
+
+
 @dataclass(frozen=True)
 class Suite:
     """A named set of corruptions.
@@ -87,7 +101,7 @@ class Suite:
         Parameters
         ----------
         name : str
-            Corruption type, one of `kinds`.
+            Corruption type, one of `kinds` or, for pictures and sound, of `BESIDE`.
 
         Returns
         -------
@@ -99,6 +113,8 @@ class Suite:
         ValueError
             For a name that the suite does not have.
         """
+        if self.media != "text" and name in BESIDE:
+            return BESIDE[name]
         return self.kinds[known(f"corruption of {self.name}", name, self.kinds)]
 
     def setting(self, name: str, severity: int) -> Any:

@@ -15,7 +15,9 @@ _SUITES = {each.name: each for each in (MNIST_C, CIFAR10_C, TINYIMAGENET_C, IMAG
 
 _OF_DATA = {
     "mnist": "mnist_c",
+    "mnist_pairs": "mnist_c",
     "cifar10": "cifar10_c",
+    "cifar10_animals": "cifar10_c",
     "tinyimagenet": "tinyimagenet_c",
     "tinyimagenet20": "tinyimagenet_c",
     "speech_commands": "speech_c",

@@ -31,7 +31,7 @@ from tcuq.metrics import wilson
 
 from .dataset import Dataset, load
 from .keywords import words
-from .parts import HELD_OUT, load_part, split_of
+from .parts import HELD_OUT, load_part, pairs, split_of
 from .text import OTHERS, load_other
 
 Labels = npt.NDArray[np.int64]
@@ -222,6 +222,11 @@ _TABLE = {
     "speech_commands": {
         "dev": _Set("other_a", partial(_other_speech, "dev", "other_a")),
         "test": _Set("other_b", partial(_other_speech, "test", "other_b")),
+    },
+    "cifar10_animals": {"dev": _Set("fashion_mnist", _wide_fashion), "test": _Set("svhn", _svhn)},
+    "mnist_pairs": {
+        "dev": _Set("cifar10", lambda: pairs(_gray_cifar10())),
+        "test": _Set("fashion_mnist", lambda: pairs(_fashion())),
     },
     "tinyimagenet20": {"dev": _Set("svhn", _large_svhn), "test": _Set("held_out", _held_out)},
     "text": {name: _Set(module, partial(load_other, module)) for name, module in OTHERS.items()},

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import known
+from tcuq.base.rand import Numbers
 
 from .dataset import Dataset, load
 from .folders import OTHER
@@ -36,6 +41,56 @@ _ABOUT = {
 }
 
 
+MADE_FROM: Mapping[str, str] = MappingProxyType({"cifar10_animals": "cifar10", "mnist_pairs": "mnist"})
+"""Tasks of few and of many classes, and the dataset whose parts they are made from."""
+ANIMALS = (2, 3, 4, 5, 6, 7)
+"""Labels of CIFAR-10 that are animals; the others are vehicles."""
+
+
+def base_of(name: str) -> str:
+    """Return the dataset whose files a task needs.
+
+    Examples
+    --------
+    >>> base_of("mnist_pairs"), base_of("cifar10")
+    ('mnist', 'cifar10')
+    """
+    return MADE_FROM.get(name, name)
+
+
+def animals(data: Dataset) -> Dataset:
+    """Return CIFAR-10 with two classes: 0 is a vehicle, 1 an animal.
+
+    Examples
+    --------
+    >>> animals(Dataset("cifar10", "dev", np.zeros((3, 32, 32, 3), np.uint8), np.array([0, 3, 9]), "", "")).y
+    array([0, 1, 0])
+    """
+    y = np.isin(data.y, ANIMALS).astype(np.int64)
+    return replace(data, name="cifar10_animals", y=y, source=f"{data.source}; animals and vehicles")
+
+
+def pairs(data: Dataset) -> Dataset:
+    """Return as many pictures of two: each on the left once and on the right once, there as a negative.
+
+    The class is ten times that of the left one and that of the right one. Left and right differ in more than
+    their place, as the small networks average over all places.
+
+    Examples
+    --------
+    >>> found = pairs(Dataset("mnist", "dev", np.zeros((3, 28, 28), np.uint8), np.array([1, 2, 3]), "", ""))
+    >>> found.x.shape, (found.y // 10).tolist(), sorted((found.y % 10).tolist())
+    ((3, 28, 56), [1, 2, 3], [1, 2, 3])
+    """
+    right = Numbers(0, f"pairs/{data.split}").shuffled(len(data.y))[0]
+    x = np.concatenate([data.x, 255 - data.x[right]], axis=2)
+    source = f"{data.source}; pairs, the right one as a negative"
+    return replace(data, name="mnist_pairs", x=x, y=10 * data.y + data.y[right], source=source)
+
+
+_MAKERS: dict[str, Callable[[Dataset], Dataset]] = {"cifar10_animals": animals, "mnist_pairs": pairs}
+
+
 def split_of(name: str, part: str) -> str:
     """Return the split of `tcuq_lab.data` that a part is cut from.
 
@@ -44,7 +99,8 @@ def split_of(name: str, part: str) -> str:
     >>> split_of("speech_commands", "dev")
     'validation'
     """
-    splits = _SPLITS[known("dataset with parts", name, _SPLITS)]
+    known("dataset with parts", name, (*_SPLITS, *MADE_FROM))
+    splits = _SPLITS[base_of(name)]
     return splits[PARTS.index(known(f"part of {name}", part, PARTS))]
 
 
@@ -72,10 +128,12 @@ def load_part(name: str, which: str) -> Dataset:
     Parameters
     ----------
     name, which : str
-        As for `part`, and "text", which needs no data folder.
+        As for `part`, and "text", which needs no data folder, and those of `MADE_FROM`.
     """
     if name == "text":
         return load_text(which)
+    if name in _MAKERS:
+        return _MAKERS[name](load_part(MADE_FROM[name], which))
     whole = load(name, split_of(name, which))
     rows = _rows(name, which, whole.y)
     y = whole.y[rows]

@@ -48,6 +48,7 @@ PLAIN_COLUMNS: Mapping[str, int] = MappingProxyType(
         "delay": -1,
         "clean on": -1,
         "costly on": 1,
+        "benign on": -1,
         "shifted on": 1,
         "clears": -1,
         "false per 10,000": -1,

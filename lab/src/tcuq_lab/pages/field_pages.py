@@ -18,7 +18,7 @@ from .questions import question_parts
 from .wording import named, took
 
 BACK = "[All results](../RESULTS.md)."
-ALARM_COLUMNS = ("found", "delay", "clean on", "costly on", "shifted on", "clears")
+ALARM_COLUMNS = ("found", "delay", "clean on", "costly on", "benign on", "shifted on", "clears")
 RATES = ("false per 10,000", "run length ratio")
 FITS = (
     "Figures are fitted on a development stream that mixes paces. Below them: fitted on the pace of the test "
@@ -75,7 +75,8 @@ def _summary(name: str, field: Field) -> Iterator[Sequence[str]]:
             (EQUAL, "at equal false-alarm rates"),
         ):
             for task in field.tasks:
-                columns = [f"{each}{suffix}" for each in ALARM_COLUMNS]
+                every = [f"{each}{suffix}" for each in ALARM_COLUMNS]
+                columns = [each for each in every if field.streams(task, each)]
                 clean = () if suffix else RATES
                 table = by_column(field, task, ALARM_STREAM, alarm_rows(field), columns, clean)
                 yield [f"## {named(task)}, {ALARM_STREAM}, {words}", table]

@@ -96,6 +96,7 @@ HEADS = {
     "clean on": "alarm on, clean time",
     "shifted on": "alarm on, shifted time",
     "costly on": "alarm on, shifts that cost 10 points or more",
+    "benign on": "alarm on, other shifts",
     "found": "found, of those shifts",
     "already on": "already on when they begin",
     "delay": "median delay, steps",

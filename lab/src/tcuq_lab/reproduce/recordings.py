@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..corruptions import suite_of
+from ..corruptions.suite import BESIDE, FROZEN
 from ..data import Dataset
 from ..data.ood import load_ood, noise_of, ood_labels, ood_name
 from ..data.parts import load_part
@@ -113,7 +114,10 @@ class Recordings:
 
     def has(self, task: str, seed: int, row: Row) -> bool:
         """Return whether the networks of a row are there for a seed."""
-        names = row.networks(task, seed, self.weights)
+        try:
+            names = row.networks(task, seed, self.weights)
+        except ValueError:  # nothing was chosen for this backbone, so there are no networks either
+            return False
         return all((Path(self.weights) / f"{name}.npz").exists() for name in names)
 
     def sources(self, task: str, part: str) -> list[str]:
@@ -254,6 +258,17 @@ def stream_sources(task: str, part: str, setting: RunSize) -> list[str]:
     kinds = suite.seen if part == "dev" else setting.spread(suite.unseen)
     levels = setting.severities
     return ["clean", *(f"{kind}/{level}" for kind in kinds for level in suite.severities(kind, levels))]
+
+
+def beside_sources() -> list[str]:
+    """Return the sources beside those of a suite; frozen input is none, as it depends on the step before.
+
+    Examples
+    --------
+    >>> beside_sources()
+    ['attenuated/1', 'blank/1', 'saturated/1']
+    """
+    return [f"{kind}/1" for kind in BESIDE if kind != FROZEN]
 
 
 def first_of(y: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:

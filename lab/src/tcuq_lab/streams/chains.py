@@ -138,10 +138,20 @@ class DrawnRuns:
     reaches : array of uint64
         Chances, in 2**64ths and falling, that a run reaches 2 steps, 3 steps, and so on; it has at most one
         step more than there are chances.
+    usual : array of uint64, optional
+        The same for runs of one class, drawn by the seed, which then comes at every other run.
     """
 
-    def __init__(self, seed: int, name: str, classes: int, reaches: npt.NDArray[np.uint64]) -> None:
+    def __init__(
+        self,
+        seed: int,
+        name: str,
+        classes: int,
+        reaches: npt.NDArray[np.uint64],
+        usual: npt.NDArray[np.uint64] | None = None,
+    ) -> None:
         self._lengths, self._jumps = Numbers(seed, f"{name}/lengths"), Numbers(seed, f"{name}/jumps")
+        self._usual = None if usual is None else usual[::-1].copy()
         self._classes, self._rising = classes, reaches[::-1].copy()
         self._now = int(Numbers(seed, f"{name}/first").below(1, classes)[0])
         self._waiting = np.zeros(0, dtype=np.int64)
@@ -158,11 +168,14 @@ class DrawnRuns:
 
     def _block(self) -> Integers:
         # A number below a chance is an event of that chance: count the chances above it.
-        above = np.searchsorted(self._rising, self._lengths.raw(BLOCK), side="right")
-        lengths = 1 + len(self._rising) - above
+        drawn = self._lengths.raw(BLOCK)
+        lengths = 1 + len(self._rising) - np.searchsorted(self._rising, drawn, side="right")
         if self._classes == 1:
             return np.zeros(int(lengths.sum()), dtype=np.int64)
         jumps = self._jumps.below(BLOCK, self._classes - 1) + 1
+        if self._usual is not None:  # a block has an even number of runs, so that each begins alike
+            lengths[::2] = 1 + len(self._usual) - np.searchsorted(self._usual, drawn[::2], side="right")
+            jumps[1::2] = -jumps[::2]  # back to the usual class
         classes = (self._now + np.concatenate([[0], np.cumsum(jumps)])) % self._classes
         self._now = int(classes[-1])
         return np.asarray(np.repeat(classes[:-1], lengths), dtype=np.int64)

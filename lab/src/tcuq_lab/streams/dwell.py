@@ -158,6 +158,9 @@ class Pareto:
         Mean number of consecutive steps of one class, at most a quarter of `longest`.
     longest : int, default 1000
         Longest run, in steps.
+    majority : float, optional
+        Share of the steps that one class has, drawn by the seed: every other run is of that class, and so
+        much longer on average. `mean` is that of the other runs. By default all classes are alike.
 
     Examples
     --------
@@ -167,12 +170,17 @@ class Pareto:
 
     mean: float = 16.0
     longest: int = 1000
+    majority: float | None = None
     law: ClassVar[str] = "pareto"
 
     def __post_init__(self) -> None:
         longest = integer("longest of pareto", self.longest, 4, LONGEST_DRAWN)
         object.__setattr__(self, "longest", longest)
         object.__setattr__(self, "mean", number("mean of pareto", self.mean, 1, longest / 4))
+        if self.majority is not None:
+            most = longest / (longest + 4 * self.mean)  # so that its runs keep to a quarter, too
+            share = number("majority of pareto", self.majority, 0.5, most)
+            object.__setattr__(self, "majority", share)
 
     def chain(self, seed: int, name: str, present: Integers) -> Chain:
         """Return a fresh chain over the classes that there are, in rising order.
@@ -191,7 +199,10 @@ class Pareto:
         Chain
             Its `take` gives the classes of the next steps.
         """
-        return DrawnRuns(seed, name, len(present), self.reaches())
+        usual = None
+        if self.majority is not None:
+            usual = Pareto(self.mean * self.majority / (1 - self.majority), self.longest).reaches()
+        return DrawnRuns(seed, name, len(present), self.reaches(), usual)
 
     def nameless(self) -> Pareto:
         """Return the law for examples that are none of the classes.
@@ -201,7 +212,7 @@ class Pareto:
         Pareto
             A law over one class.
         """
-        return self
+        return Pareto(self.mean, self.longest)
 
     def reaches(self) -> npt.NDArray[np.uint64]:
         """Return the chances that a run reaches 2 steps, 3 steps, up to the longest, in 2**64ths.

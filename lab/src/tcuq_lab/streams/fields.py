@@ -44,11 +44,11 @@ def made(what: str, kind: type[Any], content: Any) -> Any:
 
     Examples
     --------
-    >>> from tcuq_lab.streams.layout import Segments
-    >>> made("layout", Segments, {"means": 3})
+    >>> from tcuq_lab.streams.layout import Ramp
+    >>> made("layout", Ramp, {"means": 3})
     Traceback (most recent call last):
     ...
-    ValueError: layout has the unknown field 'means', expected one of mean, minimum, first, reversed, onset
+    ValueError: layout has the unknown field 'means', expected one of length, down, mean, minimum
     """
     if not isinstance(content, Mapping):
         raise ValueError(f"{what} is {content!r}, expected an object")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.checks import integer
-from tcuq.base.rand import Numbers
+from tcuq.base.checks import integer, number
+from tcuq.base.rand import Numbers, chance
 
 from .chains import Chain, Integers
 from .order import Picker
@@ -37,6 +38,9 @@ class Held:
         Standard deviation of the noise, of 255.
     flicker : int, default 70
         Largest change of the exposure, in thousandths; all up to it are equally likely.
+    share : float, optional
+        Share of the runs that hold one picture, by a coin for each run. At every step of the other runs the
+        same camera shows another example of the class. By default all runs hold theirs.
 
     Examples
     --------
@@ -49,10 +53,13 @@ class Held:
     pixels: int = 2
     noise: int = 4
     flicker: int = 70
+    share: float | None = None
 
     def __post_init__(self) -> None:
         for name, most in (("pixels", 16), ("noise", 64), ("flicker", 900)):
             object.__setattr__(self, name, integer(f"{name} of held", getattr(self, name), 0, most))
+        if self.share is not None:
+            object.__setattr__(self, "share", number("share of held", self.share, 0, 1))
 
 
 class Shaker:
@@ -102,11 +109,16 @@ class HeldExamples:
     ----------
     picker : Picker
     chain : Chain
+    share : float, optional
+        Of the runs that hold their example; the others take the next one at every step.
+    coins : Numbers
+        Used for nothing else.
     """
 
-    def __init__(self, picker: Picker, chain: Chain) -> None:
-        self._picker, self._chain = picker, chain
-        self._class, self._example = -1, -1
+    def __init__(self, picker: Picker, chain: Chain, share: float | None, coins: Numbers) -> None:
+        self._picker, self._chain, self._coins = picker, chain, coins
+        self._of = None if share is None else chance(Fraction(share))
+        self._class, self._example, self._fresh = -1, -1, False
 
     def take(self, count: int) -> Integers:
         """Return the examples of the next steps."""
@@ -114,7 +126,13 @@ class HeldExamples:
             return np.zeros(0, dtype=np.int64)
         classes = self._chain.take(count)
         begins = np.diff(classes, prepend=self._class) != 0
+        self._class = int(classes[-1])
+        if self._of is not None:
+            tossed = ~self._coins.events(int(begins.sum()), self._of)
+            fresh = np.concatenate([[self._fresh], tossed])[np.cumsum(begins)]
+            self._fresh = bool(fresh[-1])
+            begins |= fresh
         runs = np.concatenate([[self._example], self._picker.take(classes[begins])])
         found = np.asarray(runs[np.cumsum(begins)], dtype=np.int64)
-        self._class, self._example = int(classes[-1]), int(found[-1])
+        self._example = int(found[-1])
         return found

@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from tcuq.base.checks import integer, number
-from tcuq.base.rand import Numbers, waits
+from tcuq.base.rand import ONE, Numbers, chance, waits
 
+from .fields import listed
 from .pieces import (
     Conditions,
     Piece,
@@ -18,13 +19,15 @@ from .pieces import (
     cut,
     draw_conditions,
     draw_lengths,
+    draw_range,
     draw_sources,
     in_rounds,
+    in_turn,
     rising,
 )
 
-LONGEST_MEAN = 300
-"""Segments are short on average, so that a stream of some thousand steps has many."""
+LONGEST_MEAN = 1000
+"""Segments are short on average, so that a stream of some ten thousand steps has many."""
 
 MOST_REVERSED = 10**7
 """Steps of a reversed stream: at most 60 MB of segments, should each have a single step."""
@@ -50,6 +53,11 @@ class Segments:
     onset : int, optional
         Steps over which a shift rises to its severity through the severities below it that are shown, before
         it stays. By default it begins at once, as one with a single severity always does.
+    gradual : float, optional
+        Share of the shifts that rise over `onset` steps, by a coin for each. By default all do.
+    shifted : tuple of two ints, optional
+        Least and most steps of a shift, all between equally likely. By default shifts are as long as clean
+        segments.
 
     Examples
     --------
@@ -65,6 +73,8 @@ class Segments:
     first: str = "random"
     reversed: bool = False
     onset: int | None = None
+    gradual: float | None = None
+    shifted: tuple[int, int] | None = None
     name: ClassVar[str] = "segments"
 
     def __post_init__(self) -> None:
@@ -74,6 +84,17 @@ class Segments:
         _flag(self, "reversed")
         if self.onset is not None:
             object.__setattr__(self, "onset", integer("onset of segments", self.onset, 1, 1_000_000))
+        if self.gradual is not None:
+            if self.onset is None:
+                raise ValueError("gradual of segments is given without onset, expected both")
+            object.__setattr__(self, "gradual", number("gradual of segments", self.gradual, 0, 1))
+        if self.shifted is not None:
+            given = listed("shifted of segments", self.shifted)
+            if len(given) != 2:
+                raise ValueError(f"shifted of segments is {list(given)}, expected least and most steps")
+            least = integer("least steps of shifted", given[0], 1, 1_000_000)
+            most = integer("most steps of shifted", given[1], least, 1_000_000)
+            object.__setattr__(self, "shifted", (least, most))
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
         """Refuse conditions that this layout cannot show.
@@ -120,10 +141,13 @@ class Segments:
         flip = bool(Numbers(seed, "layout/first").events(1, 2**63)[0])
         shifted = flip if self.first == "random" else self.first == "shifted"
         lengths = draw_lengths(self.mean, self.minimum, seed)
+        if self.shifted is not None:
+            lengths = in_turn(shifted, lengths, draw_range(*self.shifted, seed))
         if self.onset is None:
             forward = alternating(shifted, lengths, draw_sources(conditions, seed))
         else:
-            forward = rising(shifted, lengths, draw_conditions(conditions, seed), self.onset)
+            of = ONE if self.gradual is None else chance(Fraction(self.gradual))
+            forward = rising(shifted, lengths, draw_conditions(conditions, seed), self.onset, of, seed)
         if not self.reversed or steps is None:
             return forward
         return backwards(cut(forward, steps))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
-from tcuq.base.rand import Numbers, waits
+from tcuq.base.rand import ONE, Numbers, waits
 
 PORTION = 256  # raw numbers drawn at a time, or a round; the result does not depend on it
 
@@ -77,6 +77,20 @@ def draw_lengths(mean: float, minimum: int, seed: int) -> Iterator[int]:
         yield minimum + extra
 
 
+def draw_range(least: int, most: int, seed: int) -> Iterator[int]:
+    """Give lengths without end: all from the least to the most are equally likely."""
+    numbers = Numbers(seed, "layout/range")
+    while True:
+        yield from (least + numbers.below(PORTION, most - least + 1)).tolist()
+
+
+def in_turn(shifted: bool, clean: Iterator[int], bad: Iterator[int]) -> Iterator[int]:
+    """Give lengths of clean and shifted segments in turn."""
+    while True:
+        yield next(bad if shifted else clean)
+        shifted = not shifted
+
+
 def in_rounds(conditions: Conditions, seed: int) -> Iterator[Condition]:
     """Give conditions without end, in shuffled rounds."""
     numbers = Numbers(seed, "layout/rounds")
@@ -111,7 +125,12 @@ def alternating(shifted: bool, lengths: Iterator[int], sources: Iterator[tuple[s
 
 
 def rising(
-    shifted: bool, lengths: Iterator[int], drawn: Iterator[tuple[Condition, int]], onset: int
+    shifted: bool,
+    lengths: Iterator[int],
+    drawn: Iterator[tuple[Condition, int]],
+    onset: int,
+    of: int = ONE,
+    seed: int = 0,
 ) -> Iterator[Piece]:
     """Give clean and shifted pieces in turn; a shift rises to its severity through those below it.
 
@@ -126,6 +145,9 @@ def rising(
     onset : int
         Steps of a rise, in parts as equal as they can be, the longer ones last. A shorter segment ends
         before its rise does.
+    of : int
+        Chance, in 2**64ths, that a shift rises; the others begin at once.
+    seed : int
 
     Examples
     --------
@@ -133,12 +155,14 @@ def rising(
     >>> [piece[:2] for piece in rising(True, iter([40, 30, 7]), iter([(fog, 2), (fog, 1)]), 11)]
     [(5, 'fog/1'), (6, 'fog/3'), (29, 'fog/5'), (30, 'clean'), (7, 'fog/1')]
     """
+    coins = Numbers(seed, "layout/gradual")
     for length in lengths:
         if not shifted:
             yield Piece(length, "clean", 0)
         else:
             condition, place = next(drawn)
-            parts = [onset * (part + 1) // place - onset * part // place for part in range(place)]
+            rise = onset if coins.events(1, of)[0] else 0
+            parts = [rise * (part + 1) // place - rise * part // place for part in range(place)]
             whole = zip([*parts, length], condition.sources, strict=False)
             steps = (Piece(part, source, condition.shift) for part, source in whole if part)
             yield from cut(steps, length)

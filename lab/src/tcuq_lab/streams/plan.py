@@ -52,7 +52,8 @@ class _Shown:
         # An example that stays for several steps goes on where the conditions hide it, as its class does.
         self._lasting: HeldExamples | SlidingExamples | None = None
         if about.held is not None:
-            self._lasting = HeldExamples(self._picker, self._chain)
+            coins = Numbers(about.seed, f"held/coins/{name}")
+            self._lasting = HeldExamples(self._picker, self._chain, about.held.share, coins)
         elif about.sliding is not None:
             self._lasting = SlidingExamples(about.sliding, self._picker, self._chain)
 

@@ -12,6 +12,7 @@ from tcuq.base.checks import integer
 
 from ..corruptions import Suite, corrupt, suite_of
 from ..corruptions import suite as suite_named
+from ..corruptions.suite import FROZEN
 from ..data import Dataset
 from .description import Description
 from .held import FRESH, Shaker
@@ -55,6 +56,7 @@ def inputs(
     An example is corrupted as it would be with the whole set: ``corrupt(data.x, suite, kind, severity,
     seed)`` has the same bytes in its row. A held picture is shaken before it is corrupted, and noise of the
     sensor (`held.FRESH`) is drawn anew at every step. Continuous sound is corrupted before it is windowed.
+    Where the input is frozen, every step shows what the last step before it showed.
 
     Parameters
     ----------
@@ -106,9 +108,22 @@ def inputs(
         if noise is None:
             raise ValueError("noise is not given; continuous sound needs seconds of noise")
         heard = sliding_windows(about, data.x, data.y, noise, chunk=size, seed=seed)
-        return (Shown(x, part.label, part.shift) for x, part in zip(heard, chunks, strict=True))
-    show = _Show(about, data, corrupting, sets, seed)
-    return (show(part) for part in chunks)
+        shows = (Shown(x, part.label, part.shift) for x, part in zip(heard, chunks, strict=True))
+    else:
+        show = _Show(about, data, corrupting, sets, seed)
+        shows = (show(part) for part in chunks)
+    return _freezing(shows, about.kinds.index(FROZEN)) if FROZEN in about.kinds else shows
+
+
+def _freezing(shows: Iterator[Shown], kind: int) -> Iterator[Shown]:
+    """Show, at every step of a kind of shift, what was shown last before it."""
+    last: npt.NDArray[np.generic] | None = None
+    for shown in shows:
+        before = shown.x[:1] if last is None else last
+        places = np.where(shown.shift == kind, 0, np.arange(1, len(shown.x) + 1))
+        x = np.concatenate([before, shown.x])[np.maximum.accumulate(places)]
+        last = x[-1:]
+        yield shown._replace(x=x)
 
 
 def known_kinds(description: Description, suite: Suite) -> None:
@@ -179,7 +194,7 @@ class _Show:
         self._step += len(x)
         for place, rows in by_source:
             kind, _, which = self._sources[place].partition("/")
-            if kind not in ("clean", "ood"):
+            if kind not in ("clean", "ood", FROZEN):
                 fresh = self._shaker is not None and kind in FRESH
                 index = steps[rows] if fresh else chunk.index[rows]
                 x[rows] = self._corrupted(x[rows], kind, int(which), index)

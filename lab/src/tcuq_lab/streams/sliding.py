@@ -17,6 +17,7 @@ from ..audio.continuous import slide
 from ..audio.plan import MOVES_WORDS, RATE, Stretch, Word
 from ..audio.tape import Sound, Tape, noise_floor, shifted_sound
 from ..audio.voiced import voiced
+from ..corruptions.suite import FROZEN
 from .chains import Chain, Integers
 from .order import Picker
 from .pieces import Piece, cut
@@ -176,6 +177,7 @@ def _stretches(description: Description) -> Iterator[tuple[int, Stretch]]:
     if about.steps is not None:
         pieces = cut(pieces, about.steps)
     numbers = {name: number for number, name in enumerate(about.sources)}
+    numbers |= {name: 0 for name in numbers if name.startswith(FROZEN)}  # the windows freeze, not the sound
     window, number, before, start = 0, 0, -1, 0
     for piece in pieces:
         window += piece.length

@@ -13,7 +13,9 @@ from ..data import Dataset, text
 
 _SHAPES: dict[str, tuple[tuple[int, ...], type, int]] = {
     "mnist": ((28, 28), np.uint8, 10),
+    "mnist_pairs": ((28, 56), np.uint8, 100),
     "cifar10": ((32, 32, 3), np.uint8, 10),
+    "cifar10_animals": ((32, 32, 3), np.uint8, 2),
     "speech_commands": ((49, 10), np.float32, 10),
     "tinyimagenet20": ((64, 64, 3), np.uint8, 16),
 }

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..data import present
-from ..data.parts import PARTS, load_part, split_of
+from ..data.parts import PARTS, base_of, load_part, split_of
 from .config import Config
 from .curves import curves_of, read_curves
 from .examples import form_of
@@ -61,7 +61,7 @@ def check_data(dataset: str) -> None:
     if dataset == "text":
         return
     for part in PARTS:
-        if present(dataset, split_of(dataset, part)) is None:
+        if present(base_of(dataset), split_of(dataset, part)) is None:
             load_part(dataset, part)  # says what is missing
 
 

@@ -67,6 +67,9 @@ class Made:
             return Log(seen.probs, segments=seen.segments)
         return Log(seen.probs, None, about.labels, seen.segments, about.shifts)
 
+    def clean_log(self, role: str) -> None:
+        return None
+
 
 @pytest.fixture(scope="module")
 def found() -> Any:

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import mixed
 import numpy as np
 import pytest
 
@@ -25,8 +26,10 @@ from tcuq_lab.reproduce.field.units import Unit
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
 from tcuq_lab.reproduce.run_size import RunSize
+from tcuq_lab.streams import Description, build
 
 CLASSES = 10
+UNHURT = ("clean", "attenuated/1", "fog/1", "snow/1", "jpeg_compression/1", "gaussian_noise/1")
 
 
 def spoken(labels: np.ndarray, hurt: float, seed: int) -> Recorded:
@@ -95,16 +98,32 @@ def test_figures_of_a_small_alarm() -> None:
         "clears": 4.0,
         "costly on": 0.9,
         "shifted on": 0.45,
+        "benign on": 0.0,
     }
+
+
+def test_a_shift_that_sets_in_slowly_is_what_it_comes_to() -> None:
+    sources = np.zeros((1, 400), dtype=np.int64)
+    sources[0, 100:130], sources[0, 130:200] = 1, 2  # reaches fog/5
+    sources[0, 300:350] = 1  # stays at fog/1
+    on = np.zeros((1, 400), dtype=bool)
+    on[0, 120:200] = on[0, 340:350] = True
+    scene = Scene(sources, ("clean", "fog/1", "fog/5"))
+    assert [each[3] for each in scene.shifts] == ["fog/5", "fog/1"]
+    found = shift_figures(on, scene, ["fog/5"], "x")
+    values = {name: each.value for name, each in found.items()}
+    assert values["found"] == 1 and values["delay"] == 20
+    assert values["costly on"] == 0.8 and values["benign on"] == 0.2
 
 
 @dataclass
 class MadeRecordings(Recordings):
     """Recordings of a made network, which no file holds."""
 
-    def __init__(self, folder: Path) -> None:
-        setting = RunSize("made", 200, 200, 1000, 1000, (0,), (5,), corrupted_once=True)
+    def __init__(self, folder: Path, severities: tuple[int, ...] = (5,)) -> None:
+        setting = RunSize("made", 200, 200, 1000, 1000, (0,), severities, corrupted_once=True)
         super().__init__("no weights", str(folder), setting)
+        self.unhurt = UNHURT[: 2 if len(severities) == 1 else None]
         self.calls: list[str] = []
 
     def part(self, task: str, part: str) -> Any:
@@ -118,8 +137,18 @@ class MadeRecordings(Recordings):
 
     def banks(self, task: str, part: str, seed: int, rows: Any, sources: Any) -> Any:
         y = self.part(task, part).y
-        hurts = {name: 0.0 if name == "clean" else 1.0 for name in sources}
+        hurts = {name: 0.0 if name in self.unhurt else 1.0 for name in sources}
         return {rows[0].label: {name: spoken(y, hurts[name], at) for at, name in enumerate(sources)}}
+
+    def of_stream(self, description: Description, seed: int, row: Any) -> Recorded:
+        """Say something new at every step, as no shaken picture is like another."""
+        stream = build(description, self.part(description.dataset, description.part).y)
+        bad = ~np.isin(np.array(stream.sources)[stream.source], self.unhurt)
+        fine, hurt = (spoken(stream.label, each, description.seed) for each in (0.0, 1.0))
+        return Recorded(
+            np.where(bad[:, None], hurt.probs, fine.probs),
+            np.where(bad[:, None], hurt.features, fine.features),
+        )
 
 
 def test_a_network_gives_every_row_on_every_stream(tmp_path: Path) -> None:
@@ -141,6 +170,34 @@ def test_a_network_gives_every_row_on_every_stream(tmp_path: Path) -> None:
     assert len(found.choices["untold"]["CUSUM"]["tried"]) == 2
     assert found.choices["test"]["costly shifts"]["class 4"] > 0
     assert found.choices["test"][alarms.NOT_EQUAL] == {}
+
+
+def test_mixed_streams_have_one_fit_and_tell_benign_time_from_costly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alarms, "OURS", {"tcuq": OURS["tcuq"]})
+    sizes = StreamSizes(
+        stretch=300, dev=2, clean_dev=1, test=1, clean_test=1, mixed_stretch=2500, mixed_dev=2, mixed_test=6
+    )
+    unit = Unit(UnitPlan("cifar10", 0, sizes, (1, 5)), MadeRecordings(tmp_path, (1, 5)))
+    rates = unit.error_rates("test class 16")
+    assert rates["clean"] == rates["attenuated/1"] < 0.3 < rates["blank/1"]
+    assert rates["frozen/1"] == pytest.approx(1 - 1 / CLASSES)
+    kept = [replace(each, settings=each.settings[:1]) for each in RIVALS if each.name == "CUSUM"]
+    found = alarms.measure(unit, ("mixed", "mixed, clean"), kept)
+    assert set(found.choices) == {"untold", "told, mixed", "test"}
+    for row in ("tcuq", "CUSUM"):
+        figures = {
+            key.column: each.value for key, each in found.figures.items() if key[:3] == ("mixed", row, "told")
+        }
+        assert figures["costly on"] > 0.5 > figures["benign on"] and figures["clean on"] < 0.3
+        still = {key.column for key in found.figures if key[:3] == ("mixed, clean", row, "told")}
+        assert still == {"clean on", "false per 10,000"}
+    told = OURS["tcuq"](unit, "law mixed")
+    ((_, row),) = mixed.figures(unit, "mixed", {"labels": told})  # the table of one network counts alike
+    for column in ("clean on", "benign on", "costly on", "found", "delay"):
+        assert row[column] == found.figures[Key("mixed", "tcuq", "told", column)].value
+    assert 0 < row["acc ours"] < 1 and 0 < row["acc ATC"] < 1 and row["answer"] < row["wrong"]
 
 
 def test_a_score_that_learns_is_fitted_to_the_development_stream_alone(tmp_path: Path) -> None:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tcuq_lab.reproduce.field.plan import BACKBONES, FITS, UnitPlan
-from tcuq_lab.streams import Changing, Description
+from tcuq_lab.corruptions.suite import BESIDE
+from tcuq_lab.reproduce.field.plan import (
+    BACKBONES,
+    FAMILY,
+    FITS,
+    MIXED_CLEAN_DEV,
+    MIXED_DEV,
+    NETWORKS,
+    SHORT_SHIFTS,
+    UnitPlan,
+)
+from tcuq_lab.streams import Changing, Description, Segments, Stationary
 
 
 def paces(plan: UnitPlan, role: str) -> set[Changing]:
@@ -33,3 +43,33 @@ def test_a_fit_that_is_not_told_has_the_law_of_no_test_stream(task: str) -> None
     (untold,) = {plan.fitted_on(name, FITS[1]) for name in plan.laws}
     fitted = law(plan.stretches(untold)[0])
     assert all(law(plan.stretches(f"test {name}")[0]) != fitted for name in plan.laws)
+
+
+def test_new_streams_leave_the_seeds_of_old_ones() -> None:
+    """Or nothing that was recorded could be used again."""
+    plan = UnitPlan("cifar10", 2)
+    found = [plan.stretches(role)[1].seed for role in ("dev", "test object 16", "clean test", "type fog")]
+    assert found == [1_020_001, 1_021_001, 1_021_601, 1_022_601]
+
+
+@pytest.mark.parametrize("task", NETWORKS)
+def test_mixed_streams_are_one_family(task: str) -> None:
+    plan, sound = UnitPlan(task, 0), task == "speech_commands"
+    roles = (MIXED_DEV, MIXED_CLEAN_DEV, *(f"test {law}" for law in FAMILY))
+    streams = {role: plan.stretches(role)[0] for role in roles}
+    assert len({each.seed for role in roles for each in plan.stretches(role)}) == 2 * 5 + 6 * 8
+    for role, each in streams.items():
+        assert (each.sliding is not None) == sound and (
+            sound or (each.held is not None and each.held.share == 0.5)
+        )
+        assert each.part == ("test" if role.startswith("test") else "dev")
+        still = "clean" in role
+        assert isinstance(each.layout, Stationary if still else Segments)
+        if isinstance(each.layout, Segments):
+            short = role == f"test {SHORT_SHIFTS}"
+            assert each.layout.shifted == ((30, 100) if short else (600, 1100))
+            assert (each.layout.gradual == 0.5) == (not short and "mnist" not in task)
+    kinds = {role: {shift.kind for shift in each.shifts} for role, each in streams.items()}
+    assert kinds[MIXED_DEV] and not kinds[MIXED_DEV] & kinds["test mixed"]
+    assert set(BESIDE) < kinds["test mixed"] and not set(BESIDE) & kinds[MIXED_DEV]
+    assert {plan.fitted_on(law, FITS[0]) for law in FAMILY} == {MIXED_DEV}

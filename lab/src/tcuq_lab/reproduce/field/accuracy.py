@@ -81,9 +81,11 @@ def fitted(unit: Unit, role: str) -> Fitted:
     role : str
     """
     log, shown = unit.log(role), unit.shown(role)
+    given: dict[str, Any] = {"clean": unit.clean_log(role), "run_length": RUN_LENGTH}
+    given["options"] = FitOptions(explain=role == DEV)
     monitors = {
-        OURS: fit(log, about="prediction", run_length=RUN_LENGTH, options=FitOptions(explain=role == DEV)),
-        ANSWER: fit(log, about="answer", run_length=RUN_LENGTH, options=FitOptions(explain=role == DEV)),
+        OURS: fit(log, about="prediction", **given),
+        ANSWER: fit(log, about="answer", **given),
     }
     seen = unit.observed(role)
     every, clean = development(shown, seen), development(shown, seen, shown.shifts == 0)

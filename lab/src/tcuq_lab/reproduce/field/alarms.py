@@ -101,7 +101,10 @@ def measure(unit: Unit, laws: Sequence[str] | None = None, rivals: Sequence[Riva
     laws = unit.plan.laws if laws is None else laws
     rivals = [each for each in rivals if unit.has(row_of(each.row))]
     tables, choices = _Tables(unit), {}
-    for fit, streams in ((UNTOLD, [CLEAN, *laws]), *((TOLD, [law]) for law in laws)):
+    told: dict[str, list[str]] = {}
+    for law in laws:  # mixed streams have one development stream
+        told.setdefault(unit.plan.fitted_on(law, TOLD), []).append(law)
+    for fit, streams in ((UNTOLD, [CLEAN, *laws]), *((TOLD, each) for each in told.values())):
         role = unit.plan.fitted_on(streams[-1], fit)
         about: dict[str, Any] = {}
         for row, fitted in OURS.items():

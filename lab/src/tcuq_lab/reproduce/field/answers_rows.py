@@ -20,7 +20,7 @@ from ...methods.scores import unsure
 from ...methods.temporal.fixed import LAST
 from ...methods.temporal.vote import TIE, Vote
 from ..rows import Row
-from .plan import CLEAN_DEV
+from .plan import CLEAN_DEV, CLEAN_OF
 from .units import PLAIN, Unit
 
 TCUQ, TCUQ_ANSWER, TCUQ_BARE = "tcuq", "tcuq answer", "tcuq no labels"
@@ -225,8 +225,8 @@ class Monitors:
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
         self._fits: Mapping[str, Callable[[str], Params]] = {
-            TCUQ: lambda role: fit(unit.log(role), about="prediction", options=FitOptions(explain=False)),
-            TCUQ_ANSWER: lambda role: fit(unit.log(role), about="answer", options=FitOptions(explain=False)),
+            TCUQ: lambda role: self._labeled(role, "prediction"),
+            TCUQ_ANSWER: lambda role: self._labeled(role, "answer"),
             TCUQ_BARE: lambda role: self._bare(role, "answer"),
             "prediction without labels": lambda role: self._bare(role, "prediction"),
         }
@@ -261,6 +261,11 @@ class Monitors:
         ]
         return ", ".join(said)
 
+    def _labeled(self, role: str, about: Any) -> Params:
+        log, clean = self._unit.log(role), self._unit.clean_log(role)
+        return fit(log, clean=clean, about=about, options=FitOptions(explain=False))
+
     def _bare(self, role: str, about: Any) -> Params:
-        log, clean = (self._unit.log(each, labels=False) for each in (role, CLEAN_DEV))
+        of = CLEAN_OF.get(role, CLEAN_DEV)
+        log, clean = (self._unit.log(each, labels=False) for each in (role, of))
         return fit(log, clean=clean, about=about, options=FitOptions(explain=False))

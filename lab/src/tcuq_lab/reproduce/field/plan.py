@@ -3,6 +3,11 @@
 Test streams of changing pace have other dwells and stretches of one pace than the development stream. Clean
 test data have its law: false alarms are asked for on such data.
 
+Mixed streams are a family of their own, as cameras and microphones give them: runs of heavy-tailed length, by
+a coin either one held object or new examples of a class (overlapping windows for sound), under shifts that
+last, set in slowly or recover, among them a benign one and faults of the sensor. One development stream and
+one clean log of such runs are fitted to for all of them, as a user has them.
+
 A stream is a list of stretches. Each is drawn with a seed of its own and begins with an empty past, so that
 stretches are independent of each other: intervals draw them again as a whole.
 """
@@ -10,13 +15,14 @@ stretches are independent of each other: intervals draw them again as a whole.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from tcuq.base.checks import known
 
 from ...audio.plan import MOVES_WORDS
+from ...corruptions.suite import BESIDE
 from ...corruptions.suites import suite_of
 from ...streams import (
     Changing,
@@ -28,17 +34,34 @@ from ...streams import (
     Shift,
     Sliding,
     Stationary,
+    Trace,
 )
 
 BACKBONES: Mapping[str, str] = MappingProxyType(
     {"mnist": "cnn4", "speech_commands": "dscnn", "cifar10": "resnet8"}
 )
 """Network of each task."""
+SMALL: Mapping[str, str] = MappingProxyType(
+    {"cifar10_animals": "resnet8_animals", "mnist_pairs": "cnn4_pairs"}
+)
+"""Networks of tasks with two and with one hundred classes, which are measured where they are asked for."""
+NETWORKS: Mapping[str, str] = MappingProxyType({**BACKBONES, **SMALL})
 SOUND = "speech_commands"
 CLASS_LAWS: Mapping[str, int] = MappingProxyType({"class 1": 1, "class 4": 4, "class 16": 16, "class 64": 64})
 """Streams that show another example at every step, by the mean steps of one class."""
 OBJECT, HEAVY, CONTINUOUS, CHANGING = "object 16", "heavy-tailed 16", "continuous sound", "changing pace"
 SEVERITIES = (1, 2, 3, 4, 5)
+MIXED = "mixed"
+LONG_RUNS, ONE_CLASS, FAST = "mixed, long runs", "mixed, one class 70 %", "mixed, fast"
+SHORT_SHIFTS, MIXED_CLEAN = "mixed, short shifts", "mixed, clean"
+FAMILY = (MIXED, LONG_RUNS, ONE_CLASS, FAST, SHORT_SHIFTS, MIXED_CLEAN)
+"""Laws of the mixed streams."""
+COIN = 0.5
+"""Share of the runs of mixed streams that hold one object."""
+RECOVERING = Segments(mean=200.0, minimum=100, first="clean", shifted=(30, 100))
+LASTING = Segments(mean=800.0, minimum=500, first="clean", shifted=(600, 1100))
+GRADUAL = replace(LASTING, onset=100, gradual=0.5)
+"""Layouts of mixed streams; the last where shifts have severities to rise through, as half of them do."""
 
 TOLD, UNTOLD, OTHER = "told", "untold", "other"
 """Fits: on development streams of the very law; of changing pace, which any user has; of another law. No test
@@ -54,12 +77,17 @@ OTHER_LAW: Mapping[str, str] = MappingProxyType(
         CONTINUOUS: "class 16",
         HEAVY: "class 1",
         CHANGING: "class 16",
+        **dict.fromkeys(FAMILY, "class 16"),
     }
 )
 """Law of the development streams of the fit "other"."""
 
 DEV, CLEAN_DEV, CLEAN_TEST = "dev", "clean dev", "clean test"
 """Roles of streams of changing pace: to be fitted to, clean development data, clean test data."""
+MIXED_DEV, MIXED_CLEAN_DEV = f"law {MIXED}", "clean dev mixed"
+"""Roles of mixed streams that are fitted to: with shifts, and clean."""
+CLEAN_OF: Mapping[str, str] = MappingProxyType({DEV: CLEAN_DEV, MIXED_DEV: MIXED_CLEAN_DEV})
+"""The clean log that goes with a development stream, where there is one."""
 OTHER_PACE = Changing((2.0, 8.0, 32.0), 250)
 """The law `CHANGING` of test streams: dwells and lengths that no other stream of changing pace has, so that a
 fit to `DEV` does not know it. That has `Changing()`: 1, 4, 16 and 64, 400 steps each."""
@@ -81,6 +109,10 @@ class StreamSizes:
         Of each test stream, and of clean test data, on which false alarms are counted.
     type_steps : int
         Steps of a stretch of one corruption type, shuffled; there is one for each severity.
+    mixed_stretch : int
+        Steps of a stretch of a mixed stream, whose shifts last longer.
+    mixed_dev, mixed_test : int
+        Stretches of the mixed development stream and of its clean log, and of each mixed test stream.
     """
 
     stretch: int = 2000
@@ -90,6 +122,9 @@ class StreamSizes:
     test: int = 12
     clean_test: int = 15
     type_steps: int = 400
+    mixed_stretch: int = 4000
+    mixed_dev: int = 5
+    mixed_test: int = 8
 
 
 @dataclass(frozen=True)
@@ -108,8 +143,8 @@ class UnitPlan:
     Examples
     --------
     >>> plan = UnitPlan("cifar10", 0)
-    >>> plan.network, plan.laws[3:]
-    ('resnet8-0', ('class 64', 'object 16', 'heavy-tailed 16', 'changing pace'))
+    >>> plan.network, plan.laws[3:8]
+    ('resnet8-0', ('class 64', 'object 16', 'heavy-tailed 16', 'changing pace', 'mixed'))
     >>> [len(plan.stretches(role)) for role in ("dev", "law class 16", "test class 16", "type fog")]
     [8, 6, 12, 5]
     """
@@ -120,12 +155,12 @@ class UnitPlan:
     severities: tuple[int, ...] = SEVERITIES
 
     def __post_init__(self) -> None:
-        known("task", self.task, BACKBONES)
+        known("task", self.task, NETWORKS)
 
     @property
     def network(self) -> str:
         """File of the network, without its ending."""
-        return f"{BACKBONES[self.task]}-{self.seed}"
+        return f"{NETWORKS[self.task]}-{self.seed}"
 
     @property
     def lived(self) -> str:
@@ -135,7 +170,7 @@ class UnitPlan:
     @property
     def laws(self) -> tuple[str, ...]:
         """Laws of the test streams."""
-        return (*CLASS_LAWS, self.lived, HEAVY, CHANGING)
+        return (*CLASS_LAWS, self.lived, HEAVY, CHANGING, *FAMILY)
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -144,9 +179,15 @@ class UnitPlan:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Names of all streams, those first that a first look needs."""
-        laws = [name for law in self.laws for name in (f"test {law}", f"law {law}")]
-        return (DEV, CLEAN_DEV, *laws, CLEAN_TEST, *(f"type {name}" for name in self.types))
+        """Names of all streams, those first that a first look needs.
+
+        The place of a name seeds its streams: new ones come last.
+        """
+        laws = [name for law in self.laws if law not in FAMILY for name in (f"test {law}", f"law {law}")]
+        types = [f"type {name}" for name in self.types]
+        mixed = [f"test {law}" for law in self.laws if law in FAMILY]
+        more = (MIXED_DEV, MIXED_CLEAN_DEV, *mixed) if mixed else ()
+        return (DEV, CLEAN_DEV, *laws, CLEAN_TEST, *types, *more)
 
     def fitted_on(self, law: str, fit: str) -> str:
         """Return the role of the development stream of a fit.
@@ -154,11 +195,14 @@ class UnitPlan:
         Examples
         --------
         >>> plan = UnitPlan("mnist", 0)
-        >>> [plan.fitted_on("class 16", fit) for fit in FITS], plan.fitted_on("changing pace", "told")
-        (['law class 16', 'dev', 'law class 1'], 'law changing pace')
+        >>> [plan.fitted_on("class 16", fit) for fit in FITS], plan.fitted_on("mixed, fast", "told")
+        (['law class 16', 'dev', 'law class 1'], 'law mixed')
         """
         known("fit", fit, FITS)
-        return DEV if fit == UNTOLD else f"law {law if fit == TOLD else OTHER_LAW[law]}"
+        if fit == UNTOLD:
+            return DEV
+        own = MIXED if law in FAMILY else law
+        return f"law {own if fit == TOLD else OTHER_LAW[law]}"
 
     def stretches(self, role: str) -> list[Description]:
         """Return the stretches of a stream.
@@ -166,8 +210,8 @@ class UnitPlan:
         Parameters
         ----------
         role : str
-            One of `roles`: "dev", "clean dev", "clean test", or "law", "test" and the name of a law, or
-            "type" and the name of a corruption type.
+            One of `roles`: "dev", "clean dev", "clean test", "clean dev mixed", or "law", "test" and the
+            name of a law, or "type" and the name of a corruption type.
         """
         sizes, place = self.sizes, self.roles.index(known("role", role, self.roles))
         kind, _, name = role.partition(" ")
@@ -182,6 +226,10 @@ class UnitPlan:
                 self._still("test", place, at, Geometric(1), sizes.type_steps, Shift(name, (level,)))
                 for at, level in enumerate(levels)
             ]
+        if role in (MIXED_DEV, MIXED_CLEAN_DEV) or name in FAMILY:
+            part, count = ("test", sizes.mixed_test) if kind == "test" else ("dev", sizes.mixed_dev)
+            law = MIXED_CLEAN if role == MIXED_CLEAN_DEV else name
+            return [self._mixed(part, place, at, law) for at in range(count)]
         part, count = ("dev", sizes.law_dev) if kind == "law" else ("test", sizes.test)
         return [self._shown(part, place, at, **self._law(name)) for at in range(count)]
 
@@ -195,6 +243,25 @@ class UnitPlan:
         if name == OBJECT:
             return {"dwell": Geometric(16), "held": Held()}
         return {"dwell": Geometric(1), "sliding": Sliding()}  # each word is drawn anew, and has five windows
+
+    def _mixed(self, part: str, place: int, number: int, law: str) -> Description:
+        """Return a stretch of a mixed stream; one of test data also shows what is beside the suite."""
+        way: dict[str, Any] = {"sliding": Sliding()} if self.task == SOUND else {"held": Held(share=COIN)}
+        dwell, steps = self._runs(law), self.sizes.mixed_stretch
+        if law == MIXED_CLEAN:
+            return self._still(part, place, number, dwell, steps, **way)
+        rise = len(suite_of(self.task).severities(self.types[0], self.severities)) > 1
+        layout = RECOVERING if law == SHORT_SHIFTS else GRADUAL if rise else LASTING
+        beside = tuple(Shift(name, (1,)) for name in BESIDE) if part == "test" else ()
+        plain = self._shown(part, place, number, dwell=dwell, **way)
+        return plain.replace(steps=steps, layout=layout, shifts=plain.shifts + beside)
+
+    def _runs(self, law: str) -> Pareto | Trace:
+        """Return the dwell of a mixed stream; that of sound counts words, of five windows each."""
+        if law == FAST:
+            return Trace((1,))
+        mean = (80 if law == LONG_RUNS else 12) / (5 if self.task == SOUND else 1)
+        return Pareto(mean, majority=0.7 if law == ONE_CLASS else None)
 
     def _seed(self, place: int, number: int) -> int:
         return 1_000_000 + 10_000 * self.seed + 100 * place + number
@@ -214,7 +281,14 @@ class UnitPlan:
         )
 
     def _still(
-        self, part: str, place: int, number: int, dwell: Any, steps: int, shift: Shift | None = None
+        self,
+        part: str,
+        place: int,
+        number: int,
+        dwell: Any,
+        steps: int,
+        shift: Shift | None = None,
+        **way: Any,
     ) -> Description:
         return Description(
             dataset=self.task,
@@ -224,4 +298,5 @@ class UnitPlan:
             dwell=dwell,
             layout=Stationary(),
             shifts=() if shift is None else (shift,),
+            **way,
         )

@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from tcuq.monitor.log import Log
 
+from ...corruptions.suite import FROZEN
 from ...methods.gather import observed
 from ...methods.method import Labeled, Observed, Recorded
 from ...streams import Stream, build
-from ..recordings import Recordings
+from ..recordings import Recordings, beside_sources
 from ..rows import Row, row_of
-from .plan import UnitPlan
+from .plan import MIXED, MIXED_CLEAN_DEV, MIXED_DEV, UnitPlan
 
 Ints = npt.NDArray[np.int64]
 PLAIN = row_of("base")
@@ -138,18 +139,30 @@ class Unit:
         seen = known.observed
         return Log(seen.probs, seen.features, known.labels, seen.segments, known.kinds)
 
+    def clean_log(self, role: str) -> Log | None:
+        """Return the clean log that a fit to a mixed development stream is given; None for other streams."""
+        return self.log(MIXED_CLEAN_DEV) if role == MIXED_DEV else None
+
     def error_rates(self, role: str) -> dict[str, float]:
         """Return the error of the plain network on each source of a stream, over all examples of the part.
 
-        Only for streams whose steps show examples as they are recorded, not for held pictures or sound.
+        Of test data also on what mixed streams show beside the suite. Only for streams whose steps show
+        examples as they are recorded, not for held pictures or sound.
         """
         about = self._built(role)[0].description
-        y, bank = self.recordings.part(self.task, about.part).y, self._bank(about.part, PLAIN)
-        return {
-            name: float((bank[name].probs.argmax(axis=1) != y).mean())
-            for name in about.sources
-            if name in bank
-        }
+        y, bank = self.recordings.part(self.task, about.part).y, dict(self._bank(about.part, PLAIN))
+        sources = list(about.sources)
+        mixed = about.part == "test" and MIXED in self.plan.laws
+        if mixed:
+            more = beside_sources()
+            bank |= self.recordings.banks(self.task, about.part, self.seed, [PLAIN], more)[PLAIN.label]
+            sources += more
+        said = {name: each.probs.argmax(axis=1) for name, each in bank.items()}
+        found = {name: float((said[name] != y).mean()) for name in sources if name in said}
+        if mixed:  # the answer to one example, whatever comes after it
+            shares = [np.bincount(each, minlength=int(y.max()) + 1) / len(y) for each in (said["clean"], y)]
+            found[f"{FROZEN}/1"] = 1 - float(sum(a * b for a, b in zip(*shares, strict=False)))
+        return found
 
     def _built(self, role: str) -> list[Stream]:
         if role not in self._streams:

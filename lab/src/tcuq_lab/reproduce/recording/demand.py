@@ -15,8 +15,8 @@ from ..experiment import Experiment
 from ..field import specs
 from ..field.answers_rows import TUNED
 from ..field.asked.assistance import ROW as ASSISTED
-from ..field.plan import BACKBONES, StreamSizes, UnitPlan
-from ..recordings import stream_sources
+from ..field.plan import NETWORKS, StreamSizes, UnitPlan
+from ..recordings import beside_sources, stream_sources
 from ..rows import Row, row_of
 from ..run_size import RunSize
 
@@ -43,8 +43,8 @@ def rows_of(task: str, experiments: Iterable[Experiment], tables: bool = True) -
         Whether those of the tables of the paper are among them.
     """
     if not tables:
-        return [row_of("base"), *map(row_of, TUNED), ASSISTED] if task in BACKBONES else []
-    found = [row_of(name) for name in METHODS] if task in BACKBONES else []
+        return [row_of("base"), *map(row_of, TUNED), ASSISTED] if task in NETWORKS else []
+    found = [row_of(name) for name in METHODS] if task in NETWORKS else []
     return found + [row for each in experiments if task in each.tasks for row in each.rows]
 
 
@@ -86,11 +86,12 @@ def sources(task: str, part: str, setting: RunSize, tables: bool = True) -> list
         Whether what only the tables of the paper show is among them: seen types on test data, OOD inputs.
     """
     suite = suite_of(task)
+    more = beside_sources() if part == "test" and task in NETWORKS else []
     if not tables:
-        return stream_sources(task, part, setting)
+        return [*stream_sources(task, part, setting), *more]
     kinds = suite.seen if part == "dev" else (*suite.seen, *setting.spread(suite.unseen))
     shifted = [f"{kind}/{n}" for kind in kinds for n in suite.severities(kind, setting.severities)]
-    return ["clean", *shifted, f"ood/{ood_name(task, part)}"]
+    return ["clean", *shifted, f"ood/{ood_name(task, part)}", *more]
 
 
 def streams(task: str, seed: int, setting: RunSize) -> list[Description]:
@@ -102,13 +103,15 @@ def streams(task: str, seed: int, setting: RunSize) -> list[Description]:
     seed : int
     setting : RunSize
     """
-    if task not in BACKBONES:
+    if task not in NETWORKS:
         return []
     found: dict[Description, None] = {}
     for sizes in all_sizes():
         plan = UnitPlan(task, seed, sizes, setting.severities)
-        for role in (f"law {plan.lived}", f"test {plan.lived}"):
-            found.update(dict.fromkeys(plan.stretches(role)))
+        for role in plan.roles:
+            shown = plan.stretches(role)
+            if shown[0].held is not None or shown[0].sliding is not None:
+                found.update(dict.fromkeys(shown))
     return list(found)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from tcuq.metrics.inputs import Bools, Floats
 
 from ...rows import row_of
-from ..plan import CLEAN_DEV, DEV
+from ..plan import CLEAN_OF
 from ..units import Unit
 from .counting import Scene, costly_sources, events, false_starts, scene_of
 from .limits import RUN_LENGTH, find_limit
@@ -56,7 +56,7 @@ class Development:
 
 
 def development(unit: Unit, role: str, row: str = "base", scorer: Scorer = unsure_of) -> Development:
-    """Return the development data of a fit; a fit that knows no law has clean data of its own, too.
+    """Return the development data of a fit, with the clean log that goes with the stream, if any.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def development(unit: Unit, role: str, row: str = "base", scorer: Scorer = unsur
     scorer : callable
         Of `seen.scorer_of`, for the same role.
     """
-    roles = (DEV, CLEAN_DEV) if role == DEV else (role,)
+    roles = (role, CLEAN_OF[role]) if role in CLEAN_OF else (role,)
     seen = _stacked([seen_of(unit, each, row_of(row), scorer) for each in roles])
     scenes = [scene_of(unit.shown(each)) for each in roles]
     names = tuple(dict.fromkeys(name for each in scenes for name in each.names))

@@ -58,19 +58,33 @@ class Scene:
         return ~self.shifted & ~recently(self.shifted)
 
     @cached_property
+    def reached(self) -> Ints:
+        """Source that the shift of each step has at its last step; one that sets in slowly begins weak."""
+        steps = np.arange(self.sources.shape[1])
+        goes_on = np.zeros(self.shifted.shape, dtype=bool)
+        goes_on[:, :-1] = self.shifted[:, :-1] & self.shifted[:, 1:]
+        ends = np.where(goes_on, len(steps), steps)
+        ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+        return np.take_along_axis(self.sources, ends, axis=1)
+
+    @cached_property
     def shifts(self) -> list[tuple[int, int, int, str]]:
-        """Shifts that begin after a clean step: stretch, first step, step after the last, source."""
+        """Shifts that begin after a clean step: stretch, first step, step after the last, source reached."""
         found = []
         for stretch, marks in enumerate(self.shifted):
             for part in stretches(marks.astype(np.int64)):
-                name = self.names[int(self.sources[stretch, part.start])]
+                name = self.names[int(self.reached[stretch, part.start])]
                 found.append((stretch, int(part.start), int(part.stop), name))
         return found
 
     def costly(self, worse: Container[str]) -> Bools:
-        """Return the steps of sources that cost accuracy."""
+        """Return the steps of shifts that reach a source that costs accuracy."""
         places = [at for at, name in enumerate(self.names) if name in worse]
-        return np.asarray(np.isin(self.sources, places))
+        return np.asarray(np.isin(self.reached, places))
+
+    def benign(self, worse: Container[str]) -> Bools:
+        """Return the steps of shifts that reach no such source."""
+        return self.shifted & ~self.costly(worse)
 
 
 def scene_of(shown: Shown) -> Scene:

@@ -48,8 +48,10 @@ def shift_figures(on: Bools, scene: Scene, worse: Sequence[str], name: str) -> d
     """
     found, count = events(on, scene), len(on)
     kept = np.isin(np.array(found.sources, dtype=np.str_), worse)
+    times = {"shifted on": scene.shifted, "benign on": scene.benign(worse)}
+    shares = {column: _share(on, of, name) for column, of in times.items() if of.any()}
     if not kept.any():
-        return {"shifted on": _share(on, scene.shifted, name)}
+        return shares
     stretch = found.stretch[kept]
     known = kept & ~np.isnan(found.clears)
     return {
@@ -58,7 +60,7 @@ def shift_figures(on: Bools, scene: Scene, worse: Sequence[str], name: str) -> d
         "delay": drawn(Median(found.delays[kept], stretch, count), count, name),
         "clears": drawn(Median(found.clears[known], found.stretch[known], count), count, name),
         "costly on": _share(on, scene.costly(worse), name),
-        "shifted on": _share(on, scene.shifted, name),
+        **shares,
     }
 
 

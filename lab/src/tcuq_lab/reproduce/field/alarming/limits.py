@@ -64,13 +64,14 @@ def find_limit(watched: Watched, tried: Floats, settled: Bools, wanted: float = 
     ----------
     watched : callable
     tried : array of limits, rising
+        None where clean time never lifts a sum above 0: then any limit does.
     settled : array (K, T)
         Clean steps on which false alarms are counted.
     wanted : float
         Clean steps per false alarm.
     """
     allowed = int(settled.sum() / wanted)
-    low, high = _bracket(watched, tried, settled, allowed)
+    low, high = _bracket(watched, tried if len(tried) else np.ones(1), settled, allowed)
     for _ in range(ROUNDS):
         if low is None:
             break

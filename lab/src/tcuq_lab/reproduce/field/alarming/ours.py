@@ -13,14 +13,15 @@ from tcuq.base.fixed import ONE
 from tcuq.metrics.inputs import Bools, Ints
 from tcuq.monitor.log import Log, watch
 
-from ..plan import CLEAN_DEV, DEV
+from ..plan import CLEAN_OF
 from ..units import Unit
 from .limits import RUN_LENGTH
 
 
 def _labeled(**options: Any) -> Callable[[Unit, str], Params]:
     def fitted(unit: Unit, role: str) -> Params:
-        return fit(unit.log(role), run_length=RUN_LENGTH, options=FitOptions(explain=False), **options)
+        about: dict[str, Any] = {"clean": unit.clean_log(role), "run_length": RUN_LENGTH, **options}
+        return fit(unit.log(role), options=FitOptions(explain=False), **about)
 
     return fitted
 
@@ -31,8 +32,8 @@ def _bare(unit: Unit, role: str) -> Params:
     Without labels or marks nothing tells clean steps of a stream from others, so what is clean is given.
     """
     log = unit.log(role, labels=False)
-    if role == DEV:
-        clean = unit.log(CLEAN_DEV, labels=False)
+    if role in CLEAN_OF:
+        clean = unit.log(CLEAN_OF[role], labels=False)
     else:
         kept = unit.shown(role)
         clean = log.take(np.array([kept.names[each] == "clean" for each in kept.sources]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tcuq.monitor.signals import PROFILES
 
-from ..plan import CHANGING, TOLD, UnitPlan
+from ..plan import CHANGING, MIXED, TOLD, UnitPlan
 from ..run import Comparison
 from .assistance import ASSISTED, PLAIN_NETWORK
 from .fits import CURVE
@@ -97,9 +97,9 @@ def laws_of(plan: UnitPlan) -> tuple[str, ...]:
     Examples
     --------
     >>> laws_of(UnitPlan("mnist", 0))
-    ('shuffled steps', 'class 1', 'class 16', 'class 64', 'object 16', 'changing pace')
+    ('shuffled steps', 'class 1', 'class 16', 'class 64', 'object 16', 'changing pace', 'mixed')
     """
-    return (SHUFFLED, "class 1", "class 16", "class 64", plan.lived, CHANGING)
+    return (SHUFFLED, "class 1", "class 16", "class 64", plan.lived, CHANGING, MIXED)
 
 
 SETTINGS = (
