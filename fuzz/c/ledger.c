@@ -62,9 +62,8 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
     l->fall = m->fall;
     l->severity = m->severity;
     l->accuracy = m->accuracy;
-    l->last = m->last;
-    l->novelty = m->novelty;
-    l->alarm = m->alarm;
+    l->alarm = m->alarm & 3u;
+    l->held = m->alarm >> 2;
     l->bet_gap = 1e9;
     tcuq_debt_bounds(p, &low, &high);
     NEED(low == l->low && high == l->high, "tcuq_debt_bounds() are those of section 9");
@@ -77,7 +76,7 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
 static const char *check_reading(const ledger_t *l, const int8_t *probs, const tcuq_step_t *out, const uint16_t *signals)
 {
     const tcuq_params_t *p = l->params;
-    int64_t mass = 0, past = (int64_t)out->persistence * out->look >> 17, best = 0;
+    int64_t mass = 0, past = out->persistence >> 1, best = 0;
     unsigned prediction = 0, reason = TCUQ_REASON_NONE, n;
     for (n = 0; n < p->classes; n++) {
         mass += probs[n] + 128;
@@ -86,10 +85,9 @@ static const char *check_reading(const ledger_t *l, const int8_t *probs, const t
     NEED(out->prediction == prediction, "prediction is the largest posterior, the lowest index on a tie");
     NEED(out->answer < p->classes, "answer is a class");
     NEED(out->low_mass == (mass < 128 ? 1u : 0u), "low_mass says that more than half is lost");
-    if (p->instant == NULL) {
-        NEED(out->answer == prediction && out->persistence == 0u && out->look == 0u,
-             "answer, persistence and look without an instant head");
-    }
+    NEED(p->about != 0u || out->answer == prediction, "the answer is the prediction where steps are about that");
+    NEED(p->instant != NULL || out->persistence == 0u, "no persistence without an instant head");
+    NEED(p->evidence != NULL || out->look == 0u, "no look without evidence");
     NEED(out->risk >= 1u && out->uncertainty >= 1u, "risk and uncertainty are never 0");
     if (p->anchor == 0u) {
         unsigned subject = p->about != 0u ? out->answer : prediction;
@@ -178,29 +176,25 @@ static int64_t wide_log(int64_t x)
 }
 
 /* What the rise side sums with evidence, section 11. Returns what is broken. */
-static const char *check_evidence(ledger_t *l, const tcuq_t *m, const tcuq_step_t *out, const uint16_t *signals,
-                                  int64_t *sum)
+static const char *check_evidence(ledger_t *l, const tcuq_step_t *out, const uint16_t *signals, int64_t *sum)
 {
     const tcuq_params_t *p = l->params;
     const tcuq_evidence_t *head = p->evidence;
     int64_t most = head->clip, x = 256 * (int64_t)head->offset[p->about != 0u ? out->answer : out->prediction], gap;
+    int64_t look = out->look == 65535u ? 256 : out->look >> 8, slow = head->bias, pull;
     unsigned n;
+    NEED(look >= 32 && look <= 256 && (look == 256 || (out->look & 255u) == 0u), "a look is 1/8 to 1");
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
-        x += (p->signals >> n & 1u) != 0u ? shifted((int64_t)head->coef[n] * signals[n], 9) : 0;
+        pull = (p->signals >> n & 1u) != 0u ? shifted((int64_t)head->coef[n] * signals[n], 9) : 0;
+        *(n == 5u || n == 9u ? &slow : &x) += pull;
     }
     x = clip(x, -most, most);
-    l->severity += shifted(x - l->severity + 32, 6);
+    l->severity += shifted((x - l->severity) * look + 1024, 11);
     NEED(l->severity >= -most && l->severity <= most, "severity stays within -clip..clip");
     gap = l->severity < 0 ? -l->severity : l->severity;
     l->severity_high = gap > l->severity_high ? gap : l->severity_high;
-    if (head->spread != 0u) {
-        gap = (x > l->last ? x - l->last : l->last - x) >> 8;
-        gap = gap < 32767 ? gap : 32767;
-        l->novelty = l->steps == 1 ? head->spread : l->novelty + shifted(gap * gap - l->novelty + 16, 5);
-        l->last = x;
-    }
-    NEED(m->last == l->last && (int64_t)m->novelty == l->novelty, "last and novelty follow the evidence");
-    NEED(l->novelty <= 32767 * 32767, "novelty is at most the square of the largest gap");
+    NEED((p->signals >> 5 & 1u) == 0u || signals[5] == clip(32768 + shifted(l->severity, 4), 0, 65535),
+         "signal 5 is the severity");
     if (head->bet_slope != 0u) {
         int64_t factor = head->bet_base + shifted((int64_t)head->bet_slope * shifted(x, 8), 8);
         double exact;
@@ -209,20 +203,18 @@ static const char *check_evidence(ledger_t *l, const tcuq_t *m, const tcuq_step_
         exact = log((double)factor / 65536.0) * 65536.0 - (double)x;
         NEED(exact >= 0.0, "what a bet adds is never above its logarithm");
         l->bet_gap = exact < l->bet_gap ? exact : l->bet_gap;
+        x = x > 0 ? shifted(x * look, 8) : x;
+    } else {
+        x = shifted(clip(slow, -most, most) * look, 8);
     }
-    x -= head->allowance;
-    if (x > 0 && l->novelty < (int64_t)head->spread) {
-        int64_t weight = (l->novelty << 8) / (head->spread >> 4);
-        x = ((x >> 6) * (weight > 256 ? weight : 256)) >> 6;
-    }
-    *sum = x;
+    *sum = x - head->allowance;
     return NULL;
 }
 
 static unsigned side(int64_t *sum, int64_t excess, uint32_t limit, uint32_t cap, unsigned raised)
 {
     *sum = limit == 0u ? 0 : clip(*sum + excess, 0, cap);
-    return limit != 0u && *sum >= limit ? 1u : *sum == 0 ? 0u : raised;
+    return limit != 0u && *sum >= limit ? 1u : raised;
 }
 
 /* Section 11, and the expected accuracy. */
@@ -230,19 +222,29 @@ static const char *check_alarm(ledger_t *l, const tcuq_t *m, const tcuq_step_t *
 {
     const tcuq_params_t *p = l->params;
     int64_t excess = (int64_t)out->risk - p->rise_reference;
-    unsigned rise, fall;
+    unsigned rise, fall, was = l->alarm & 1u;
     if (p->evidence != NULL) {
-        const char *broken = check_evidence(l, m, out, signals, &excess);
+        const char *broken = check_evidence(l, out, signals, &excess);
         NEED(broken == NULL, broken);
     }
-    rise = side(&l->rise, excess, p->rise_limit, p->rise_cap, l->alarm & 1u);
+    rise = side(&l->rise, excess, p->rise_limit, p->rise_cap, was);
+    if (was == 0u) {
+        l->held = rise != 0u ? p->hold : 0u;
+    } else if (l->held != 0u) {
+        l->held--;
+    } else if (l->rise <= (int64_t)p->rise_clear) {
+        rise = 0;
+        l->rise = 0;
+    }
     fall = side(&l->fall, (int64_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, l->alarm >> 1);
+    fall = l->fall == 0 ? 0u : fall;
     l->alarm = rise | fall << 1;
     l->rise_high = l->rise > l->rise_high ? l->rise : l->rise_high;
     l->fall_high = l->fall > l->fall_high ? l->fall : l->fall_high;
     NEED(m->rise <= p->rise_cap && m->fall <= p->fall_cap, "alarm sums stay below their caps");
     NEED((int64_t)m->rise == l->rise && (int64_t)m->fall == l->fall, "alarm sums are those of section 11");
-    NEED(out->alarm == l->alarm && m->alarm == l->alarm, "alarm is raised at its limit and cleared at 0");
+    NEED(out->alarm == l->alarm && m->alarm == (l->alarm | l->held << 2),
+         "alarm is raised at its limit, held, and cleared at its clear sum");
     NEED(out->severity == l->severity && m->severity == l->severity, "severity is a mean of the evidence");
     if (p->horizon != 0u) {
         int64_t certain = (65536 - (int64_t)out->uncertainty) * 256;

@@ -12,8 +12,8 @@ typedef struct {
     const tcuq_params_t *params;
     int64_t low, high; /* of the debt, searched for by their definition */
     /* What the monitor must hold now. */
-    int64_t steps, debt, credit, rise, fall, severity, accuracy, last, novelty;
-    unsigned alarm;
+    int64_t steps, debt, credit, rise, fall, severity, accuracy;
+    unsigned alarm, held;
     /* Counted since the ledger was opened. */
     int64_t taken, flagged, abstained;
     int64_t opening_debt, opening_credit;

@@ -59,16 +59,16 @@ static int evidence_allowed(const tcuq_evidence_t *head)
 {
     int64_t m = (int64_t)head->bet_slope * (head->clip >> 8) >> 8;
     int plain = head->bet_base == 0u && head->bet_slope == 0u;
-    return within(head->clip, 1, 1 << 24) && within(head->allowance, 0, 1 << 24) && head->offset != NULL &&
+    return within(head->clip, 1, 1 << 19) && head->reach >= 256u && within(head->bias, -256 * 65536, 256 * 65536) &&
+           within(head->allowance, 0, 1 << 24) && head->offset != NULL &&
            (plain || (within(head->bet_slope, 1, 32767) && (int64_t)head->bet_base - m - 1 >= 256 &&
-                      (int64_t)head->bet_base + m < 1 << 20)) &&
-           (head->spread == 0u || within(head->spread, 16, 1 << 24));
+                      (int64_t)head->bet_base + m < 1 << 20));
 }
 
 static int instant_allowed(const tcuq_instant_t *head, unsigned classes)
 {
     unsigned c;
-    if (!within(head->bias, -256 * 65536, 256 * 65536) || !within(head->spread, 0, 1 << 18)) {
+    if (!within(head->bias, -256 * 65536, 256 * 65536)) {
         return 0;
     }
     for (c = 0; head->class_mix != NULL && c < classes; c++) {
@@ -105,8 +105,8 @@ static int side_allowed(uint32_t limit, uint32_t cap)
 
 int set_allowed(const tcuq_params_t *p)
 {
-    int features_read = (p->signals & ((1u << 1) | (1u << 6) | (1u << 7))) != 0u;
-    return p->version == 4u && p->reserved == 0u &&
+    int features_read = (p->signals & ((1u << 1) | (1u << 6) | (1u << 7) | (1u << 9))) != 0u;
+    return p->version == 4u && p->hold <= 63u &&
            within(p->signals, 1, (1u << TCUQ_SIGNAL_COUNT) - 1u) && within(p->classes, 2, 1000) &&
            within(p->features, features_read ? 1 : 0, 256) && within(p->zero_point, -128, 127) && lags_allowed(p) &&
            within(p->bias, -256 * 65536, 256 * 65536) && p->doubt_mix <= 65536u && p->blend <= 65536u &&
@@ -117,8 +117,12 @@ int set_allowed(const tcuq_params_t *p)
            p->slope <= p->steep_slope && within(p->knee, 0, 1 << 24) &&
            (int64_t)p->slope * p->knee <= 1 << 24 && within(p->budget_den, 1, 1000) &&
            p->budget_num <= p->budget_den && within(p->burst, 1, 10000) && side_allowed(p->rise_limit, p->rise_cap) &&
+           (p->rise_limit == 0u ? p->rise_clear == 0u : p->rise_clear < p->rise_limit) &&
            side_allowed(p->fall_limit, p->fall_cap) && (p->centers != NULL) == (p->signals >> 7 & 1u) &&
            ((p->signals >> 8 & 1u) == 0u || p->instant != NULL) &&
+           ((p->signals & (1u << 5 | 1u << 9)) == 0u || p->evidence != NULL) &&
+           ((p->signals >> 9 & 1u) == 0u || (p->signals >> 7 & 1u) != 0u) &&
            (p->instant == NULL || instant_allowed(p->instant, p->classes)) &&
-           (p->evidence == NULL || (evidence_allowed(p->evidence) && p->fall_limit == 0u));
+           (p->evidence == NULL || (evidence_allowed(p->evidence) && p->fall_limit == 0u &&
+                                    (p->signals & (1u << 4 | 1u << 7)) != 0u));
 }

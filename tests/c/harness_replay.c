@@ -114,7 +114,8 @@ static void read_params(void)
     params.rise_cap = (uint32_t)word();
     params.fall_limit = (uint32_t)word();
     params.fall_cap = (uint32_t)word();
-    params.reserved = 0;
+    params.rise_clear = (uint32_t)word();
+    params.hold = (uint16_t)word();
     params.lag_count = (uint16_t)count_up_to(TCUQ_MAX_LAG);
     for (i = 0; i < params.lag_count; i++) {
         lags[i] = (uint8_t)word();

@@ -52,6 +52,8 @@ SCALARS = (
     "rise_cap",
     "fall_limit",
     "fall_cap",
+    "rise_clear",
+    "hold",
 )
 """Fields of the core's parameters, in the order in which the firmware reads them."""
 
