@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from tcuq import Alarm, AlarmSide, Params
@@ -28,12 +27,10 @@ def profiles() -> dict[str, Params]:
     sides = Alarm(0.45, AlarmSide(0.05, 20.0), AlarmSide(0.05, 12.0))
     plain = {"alarm": sides, "horizon": 64, "expected_start": 0.9, "warmup": 30}
     standard, mixed, alone = (every[f"standard, {name}"] for name in ("bet", "class mix", "posteriors alone"))
-    assert standard.evidence is not None and mixed.evidence is not None
-    bet = replace(standard.evidence, spread=2.0)
     return {
-        "standard": standard.replace(evidence=bet),
-        "standard_class_mix": mixed.replace(evidence=replace(mixed.evidence, spread=2.0)),
-        "standard_posteriors_alone": alone.replace(evidence=bet),
+        "standard": standard,
+        "standard_class_mix": mixed,
+        "standard_posteriors_alone": alone,
         "paper": every["paper"].replace(**plain),
     }
 
