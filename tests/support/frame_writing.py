@@ -35,7 +35,7 @@ NUMBERS = (
     "threshold",
     "severity",
     "persistence",
-    "variety",
+    "look",
     "expected_accuracy",
 )
 """Numbers of a decision in the order of a frame."""

@@ -28,12 +28,6 @@ COPIES = np.array([5.0, 5, 5, 5, 5, 0])
 LEAST_WEIGHT = 1 / 16384
 MOST_DEFICIT = 65535 / 2048
 
-DOUBT_LEAST = 1 / 64
-"""Pairs of smaller doubts do not count for the variety."""
-
-APART_START = 1 / 32
-"""Mean variance that stands for the pairs before the first."""
-
 
 class Experts(NamedTuple):
     """What the experts make of a stream.
@@ -43,13 +37,12 @@ class Experts(NamedTuple):
     belief : array of shape (T, L)
         Their mixture after each step.
     answer : array of T integers
-    persistence, variety : array of T numbers
+    persistence : array of T numbers
     """
 
     belief: Floats
     answer: npt.NDArray[np.int64]
     persistence: Floats
-    variety: Floats
 
 
 def likelihoods(p: Floats) -> Floats:
@@ -83,42 +76,7 @@ def weights_of(deficits: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def variety_of(p: Floats, answer: npt.NDArray[np.int64], spread: float) -> Floats:
-    """Return how much neighboring steps of one answer differ: 1 as in development, 0 where they repeat.
-
-    Parameters
-    ----------
-    p : array of shape (T, L)
-        Posteriors of one uninterrupted stream.
-    answer : array of T integers
-    spread : float
-        See `InstantHead`.
-
-    Examples
-    --------
-    >>> still = np.tile([[0.7, 0.3]], (2000, 1))
-    >>> moving = np.array([[1 - x, x] for x in np.random.default_rng(0).beta(0.3, 2, 2000)])
-    >>> zeros = np.zeros(2000, dtype=np.int64)
-    >>> float(variety_of(still, zeros, 0.5)[-1]), float(variety_of(moving, zeros, 0.5)[-1])
-    (0.0, 1.0)
-    """
-    out = np.ones(len(p))
-    if spread < 16 / 65536:  # as the core has it
-        return out
-    doubts = 1 - p[np.arange(len(p)), answer]
-    apart = APART_START
-    differ = spread * apart
-    for t, doubt in enumerate(doubts.tolist()):
-        before = float(doubts[t - 1]) if t and answer[t - 1] == answer[t] else None
-        if before is not None and max(doubt, before) >= DOUBT_LEAST:
-            usual = (doubt + before) / 2
-            differ += ((doubt - before) ** 2 - differ) / 256
-            apart += (usual * (1 - usual) - apart) / 256
-        out[t] = min(1.0, max(0.0, 3 * differ / (spread * apart) - 1.25))
-    return out
-
-
-def experts(p: Floats, class_mix: Floats | None = None, spread: float = 0.0) -> Experts:
+def experts(p: Floats, class_mix: Floats | None = None) -> Experts:
     """Run all experts over one uninterrupted stream.
 
     Parameters
@@ -127,8 +85,6 @@ def experts(p: Floats, class_mix: Floats | None = None, spread: float = 0.0) -> 
         Posteriors.
     class_mix : array of L numbers, optional
         Turns the correction by class mix on.
-    spread : float
-        See `InstantHead`.
 
     Examples
     --------
@@ -160,4 +116,4 @@ def experts(p: Floats, class_mix: Floats | None = None, spread: float = 0.0) -> 
         gains = np.log2(totals) - forgotten
         deficits = np.minimum(MOST_DEFICIT, gains.max() - gains)
     answer = np.asarray(belief.argmax(1), dtype=np.int64)
-    return Experts(belief, answer, persistence, variety_of(p, answer, spread))
+    return Experts(belief, answer, persistence)

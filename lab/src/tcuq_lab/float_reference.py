@@ -7,13 +7,14 @@ core is from real arithmetic.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.monitor.params import Params
-from tcuq.monitor.signals import LAGGED, SIGNALS
+from tcuq.monitor.signals import LAGGED, SIGNALS, SLOW
 
 from .float_experts import experts
 
@@ -26,13 +27,13 @@ class Reference:
 
     Parameters
     ----------
-    signals : array of shape (T, 9)
+    signals : array of shape (T, 10)
     doubted : array of T numbers
         One minus what the risk leans on.
     uncertainty, risk : array of T numbers
     answer : array of T integers
-    persistence, variety : array of T numbers
-        0 without an instant head.
+    persistence, look : array of T numbers
+        0 without an instant head, and without evidence.
     expected_accuracy : array of T numbers
         NaN without a horizon.
     severity : array of T numbers
@@ -45,7 +46,7 @@ class Reference:
     risk: Floats
     answer: npt.NDArray[np.int64]
     persistence: Floats
-    variety: Floats
+    look: Floats
     expected_accuracy: Floats
     severity: Floats
 
@@ -83,17 +84,6 @@ def _half_distance(a: Floats, b: Floats) -> Floats:
     result: Floats = (1 - np.clip(cosine, -1, 1)) / 2
     result[(norm_a == 0) & (norm_b == 0)] = 0
     return result
-
-
-def _past_mean(values: Floats, rate: float) -> Floats:
-    """Exponentially weighted mean of the rows before each row; row 0 is meaningless."""
-    out = np.empty_like(values)
-    mean = values[0].copy()
-    out[0] = mean
-    for t in range(1, len(values)):
-        out[t] = mean
-        mean += rate * (values[t] - mean)
-    return out
 
 
 def _log_odds(against: Floats) -> Floats:
@@ -163,13 +153,12 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
     top, second = order[:, -1], order[:, -2]
     predictions = np.argmax(p, axis=1)
     rows = np.arange(len(p))
-    answer, persistence, variety, mixed = predictions, np.zeros(len(p)), np.zeros(len(p)), None
+    answer, persistence, mixed = predictions, np.zeros(len(p)), None
     if params.instant is not None:
         shares = params.instant.class_mix
-        mixed, answer, persistence, variety = experts(
-            p, None if shares is None else np.array(shares), params.instant.spread
-        )
-    classes = answer if params.about == "answer" else predictions
+        mixed, answer, persistence = experts(p, None if shares is None else np.array(shares))
+        answer = answer if params.about == "answer" else predictions
+    classes = answer
     own = p[rows, classes]
     odds = _log_odds(1 - own)
     signals = np.zeros((len(p), len(SIGNALS)))
@@ -184,15 +173,22 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
             value = _distance(params, x, classes)
         elif name == "disbelief" and mixed is not None:
             value = _log_odds(1 - mixed[rows, classes])
-        elif name == "mean_odds":
-            value = _past_mean(odds[:, None], 1 / 16)[:, 0]
-            value[:1] = params.clean_means[name]
+        elif name in SLOW:
+            continue
         else:
             value = odds
         signals[:, SIGNALS.index(name)] = value
+    look, severity = np.zeros(len(p)), np.zeros(len(p))
+    if params.evidence is not None:
+        look = _looks(params, x if "distance" in params.signals else None, odds)
+        severity = _severity(params, signals, classes, look)
+        if "severity" in params.signals:
+            signals[:, SIGNALS.index("severity")] = np.clip(0.5 + severity / 16, 0, 1)
+        if "drift" in params.signals:
+            signals[:, SIGNALS.index("drift")] = _drift(params, x, classes, look)
     leans_on = own if params.anchor == "confidence" or mixed is None else mixed[rows, classes]
     doubted = 1 - leans_on
-    return weighed(params, signals, doubted, answer, persistence, variety, classes)
+    return weighed(params, signals, doubted, answer, persistence, look, severity)
 
 
 def _distance(params: Params, x: Floats, classes: npt.NDArray[Any]) -> Floats:
@@ -202,10 +198,43 @@ def _distance(params: Params, x: Floats, classes: npt.NDArray[Any]) -> Floats:
     return np.asarray(np.log2(squares + 1) / 24)
 
 
-def _means_after(values: Floats, rate: float, start: float) -> Floats:
+def _blocks(x: Floats) -> Floats:
+    """Return sums of neighboring features, in eight blocks."""
+    edges = [(block * x.shape[1]) >> 3 for block in range(9)]
+    return np.column_stack([x[:, low:high].sum(1) for low, high in pairwise(edges)])
+
+
+def _looks(params: Params, x: Floats | None, odds: Floats) -> Floats:
+    """How new each step is beside the one before, by its features or by its odds, 1/8 to 1."""
+    assert params.evidence is not None
+    values = 65536 * odds[:, None] if x is None else _blocks(x)
+    gaps = (np.diff(values, axis=0, prepend=values[:1]) ** 2).sum(1)
+    out = np.clip(gaps / params.evidence.reach, 1 / 8, 1)
+    out[:1] = 1.0
+    return np.asarray(out)
+
+
+def _severity(params: Params, signals: Floats, classes: npt.NDArray[Any], look: Floats) -> Floats:
+    """Mean of the evidence of the steps, by looks."""
+    head = params.evidence
+    assert head is not None
+    coef = np.array([0.0 if name in SLOW else head.coef.get(name, 0.0) for name in SIGNALS])
+    evidence = np.clip(signals @ coef + np.array(head.offsets)[classes], -head.clip, head.clip)
+    return _means_after(evidence, look / 8, 0.0)
+
+
+def _drift(params: Params, x: Floats, classes: npt.NDArray[Any], look: Floats) -> Floats:
+    """Logarithm of how far features have moved away from those of their classes, on average, over 24."""
+    centers = np.array(params.centers, dtype=np.float64) - params.feature_zero_point
+    gaps = _blocks(x - centers[classes])
+    moved = np.column_stack([_means_after(column, look / 8, 0.0) for column in gaps.T])
+    return np.asarray(np.log2(1 + np.minimum(4 * np.abs(moved), 16383) ** 2 @ np.ones(8)) / 24)
+
+
+def _means_after(values: Floats, rates: float | Floats, start: float) -> Floats:
     """Exponentially weighted mean of the values up to each one, itself included."""
     out, mean = np.empty(len(values)), start
-    for t, value in enumerate(values.tolist()):
+    for t, (value, rate) in enumerate(zip(values, np.broadcast_to(rates, len(values)), strict=True)):
         mean += rate * (value - mean)
         out[t] = mean
     return out
@@ -217,36 +246,30 @@ def weighed(
     doubted: Floats,
     answer: npt.NDArray[Any],
     persistence: Floats,
-    variety: Floats,
-    classes: npt.NDArray[Any],
+    look: Floats,
+    severity: Floats,
 ) -> Reference:
     """Compute what follows from the signals of a stream and from what its risk leans on.
 
     Parameters
     ----------
     params : Params
-        Its heads, blend, evidence and horizon are read here.
-    signals : array of shape (T, 9)
+        Its heads, blend and horizon are read here.
+    signals : array of shape (T, 10)
     doubted : array of T values
         One minus the confidence, or one minus the belief.
-    answer, persistence, variety, classes : array of T values
-        From the experts, and the classes that the parameters speak about.
+    answer, persistence, look, severity : array of T values
+        Passed on; the persistence tells between the heads.
     """
     steady = np.array([params.coef.get(name, 0.0) for name in SIGNALS])
     z = params.bias + signals @ steady
     if params.instant is not None:
         instant = np.array([params.instant.coef.get(name, 0.0) for name in SIGNALS])
         alone = params.instant.bias + signals @ instant
-        z = alone + persistence * variety * (z - alone)
+        z = alone + persistence * (z - alone)
     uncertainty = np.where(z >= 0, 1 / (1 + np.exp(-np.abs(z))), 1 / (1 + np.exp(np.abs(z))))
     risk = params.blend * uncertainty + (1 - params.blend) * doubted
     expected = np.full(len(signals), np.nan)
     if params.horizon:
         expected = _means_after(1 - uncertainty, 1 / params.horizon, params.expected_start)
-    severity = np.zeros(len(signals))
-    if params.evidence is not None:
-        head = params.evidence
-        coef = np.array([head.coef.get(name, 0.0) for name in SIGNALS])
-        evidence = signals @ coef + np.array(head.offsets)[classes]
-        severity = _means_after(np.clip(evidence, -head.clip, head.clip), 1 / 64, 0.0)
-    return Reference(signals, doubted, uncertainty, risk, answer, persistence, variety, expected, severity)
+    return Reference(signals, doubted, uncertainty, risk, answer, persistence, look, expected, severity)
