@@ -28,23 +28,28 @@ def logs(raw: bool, clean_raw: bool, says: bool = True) -> tuple[Log, Log]:
 
 def test_features_are_the_same_in_either_form() -> None:
     log, clean = logs(True, True)
-    expected = fit(log, clean=clean, **told(**QUICK))
+    expected = fit(log, clean=clean, about="answer", **told(**QUICK))
     assert expected.features == 3
     for raw, clean_raw in ((True, False), (False, True)):
         log, clean = logs(raw, clean_raw)
-        assert fit(log, clean=clean, **told(**QUICK)) == expected
+        assert fit(log, clean=clean, about="answer", **told(**QUICK)) == expected
     given = {"feature_scale": SCALE, "feature_zero_point": ZERO}
     for raw, clean_raw in ((True, True), (True, False), (False, True), (False, False)):
         log, clean = logs(raw, clean_raw, says=False)
-        assert fit(log, clean=clean, **told(**given, **QUICK)) == expected
+        assert fit(log, clean=clean, about="answer", **told(**given, **QUICK)) == expected
 
 
 def test_forms_that_nobody_can_compare_are_refused() -> None:
     for raw, clean_raw in ((True, False), (False, True)):
         log, clean = logs(raw, clean_raw, says=False)
         with pytest.raises(ValueError, match="feature_scale"):
-            fit(log, clean=clean, **told(**({"feature_zero_point": ZERO} if raw else {}), **QUICK))
-        assert fit(log, clean=clean, **told(use_features=False, **QUICK)).features == 0
+            fit(
+                log,
+                clean=clean,
+                about="answer",
+                **told(**({"feature_zero_point": ZERO} if raw else {}), **QUICK),
+            )
+        assert fit(log, clean=clean, about="answer", **told(use_features=False, **QUICK)).features == 0
 
 
 def test_a_row_that_cannot_be_is_named_in_either_log() -> None:

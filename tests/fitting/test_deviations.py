@@ -1,4 +1,4 @@
-"""Evidence without labels: deviations from clean steps."""
+"""Evidence without labels, and how the two small regressions of learned evidence go."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, fit
-from tcuq.fitting.deviations import LEAST_SPREAD, deviation_head
+from tcuq.fitting.learn_head import Part, deviations, learn_moments, learn_sum, standard_sum
 from tcuq.fitting.signal_table import SignalTable
 from tcuq.monitor.log import watch
 
@@ -30,44 +30,69 @@ def made(seed: int, features: int, shifted: bool) -> Log:
 def test_the_alarm_comes_on_a_shift_and_not_on_clean_steps(features: int) -> None:
     params = fit(made(1, features, False), clean=made(2, features, False), run_length=20_000)
     assert params.evidence is not None and params.notes["fit"]["evidence"]["from"] == "deviations"
-    assert set(params.evidence.coef) == {"odds", *(["magnitude", "distance"] if features else [])}
+    more = ["magnitude", "distance", "drift"] if features else []
+    assert set(params.evidence.coef) == {"odds", "severity", *more}
     assert not watch(Monitor(params), made(3, features, False))["alarm"].any()
     alarm = watch(Monitor(params), made(4, features, True))["alarm"]
     assert not alarm[:2000].any() and alarm[2000:2300].any()
 
 
-def table(units: list[list[int]], subject: list[int]) -> SignalTable:
+def part(units: list[list[int]], subject: list[int], degraded: list[int]) -> Part:
     rows = np.array(units, dtype=np.uint16)
     none = np.zeros(len(rows), dtype=np.uint16)
     classes = np.array(subject, dtype=np.int16)
-    settled = np.ones(len(rows), dtype=bool)
-    return SignalTable(("odds", "magnitude"), rows, none, classes, classes, classes, none, none, settled)
+    bad = np.array(degraded, dtype=bool)
+    table = SignalTable(
+        ("odds", "magnitude"), rows, none, classes, classes, classes, none, none, none, np.ones_like(bad)
+    )
+    return Part(table, np.ones(len(rows)), ~bad, bad, [slice(0, len(rows))])
 
 
-def test_each_signal_is_centered_by_class_and_scaled_by_its_spread() -> None:
+def test_each_signal_is_centered_by_class_and_scaled_by_its_deviation() -> None:
     # Class 0 lies at 1/4, class 1 at 1/2; both deviate by 1/8. Magnitude hardly moves.
-    odds = [0.125, 0.375, 0.375, 0.625]
-    rows = [[round(65536 * value), 6000] for value in odds]
-    given = table([*rows, [60000, 60000]], [0, 0, 1, 1, 1])
-    head, found = deviation_head(3, given.names, given, [slice(0, 4)], 2.0)
-    assert found["clean_steps"] == 4
-    assert np.isclose(head.coef["odds"], 8 / 1.5, atol=0.01)
-    assert 0.5 / LEAST_SPREAD / 1.5 > 64 and head.coef["magnitude"] == -64.0, "the most that the core holds"
-    added = head.values(given.registry(slice(0, 4)), given.subject[:4])
-    assert np.allclose(added, np.array([-1, 1, -1, 1]) / 1.5, atol=0.02)
+    rows = [[round(65536 * value), 6000] for value in (0.125, 0.375, 0.375, 0.625)] * 500
+    given = part([*rows, [60000, 60000]], [0, 0, 1, 1] * 500 + [1], [0] * 2000 + [1])
+    moments = deviations([given], given.table.names, 3)
+    assert np.isclose(moments.coef[0], 8 / 1.5, atol=0.02)
+    assert moments.coef[1] == -64.0, "the most that the core holds"
+    assert np.allclose(moments.of(given.table)[:4], np.array([-1, 1, -1, 1]) / 1.5, atol=0.04)
     # A class that no clean step shows is centered by all of them.
-    third = head.values(given.registry(slice(0, 1)), np.array([2]))
-    assert np.isclose(third, (0.125 - 0.375) * 8 / 1.5, atol=0.02)
+    assert moments.offsets[1] < moments.offsets[2] < moments.offsets[0]
 
 
 def test_signals_without_a_way_to_deviate_are_refused() -> None:
-    given = table([[1, 1]], [0])
     with pytest.raises(ValueError, match="evidence needs one of the signals odds, distance, magnitude"):
-        deviation_head(2, ("doubt",), given, [slice(0, 1)], 2.0)
+        deviations([part([[1, 1]], [0], [0])], ("doubt",), 2)
+
+
+def test_steps_that_repeat_hardly_count() -> None:
+    rng = np.random.default_rng(0)
+    odds = np.concatenate([rng.normal(0.4, 0.05, 2000), rng.normal(0.5, 0.05, 2000)])
+    given = part([[round(65536 * x), 1] for x in odds], [0] * 4000, [0] * 2000 + [1] * 2000)
+    plain = learn_moments([given], ("odds",), 1)
+    # Half of the degraded steps are one object that looks clean, held still.
+    held = np.arange(4000) >= 3000
+    given.table.units[held, 0] = round(65536 * 0.4)
+    still = Part(given.table, np.where(held, 0.0, 1.0), given.clean, given.degraded, given.runs)
+    weighed, even = (learn_moments([each], ("odds",), 1).coef[0] for each in (still, given))
+    assert even < 0.7 * plain.coef[0] < 0.85 * weighed
+    with pytest.raises(ValueError, match="2000 clean and 0 degraded steps"):
+        learn_moments([given.without(given.degraded)], ("odds",), 1)
+
+
+def test_sums_are_even_between_clean_and_degraded_and_below_one_without_labels() -> None:
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.normal(0.3, 0.1, (2000, 2)), rng.normal(0.5, 0.1, (1000, 2))])
+    given = part([[1, 1]] * 3000, [0] * 3000, [0] * 2000 + [1] * 1000)
+    coef, bias = learn_sum([given], [x])
+    assert (coef > 0).all() and abs(0.4 * coef.sum() + bias) < 0.5
+    coef, bias = standard_sum([given], [x])
+    clean = x[:2000] @ coef + bias
+    assert np.isclose(clean.mean(), -1.0, atol=0.01) and np.isclose(clean.std(), 0.6 * 2**0.5, atol=0.03)
 
 
 def test_a_log_with_labels_and_shifts_learns_its_evidence() -> None:
     probs, values, truth, marks = dwell_stream(4000, 5, 4, np.random.default_rng(1), shifted=True)
     params = fit(Log(probs, values, truth, shifted=marks), run_length=500, options=FitOptions(explain=False))
     assert "from" not in params.notes["fit"]["evidence"] and params.evidence is not None
-    assert params.evidence.clip == 3.0
+    assert params.evidence.clip == 3.0 and params.alarm.hold == 32

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from tcuq import Log
-from tcuq.fitting.alarms import choose_allowance
 from tcuq.fitting.carry_over import MOST, _drawn
 from tcuq.fitting.clean import refuse_other_shape
 
@@ -26,15 +25,6 @@ def test_a_clean_log_of_another_model_is_refused() -> None:
     )
     with pytest.raises(ValueError, match=message):
         refuse_other_shape(log_of(0.5), log_of(0.25), True)
-
-
-def test_the_best_allowance_is_taken_where_none_is_good() -> None:
-    """Evidence that repeats itself for long: no allowance keeps the limit within reach."""
-    rng = np.random.default_rng(0)
-    runs = [np.repeat(rng.choice([-0.5, 4.0], 40, p=[0.8, 0.2]), 100) for _ in range(3)]
-    tried = (0.0, 0.01, 0.02)
-    found = choose_allowance(runs, [np.ones(len(run)) for run in runs], 4.0, 1000, rng, tried)
-    assert found in tried
 
 
 def test_a_sample_of_rows_is_bounded() -> None:

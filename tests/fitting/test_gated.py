@@ -72,11 +72,11 @@ def test_answers_are_right_more_often_than_labels_on_a_stream() -> None:
     assert (steps["answer"] != stream.labels).mean() < 0.8 * stream.errors().mean()
 
 
-def test_the_instant_head_reads_what_a_single_step_has() -> None:
+def test_the_instant_head_reads_all_but_the_belief() -> None:
     params = fitted(8)
     assert params.instant is not None and params.coef is not None
-    assert set(params.instant.coef) == {"odds", "magnitude", "distance"}
-    assert set(params.coef) == {"odds", "mean_odds", "magnitude", "distance", "disbelief"}
+    assert set(params.instant.coef) == {"odds", "severity", "magnitude", "distance", "drift"}
+    assert set(params.coef) == {"odds", "severity", "magnitude", "distance", "disbelief", "drift"}
 
 
 def test_a_long_regression_starts_near_its_end_and_ends_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,10 +21,12 @@ from tcuq.fitting.stages import (
     find_signals,
     findings,
     fit_heads,
+    learn_evidence,
     read,
     set_alarm,
     set_threshold,
 )
+from tcuq.monitor.evidence_head import EvidenceHead
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.log import watch
 from tcuq.monitor.params_words import in_words
@@ -66,6 +68,7 @@ def random_params(rng: np.random.Generator, signals: tuple[str, ...] = ONE_HEAD,
         lags=(3, 8),
         coef=dict(zip(signals, rng.uniform(-8, 8, len(signals)).tolist(), strict=True)),
         clean_means=dict(zip(signals, rng.random(len(signals)).tolist(), strict=True)),
+        evidence=EvidenceHead({"odds": 5.0, "distance": 9.0}, rng.normal(-8, 1, 5).tolist(), 3.0, 5_000),
         centers=rng.integers(-128, 128, (5, 4)).tolist(),
         bias=float(rng.normal(0, 3)),
         blend=float(rng.random()),
@@ -123,13 +126,13 @@ def test_uncertainty_at_the_ends_is_that_of_the_core() -> None:
 def test_a_table_is_read_in_chunks_as_one_stream() -> None:
     steps = CHUNK + 700
     probs, _, _, _ = dwell_stream(steps, 3, 0, np.random.default_rng(1))
-    params = Params(classes=3, signals=("flips", "mean_odds"))
+    params = Params(classes=3, signals=("flips", "odds"))
     _, values = watch(Monitor(params), Log(probs), signals=True)
     calls: list[tuple[int, int]] = []
     table = read_signals(params, Log(probs), params.signals, progress=lambda *call: calls.append(call))
     assert (table.registry(slice(CHUNK - 5, CHUNK + 5)) == values[CHUNK - 5 : CHUNK + 5]).all()
     assert calls == [(CHUNK, steps), (steps, steps)]
-    assert table.of(("mean_odds",)).shape == (steps, 1)
+    assert table.of(("odds",)).shape == (steps, 1)
 
 
 def test_a_shuffled_table_is_that_of_the_shuffled_log() -> None:
@@ -157,12 +160,13 @@ def test_the_monitor_runs_as_often_as_it_must(monkeypatch: pytest.MonkeyPatch) -
     assert sum(taken) == 2000
     taken.clear()
     fit(make_log(2000), run_length=100, options=FitOptions(explain=False))
-    assert sum(taken) == 6000, "two heads need the spread first, and learn from the shuffle too"
+    assert sum(taken) == 6000, "evidence is learned first, and two heads learn from the shuffle too"
 
 
 def test_stages_add_what_they_found() -> None:
     request = Request(make_log(2000), run_length=100)
     state = read(request)
+    learn_evidence(state)
     find_signals(state)
     stock = state.params
     fit_heads(state)
@@ -183,7 +187,7 @@ def test_progress_names_every_stage_and_ends_each(profile: str, labeled: bool) -
     log = log if labeled else Log(log.probs, log.features, None, log.segments, log.shifted)
     fit(log, profile=profile, run_length=100, progress=lambda *call: calls.append(call))
     names = list(dict.fromkeys(stage for stage, _, _ in calls))
-    assert names == ["read", "signals", "heads", "threshold", "alarm", "accuracy", "findings"]
+    assert names == ["read", "evidence", "signals", "heads", "threshold", "alarm", "accuracy", "findings"]
     for name in names:
         done = [(done, total) for stage, done, total in calls if stage == name]
         assert done[-1][0] == done[-1][1] and all(part <= whole for part, whole in done)
@@ -231,7 +235,9 @@ def test_a_regression_that_meets_its_bounds_is_soon_at_its_optimum(monkeypatch: 
         logistic._Loss, "slopes", lambda self, beta: passes.append(beta) or slopes(self, beta)
     )
     state = read(Request(log, options=FitOptions(explain=False)))
+    learn_evidence(state)
     find_signals(state)
+    passes.clear()
     fit_heads(state)
     assert state.params.coef is not None
     assert state.params.coef["distance"] > 63.9 and 5 < len(passes) < 20

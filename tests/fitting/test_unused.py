@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from fits import told
 from streams import dwell_stream
 
-from tcuq import Log, Monitor, Params, fit
+from tcuq import Alarm, AlarmSide, Log, Monitor, Params, fit
 from tcuq.fitting.unused import without_unused
 from tcuq.monitor.evidence_head import EvidenceHead
 from tcuq.monitor.instant_head import InstantHead
@@ -31,10 +32,10 @@ def same_steps(one: Params, two: Params, log: Log) -> bool:
 
 STEADY = {
     "all of both heads": (set(), set(), set()),
-    "a signal of the instant head alone": ({"odds", "magnitude"}, {"distance"}, {"mean_odds"}),
+    "a signal of the instant head alone": ({"odds", "magnitude"}, {"distance"}, {"odds"}),
     "a signal of the evidence alone": ({"magnitude", "distance"}, {"magnitude", "distance"}, {"distance"}),
-    "a signal of neither": ({"magnitude", "mean_odds"}, {"magnitude"}, {"magnitude"}),
-    "no features": ({"magnitude", "distance"}, {"magnitude", "distance"}, {"magnitude", "distance"}),
+    "a signal of neither": ({"magnitude", "severity"}, {"magnitude"}, {"magnitude"}),
+    "no features": ({"magnitude", "distance", "drift"},) * 3,
     "the belief": ({"disbelief"}, set(), set()),
 }
 
@@ -51,7 +52,7 @@ def test_what_is_dropped_changes_no_decision_of_two_heads(name: str, options: di
     head = params.evidence
     if head is not None:
         kept = {each: value for each, value in head.coef.items() if each not in evidence_off}
-        head = EvidenceHead(kept, head.offsets, head.clip, head.allowance, head.bet, head.spread)
+        head = replace(head, coef=kept)
     idle = params.replace(
         coef={each: 0.0 if each in off else value for each, value in params.coef.items()},
         instant=InstantHead(
@@ -64,10 +65,10 @@ def test_what_is_dropped_changes_no_decision_of_two_heads(name: str, options: di
     slim, dropped = without_unused(idle)
     read = {each for each, value in idle.coef.items() if value}
     read |= {each for each, value in idle.instant.coef.items() if value} | {"disbelief"}
-    read |= set(head.coef) if head is not None else set()
+    read |= {*head.coef, "distance"} if head is not None else set()
     assert set(slim.signals) == read & set(params.signals)
     assert (dropped is None) == (read >= set(params.signals))
-    assert (slim.features == 0) == (not read & {"magnitude", "distance"})
+    assert (slim.features == 0) == (not read & {"magnitude", "distance", "drift"})
     assert (slim.centers is None) == ("distance" not in read)
     other = made(1)
     assert same_steps(idle, slim, other)
@@ -77,7 +78,7 @@ def test_what_is_dropped_changes_no_decision_of_two_heads(name: str, options: di
 @pytest.mark.parametrize("seed", range(8))
 def test_random_heads_decide_as_before(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    kept = set(rng.choice(SIGNALS, 5, replace=False).tolist()) | {"disbelief"}
+    kept = set(rng.choice(SIGNALS, 5, replace=False).tolist()) | {"disbelief", "odds", "severity", "distance"}
     coef = {name: float(rng.uniform(-8, 8)) if name in kept else 0.0 for name in SIGNALS}
     half = {name: float(rng.uniform(-8, 8)) for name in sorted(kept)[:3]}
     params = Params(
@@ -92,6 +93,8 @@ def test_random_heads_decide_as_before(seed: int) -> None:
         instant=InstantHead(half, 0.5),
         about=("answer", "prediction")[seed % 2],
         anchor=("belief", "confidence")[seed // 2 % 2],
+        evidence=EvidenceHead({"odds": 4.0, "severity": 9.0}, [-2.0] * 5, 3.0, 5_000, -4.0),
+        alarm=Alarm(rise=AlarmSide(0.0, 3.0, clear=1.0), hold=7),
         horizon=64,
         expected_start=0.9,
         reference=0.4,

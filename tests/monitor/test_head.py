@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,7 @@ from tcuq._core import Core
 from tcuq.audit.derive import audit
 from tcuq.cli import main
 from tcuq.export import export
-from tcuq.fitting.learn_head import FAST, degraded_steps, learn_head
-from tcuq.fitting.signal_table import read_signals
+from tcuq.fitting.learn_head import FAST, degraded_steps
 from tcuq.io import Decisions
 from tcuq.monitor.cost import cost
 from tcuq.monitor.log import watch
@@ -29,8 +29,10 @@ from tcuq.report.describe import describe_params, render
 from tcuq.report.page import render as report
 from tcuq.report.sections import settings
 
-MIXED = ("instability", "doubt", "odds", "mean_odds", "magnitude")
-HEAD = EvidenceHead({"odds": 5.0, "mean_odds": 4.0, "magnitude": -6.0}, [-1.5, 0.25, -4.0, 2.0])
+MIXED = ("instability", "doubt", "odds", "severity", "magnitude")
+HEAD = EvidenceHead(
+    {"odds": 5.0, "severity": 12.0, "magnitude": -6.0}, [1.5, 2.25, 0.0, 4.0], reach=20_000_000, bias=-6.0
+)
 
 
 def with_head(head: EvidenceHead | None = HEAD, **changes: Any) -> Params:
@@ -39,7 +41,7 @@ def with_head(head: EvidenceHead | None = HEAD, **changes: Any) -> Params:
         "features": 8,
         "feature_zero_point": -128,
         "signals": MIXED,
-        "alarm": Alarm(0.2, AlarmSide(0.05, 12.0, 20.0)),
+        "alarm": Alarm(0.2, AlarmSide(0.05, 2.0, 3.0, 0.5), hold=4),
         "warmup": 0,
     }
     return Params(**{**options, "evidence": head, **changes})
@@ -51,30 +53,44 @@ def rows(steps: int = 600, seed: int = 0) -> tuple[Any, Any]:
 
 def test_the_alarm_sums_what_the_head_says() -> None:
     """The sum as SPEC.md defines it, from signals and predictions, against the core's own word."""
-    params = with_head(EvidenceHead(dict(HEAD.coef), HEAD.offsets, clip=0.75, allowance=0.125))
-    monitor = Monitor(params)
+    params = with_head(replace(HEAD, clip=0.75, allowance=0.125))
+    assert params.evidence is not None and params.alarm.rise is not None
+    monitor, side = Monitor(params), params.alarm.rise
     probs, features = rows()
-    total, raised, seen = 0.0, False, set()
+    total, severity, raised, held, seen = 0.0, 0, False, 0, set()
     for row, values in zip(probs, features, strict=True):
         step = monitor.step(row, values, signals=True)
-        added = params.evidence.values(np.array([step.signals]), np.array([step.prediction]))[0]
-        total = min(max(0.0, total + added), params.alarm.rise.cap)
-        raised = total >= params.alarm.rise.limit or (raised and total > 0)
-        assert read_state(monitor.save()).rise == total * 65536
+        signals, look = np.array([step.signals]), round(step.look * 256)
+        own = params.evidence.values(signals, np.array([step.prediction]))[0]
+        severity += ((round(own * 65536) - severity) * look + 1024) >> 11
+        assert round(step.severity * 65536) == severity
+        added = params.evidence.added(signals, np.array([step.prediction]), np.array([step.look]))[0]
+        total = min(max(0.0, total + added), side.cap)
+        if not raised:
+            raised, held = total >= side.limit, params.alarm.hold
+        elif held:
+            held -= 1
+        elif total <= side.clear:
+            raised, total = False, 0.0
+        state = read_state(monitor.save())
+        assert (state.rise, state.held) == (total * 65536, held if raised else 0)
         assert step.alarm == int(raised)
-        seen |= {added, bool(raised)}
-    assert {0.75 - 0.125, -0.75 - 0.125, True, False} <= seen
+        seen |= {look, bool(raised), total == side.cap}
+    assert {32, 256, True, False} <= seen and len(seen) > 10
 
 
 def test_without_a_head_nothing_changes_but_the_alarm() -> None:
     probs, features = rows()
-    bare = with_head(None)
+    names = tuple(name for name in MIXED if name != "severity")
+    bare = with_head(None, signals=names)
     one, one_signals = Monitor(bare).run(probs, features, signals=True)
-    two, two_signals = Monitor(with_head()).run(probs, features, signals=True)
+    two, two_signals = Monitor(with_head(replace(HEAD, coef={"odds": 8.0}), signals=names)).run(
+        probs, features, signals=True
+    )
     assert (one_signals == two_signals).all()
     for name in one.dtype.names:
         same = np.array_equal(one[name], two[name], equal_nan=name == "expected_accuracy")
-        assert same == (name not in ("alarm", "severity")), name
+        assert same == (name not in ("alarm", "severity", "look")), name
 
 
 def test_evidence_raises_the_alarm_while_risk_stays_flat() -> None:
@@ -83,16 +99,13 @@ def test_evidence_raises_the_alarm_while_risk_stays_flat() -> None:
     steps = Monitor(with_head(**pinned)).run(probs, features)
     assert len(set(steps["risk"].tolist())) == 1
     assert steps["alarm"].max() == 1 and steps["alarm"].min() == 0
-    assert Monitor(with_head(None, **pinned)).run(probs, features)["alarm"].max() == 0
 
 
 def test_offsets_belong_to_the_answered_class() -> None:
     head = EvidenceHead({}, [0.5, -0.5, 0.0, 3.0])
-    params = with_head(head, signals=("doubt",), features=0)
-    for label, expected in enumerate([0.5, 0.0, 0.0, 3.0]):
-        monitor = Monitor(params)
-        monitor.step(np.eye(4)[label])
-        assert read_state(monitor.save()).rise == expected * 65536
+    params = with_head(head, signals=("odds",), features=0)
+    for label, expected in enumerate([0.5, -0.5, 0.0, 3.0]):
+        assert Monitor(params).step(np.eye(4)[label]).severity == expected / 8
 
 
 def test_a_saved_state_goes_on_and_belongs_to_its_head() -> None:
@@ -104,12 +117,9 @@ def test_a_saved_state_goes_on_and_belongs_to_its_head() -> None:
     again = Monitor(with_head()).load(state).run(probs[300:], features[300:])
     assert same_steps(again, whole[300:])
     assert read_state(state).fingerprint == fingerprint(with_head())
-    others = [None, EvidenceHead(dict(HEAD.coef), (*HEAD.offsets[:3], 2.25)), EvidenceHead({}, HEAD.offsets)]
-    others += [
-        EvidenceHead(HEAD.coef, HEAD.offsets, clip=3),
-        EvidenceHead(HEAD.coef, HEAD.offsets, allowance=1),
-    ]
-    for other in others:
+    changes = ({"offsets": (*HEAD.offsets[:3], 2.25)}, {"coef": {}}, {"clip": 3}, {"allowance": 1})
+    for change in (*changes, {"reach": 300}, {"bias": 1.0}):
+        other = replace(HEAD, **change)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="other parameters"):
             Monitor(with_head(other)).load(state)
 
@@ -119,7 +129,7 @@ def test_a_head_survives_files_and_pickles() -> None:
     assert Params.from_json(params.to_json()) == params == pickle.loads(pickle.dumps(params))
     assert hash(params) == hash(Params.from_json(params.to_json()))
     assert pickle.loads(pickle.dumps(HEAD)) == HEAD and hash(HEAD) == hash(pickle.loads(pickle.dumps(HEAD)))
-    assert with_head(None).to_dict()["evidence"] is None
+    assert with_head(None, signals=("doubt",)).to_dict()["evidence"] is None
 
 
 @pytest.mark.parametrize(
@@ -127,7 +137,7 @@ def test_a_head_survives_files_and_pickles() -> None:
     [
         ([], "evidence is []; an object or null is needed"),
         ({"coef": {}}, "evidence needs coef and offsets"),
-        ({"coef": {}, "offsets": [0] * 4, "bias": 1}, "evidence field 'bias' is unknown"),
+        ({"coef": {}, "offsets": [0] * 4, "spread": 1}, "evidence field 'spread' is unknown"),
         ({"coef": {"hue": 1}, "offsets": [0] * 4}, "evidence signal 'hue' is unknown"),
         (
             {"coef": {"flips": 1}, "offsets": [0] * 4},
@@ -139,7 +149,9 @@ def test_a_head_survives_files_and_pickles() -> None:
         ({"coef": [], "offsets": [0] * 4}, "evidence coef is []; an object is needed"),
         ({"coef": {}, "offsets": [0] * 3}, "evidence has 3 offsets; one for each of 4 classes is needed"),
         ({"coef": {}, "offsets": [0] * 4, "clip": 0}, "evidence clip is 0"),
-        ({"coef": {}, "offsets": [0] * 4, "clip": 257}, "evidence clip is 257"),
+        ({"coef": {}, "offsets": [0] * 4, "clip": 9}, "evidence clip is 9"),
+        ({"coef": {}, "offsets": [0] * 4, "reach": 255}, "evidence reach is 255, expected 256 to 4294967295"),
+        ({"coef": {}, "offsets": [0] * 4, "bias": 257}, "evidence bias is 257"),
         ({"coef": {}, "offsets": [0] * 4, "allowance": -1}, "evidence allowance is -1, expected 0 to 256"),
     ],
 )
@@ -156,13 +168,21 @@ def test_a_head_leaves_no_fall_side() -> None:
         with_head(alarm=both)
     with pytest.raises(TypeError, match="evidence is dict; an EvidenceHead or None is needed"):
         with_head({"coef": {}})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="evidence needs one of the signals odds, distance"):
+        with_head(EvidenceHead({}, [0.0] * 4), signals=("doubt",))
+    with pytest.raises(ValueError, match="evidence is None; signal 'severity' needs an EvidenceHead"):
+        with_head(None)
+    with pytest.raises(ValueError, match="signal 'drift' needs the signal 'distance'"):
+        with_head(signals=("odds", "severity", "magnitude", "drift"))
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"clip": 0},
-        {"clip": 2**24 + 1},
+        {"clip": 2**19 + 1},
+        {"reach": 255},
+        {"bias": 2**24 + 1},
         {"allowance": 2**24 + 1},
         {"offset": [0] * 3},
         {"offset": [0] * 5},
@@ -172,7 +192,6 @@ def test_a_head_leaves_no_fall_side() -> None:
 )
 def test_the_core_refuses_bad_heads(change: dict[str, Any]) -> None:
     fields = with_head().integers()
-    assert Core(fields).sizes() == with_head(None).core().sizes()
     with pytest.raises(ValueError):
         Core({**fields, "evidence": {**fields["evidence"], **change}})
     with pytest.raises(ValueError, match="fall_limit is 5, expected 0 with evidence"):
@@ -182,8 +201,14 @@ def test_the_core_refuses_bad_heads(change: dict[str, Any]) -> None:
 
 
 def test_what_a_head_costs() -> None:
-    bare, headed = cost(with_head(None)), cost(with_head())
-    assert (headed.ram_bytes, headed.state_bytes) == (bare.ram_bytes, bare.state_bytes)
+    names = tuple(name for name in MIXED if name != "severity")
+    bare, headed = (
+        cost(with_head(None, signals=names)),
+        cost(with_head(replace(HEAD, coef={}), signals=names)),
+    )
+    assert (headed.ram_bytes, headed.state_bytes) == (bare.ram_bytes + 4, bare.state_bytes + 4), (
+        "the last odds"
+    )
     assert headed.instructions > bare.instructions and headed.multiplies > bare.multiplies
 
 
@@ -222,7 +247,7 @@ def test_fit_learns_a_head_that_alarms_sooner_and_not_on_a_benign_shift() -> Non
         found[alarm] = float(np.median(delays)), benign
     assert found["evidence"][0] < 0.5 * found["risk"][0], found
     assert found["evidence"][1] == 0, found
-    assert params.evidence is not None and set(params.evidence.coef) <= set(FAST)
+    assert params.evidence is not None and set(params.evidence.coef) <= {*FAST, "severity", "drift"}
     assert params.alarm.fall is None and params.alarm.rise is not None
     assert params.notes["fit"]["evidence"]["benign_steps"] > 0
     assert "Alarm: evidence from odds, " in str(params) and ", learned from shifts;" in str(params)
@@ -244,17 +269,6 @@ def test_which_shifts_count_as_degraded() -> None:
     labels = np.array([0] * 300 + [0] * 10 + [1] * 300)
     log = Log(np.tile([0.9, 0.1], (610, 1)), labels=labels, shifted=[1] * 300 + [0] * 10 + [1] * 300)
     assert degraded_steps(log, 0.0).nonzero()[0].tolist() == list(range(310, 610))
-
-
-def test_a_class_without_clean_steps_uses_the_overall_mean() -> None:
-    log = degrading(3000)
-    wide = Log(np.column_stack([log.probs, np.zeros(len(log))]), log.features, log.labels, shifted=log.kinds)
-    params = Params(classes=4, signals=("odds",), lags=())
-    clean = [slice(0, 400), slice(800, 1200)]
-    both = wide, read_signals(params, wide, params.signals)
-    learned = learn_head(4, params.signals, both, both, clean, 1.0, 4.0)
-    known = np.array(learned.head.offsets[:3])
-    assert known.min() < learned.head.offsets[3] < known.max()
 
 
 # Checking, showing, exporting.
@@ -302,13 +316,15 @@ def test_an_audit_goes_on_from_a_state_with_evidence() -> None:
 
 def test_inspect_and_report_tell_of_the_head() -> None:
     text = render(describe_params(with_head()))
-    assert "rise: raised when evidence adds up to 12, cleared at 0, never above 20" in text
-    assert "evidence (at most 4 a step, offsets -4.000 to +2.000)" in text and "-6.000  magnitude" in text
-    assert "evidence adds up, at most 4 a step; raised at a sum of 12" in settings(with_head())
+    assert (
+        "rise: raised for at least 4 steps when evidence adds up to 2, cleared at 0.5, never above 3" in text
+    )
+    assert "evidence (at most 4 a step, offsets +0.000 to +4.000)" in text and "-6.000  magnitude" in text
+    assert "evidence adds up, at most 4 a step; raised at a sum of 2 " in settings(with_head())
     page = report(Monitor(with_head()).run(*rows()), with_head())
     assert "evidence of a degradation has added up" in page and "The alarm adds up evidence" in page
     assert "risk has fallen" not in page
-    assert "evidence" not in render(describe_params(with_head(None)))
+    assert "evidence" not in render(describe_params(with_head(None, signals=("doubt",))))
 
 
 def test_fit_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -322,14 +338,16 @@ def test_fit_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
     params = Params.load(target)
     assert params.evidence is not None and params.evidence.clip == 3
     assert main(["inspect", str(target)]) == 0
-    assert "raised when evidence adds up" in capsys.readouterr().out
+    assert "when evidence above 0.05 adds up" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_two_exported_heads_in_one_program(tmp_path: Path) -> None:
     folder = tmp_path / "c"
     paper = with_head(
-        EvidenceHead({"doubt": 9.0}, [-1.0, -2.0, -3.0, 1.0]), signals=("flips", "doubt"), features=0
+        EvidenceHead({"doubt": 9.0, "severity": 16.0}, [-1.0, -2.0, -3.0, 1.0], bias=-8.0),
+        signals=("doubt", "odds", "severity"),
+        features=0,
     )
     export(with_head(), folder, "first")
     export(paper, folder, "second", force=True)
@@ -355,11 +373,11 @@ def test_two_exported_heads_in_one_program(tmp_path: Path) -> None:
     assert (got[:, 0] == Monitor(with_head()).run(probs, features)["alarm"]).all() and got[:, 0].any()
     assert (got[:, 1] == Monitor(paper).run(probs)["alarm"]).all() and got[:, 1].any()
     # A build for the paper's signals alone sums no evidence.
-    for mask, status in (("0x00C", 1), ("0x01C", 0)):
+    for mask, status in (("0x018", 1), ("0x038", 0)):
         command = ["cc", *strict, f"-DTCUQ_SIGNALS={mask}", "-fsyntax-only", "second.c", "tcuq.c"]
         refused = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         assert bool(refused.returncode) == bool(status)
-        assert ("compile with -DTCUQ_SIGNALS=0x01Cu or more bits" in refused.stderr) == bool(status)
+        assert ("compile with -DTCUQ_SIGNALS=0x038u or more bits" in refused.stderr) == bool(status)
 
 
 # Magnitude.

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from streams import direct_params, dwell_stream, int8_stream, learned_params, posterior_of, same_steps
 
 import tcuq
-from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, Log, Monitor, Params
+from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params
 from tcuq._core import Core
 from tcuq.monitor.log import watch
 from tcuq.monitor.quantize import quantize_features, quantize_probs, two_classes
@@ -26,13 +26,16 @@ from tcuq.monitor.signals import FEATURE_BASED, profile_signals
 ALARM = Alarm(0.3, AlarmSide(0.05, 2.0), AlarmSide(0.05, 2.0))
 
 
-MIXED = ("instability", "doubt", "odds", "mean_odds", "magnitude")
+MIXED = ("instability", "doubt", "odds", "severity", "magnitude")
 """Some signals of both profiles; none needs an instant head."""
 
 
 def make_params(profile: str = "mixed", classes: int = 10, features: int = 32, **options: Any) -> Params:
     signals = MIXED if profile == "mixed" else profile_signals(profile, features)
     signals = tuple(name for name in signals if features or name not in FEATURE_BASED)
+    if profile == "mixed":
+        head = EvidenceHead({"odds": 5.0, "severity": 12.0}, [-2.5] * classes, 3.0, 10_000_000, -6.0)
+        options = {"evidence": head, "alarm": Alarm(0.3, AlarmSide(0.05, 2.0, clear=0.5), hold=5), **options}
     return Params(
         classes=classes,
         features=features,
@@ -42,8 +45,7 @@ def make_params(profile: str = "mixed", classes: int = 10, features: int = 32, *
         coef={name: (-1.0) ** i * (1 + i / 3) for i, name in enumerate(signals)},
         clean_means=dict.fromkeys(signals, 0.2),
         warmup=10,
-        alarm=ALARM,
-        **options,
+        **{"alarm": ALARM, **options},
     )
 
 
@@ -186,7 +188,7 @@ def test_empty_stream_is_fine_and_does_nothing() -> None:
 
 def test_reset_keeps_debt_credit_alarm_and_forgets_the_past() -> None:
     names = tuple(name for name in SIGNALS if name not in FEATURE_BASED)
-    names = tuple(name for name in names if name != "disbelief")  # outlives a reset
+    names = tuple(name for name in names if name not in ("disbelief", "severity"))  # outlive a reset
     params = Params(classes=10, signals=names, clean_means=dict.fromkeys(names, 0.2), alarm=ALARM)
     probs, _ = int8_stream(500, 10, 0)
     monitor = Monitor(params)
@@ -196,7 +198,7 @@ def test_reset_keeps_debt_credit_alarm_and_forgets_the_past() -> None:
     assert (monitor.steps, monitor.debt, monitor.credit, monitor.alarm) == before
     step = monitor.step(probs[0], signals=True)
     assert step.signals is not None
-    for name in ("divergence", "flips", "mean_odds"):
+    for name in ("divergence", "flips"):
         assert abs(step.signals[SIGNALS.index(name)] - 0.2) < 1e-4, "the clean mean stands in"
     fresh = Monitor(params).step(probs[0], signals=True)
     assert fresh.signals == step.signals, "beliefs start anew"
@@ -316,14 +318,14 @@ def test_a_state_with_a_good_checksum_and_a_bad_number_is_refused(offset: int, v
         Monitor(monitor.params).load(changed(monitor.save(), offset, value, size))
 
 
-def test_mean_odds_of_more_than_one_are_refused() -> None:
-    monitor = Monitor(Params(classes=3, signals=("mean_odds",), lags=()))
+def test_a_last_step_of_more_than_one_is_refused() -> None:
+    head = EvidenceHead({"odds": 1.0}, [0.0] * 3)
+    monitor = Monitor(Params(classes=3, signals=("odds",), lags=(), evidence=head))
     monitor.run(int8_stream(9, 3, 0)[0])
     state = monitor.save()
-    for offset in (60,):
-        Monitor(monitor.params).load(changed(state, offset, 65535 * 256))
-        with pytest.raises(ValueError, match="damaged"):
-            Monitor(monitor.params).load(changed(state, offset, 65535 * 256 + 1))
+    Monitor(monitor.params).load(changed(state, 52, 65535))
+    with pytest.raises(ValueError, match="damaged"):
+        Monitor(monitor.params).load(changed(state, 52, 65536))
 
 
 def test_odds_are_the_log_odds_of_the_posterior() -> None:

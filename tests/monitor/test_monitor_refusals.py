@@ -245,9 +245,10 @@ def test_a_bank_says_what_it_is() -> None:
     assert repr(Bank(Params(classes=2, features=3), 5)) == "Bank(classes=2, features=3, count=5)"
 
 
-def test_spread_is_that_of_the_reference() -> None:
-    names = ("odds", "mean_odds")
-    params = Params(classes=5, signals=names, coef={"odds": 2.0, "mean_odds": 1.0})
+def test_severity_is_that_of_the_reference() -> None:
+    names = ("odds", "severity")
+    head = EvidenceHead({"odds": 5.0}, [-2.5, -2.0, -3.0, -2.5, -1.5], reach=10_000_000)
+    params = Params(classes=5, signals=names, coef={"odds": 2.0, "severity": 1.0}, evidence=head)
     probs, _ = int8_stream(600, 5, 0)
     steps, signals = Monitor(params).run(probs, signals=True)
     real = reference(params, probs)

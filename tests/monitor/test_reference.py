@@ -47,7 +47,7 @@ def test_what_is_learned_stays_near_float64(
 @pytest.mark.parametrize("about", ["prediction", "answer"])
 @pytest.mark.parametrize("anchor", ["confidence", "belief"])
 def test_the_subject_of_a_step_is_that_of_the_reference(about: str, anchor: str) -> None:
-    names = ("odds", "mean_odds", "disbelief")
+    names = ("odds", "severity", "disbelief")
     params = learned_params(
         6,
         about=about,

@@ -16,7 +16,7 @@ from tcuq.live.feed import Feed
 from tcuq.live.server import Server, serve
 
 NAMES = ["up", "down", "left", "right", "yes", "no", "on", "off", "stop", "go"]
-SIGNALS = ["odds", "mean_odds", "magnitude", "distance", "disbelief"]
+SIGNALS = ["odds", "severity", "magnitude", "distance", "disbelief", "drift"]
 
 
 def about(**more: Any) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Device:
             "prediction": prediction, "answer": self.answer, "flagged": flagged, "abstain": abstain,
             "alarm": int(self.evidence > 2), "warming_up": step < 50,
             "reason": max(values, key=lambda name: values[name]) if flagged else "",
-            "persistence": 0.55 + 0.25 * math.sin(step / 300), "variety": 0.3,
+            "persistence": 0.55 + 0.25 * math.sin(step / 300), "look": 0.3,
             "severity": min(1.0, self.evidence / 9),
             "expected_accuracy": 0.97 - 0.5 * self.level, "signals": values if flagged else None,
         }  # fmt: skip

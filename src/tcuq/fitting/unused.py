@@ -33,7 +33,8 @@ def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
     if params.instant is not None:
         read |= {name for name, value in params.instant.coef.items() if value != 0} | {"disbelief"}
     if params.evidence is not None:
-        read |= set(params.evidence.coef)
+        # What tells how new a step is stays too.
+        read |= {*params.evidence.coef, "distance" if "distance" in params.signals else "odds"}
     if not read:  # a monitor has at least one signal
         read.add("doubt" if "doubt" in params.signals else params.signals[0])
     kept = ordered(read & set(params.signals))

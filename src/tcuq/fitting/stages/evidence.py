@@ -103,7 +103,7 @@ def _told(state: FitState, parts: list[Part], moments: Moments) -> dict[str, obj
     degraded = np.concatenate([moments.of(part.table)[part.degraded] for part in parts])
     kinds = state.log.kinds
     assert kinds is not None
-    marked = (kinds > 0) & parts[0].table.settled
+    marked = kinds > 0
     return {
         "degraded_steps": len(degraded),
         "benign_steps": int((marked & ~parts[0].degraded).sum()),
@@ -130,13 +130,13 @@ def parts_of(
     degraded = np.zeros(len(table), dtype=bool)
     if why_not(log, state.clean.log, state.params.signals) is None:
         wrong = clean_table.predictions != state.clean.log.labels
-        degraded = degraded_steps(log, float(wrong[inside].mean())) & table.settled
+        degraded = degraded_steps(log, float(wrong[inside].mean()))
     if clean_table is table:
-        return [Part(table, found[0], inside & table.settled, degraded, runs)]
+        return [Part(table, found[0], inside, degraded, runs)]
     own = own_runs(state.params, log)
     return [
-        Part(table, found[0], inside_runs(table, own) & table.settled, degraded, own),
-        Part(clean_table, found[1], inside & clean_table.settled, np.zeros(len(inside), dtype=bool), runs),
+        Part(table, found[0], inside_runs(table, own), degraded, own),
+        Part(clean_table, found[1], inside, np.zeros(len(inside), dtype=bool), runs),
     ]
 
 
