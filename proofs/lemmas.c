@@ -106,7 +106,7 @@ void prove_threshold_range(void)
 }
 
 /* What the alarm sums without a bet; rates.c has the rest. */
-void prove_added(void)
+void prove_excess_of(void)
 {
     uint16_t signals[TCUQ_SIGNAL_COUNT];
     inference_t now;
@@ -124,7 +124,7 @@ void prove_added(void)
     ASSUME(head.clip >= 1u && head.clip <= 524288u && head.allowance <= 16777216u);
     ASSUME(head.bias >= -16777216 && head.bias <= 16777216);
     ASSUME(now.look >= 32u && now.look <= 256u); /* prove_look */
-    result = added(&p, &head, &now, signals);
+    result = excess_of(&p, &head, &now, signals);
     PROVE(result >= -(int32_t)head.clip - (int32_t)head.allowance && result <= (int32_t)head.clip);
     END;
 }

@@ -44,7 +44,7 @@ LEMMAS = {
     "look": "any distance, evidence, severity",
     "toward": "means and values up to 2^21",
     "drift_of": "any mean gaps, 32 features a block",
-    "added": "all heads without a bet",
+    "excess_of": "all heads without a bet",
     "watch": "any sum and any evidence",
     "hold": "any sums and any alarm",
     "weight_to": "up to 5 lags",

@@ -219,7 +219,7 @@ static int32_t bet_of(const tcuq_evidence_t *head, int32_t evidence)
 }
 
 /* What the alarm adds: how much more likely the last looks are on degraded input, by this look. */
-static int32_t added(const tcuq_params_t *p, const tcuq_evidence_t *head, const inference_t *now, const uint16_t *signals)
+static int32_t excess_of(const tcuq_params_t *p, const tcuq_evidence_t *head, const inference_t *now, const uint16_t *signals)
 {
     int32_t value;
     if (head->bet_slope != 0u) {
@@ -266,7 +266,7 @@ static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, tc
     uint8_t rise, fall;
     out->severity = 0;
     if (head != NULL) {
-        excess = added(p, head, now, signals);
+        excess = excess_of(p, head, now, signals);
         out->severity = m->severity;
         out->look = saturate(now->look << 8);
     }

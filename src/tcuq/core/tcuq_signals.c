@@ -336,8 +336,8 @@ static uint32_t read_blocks(const int8_t *features, const int8_t *center, uint32
         }
         *gaps++ = gap;
         if (last != NULL) {
-            uint32_t moved = (uint32_t)own - *last; /* its square is the same modulo 2^32 */
-            *moved_by += moved * moved;
+            uint32_t by = (uint32_t)own - *last; /* its square is the same modulo 2^32 */
+            *moved_by += by * by;
             *last++ = (uint32_t)own;
         }
     }
