@@ -98,7 +98,7 @@ def on_integers(steps: int, seed: int = 0) -> Difference:
         params = centered(params, real.signals)
         # The bias is in no signal.
         real = weighed(
-            params, real.signals, real.doubted, real.answer, real.persistence, real.variety, real.answer
+            params, real.signals, real.doubted, real.answer, real.persistence, real.look, real.severity
         )
         gap = np.abs(Monitor(params).run(ints, raw)["risk"] - real.risk)
         largest, total, done = max(largest, float(gap.max())), total + float(gap.sum()), done + LENGTH
@@ -111,7 +111,7 @@ class Learned:
 
     Parameters
     ----------
-    risk, persistence, variety, expected_accuracy, severity : Difference
+    risk, persistence, look, expected_accuracy, severity : Difference
         Of the risk where both give the same answer, of the others at every step.
     other_answers : float
         Share of steps with another answer: two classes that are nearly as likely.
@@ -119,7 +119,7 @@ class Learned:
 
     risk: Difference
     persistence: Difference
-    variety: Difference
+    look: Difference
     expected_accuracy: Difference
     severity: Difference
     other_answers: float
@@ -127,10 +127,10 @@ class Learned:
 
 def learned_params(classes: int, features: int, class_mix: bool, rng: np.random.Generator) -> Params:
     """Return the kind of parameters that a fit gives: log-odds in, a probability out."""
-    signals = ("odds", "mean_odds", "magnitude", "distance", "disbelief")
+    signals = ("odds", "severity", "magnitude", "distance", "disbelief", "drift")
     shares = rng.dirichlet(np.full(classes, 20.0))
     shares = np.maximum(shares, 2 / 65536) / np.maximum(shares, 2 / 65536).sum()
-    head = {"odds": rng.uniform(0, 4), "mean_odds": rng.uniform(-1, 1), "magnitude": rng.uniform(-1, 1)}
+    head = {"odds": rng.uniform(0, 4), "severity": rng.uniform(-1, 1), "magnitude": rng.uniform(-1, 1)}
     steady = {**head, "disbelief": rng.uniform(7, 11), "distance": rng.uniform(0, 2)}
     instant = {**head, "odds": rng.uniform(9, 11), "distance": rng.uniform(0, 2)}
     return Params(
@@ -145,8 +145,10 @@ def learned_params(classes: int, features: int, class_mix: bool, rng: np.random.
         anchor="belief",
         about="answer",
         centers=tuple(tuple(row) for row in rng.integers(-60, 60, (classes, features)).tolist()),
-        instant=InstantHead(instant, -6.0, tuple(shares.tolist()) if class_mix else None, 2.0),
-        evidence=EvidenceHead({"odds": 4.0, "distance": 2.0}, rng.normal(-2, 0.3, classes).tolist(), 4.0),
+        instant=InstantHead(instant, -6.0, tuple(shares.tolist()) if class_mix else None),
+        evidence=EvidenceHead(
+            {"odds": 4.0, "distance": 2.0}, rng.normal(-2, 0.3, classes).tolist(), 4.0, 40_000
+        ),
         alarm=Alarm(rise=AlarmSide(0, 4.0)),
         horizon=256,
         expected_start=0.9,
@@ -157,7 +159,7 @@ def on_learned(classes: int, steps: int, seed: int = 0, class_mix: bool = False)
     """Compare everything that is learned of a stream on the same dequantized input."""
     rng = np.random.default_rng(seed)
     gaps: dict[str, list[Any]] = {
-        name: [] for name in ("risk", "persistence", "variety", "expected_accuracy", "severity")
+        name: [] for name in ("risk", "persistence", "look", "expected_accuracy", "severity")
     }
     done = other = 0
     while done < steps:
@@ -198,11 +200,11 @@ def main() -> int:
     for class_mix in (False, True):
         words = "with" if class_mix else "without"
         print(f"\nlearned persistence, same dequantized input, {words} a class mix: largest and mean")
-        heads = ("risk", "persistence", "variety", "accuracy", "severity")
+        heads = ("risk", "persistence", "look", "accuracy", "severity")
         print(f"{'classes':>8} {' '.join(f'{head:>17}' for head in heads)} {'answers':>9}")
         for classes in (2, 10, 35, 200, 1000):
             learned = on_learned(classes, 50_000, class_mix=class_mix)
-            parts = (learned.risk, learned.persistence, learned.variety)
+            parts = (learned.risk, learned.persistence, learned.look)
             parts += (learned.expected_accuracy, learned.severity)
             shown = " ".join(f"{each.largest:>8.4f} {each.mean:>8.5f}" for each in parts)
             print(f"{classes:>8} {shown} {learned.other_answers:>9.5f}", flush=True)

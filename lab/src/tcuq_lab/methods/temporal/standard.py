@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tcuq.fitting import FitOptions, fit
-from tcuq.fitting.novelty import novelty, weighed
 from tcuq.monitor.log import MAX_FEATURES, Log, watch
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
@@ -38,7 +37,7 @@ class TcuqStandard(Tcuq):
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Answer as `TcuqPaper` does, with a fresh monitor for each segment: what it learns outlives a reset.
 
-        Evidence counts by its novelty, as the alarm of a device adds it.
+        Evidence is what the alarm of a device adds.
         """
         monitor, probs = self._monitor(setting), self.posteriors(seen)
         params, log = monitor.params, monitor.log(probs, seen)
@@ -47,9 +46,7 @@ class TcuqStandard(Tcuq):
             steps, signals = watch(Monitor(params), log.take(piece), signals=True)
             risk[piece] = steps["risk"]
             if params.evidence is not None:
-                run = params.evidence.values(signals, steps["prediction"])
-                weight = novelty(run, params.evidence.spread) if params.evidence.spread else np.ones(len(run))
-                evidence[piece] = weighed([run], [weight])[0]
+                evidence[piece] = params.evidence.added(signals, steps["prediction"], steps["look"])
         return Answer(probs, risk, None if params.evidence is None else evidence)
 
     def _params(self, log: Log, setting: Mapping[str, Any]) -> Params:
