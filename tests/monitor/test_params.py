@@ -96,9 +96,10 @@ def test_what_learns_survives_a_file(class_mix: Any) -> None:
 
 def every_field() -> Params:
     """Return parameters that leave no part of a file empty."""
-    head = EvidenceHead({"doubt": 0.5}, [0.25, -0.5, 0.0], clip=2.0, allowance=0.1)
-    rise = AlarmSide(allowance=0.1, limit=2.0, cap=3.0)
-    return Params(classes=3, alarm=Alarm(0.2, rise, None), evidence=head, notes={"by": ["me", 0.1, None]})
+    head = EvidenceHead({"doubt": 0.5}, [0.25, -0.5, 0.0], clip=2.0, reach=999, bias=-0.5, allowance=0.1)
+    rise = AlarmSide(allowance=0.1, limit=2.0, cap=3.0, clear=1.0)
+    alarm, names = Alarm(0.2, rise, None, hold=5), ("flips", "doubt", "odds", "severity")
+    return Params(classes=3, signals=names, alarm=alarm, evidence=head, notes={"by": ["me", 0.1, None]})
 
 
 def test_every_flipped_bit_of_a_file_is_refused_or_gives_the_same_monitor() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
-from ..io.decisions import Decisions
+from ..io.decisions import OWN_COLUMN, Decisions
 from ..monitor.class_names import class_shown
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
@@ -115,7 +115,9 @@ def audit(
     units, found = _fixed_point(steps, numbers, params)
     checks.append(found)
     shown = _classes(params, log)
-    derived = rules.replay(units["risk"].tolist(), start, _evidence(rules, decisions, params, units["look"]))
+    derived = rules.replay(
+        units["risk"].tolist(), start, _evidence(rules, decisions, params, units["look"], start)
+    )
     derived["expected_accuracy"] = rules.expected_accuracy(units["uncertainty"].tolist(), start)
     if params.instant is None:
         derived["answer"] = steps["prediction"].astype(np.int64)
@@ -262,7 +264,9 @@ def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | No
     return [budget, Check("burst", at is None, detail, at)]
 
 
-def _evidence(rules: Rules, decisions: Decisions, params: Params, looks: Ints) -> Evidence | None:
+def _evidence(
+    rules: Rules, decisions: Decisions, params: Params, looks: Ints, start: State | None
+) -> Evidence | None:
     """Return the evidence from logged signals and classes; None where the log cannot tell.
 
     A log without signals leaves alarm and severity to the input, as it does the signals themselves.
@@ -270,11 +274,11 @@ def _evidence(rules: Rules, decisions: Decisions, params: Params, looks: Ints) -
     head, signals = rules.p["evidence"], decisions.signals
     if head is None or signals is None or "look" in decisions.missing:
         return None
-    needed = [name for name, coef in zip(SIGNALS, head["coef"], strict=True) if coef]
+    needed = [name for name, coef in zip(SIGNALS, head["coef"], strict=True) if coef and name != "severity"]
     classes = decisions.steps[params.about].astype(np.int64)
     if not set(needed) <= set(decisions.used) or not ((classes >= 0) & (classes < len(head["offset"]))).all():
         return None
-    return rules.evidence(_whole(signals), classes, looks)
+    return rules.evidence(_whole(signals), classes, looks, start)
 
 
 def _from_input(decisions: Decisions, derived: Collection[str]) -> list[str]:
@@ -290,7 +294,11 @@ def _from_input(decisions: Decisions, derived: Collection[str]) -> list[str]:
         "alarm",
         "severity",
     )
-    more = [] if decisions.signals is None else ["low_mass", *decisions.used]
+    more = (
+        []
+        if decisions.signals is None
+        else ["low_mass", *(name for name in decisions.used if name in OWN_COLUMN)]
+    )
     return [name for name in open_still if name not in {*derived, *decisions.missing}] + more
 
 
@@ -321,7 +329,7 @@ def _rerun(
     shown = _classes(monitor.params, log)
     checks = []
     for name in _from_input(decisions, derived):
-        if name in NUMBER:
+        if name in OWN_COLUMN:
             assert decisions.signals is not None
             logged, expected = (_whole(table[:, NUMBER[name]]) for table in (decisions.signals, values))
         elif name in _FRACTIONS:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..base.fixed import ONE
 from ..monitor.params import Params
-from ..monitor.signals import SIGNALS, SLOW
+from ..monitor.signals import NUMBER, SIGNALS, SLOW
 from ..monitor.state import State
 
 TOP = ONE - 1
@@ -26,11 +26,14 @@ class Evidence(NamedTuple):
         Evidence of the step, and what is summed, clipped, Q16.16.
     looks : list of int
         In 1/256.
+    severity : array of T integers
+        Slow mean of the evidence after each step, Q16.16.
     """
 
     own: list[int]
     slow: list[int]
     looks: list[int]
+    severity: Ints
 
 
 class Rules:
@@ -63,7 +66,7 @@ class Rules:
         num, den = self.p["level_num"], self.p["level_den"]
         return 1 - opened - num, shut - 1 + den - num
 
-    def evidence(self, signals: Ints, classes: Ints, looks: Ints) -> Evidence:
+    def evidence(self, signals: Ints, classes: Ints, looks: Ints, start: State | None) -> Evidence:
         """Return what the alarm goes by at each step.
 
         Parameters
@@ -76,13 +79,19 @@ class Rules:
             How new each step is, in Q0.16.
         """
         head = self.p["evidence"]
+        clip, weights = head["clip"], (looks + 1) >> 8
         own = 256 * np.array(head["offset"], dtype=np.int64)[classes]
-        slow = np.full(len(own), head["bias"], dtype=np.int64)
         for number, coef in enumerate(head["coef"]):
-            sums = slow if SIGNALS[number] in SLOW else own
-            sums += (coef * signals[:, number]) >> 9
-        own, slow = (np.clip(sums, -head["clip"], head["clip"]) for sums in (own, slow))
-        return Evidence(own.tolist(), slow.tolist(), ((looks + 1) >> 8).tolist())
+            if SIGNALS[number] not in SLOW:
+                own += (coef * signals[:, number]) >> 9
+        own = np.clip(own, -clip, clip)
+        severity = _severity(own.tolist(), weights.tolist(), start)
+        slow = np.full(len(own), head["bias"], dtype=np.int64)
+        told = {"severity": np.clip(32768 + (severity >> 4), 0, TOP), "drift": signals[:, NUMBER["drift"]]}
+        for name, values in told.items():
+            if self.p["signals"] >> NUMBER[name] & 1:
+                slow += (head["coef"][NUMBER[name]] * values) >> 9
+        return Evidence(own.tolist(), np.clip(slow, -clip, clip).tolist(), weights.tolist(), severity)
 
     def added(self, found: Evidence) -> list[int]:
         """Return what the rise side adds at each step: evidence or the outcome of a bet, by the look."""
@@ -93,14 +102,6 @@ class Rules:
         else:
             values = [(x * w) >> 8 for x, w in zip(found.slow, found.looks, strict=True)]
         return [value - head["allowance"] for value in values]
-
-    def severity(self, found: Evidence, start: State | None) -> Ints:
-        """Return the slow mean of the evidence after each step, Q16.16."""
-        value, said = start.severity if start else 0, []
-        for each, look in zip(found.own, found.looks, strict=True):
-            value += ((each - value) * look + 1024) >> 11
-            said.append(value)
-        return np.array(said, dtype=np.int64)
 
     def expected_accuracy(self, uncertainties: list[int], start: State | None) -> Ints:
         """Return the expected accuracy after each step, Q0.16; 0 where the parameters have no horizon."""
@@ -162,7 +163,7 @@ class Rules:
             found["severity"] = np.zeros(len(risks), dtype=np.int64)
         elif evidence is not None:
             found["alarm"] = self._side(self.added(evidence), "rise", start)
-            found["severity"] = self.severity(evidence, start)
+            found["severity"] = evidence.severity
         return found
 
     def _side(self, added: list[int], side: str, start: State | None) -> Ints:
@@ -186,6 +187,15 @@ class Rules:
                 raised, total = False, 0
             states.append(raised)
         return np.array(states, dtype=np.int64)
+
+
+def _severity(evidence: list[int], looks: list[int], start: State | None) -> Ints:
+    """Return the slow mean of the evidence after each step, Q16.16."""
+    value, said = start.severity if start else 0, []
+    for each, look in zip(evidence, looks, strict=True):
+        value += ((each - value) * look + 1024) >> 11
+        said.append(value)
+    return np.array(said, dtype=np.int64)
 
 
 def _bet(base: int, slope: int, evidence: int) -> int:

@@ -175,7 +175,7 @@ def choose_evidence_limit(added: Sequence[Floats], run_length: int) -> float:
     """Return the sum of evidence that clean stretches exceed once in `run_length` steps.
 
     Excursions of the sum above 0 have maxima whose tail is close to exponential: the highest of them give its
-    slope, and the limit is read off or extrapolated along it.
+    slope, one standard error up, and the limit is read off or extrapolated along it.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def choose_evidence_limit(added: Sequence[Floats], run_length: int) -> float:
     if len(peaks) <= top:
         return LEAST_EVIDENCE
     start = peaks[top]
-    slope = float((peaks[:top] - start).mean())
+    slope = float((peaks[:top] - start).mean()) * (1 + 1 / math.sqrt(top))
     limit = float(start) + slope * math.log(max(1.0, top * run_length / steps))
     return min(max(LEAST_EVIDENCE, limit), MOST_LIMIT)
 

@@ -20,7 +20,7 @@ from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_name, checked_names
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.steps import NO_REASON, STEP_DTYPE
-from .decisions import COLUMNS, NAME, NEWER, Decisions, fingerprint_number
+from .decisions import COLUMNS, NAME, NEWER, OWN_COLUMN, Decisions, fingerprint_number
 from .jsonl import parse_object
 from .npz import arrays_of
 from .sources import TABLES, at_line, check_length, decode_lines, format_of, read_bytes, read_lines, shown
@@ -44,7 +44,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "warming_up": (0, 1),
     "low_mass": (0, 1),
     "params": (0, 2**32 - 1),
-    **dict.fromkeys(SIGNALS, (0, (ONE - 1) / ONE)),
+    **dict.fromkeys(OWN_COLUMN, (0, (ONE - 1) / ONE)),
 }
 """Least and largest value of each column."""
 _FRACTIONS = {*(name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f"), *SIGNALS}
@@ -55,7 +55,7 @@ _CODED: dict[str, Callable[[Any], Any]] = {
     "expected_accuracy": lambda text: math.nan if text in ("", None) else text,
 }
 """Columns that text formats write as words, and what gives their number."""
-_KNOWN = (*COLUMNS, *NEWER, "low_mass", *SIGNALS, "params")
+_KNOWN = (*COLUMNS, *NEWER, "low_mass", *OWN_COLUMN, "params")
 
 
 @contextmanager
@@ -319,7 +319,7 @@ def _assemble(
             row = int(wrong.argmax())
             value = number_shown(float(given[row]))
             raise ValueError(f"{where}, {unit} {lines[row]}: {name} is {value}, expected {accepted}")
-        if name in NUMBER:
+        if name in OWN_COLUMN:
             signals[:, NUMBER[name]] = values
         elif name not in ("step", "params"):
             steps[name] = values
@@ -331,6 +331,12 @@ def _assemble(
     numbers = columns["step"].astype(np.int64)
     with_signals = "low_mass" in columns
     used = tuple(name for name in SIGNALS if name in columns)
+    if "severity" in used:
+        slow = 32768 + (np.round(steps["severity"] * ONE).astype(np.int64) >> 4)
+        signals[:, NUMBER["severity"]] = np.clip(slow, 0, ONE - 1) / ONE
+        if not (with_signals and steps["look"].any()):  # no evidence, so no signal
+            used = tuple(name for name in used if name != "severity")
+            signals[:, NUMBER["severity"]] = 0.0
     named = None
     if "params" in columns:
         fingerprints = [f"{int(value):08x}" for value in np.unique(columns["params"])]

@@ -45,6 +45,10 @@ and one column a signal, and `params`, the fingerprint of the parameters, is the
 NAME = "answer_name"
 
 
+OWN_COLUMN = tuple(name for name in SIGNALS if name not in (STEP_DTYPE.names or ()))
+"""Signals with a column of their own; the column `severity` of a step tells the signal of that name."""
+
+
 def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool = False) -> tuple[str, ...]:
     """Return the columns of a decision file in a text format.
 
@@ -62,7 +66,7 @@ def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool 
     >>> decision_columns(("doubt",), True)[-3:]
     ('low_mass', 'doubt', 'params')
     """
-    more = () if used is None else ("low_mass", *used)
+    more = () if used is None else ("low_mass", *(name for name in used if name in OWN_COLUMN))
     return (*WRITTEN, *((NAME,) if names else ()), *more, *(("params",) if fingerprint else ()))
 
 
@@ -89,7 +93,7 @@ class Decisions:
         As `Monitor.run` gives them.
     first : int, default 0
         Number of the first step: 0 for a fresh monitor, else the steps that it had taken before.
-    signals : array of shape (T, 9), optional
+    signals : array of shape (T, 10), optional
         As `Monitor.run` gives them, 0 where unused.
     used : sequence of str, optional
         Names of the signals that are kept; empty without signals.
@@ -186,7 +190,7 @@ class Decisions:
                 found[name] = np.full(len(self), number, dtype=np.uint32)
             elif name == NAME:
                 found["names"] = np.array(self.names, dtype=str)
-            elif self.signals is not None and name in NUMBER:
+            elif self.signals is not None and name in OWN_COLUMN:
                 found[name] = np.ascontiguousarray(self.signals[:, NUMBER[name]])
             else:
                 found[name] = np.ascontiguousarray(self.steps[name])
