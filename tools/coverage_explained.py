@@ -64,6 +64,8 @@ EXPLAINED = (
     _in_accepted("X(start_used"),
     _in_accepted("X(bet_fits"),
     _in_accepted("X(look_used"),
+    _in_accepted("X(slow_used"),
+    _in_accepted("X(drift_used", "2"),
     _in_accepted("X(evidence_alone"),
     Explained(
         "branch",

@@ -63,7 +63,7 @@ LOOPS = {
     "while (bit != 0u) {": "16",
     "while (squares < (1uL << 30)) {": "16",
 }
-"""The most turns of each loop that a step can run, by its first line. A block is an eighth of the features."""
+"""The most turns of each loop of a step, by its first line; a block is an eighth of the features."""
 
 COPY = "20 + classes + features"
 """Bytes of the longest copy of a step, and turns of a loop that a compiler puts in place of one.

@@ -127,7 +127,7 @@ static void expect(tcuq_t *m, tcuq_step_t *out)
     out->expected_accuracy = 0;
     if (horizon != 0u) {
         int32_t certainty = (int32_t)((ONE - out->uncertainty) << 8);
-        m->accuracy = (uint32_t)moved((int32_t)(m->accuracy & 0xFFFFFFu), certainty, horizon, 0);
+        m->accuracy = (uint32_t)moved((int32_t)(m->accuracy & 0xFFFFFFu), certainty, horizon);
         out->expected_accuracy = saturate((m->accuracy + 128u) >> 8);
     }
 }

@@ -111,7 +111,7 @@ static void correct(const tcuq_t *m, const layout_t *at, likelihood_t *of)
         ratio = ratio < ONE ? ratio : ONE;
         value = likelihood(of, i) * root(ratio << 15) >> 16;
         number_put(into, i, value > 1u ? value : 1u);
-        seen[i] = (uint32_t)moved((int32_t)seen[i], (of->probs[i] + 128) * 65536, SEEN_SHIFT, 0);
+        seen[i] = (uint32_t)moved((int32_t)seen[i], (of->probs[i] + 128) * 65536, SEEN_SHIFT);
     }
     of->corrected = into;
 }
@@ -235,7 +235,7 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
         number += 2u * classes;
         mix_of = number_at(number, 0);
         now = share_of(&experts[CLASS_MIX].by, prior_of(mix_of, 6, of.even) * said);
-        number_put(number, 0, (uint32_t)moved((int32_t)mix_of, (int32_t)now, MIX_SHIFT, 0));
+        number_put(number, 0, (uint32_t)moved((int32_t)mix_of, (int32_t)now, MIX_SHIFT));
         belief = saturate(belief >> 15);
         of_prediction = i == out->prediction ? belief : of_prediction;
         if (i == 0u || belief > best) {

@@ -165,12 +165,12 @@ static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t share)
     return (a * share + b * (ONE - share) + 32768u) >> 16;
 }
 
-/* An exponentially weighted mean after one more value; its first value sets it. Modulo 2^32, so that a
- * damaged mean, however large, comes back like any other (section 12). */
-static inline int32_t moved(int32_t mean, int32_t value, uint32_t shift, int first)
+/* An exponentially weighted mean after one more value. Modulo 2^32, so that a damaged mean, however large, comes
+ * back like any other (section 12). */
+static inline int32_t moved(int32_t mean, int32_t value, uint32_t shift)
 {
     uint32_t gap = (uint32_t)value - (uint32_t)mean + ((1u << shift) >> 1);
-    return first ? value : (int32_t)((uint32_t)mean + (uint32_t)shift_floor((int32_t)gap, shift));
+    return (int32_t)((uint32_t)mean + (uint32_t)shift_floor((int32_t)gap, shift));
 }
 
 /* Least shifts that bring a number, which is not 0, down to 65535 and up to 65536. One instruction does
