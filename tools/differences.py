@@ -18,7 +18,7 @@ import numpy as np
 from tcuq import Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.quantize import quantize_probs
-from tcuq.monitor.signals import BELIEF, FEATURE_BASED, SIGNALS, profile_signals
+from tcuq.monitor.signals import BELIEF, FEATURE_BASED, SIGNALS, SLOW, profile_signals
 from tcuq_lab.float_reference import exact, reference, weighed
 
 LENGTH = 2500
@@ -61,7 +61,7 @@ def random_params(rng: np.random.Generator, classes: int) -> Params:
     signals = profile_signals("paper", features)
     if rng.integers(2):
         usable = [name for name in SIGNALS if features or name not in FEATURE_BASED]
-        signals = tuple(name for name in usable if name not in (*BELIEF, "distance"))
+        signals = tuple(name for name in usable if name not in (*BELIEF, *SLOW, "distance"))
     return Params(
         classes=classes,
         features=features,

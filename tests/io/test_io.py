@@ -621,7 +621,7 @@ def test_files_without_the_newer_columns_are_read(tmp_path, kind):
         named = [{k: bool(v) if k in flags else v for k, v in row.items()} for row in named]
         path.write_text(text.header + "".join(text.line(tuple(row.values())) for row in named))
     found = read_decisions(path)
-    assert found.missing == ("answer", "persistence", "variety", "severity", "expected_accuracy")
+    assert found.missing == ("answer", "persistence", "look", "severity", "expected_accuracy")
     assert same_steps(found.steps, wanted.steps), "reasons stay on flagged steps alone"
     assert (found.steps["answer"] == found.steps["prediction"]).all()
 

@@ -59,7 +59,7 @@ def digest(features: Int8) -> str:
 def words(step: Step) -> list[str]:
     """Return what the monitor says of a step, in the order and units of a firmware."""
     numbers = [step.threshold * 65536, step.severity * 65536, step.prediction, step.answer, step.risk * 65536]
-    numbers += [step.uncertainty * 65536, step.persistence * 65536, step.variety * 65536]
+    numbers += [step.uncertainty * 65536, step.persistence * 65536, step.look * 65536]
     numbers += [
         (step.expected_accuracy or 0) * 65536,
         step.flagged,
