@@ -18,7 +18,7 @@ from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.monitor import params as params_module
 from tcuq.monitor.fixed_point import RANGE, core_integers
 from tcuq.monitor.instant_head import InstantHead
-from tcuq.monitor.signals import FEATURE_BASED
+from tcuq.monitor.signals import FEATURE_BASED, SLOW
 from tcuq.monitor.state import fingerprint, read_state
 
 side = st.none() | st.builds(
@@ -32,9 +32,11 @@ side = st.none() | st.builds(
 @st.composite
 def any_params(draw: st.DrawFn) -> Params:
     features = draw(st.integers(0, 256))
-    # Those two need an instant head and centers.
+    # Those need an instant head, centers and an evidence head.
     names = [
-        s for s in SIGNALS if (features or s not in FEATURE_BASED) and s not in ("distance", "disbelief")
+        s
+        for s in SIGNALS
+        if (features or s not in FEATURE_BASED) and s not in ("distance", "disbelief", *SLOW)
     ]
     signals = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
     lags = draw(st.lists(st.integers(1, 64), min_size=1, max_size=8, unique=True))

@@ -31,7 +31,7 @@ class Cost:
     --------
     >>> found = cost(Params(classes=10))
     >>> found.ram_bytes, found.state_bytes
-    (152, 112)
+    (152, 104)
     """
 
     ram_bytes: int
