@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streams import learned_params
 
-from tcuq import Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params
+from tcuq import Alarm, AlarmSide, Log, Monitor, Params
 from tcuq.audit.derive import _abstentions, audit
 from tcuq.audit.rules import Rules
 from tcuq.io import Decisions
@@ -183,7 +184,7 @@ def test_what_a_monitor_learns_is_accepted(signals):
 @pytest.mark.parametrize("about", ["prediction", "answer"])
 def test_severity_and_a_bet_on_the_evidence_follow_from_the_signals(bet, about):
     head = learned_params().evidence
-    evidence = EvidenceHead(head.coef, head.offsets, head.clip, 0.125, bet)
+    evidence = replace(head, allowance=0.125, bet=bet)
     params = learned_params(evidence=evidence, about=about)
     steps, signals = watch(Monitor(params), stream(), signals=True)
     assert failing(audit(Decisions(steps, 0, signals, params.signals), params)) == []

@@ -81,7 +81,7 @@ fn main() {
         println!(
             "{} {} {} {} {} {} {} {} {} {} {:?}",
             said.answer, said.prediction, said.risk, said.uncertainty, said.threshold, said.severity,
-            said.persistence, said.variety, said.expected_accuracy, said.reason.unwrap_or(255), bits
+            said.persistence, said.look, said.expected_accuracy, said.reason.unwrap_or(255), bits
         );
     }
 }
@@ -97,7 +97,7 @@ def expected(steps: int) -> list[str]:
     said = Monitor(FULL).run(posteriors(logits, softmax_table(0.12)), PROJECTION(wide))
     numbers = [said["answer"], said["prediction"]]
     numbers += [said[field] * 65536 for field in ("risk", "uncertainty", "threshold", "severity")]
-    numbers += [said[field] * 65536 for field in ("persistence", "variety", "expected_accuracy")]
+    numbers += [said[field] * 65536 for field in ("persistence", "look", "expected_accuracy")]
     numbers += [said["reason"]]
     flags = [said[field] != 0 for field in ("flagged", "abstain", "alarm", "warming_up", "low_mass")]
     return [

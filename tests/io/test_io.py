@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streams import learned_params, same_steps
 
-from tcuq import SIGNALS, STEP_DTYPE, Log, Monitor, Params
+from tcuq import SIGNALS, STEP_DTYPE, EvidenceHead, Log, Monitor, Params
 from tcuq.io import Decisions, format_of, read_decisions, read_log, write_decisions, write_log
 from tcuq.io.decisions import COLUMNS, RowText
 from tcuq.io.sources import check_target, put
@@ -481,7 +481,7 @@ def test_decisions_come_back_exactly(tmp_path, kind, signals):
 
 def test_the_columns_are_these(tmp_path):
     names = "step,prediction,answer,risk,threshold,uncertainty,abstain,alarm,warming_up,reason"
-    names += ",persistence,variety,severity,expected_accuracy"
+    names += ",persistence,look,severity,expected_accuracy"
     for signals, extra in [(False, ""), (True, ",low_mass,divergence,instability,flips,doubt")]:
         path = tmp_path / "d.csv"
         write_decisions(path, decisions(signals))
@@ -570,7 +570,7 @@ def test_bad_decisions_in_json_lines_and_npz_are_refused(tmp_path):
     for change, message in [
         ({"risk": arrays["risk"][:2]}, "risk is float64 of shape"),
         ({"risk": arrays["risk"].astype(str)}, "risk is <U"),
-        ({"reason": np.array([0, 9, 0, 0])}, "row 1: reason is 9, expected 0 to 8 or 255"),
+        ({"reason": np.array([0, 10, 0, 0])}, "row 1: reason is 10, expected 0 to 9 or 255"),
         ({"answer": np.array([0, 0, 1000, 0])}, "row 2: answer is 1000, expected 0 to 999"),
         ({"persistence": np.array([0, 0, np.nan, 0])}, "row 2: persistence is nan, expected 0 to 0.99"),
         ({"severity": np.array([0, 256.5, 0, 0])}, "row 1: severity is 256.5, expected -256 to 256"),
@@ -621,7 +621,7 @@ def test_files_without_the_newer_columns_are_read(tmp_path, kind):
         named = [{k: bool(v) if k in flags else v for k, v in row.items()} for row in named]
         path.write_text(text.header + "".join(text.line(tuple(row.values())) for row in named))
     found = read_decisions(path)
-    assert found.missing == ("answer", "persistence", "variety", "severity", "expected_accuracy")
+    assert found.missing == ("answer", "persistence", "look", "severity", "expected_accuracy")
     assert same_steps(found.steps, wanted.steps), "reasons stay on flagged steps alone"
     assert (found.steps["answer"] == found.steps["prediction"]).all()
 
@@ -743,7 +743,8 @@ def test_a_device_in_a_folder_that_cannot_be_written_to_is_a_target(monkeypatch)
 
 
 def test_all_signals_are_accepted_as_columns(tmp_path):
-    params = Params(classes=4, features=3, signals=SIGNALS, instant=InstantHead({}), centers=((0, 0, 0),) * 4)
+    heads = {"instant": InstantHead({}), "evidence": EvidenceHead({"odds": 5.0}, [-2.0] * 4)}
+    params = Params(classes=4, features=3, signals=SIGNALS, centers=((0, 0, 0),) * 4, **heads)
     log = stream()
     result, values = Monitor(params).run(log.probs, log.features, signals=True)
     write_decisions(tmp_path / "d.csv", Decisions(result, 0, values, params.signals))

@@ -233,7 +233,7 @@ def test_zoom_pan_and_the_value_under_the_cursor(bench: Any) -> None:
         "decision",
         "answer",
         "persistence",
-        "variety",
+        "look",
         "severity",
         "accuracy",
         "time",

@@ -96,7 +96,7 @@ def test_without_an_instant_head_nothing_is_learned() -> None:
     assert np.isnan(real.expected_accuracy).all() and (real.answer == probs.argmax(1)).all()
 
 
-@pytest.mark.parametrize(("profile", "most"), [("paper", 0.002), ("standard", 0.005)])
+@pytest.mark.parametrize(("profile", "most"), [("paper", 0.002), ("standard", 0.01)])
 def test_a_real_stream(profile: Any, most: float) -> None:
     train_part, dev_part, _ = load(0)
     log = make_log(train(train_part, 0), dev_part, DEV_CORRUPTIONS, 6000, 1)

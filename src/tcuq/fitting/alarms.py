@@ -189,7 +189,7 @@ def choose_evidence_limit(added: Sequence[Floats], run_length: int) -> float:
     >>> rng = np.random.default_rng(0)
     >>> steps = rng.normal(-0.5, 1.0, 100_000)
     >>> round(choose_evidence_limit([steps], 1_000)), round(choose_evidence_limit([steps], 1_000_000))
-    (5, 12)
+    (6, 13)
     """
     steps = sum(len(run) for run in added)
     peaks = np.sort(np.concatenate([excursions(run) for run in added]))[::-1]

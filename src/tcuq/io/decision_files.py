@@ -187,7 +187,7 @@ def _known_columns(names: list[str], where: str) -> list[str]:
     if len(set(found)) != len(found):
         twice = next(name for name in found if found.count(name) > 1)
         raise ValueError(f"{where}: column {twice!r} is there twice, expected once")
-    if "low_mass" not in found and any(name in NUMBER for name in found):
+    if "low_mass" not in found and any(name in OWN_COLUMN for name in found):
         raise ValueError(f"{where}: column 'low_mass' is missing, expected beside signals")
     note_unknown("column", [name for name in names if name not in BESIDE[1:]], (*_KNOWN, NAME), where)
     return found

@@ -31,7 +31,7 @@ class Cost:
     --------
     >>> found = cost(Params(classes=10))
     >>> found.ram_bytes, found.state_bytes
-    (152, 112)
+    (152, 104)
     """
 
     ram_bytes: int
@@ -65,8 +65,7 @@ def cost(params: Params) -> Cost:
     classes, width = params.classes, params.features if used & set(FEATURE_BASED) else 0
     divergence = lags if "divergence" in used else 0
     instability = lags if "instability" in used else 0
-    mean_odds = "mean_odds" in used
-    odds = mean_odds or "odds" in used
+    odds, drift = "odds" in used, "drift" in used
     vectors = bool(width)
     magnitude, distance = "magnitude" in used, "distance" in used
     head = params.evidence is not None
@@ -80,7 +79,7 @@ def cost(params: Params) -> Cost:
         multiplies=width * (vectors + instability + distance)
         + instability
         + divergence
-        + 6 * (odds + 4 * learned + distance + bet)
+        + 6 * (odds + 4 * learned + distance + drift + bet)
         + learned * (21 * classes + 54)
         + corrected * classes
         + (2 + head + learned) * len(used)
@@ -100,12 +99,12 @@ def cost(params: Params) -> Cost:
             + instability * (76 + 4.9 * width)
             + vectors * (254 + 7.4 * width)
             + 110 * odds
-            + 49 * mean_odds
             + 120 * magnitude
             + learned * (1130 + 172 * classes)
             + corrected * 166 * classes
             + distance * (120 + 7 * width)
-            + head * (60 + 12 * len(used))
+            + head * (120 + 12 * len(used) + 6 * width * distance)
+            + drift * (260 + 8 * width)
             + 40 * bet
         ),
     )
