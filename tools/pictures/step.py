@@ -57,7 +57,13 @@ def draw() -> Drawing:
     d.arrow([two.right(), expected.left()])
 
     signals = d.box(
-        164, 292, 186, 92, "Signals", ["odds, disbelief,", "magnitude, distance,", "severity, drift"], role=judge
+        164,
+        292,
+        186,
+        92,
+        "Signals",
+        ["odds, disbelief,", "magnitude, distance,", "severity, drift"],
+        role=judge,
     )
     features = d.box(20, 330, 108, 54, "Features", ["optional"])
     d.arrow([posterior.bottom(), (posterior.bottom()[0], 312), (signals.x, 312)])
