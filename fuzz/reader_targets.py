@@ -295,10 +295,9 @@ def _picture(path: Path) -> None:
 
 
 def _bench(path: Path) -> None:
-    from tcuq.device.cost.stored import grown, load
+    from tcuq.device.cost.stored import load
 
-    found = load(path)
-    grown(found, found)
+    load(path)
 
 
 def _inspect(path: Path) -> None:
