@@ -11,15 +11,17 @@ import pytest
 from tcuq import SIGNALS, EvidenceHead, Params
 from tcuq._core import FIELDS, Core
 from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.signals import PROFILES
 
 EVIDENCE = EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0])
+USED = tuple(name for name in (*PROFILES["paper"], "odds") if name != "instability")
 INSTANT = InstantHead({"doubt": 1.0}, 0.0, [0.5, 0.25, 0.25])
 HEADS = ("evidence", "instant")
 SCALARS = [name for name, _, _, printed in FIELDS if printed and " " not in name]
 
 
 def fields(**changes: Any) -> dict[str, Any]:
-    return {**Params(classes=3, evidence=EVIDENCE, instant=INSTANT).integers(), **changes}
+    return {**Params(classes=3, signals=USED, evidence=EVIDENCE, instant=INSTANT).integers(), **changes}
 
 
 def test_the_dict_holds_the_fields_of_the_core() -> None:
@@ -33,8 +35,8 @@ def test_the_dict_holds_the_fields_of_the_core() -> None:
 @pytest.mark.parametrize("row", FIELDS, ids=lambda row: row[0])
 def test_a_number_outside_its_range_is_named_with_it(row: tuple[str, int, int, int]) -> None:
     name, low, high, printed = row
-    if name in ("lag_count", "fingerprint", "reserved", "centers"):
-        return  # counted, computed, always 0, bytes
+    if name in ("lag_count", "fingerprint", "centers"):
+        return  # counted, computed, bytes
     expected = f"expected {low}" if low == high else f"expected {low} to {high}"
     head, _, inner = name.rpartition(" ")
     for value in (low - 1, high + 1, 10**30):
@@ -99,7 +101,8 @@ import gc
 from tcuq import EvidenceHead, Params
 from tcuq._core import Core
 
-fields = Params(classes=3, evidence=EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0])).integers()
+head = EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0])
+fields = Params(classes=3, signals=("doubt", "odds"), lags=(), evidence=head).integers()
 
 class Taker:
     def __index__(self):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .params import Params
 from .signals import FEATURE_BASED, LAGGED
 
-CONTEXT_BYTES = 48
+CONTEXT_BYTES = 40
 """`sizeof(tcuq_t)` with 32-bit pointers."""
 
 
@@ -31,7 +31,7 @@ class Cost:
     --------
     >>> found = cost(Params(classes=10))
     >>> found.ram_bytes, found.state_bytes
-    (152, 104)
+    (144, 104)
     """
 
     ram_bytes: int
@@ -58,7 +58,7 @@ def cost(params: Params) -> Cost:
     Examples
     --------
     >>> cost(Params(classes=10, features=32)).ram_bytes
-    280
+    272
     """
     used = set(params.signals)
     lags = len(params.lags) if used & set(LAGGED) else 0
@@ -102,8 +102,8 @@ def cost(params: Params) -> Cost:
             + 120 * magnitude
             + learned * (1130 + 172 * classes)
             + corrected * 166 * classes
-            + distance * (120 + 7 * width)
-            + head * (120 + 12 * len(used) + 6 * width * distance)
+            + distance * (120 + 12 * width)
+            + head * (120 + 12 * len(used) + width * distance)
             + drift * (260 + 8 * width)
             + 40 * bet
         ),
