@@ -48,7 +48,7 @@ LOOPS = {
     "for (i = 0; i < count; i++) {": "4 * classes",
     "for (i = 0; i < BLOCKS; i++) {": "8",
     "for (block = 1; block <= BLOCKS; block++) {": "8",
-    "for (; i < end; i++) {": "block",
+    "while (features != end) {": "block",
     "for (k = 0; k < EXPERT_COUNT; k++) {": "6",
     "for (i = 0; i < EXPERT_COUNT; i++) {": "6",
     "for (i = 0; i < p->lag_count; i++) {": "lags",

@@ -30,7 +30,7 @@ typedef struct {
     uint32_t even;           /* the belief of no knowledge */
 } likelihood_t;
 
-static inline uint32_t likelihood(const likelihood_t *of, uint32_t number)
+ALWAYS_INLINE static inline uint32_t likelihood(const likelihood_t *of, uint32_t number)
 {
     return of->corrected != NULL ? number_at(of->corrected, number)
                                  : (uint32_t)(64 * (int32_t)of->probs[number]) + of->least;

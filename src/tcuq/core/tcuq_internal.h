@@ -22,7 +22,7 @@
 #define SLOW_MAX 2097152
 
 #if defined(__GNUC__)
-#define NOT_INLINE __attribute__((noinline, unused)) /* several callers: a copy for each would cost flash */
+#define NOT_INLINE __attribute__((noinline, unused)) /* a copy for each caller costs flash, a busy caller registers */
 #define ALWAYS_INLINE __attribute__((always_inline)) /* its arguments are known when compiling */
 #define COLD __attribute__((cold))                   /* no step calls it: small rather than fast */
 /* Cortex-M0 calls memcpy, a hundred instructions for sixteen bytes, unless it knows the alignment. */

@@ -18,12 +18,19 @@ static uint32_t if_used(const tcuq_params_t *p, uint32_t mask, uint32_t count)
     return uses(p, mask) ? count : 0u;
 }
 
+/* Words of the correction by class mix. */
+static uint32_t mix_words(const tcuq_params_t *p)
+{
+    const tcuq_instant_t *instant = instant_head(p);
+    return instant != NULL && instant->class_mix != NULL ? p->classes : 0u;
+}
+
 void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
 {
     const tcuq_instant_t *instant = instant_head(p);
     at->seen = evidence_head(p) == NULL ? 0u : uses(p, TCUQ_BIT(TCUQ_DISTANCE)) ? BLOCKS : 1u;
     at->numbers = instant != NULL ? 5u * p->classes + 6u : 0u;
-    at->scratch = instant != NULL && instant->class_mix != NULL ? p->classes : 0u;
+    at->scratch = mix_words(p);
     at->slow = at->seen + at->scratch;
     at->mean_words = at->slow + if_used(p, TCUQ_BIT(TCUQ_DRIFT), BLOCKS);
     at->depth = uses(p, TCUQ_LAGGED_SIGNALS) ? p->lags[p->lag_count - 1u] : 0u;
@@ -321,16 +328,18 @@ static uint16_t log_of(uint32_t sum)
 /* Features in blocks: sets the sum of the gaps to a center in each, and adds up in `moved_by` the squares by which their
  * own sums differ from those of the last step, which they take the place of; `last` may be NULL. Returns the
  * squared distance from the center, and 1. */
-static uint32_t read_blocks(const int8_t *features, const int8_t *center, uint32_t count, int32_t *gaps, uint32_t *last,
-                            uint32_t *moved_by)
+NOT_INLINE static uint32_t read_blocks(const int8_t *features, const int8_t *center, uint32_t count, int32_t *gaps,
+                                       uint32_t *last, uint32_t *moved_by)
 {
-    uint32_t squares = 1, i = 0, block;
+    const int8_t *first = features;
+    uint32_t squares = 1, block;
     for (block = 1; block <= BLOCKS; block++) {
-        uint32_t end = block * count >> 3;
+        const int8_t *end = first + (block * count >> 3);
         int32_t own = 0, gap = 0;
-        for (; i < end; i++) {
-            int32_t apart = (int32_t)features[i] - center[i];
-            own += features[i];
+        while (features != end) {
+            int32_t value = *features++;
+            int32_t apart = value - *center++;
+            own += value;
             gap += apart;
             squares += (uint32_t)(apart * apart);
         }
@@ -347,7 +356,8 @@ static uint32_t read_blocks(const int8_t *features, const int8_t *center, uint32
 /* A slow mean after one more value, at a rate of 1/8 a look. */
 static int32_t toward(int32_t mean, int32_t value, uint32_t look)
 {
-    return mean + shift_floor((value - mean) * (int32_t)look + 1024, 11);
+    /* 2^30 is more than the product, so that nothing below is negative: a shift without a branch. */
+    return mean + (int32_t)((uint32_t)((value - mean) * (int32_t)look + 1024 + 1073741824) >> 11) - 524288;
 }
 
 /* How much more likely a step is on degraded input (section 11), Q16.16. */
@@ -362,7 +372,7 @@ static int32_t evidence_of(const tcuq_evidence_t *head, uint32_t mask, const uin
 }
 
 /* Mean gaps of the features after this step; returns their squared length in 1/16, and 1. */
-static uint32_t drift_of(uint32_t *slow, const int32_t *gaps, uint32_t look)
+NOT_INLINE static uint32_t drift_of(uint32_t *slow, const int32_t *gaps, uint32_t look)
 {
     uint32_t squares = 1, i;
     for (i = 0; i < BLOCKS; i++) {
@@ -387,9 +397,7 @@ static void slow_signals(tcuq_t *m, const tcuq_evidence_t *head, inference_t *no
     m->severity = toward(clipped(m->severity, head->clip), now->evidence, now->look);
     signals[TCUQ_SEVERITY] = saturate((uint32_t)(32768 + shift_floor(m->severity, 4)));
     if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
-        layout_t at;
-        tcuq_internal_layout(&at, p);
-        signals[TCUQ_DRIFT] = log_of(drift_of(m->ring + at.slow, gaps, now->look));
+        signals[TCUQ_DRIFT] = log_of(drift_of(m->ring + BLOCKS + mix_words(p), gaps, now->look));
     }
 }
 
