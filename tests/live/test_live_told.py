@@ -11,7 +11,7 @@ import urllib.request
 import pytest
 from live_runs import PARAMS, json_lines, steps_of, wait_until
 
-from tcuq import EvidenceHead
+from tcuq import EvidenceHead, Params
 from tcuq.cli.edge import complain
 from tcuq.live.inbox import Chunk
 from tcuq.live.metrics import prometheus_text
@@ -19,7 +19,6 @@ from tcuq.live.remarks import Remarks
 from tcuq.live.server import serve
 from tcuq.live.session import Session
 from tcuq.live.webhook import TRIES, WAITING, Webhook
-from tcuq.monitor.alarm import Alarm
 
 SAMPLE = re.compile(
     r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'
@@ -256,13 +255,14 @@ def test_remarks_of_a_kind_are_joined():
 
 
 def test_an_alarm_says_what_its_monitor_sums(tmp_path):
-    head = EvidenceHead({}, [0.0] * PARAMS.classes)
+    params = Params(classes=PARAMS.classes, warmup=4, signals=("odds",))
+    head = EvidenceHead({}, [0.0] * params.classes)
     for name, evidence, said in (
         ("risk", None, "ALARM: risk has risen"),
         ("evidence", head, "ALARM: evidence of a degradation has added up"),
     ):
         told = []
-        session = Session(PARAMS.replace(evidence=evidence, alarm=Alarm()), tmp_path / name, "-")
+        session = Session(params.replace(evidence=evidence), tmp_path / name, "-")
         session.telling.on_alarm.append(told.append)
         session.take([Chunk(b"".join(decision(step, int(step == 1)) for step in range(3)), 5.0)])
         session.close()

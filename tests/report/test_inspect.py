@@ -7,6 +7,7 @@ import pytest
 
 from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
 from tcuq.monitor.cost import CONTEXT_BYTES
+from tcuq.monitor.evidence_head import EvidenceHead
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.report.describe import alarm_in_words, bounds_in_words, describe_params, describe_state, render
 
@@ -51,7 +52,8 @@ def test_a_description_is_json_and_text_with_every_signal():
         classes=10,
         features=4,
         signals=SIGNALS,
-        alarm=ALARM,
+        alarm=Alarm(rise=AlarmSide(0, 2.0, 3.0, clear=1.0), hold=8),
+        evidence=EvidenceHead({"odds": 7.0, "severity": 2.25}, [-0.5] * 9 + [1.5], clip=3.5),
         instant=InstantHead({"odds": 11.0}, -5.5),
         centers=((0,) * 4,) * 10,
         about="answer",
@@ -63,10 +65,13 @@ def test_a_description_is_json_and_text_with_every_signal():
     assert [signal["name"] for signal in found["signals"]] == list(SIGNALS)
     for words in (
         *SIGNALS,
-        "+3.000",
         "persistence is learned; the risk is about the answer",
         "signals without a past (bias -5.500)",
         "+11.000  odds",
+        "evidence (at most 3.5 a step, offsets -0.500 to +1.500)",
+        "+7.000  odds",
+        "+2.250  severity",
+        "raised for at least 8 steps when evidence adds up to 2, cleared at 1, never above 3",
         "expected over about 256 steps",
         "0 a, 1 b, 2 c",
         "low confidence or a close second class",

@@ -248,8 +248,9 @@ def test_packed_data_decode_to_the_decisions(case: Any) -> None:
     assert np.array_equal(wrong != 0, decisions["prediction"] != log.labels)
     rows = content["signals"]["rows"]
     assert [row["name"] for row in rows] == list(params.signals)
-    for column, row in enumerate(rows):
-        assert np.abs(unpack(row["mean"], "u1") / 255 - signals[:, column]).max() <= 0.5 / 255 + 1e-9
+    for row in rows:
+        values = signals[:, SIGNALS.index(row["name"])]
+        assert np.abs(unpack(row["mean"], "u1") / 255 - values).max() <= 0.5 / 255 + 1e-9
 
 
 def test_100000_steps_are_small_quick_and_exact(params: Params) -> None:

@@ -33,15 +33,15 @@ def dwell_log(steps: int, seed: int = 7) -> Log:
 
 def params_for(log: Log) -> Params:
     """Coefficients by hand; the alarm and the threshold are set from the clean steps."""
-    weights = (1.5, 0.8, 1.0, 3.0, 1.0, 0.5, 0.5)  # all but those that need centers or an instant head
-    coef = dict(zip(SIGNALS, weights, strict=False))
+    # All but those that need centers, an instant head or an evidence head.
+    coef = {"divergence": 1.5, "instability": 0.8, "flips": 1.0, "doubt": 3.0, "odds": 1.0, "magnitude": 0.5}
     params = Params(classes=CLASSES, features=WIDTH, signals=tuple(coef), coef=coef)
     assert log.shifted is not None
     steps, signals = watch(Monitor(params), log, signals=True)
     clean = steps["risk"][~log.shifted]
-    means = dict(zip(coef, signals[~log.shifted].mean(axis=0).tolist(), strict=False))
+    means = dict(zip(SIGNALS, signals[~log.shifted].mean(axis=0).tolist(), strict=True))
     return params.replace(
-        clean_means=means,
+        clean_means={name: means[name] for name in coef},
         reference=float(np.quantile(clean, 0.9)),
         alarm=Alarm(float(clean.mean()), AlarmSide(0.08, 2.5), AlarmSide(0.06, 4.0)),
         notes={"fit": "by hand <b>"},
