@@ -20,12 +20,13 @@ from tcuq.monitor.instant_head import InstantHead
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
-PLAIN = ("divergence", "flips", "doubt", "odds", "mean_odds")
+PLAIN = ("divergence", "flips", "doubt", "odds")
 WIDE = (*PLAIN, "instability", "magnitude")
 SLOW_ALARM = Alarm(0.45, AlarmSide(0.05, 20.0), AlarmSide(0.05, 12.0))
 
 
 def params(signals: tuple[str, ...], features: int, evidence: bool) -> Params:
+    signals += ("severity",) if evidence else ()
     return Params(
         classes=6,
         features=features,
@@ -38,7 +39,7 @@ def params(signals: tuple[str, ...], features: int, evidence: bool) -> Params:
         level=0.2,
         budget=0.15,
         alarm=Alarm(0.0, AlarmSide(0.0, 60.0)) if evidence else SLOW_ALARM,
-        evidence=EvidenceHead({"doubt": 6.0, "odds": 2.0}, [-3.0, -2.5, -3.0, -2.0, -3.0, -2.0])
+        evidence=EvidenceHead({"doubt": 6.0, "odds": 2.0, "severity": 9.0}, [-3.0, -2.5, -3.0, -2.0, -3.0, -2.0], bias=-4.5)
         if evidence
         else None,
     )
@@ -193,7 +194,6 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
     # A sum of the parameters is for tcuq_verify() and never saved; that a past is held follows from the ring.
     unsaved = {"held" if of.depth else "head"}
     unsaved |= set() if of.evidence else {"severity"}
-    unsaved |= set() if of.evidence and of.evidence.spread else {"last", "novelty"}
     unsaved |= set() if of.horizon else {"accuracy"}
     unsaved |= set() if of.depth else {"fill"}
     off = (
