@@ -323,7 +323,8 @@ def test_the_self_check_passes_on_an_emulated_avr(tmp_path: Path) -> None:
 def test_a_standard_monitor_stays_valid_on_an_emulated_avr(tmp_path: Path) -> None:
     """With features and evidence that is compared from step to step, as a fit with labels gives it."""
     need("avr-gcc", "gcc-avr avr-libc")
-    contents = sources(stock.standard("standard, bet"), "kws")
+    params = stock.standard("standard, bet")
+    contents = sources(params, "kws")
     for name in ("kws.c", "kws.h"):
         (tmp_path / name).write_text(contents[name])
     check = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +50,11 @@ def learned(name: str) -> Params:
     """Return a monitor that learns the persistence, with heads in which every signal counts."""
     of = standard(name)
     ups = {"magnitude": 1.0, "distance": 1.5}
+    head = of.evidence
+    # Even between the calm and the bad stretches, or no alarm would come, or none would go.
+    offsets = [each + 2 for each in head.offsets]
     return of.replace(
+        evidence=replace(head, offsets=offsets, bias=head.bias - (5 if "drift" in of.signals else 0)),
         coef={signal: ups.get(signal, 4.0) for signal in of.signals},
         instant=InstantHead(
             {signal: ups.get(signal, 3.0) for signal in of.signals}, -5.0, of.instant.class_mix
