@@ -54,7 +54,7 @@ def learned(name: str) -> Params:
     # Even between the calm and the bad stretches, or no alarm would come, or none would go.
     offsets = [each + 2 for each in head.offsets]
     return of.replace(
-        evidence=replace(head, offsets=offsets, bias=head.bias - (5 if "drift" in of.signals else 0)),
+        evidence=replace(head, offsets=offsets, bias=head.bias - (7.5 if "drift" in of.signals else 0)),
         coef={signal: ups.get(signal, 4.0) for signal in of.signals},
         instant=InstantHead(
             {signal: ups.get(signal, 3.0) for signal in of.signals}, -5.0, of.instant.class_mix
