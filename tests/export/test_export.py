@@ -10,7 +10,7 @@ import pytest
 from places import CORE, CORE_SOURCES, ROOT
 from tiers import first_quick
 
-from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
+from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.device.cost.stock import standard
 from tcuq.export import FORMS, check_name, export, sources
 from tcuq.export.contents import build_mask
@@ -34,7 +34,8 @@ CASES = {
         coef=dict.fromkeys(SIGNALS, 0.75),
         clean_means=dict.fromkeys(SIGNALS, 0.125),
         warmup=0,
-        alarm=ALARM,
+        alarm=Alarm(0.4, AlarmSide(0.02, 2.0, clear=0.5), hold=5),
+        evidence=EvidenceHead({"odds": 4.0, "severity": 9.0, "drift": 2.0}, [-1.5] * 7, reach=900, bias=-5.0),
         instant=InstantHead(dict.fromkeys(SIGNALS, 0.5), -3.0),
         centers=[[3 * k, -k, 5] for k in range(7)],
         horizon=16,

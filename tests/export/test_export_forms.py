@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -325,7 +324,6 @@ def test_a_standard_monitor_stays_valid_on_an_emulated_avr(tmp_path: Path) -> No
     """With features and evidence that is compared from step to step, as a fit with labels gives it."""
     need("avr-gcc", "gcc-avr avr-libc")
     params = stock.standard("standard, bet")
-    params = params.replace(evidence=replace(params.evidence, spread=0.5))
     contents = sources(params, "kws")
     for name in ("kws.c", "kws.h"):
         (tmp_path / name).write_text(contents[name])

@@ -16,7 +16,7 @@ from cortex import compile_for_m4, link_for_m4, need, run_on_m4
 from places import ROOT
 from tiers import first_quick
 
-from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
+from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.device.cost.stock import standard
 from tcuq.export import export, integer_projection, load_projection, posteriors, softmax_table
 from tcuq.export.contents import Contents
@@ -36,7 +36,8 @@ EVERY = Params(
     lags=(1, 3, 8),
     coef=dict.fromkeys(SIGNALS, 0.75),
     clean_means=dict.fromkeys(SIGNALS, 0.125),
-    alarm=Alarm(0.4, AlarmSide(0.02, 2.0), AlarmSide(0.02, 2.0)),
+    alarm=Alarm(0.4, AlarmSide(0.02, 2.0, clear=0.5), hold=5),
+    evidence=EvidenceHead({"odds": 4.0, "severity": 9.0, "drift": 2.0}, [-1.5] * 7, reach=900, bias=-5.0),
     instant=InstantHead(dict.fromkeys(SIGNALS, 0.5), -3.0),
     centers=[[3 * k, -k, 5] for k in range(7)],
 )
@@ -61,6 +62,7 @@ PACKAGES: dict[str, tuple[Params, dict[str, Any]]] = {
             features=256,
             lags=(64,),
             signals=SIGNALS,
+            evidence=EvidenceHead({"odds": 1.0, "severity": 1.0}, [0.0] * 1000),
             instant=InstantHead({}, 0.0, [0.001] * 1000),
             centers=[[k % 100] * 256 for k in range(1000)],
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +21,13 @@ from tcuq.monitor.instant_head import InstantHead
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
-PLAIN = ("divergence", "flips", "doubt", "odds", "mean_odds")
+PLAIN = ("divergence", "flips", "doubt", "odds")
 WIDE = (*PLAIN, "instability", "magnitude")
 SLOW_ALARM = Alarm(0.45, AlarmSide(0.05, 20.0), AlarmSide(0.05, 12.0))
 
 
 def params(signals: tuple[str, ...], features: int, evidence: bool) -> Params:
+    signals += ("severity",) if evidence else ()
     return Params(
         classes=6,
         features=features,
@@ -38,7 +40,7 @@ def params(signals: tuple[str, ...], features: int, evidence: bool) -> Params:
         level=0.2,
         budget=0.15,
         alarm=Alarm(0.0, AlarmSide(0.0, 60.0)) if evidence else SLOW_ALARM,
-        evidence=EvidenceHead({"doubt": 6.0, "odds": 2.0}, [-3.0, -2.5, -3.0, -2.0, -3.0, -2.0])
+        evidence=EvidenceHead({"doubt": 6.0, "odds": 2.0, "severity": 9.0}, [-3.0, -2.5, -3.0, -2.0, -3.0, -2.0], bias=-4.5)
         if evidence
         else None,
     )
@@ -48,7 +50,11 @@ def learned(name: str) -> Params:
     """Return a monitor that learns the persistence, with heads in which every signal counts."""
     of = standard(name)
     ups = {"magnitude": 1.0, "distance": 1.5}
+    head = of.evidence
+    # Even between the calm and the bad stretches, or no alarm would come, or none would go.
+    offsets = [each + 2 for each in head.offsets]
     return of.replace(
+        evidence=replace(head, offsets=offsets, bias=head.bias - (7.5 if "drift" in of.signals else 0)),
         coef={signal: ups.get(signal, 4.0) for signal in of.signals},
         instant=InstantHead(
             {signal: ups.get(signal, 3.0) for signal in of.signals}, -5.0, of.instant.class_mix
@@ -193,7 +199,6 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
     # A sum of the parameters is for tcuq_verify() and never saved; that a past is held follows from the ring.
     unsaved = {"held" if of.depth else "head"}
     unsaved |= set() if of.evidence else {"severity"}
-    unsaved |= set() if of.evidence and of.evidence.spread else {"last", "novelty"}
     unsaved |= set() if of.horizon else {"accuracy"}
     unsaved |= set() if of.depth else {"fill"}
     off = (
