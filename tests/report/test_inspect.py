@@ -65,6 +65,7 @@ def test_a_description_is_json_and_text_with_every_signal():
     assert [signal["name"] for signal in found["signals"]] == list(SIGNALS)
     for words in (
         *SIGNALS,
+        "+3.000",
         "persistence is learned; the risk is about the answer",
         "signals without a past (bias -5.500)",
         "+11.000  odds",
