@@ -40,7 +40,9 @@ def params(signals: tuple[str, ...], features: int, evidence: bool) -> Params:
         level=0.2,
         budget=0.15,
         alarm=Alarm(0.0, AlarmSide(0.0, 60.0)) if evidence else SLOW_ALARM,
-        evidence=EvidenceHead({"doubt": 6.0, "odds": 2.0, "severity": 9.0}, [-3.0, -2.5, -3.0, -2.0, -3.0, -2.0], bias=-4.5)
+        evidence=EvidenceHead(
+            {"doubt": 6.0, "odds": 2.0, "severity": 9.0}, [-3.0, -2.5, -3.0, -2.0, -3.0, -2.0], bias=-4.5
+        )
         if evidence
         else None,
     )
