@@ -342,17 +342,15 @@ def test_the_standard_monitor_is_what_fit_gives_by_default(fitted: dict[str, Str
     found, head = method.answer(TEST.observed), method.params.evidence
     for one, other in zip(found, again.answer(TEST.observed), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert head is not None and head.spread and found.evidence is not None
+    assert head is not None and head.reach > 256 and found.evidence is not None
     for piece in TEST.observed.pieces():
         given = part(TEST.observed, piece)
         steps, signals = Monitor(method.params).run(given.probs, given.features, signals=True)
         np.testing.assert_array_equal(found.score[piece], steps["risk"])
-        plain, level, last = head.values(signals, steps["prediction"]), head.spread, None
-        for value, got in zip(plain, found.evidence[piece], strict=True):
-            level += 0.0 if last is None else ((value - last) ** 2 - level) / 32
-            last = value
-            weight = min(1.0, max(1 / 16, level / head.spread)) if value > 0 else 1.0
-            assert got == pytest.approx(weight * value)
+        slow = [head.coef.get(name, 0.0) for name in ("severity", "drift")]
+        places = [SIGNALS.index(name) for name in ("severity", "drift")]
+        added = np.clip(head.bias + signals[:, places] @ slow, -head.clip, head.clip) * steps["look"]
+        np.testing.assert_allclose(found.evidence[piece], added - head.allowance, atol=0.02)
     with pytest.raises(ValueError, match="tcuq_standard is not fitted; a development stream is needed first"):
         TcuqStandard().state()
 
@@ -482,11 +480,12 @@ def constants_in_c(params: Params) -> int:
 
 
 def test_constants_of_an_exported_monitor_by_hand() -> None:
-    """Shape 6, 2 tables of 3 lags, 2 of 9 signals, risk 3, what it is about 4, decisions 10, alarm 6."""
-    assert constants_in_c(Params(classes=5)) == 6 + 6 + 18 + 3 + 4 + 10 + 6
-    # A head has a coefficient a signal, an offset a class, clip, allowance, two of a bet and a spread.
+    """Shape 6, 2 tables of 3 lags, 2 of 10 signals, risk 3, what it is about 4, decisions 10, alarm 8."""
+    assert constants_in_c(Params(classes=5)) == 6 + 6 + 20 + 3 + 4 + 10 + 8
+    # A head has a coefficient a signal, an offset a class, clip, reach, bias, allowance and two of a bet.
     head = EvidenceHead({"doubt": 1.0}, [-1.5] * 50)
-    assert constants_in_c(Params(classes=50, evidence=head)) == 53 + 9 + 50 + 5
+    used = ("divergence", "flips", "doubt", "odds")
+    assert constants_in_c(Params(classes=50, signals=used, evidence=head)) == 57 + 10 + 50 + 6
 
 
 def test_signals_of_a_log_and_which_steps_have_a_past() -> None:

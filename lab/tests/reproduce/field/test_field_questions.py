@@ -93,12 +93,6 @@ def test_a_fixed_gate_is_one_of_the_two_heads(signals, full, share):
     assert (uncertain[0] != uncertain[1]).any()
 
 
-def test_without_variety_the_gate_is_the_persistence(unit, signals):
-    params = heads.no_variety(signals)
-    steps = said(params, unit.log("test class 64", labels=False))
-    assert params.instant.spread == 0 and steps["variety"].min() > 0.9999
-
-
 def test_float64_on_int8_posteriors_is_close_to_the_core(unit, full):
     log = unit.log("test class 16", labels=False).take(slice(200, 500))  # across two stretches
     core = said(full, log)["risk"]

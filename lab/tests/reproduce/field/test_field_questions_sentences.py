@@ -83,12 +83,12 @@ def test_signals_are_ranked_by_the_most_they_add():
         line("tcuq - without odds", 0.003, 0.001, 0.005),
         line("tcuq - without disbelief", 0.09),
         line("tcuq - without magnitude", 0.001),
-        line("tcuq - without mean_odds", -0.02),
+        line("tcuq - without severity", -0.02),
     )
     assert text == (
         "On CIFAR-10, the most that a signal adds to the AUROC of prediction errors, beside the others, is: "
         "disbelief 0.090 (0.080 to 0.100) at class 16 and odds 0.050 (0.040 to 0.060) at class 1. The most "
-        "that one costs is: mean_odds 0.020 (0.010 to 0.030) at class 16. Taking out magnitude changes "
+        "that one costs is: severity 0.020 (0.010 to 0.030) at class 16. Taking out magnitude changes "
         "nothing measurable on any stream."
     )
 

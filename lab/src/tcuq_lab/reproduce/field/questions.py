@@ -106,7 +106,8 @@ def _signals(asking: Asking, signals: FitState) -> None:
     dev, used = asking.logs.dev, signals.params.signals
     asking.prediction(names.POSTERIORS, fitted(dev, use_features=False), left=True, alarm=True)
     for name in used:
-        rest = [other for other in used if other != name]
+        gone = (name, "drift") if name == "distance" else (name,)  # the drift is that of the distance
+        rest = [other for other in used if other not in gone]
         if name == "disbelief":  # without it a fit has one head, and no gate
             asking.prediction(names.without(name), heads.weighing(signals, rest, choose=True))
         else:

@@ -14,9 +14,10 @@ import numpy as np
 from tcuq.fitting.carry_over import Part, choose_weighed
 from tcuq.fitting.gated import HALF, INSTANT, learn_gated
 from tcuq.fitting.options import FitOptions
-from tcuq.fitting.stages import FitState, Request, find_signals, read
+from tcuq.fitting.stages import FitState, Request, find_signals, learn_evidence, read
 from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
+from tcuq.monitor.signals import SLOW
 
 CONFIDENCE, BELIEF = "confidence", "belief"
 
@@ -24,13 +25,14 @@ CONFIDENCE, BELIEF = "confidence", "belief"
 def seen(log: Log) -> FitState:
     """Return the signals that the standard monitor of the prediction sees in a log with labels."""
     state = read(Request(log, about="prediction", options=FitOptions(explain=False)))
+    learn_evidence(state)
     find_signals(state)
     return state
 
 
 def no_memory(signals: FitState) -> Params:
     """Return a monitor with one head over the signals of the current step."""
-    names = tuple(name for name in signals.params.signals if name in INSTANT)
+    names = tuple(name for name in signals.params.signals if name in INSTANT and name not in SLOW)
     parts = [_with_past(part, 0.0) for part in _parts(signals)[:1]]
     return _one_head(signals, names, parts, CONFIDENCE)
 
