@@ -23,6 +23,7 @@ FOLDER = "results"
 NOT_RUN = "Not run yet."
 FURTHER = "What the words mean: [how to read the tables](#how-to-read-the-tables)."
 INTERACTIVE = "Interactive version: run `make results` and open `docs/results.html`."
+MEASURED = "Rows of ours are of the monitor of version 0.2: alarm and heads have changed since."
 
 
 def first_page(content: Content) -> str:
@@ -69,7 +70,7 @@ def _lead(answers: Field | None) -> str:
         f"{first} of {of} cells, against the network's own confidence, the best of {len(SIMPLE)} simple "
         f"rules and an ensemble of five; the ensemble, which takes five passes, in {ensemble}. Corruption "
         f"types in the test were never seen in development. Means over {networks} networks a task, {most} "
-        f"test examples. {INTERACTIVE}"
+        f"test examples. {MEASURED} {INTERACTIVE}"
     )
 
 
