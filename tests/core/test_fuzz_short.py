@@ -69,7 +69,7 @@ def test_no_finding(name: str, targets: Any, programs: dict[str, Path], tmp_path
     ("name", "file", "old", "new"),
     [
         ("load", "tcuq_state.c", "m->severity >= -clip && ", ""),
-        ("steps", "tcuq.c", "out->risk >= out->threshold", "out->risk > out->threshold"),
+        ("steps", "tcuq.c", "m->credit -= p->budget_den;", ""),
         (
             "steps",
             "tcuq_fields.h",

@@ -69,7 +69,7 @@ def test_python_the_package_and_the_firmware_decide_alike(profile: str, tmp_path
     for field in ("abstain", "flagged"):
         assert set(columns[field]) == {0, 1}, field
     assert len(set(columns["answer"])) > 2 and len(set(columns["risk"])) > STEPS // 4
-    if profile != "paper":
+    if profile not in ("paper", "standard, posteriors alone"):  # alike posteriors count for little
         assert columns["alarm"].any(), "an alarm is among them"
 
 

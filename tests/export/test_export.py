@@ -15,6 +15,7 @@ from tcuq.device.cost.stock import standard
 from tcuq.export import FORMS, check_name, export, sources
 from tcuq.export.contents import build_mask
 from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.signals import SLOW
 
 CC, CXX = shutil.which("cc"), shutil.which("c++")
 TCUQ = tuple(path.name for path in CORE_SOURCES)
@@ -107,22 +108,25 @@ def test_the_host_program_gives_the_same_as_python(tmp_path, case):
 @needs_cc
 @pytest.mark.parametrize("signal", first_quick(SIGNALS, 3))
 def test_a_build_with_one_signal_only_has_that_signal(tmp_path, signal):
+    # Slow means are those of evidence, which compares odds or features.
+    used = {"severity": ("odds", signal), "drift": ("distance", signal)}.get(signal, (signal,))
     params = Params(
         classes=4,
         features=3,
-        signals=(signal,),
+        signals=used,
         coef={signal: 4.0},
         bias=-1.0,
         blend=1.0,
         warmup=0,
         instant=InstantHead({signal: 2.0}, -1.0) if signal == "disbelief" else None,
-        centers=[[0, 1, 2]] * 4 if signal == "distance" else None,
+        centers=[[0, 1, 2]] * 4 if "distance" in used else None,
+        evidence=EvidenceHead({used[0]: 2.0}, [-1.0] * 4) if signal in SLOW else None,
     )
     export(params, tmp_path / "c")
     rows = rows_for(params)
     wanted = expected(params, rows)
     assert len({row[1] for row in wanted}) > 3
-    mask = f"-DTCUQ_SIGNALS=0x{1 << SIGNALS.index(signal):03X}u"
+    mask = f"-DTCUQ_SIGNALS=0x{sum(1 << SIGNALS.index(each) for each in used):03X}u"
     assert answers(build(tmp_path / "c", "-std=c99", mask), rows) == wanted
 
 

@@ -41,14 +41,18 @@ def above(values: Floats, limits: Limits) -> Bools:
     return np.asarray(values[None] >= limits[:, None, None])
 
 
-def capped(added: npt.NDArray[Any], limits: Limits) -> Bools:
-    """Return an alarm that sums between 0 and its limit: raised at the limit, cleared at 0.
+def capped(added: npt.NDArray[Any], limits: Limits, back: float = np.inf, hold: int = 0) -> Bools:
+    """Return an alarm that sums between 0 and its limit: raised at the limit, cleared at 0 or before.
 
     Parameters
     ----------
     added : array (K, T)
         What each step adds; integers are summed as integers, and their limits are rounded down.
     limits : array of n numbers, 1 or more for integers, above 0 else
+    back : float
+        The alarm is cleared once its sum is down by this much, and starts again at 0.
+    hold : int
+        Steps that it stays raised at the least.
 
     Examples
     --------
@@ -58,14 +62,18 @@ def capped(added: npt.NDArray[Any], limits: Limits) -> Bools:
     runs, steps = added.shape
     total = np.zeros((len(limits), runs), dtype=added.dtype)
     most = np.broadcast_to(np.asarray(limits, dtype=added.dtype)[:, None], total.shape)
-    on = np.zeros(total.shape, dtype=bool)
+    clear = np.maximum(0, most - back).astype(most.dtype)
+    on, held = np.zeros(total.shape, dtype=bool), np.zeros(total.shape, dtype=np.int64)
     out = np.empty((steps, *total.shape), dtype=bool)
     for step, x in enumerate(np.ascontiguousarray(added.T)):
         total += x
         np.maximum(total, 0, out=total)
         np.minimum(total, most, out=total)
-        on &= total > 0
-        on |= total >= most
+        off = on & (held == 0) & (total <= clear)
+        total[off] = 0
+        raised = ~on & (total >= most)
+        held = np.where(raised, hold, np.maximum(held - 1, 0))
+        on = (on & ~off) | raised
         out[step] = on
     return out.transpose(1, 2, 0)
 

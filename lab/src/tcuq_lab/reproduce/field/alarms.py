@@ -15,21 +15,19 @@ that was on already has to go off and on again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tcuq.metrics.inputs import Bools
 
-from ...detection.switches import capped
 from ...detection.window_tests import EVERY
 from ..rows import row_of
 from .alarming.choosing import CLEAN_ON, COSTLY_OFF, COSTS, choose, development
 from .alarming.counting import Scene, costly_sources, false_starts, scene_of
 from .alarming.figures import FALSE, RATIO, clean_figures, shift_figures
 from .alarming.limits import RUN_LENGTH, Watched, candidates, find_limit, rested_sums
-from .alarming.ours import OURS, fitted_limit, said
+from .alarming.ours import OURS, fitted_limit, said, summed
 from .alarming.rivals import RIVALS, Rival
 from .alarming.seen import Scorer, Seen, scorer_of, seen_of
 from .intervals import Drawn
@@ -142,7 +140,7 @@ def _ours(tables: _Tables, row: str, fit: str, params: Any, streams: Sequence[st
         tables.add(stream, row, fit, found.on)
         if found.added is None or not fitted_limit(params):
             continue
-        watched = partial(capped, found.added)
+        watched = summed(params, found.added)
         if not np.array_equal(watched(np.array([fitted_limit(params)]))[0], found.on):
             raise RuntimeError(f"the alarm of {row} on {stream} is not what its sum says, expected equality")
         if stream != CLEAN and fit == UNTOLD:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from tcuq.base.fixed import ONE
 from tcuq.metrics.inputs import Bools, Ints
 from tcuq.monitor.log import Log, watch
 
+from ....detection.switches import Limits, capped
 from ..plan import CLEAN_OF
 from ..units import Unit
 from .limits import RUN_LENGTH
@@ -82,6 +84,13 @@ def said(params: Params, log: Log) -> Said:
             units = params.evidence.added(signals, steps["answer"], steps["look"]) * ONE
             added.append(np.round(units).astype(np.int64))
     return Said(np.stack(on), None if params.evidence is None else np.stack(added))
+
+
+def summed(params: Params, added: Ints) -> Callable[[Limits], Bools]:
+    """Return what the alarm of a monitor does at any limits; it is held and cleared as that of the core."""
+    found = params.alarm.integers()
+    back = found["rise_limit"] - found["rise_clear"]
+    return partial(capped, added, back=back, hold=found["hold"])
 
 
 def fitted_limit(params: Params) -> int:
