@@ -92,7 +92,7 @@ static int32_t between(int32_t instant, int32_t steady, uint32_t past)
     return instant + shift_floor((steady - instant) * (int32_t)past, 15);
 }
 
-static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t anchor, tcuq_step_t *out)
+static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t *signals, tcuq_step_t *out)
 {
     const tcuq_instant_t *instant = instant_head(p);
     uint32_t past = (uint32_t)out->persistence >> 1;
@@ -117,7 +117,11 @@ static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t anch
         }
     }
     out->uncertainty = logistic(z);
-    out->risk = (uint16_t)mix(out->uncertainty, saturate(ONE - anchor), p->blend);
+    if (evidence_head(p) != NULL && now->still) { /* as good as a guess */
+        uint32_t guess = ONE - ONE / p->classes;
+        out->uncertainty = (uint16_t)(out->uncertainty > guess ? out->uncertainty : guess);
+    }
+    out->risk = (uint16_t)mix(out->uncertainty, saturate(ONE - now->anchor), p->blend);
 }
 
 /* The expected accuracy: a mean of past certainties. */
@@ -218,9 +222,28 @@ static int32_t bet_of(const tcuq_evidence_t *head, int32_t evidence)
     return shift_floor(shift_floor(log, 4) * 45426, 12);
 }
 
-/* What the alarm adds: how much more likely the last looks are on degraded input, by this look. */
-static int32_t excess_of(const tcuq_params_t *p, const tcuq_evidence_t *head, const inference_t *now, const uint16_t *signals)
+/* What is summed, less what the first looks of this device had more of it than clean input. Until they are over,
+ * `own` adds it up, Q16.16. */
+static int32_t by_own_reference(tcuq_t *m, const tcuq_evidence_t *head, int32_t value, uint32_t look)
 {
+    uint32_t whole = head->own_looks << 8;
+    if (m->own_seen < whole) {
+        m->own += (uint32_t)(shift_floor(value - head->own_mean, 8) * (int32_t)look);
+        m->own_seen += look;
+        if (m->own_seen < whole) {
+            return value;
+        }
+        m->own = (int32_t)m->own > 0 ? m->own / m->own_seen << 8 : 0u;
+    }
+    m->own_seen = whole;
+    m->own = m->own < head->own_most ? m->own : head->own_most;
+    return value - (int32_t)m->own;
+}
+
+/* What the alarm adds: how much more likely the last looks are on degraded input, by this look. */
+static int32_t excess_of(tcuq_t *m, const tcuq_evidence_t *head, const inference_t *now, const uint16_t *signals)
+{
+    const tcuq_params_t *p = m->params;
     int32_t value;
     if (head->bet_slope != 0u) {
         value = bet_of(head, now->evidence);
@@ -233,7 +256,11 @@ static int32_t excess_of(const tcuq_params_t *p, const tcuq_evidence_t *head, co
         if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
             value += shift_floor((int32_t)head->coef[TCUQ_DRIFT] * signals[TCUQ_DRIFT], 9);
         }
-        value = shift_floor(clipped(value, head->clip) * (int32_t)now->look, 8);
+        value = clipped(value, head->clip);
+        if (HAS_OWN_REFERENCE && head->own_looks != 0u) {
+            value = by_own_reference(m, head, value, now->look);
+        }
+        value = shift_floor(value * (int32_t)now->look, 8);
     }
     return value - (int32_t)head->allowance;
 }
@@ -266,7 +293,7 @@ static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, tc
     uint8_t rise, fall;
     out->severity = 0;
     if (head != NULL) {
-        excess = excess_of(p, head, now, signals);
+        excess = excess_of(m, head, now, signals);
         out->severity = m->severity;
         out->look = saturate(now->look << 8);
     }
@@ -298,7 +325,7 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
         tcuq_internal_beliefs(m, &at, &now, out);
     }
     tcuq_internal_signals(m, &now, own);
-    score(p, own, now.anchor, out);
+    score(p, &now, own, out);
     expect(m, out);
     flag(m, out);
     spend(m, out);

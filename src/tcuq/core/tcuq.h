@@ -42,7 +42,7 @@ extern "C" {
 #define TCUQ_DOUBT 3        /* low confidence and low margin, mixed */
 #define TCUQ_ODDS 4         /* log-odds against the class, from this posterior */
 #define TCUQ_SEVERITY 5     /* slow mean of the evidence for degraded input */
-#define TCUQ_MAGNITUDE 6    /* root mean square of the features / 256 */
+#define TCUQ_MAGNITUDE 6    /* log of the sum of squares of the features */
 #define TCUQ_DISTANCE 7     /* log of the squared distance of the features from the center of the class */
 #define TCUQ_DISBELIEF 8    /* log-odds against the class, from the belief at the learned persistence */
 #define TCUQ_DRIFT 9        /* log of how far the features have moved from those of their classes, on average */
@@ -67,6 +67,9 @@ extern "C" {
 #define TCUQ_PROFILE_STANDARD 0x3F0u
 #define TCUQ_ALL_SIGNALS 0x3FFu
 
+/* In TCUQ_SIGNALS, beside signals: a reference of the device's own (tcuq_evidence_t.own_looks). */
+#define TCUQ_OWN_REFERENCE 0x10000uL
+
 /* Signals that compare with single past steps, signals that read features, and slow means that need evidence. */
 #define TCUQ_LAGGED_SIGNALS \
     (TCUQ_BIT(TCUQ_DIVERGENCE) | TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_FLIPS))
@@ -74,11 +77,11 @@ extern "C" {
     (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_MAGNITUDE) | TCUQ_BIT(TCUQ_DISTANCE) | TCUQ_BIT(TCUQ_DRIFT))
 #define TCUQ_SLOW_SIGNALS (TCUQ_BIT(TCUQ_SEVERITY) | TCUQ_BIT(TCUQ_DRIFT))
 
-/* Signals that this build can compute. Define it as a mask of TCUQ_BIT()s to leave the code of the others
+/* What this build can do. Define it as a mask of TCUQ_BIT()s to leave the code of other signals
  * out; tcuq_init() refuses params that need them. Without a signal beyond those of the paper evidence is left
  * out too, without `disbelief` the learned persistence: a mask that an export gives has what its params need. */
 #ifndef TCUQ_SIGNALS
-#define TCUQ_SIGNALS TCUQ_ALL_SIGNALS
+#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE)
 #endif
 
 /* In tcuq_step_t.reason: not flagged, or no signal is above its clean mean. */
@@ -105,8 +108,12 @@ typedef struct {
     const int16_t *offset;  /* one a class, of the class that the step speaks of; value * 256 */
     uint32_t clip;          /* one step adds or takes off at most this, Q16.16 */
     uint32_t reach;         /* squared distance from the last input at which one is as new as any */
+    uint32_t still;         /* stillness above which the input stands still, Q16.16; 0: it never does */
     int32_t bias;           /* of what is summed, Q16.16 */
     uint32_t allowance;     /* taken off at every step, Q16.16 */
+    uint32_t own_looks;     /* first looks of a device that set a reference of its own; 0: none */
+    int32_t own_mean;       /* what is summed on clean input, on average, Q16.16 */
+    uint32_t own_most;      /* most that the own reference takes off, Q16.16 */
     uint32_t bet_base;      /* Q16.16; the bet of a step is bet_base + bet_slope * evidence; 0 without a bet */
     uint32_t bet_slope;     /* Q16.16; 0: the evidence itself is summed */
     int16_t coef[TCUQ_SIGNAL_COUNT]; /* Q6.9, by signal number */
@@ -202,6 +209,9 @@ typedef struct {
     uint32_t rise;
     uint32_t fall;
     int32_t severity;
+    int32_t stillness;
+    uint32_t own;
+    uint32_t own_seen;
     uint32_t accuracy;
 } tcuq_t;
 
@@ -253,7 +263,7 @@ void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcu
 
 /* After a gap in the stream: forget past posteriors, features and beliefs. Threshold, budget,
  * alarm and warm-up go on, or the rates would not hold; so does what was learned of the stream:
- * its persistence and mix of classes, severity, drift and expected accuracy. */
+ * its persistence and mix of classes, severity, drift, stillness, own reference and expected accuracy. */
 void tcuq_reset(tcuq_t *monitor);
 
 /* Return the exact number of bytes that tcuq_save() writes. */

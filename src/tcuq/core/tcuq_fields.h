@@ -68,8 +68,12 @@
     LIST(offset, int16_t, -32768, 32767)           \
     NUMBER(clip, uint32_t, 1, 524288, 4)           \
     NUMBER(reach, uint32_t, 256, 4294967295, 4)    \
+    NUMBER(still, uint32_t, 0, 2097152, 4)         \
     NUMBER(bias, int32_t, -16777216, 16777216, 4)  \
     NUMBER(allowance, uint32_t, 0, 16777216, 4)    \
+    NUMBER(own_looks, uint32_t, 0, 1000, 4)        \
+    NUMBER(own_mean, int32_t, -524288, 524288, 4)  \
+    NUMBER(own_most, uint32_t, 0, 524288, 4)       \
     NUMBER(bet_base, uint32_t, 0, 1048576, 4)      \
     NUMBER(bet_slope, uint32_t, 0, 32767, 4)       \
     TABLE(coef, int16_t, -32768, 32767)
@@ -120,6 +124,9 @@
     X(evidence_given, evidence, evidence_head(p) == NULL || evidence_head(p)->offset != NULL, "memory for offset") \
     X(bet_fits, evidence, evidence_head(p) == NULL || bet_fits(evidence_head(p)),                                  \
       "bet_base and bet_slope 0, or factors from 128 to 2^20 at both clips")                                       \
+    /* A bet stays fair only where nothing but clean data moves it. */                                             \
+    X(own_used, evidence, evidence_head(p) == NULL || own_fits(evidence_head(p)),                                  \
+      "an own reference only without a bet; own_mean and own_most 0 without own_looks")                            \
     /* A look compares features in blocks, or odds. */                                                             \
     X(look_used, evidence, evidence_head(p) == NULL || uses(p, TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_DISTANCE)),      \
       "given only where the signal odds or distance is used")                                                      \

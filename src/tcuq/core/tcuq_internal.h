@@ -21,6 +21,8 @@
 #define BLOCKS 8u
 #define SLOW_MAX 2097152
 
+#define STILL_MAX 2097152u /* 32 doublings, Q16.16 */
+
 #if defined(__GNUC__)
 #define NOT_INLINE __attribute__((noinline, unused)) /* a copy for each caller costs flash, a busy caller registers */
 #define ALWAYS_INLINE __attribute__((always_inline)) /* its arguments are known when compiling */
@@ -38,10 +40,11 @@
 #define HELD_PAST 1u
 #define HELD_STREAM 2u
 
-/* What this build can do: compute a signal of a mask, sum evidence, learn the persistence. */
+/* What this build can do: compute a signal of a mask, sum evidence, learn the persistence or a reference. */
 #define BUILD_HAS(mask) (((TCUQ_SIGNALS) & (mask)) != 0u)
-#define HAS_EVIDENCE BUILD_HAS(~TCUQ_PROFILE_PAPER)
+#define HAS_EVIDENCE BUILD_HAS(TCUQ_ALL_SIGNALS & ~TCUQ_PROFILE_PAPER)
 #define HAS_PERSISTENCE BUILD_HAS(TCUQ_BIT(TCUQ_DISBELIEF))
+#define HAS_OWN_REFERENCE BUILD_HAS(TCUQ_OWN_REFERENCE)
 
 /* Signals in use, of those that this build can compute. */
 static inline uint32_t used(const tcuq_params_t *p)
@@ -109,6 +112,11 @@ static inline int bet_fits(const tcuq_evidence_t *head)
     return head->bet_base >= most + 257u && head->bet_base + most < 1048576u;
 }
 
+static inline int own_fits(const tcuq_evidence_t *head)
+{
+    return head->own_looks != 0u ? head->bet_slope == 0u : head->own_mean == 0 && head->own_most == 0u;
+}
+
 static inline int lags_ascend(const tcuq_params_t *p)
 {
     uint32_t last = 0, i;
@@ -134,7 +142,9 @@ static inline int weights_sum(const tcuq_params_t *p)
 /* Whether this build can do what is asked. */
 static inline int build_can(const tcuq_params_t *p)
 {
-    return used(p) == p->signals && evidence_head(p) == p->evidence && instant_head(p) == p->instant;
+    const tcuq_evidence_t *evidence = evidence_head(p);
+    return used(p) == p->signals && evidence == p->evidence && instant_head(p) == p->instant &&
+           (HAS_OWN_REFERENCE || evidence == NULL || evidence->own_looks == 0u);
 }
 
 /* TCUQ_OK, TCUQ_ERR_VERSION, TCUQ_ERR_PARAMS or TCUQ_ERR_SIGNALS. */
@@ -205,6 +215,12 @@ static inline uint32_t bits_below(uint32_t value)
     return shift;
 }
 #endif
+
+/* Binary digits of a number. */
+static inline uint32_t bits_of(uint32_t value)
+{
+    return value > Q16_MAX ? 16u + bits_above(value) : value != 0u ? 17u - bits_below(value) : 0u;
+}
 
 /* log2(value / 65536) in Q16.16, within 0.00014; value in 1..2^17 - 1: tcuq_beliefs.c. */
 int32_t tcuq_internal_log2(uint32_t value);
@@ -355,11 +371,12 @@ typedef struct {
     kept_t kept;            /* what the ring will keep of it */
     uint32_t top;           /* largest and second largest posterior, in 1/256 */
     uint32_t second;
-    uint32_t squares;       /* sum of squares of the centered features */
+    uint32_t squares;       /* sum of squares of the centered features; not read where no signal asks */
     uint32_t subject;       /* the class that signals and risk speak of */
     uint32_t belief;        /* the mixed belief in it, Q0.16; only with an instant head */
     uint32_t anchor;        /* what risk leans on, Q0.16 up to 65536 */
     uint32_t look;          /* how new it is, in 1/256; only with evidence, like the next */
+    int still;              /* whether the input stands still */
     int32_t evidence;       /* how much more likely it is on degraded input, Q16.16 */
 } inference_t;
 

@@ -7,6 +7,9 @@
 #define LOOK_WHOLE 256u
 #define LOOK_LEAST 32u
 
+/* The stillness is a mean at a rate of 1/16 a step. */
+#define STILL_SHIFT 4u
+
 /* Largest mean gap that the drift counts, in 1/4: eight squares fit 32 bits. */
 #define DRIFT_MAX 16383u
 
@@ -50,12 +53,6 @@ COLD size_t tcuq_ring_size(const tcuq_params_t *p)
 }
 
 /* Arithmetic of features. */
-
-/* Root mean square of `count` centered features in 1/256, Q0.16; at most 255 / 256. */
-static inline uint16_t magnitude_of(uint32_t squares, uint32_t count)
-{
-    return (uint16_t)root((squares / count << 16) + (squares % count << 16) / count);
-}
 
 static inline norm_t norm_of(uint32_t squares)
 {
@@ -166,11 +163,13 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
     now->probs = probs;
     now->features = features;
     now->squares = 0;
+    now->still = 0;
     now->kept.feature_sum = 0;
     now->kept.norm.mant = 0;
     now->kept.norm.exp = 0;
     read_probs(now, probs, p->classes);
-    if (uses(p, TCUQ_FEATURE_SIGNALS)) {
+    /* The distance reads them once more: then the magnitude waits for it. */
+    if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY)) || (uses(p, TCUQ_BIT(TCUQ_MAGNITUDE)) && !uses(p, TCUQ_BIT(TCUQ_DISTANCE)))) {
         read_features(now, features, p);
     }
     now->subject = now->kept.prediction;
@@ -325,30 +324,58 @@ static uint16_t log_of(uint32_t sum)
     return saturate(((uint32_t)log >> 4) * 2731u >> 12);
 }
 
-/* Features in blocks: sets the sum of the gaps to a center in each, and adds up in `moved_by` the squares by which their
- * own sums differ from those of the last step, which they take the place of; `last` may be NULL. Returns the
- * squared distance from the center, and 1. */
-NOT_INLINE static uint32_t read_blocks(const int8_t *features, const int8_t *center, uint32_t count, int32_t *gaps,
-                                       uint32_t *last, uint32_t *moved_by)
+/* Features in blocks. */
+typedef struct {
+    int32_t sums[BLOCKS]; /* of raw bytes */
+    int32_t gaps[BLOCKS]; /* of what they are above a center */
+    uint32_t squares;     /* of all gaps of single features, and 1 */
+    uint32_t own_squares; /* of all raw bytes */
+} blocks_t;
+
+/* One of them, up to `end`. A function of its own: its loop has all registers. */
+NOT_INLINE static void read_block(blocks_t *blocks, uint32_t block, const int8_t *features, const int8_t *end, const int8_t *center)
 {
-    const int8_t *first = features;
-    uint32_t squares = 1, block;
-    for (block = 1; block <= BLOCKS; block++) {
-        const int8_t *end = first + (block * count >> 3);
-        int32_t own = 0, gap = 0;
-        while (features != end) {
-            int32_t value = *features++;
-            int32_t apart = value - *center++;
-            own += value;
-            gap += apart;
-            squares += (uint32_t)(apart * apart);
-        }
-        *gaps++ = gap;
-        if (last != NULL) {
-            uint32_t by = (uint32_t)own - *last; /* its square is the same modulo 2^32 */
-            *moved_by += by * by;
-            *last++ = (uint32_t)own;
-        }
+    int32_t sum = 0, gap = 0;
+    uint32_t squares = blocks->squares, own_squares = blocks->own_squares;
+    while (features != end) {
+        int32_t value = *features++;
+        int32_t apart = value - *center++;
+        sum += value;
+        gap += apart;
+        own_squares += (uint32_t)(value * value);
+        squares += (uint32_t)(apart * apart);
+    }
+    blocks->sums[block] = sum;
+    blocks->gaps[block] = gap;
+    blocks->squares = squares;
+    blocks->own_squares = own_squares;
+}
+
+/* All of them, beside the center of a class. Sets the sum of squares of the centered features too. */
+static void read_blocks(blocks_t *blocks, inference_t *now, const tcuq_params_t *p)
+{
+    const int8_t *center = p->centers + now->subject * p->features;
+    int32_t sum = 0;
+    uint32_t from = 0, block;
+    blocks->squares = 1;
+    blocks->own_squares = 0;
+    for (block = 0; block < BLOCKS; block++) {
+        uint32_t to = (block + 1u) * p->features >> 3;
+        read_block(blocks, block, now->features + from, now->features + to, center + from);
+        sum += blocks->sums[block];
+        from = to;
+    }
+    now->squares = blocks->own_squares + (uint32_t)(p->zero_point * (p->features * p->zero_point - 2 * sum));
+}
+
+/* Squares by which the sums of blocks differ from those of the last step, which they take the place of. */
+static uint32_t moved_from(uint32_t *last, const int32_t *sums)
+{
+    uint32_t squares = 0, i;
+    for (i = 0; i < BLOCKS; i++) {
+        uint32_t by = (uint32_t)sums[i] - last[i]; /* its square is the same modulo 2^32 */
+        squares += by * by;
+        last[i] = (uint32_t)sums[i];
     }
     return squares;
 }
@@ -391,9 +418,18 @@ static void slow_signals(tcuq_t *m, const tcuq_evidence_t *head, inference_t *no
 {
     const tcuq_params_t *p = m->params;
     uint32_t look = moved_by / (head->reach >> 8);
+    uint32_t doublings;
     look = look < LOOK_LEAST ? LOOK_LEAST : look < LOOK_WHOLE ? look : LOOK_WHOLE;
     now->look = (m->held & HELD_PAST) != 0u ? look : LOOK_WHOLE;
     now->evidence = evidence_of(head, used(p) & ~(uint32_t)TCUQ_SLOW_SIGNALS, signals, now->subject);
+    /* How often the movement must be doubled to be new. */
+    doublings = now->look < LOOK_WHOLE ? bits_of(head->reach) - bits_of(moved_by) : 0u;
+    m->stillness = moved(clipped(m->stillness, STILL_MAX), (int32_t)(doublings << 16), STILL_SHIFT);
+    now->still = head->still != 0u && m->stillness > (int32_t)head->still;
+    if (now->still) { /* every step tells so, whatever it shows */
+        now->look = LOOK_WHOLE;
+        now->evidence = (int32_t)head->clip;
+    }
     m->severity = toward(clipped(m->severity, head->clip), now->evidence, now->look);
     signals[TCUQ_SEVERITY] = saturate((uint32_t)(32768 + shift_floor(m->severity, 4)));
     if (uses(p, TCUQ_BIT(TCUQ_DRIFT))) {
@@ -405,7 +441,7 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     const tcuq_evidence_t *evidence = evidence_head(p);
-    int32_t gaps[BLOCKS];
+    blocks_t blocks;
     uint32_t moved_by = 0;
     signals[TCUQ_DOUBT] = (uint16_t)mix(saturate(ONE - 256u * now->top),
                                         saturate(ONE - 256u * (now->top - now->second)), p->doubt_mix);
@@ -420,23 +456,25 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
     if (uses(p, TCUQ_BIT(TCUQ_ODDS))) {
         signals[TCUQ_ODDS] = log_odds(ONE - 256u * (uint32_t)(now->probs[now->subject] + 128));
     }
-    if (uses(p, TCUQ_BIT(TCUQ_MAGNITUDE))) {
-        signals[TCUQ_MAGNITUDE] = magnitude_of(now->squares, p->features);
-    }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
-        const int8_t *center = p->centers + now->subject * p->features;
-        uint32_t *last = evidence != NULL ? m->ring : NULL;
-        signals[TCUQ_DISTANCE] = log_of(read_blocks(now->features, center, p->features, gaps, last, &moved_by));
+        read_blocks(&blocks, now, p);
+        signals[TCUQ_DISTANCE] = log_of(blocks.squares);
+        if (evidence != NULL) {
+            moved_by = moved_from(m->ring, blocks.sums);
+        }
     } else if (evidence != NULL) {
         moved_by = signals[TCUQ_ODDS] - m->ring[0];
         moved_by *= moved_by;
         m->ring[0] = signals[TCUQ_ODDS];
     }
+    if (uses(p, TCUQ_BIT(TCUQ_MAGNITUDE))) {
+        signals[TCUQ_MAGNITUDE] = log_of(now->squares + 1u);
+    }
     if (uses(p, TCUQ_BIT(TCUQ_DISBELIEF))) {
         signals[TCUQ_DISBELIEF] = log_odds(ONE - now->belief);
     }
     if (evidence != NULL) {
-        slow_signals(m, evidence, now, moved_by, gaps, signals);
+        slow_signals(m, evidence, now, moved_by, blocks.gaps, signals);
     }
     m->held = instant_head(p) != NULL ? HELD_PAST | HELD_STREAM : HELD_PAST;
 }

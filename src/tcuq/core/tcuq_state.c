@@ -8,6 +8,7 @@
 #define CRC_START 0xFFFFFFFFu
 #define MEAN_MAX 0xFFFF00u     /* of a slow mean, Q0.24 */
 #define ACCURACY_MAX 0xFFFFFFu /* Q0.24 */
+#define OWN_SUM_MAX 4096u      /* of a sum, for 1/256 of a look */
 
 /* Offsets in the header. */
 enum {
@@ -24,12 +25,15 @@ enum {
     AT_RISE = 32,
     AT_FALL = 36,
     AT_SEVERITY = 40,
-    AT_ACCURACY = 44,
-    AT_ALARM = 48,
-    AT_FILL = 49,
-    AT_HELD = 50,
-    AT_DEPTH = 51,
-    HEADER_BYTES = 52
+    AT_STILLNESS = 44,
+    AT_OWN = 48,
+    AT_OWN_SEEN = 52,
+    AT_ACCURACY = 56,
+    AT_ALARM = 60,
+    AT_FILL = 61,
+    AT_HELD = 62,
+    AT_DEPTH = 63,
+    HEADER_BYTES = 64
 };
 
 /* Numbers as little-endian bytes. */
@@ -164,6 +168,9 @@ static void put_counters(const tcuq_t *m, uint8_t *bytes)
     put32(bytes + AT_RISE, m->rise);
     put32(bytes + AT_FALL, m->fall);
     put32(bytes + AT_SEVERITY, (uint32_t)m->severity);
+    put32(bytes + AT_STILLNESS, (uint32_t)m->stillness);
+    put32(bytes + AT_OWN, m->own);
+    put32(bytes + AT_OWN_SEEN, m->own_seen);
     put32(bytes + AT_ACCURACY, m->accuracy);
     bytes[AT_ALARM] = m->alarm;
     bytes[AT_FILL] = m->fill;
@@ -178,6 +185,9 @@ static void get_counters(tcuq_t *m, const uint8_t *bytes)
     m->rise = get32(bytes + AT_RISE);
     m->fall = get32(bytes + AT_FALL);
     m->severity = (int32_t)get32(bytes + AT_SEVERITY);
+    m->stillness = (int32_t)get32(bytes + AT_STILLNESS);
+    m->own = get32(bytes + AT_OWN);
+    m->own_seen = get32(bytes + AT_OWN_SEEN);
     m->accuracy = get32(bytes + AT_ACCURACY);
     m->alarm = bytes[AT_ALARM];
     m->fill = bytes[AT_FILL];
@@ -191,7 +201,10 @@ static tcuq_t read_ones(const tcuq_t *m, uint32_t depth)
 {
     tcuq_t copy = *m;
     copy.accuracy = m->params->horizon != 0u ? m->accuracy : 0u;
-    copy.severity = evidence_head(m->params) != NULL ? m->severity : 0;
+    if (evidence_head(m->params) == NULL) {
+        copy.severity = 0;
+        copy.stillness = 0;
+    }
     if (depth == 0u) {
         copy.head = 0;
         copy.fill = 0;
@@ -219,6 +232,18 @@ static int held_valid(const tcuq_t *m, uint32_t depth)
     return depth == 0u || (m->fill != 0u) == ((m->held & HELD_PAST) != 0u);
 }
 
+/* A sum that so many looks can have, then a bounded reference. */
+static int own_valid(const tcuq_t *m)
+{
+    const tcuq_evidence_t *head = evidence_head(m->params);
+    int kept = HAS_OWN_REFERENCE && head != NULL;
+    uint32_t whole = kept ? head->own_looks << 8 : 0u;
+    if (m->own_seen >= whole) {
+        return m->own_seen == whole && m->own <= (kept ? head->own_most : 0u);
+    }
+    return m->own + m->own_seen * OWN_SUM_MAX <= 2u * m->own_seen * OWN_SUM_MAX;
+}
+
 /* Ranges, and what holds between counters at every step; `m` comes from read_ones() or from a state. */
 static int counters_valid(const tcuq_t *m, uint32_t depth)
 {
@@ -235,7 +260,7 @@ static int counters_valid(const tcuq_t *m, uint32_t depth)
            side_valid(m->rise, p->rise_limit, p->rise_cap, p->hold != 0u ? 0u : p->rise_clear + 1u,
                       m->alarm & TCUQ_ALARM_RISE) &&
            side_valid(m->fall, p->fall_limit, p->fall_cap, 1, m->alarm & TCUQ_ALARM_FALL) &&
-           m->severity >= -clip && m->severity <= clip &&
+           m->severity >= -clip && m->severity <= clip && (uint32_t)m->stillness <= STILL_MAX && own_valid(m) &&
            m->accuracy <= (p->horizon != 0u ? ACCURACY_MAX : 0u) &&
            m->head <= depth && m->fill <= depth && m->fill <= m->steps && held_valid(m, depth);
 }

@@ -31,6 +31,10 @@ CORE_PRIVATE = ("tcuq_internal.h", "tcuq_tables.h")
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
 
 
+OWN_REFERENCE = 0x10000
+"""`TCUQ_OWN_REFERENCE`."""
+
+
 def build_mask(params: Params) -> int:
     """Return the least `TCUQ_SIGNALS` of a build that these parameters run in.
 
@@ -46,6 +50,8 @@ def build_mask(params: Params) -> int:
         signals |= mask(("disbelief",))
     elif params.evidence is not None and set(params.signals) <= set(PROFILES["paper"]):
         signals |= mask(("odds",))
+    if params.evidence is not None and params.evidence.own is not None:
+        signals |= OWN_REFERENCE
     return signals
 
 

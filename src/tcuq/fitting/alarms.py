@@ -41,10 +41,10 @@ LEAST_EVIDENCE = 2.0
 ALLOWANCE_NATS = 0.05
 """Taken off the evidence at every step."""
 
-CLEARED = 4.0
+CLEARED = 3.0
 """Evidence below its limit at which an alarm is cleared."""
 
-HOLD = 32
+HOLD = 16
 """Steps that an alarm of evidence stays raised at the least."""
 
 HIGHEST = 20

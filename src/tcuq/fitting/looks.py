@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..monitor.log import Log
-from .signal_table import Flags, Ints, SignalTable, chunks
+from .signal_table import Flags, Floats, Ints, SignalTable, chunks
 
 BLOCKS = 8
 LEAST, MOST = 32, 256
@@ -74,6 +74,31 @@ def find_reach(values: Ints, subject: Ints, clean: Flags, seed: int) -> int:
     distances = np.concatenate(found) if found else np.zeros(0)
     median = int(np.median(distances)) if len(distances) else 0
     return min(max(REACH[0], median), REACH[1])
+
+
+STILL_AT_LEAST, STILLER = 7.0, 1.0
+"""Doublings: a log without held objects does not show how still clean input may stand, and none shows all."""
+
+STILL_RATE = 1 / 16
+
+
+def stillness(values: Ints, reach: int, starts: Flags) -> Floats:
+    """Return how often the movement would have to be doubled to be new, as a slow mean.
+
+    Examples
+    --------
+    >>> values = np.repeat([[0], [100]], 60, axis=0)
+    >>> stillness(values, 1024, np.arange(120) == 0)[[0, 1, 59, 60]].round(2).tolist()
+    [0.0, 0.69, 10.76, 10.08]
+    """
+    gaps = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
+    new = starts | (gaps // (reach >> 8) >= MOST)
+    doublings = np.where(new, 0, reach.bit_length() - np.frexp(gaps.astype(np.float64))[1])
+    level, out = 0.0, []
+    for value in doublings.tolist():
+        level += (value - level) * STILL_RATE
+        out.append(level)
+    return np.array(out)
 
 
 def looks(values: Ints, reach: int, starts: Flags) -> Ints:

@@ -17,7 +17,7 @@ from .signals import NUMBER, SIGNALS, SLOW
 
 __all__ = ["COEF_LIMIT", "COEF_UNIT", "OFFSET_LIMIT", "EvidenceHead", "head_from"]
 
-FIELDS = ("coef", "offsets", "clip", "reach", "bias", "allowance", "bet")
+FIELDS = ("coef", "offsets", "clip", "reach", "still", "bias", "allowance", "own", "bet")
 
 BET_LEAST, BET_MOST = 258 / ONE, 16.0
 """Factors of a bet, between which the core has their logarithm."""
@@ -45,10 +45,16 @@ class EvidenceHead:
         Squared distance to the step before from which on an input is as new as any, 256 to 2^32 - 1
         (SPEC.md section 6). Steps closer than that count less, down to an eighth: an object that stays before
         a camera says the same again and again.
+    still : float, default 0.0
+        Mean number of doublings that the movement of the input is short of `reach`, above which the input
+        stands still: each step then speaks for degraded input as much as one can, up to 32; 0 for never.
     bias : float, default 0.0
         Of what is summed, in [-256, 256].
     allowance : float, default 0.0
         Taken off at every step, after the clip; 0 to 256.
+    own : tuple of int, float and float, optional
+        A device's own reference: looks, mean and most. What is summed during the first so many looks (up to
+        1,000) of a device, beyond its clean mean, is taken off from then on; at most `most`, up to 8.
     bet : tuple of float, optional
         Base and slope: the alarm sums log(base + slope x evidence of the step) instead. Where the
         mean of base + slope x evidence, given the past, is at most 1 on clean data, false alarms come on
@@ -67,8 +73,10 @@ class EvidenceHead:
     offsets: Sequence[float]
     clip: float = 4.0
     reach: int = 256
+    still: float = 0.0
     bias: float = 0.0
     allowance: float = 0.0
+    own: tuple[int, float, float] | None = None
     bet: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
@@ -92,10 +100,23 @@ class EvidenceHead:
         least, most = real_range("evidence clip", ONE)
         put(self, "clip", max(least, snap(number("evidence clip", self.clip, least, most), ONE)))
         put(self, "reach", integer("evidence reach", self.reach, *RANGE["evidence reach"]))
+        most = real_range("evidence still", ONE)[1]
+        put(self, "still", snap(number("evidence still", self.still, 0, most), ONE))
         put(self, "bias", snap(number("evidence bias", self.bias, *real_range("evidence bias", ONE)), ONE))
         most = real_range("evidence allowance", ONE)[1]
         put(self, "allowance", snap(number("evidence allowance", self.allowance, 0, most), ONE))
+        put(self, "own", None if self.own is None else self._checked_own(self.own))
         put(self, "bet", None if self.bet is None else self._checked_bet(self.bet))
+
+    def _checked_own(self, own: Any) -> tuple[int, float, float]:
+        if isinstance(own, str) or not isinstance(own, Sequence) or len(own) != 3:
+            raise ValueError(f"evidence own is {own!r}, expected looks, mean and most")
+        if self.bet is not None:
+            raise ValueError("evidence has both own and bet; a bet is fair only without a reference of its own")
+        looks = integer("looks of an own reference", own[0], 1, RANGE["evidence own_looks"][1])
+        mean = number("mean of an own reference", own[1], *real_range("evidence own_mean", ONE))
+        most = number("most of an own reference", own[2], 0, real_range("evidence own_most", ONE)[1])
+        return looks, snap(mean, ONE), snap(most, ONE)
 
     def _checked_bet(self, bet: Any) -> tuple[float, float]:
         if isinstance(bet, str) or not isinstance(bet, Sequence) or len(bet) != 2:
@@ -111,7 +132,7 @@ class EvidenceHead:
         return base, slope
 
     def __hash__(self) -> int:
-        plain = (self.clip, self.reach, self.bias, self.allowance, self.bet)
+        plain = (self.clip, self.reach, self.still, self.bias, self.allowance, self.own, self.bet)
         return hash((tuple(self.coef.items()), self.offsets, *plain))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -125,11 +146,16 @@ class EvidenceHead:
         dict
             Fixed-point numbers by the name of the C field.
         """
+        looks, mean, most = self.own or (0, 0.0, 0.0)
         return {
             "clip": round(self.clip * ONE),
             "reach": self.reach,
+            "still": round(self.still * ONE),
             "bias": round(self.bias * ONE),
             "allowance": round(self.allowance * ONE),
+            "own_looks": looks,
+            "own_mean": round(mean * ONE),
+            "own_most": round(most * ONE),
             "bet_base": 0 if self.bet is None else round(self.bet[0] * ONE),
             "bet_slope": 0 if self.bet is None else round(self.bet[1] * ONE),
             "coef": [round(self.coef.get(name, 0.0) * COEF_UNIT) for name in SIGNALS],
@@ -149,8 +175,10 @@ class EvidenceHead:
             "offsets": list(self.offsets),
             "clip": self.clip,
             "reach": self.reach,
+            "still": self.still,
             "bias": self.bias,
             "allowance": self.allowance,
+            "own": None if self.own is None else list(self.own),
             "bet": None if self.bet is None else list(self.bet),
         }
 
@@ -224,8 +252,9 @@ def head_from(content: Any) -> EvidenceHead | None:
     if "coef" not in content or "offsets" not in content:
         raise ValueError("evidence needs coef and offsets")
     given = dict(content)
-    if isinstance(given.get("bet"), list):
-        given["bet"] = tuple(given["bet"])
+    for name in ("own", "bet"):
+        if isinstance(given.get(name), list):
+            given[name] = tuple(given[name])
     return EvidenceHead(**given)
 
 

@@ -20,7 +20,7 @@ from ..learn_head import (
     learn_moments,
     why_not,
 )
-from ..looks import MOST, compared, find_reach, looks
+from ..looks import MOST, STILL_AT_LEAST, STILLER, compared, find_reach, looks, stillness
 from ..signal_table import Flags, Floats, SignalTable, read_signals
 from .state import FitState
 
@@ -74,10 +74,14 @@ def _learn(state: FitState, table: SignalTable, clean_table: SignalTable) -> Non
     found = [looks(each, reach, ~at.settled) / MOST for each, (_, at) in zip(values, pairs, strict=True)]
     parts = parts_of(state, table, clean_table, found)
     moments, findings = _moments(state, parts)
+    calm = [stillness(each, reach, ~at.settled) for each, (_, at) in zip(values, pairs, strict=True)]
+    stillest = max(float(each[part.clean].max(initial=0)) for each, part in zip(calm, parts, strict=True))
+    still = max(STILL_AT_LEAST, stillest + STILLER)
     coef = dict(zip(moments.names, moments.coef.tolist(), strict=True))
-    head = EvidenceHead(coef, moments.offsets.tolist(), CLIP, reach)
+    # Where clean input stands as still as can be, none stands too still.
+    head = EvidenceHead(coef, moments.offsets.tolist(), CLIP, reach, still if still < reach.bit_length() else 0.0)
     state.params = params.replace(evidence=head)
-    state.findings["evidence"] = {**findings, "coef": dict(head.coef), "reach": reach}
+    state.findings["evidence"] = {**findings, "coef": dict(head.coef), "reach": reach, "still": head.still}
     state.learned = "from" not in findings
 
 
