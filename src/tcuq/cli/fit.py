@@ -160,6 +160,13 @@ def add(subparsers: Subparsers) -> None:
         help="what the alarm sums; proved: a run length that holds without independence, at several times "
         "the delay (default: evidence; with profile paper risk)",
     )
+    add(
+        "--own-looks",
+        type=int,
+        metavar="N",
+        help="first looks of each device that set a reference of its own for the alarm, such as 300: for devices "
+        "that differ and start healthy (default: 0, none)",
+    )
     add("--seed", type=int, metavar="N", help="seed of the random numbers (default: 0)")
 
 
@@ -185,7 +192,7 @@ def command(args: argparse.Namespace) -> int:
     from ..fitting import FitOptions, fit
 
     keywords = given(args, "budget", "level", "run_length", "profile", "about", "alarm", "seed")
-    features = given(args, "feature_scale", "feature_zero_point")
+    features = given(args, "feature_scale", "feature_zero_point", "own_looks")
     with progress(args) as bar, spoken():
         options = FitOptions(use_features=not args.posterior_only, **features)
         params = fit(log, clean=clean, options=options, progress=patient(bar), **keywords)

@@ -52,6 +52,9 @@ HIGHEST = 20
 
 MOST_LIMIT = 8192.0
 
+OWN_MOST = 1.0
+"""Evidence a look that a device's own reference takes off at the most."""
+
 MARGIN, STAKE = 0.1, 2.0
 """How far above its clean mean a score may lie before a bet on it wins, and how much is staked."""
 
@@ -171,11 +174,16 @@ def _cautious_limit(
     return float(np.quantile(limits, CAUTION))
 
 
-def choose_evidence_limit(added: Sequence[Floats], run_length: int) -> float:
+def caution_of(learned: bool) -> float:
+    """Return standard errors by which the tail of a limit is raised: more where no shift was seen."""
+    return 1.0 if learned else 2.0
+
+
+def choose_evidence_limit(added: Sequence[Floats], run_length: int, caution: float = 1.0) -> float:
     """Return the sum of evidence that clean stretches exceed once in `run_length` steps.
 
     Excursions of the sum above 0 have maxima whose tail is close to exponential: the highest of them give its
-    slope, one standard error up, and the limit is read off or extrapolated along it.
+    slope, some standard errors up, and the limit is read off or extrapolated along it.
 
     Parameters
     ----------
@@ -183,6 +191,8 @@ def choose_evidence_limit(added: Sequence[Floats], run_length: int) -> float:
         What the alarm adds at each step of clean stretches.
     run_length : int
         Wanted mean number of clean steps between false alarms.
+    caution : float, default 1.0
+        Standard errors by which the slope is raised.
 
     Examples
     --------
@@ -197,7 +207,7 @@ def choose_evidence_limit(added: Sequence[Floats], run_length: int) -> float:
     if len(peaks) <= top:
         return LEAST_EVIDENCE
     start = peaks[top]
-    slope = float((peaks[:top] - start).mean()) * (1 + 1 / math.sqrt(top))
+    slope = float((peaks[:top] - start).mean()) * (1 + caution / math.sqrt(top))
     limit = float(start) + slope * math.log(max(1.0, top * run_length / steps))
     return min(max(LEAST_EVIDENCE, limit), MOST_LIMIT)
 

@@ -7,7 +7,7 @@ the severity. The second, over severity and drift, gives what the alarm sums.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -59,10 +59,11 @@ class Moments(NamedTuple):
     coef: Floats
     offsets: Floats
 
-    def of(self, table: SignalTable) -> Floats:
+    def of(self, part: Part) -> Floats:
         """Return the evidence of each step, clipped."""
-        x = table.of(self.names) / ONE
-        return np.clip(x @ self.coef + self.offsets[table.subject], -CLIP, CLIP)
+        x = part.table.of(self.names) / ONE
+        value = np.clip(x @ self.coef + self.offsets[part.table.subject], -CLIP, CLIP)
+        return np.where(part.still, CLIP, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +76,8 @@ class Part:
         With the signals of `FAST` that are in use.
     looks : array of T numbers
         How new each step is, in (0, 1].
+    still : array of T booleans
+        Where the input stands still.
     clean, degraded : arrays of T booleans
         Clean steps at which no shift is remembered; steps whose shift costs accuracy.
     runs : list of slice
@@ -83,13 +86,14 @@ class Part:
 
     table: SignalTable
     looks: Floats
+    still: Flags
     clean: Flags
     degraded: Flags
     runs: list[slice]
 
     def without(self, rows: Flags) -> Part:
         """Return the same without some degraded rows."""
-        return Part(self.table, self.looks, self.clean, self.degraded & ~rows, self.runs)
+        return replace(self, degraded=self.degraded & ~rows)
 
 
 def why_not(log: Log, clean_log: Log, names: Sequence[str]) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 from ..base.fixed import ONE
 from ..monitor.log import Log
 from ..monitor.params import Params
-from .alarms import ALLOWANCE_NATS, FEWEST, HOLD, choose_evidence_limit, clear_at, walk
+from .alarms import ALLOWANCE_NATS, FEWEST, HOLD, caution_of, choose_evidence_limit, clear_at, walk
 from .folds import shift_kinds
 from .learn_head import CLIP, Moments, Part, learn_moments, learn_sum, slow_mean, standard_sum
 from .signal_table import Flags, Floats
@@ -90,13 +90,13 @@ def _alarms(parts: Sequence[Part], params: Params, run_length: int, learned: boo
         for x, part in zip(columns, parts, strict=True)
     ]
     clean = [each[run] for each, part in zip(sums, parts, strict=True) for run in part.runs]
-    limit = choose_evidence_limit(clean, run_length)
+    limit = choose_evidence_limit(clean, run_length, caution_of(learned))
     return [walk(each, limit, clear_at(limit), HOLD) for each in sums]
 
 
 def slow_columns(part: Part, moments: Moments, params: Params) -> Floats:
     """Return severity under some evidence, and drift where it is in use, as signals."""
-    severity = 0.5 + slow_mean(moments.of(part.table), part.looks) / 16
+    severity = 0.5 + slow_mean(moments.of(part), part.looks) / 16
     if "drift" not in params.signals:
         return severity[:, None]
     return np.column_stack([severity, part.table.of(("drift",))[:, 0] / ONE])

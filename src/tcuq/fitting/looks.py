@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base.fixed import ONE
 from ..monitor.log import Log
 from .signal_table import Flags, Floats, Ints, SignalTable, chunks
 
@@ -76,8 +77,9 @@ def find_reach(values: Ints, subject: Ints, clean: Flags, seed: int) -> int:
     return min(max(REACH[0], median), REACH[1])
 
 
-STILL_AT_LEAST, STILLER = 7.0, 1.0
-"""Doublings: a log without held objects does not show how still clean input may stand, and none shows all."""
+STILL_LEAST, STILLER = 7.0, 1.0
+"""Doublings beyond which input stands still: this many at least, as a log without held objects does not show how
+still clean input may stand; and so many more than the stillest of the log, as none shows all."""
 
 STILL_RATE = 1 / 16
 
@@ -99,6 +101,18 @@ def stillness(values: Ints, reach: int, starts: Flags) -> Floats:
         level += (value - level) * STILL_RATE
         out.append(level)
     return np.array(out)
+
+
+def still_from(clean: Floats, reach: int) -> float:
+    """Return the stillness that no clean input had; 0 where clean input may not move at all.
+
+    Examples
+    --------
+    >>> still_from(np.array([1.0, 9.5]), 2**16), still_from(np.array([1.0, 9.5]), 2**9)
+    (10.5, 0.0)
+    """
+    still = max(STILL_LEAST, float(clean.max(initial=0)) + STILLER)
+    return round(still * ONE) / ONE if still < reach.bit_length() else 0.0
 
 
 def looks(values: Ints, reach: int, starts: Flags) -> Ints:

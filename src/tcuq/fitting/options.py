@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..base.checks import number
+from ..base.checks import integer, number
+from ..monitor.fixed_point import RANGE
 from ..monitor.params import WARMUP
 
 
@@ -32,6 +33,10 @@ class FitOptions:
         Abstentions that may come at once, on top of the budget, 1 to 10000.
     warmup : int, default 64
         First steps, which never abstain.
+    own_looks : int, default 0
+        First looks of a device, up to 1,000, that set a reference of its own: what they show beyond the clean
+        log is taken off the evidence from then on, at most 1 nat a look. For devices that differ from each
+        other and start healthy; it costs power. 0 for none.
     class_mix : bool, default False
         Correct beliefs by how often classes come in the log, with profile "standard". See `InstantHead`: it
         helps where classes come as often in the field, and does harm where they do not.
@@ -63,6 +68,7 @@ class FitOptions:
     explain: bool = True
     burst: int = 8
     warmup: int = WARMUP
+    own_looks: int = 0
     class_mix: bool = False
     signals: Sequence[str] | None = None
     lags: Sequence[int] = (1, 2, 4)
@@ -73,3 +79,4 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         number("l2", self.l2, 1e-9, 1e9)
+        integer("own_looks", self.own_looks, 0, RANGE["evidence own_looks"][1])

@@ -17,7 +17,9 @@ from ..alarms import (
     ALLOWANCE_NATS,
     FEWEST,
     HOLD,
+    OWN_MOST,
     SUPPORT,
+    caution_of,
     choose_alarm,
     choose_evidence_limit,
     clear_at,
@@ -64,7 +66,8 @@ def choose_limits(summed: Summed, runs: Sequence[Floats], state: FitState) -> Al
     if sum(map(len, runs)) < FEWEST:
         return Alarm()
     # The limit of a bet depends on the run length alone.
-    limit = math.log(run_length) if summed.proved else choose_evidence_limit(runs, run_length)
+    caution = caution_of(state.learned)
+    limit = math.log(run_length) if summed.proved else choose_evidence_limit(runs, run_length, caution)
     return Alarm(rise=AlarmSide(0.0, limit, clear=clear_at(limit)), hold=HOLD)
 
 
@@ -98,7 +101,12 @@ def careful_sum(state: FitState) -> Summed:
     coef, bias = (learn_sum if state.learned else standard_sum)(parts, columns)
     given = dict(zip(names, coef.tolist(), strict=True))
     head = replace(head, coef={**head.coef, **given}, bias=bias, allowance=ALLOWANCE_NATS)
-    return Summed(_of(state), added(parts, head), head, findings={"slow": given, "bias": head.bias})
+    runs, findings = added(parts, head), {"slow": given, "bias": head.bias}
+    if state.options.own_looks:
+        looks = np.concatenate([part.looks[run] for part in parts for run in part.runs])
+        mean = float((np.concatenate(runs) + ALLOWANCE_NATS).sum() / looks.sum())
+        head = replace(head, own=(state.options.own_looks, mean, OWN_MOST))
+    return Summed(_of(state), runs, head, findings=findings)
 
 
 def proved_sum(state: FitState) -> Summed:
@@ -121,7 +129,8 @@ def _of(state: FitState) -> Literal["learned", "deviations"]:
 def alarm_parts(state: FitState) -> list[Part]:
     """Return what the sum is learned from, with looks as the core had them."""
     tables = [state.table] + ([] if state.clean_table is state.table else [state.clean_table])
-    return parts_of(state, state.table, state.clean_table, [table.look / MOST for table in tables])
+    looks = [table.look / MOST for table in tables]
+    return parts_of(state, state.table, state.clean_table, looks, state.still)
 
 
 def added(parts: Sequence[Part], head: EvidenceHead) -> list[Floats]:

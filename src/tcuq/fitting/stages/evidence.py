@@ -20,7 +20,7 @@ from ..learn_head import (
     learn_moments,
     why_not,
 )
-from ..looks import MOST, STILL_AT_LEAST, STILLER, compared, find_reach, looks, stillness
+from ..looks import MOST, compared, find_reach, looks, still_from, stillness
 from ..signal_table import Flags, Floats, SignalTable, read_signals
 from .state import FitState
 
@@ -71,17 +71,18 @@ def _learn(state: FitState, table: SignalTable, clean_table: SignalTable) -> Non
     values = [compared(log, each, "distance" in params.signals) for log, each in pairs]
     inside = inside_runs(clean_table, state.clean.runs)
     reach = find_reach(values[-1], clean_table.subject.astype(np.int64), inside, seed)
-    found = [looks(each, reach, ~at.settled) / MOST for each, (_, at) in zip(values, pairs, strict=True)]
-    parts = parts_of(state, table, clean_table, found)
+    starts = [~at.settled for _, at in pairs]
+    found = [looks(each, reach, at) / MOST for each, at in zip(values, starts, strict=True)]
+    calm = [stillness(each, reach, at) for each, at in zip(values, starts, strict=True)]
+    parts = parts_of(state, table, clean_table, found, [np.zeros(len(each), dtype=bool) for each in calm])
+    clean = [each[part.clean] for each, part in zip(calm, parts, strict=True)]
+    still = still_from(np.concatenate(clean), reach)
+    state.still = [each > still if still else np.zeros(len(each), dtype=bool) for each in calm]
     moments, findings = _moments(state, parts)
-    calm = [stillness(each, reach, ~at.settled) for each, (_, at) in zip(values, pairs, strict=True)]
-    stillest = max(float(each[part.clean].max(initial=0)) for each, part in zip(calm, parts, strict=True))
-    still = max(STILL_AT_LEAST, stillest + STILLER)
     coef = dict(zip(moments.names, moments.coef.tolist(), strict=True))
-    # Where clean input stands as still as can be, none stands too still.
-    head = EvidenceHead(coef, moments.offsets.tolist(), CLIP, reach, still if still < reach.bit_length() else 0.0)
+    head = EvidenceHead(coef, moments.offsets.tolist(), CLIP, reach, still)
     state.params = params.replace(evidence=head)
-    state.findings["evidence"] = {**findings, "coef": dict(head.coef), "reach": reach, "still": head.still}
+    state.findings["evidence"] = {**findings, "coef": dict(head.coef), "reach": reach, "still": still}
     state.learned = "from" not in findings
 
 
@@ -103,8 +104,8 @@ def _moments(state: FitState, parts: list[Part]) -> tuple[Moments, dict[str, obj
 
 def _told(state: FitState, parts: list[Part], moments: Moments) -> dict[str, object]:
     """Return figures of learned evidence."""
-    clean = np.concatenate([moments.of(part.table)[part.clean] for part in parts])
-    degraded = np.concatenate([moments.of(part.table)[part.degraded] for part in parts])
+    clean = np.concatenate([moments.of(part)[part.clean] for part in parts])
+    degraded = np.concatenate([moments.of(part)[part.degraded] for part in parts])
     kinds = state.log.kinds
     assert kinds is not None
     marked = kinds > 0
@@ -120,7 +121,7 @@ def _told(state: FitState, parts: list[Part], moments: Moments) -> dict[str, obj
 
 
 def parts_of(
-    state: FitState, table: SignalTable, clean_table: SignalTable, found: list[Floats]
+    state: FitState, table: SignalTable, clean_table: SignalTable, found: list[Floats], still: list[Flags]
 ) -> list[Part]:
     """Return what evidence is learned from: the log, then the log of clean steps if that is another one.
 
@@ -128,6 +129,8 @@ def parts_of(
     ----------
     found : list of arrays
         How new each step is; one array a log.
+    still : list of arrays
+        Where the input stands still; one array a log.
     """
     log, runs = state.log, state.clean.runs
     inside = inside_runs(clean_table, runs)
@@ -136,11 +139,11 @@ def parts_of(
         wrong = clean_table.predictions != state.clean.log.labels
         degraded = degraded_steps(log, float(wrong[inside].mean()))
     if clean_table is table:
-        return [Part(table, found[0], inside, degraded, runs)]
+        return [Part(table, found[0], still[0], inside, degraded, runs)]
     own = own_runs(state.params, log)
     return [
-        Part(table, found[0], inside_runs(table, own), degraded, own),
-        Part(clean_table, found[1], inside, np.zeros(len(inside), dtype=bool), runs),
+        Part(table, found[0], still[0], inside_runs(table, own), degraded, own),
+        Part(clean_table, found[1], still[1], inside, np.zeros(len(inside), dtype=bool), runs),
     ]
 
 

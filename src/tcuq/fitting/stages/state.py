@@ -67,6 +67,10 @@ class Request:
         integer("seed", self.seed, 0, 2**63 - 1)
         if not isinstance(self.options, FitOptions):
             raise TypeError(f"options is {type(self.options).__name__}, expected a FitOptions")
+        if self.options.own_looks and self.alarm_of != "evidence":
+            raise ValueError(
+                f"own_looks is {self.options.own_looks}, expected 0 with an alarm of {self.alarm_of}"
+            )
 
     @property
     def two_heads(self) -> bool:
@@ -165,6 +169,8 @@ class FitState:
         Uncertainty and risk on the log that holds the clean steps.
     clean_risk : list of arrays
         Risk on each clean stretch.
+    still : list of arrays
+        Where the input stands still, in the log and in the log that holds the clean steps.
     learned : bool
         Whether the evidence was learned from marked shifts, not from deviations.
     summed : Summed
@@ -186,6 +192,7 @@ class FitState:
     weighed: tuple[str, ...] = field(init=False)
     clean_scores: Scores = field(init=False)
     clean_risk: list[Floats] = field(init=False)
+    still: list[Flags] = field(default_factory=list)
     learned: bool = False
     summed: Summed = field(init=False)
 
