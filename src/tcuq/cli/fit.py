@@ -164,8 +164,8 @@ def add(subparsers: Subparsers) -> None:
         "--own-looks",
         type=int,
         metavar="N",
-        help="first looks of each device that set a reference of its own for the alarm, such as 300: for devices "
-        "that differ and start healthy (default: 0, none)",
+        help="first looks of a device, such as 300, that set a reference of its own for the alarm: where "
+        "devices differ and start healthy (default: 0, none)",
     )
     add("--seed", type=int, metavar="N", help="seed of the random numbers (default: 0)")
 

@@ -78,8 +78,8 @@ def find_reach(values: Ints, subject: Ints, clean: Flags, seed: int) -> int:
 
 
 STILL_LEAST, STILLER = 7.0, 1.0
-"""Doublings beyond which input stands still: this many at least, as a log without held objects does not show how
-still clean input may stand; and so many more than the stillest of the log, as none shows all."""
+"""Doublings beyond which input stands still: this many at least, as a log without held objects does not show
+how still clean input may stand; and so many more than the stillest of the log, as none shows all."""
 
 STILL_RATE = 1 / 16
 
