@@ -46,6 +46,8 @@ class Baseline:
         Alarms that begin a step, at most.
     length : float
         Mean steps of an alarm, at most.
+    expected : float
+        Chance that a healthy device is in alarm at some moment, as counted: no bound.
     source : str
         Where this is from, in words.
     """
@@ -53,6 +55,7 @@ class Baseline:
     share: float
     onsets: float
     length: float
+    expected: float
     source: str
 
     @property
@@ -84,15 +87,16 @@ class Baseline:
             return None
         side = MISSED / 3 / versions
         rate = min(1.0, count_bounds(onsets, side)[1] / steps)
+        expected = min(1.0, max(alarm_steps, LENGTH) / steps)
         if not alarm_steps:
-            return cls(min(1.0, rate * LENGTH), rate, LENGTH, source)
+            return cls(min(1.0, rate * LENGTH), rate, LENGTH, expected, source)
         onsets = max(1, onsets)  # an alarm that was there before has begun somewhere
         # The rate is at most gamma(k + 1) / steps and the length alarm_steps / gamma(k): a ratio of two such
         # numbers is x / (1 - x) with x of a beta distribution.
         x = beta_quantile(onsets + 1, onsets, 1 - side)
         share = alarm_steps / steps * x / (1 - x)
         length = alarm_steps / count_bounds(onsets, side)[0]
-        return cls(min(1.0, share), rate, max(1.0, length), source)
+        return cls(min(1.0, share), rate, max(1.0, length), expected, source)
 
 
 def from_fit(params: Params, versions: int = 1) -> Baseline | str:
@@ -228,8 +232,10 @@ def device_p(
     return now, np.minimum(1.0, np.maximum(now, lower / spending(steps, window)))
 
 
-def adjusted(p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def adjusted(p: npt.NDArray[np.float64], any_dependence: bool = True) -> npt.NDArray[np.float64]:
     """Return p values corrected for their number, after Benjamini and Yekutieli: valid for any dependence.
+
+    Without `any_dependence` after Benjamini and Hochberg: for p values that are independent or rise together.
 
     Of those at or below x, at most a share of x is false on average. Where all are healthy, any is found with
     a chance of at most x.
@@ -241,7 +247,7 @@ def adjusted(p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """
     count = len(p)
     order = np.argsort(p, kind="stable")
-    scaled = p[order] * count * _harmonic(count) / np.arange(1, count + 1)
+    scaled = p[order] * count / np.arange(1, count + 1) * (_harmonic(count) if any_dependence else 1.0)
     found = np.empty(count)
     found[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
     return found
