@@ -172,9 +172,11 @@ def test_policy_allows_exactly_what_the_page_has() -> None:
 
 def test_verdicts() -> None:
     assert alarmed(CASES["trouble"]) and verdict(CASES["trouble"]).startswith("More devices are in alarm")
-    assert "14 of 100,000 stand out: sensor-" in verdict(CASES["trouble"])
+    assert "14 of 100,000 devices look degraded: sensor-" in verdict(CASES["trouble"])
     assert verdict(CASES["healthy"]).startswith("No more are in alarm than of healthy devices: 10 of 1,000")
-    assert "No device stands out (alarms name devices from 120 at once on)." in verdict(CASES["healthy"])
+    assert "No device looks degraded (by alarm alone, devices are named from 120 in alarm on)." in verdict(
+        CASES["healthy"]
+    )
     assert verdict(CASES["single"]) == "The one device is not in alarm."
     assert verdict(CASES["empty"]) == "No device has sent anything yet."
     some = copy.deepcopy(CASES["healthy"])

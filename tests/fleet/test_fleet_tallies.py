@@ -50,7 +50,9 @@ def by_hand(count: int, slots: Any, times: Any, steps: Any) -> dict[str, Any]:
             shown if d["steps"] == 0 else d["recent_risk"] + ((shown - d["recent_risk"] + 128) >> 8)
         )
         severity = round(float(step["severity"]) * 65536)
-        d["severity"] = severity if d["steps"] == 0 else d["severity"] + ((severity - d["severity"] + 64) >> 7)
+        d["severity"] = (
+            severity if d["steps"] == 0 else d["severity"] + ((severity - d["severity"] + 64) >> 7)
+        )
         d["recent_alarm"] += ((2**24 if step["alarm"] else 0) - d["recent_alarm"] + 2048) >> 12
         d["steps"] += 1
         d["risk"] += risk

@@ -1,4 +1,4 @@
-"""Which devices look degraded at this look: by their alarm, and by their severity beside the other devices."""
+"""Which devices look degraded now: by their alarm, and by their severity beside the other devices."""
 
 from __future__ import annotations
 
@@ -129,7 +129,9 @@ def find_named(versions: Sequence[VersionView]) -> Named:
         now.append(np.minimum(1.0, 2 * np.minimum(by_alarm, by_severity)))  # two ways to be named
         always.append(for_long)
     if not places:
-        return Named(np.zeros((0, 2), np.int64), np.zeros(0, DEVICE_DTYPE), np.zeros(0), np.zeros(0, np.bool_))
+        return Named(
+            np.zeros((0, 2), np.int64), np.zeros(0, DEVICE_DTYPE), np.zeros(0), np.zeros(0, np.bool_)
+        )
     worse = adjusted(np.concatenate(always)) <= SPENT
     q = adjusted(np.concatenate(now), any_dependence=False)
     return Named(np.concatenate(places), np.concatenate(rows), q, worse)

@@ -40,7 +40,7 @@ def tiles(summary: Mapping[str, Any]) -> str:
             (f"{share(alarm['share'])}; " if known(alarm.get("share")) else "")
             + (f"at most {share(alarm['baseline'])} when clean" if known(alarm.get("baseline")) else ""),
         ),
-        ("Stand out", count(named(summary)), "by alarm or severity, at this look"),
+        ("Look degraded", count(named(summary)), "by alarm or severity, at this look"),
         ("Silent", count(summary.get("silent") or 0), "not heard of for long"),
         ("Expected accuracy", share(_accuracy(summary)), "of the last answers, estimated without labels"),
     ]
@@ -53,10 +53,9 @@ def tiles(summary: Mapping[str, Any]) -> str:
                 f"{share(interval[0])} to {share(interval[1])}, by labels",
             )
         )
-    hot = {"In alarm": alarmed(summary), "Stand out": named(summary) > 0}
+    hot = {"In alarm": alarmed(summary), "Look degraded": named(summary) > 0}
     body = "".join(
-        f"<div{_HOT * hot.get(name, False)}><dt>{name}</dt>"
-        f"<dd><b>{value}</b><small>{more}</small></dd></div>"
+        f"<div{_HOT * hot.get(name, False)}><dt>{name}</dt><dd><b>{value}</b><small>{more}</small></dd></div>"
         for name, value, more in cells
     )
     return f'<dl class="tiles">{body}</dl>'

@@ -192,7 +192,7 @@ def _number(value: float) -> float | None:
 
 
 def _worst(versions: Sequence[VersionView], judged: Named, count: int) -> list[dict[str, Any]]:
-    """Return the worst devices: those that are named, then by severity where every version has it, or risk."""
+    """Return the worst devices: named ones, then by severity where every version has it, else by risk."""
     severe = bool(versions) and all(v.params.evidence is not None for v in versions)
     key = judged.rows["severity" if severe else "recent_risk"].astype(np.int64)
     found = []

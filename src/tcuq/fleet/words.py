@@ -142,14 +142,18 @@ def _of_devices(summary: Mapping[str, Any]) -> str:
     count = named(summary)
     if not count:
         enough = found.get("from_alarms")
-        by_alarm = f"alarms name devices from {enough:,} at once on" if known(enough) else ""
+        by_alarm = f"by alarm alone, devices are named from {enough:,} in alarm on" if known(enough) else ""
         by_severity = "" if found.get("by_severity") else "severity is not compared"
         said = "; ".join(filter(None, [by_alarm, by_severity]))
-        return f"No device stands out{f' ({said})' if said else ''}."
+        return f"No device looks degraded{f' ({said})' if said else ''}."
     shown = found["devices"][:FEW]
     names = f"{', '.join(shown)} and {count - len(shown):,} more" if count > len(shown) else _and(shown)
     most = f"At most {share(found['false_share'], 0)} of those named at a look are healthy, on average."
-    return f"{count:,} of {found['of']:,} {'stands' if count == 1 else 'stand'} out: {names}. {most}"
+    if 2 * count > found["of"]:
+        most = "So many may also mean that the field differs from the clean data of the fit."
+    return (
+        f"{count:,} of {found['of']:,} devices {'looks' if count == 1 else 'look'} degraded: {names}. {most}"
+    )
 
 
 def _and(names: Sequence[str]) -> str:

@@ -54,15 +54,15 @@ def worst(summary: Mapping[str, Any], timelines: Timelines, served: bool) -> str
         table = (
             f"{scrolled('worst sortable', head, body)}"
             f'<p class="hint">{_scales(lines, top)}Shaded: in alarm. '
-            f"A dot marks devices that stand out by alarm or severity.{_false(summary)}</p>"
+            f"A dot marks devices that look degraded by alarm or severity.{_false(summary)}</p>"
         )
     return section(
         "worst",
         "The worst devices",
-        "Devices that stand out first, then by severity: how degraded their last steps looked; above 0, more "
-        "likely degraded than clean."
+        "Devices that look degraded first, then by severity: how degraded their last steps looked; above 0, "
+        "more likely degraded than clean."
         if severe
-        else "Devices that stand out first, then by the mean risk of their last steps.",
+        else "Devices that look degraded first, then by the mean risk of their last steps.",
         find + table,
     )
 
@@ -98,7 +98,7 @@ def _worst_row(row: Mapping[str, Any], columns: Sequence[tuple[str, str, str]], 
         if alarm and known(row.get("alarm_since"))
         else ""
     )
-    dot = '<i class="dot" role="img" aria-label="stands out"></i>' if row.get("named") else ""
+    dot = '<i class="dot" role="img" aria-label="looks degraded"></i>' if row.get("named") else ""
     values = {
         "severity": figure(row.get("severity"), 2),
         "recent_risk": figure(row.get("recent_risk")),
