@@ -67,7 +67,7 @@ def test_where_the_baseline_comes_from() -> None:
         "alarm_steps": np.array([9, 5, 0]),
     }
     own = from_period(series, 3600, (3600, 10800))
-    assert isinstance(own, Baseline) and "1 alarms in 2,000 steps" in own.source
+    assert isinstance(own, Baseline) and "1 alarm in 2,000 steps" in own.source
     assert (
         from_period(series, 3600, (1.0, 3000.0))
         == "the healthy period holds no steps in parts of 1 h that lie in it altogether"

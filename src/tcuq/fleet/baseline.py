@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..monitor.params import Params
+from ..report.text import plural
 from .intervals import beta_quantile, binomial_tail, count_bounds, gamma_tail
 from .tallies import ALARM_WINDOW
 
@@ -115,7 +116,7 @@ def from_fit(params: Params, versions: int = 1) -> Baseline | str:
     if isinstance(held_out, Mapping) and _count(held_out.get("steps")):
         steps, onsets = _count(held_out["steps"]), _count(held_out.get("false_alarms"))
         inside = _count(held_out.get("alarm_steps", onsets * LENGTH))
-        source = f"the fit: {onsets} false alarms in {steps:,} held-out clean steps"
+        source = f"the fit: {plural(onsets, 'false alarm')} in {steps:,} held-out clean steps"
         return Baseline.counted(steps, onsets, inside, source, versions) or "the fit had no clean steps"
     if aim:
         source = f"what the fit aimed at: a false alarm in {aim:,} clean steps, not measured"
@@ -150,7 +151,9 @@ def from_period(
         int(series[name][inside].sum()) for name in ("steps", "onsets", "alarm_steps")
     )
     hours = int(inside.sum()) * width / 3600
-    source = f"{hours:,.0f} hours declared healthy: {onsets} alarms in {steps:,} steps of this fleet"
+    source = (
+        f"{hours:,.0f} hours declared healthy: {plural(onsets, 'alarm')} in {steps:,} steps of this fleet"
+    )
     none = f"the healthy period holds no steps in parts of {width // 3600:,} h that lie in it altogether"
     return Baseline.counted(steps, onsets, alarm_steps, source, versions) or none
 
