@@ -120,8 +120,7 @@ def _outcome(facts: Facts) -> list[str]:
 
 def _told(facts: Facts) -> list[str]:
     """Return of what accuracy is told, what the risk speaks of first: one where answers are predictions."""
-    other = "prediction" if facts.about == "answer" else "answer"
-    return [facts.about, *([other] if facts.corrects else [])]
+    return [facts.about, *(["prediction"] if facts.corrects else [])]
 
 
 def _reasons(facts: Facts) -> str:
