@@ -115,6 +115,8 @@ def _outcome(facts: Facts) -> list[str]:
         )
     if facts.response is not None:
         parts.append(outcome.delays(facts.response, facts.first))
+    if facts.params is not None:
+        parts.append(outcome.left_out(facts.params.notes.get("fit")))
     return parts
 
 
