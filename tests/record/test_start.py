@@ -358,11 +358,12 @@ def test_the_verdict_says_what_the_alarm_finds_and_when_not_to_rely_on_it() -> N
     base: dict[str, Any] = {"has_alarm": True, "left_out": fit, "fit_accuracy": off, "by_kind": rows}
     assert verdict(base) == (
         "the alarm found 3 of 4 kinds of shift left out in turn (median delay 12 steps, on for 70% of "
-        "harmful and 2% of clean time) and 2 of 4 harmful stretches of the judged part; expected accuracy is off by "
-        "4.0 points (mean confidence 9.0, ATC 3.1), so ATC is nearer; answers open"
+        "harmful and 2% of clean time) and 2 of 4 harmful stretches of the judged part; expected accuracy "
+        "is off by 4.0 points (mean confidence 9.0, ATC 3.1), so ATC is nearer; answers open"
     )
     missed = {**rows, "fog": {"wrong_model": 0.4, "shifts": 4, "shifts_alarmed": 1}}
-    for bad in ({"left_out": {**fit, "found": 1, "delay": None}}, {"by_kind": missed}):
+    few, loud = {**fit, "found": 1, "delay": None}, {**fit, "on_clean": 0.4}
+    for bad in ({"left_out": few}, {"left_out": loud}, {"by_kind": missed}):
         assert verdict(base | bad).startswith("DO NOT RELY ON THE ALARM: it found ")
     assert verdict({"has_alarm": False}).startswith("there is no alarm")
     assert verdict({"has_alarm": True}).startswith("whether the alarm finds shifts is open")

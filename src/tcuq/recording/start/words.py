@@ -145,7 +145,9 @@ def _alarm_verdict(found: Mapping[str, Any]) -> str:
     if not parts:
         return "whether the alarm finds shifts is open: no harmful ones are marked"
     said = f"found {' and '.join(parts)}"
-    missed = 2 * hit < of or (told and 2 * told["found"] < told["kinds"])
+    missed = 2 * hit < of
+    if told:  # an alarm that is on about as often while all is well finds shifts by chance
+        missed |= 2 * told["found"] < told["kinds"] or told["on_shifted"] < 2 * told["on_clean"]
     return f"DO NOT RELY ON THE ALARM: it {said}" if missed else f"the alarm {said}"
 
 
