@@ -125,7 +125,10 @@ def verdict(found: Mapping[str, Any]) -> str:
     """
     if found.get("label_note"):
         return f"DO NOT USE THIS MONITOR, written because it was forced: {found['label_note']}"
-    parts = [_alarm_verdict(found), _accuracy_verdict(found.get("fit_accuracy") or {})]
+    parts = [
+        _alarm_verdict(found),
+        _accuracy_verdict(found.get("fit_accuracy") or {}, found.get("expected_off")),
+    ]
     return "; ".join(filter(None, [*parts, f"answers {answers_words(found).partition(':')[0]}"]))
 
 
@@ -163,17 +166,17 @@ def _harmful(found: Mapping[str, Any]) -> tuple[int, int]:
     return sum(row["shifts_alarmed"] for row in kinds), sum(row["shifts"] for row in kinds)
 
 
-def _accuracy_verdict(fit: Mapping[str, Any]) -> str:
+def _accuracy_verdict(fit: Mapping[str, Any], judged: float | None) -> str:
     if fit.get("error") is None:
         return ""
     others = {"mean confidence": fit.get("error_confidence"), "ATC": fit.get("error_atc")}
     known = {name: error for name, error in others.items() if error is not None}
     beside = ", ".join(f"{name} {100 * error:.1f}" for name, error in known.items())
-    nearer = " or ".join(name for name, error in known.items() if error < fit["error"])
-    return (
-        f"expected accuracy is off by {100 * fit['error']:.1f} points"
-        f"{f' ({beside})' if beside else ''}{f', so {nearer} is nearer' if nearer else ''}"
-    )
+    nearer = " and ".join(name for name, error in known.items() if error < fit["error"])
+    beside += f"; nearer: {nearer}" if nearer else ""
+    also = "" if judged is None else f" and by {100 * judged:.1f} in the judged part"
+    said = f"expected accuracy is off by {100 * fit['error']:.1f} points on kinds left out"
+    return f"{said}{f' ({beside})' if beside else ''}{also}"
 
 
 def answers_words(found: Mapping[str, Any]) -> str:
