@@ -67,7 +67,7 @@ def test_where_the_baseline_comes_from() -> None:
         "alarm_steps": np.array([9, 5, 0]),
     }
     own = from_period(series, 3600, (3600, 10800))
-    assert isinstance(own, Baseline) and "1 alarms in 2,000 steps" in own.source
+    assert isinstance(own, Baseline) and "1 alarm in 2,000 steps" in own.source
     assert (
         from_period(series, 3600, (1.0, 3000.0))
         == "the healthy period holds no steps in parts of 1 h that lie in it altogether"
@@ -98,7 +98,7 @@ def alarms(rng: np.random.Generator, devices: int, steps: int, found: Baseline) 
 @pytest.mark.slow
 def test_a_healthy_fleet_at_its_baseline_is_hardly_ever_called_unhealthy() -> None:
     rng = np.random.default_rng(3)
-    found = Baseline(10 / 210, 1 / 200, 10.0, "")
+    found = Baseline(10 / 210, 1 / 200, 10.0, 0.0, "")
     called = worse = 0
     fleets = 60
     for _ in range(fleets):
@@ -117,7 +117,7 @@ def test_a_healthy_fleet_at_its_baseline_is_hardly_ever_called_unhealthy() -> No
 
 def test_the_gamma_tail_bounds_how_long_a_healthy_device_is_in_alarm() -> None:
     rng = np.random.default_rng(4)
-    found = Baseline(20 / 420, 1 / 400, 20.0, "")
+    found = Baseline(20 / 420, 1 / 400, 20.0, 0.0, "")
     states = alarms(rng, 400, 3 * ALARM_WINDOW, found)
     recent = np.zeros(400)
     for state in states:
@@ -128,7 +128,7 @@ def test_the_gamma_tail_bounds_how_long_a_healthy_device_is_in_alarm() -> None:
 
 
 def test_what_is_far_off_is_found() -> None:
-    found = Baseline(0.001, 1 / 10_000, 10.0, "")
+    found = Baseline(0.001, 1 / 10_000, 10.0, 0.0, "")
     assert fleet_p(0, 1000, 10**6, found) == (1.0, 1.0) and fleet_p(0, 0, 0, found) == (1.0, 1.0)
     now, always = fleet_p(50, 1000, 10**6, found)
     assert now <= always < 1e-20
@@ -137,9 +137,10 @@ def test_what_is_far_off_is_found() -> None:
     assert (now_each <= always_each).all() and always_each[1] < 1e-8 and always_each[[0, 2]].min() == 1
 
 
-def test_adjusted_values_against_the_plain_definition() -> None:
+@pytest.mark.parametrize("any_dependence", [True, False])
+def test_adjusted_values_against_the_plain_definition(any_dependence: bool) -> None:
     p = np.random.default_rng(0).random(50) ** 3
-    found, harmonic = adjusted(p), sum(1 / k for k in range(1, 51))
+    found, harmonic = adjusted(p, any_dependence), sum(1 / k for k in range(1, 51)) if any_dependence else 1
     for level in (0.01, 0.05, 0.2, 0.5):
         ordered = np.sort(p)
         passing = [k for k in range(1, 51) if ordered[k - 1] <= k * level / 50 / harmonic]

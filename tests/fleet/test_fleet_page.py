@@ -172,8 +172,11 @@ def test_policy_allows_exactly_what_the_page_has() -> None:
 
 def test_verdicts() -> None:
     assert alarmed(CASES["trouble"]) and verdict(CASES["trouble"]).startswith("More devices are in alarm")
-    assert "14 devices do worse than chance explains" in verdict(CASES["trouble"])
-    assert verdict(CASES["healthy"]).startswith("The fleet as a whole looks normal")
+    assert "14 of 100,000 devices look degraded: sensor-" in verdict(CASES["trouble"])
+    assert verdict(CASES["healthy"]).startswith("No more are in alarm than of healthy devices: 10 of 1,000")
+    assert "No device looks degraded (by alarm alone, devices are named from 120 in alarm on)." in verdict(
+        CASES["healthy"]
+    )
     assert verdict(CASES["single"]) == "The one device is not in alarm."
     assert verdict(CASES["empty"]) == "No device has sent anything yet."
     some = copy.deepcopy(CASES["healthy"])
@@ -184,6 +187,7 @@ def test_verdicts() -> None:
     some["alarm"] |= {"baseline": None, "p": None}
     assert "no clean baseline" in verdict(some)
     some["alarm"] |= {"of": 0}
+    some["named"] = {"of": 0, "count": 0}
     assert verdict(some) == "None of 1,000 devices has been heard of for long."
 
 

@@ -97,10 +97,9 @@ def test_the_worst_come_first_and_those_that_are_worse_for_sure_are_named() -> N
     found = summarize([shard(names(50), 900, (np.arange(50) == 49).astype(int), 0.5, severity)], worst=3)
     assert [row["device"] for row in found["worst"]] == ["d49", "d48", "d47"]
     first, second = found["worst"][:2]
-    assert (
-        first["worse"] and first["q"] < 1e-6 and first["alarm_since"] == START and first["alarm_steps"] == 900
-    )
-    assert not second["worse"] and second["q"] == 1 and second["alarm_since"] is None
+    assert first["worse"] and first["named"] and first["alarm_since"] == START and first["alarm_steps"] == 900
+    assert not second["worse"] and not second["named"] and second["alarm_since"] is None
+    assert found["named"]["devices"] == ["d49"] and found["named"]["count"] == 1
     assert first["severity"] == 1 and first["mean_risk"] == 0.5 and first["seq"] == 899
 
 

@@ -49,11 +49,14 @@ def by_hand(count: int, slots: Any, times: Any, steps: Any) -> dict[str, Any]:
         d["recent_risk"] = (
             shown if d["steps"] == 0 else d["recent_risk"] + ((shown - d["recent_risk"] + 128) >> 8)
         )
+        severity = round(float(step["severity"]) * 65536)
+        d["severity"] = (
+            severity if d["steps"] == 0 else d["severity"] + ((severity - d["severity"] + 64) >> 7)
+        )
         d["recent_alarm"] += ((2**24 if step["alarm"] else 0) - d["recent_alarm"] + 2048) >> 12
         d["steps"] += 1
         d["risk"] += risk
         d["onsets"] += int(onset)
-        d["severity"] = round(float(step["severity"]) * 65536)
         d["accuracy"] = round(float(step["expected_accuracy"]) * 65536)
         for name, of in (("flagged", "flagged"), ("abstained", "abstain"), ("alarm_steps", "alarm")):
             d[name] += int(step[of] > 0)

@@ -25,7 +25,7 @@ from tcuq.recording.shifts import choose
 from tcuq.recording.start import start
 from tcuq.recording.start.judge import judge
 from tcuq.recording.start.parts import plan_parts, split_examples, split_kinds, steps_for
-from tcuq.recording.start.words import _during, summary, verdict
+from tcuq.recording.start.words import _during, answers_words, summary, verdict
 from tcuq.recording.streams import paces_of
 
 NET = "from tiny_models import bar_net as net\ndef loud(x, rng):\n    return x * 3\n"
@@ -84,7 +84,7 @@ def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.C
     assert main(["start", "own_net:net", "data.npz", "-o", "out", *names]) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
-    assert 9 <= len(lines) <= 12 and lines[0].startswith("Verdict") and "Open out/report.html" in lines[-1]
+    assert 9 <= len(lines) <= 15 and lines[0].startswith("Verdict") and "Open out/report.html" in lines[-1]
     assert "tcuq: inputs are taken as pictures of 8 x 8 with values 0 to 1; --shifts can " in err
     assert (
         err.startswith("tcuq: inputs are taken as plain examples, shuffled")
@@ -347,16 +347,39 @@ def test_bad_options_are_refused_before_the_model_runs(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_the_verdict_says_what_the_alarm_finds_and_when_not_to_rely_on_it() -> None:
+    fit = {"found": 3, "kinds": 4, "delay": 12.0, "on_shifted": 0.7, "on_clean": 0.02}
+    off = {"error": 0.04, "error_confidence": 0.09, "error_atc": 0.031}
+    rows = {
+        "clean": {"wrong_model": 0.1},
+        "fog": {"wrong_model": 0.4, "shifts": 4, "shifts_alarmed": 2},
+        "dust": {"wrong_model": 0.12, "shifts": 5, "shifts_alarmed": 0},  # costs nothing
+    }
+    base: dict[str, Any] = {"has_alarm": True, "left_out": fit, "fit_accuracy": off, "by_kind": rows}
+    assert verdict(base) == (
+        "the alarm found 3 of 4 kinds of shift left out in turn (median delay 12 steps, on for 70% of "
+        "harmful and 2% of clean time) and 2 of 4 harmful stretches of the judged part; expected accuracy "
+        "is off by 4.0 points on kinds left out (mean confidence 9.0, ATC 3.1; nearer: ATC); answers open"
+    )
+    assert "nearer: ATC) and by 7.5 in the judged part; " in verdict(base | {"expected_off": 0.075})
+    missed = {**rows, "fog": {"wrong_model": 0.4, "shifts": 4, "shifts_alarmed": 1}}
+    few, loud = {**fit, "found": 1, "delay": None}, {**fit, "on_clean": 0.4}
+    for bad in ({"left_out": few}, {"left_out": loud}, {"by_kind": missed}):
+        assert verdict(base | bad).startswith("DO NOT RELY ON THE ALARM: it found ")
+    assert verdict({"has_alarm": False}).startswith("there is no alarm")
+    assert verdict({"has_alarm": True}).startswith("whether the alarm finds shifts is open")
+
+
 def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
     base: dict[str, Any] = {"budget": 0.1, "wrong_model": 0.2, "wrong_answers": 0.2}
-    better = verdict(base | {"gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
+    better = answers_words(base | {"gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
     assert better.startswith("better than confidence: 2.0 points fewer errors among the surest 90%")
-    same = verdict(base | {"gain": 0.002, "gain_low": -0.01, "gain_high": 0.02})
+    same = answers_words(base | {"gain": 0.002, "gain_low": -0.01, "gain_high": 0.02})
     assert same.startswith("undecided") and "0.2 points more errors among the surest 90%" in same
     assert "(95% interval 2.0 points more to 1.0 points fewer)" in same
-    even = verdict(base | {"gain": 0.0, "gain_low": 0.0, "gain_high": 0.0003})
+    even = answers_words(base | {"gain": 0.0, "gain_low": 0.0, "gain_high": 0.0003})
     assert "as many errors" in even and "(95% interval as many to as many)" in even
-    worse = verdict(base | {"gain": 0.02, "gain_low": 0.01, "gain_high": 0.03})
+    worse = answers_words(base | {"gain": 0.02, "gain_low": 0.01, "gain_high": 0.03})
     assert worse.startswith("WORSE than confidence: 2.0 points more errors")
 
 
@@ -374,11 +397,13 @@ def test_a_verdict_needs_more_stays_than_a_few() -> None:
         steps = np.zeros(4000, STEP)
         steps["risk"] = risk + 0.01 * rng.random(4000)
         found = judge(params, log, steps, seed, 400.0)
-        decided += not verdict(found).startswith(("undecided", "open"))
+        decided += not answers_words(found).startswith(("undecided", "open"))
     assert decided <= 4, decided
     found = judge(params, log, steps, 0, 500.0)
     assert found["gain_low"] is None and found["block"] == 1000
-    assert verdict(found).startswith("open: a class may stay for long, and 4,000 steps are too few blocks of")
+    assert answers_words(found).startswith(
+        "open: a class may stay for long, and 4,000 steps are too few blocks of"
+    )
 
 
 def test_words_do_not_round_away_what_was_asked_or_measured() -> None:

@@ -18,6 +18,7 @@ from tcuq.monitor.log import watch
 from tcuq.monitor.monitor import Monitor
 from tcuq.report import data as packing
 from tcuq.report import render, summary, write_report
+from tcuq.report.outcome import left_out
 
 
 @pytest.fixture(scope="module")
@@ -455,3 +456,12 @@ def test_a_log_of_another_stream_is_refused() -> None:
     assert render(steps, params=params, log=Log(probs))
     with pytest.raises(ValueError, match=r"name different classes at \d+ of 300 steps, expected the log"):
         render(steps, params=params, log=Log(other))
+
+
+def test_kinds_that_the_fit_left_out_are_shown_by_name_whatever_the_notes_hold():
+    row = {"stretches": 3, "found": 2, "delay": 12.0, "on": 0.5}
+    told = {"found": 1, "kinds": 2, "on_shifted": 0.4, "on_clean": 0.01}
+    page = left_out({"left_out": {**told, "by_kind": {"f<o>g": row, "dust": {"delay": None}, "rain": 3}}})
+    assert "f&lt;o&gt;g" in page and ">50.0" in page and "1 of 2 kinds" in page and "dust" in page
+    for junk in (None, 3, {}, {"left_out": None}, {"left_out": {"by_kind": [1]}}, {"left_out": told}):
+        assert left_out(junk) == ""

@@ -63,6 +63,7 @@ def worst(count: int, devices: int, trouble: bool, seed: int = 3) -> list[dict[s
                 "missing": int(rng.integers(0, 40)),
                 "q": 1e-5 * (place + 1) if bad else 0.4,
                 "worse": bad,
+                "named": bad,
             }
         )
     return rows
@@ -92,6 +93,17 @@ def summary(devices: int, *, trouble: bool = False, versions: int = 2, bins: int
         "reboots": devices // 12,
         "refused": {"bad posterior": 12, "not JSON": 3, "unknown version": 41} if trouble else {},
         "alarm": alarm(devices, hit, p=p),
+        "named": {
+            "devices": sorted({row["device"] for row in worst(min(20, devices), devices, trouble)[:14]})
+            if trouble
+            else [],
+            "count": 14 if trouble else 0,
+            "of": devices,
+            "false_share": 0.1,
+            "clean_share": 0.006,
+            "from_alarms": max(1, round(0.12 * devices)),
+            "by_severity": devices >= 8,
+        },
         "histogram": {"edges": edges.tolist(), "counts": np.histogram(risk, edges)[0].tolist()},
         "versions": [
             {

@@ -38,7 +38,7 @@ typedef struct {
     uint32_t gap;           /* usual pause, ms */
     int32_t recent_risk;    /* slow means, Q0.24 */
     int32_t recent_alarm;
-    int32_t severity;       /* Q16.16 */
+    int32_t severity;       /* slow mean, Q16.16 */
     int32_t bucket;         /* last hour in which it was counted, NONE before */
     int32_t alarm_bucket;   /* the same while in alarm */
     uint16_t accuracy;      /* expected, Q0.16; 0 where there is none */
@@ -181,10 +181,11 @@ static void take(tally_t *t, size_t slot, double time, const step_row_t *step)
     int timed = time >= 0.0 && time < END_OF_TIME;
     unsigned onset = step->alarm != 0 && d->alarm == 0;
     unsigned in_alarm = step->alarm != 0;
-    d->severity = (int32_t)(step->severity * ONE + (step->severity < 0 ? -0.5 : 0.5));
+    int32_t severity = (int32_t)(step->severity * ONE + (step->severity < 0 ? -0.5 : 0.5));
     d->accuracy = step->expected_accuracy > 0 ? (uint16_t)(step->expected_accuracy * ONE + 0.5) : (uint16_t)0;
     d->recent_risk = d->steps == 0 ? (int32_t)(risk << 8)
                                    : nearer(d->recent_risk, (int64_t)risk << 8, 128, 8);
+    d->severity = d->steps == 0 ? severity : nearer(d->severity, severity, 64, 7);
     d->recent_alarm = nearer(d->recent_alarm, in_alarm ? 1 << 24 : 0, 2048, 12);
     d->steps++;
     d->flagged += step->flagged;

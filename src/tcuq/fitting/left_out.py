@@ -10,6 +10,7 @@ import numpy as np
 from ..base.fixed import ONE
 from ..monitor.log import Log
 from ..monitor.params import Params
+from ..monitor.shift_names import shift_shown
 from .alarms import ALLOWANCE_NATS, FEWEST, HOLD, caution_of, choose_evidence_limit, clear_at, walk
 from .folds import shift_kinds
 from .learn_head import CLIP, Moments, Part, learn_moments, learn_sum, slow_mean, standard_sum
@@ -37,14 +38,14 @@ def find_left_out(
     -------
     dict or None
         Kinds, those that were found in at least half of their stretches, median delay in steps, share of time
-        on; None with fewer than two kinds.
+        on, and the same for each kind by name; None with fewer than two kinds.
     """
     if log.kinds is None or sum(part.clean.sum() for part in parts) < FEWEST:
         return None
     degraded = parts[0].degraded
     kinds = [kind for kind in shift_kinds(log) if (degraded & (log.kinds == kind)).any()]
     delays: dict[int, list[float]] = {}
-    on_shifted: list[Flags] = []
+    on_kind: dict[int, Flags] = {}
     on_clean: list[Flags] = []
     for kind in kinds:
         held = degraded & (log.kinds == kind)
@@ -57,7 +58,7 @@ def find_left_out(
         delays[kind] = [
             float(np.argmax(each)) if each.any() else np.inf for each in found if len(each) >= SHORTEST
         ]
-        on_shifted.append(alarms[0][held])
+        on_kind[kind] = alarms[0][held]
         on_clean += [alarm[part.clean] for alarm, part in zip(alarms, parts, strict=True)]
     judged = {kind: each for kind, each in delays.items() if each}
     if len(judged) < 2:
@@ -69,8 +70,17 @@ def find_left_out(
         "stretches": len(every),
         "stretches_found": int(np.isfinite(every).sum()),
         "delay": float(np.median(every)),
-        "on_shifted": float(np.concatenate(on_shifted).mean()),
+        "on_shifted": float(np.concatenate(list(on_kind.values())).mean()),
         "on_clean": float(np.concatenate(on_clean).mean()),
+        "by_kind": {
+            shift_shown(kind, log.shift_names): {
+                "stretches": len(each),
+                "found": int(np.isfinite(each).sum()),
+                "delay": float(np.median(each)),
+                "on": float(np.mean(on_kind[kind])),
+            }
+            for kind, each in judged.items()
+        },
     }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..monitor.params import Params
+from ..report.text import plural
 from .intervals import beta_quantile, binomial_tail, count_bounds, gamma_tail
 from .tallies import ALARM_WINDOW
 
@@ -46,6 +47,8 @@ class Baseline:
         Alarms that begin a step, at most.
     length : float
         Mean steps of an alarm, at most.
+    expected : float
+        Chance that a healthy device is in alarm at some moment, as counted: no bound.
     source : str
         Where this is from, in words.
     """
@@ -53,6 +56,7 @@ class Baseline:
     share: float
     onsets: float
     length: float
+    expected: float
     source: str
 
     @property
@@ -84,15 +88,16 @@ class Baseline:
             return None
         side = MISSED / 3 / versions
         rate = min(1.0, count_bounds(onsets, side)[1] / steps)
+        expected = min(1.0, max(alarm_steps, LENGTH) / steps)
         if not alarm_steps:
-            return cls(min(1.0, rate * LENGTH), rate, LENGTH, source)
+            return cls(min(1.0, rate * LENGTH), rate, LENGTH, expected, source)
         onsets = max(1, onsets)  # an alarm that was there before has begun somewhere
         # The rate is at most gamma(k + 1) / steps and the length alarm_steps / gamma(k): a ratio of two such
         # numbers is x / (1 - x) with x of a beta distribution.
         x = beta_quantile(onsets + 1, onsets, 1 - side)
         share = alarm_steps / steps * x / (1 - x)
         length = alarm_steps / count_bounds(onsets, side)[0]
-        return cls(min(1.0, share), rate, max(1.0, length), source)
+        return cls(min(1.0, share), rate, max(1.0, length), expected, source)
 
 
 def from_fit(params: Params, versions: int = 1) -> Baseline | str:
@@ -111,7 +116,7 @@ def from_fit(params: Params, versions: int = 1) -> Baseline | str:
     if isinstance(held_out, Mapping) and _count(held_out.get("steps")):
         steps, onsets = _count(held_out["steps"]), _count(held_out.get("false_alarms"))
         inside = _count(held_out.get("alarm_steps", onsets * LENGTH))
-        source = f"the fit: {onsets} false alarms in {steps:,} held-out clean steps"
+        source = f"the fit: {plural(onsets, 'false alarm')} in {steps:,} held-out clean steps"
         return Baseline.counted(steps, onsets, inside, source, versions) or "the fit had no clean steps"
     if aim:
         source = f"what the fit aimed at: a false alarm in {aim:,} clean steps, not measured"
@@ -146,7 +151,9 @@ def from_period(
         int(series[name][inside].sum()) for name in ("steps", "onsets", "alarm_steps")
     )
     hours = int(inside.sum()) * width / 3600
-    source = f"{hours:,.0f} hours declared healthy: {onsets} alarms in {steps:,} steps of this fleet"
+    source = (
+        f"{hours:,.0f} hours declared healthy: {plural(onsets, 'alarm')} in {steps:,} steps of this fleet"
+    )
     none = f"the healthy period holds no steps in parts of {width // 3600:,} h that lie in it altogether"
     return Baseline.counted(steps, onsets, alarm_steps, source, versions) or none
 
@@ -228,8 +235,10 @@ def device_p(
     return now, np.minimum(1.0, np.maximum(now, lower / spending(steps, window)))
 
 
-def adjusted(p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def adjusted(p: npt.NDArray[np.float64], any_dependence: bool = True) -> npt.NDArray[np.float64]:
     """Return p values corrected for their number, after Benjamini and Yekutieli: valid for any dependence.
+
+    Without `any_dependence` after Benjamini and Hochberg: for p values that are independent or rise together.
 
     Of those at or below x, at most a share of x is false on average. Where all are healthy, any is found with
     a chance of at most x.
@@ -241,7 +250,7 @@ def adjusted(p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """
     count = len(p)
     order = np.argsort(p, kind="stable")
-    scaled = p[order] * count * _harmonic(count) / np.arange(1, count + 1)
+    scaled = p[order] * count / np.arange(1, count + 1) * (_harmonic(count) if any_dependence else 1.0)
     found = np.empty(count)
     found[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
     return found

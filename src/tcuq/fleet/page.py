@@ -13,7 +13,7 @@ from ..report.document import policy
 from ..report.text import DASH, escape
 from . import sections
 from .sections import Timelines
-from .words import alarmed, moment, verdict
+from .words import alarmed, moment, named, verdict
 from .worst_devices import worst
 
 NOT_PROMISED = (
@@ -71,7 +71,7 @@ def render(
 
 
 def _top(summary: Mapping[str, Any]) -> str:
-    hot = " hot" if alarmed(summary) else ""
+    hot = " hot" if alarmed(summary) or named(summary) else ""
     known_time = f"State of {moment(summary['time'])}" if summary.get("time") is not None else ""
     when = f'<p class="when">{known_time}<span id="state"></span></p>'
     return (

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..report.text import count, escape, plural
 from .figures import alarm_plot, interval_bar, spread_plot, style_of
-from .words import ORDER, alarmed, before, figure, known, moment, share
+from .words import ORDER, alarmed, before, figure, known, moment, named, share
 
 Timelines = Mapping[tuple[str, str], Mapping[str, Sequence[Any]]]
 
@@ -25,6 +25,9 @@ HISTOGRAMS = {
 """What a histogram of devices may be of."""
 
 
+_HOT = ' class="hot"'
+
+
 def tiles(summary: Mapping[str, Any]) -> str:
     """Return the figures on top."""
     devices, alarm = summary.get("devices") or 0, summary.get("alarm") or {}
@@ -37,6 +40,7 @@ def tiles(summary: Mapping[str, Any]) -> str:
             (f"{share(alarm['share'])}; " if known(alarm.get("share")) else "")
             + (f"at most {share(alarm['baseline'])} when clean" if known(alarm.get("baseline")) else ""),
         ),
+        ("Look degraded", count(named(summary)), "by alarm or severity, at this look"),
         ("Silent", count(summary.get("silent") or 0), "not heard of for long"),
         ("Expected accuracy", share(_accuracy(summary)), "of the last answers, estimated without labels"),
     ]
@@ -49,10 +53,9 @@ def tiles(summary: Mapping[str, Any]) -> str:
                 f"{share(interval[0])} to {share(interval[1])}, by labels",
             )
         )
-    hot = ' class="hot"' if alarmed(summary) else ""
+    hot = {"In alarm": alarmed(summary), "Look degraded": named(summary) > 0}
     body = "".join(
-        f"<div{hot if name == 'In alarm' else ''}><dt>{name}</dt>"
-        f"<dd><b>{value}</b><small>{more}</small></dd></div>"
+        f"<div{_HOT * hot.get(name, False)}><dt>{name}</dt><dd><b>{value}</b><small>{more}</small></dd></div>"
         for name, value, more in cells
     )
     return f'<dl class="tiles">{body}</dl>'

@@ -94,7 +94,7 @@ def _worst(summary: Mapping[str, Any]) -> list[str]:
     key = "severity" if severe else "recent_risk"
     rows = [
         (
-            ("! " if row.get("worse") else "  ") + _short(row["device"]),
+            ("! " if row.get("named") else "  ") + _short(row["device"]),
             _short(row["version"]),
             figure(row.get(key), 2 if severe else 3),
             figure(row.get("mean_risk")),
@@ -105,8 +105,8 @@ def _worst(summary: Mapping[str, Any]) -> list[str]:
     ]
     titles = ("  worst devices", "version", key.replace("_", " "), "mean risk", "alarm", "last heard")
     lines = _table(titles, rows, 2)
-    if any(row.get("worse") for row in listed):
-        lines.append("! does worse than chance explains")
+    if any(row.get("named") for row in listed):
+        lines.append("! looks degraded, by its alarm or by its severity beside the other devices")
     return lines
 
 
@@ -198,6 +198,8 @@ def metrics_text(summary: Mapping[str, Any]) -> str:
     tell("devices", "gauge", "Devices that were heard of.", ("", summary.get("devices")))
     tell("devices_silent", "gauge", "Devices not heard of for long.", ("", summary.get("silent")))
     tell("devices_in_alarm", "gauge", "Devices in alarm.", ("", alarm.get("devices")))
+    standing = "Devices that look degraded by alarm or severity."
+    tell("devices_named", "gauge", standing, ("", (summary.get("named") or {}).get("count")))
     tell("alarm_share", "gauge", "Share of devices in alarm.", ("", alarm.get("share")))
     most = "How large that share is in a healthy fleet, at most."
     tell("alarm_baseline", "gauge", most, ("", alarm.get("baseline")))

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .baseline import SPENT, Baseline, adjusted, device_p, fleet_p
+from .baseline import SPENT, Baseline, fleet_p
 from .intervals import share_interval
+from .named import Named, find_named
 from .tallies import MEAN_ONE, RISK_ONE
 from .versions import HasTallies, VersionView, by_version, without_moved
 
@@ -67,7 +68,7 @@ def summarize(
     versions = by_version(shards, time, baseline)
     steps, active = sum(v.steps for v in versions), sum(v.active for v in versions)
     several = len(versions) > 1
-    silent = without_moved(versions)
+    silent, judged = without_moved(versions), find_named(versions)
     return {
         "time": time,
         "devices": len(set().union(*(v.names for v in versions))) if several else _devices(versions),
@@ -76,8 +77,9 @@ def summarize(
         **{name: sum(_total(v.places[name]) for v in versions) for name in ORDER},
         "refused": {kind: int(count) for kind, count in (refused or {}).items()},
         "alarm": _alarm(versions, active, sum(v.in_alarm for v in versions), steps, 1),
+        "named": judged.summary(versions),
         "versions": [_version(v, len(s), len(versions)) for v, s in zip(versions, silent, strict=True)],
-        "worst": _worst(versions, worst),
+        "worst": _worst(versions, judged, worst),
         "classes": [row for v in versions for row in _classes(v)],
         "over_time": [_over_time(v) for v in versions],
         "silent_devices": _silent_devices(versions, silent),
@@ -117,6 +119,7 @@ def _alarm(
         "share": in_alarm / devices if devices else None,
         "interval": list(share_interval(in_alarm, devices)),
         "baseline": None,
+        "unhealthy_from": None,
         "baseline_from": "; ".join(dict.fromkeys(_source(v.baseline) for v in versions)) or None,
         "p": None,
         "p_always": None,
@@ -131,6 +134,7 @@ def _alarm(
         float(weights @ [b.share for b in parts]),
         float(max(b.onsets for b in parts)),
         min(b.length for b in parts),
+        float(weights @ [b.expected for b in parts]),
         "",
     )
     if fleet_p(devices, devices, steps, together)[1] > SPENT / verdicts:
@@ -139,11 +143,21 @@ def _alarm(
     unhealthy = always <= SPENT / verdicts
     return found | {
         "baseline": together.share,
+        "unhealthy_from": _first_unhealthy(devices, steps, together, SPENT / verdicts),
         "p": now,
         "p_always": always,
         "verdict": WORSE if unhealthy else FINE,
         "unhealthy": unhealthy,
     }
+
+
+def _first_unhealthy(devices: int, steps: int, baseline: Baseline, level: float) -> int:
+    """Return how many devices in alarm make the fleet unhealthy; all of them do."""
+    low, high = 0, devices
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fleet_p(middle, devices, steps, baseline)[1] <= level else (middle, high)
+    return high
 
 
 def _source(baseline: Baseline | str) -> str:
@@ -177,40 +191,15 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _worst(versions: Sequence[VersionView], count: int) -> list[dict[str, Any]]:
-    """Return the worst of the devices that report: by severity where every version has it, else by risk."""
-    if count <= 0:
-        return []
-    by_severity = bool(versions) and all(v.params.evidence is not None for v in versions)
-    now, always, places, keys = [], [], [], []
-    for at, version in enumerate(versions):
-        slots = np.flatnonzero(~version.silent & (version.rows["steps"] > 0))
-        rows = version.rows[slots]
-        if isinstance(version.baseline, Baseline):
-            p = device_p(rows["recent_alarm"] / MEAN_ONE, rows["steps"], version.baseline)
-        else:
-            p = np.full(len(slots), np.nan), np.full(len(slots), np.nan)
-        now.append(p[0])
-        always.append(p[1])
-        places.append(np.stack([np.full(len(slots), at), slots], axis=1))
-        keys.append(rows["severity"] if by_severity else rows["recent_risk"])
-    if not places or not sum(map(len, places)):
-        return []
-    key, where = np.concatenate(keys).astype(np.int64), np.concatenate(places)
-    q, held = (_adjusted(np.concatenate(values)) for values in (now, always))
+def _worst(versions: Sequence[VersionView], judged: Named, count: int) -> list[dict[str, Any]]:
+    """Return the worst devices: named ones, then by severity where every version has it, else by risk."""
+    severe = bool(versions) and all(v.params.evidence is not None for v in versions)
+    key = judged.rows["severity" if severe else "recent_risk"].astype(np.int64)
     found = []
-    for row in np.argsort(-key, kind="stable")[:count].tolist():
-        version, slot = versions[int(where[row, 0])], int(where[row, 1])
-        found.append(_device(version, slot) | {"q": _number(q[row]), "worse": bool(held[row] <= SPENT)})
-    return found
-
-
-def _adjusted(p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Correct p values for the number of all devices; NaN, where there is no baseline, stays."""
-    found = np.full(len(p), np.nan)
-    known = np.isfinite(p)
-    if known.any():
-        found[known] = adjusted(p[known])
+    for row in np.lexsort((-key, ~judged.named))[: max(0, count)].tolist():
+        at, slot = judged.places[row].tolist()
+        told = {"q": float(judged.q[row]), "worse": bool(judged.worse[row]), "named": bool(judged.named[row])}
+        found.append(_device(versions[at], slot) | told)
     return found
 
 

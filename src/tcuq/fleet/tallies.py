@@ -25,8 +25,8 @@ MOST_HOUR = END_OF_TIME // HOUR
 RISK_ONE, MEAN_ONE = 2**16, 2**24
 """Units of sums of risk and accuracy, and of slow means."""
 
-ALARM_WINDOW = 4096
-"""Steps that `recent_alarm` looks back."""
+ALARM_WINDOW, SEVERITY_WINDOW = 4096, 128
+"""Steps that `recent_alarm` and `severity` look back."""
 
 DEVICE_DTYPE = np.dtype(
     [
@@ -50,8 +50,9 @@ DEVICE_DTYPE = np.dtype(
     ]
 )
 """Of one device: `risk` is a sum in 1/65536; `recent_risk` and `recent_alarm` are slow means over about 256
-and 4096 steps in 2**-24; `severity` is in 1/65536; `onsets` counts how often an alarm began; `gap` is the
-usual pause between two steps in milliseconds; `bucket` and `alarm_bucket` the last hours that counted it."""
+and 4096 steps in 2**-24, `severity` one over 128 in 1/65536; `onsets` counts how often an alarm began; `gap`
+is the usual pause between two steps in milliseconds; `bucket` and `alarm_bucket` the last hours that counted
+it."""
 
 CLASS_DTYPE = np.dtype([(name, "u8") for name in ("steps", "flagged", "abstained", "risk", "predictions")])
 """Of the steps with one answer; `predictions` counts the steps that predicted it."""

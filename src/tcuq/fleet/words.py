@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from ..report.text import DASH, NBSP, decimal, percent, plural
+from ..report.text import DASH, NBSP, decimal, percent
 
 SURE = 0.01
 """Chance below which more devices in alarm than the baseline explains are worth a warning."""
+
+FEW = 6
+"""Devices that the sentence on top names; the others are in the table."""
 
 ALARMS = {0: "none", 1: "risen", 2: "fallen", 3: "risen and fallen"}
 
@@ -105,8 +108,13 @@ def alarmed(summary: Mapping[str, Any]) -> bool:
     return all(map(known, values)) and values[0] < SURE and values[1] > values[2]
 
 
+def named(summary: Mapping[str, Any]) -> int:
+    """Return how many devices are named."""
+    return int((summary.get("named") or {}).get("count") or 0)
+
+
 def verdict(summary: Mapping[str, Any]) -> str:
-    """Return what the reader needs to know first, in one or two sentences.
+    """Return what the reader needs to know first, in a few sentences.
 
     Examples
     --------
@@ -119,16 +127,37 @@ def verdict(summary: Mapping[str, Any]) -> str:
     alarm = summary.get("alarm") or {}
     hit = alarm.get("devices") or 0
     if devices == 1:
-        said = "The one device is in alarm." if hit else "The one device is not in alarm."
-    else:
-        said = _of_versions(summary) or _of_many(summary, devices, hit, alarm)
-    worse = sum(bool(row.get("worse")) for row in summary.get("worst") or ())
-    if worse:
-        # The list is cut off, so there may be more.
-        more = "at least " if worse == len(summary["worst"]) else ""
-        verb = "does" if worse == 1 and not more else "do"
-        said += f" {more.capitalize()}{plural(worse, 'device')} {verb} worse than chance explains."
-    return said
+        return "The one device is in alarm." if hit else "The one device is not in alarm."
+    failing, some = _of_versions(summary), _of_devices(summary)
+    said = [failing or _of_many(summary, devices, hit, alarm), some]
+    worst_first = said if failing or alarmed(summary) or not named(summary) else said[::-1]
+    return " ".join(filter(None, worst_first))
+
+
+def _of_devices(summary: Mapping[str, Any]) -> str:
+    """Return who is named, or what it would take."""
+    found = summary.get("named") or {}
+    if not found.get("of"):
+        return ""
+    count = named(summary)
+    if not count:
+        enough = found.get("from_alarms")
+        by_alarm = f"by alarm alone, devices are named from {enough:,} in alarm on" if known(enough) else ""
+        by_severity = "" if found.get("by_severity") else "severity is not compared"
+        said = "; ".join(filter(None, [by_alarm, by_severity]))
+        return f"No device looks degraded{f' ({said})' if said else ''}."
+    shown = found["devices"][:FEW]
+    names = f"{', '.join(shown)} and {count - len(shown):,} more" if count > len(shown) else _and(shown)
+    most = f"At most {share(found['false_share'], 0)} of those named at a look are healthy, on average."
+    if 2 * count > found["of"]:
+        most = "So many may also mean that the field differs from the clean data of the fit."
+    return (
+        f"{count:,} of {found['of']:,} devices {'looks' if count == 1 else 'look'} degraded: {names}. {most}"
+    )
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _of_versions(summary: Mapping[str, Any]) -> str:
@@ -159,6 +188,10 @@ def _of_many(summary: Mapping[str, Any], devices: int, hit: int, alarm: Mapping[
         return f"{among}; too little is known of healthy devices to tell whether that is many."
     if not usual:
         return f"{among}; there is no clean baseline to compare with."
+    enough = alarm.get("unhealthy_from")
+    limit = f" From {enough:,} on the fleet is called unhealthy." if known(enough) else ""
     if hit / of > (base or 0.0):
-        return f"More may be in alarm than of healthy devices, but that is not certain: {among}; {usual}."
-    return f"The fleet as a whole looks normal: {among}; {usual}."
+        said = "More may be in alarm than of healthy devices, but that is not certain"
+    else:
+        said = "No more are in alarm than of healthy devices"
+    return f"{said}: {among}; {usual}.{limit}"

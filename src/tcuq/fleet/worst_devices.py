@@ -54,16 +54,23 @@ def worst(summary: Mapping[str, Any], timelines: Timelines, served: bool) -> str
         table = (
             f"{scrolled('worst sortable', head, body)}"
             f'<p class="hint">{_scales(lines, top)}Shaded: in alarm. '
-            "A dot marks devices that do worse than chance explains.</p>"
+            f"A dot marks devices that look degraded by alarm or severity.{_false(summary)}</p>"
         )
     return section(
         "worst",
         "The worst devices",
-        "By severity: how far the last steps of a device are from what its parameters were fitted to."
+        "Devices that look degraded first, then by severity: how degraded their last steps looked; above 0, "
+        "more likely degraded than clean."
         if severe
-        else "By the mean risk of their last steps.",
+        else "Devices that look degraded first, then by the mean risk of their last steps.",
         find + table,
     )
+
+
+def _false(summary: Mapping[str, Any]) -> str:
+    """Say how many of the devices that are named are healthy."""
+    most = (summary.get("named") or {}).get("false_share")
+    return f" At most {share(most, 0)} of them are healthy, on average." if known(most) else ""
 
 
 def _scales(lines: Timelines, top: float) -> str:
@@ -91,7 +98,7 @@ def _worst_row(row: Mapping[str, Any], columns: Sequence[tuple[str, str, str]], 
         if alarm and known(row.get("alarm_since"))
         else ""
     )
-    dot = '<i class="dot" role="img" aria-label="worse than chance explains"></i>' if row.get("worse") else ""
+    dot = '<i class="dot" role="img" aria-label="looks degraded"></i>' if row.get("named") else ""
     values = {
         "severity": figure(row.get("severity"), 2),
         "recent_risk": figure(row.get("recent_risk")),

@@ -12,7 +12,7 @@ from ..monitor.alarm import Alarm, AlarmSide, alarm_words
 from ..monitor.cost import CONTEXT_BYTES, cost
 from ..monitor.evidence_head import EvidenceHead
 from ..monitor.params import Params
-from ..monitor.signals import DESCRIPTION
+from ..monitor.signals import DESCRIPTION, SLOW
 from ..monitor.state import fingerprint, read_state
 
 
@@ -246,7 +246,10 @@ def _render_params(found: dict[str, Any]) -> str:
     if head is not None:
         low, high = min(head["offsets"]), max(head["offsets"])
         lines += ["", f"evidence (at most {head['clip']:.4g} a step, offsets {low:+.3f} to {high:+.3f})"]
-        lines += [f"  {value:+8.3f}  {name}" for name, value in head["coef"].items() if value]
+        used = [(name in SLOW, f"  {value:+8.3f}  {name}") for name, value in head["coef"].items() if value]
+        lines += [line for slow, line in used if not slow]
+        lines += ["", f"what the alarm sums (bias {head['bias']:+.3f})"]
+        lines += [line for slow, line in used if slow]
     return "\n".join(lines)
 
 

@@ -206,9 +206,7 @@ def timeline(facts: Facts) -> str:
         "A step is flagged where its risk reaches the threshold, and abstained where the budget also allows "
         f"it. The alarm {how}, so a threshold that adapts cannot hide a lasting change."
     )
-    if facts.about == "prediction" and facts.corrects:
-        lead += " The risk speaks of the prediction of each posterior, not of the answer."
-    elif facts.corrects:
+    if facts.corrects:
         lead += " The risk speaks of the answer: the prediction, or what the last steps make more likely."
     return sections.section("timeline", "Timeline", lead, body)
 

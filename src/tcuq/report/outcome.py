@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from . import figures
 from .sections import keyed, legend, section, table, tile
 from .summary import BINS, Curve, Reliability, Response, Share
@@ -178,3 +181,43 @@ def delays(found: Response, first: int = 0) -> str:
         "clean step is false."
     )
     return section("delays", "Alarm against known shifts", lead, body)
+
+
+def left_out(fit: Any) -> str:
+    """Return what the fit found of each kind of shift that its alarm had not seen, where its notes say so.
+
+    Parameters
+    ----------
+    fit : mapping
+        What the fit wrote into the notes of its parameters; anyone may have changed them.
+    """
+    found = fit.get("left_out") if isinstance(fit, Mapping) else None
+    kinds = found.get("by_kind") if isinstance(found, Mapping) else None
+    if not isinstance(kinds, Mapping) or not isinstance(found, Mapping):
+        return ""
+
+    def number(row: Any, key: str, percents: bool = False) -> str:
+        value = row.get(key) if isinstance(row, Mapping) else None
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return ""
+        return percent(value) if percents else short(value)
+
+    rows = [
+        [
+            escape(str(name)),
+            number(row, "stretches"),
+            number(row, "found"),
+            number(row, "delay"),
+            number(row, "on", True),
+        ]
+        for name, row in kinds.items()
+    ]
+    head = ["kind left out", "stretches", "found", "median delay", "steps with the alarm on"]
+    lead = (
+        "The alarm was fitted again without each kind of shift that costs accuracy, then tried on it. It "
+        f"found {number(found, 'found')} of {number(found, 'kinds')} kinds, and was on for "
+        f"{number(found, 'on_shifted', True)} of harmful and {number(found, 'on_clean', True)} of clean time."
+    )
+    return section(
+        "left-out", "Kinds of shift that the fit left out in turn", lead, table(head, rows, "numbers")
+    )

@@ -115,13 +115,14 @@ def _outcome(facts: Facts) -> list[str]:
         )
     if facts.response is not None:
         parts.append(outcome.delays(facts.response, facts.first))
+    if facts.params is not None:
+        parts.append(outcome.left_out(facts.params.notes.get("fit")))
     return parts
 
 
 def _told(facts: Facts) -> list[str]:
     """Return of what accuracy is told, what the risk speaks of first: one where answers are predictions."""
-    other = "prediction" if facts.about == "answer" else "answer"
-    return [facts.about, *([other] if facts.corrects else [])]
+    return [facts.about, *(["prediction"] if facts.corrects else [])]
 
 
 def _reasons(facts: Facts) -> str:

@@ -106,7 +106,8 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float) -> dic
     expected = np.asarray(steps["expected_accuracy"])
     ends = range(SPAN, len(log) + 1, SPAN)
     if params.horizon and len(ends):
-        off = [abs(expected[end - 1] - (1 - wrong[end - SPAN : end].mean())) for end in ends]
+        spans = [slice(end - SPAN, end) for end in ends]
+        off = [abs(expected[span].mean() - (1 - wrong[span].mean())) for span in spans]
         found |= {"accuracy": float(1 - wrong.mean()), "expected_accuracy": float(expected.mean())}
         found |= {"expected_off": float(np.mean(off))}
     return found

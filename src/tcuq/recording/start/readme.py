@@ -108,7 +108,7 @@ def _judged(found: Mapping[str, Any]) -> str:
 
 
 def _tables(found: Mapping[str, Any]) -> str:
-    text = ""
+    text = _left_out(found)
     for title, key in (("Shift", "by_kind"), ("Pace", "by_pace")):
         rows: Mapping[str, Mapping[str, Any]] = found.get(key) or {}
         if len(rows) < 2:
@@ -124,3 +124,16 @@ def _tables(found: Mapping[str, Any]) -> str:
                 cells.append(f"{row['shifts_alarmed']} of {row['shifts']}" if row.get("shifts") else "")
             text += f"| {' | '.join(cells)} |\n"
     return text
+
+
+def _left_out(found: Mapping[str, Any]) -> str:
+    """Return what the alarm found of each kind of shift that it was fitted without."""
+    rows: Mapping[str, Mapping[str, Any]] = (found.get("left_out") or {}).get("by_kind") or {}
+    if not rows:
+        return ""
+    text = "\nThe alarm was also fitted without each kind of shift in turn, and tried on it:\n"
+    text += "\n| Shift left out | Found | Median delay | Alarm on |\n| --- | --- | --- | --- |\n"
+    for name, row in rows.items():
+        delay = "" if row["delay"] is None else f"{row['delay']:.0f} steps"
+        text += f"| {plain_text(name)} | {row['found']} of {row['stretches']} | {delay} | {row['on']:.1%} |\n"
+    return f"{text}\nOn the judged part:\n"

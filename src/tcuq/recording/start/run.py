@@ -295,7 +295,7 @@ def _shown_kinds(log: Log) -> tuple[str, ...]:
 def _findings(
     session: Session, recorded: Recorded, params: Params, decided: Any, seed: int
 ) -> dict[str, Any]:
-    test = recorded.test
+    test, fitted = recorded.test, params.notes.get("fit") or {}
     found = {
         "model": session.model.info.name,
         "data": session.data.name,
@@ -303,7 +303,9 @@ def _findings(
         "fit_steps": len(recorded.dev),
         **recorded.facts,
         **judge(params, test, decided, seed, recorded.stay),
-        "notes": list((params.notes.get("fit") or {}).get("warnings", ())),
+        "left_out": fitted.get("left_out"),
+        "fit_accuracy": fitted.get("expected_accuracy"),
+        "notes": list(fitted.get("warnings", ())),
     }
     found["label_note"] = label_note(recorded.dev)
     if test.kinds is not None:

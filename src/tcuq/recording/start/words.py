@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+HARM = 0.05
+"""Share of wrong predictions above that of clean steps from which on a kind of shift is harmful."""
+
 
 def summary(found: Mapping[str, Any]) -> list[str]:
     """Return the result as lines; honest where the monitor adds nothing.
@@ -16,6 +19,7 @@ def summary(found: Mapping[str, Any]) -> list[str]:
     """
     rows = [
         ("Verdict", verdict(found)),
+        ("Answers", answers_words(found)),
         ("Fitted on", f"{found['fit_steps']:,} steps{_kinds(found, 'fit_kinds')}"),
         ("Judged on", f"{found['steps']:,} {_others(found)}{_kinds(found, 'judge_kinds')}"),
     ]
@@ -26,6 +30,10 @@ def summary(found: Mapping[str, Any]) -> list[str]:
     if found["has_alarm"] and len(kinds) > 1:
         told = (f"{name} {row['shifts_alarmed']} of {row['shifts']}" for name, row in kinds.items())
         rows.append(("  by kind", ", ".join(told)))
+    left_out = (found.get("left_out") or {}).get("by_kind")
+    if left_out:
+        told = (f"{name} {row['found']} of {row['stretches']}" for name, row in left_out.items())
+        rows.append(("  left out in turn", f"{', '.join(told)} (stretches of the fit)"))
     if found.get("alarm_on_shifted") or found.get("alarm_on_clean"):
         rows.append(("  on during", _during(found)))
     if "expected_off" in found:
@@ -106,16 +114,80 @@ def alarm_words(found: Mapping[str, Any]) -> str:
 
 
 def verdict(found: Mapping[str, Any]) -> str:
-    """Say whether the monitor is worth it, as far as these steps can tell.
+    """Say what the alarm finds of shifts that it has not seen, how far off the accuracy is, and of answers.
+
+    Examples
+    --------
+    >>> fit = {"found": 3, "kinds": 4, "delay": 12.0, "on_shifted": 0.7, "on_clean": 0.02}
+    >>> said = verdict({"has_alarm": True, "left_out": fit}).split("; ")
+    >>> said[0].partition(" (")[0], said[-1]
+    ('the alarm found 3 of 4 kinds of shift left out in turn', 'answers open')
+    """
+    if found.get("label_note"):
+        return f"DO NOT USE THIS MONITOR, written because it was forced: {found['label_note']}"
+    parts = [
+        _alarm_verdict(found),
+        _accuracy_verdict(found.get("fit_accuracy") or {}, found.get("expected_off")),
+    ]
+    return "; ".join(filter(None, [*parts, f"answers {answers_words(found).partition(':')[0]}"]))
+
+
+def _alarm_verdict(found: Mapping[str, Any]) -> str:
+    if not found["has_alarm"]:
+        return "there is no alarm: too few clean steps to set one"
+    parts, told = [], found.get("left_out")
+    if told:
+        delay = "" if told["delay"] is None else f"median delay {told['delay']:.0f} steps, "
+        parts.append(
+            f"{told['found']} of {told['kinds']} kinds of shift left out in turn ({delay}on for "
+            f"{told['on_shifted']:.0%} of harmful and {told['on_clean']:.0%} of clean time)"
+        )
+    hit, of = _harmful(found)
+    if of:
+        parts.append(f"{hit} of {of} harmful stretches of the judged part")
+    if not parts:
+        return "whether the alarm finds shifts is open: no harmful ones are marked"
+    said = f"found {' and '.join(parts)}"
+    missed = 2 * hit < of
+    if told:  # an alarm that is on about as often while all is well finds shifts by chance
+        missed |= 2 * told["found"] < told["kinds"] or told["on_shifted"] < 2 * told["on_clean"]
+    return f"DO NOT RELY ON THE ALARM: it {said}" if missed else f"the alarm {said}"
+
+
+def _harmful(found: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many judged stretches were found, and how many there are, of kinds that cost accuracy."""
+    rows: Mapping[str, Mapping[str, Any]] = found.get("by_kind") or {}
+    clean = (rows.get("clean") or {}).get("wrong_model")
+    kinds = [
+        row
+        for row in rows.values()
+        if row.get("shifts") and (clean is None or row["wrong_model"] >= clean + HARM)
+    ]
+    return sum(row["shifts_alarmed"] for row in kinds), sum(row["shifts"] for row in kinds)
+
+
+def _accuracy_verdict(fit: Mapping[str, Any], judged: float | None) -> str:
+    if fit.get("error") is None:
+        return ""
+    others = {"mean confidence": fit.get("error_confidence"), "ATC": fit.get("error_atc")}
+    known = {name: error for name, error in others.items() if error is not None}
+    beside = ", ".join(f"{name} {100 * error:.1f}" for name, error in known.items())
+    nearer = " and ".join(name for name, error in known.items() if error < fit["error"])
+    beside += f"; nearer: {nearer}" if nearer else ""
+    also = "" if judged is None else f" and by {100 * judged:.1f} in the judged part"
+    said = f"expected accuracy is off by {100 * fit['error']:.1f} points on kinds left out"
+    return f"{said}{f' ({beside})' if beside else ''}{also}"
+
+
+def answers_words(found: Mapping[str, Any]) -> str:
+    """Say whether answers and abstentions are worth it, as far as these steps can tell.
 
     Examples
     --------
     >>> wrong = {"wrong_model": 0.2, "wrong_answers": 0.1, "budget": 0.15}
-    >>> verdict({**wrong, "gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
+    >>> answers_words({**wrong, "gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
     'better than confidence: 2.0 points fewer errors among the surest 85% (95% interval 1.0 to 3.0)'
     """
-    if found.get("label_note"):
-        return f"DO NOT USE THIS MONITOR, written because it was forced: {found['label_note']}"
     if "gain" not in found:
         return "open: only labels can tell whether the monitor ranks errors better than confidence"
     if found["wrong_model"] == found["wrong_answers"] == 0:
