@@ -27,8 +27,9 @@ class FitOptions:
         zero point must be given, unless the log holds it.
     explain : bool, default True
         False leaves out of the notes whether time helps, what each signal adds, what simple rules reach and
-        how often the alarm comes on held-out steps, which takes most of the time of a fit. Nothing else
-        depends on it. Of a log of more than 200,000 steps, some are looked at, drawn at random.
+        how often the alarm comes on held-out steps, and `accuracy_error` out of the parameters, which takes
+        most of the time of a fit. No decision depends on it. Of a log of more than 200,000 steps, some are
+        looked at, drawn at random.
     burst : int, default 8
         Abstentions that may come at once, on top of the budget, 1 to 10000.
     warmup : int, default 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .accuracy import accuracy_band
 from .alarm import Alarm, AlarmSide
 from .bank import Bank
 from .evidence_head import EvidenceHead
@@ -26,6 +27,7 @@ __all__ = [
     "Monitor",
     "Params",
     "Steps",
+    "accuracy_band",
     "reason_names",
     "softmax",
     "step_columns",

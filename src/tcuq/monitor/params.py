@@ -130,6 +130,10 @@ class Params:
         Steps that the expected accuracy looks back, a power of two from 16 to 4096; 0 for none.
     expected_start : float, default 0.0
         Expected accuracy before the first step.
+    accuracy_error : tuple of two floats, optional
+        How far the expected accuracy was off on kinds of shift left out of the fit, as a deviation, beyond
+        what few looks explain: while the alarm is off, and while it is on. No device reads it: see
+        `accuracy_band`.
     names : sequence of str, optional
         Names of the classes, shown wherever a class is; up to 64 printable characters each.
     notes : mapping, optional
@@ -181,6 +185,7 @@ class Params:
     centers: tuple[tuple[int, ...], ...] | None = None
     horizon: int = 0
     expected_start: float = 0.0
+    accuracy_error: tuple[float, float] | None = None
     names: tuple[str, ...] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -285,6 +290,13 @@ class Params:
         if start and not self.horizon:
             raise ValueError(f"expected_start is {start:g}, expected 0 without a horizon")
         self._put(expected_start=min(snap(start, ONE), 1 - 1 / ONE) if start else 0.0)
+        if self.accuracy_error is not None:
+            self._put(accuracy_error=self._checked_error(self.accuracy_error))
+
+    def _checked_error(self, given: Any) -> tuple[float, ...]:
+        if not self.horizon or not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise ValueError(f"accuracy_error is {given!r}, expected two numbers, or none without a horizon")
+        return tuple(number("accuracy_error", each, 0, 1) for each in given)
 
     def _check_decisions(self) -> None:
         level, budget = snap_rates(self.level, self.budget)

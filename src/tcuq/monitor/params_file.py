@@ -151,7 +151,7 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
         values["evidence"] = head_from(values["evidence"])
     if "instant" in values:
         values["instant"] = instant_from(values["instant"])
-    for name in ("centers", "names"):
+    for name in ("accuracy_error", "centers", "names"):
         if values.get(name) is not None:
             values[name] = _list(name, values[name])
     return values

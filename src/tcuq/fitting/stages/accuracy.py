@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...monitor.accuracy import SHARE, half_band, looks_behind
 from ...monitor.log import Log
+from ...monitor.monitor import Monitor
 from ..folds import shift_kinds
 from ..gated import learn_gated
+from ..looks import MOST
 from ..signal_table import Flags, Floats
 from ..some_steps import some_of
 from .evidence import inside_runs
@@ -16,6 +19,10 @@ from .state import FitState
 
 HORIZON = 32
 """Steps that the estimate looks back."""
+
+EVERY, PIECE, FEWEST = 16, 500, 20
+"""Steps from one comparison of the band with the truth to the next; steps of clean pieces, which the heads
+without one kind judge, then those without the next; fewest comparisons that an error is read off."""
 
 WINDOW = 200
 """Steps over which it is compared with the truth."""
@@ -31,6 +38,7 @@ def estimate_accuracy(state: FitState) -> None:
         findings: dict[str, Any] = {"horizon": HORIZON, "clean_accuracy": start}
         if state.options.explain:
             findings |= _error_elsewhere(state)
+            state.params = state.params.replace(accuracy_error=findings.pop("spread", None))
         state.findings["expected_accuracy"] = findings
     state.progress("accuracy", 1, 1)
 
@@ -45,6 +53,8 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
     options, seed = state.options, state.request.seed
     taught = [(*each, some_of(np.flatnonzero(each[0].settled), seed)) for each in state.orders()]
     gaps: list[tuple[float, ...]] = []
+    points: list[Floats] = []
+    alarms = _alarms(state)
     simple = _simple(state)
     for number, kind in enumerate(kinds):
         held = log.kinds == kind
@@ -55,10 +65,12 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
         found = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
         uncertainty = 1 / (1 + np.exp(-np.clip(found.logits(table), -50, 50)))
         gaps += _gaps(log, 1 - uncertainty, ~wrong, simple, held)
+        shown = held | ((log.kinds == 0) & (np.arange(len(log)) // PIECE % len(kinds) == number))
+        points.append(_points(log, 1 - uncertainty, ~wrong, table.look / MOST, alarms, shown))
         state.progress("accuracy", number + 1, len(kinds) + 1)
     means = np.mean(gaps, axis=0).tolist() if gaps else [None] * 3
     errors = dict(zip(("error", "error_confidence", "error_atc"), means, strict=True))
-    return {**errors, "windows": len(gaps), "kinds": len(kinds)}
+    return {**errors, "windows": len(gaps), "kinds": len(kinds), "spread": _spread(points)}
 
 
 def _simple(state: FitState) -> tuple[Floats, Floats, Flags]:
@@ -88,6 +100,45 @@ def _gaps(
                 pairs = ((level, right[piece]), (confidence, predicted), (above, predicted))
                 gaps.append(tuple(abs(float(said[at].mean() - truth[at].mean())) for said, truth in pairs))
     return gaps
+
+
+def _alarms(state: FitState) -> Flags:
+    """Return where the alarm is on, over the log."""
+    monitor, log, found = Monitor(state.params), state.log, []
+    for piece in log.pieces():
+        monitor.reset()
+        features = log.features[piece] if state.params.features and log.features is not None else None
+        found.append(monitor.run(log.probs[piece], features)["alarm"] != 0)
+    return np.concatenate(found)
+
+
+def _points(log: Log, estimate: Floats, right: Flags, look: Floats, alarms: Flags, shown: Flags) -> Floats:
+    """Return distance to the truth, estimate, looks behind it and alarm, at some steps.
+
+    The truth is the same leaky mean of what was right, so that both speak of the same steps.
+    """
+    found = []
+    for piece in log.pieces():
+        said, truth = running(estimate[piece], HORIZON), running(right[piece].astype(np.float64), HORIZON)
+        rows = np.column_stack([said - truth, said, looks_behind(look[piece], HORIZON), alarms[piece]])
+        found.append(rows[EVERY - 1 :: EVERY][shown[piece][EVERY - 1 :: EVERY]])
+    return np.concatenate(found)
+
+
+def _spread(points: list[Floats]) -> tuple[float, float] | None:
+    """Return the least errors with which the band holds its share of the truths; None with one kind."""
+    if len(points) < 2:
+        return None
+    rows = np.concatenate(points)
+    off, on = (rows[rows[:, 3] == alarm] for alarm in (0, 1))
+    return _least(off), _least(on if len(on) >= FEWEST else rows)
+
+
+def _least(rows: Floats) -> float:
+    gaps, said, looks, _ = rows.T
+    errors = np.arange(1, 101) / 200
+    held = [(np.abs(gaps) <= half_band(said, looks, error)).mean() >= SHARE for error in errors]
+    return float(errors[int(np.argmax(held))] if any(held) else errors[-1])
 
 
 def running(values: Floats, horizon: int) -> Floats:

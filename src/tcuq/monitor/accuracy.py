@@ -1,0 +1,79 @@
+"""How far the expected accuracy may be off: a band from the looks that it rests on and from the fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .params import Params
+
+Floats = npt.NDArray[np.float64]
+
+SHARE, DEVIATIONS = 0.9, 1.645
+"""Of the truths that the band is to hold, and the deviations of a normal law that do."""
+
+
+def looks_behind(look: npt.NDArray[Any], horizon: int) -> Floats:
+    """Return how many looks each expected accuracy rests on: those of about two horizons.
+
+    Examples
+    --------
+    >>> looks_behind(np.array([1.0, 0.125, 0.125]), 16).tolist()
+    [1.0, 1.125, 1.25]
+    """
+    ends = np.cumsum(look, dtype=np.float64)
+    before = np.concatenate([np.zeros(min(len(ends), 2 * horizon - 1)), ends[: -(2 * horizon - 1)]])
+    return np.asarray(ends - before)
+
+
+def half_band(expected: npt.NDArray[Any], looks: Any, error: Any) -> Floats:
+    """Return half the width of the band.
+
+    Parameters
+    ----------
+    expected : array
+        Expected accuracies.
+    looks : array or float
+        Looks behind each.
+    error : array or float
+        Of `Params.accuracy_error`, by whether the alarm is on.
+    """
+    chance = expected * (1 - expected) / np.maximum(looks, 1)
+    return np.asarray(DEVIATIONS * np.sqrt(chance + error**2))
+
+
+def accuracy_band(params: Params, steps: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    """Return the band in which 90 % of the accuracies lie, as far as the fit could tell.
+
+    It has two sources: how few looks the last steps were, and how far the estimate was off on the log, each
+    kind of shift left out of the fit in turn, with the alarm off or on as it is. Shifts that come more often
+    or are unlike those of the log leave it more often.
+
+    Parameters
+    ----------
+    params : Params
+        Of the monitor.
+    steps : Steps
+        What it said, in order.
+
+    Returns
+    -------
+    tuple of two arrays
+        Lower and upper end at each step; NaN where the fit had no labels or no kinds of shift.
+
+    Examples
+    --------
+    >>> params = Params(classes=2, horizon=16, expected_start=0.8, accuracy_error=(0.05, 0.2))
+    >>> steps = np.zeros(60, dtype=[("expected_accuracy", "f8"), ("look", "f8"), ("alarm", "u1")])
+    >>> steps["expected_accuracy"], steps["look"], steps["alarm"][-1] = 0.75, 1.0, 1
+    >>> [each[-2:].round(2).tolist() for each in accuracy_band(params, steps)]
+    [[0.6, 0.4], [0.9, 1.0]]
+    """
+    expected = np.asarray(steps["expected_accuracy"], dtype=np.float64)
+    if params.accuracy_error is None:
+        return np.full(len(expected), np.nan), np.full(len(expected), np.nan)
+    error = np.where(np.asarray(steps["alarm"]) != 0, params.accuracy_error[1], params.accuracy_error[0])
+    half = half_band(expected, looks_behind(steps["look"], params.horizon), error)
+    return np.clip(expected - half, 0, 1), np.clip(expected + half, 0, 1)
