@@ -141,6 +141,11 @@ def spread(summary: Mapping[str, Any]) -> str:
     )
 
 
+def _band(version: Mapping[str, Any]) -> str:
+    low, high = version.get("accuracy_band") or (None, None)
+    return "" if low is None else f"<small>{share(low)} to {share(high)}</small>"
+
+
 def versions(summary: Mapping[str, Any]) -> str:
     """Return versions side by side."""
     rows = list(summary.get("versions") or ())
@@ -175,7 +180,7 @@ def versions(summary: Mapping[str, Any]) -> str:
             f'<td class="n">{share(each.get("abstained"))}</td>'
             f'<td class="n">{share(each.get("flagged"))}</td>'
             f'<td class="n">{figure(each.get("mean_risk"))}</td>'
-            f'<td class="n">{share(each.get("expected_accuracy"))}</td></tr>'
+            f'<td class="n">{share(each.get("expected_accuracy"))}{_band(each)}</td></tr>'
         )
     return section(
         "versions",

@@ -61,6 +61,11 @@ def _short(name: str) -> str:
     return name if len(name) <= NAME else f"{name[: NAME - 3]}..."
 
 
+def _band(version: Mapping[str, Any]) -> str:
+    low, high = version.get("accuracy_band") or (None, None)
+    return "" if low is None else f" ({share(low)} to {share(high)})"
+
+
 def _versions(summary: Mapping[str, Any]) -> list[str]:
     rows = [
         (
@@ -70,7 +75,7 @@ def _versions(summary: Mapping[str, Any]) -> list[str]:
             _most((each.get("alarm") or {}).get("baseline")),
             share(each.get("abstained")),
             figure(each.get("mean_risk")),
-            share(each.get("expected_accuracy")),
+            share(each.get("expected_accuracy")) + _band(each),
         )
         for each in summary.get("versions") or ()
     ]

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ..monitor.accuracy import half_band
 from .baseline import SPENT, Baseline, fleet_p
 from .intervals import share_interval
 from .named import Named, find_named
@@ -16,6 +17,9 @@ from .versions import HasTallies, VersionView, by_version, without_moved
 
 SILENT_LISTED = 100
 """Silent devices that are named, those silent for longest; all are counted."""
+
+LEAST_LOOKS = 8
+"""Behind the expected accuracy of one device, however still it stands."""
 
 ORDER = ("held", "missing", "late", "duplicates", "reboots")
 
@@ -164,6 +168,17 @@ def _source(baseline: Baseline | str) -> str:
     return baseline.source if isinstance(baseline, Baseline) else baseline
 
 
+def _band(version: VersionView, expected: float | None, devices: int) -> list[float] | None:
+    """Return the band of the mean: devices share the error of the fit, not the chance of few looks."""
+    if expected is None or version.params.accuracy_error is None:
+        return None
+    off, on = version.params.accuracy_error
+    share = float((version.rows["alarm"][~version.silent] != 0).mean())
+    error = float(np.sqrt((1 - share) * off**2 + share * on**2))
+    half = float(half_band(np.array(expected), LEAST_LOOKS * devices, error))
+    return [max(0.0, expected - half), min(1.0, expected + half)]
+
+
 def _version(version: VersionView, silent: int, verdicts: int) -> dict[str, Any]:
     rows, steps = version.rows, version.steps
     reporting = rows["accuracy"][~version.silent] / RISK_ONE
@@ -179,6 +194,7 @@ def _version(version: VersionView, silent: int, verdicts: int) -> dict[str, Any]
         "flagged": _share(rows["flagged"].sum(), steps),
         "mean_risk": _share(rows["risk"].sum() / RISK_ONE, steps),
         "expected_accuracy": expected,
+        "accuracy_band": _band(version, expected, len(reporting)),
         "alarm": _alarm([version], version.active, version.in_alarm, steps, verdicts),
     }
 

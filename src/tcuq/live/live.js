@@ -266,6 +266,7 @@ function start() {
       columns = said.columns;
       device = said.device;
       stream.names = about.names || [];
+      stream.band = about.band;
       replace = first = !said.known;
       document.title = (about.title || "Live") + " \u2013 tcuq";
       put("#title", about.title || "Live");

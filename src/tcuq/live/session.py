@@ -95,6 +95,7 @@ class Session:
             "params": params.fingerprint,
             "version": VERSION,
             "signals": list(params.signals),
+            "band": {"horizon": params.horizon, "error": params.accuracy_error},
             "decided_by": "device" if saved.by_device else "host",
             "first_step": saved.step,
             "read_only": False,

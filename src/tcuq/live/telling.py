@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..monitor.accuracy import accuracy_band
 from ..monitor.alarm import alarm_words
 from ..monitor.params import Params
 from .feed import Feed
@@ -78,6 +79,8 @@ class Telling:
         self.on_alarm: list[Callable[[dict[str, Any]], None]] = []
         self.connected = False
         self._recent = np.zeros(0, dtype=bool)
+        self._looks = np.zeros(0)
+        self._bands: list[list[float] | None] = []
         self.alarm = alarm
         self._last: dict[str, Any] = {"time": None, "alarm": alarm}
         self.status: dict[str, Any] = {}
@@ -107,11 +110,21 @@ class Telling:
         self.counts["abstained"] += int(steps["abstain"].sum())
         self._recent = np.concatenate([self._recent, steps["abstain"]])[-RECENT:]
         self.feed.add_steps(first, feed_columns(steps, times, self._params.signals, signals))
-        self._last = self._facts(first + len(steps) - 1, steps[-1], times[-1])
+        self._bands = self._band(steps)
+        self._last = self._facts(first + len(steps) - 1, steps[-1], times[-1], self._bands[-1])
         self._watch_alarm(first, steps, times)
         self.refresh()
 
-    def _facts(self, step: int, last: Any, time: float) -> dict[str, Any]:
+    def _band(self, steps: npt.NDArray[Any]) -> list[list[float] | None]:
+        """Return the band of the expected accuracy at each step, None without one."""
+        if self._params.accuracy_error is None:
+            return [None] * len(steps)
+        looks = np.concatenate([self._looks, steps["look"]])
+        self._looks = looks[-2 * self._params.horizon :]
+        low, high = accuracy_band(self._params, steps, looks)
+        return [[float(each) for each in ends] for ends in zip(low.round(4), high.round(4), strict=True)]
+
+    def _facts(self, step: int, last: Any, time: float, band: list[float] | None) -> dict[str, Any]:
         names = self.feed.about["names"]
         accuracy = float(last["expected_accuracy"])
         answer = int(last["answer"])
@@ -128,6 +141,7 @@ class Telling:
             "persistence": float(last["persistence"]),
             "severity": float(last["severity"]),
             "expected_accuracy": None if math.isnan(accuracy) else accuracy,
+            "accuracy_band": None if math.isnan(accuracy) else band,
         }
 
     def _watch_alarm(self, first: int, steps: npt.NDArray[Any], times: Sequence[float]) -> None:
@@ -142,7 +156,11 @@ class Telling:
             text = raised if level else "the alarm has ended"
             self.counts["alarms"] += level > 0
             self.remarks.now(kind, text, first + place)
-            told = {**self._facts(first + place, steps[place], times[place]), "event": kind, "text": text}
+            told = {
+                **self._facts(first + place, steps[place], times[place], self._bands[place]),
+                "event": kind,
+                "text": text,
+            }
             for call in self.on_alarm:
                 call({**told, "sent": round(time.time(), 3)})
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .params import Params
+if TYPE_CHECKING:
+    from .params import Params
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,7 +45,9 @@ def half_band(expected: npt.NDArray[Any], looks: Any, error: Any) -> Floats:
     return np.asarray(DEVIATIONS * np.sqrt(chance + error**2))
 
 
-def accuracy_band(params: Params, steps: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+def accuracy_band(
+    params: Params, steps: npt.NDArray[Any], looks: npt.NDArray[Any] | None = None
+) -> tuple[Floats, Floats]:
     """Return the band in which 90 % of the accuracies lie, as far as the fit could tell.
 
     It has two sources: how few looks the last steps were, and how far the estimate was off on the log, each
@@ -57,6 +60,8 @@ def accuracy_band(params: Params, steps: npt.NDArray[Any]) -> tuple[Floats, Floa
         Of the monitor.
     steps : Steps
         What it said, in order.
+    looks : array, optional
+        Looks of all steps so far, up to the last of these, where these are not the first.
 
     Returns
     -------
@@ -65,6 +70,7 @@ def accuracy_band(params: Params, steps: npt.NDArray[Any]) -> tuple[Floats, Floa
 
     Examples
     --------
+    >>> from tcuq import Params
     >>> params = Params(classes=2, horizon=16, expected_start=0.8, accuracy_error=(0.05, 0.2))
     >>> steps = np.zeros(60, dtype=[("expected_accuracy", "f8"), ("look", "f8"), ("alarm", "u1")])
     >>> steps["expected_accuracy"], steps["look"], steps["alarm"][-1] = 0.75, 1.0, 1
@@ -75,5 +81,6 @@ def accuracy_band(params: Params, steps: npt.NDArray[Any]) -> tuple[Floats, Floa
     if params.accuracy_error is None:
         return np.full(len(expected), np.nan), np.full(len(expected), np.nan)
     error = np.where(np.asarray(steps["alarm"]) != 0, params.accuracy_error[1], params.accuracy_error[0])
-    half = half_band(expected, looks_behind(steps["look"], params.horizon), error)
+    behind = looks_behind(steps["look"] if looks is None else looks, params.horizon)[-len(steps) :]
+    half = half_band(expected, behind, error)
     return np.clip(expected - half, 0, 1), np.clip(expected + half, 0, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .accuracy import DEVIATIONS
 from .cost import cost
 
 if TYPE_CHECKING:
@@ -162,7 +163,11 @@ def _accuracy(params: Params, found: Mapping[str, Any]) -> list[str]:
         if measured.get(key) is not None
     )
     text += f"; off by {error:.3f} on average over 200 steps, on kinds of shift left out in turn"
-    return [f"{text} ({beside})." if beside else f"{text}."]
+    text = f"{text} ({beside})" if beside else text
+    if params.accuracy_error is None:
+        return [f"{text}."]
+    off, on = (f"{DEVIATIONS * each:.2f}" for each in params.accuracy_error)
+    return [f"{text}; a 90 % band is at least {off} wide on either side, {on} while the alarm is on."]
 
 
 def _steps(params: Params, found: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..monitor.accuracy import accuracy_band
 from ..monitor.params import Params
 from .data import Cells, per_cell
 from .figures import steps_axis
@@ -43,6 +44,8 @@ class Learned:
 
     Parameters
     ----------
+    band : two arrays of T numbers, or None
+        In which the accuracy is expected.
     recent : array of T numbers, or None
         True accuracy over `WINDOW` steps; None without labels.
     """
@@ -51,6 +54,7 @@ class Learned:
     look: Floats | None
     severity: Floats | None
     expected: Floats | None
+    band: tuple[Floats, Floats] | None
     recent: Floats | None
 
     @classmethod
@@ -69,6 +73,7 @@ class Learned:
             there("look", None),  # logs of older releases lack it
             there("severity", None if params is None else params.evidence is not None),
             there("expected_accuracy", None if params is None else params.horizon > 0),
+            accuracy_band(params, steps) if params is not None and params.accuracy_error else None,
             None if wrong is None else recent_accuracy(wrong),
         )
 
@@ -78,11 +83,15 @@ class Learned:
         return self.persistence is not None or self.severity is not None or self.expected is not None
 
 
+def _cells(values: Floats) -> tuple[Floats, Cells]:
+    """Return cells of a series, and where the middle of each is."""
+    cells = Cells.of(values, per_cell(len(values), CELLS))
+    edges = np.append(cells.starts, len(values)).astype(float)
+    return (edges[:-1] + edges[1:]) / 2, cells
+
+
 def _drawn(plot: Plot, values: Floats, name: str, with_range: bool = True) -> None:
-    steps = len(values)
-    cells = Cells.of(values, per_cell(steps, CELLS))
-    edges = np.append(cells.starts, steps).astype(float)
-    middle = (edges[:-1] + edges[1:]) / 2
+    middle, cells = _cells(values)
     if with_range:
         plot.band(middle, cells.low, cells.high, name)
     plot.line(middle, cells.mean, name)
@@ -155,9 +164,11 @@ def accuracy_plot(
     width: float = SIZE,
     height: float = SIZE,
     ticks: int = 5,
+    band: tuple[Floats, Floats] | None = None,
 ) -> Plot:
-    """Return the expected accuracy over time, beside the true one where labels are known."""
-    lowest = float(expected.min() if recent is None else min(expected.min(), recent[WINDOW:].min(initial=1)))
+    """Return the expected accuracy over time, in its band, beside the true one where labels are known."""
+    lowest = float((expected if band is None else band[0]).min())
+    lowest = lowest if recent is None else min(lowest, recent[WINDOW:].min(initial=1))
     low = max(0.0, np.floor(10 * lowest - 0.5) / 10)
     marks = tuple((t, percent(t, 0)) for t in nice_ticks(low, 1, ticks))
     plot = Plot(
@@ -169,18 +180,25 @@ def accuracy_plot(
         width=width,
         height=height,
     )
+    if band is not None:
+        ends = [_cells(each) for each in band]
+        plot.band(ends[0][0], ends[0][1].mean, ends[1][1].mean, "risk")
     if recent is not None:
         _drawn(plot, recent, "plain", with_range=False)
     _drawn(plot, expected, "risk", with_range=False)
     return plot
 
 
-def _accuracy(expected: Floats, recent: Floats | None, about: str, first: int) -> str:
-    plot = accuracy_plot(expected, recent, steps_axis(len(expected), first))
-    keys, rows = [("risk", "expected, without labels")], []
+def _accuracy(found: Learned, expected: Floats, about: str, first: int) -> str:
+    recent, band = found.recent, found.band
+    plot = accuracy_plot(expected, recent, steps_axis(len(expected), first), band=band)
+    keys, rows = [("risk", "expected, without labels" + ("" if band is None else ", 90 % band"))], []
     if recent is not None:
         keys.append(("plain", f"true, over the last {WINDOW} steps"))
     rows.append(["expected at the end", keyed("expected-accuracy", percent(float(expected[-1])))])
+    if band is not None:
+        low, high = (percent(float(each[-1])) for each in band)
+        rows.append(["its band", keyed("accuracy-band", f"{low} to {high}")])
     if recent is not None:
         gap = np.abs(expected - recent)[min(WINDOW, len(expected) - 1) :]
         seen = min(WINDOW, len(expected))
@@ -209,7 +227,7 @@ def learned(found: Learned, about: str, first: int) -> str:
     """
     parts = []
     if found.expected is not None:
-        parts.append(_accuracy(found.expected, found.recent, about, first))
+        parts.append(_accuracy(found, found.expected, about, first))
     if found.persistence is not None:
         parts.append(_persistence(found.persistence, found.look, first))
     if found.severity is not None:
