@@ -433,8 +433,8 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
     monkeypatch.setattr(tcuq.fitting, "fit", fit)
     assert main(["fit", "in.npz", "-o", "p.json"]) == 0
     assert capsys.readouterr().out.startswith("120 steps in ") and Params.load("p.json") == fitted
-    options = "--profile paper --level budget --budget 0.1 --run-length 500 --seed 3 --about prediction"
-    options += " --alarm risk --feature-scale 0.5 --feature-zero-point -3 --posterior-only --quiet"
+    options = "--profile paper --level budget --budget 0.1 --run-length 500 --about prediction"
+    options += " --alarm risk --feature-scale 0.5 --feature-zero-point -3 --posterior-only --quiet --own-looks 9"
     assert main(["fit", "in.npz", "-o", "p.json", *options.split()]) == 0
     assert capsys.readouterr().out == ""
     assert seen[0] == (120, {"clean": None, "options": FitOptions()}) and seen[1][1] == {
@@ -445,8 +445,7 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
         "level": "budget",
         "budget": 0.1,
         "run_length": 500,
-        "seed": 3,
-        "options": FitOptions(feature_scale=0.5, feature_zero_point=-3, use_features=False),
+        "options": FitOptions(feature_scale=0.5, feature_zero_point=-3, use_features=False, own_looks=9),
     }
     assert main(["fit", "in.npz", "-o", "p.json", "--clean", "in.csv", "--level", "0.2"]) == 0
     assert len(seen[2][1].pop("clean")) == 120 and seen[2][1] == {"level": 0.2, "options": FitOptions()}

@@ -53,7 +53,7 @@ RECORD = "make one with: tcuq record"
         ("fit logits.csv -o m.json", "are these logits? pass --logits"),
         ("fit void.csv -o m.json", "is empty, expected a header"),
         ("fit dev.npz -o m.json --budget 15%", "--budget: '15%', expected a number"),
-        ("fit dev.npz -o m.json --seed 1.5", "--seed: '1.5', expected a whole number"),
+        ("fit dev.npz -o m.json --own-looks 1.5", "--own-looks: '1.5', expected a whole number"),
         ("run monitor.json model.tflite", f"is a model, expected a log; {RECORD}"),
         ("run monitor.json pictures", "pictures: is a folder, expected a log"),
         ("run dev.npz monitor.json", "(did you swap PARAMS and INPUT?)"),

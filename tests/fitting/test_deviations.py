@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from streams import dwell_stream
@@ -48,7 +50,7 @@ def part(units: list[list[int]], subject: list[int], degraded: list[int]) -> Par
     table = SignalTable(
         ("odds", "magnitude"), rows, none, classes, classes, classes, none, none, none, np.ones_like(bad)
     )
-    return Part(table, np.ones(len(rows)), ~bad, bad, [slice(0, len(rows))])
+    return Part(table, np.ones(len(rows)), np.zeros_like(bad), ~bad, bad, [slice(0, len(rows))])
 
 
 def test_each_signal_is_centered_by_class_and_scaled_by_its_deviation() -> None:
@@ -58,7 +60,7 @@ def test_each_signal_is_centered_by_class_and_scaled_by_its_deviation() -> None:
     moments = deviations([given], given.table.names, 3)
     assert np.isclose(moments.coef[0], 8 / 1.5, atol=0.02)
     assert moments.coef[1] == -64.0, "the most that the core holds"
-    assert np.allclose(moments.of(given.table)[:4], np.array([-1, 1, -1, 1]) / 1.5, atol=0.04)
+    assert np.allclose(moments.of(given)[:4], np.array([-1, 1, -1, 1]) / 1.5, atol=0.04)
     # A class that no clean step shows is centered by all of them.
     assert moments.offsets[1] < moments.offsets[2] < moments.offsets[0]
 
@@ -76,7 +78,7 @@ def test_steps_that_repeat_hardly_count() -> None:
     # Half of the degraded steps are one object that looks clean, held still.
     held = np.arange(4000) >= 3000
     given.table.units[held, 0] = round(65536 * 0.4)
-    still = Part(given.table, np.where(held, 0.0, 1.0), given.clean, given.degraded, given.runs)
+    still = replace(given, looks=np.where(held, 0.0, 1.0))
     weighed, even = (learn_moments([each], ("odds",), 1).coef[0] for each in (still, given))
     assert even < 0.7 * plain.coef[0] < 0.85 * weighed
     with pytest.raises(ValueError, match="2000 clean and 0 degraded steps"):
@@ -98,4 +100,4 @@ def test_a_log_with_labels_and_shifts_learns_its_evidence() -> None:
     probs, values, truth, marks = dwell_stream(4000, 5, 4, np.random.default_rng(1), shifted=True)
     params = fit(Log(probs, values, truth, shifted=marks), run_length=500, options=FitOptions(explain=False))
     assert "from" not in params.notes["fit"]["evidence"] and params.evidence is not None
-    assert params.evidence.clip == 3.0 and params.alarm.hold == 32
+    assert params.evidence.clip == 3.0 and params.alarm.hold == 16

@@ -167,7 +167,6 @@ def add(subparsers: Subparsers) -> None:
         help="first looks of a device, such as 300, that set a reference of its own for the alarm: where "
         "devices differ and start healthy (default: 0, none)",
     )
-    add("--seed", type=int, metavar="N", help="seed of the random numbers (default: 0)")
 
 
 def patient(bar: Callable[[int, int, str], None]) -> Callable[[str, int, int], None]:
@@ -191,7 +190,7 @@ def command(args: argparse.Namespace) -> int:
     log, clean = _read(args)
     from ..fitting import FitOptions, fit
 
-    keywords = given(args, "budget", "level", "run_length", "profile", "about", "alarm", "seed")
+    keywords = given(args, "budget", "level", "run_length", "profile", "about", "alarm")
     features = given(args, "feature_scale", "feature_zero_point", "own_looks")
     with progress(args) as bar, spoken():
         options = FitOptions(use_features=not args.posterior_only, **features)

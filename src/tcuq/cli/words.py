@@ -19,9 +19,9 @@ OPTIONS = (
     "level",
     "logits",
     "logits_scale",
+    "own_looks",
     "profile",
     "run_length",
-    "seed",
 )
 """Arguments of `fit` and fields of `FitOptions` whose option is spelled the same, with dashes."""
 

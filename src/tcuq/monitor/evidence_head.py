@@ -45,20 +45,20 @@ class EvidenceHead:
         Squared distance to the step before from which on an input is as new as any, 256 to 2^32 - 1
         (SPEC.md section 6). Steps closer than that count less, down to an eighth: an object that stays before
         a camera says the same again and again.
-    still : float, default 0.0
-        Mean number of doublings that the movement of the input is short of `reach`, above which the input
-        stands still: each step then speaks for degraded input as much as one can, up to 32; 0 for never.
     bias : float, default 0.0
         Of what is summed, in [-256, 256].
     allowance : float, default 0.0
         Taken off at every step, after the clip; 0 to 256.
-    own : tuple of int, float and float, optional
-        A device's own reference: looks, mean and most. What is summed during the first so many looks (up to
-        1,000) of a device, beyond its clean mean, is taken off from then on; at most `most`, up to 8.
     bet : tuple of float, optional
         Base and slope: the alarm sums log(base + slope x evidence of the step) instead. Where the
         mean of base + slope x evidence, given the past, is at most 1 on clean data, false alarms come on
         average at most once in exp(limit) steps: proved, without independence.
+    still : float, default 0.0
+        Mean number of doublings that the movement of the input is short of `reach`, above which the input
+        stands still: each step then speaks for degraded input as much as one can, up to 32; 0 for never.
+    own : tuple of int, float and float, optional
+        A device's own reference: looks, mean and most. What is summed during the first so many looks (up to
+        1,000) of a device, beyond its clean mean, is taken off from then on; at most `most`, up to 8.
 
     Examples
     --------
@@ -73,11 +73,11 @@ class EvidenceHead:
     offsets: Sequence[float]
     clip: float = 4.0
     reach: int = 256
-    still: float = 0.0
     bias: float = 0.0
     allowance: float = 0.0
-    own: tuple[int, float, float] | None = None
     bet: tuple[float, float] | None = None
+    still: float = 0.0
+    own: tuple[int, float, float] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.coef, Mapping):

@@ -80,7 +80,7 @@ def _learn(state: FitState, table: SignalTable, clean_table: SignalTable) -> Non
     state.still = [each > still if still else np.zeros(len(each), dtype=bool) for each in calm]
     moments, findings = _moments(state, parts)
     coef = dict(zip(moments.names, moments.coef.tolist(), strict=True))
-    head = EvidenceHead(coef, moments.offsets.tolist(), CLIP, reach, still)
+    head = EvidenceHead(coef, moments.offsets.tolist(), CLIP, reach, still=still)
     state.params = params.replace(evidence=head)
     state.findings["evidence"] = {**findings, "coef": dict(head.coef), "reach": reach, "still": still}
     state.learned = "from" not in findings
