@@ -199,11 +199,16 @@ static void get_counters(tcuq_t *m, const uint8_t *bytes)
 /* The counters as they are saved: those that nobody reads are 0. */
 static tcuq_t read_ones(const tcuq_t *m, uint32_t depth)
 {
+    const tcuq_evidence_t *head = evidence_head(m->params);
     tcuq_t copy = *m;
     copy.accuracy = m->params->horizon != 0u ? m->accuracy : 0u;
-    if (evidence_head(m->params) == NULL) {
+    if (head == NULL) {
         copy.severity = 0;
         copy.stillness = 0;
+    }
+    if (!HAS_OWN_REFERENCE || head == NULL || head->own_looks == 0u) {
+        copy.own = 0;
+        copy.own_seen = 0;
     }
     if (depth == 0u) {
         copy.head = 0;
