@@ -64,8 +64,8 @@ def _head_lines(params: Params) -> list[str]:
     """Return the lines of the heads and centers, none without them."""
     evidence, instant, lines = params.evidence, params.instant, []
     if evidence is not None:
-        names = ("clip", "reach", "bias", "allowance", "bet_base", "bet_slope")
-        numbers = [getattr(evidence, name) for name in names]
+        names = "clip reach still bias allowance own_looks own_mean own_most bet_base bet_slope"
+        numbers = [getattr(evidence, name) for name in names.split()]
         lines.append(" ".join(map(str, ("evidence", *numbers, *evidence.coef, *evidence.offset))))
     if instant is not None:
         lines.append(" ".join(map(str, ("instant", instant.bias, *instant.coef))))

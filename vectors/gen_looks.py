@@ -290,21 +290,21 @@ def _states() -> Iterable[Case]:
     def refused(changes: Iterable[tuple[int, int, int]]) -> tuple[str, ...]:
         return tuple(" ".join(map(str, ("refuse", *change))) for change in changes)
 
-    # 52 last, eight words; 84 slow, eight words.
+    # 64 last, eight words; 96 slow, eight words.
     name = "refused_looks"
     dice = Dice(name)
     params = _params(DRIFT, 3, 5, dice)
-    wide = [(at, 4, sign << 17) for at in (52, 80) for sign in (1, -1)]
-    wide += [(at, 4, sign << 23) for at in (84, 112) for sign in (1, -1)]
-    wide += [(48, 1, 4), (48, 1, 16), (48, 1, 64), (40, 4, 1 << 20), (40, 4, -(1 << 20))]
-    fresh = [(at, 4, sign) for at in (52, 80, 84, 112) for sign in (1, -1)] + [(50, 1, 1), (50, 1, 2)]
-    emptied = [(at, 4, sign) for at in (52, 80) for sign in (1, -1)] + wide[4:]
+    wide = [(at, 4, sign << 17) for at in (64, 92) for sign in (1, -1)]
+    wide += [(at, 4, sign << 23) for at in (96, 124) for sign in (1, -1)]
+    wide += [(60, 1, 4), (60, 1, 16), (60, 1, 64), (40, 4, 1 << 20), (40, 4, -(1 << 20))]
+    fresh = [(at, 4, sign) for at in (64, 92, 96, 124) for sign in (1, -1)] + [(62, 1, 1), (62, 1, 2)]
+    emptied = [(at, 4, sign) for at in (64, 92) for sign in (1, -1)] + wide[4:]
     marks: Marks = {0: refused(fresh), 1: refused(wide), 20: (*refused(wide), "reset", *refused(emptied))}
     yield Case(name, "last and slow out of their ranges", params, _held(dice, params, 24), marks)
     name = "refused_looks_odds"
     dice = Dice(name)
     params = _params(ODDS, 3, 0, dice)
-    marks = {0: refused([(52, 4, 1)]), 9: refused([(52, 4, 65536), (52, 4, -65536), (52, 4, 1 << 31)])}
+    marks = {0: refused([(64, 4, 1)]), 9: refused([(64, 4, 65536), (64, 4, -65536), (64, 4, 1 << 31)])}
     yield Case(name, "last out of its range", params, _held(dice, params, 12), marks)
 
     name = "damage_severity"

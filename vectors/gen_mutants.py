@@ -18,8 +18,8 @@ from oracle import SIGNAL_COUNT, Evidence, Instant, Monitor, Params
 ODDS = 0x10
 SILENT = (0,) * SIGNAL_COUNT
 BOTH = ("save", "load")
-HEADER = 52
-COUNTERS = (*((at, 4) for at in range(20, 48, 4)), *((at, 1) for at in range(48, 52)))
+HEADER = 64
+COUNTERS = (*((at, 4) for at in range(20, 60, 4)), *((at, 1) for at in range(60, 64)))
 """Offset and size of the numbers in the header of a state, from the steps on."""
 
 
