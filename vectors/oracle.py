@@ -292,7 +292,8 @@ class Monitor(State):
         self.last = own
         if self.has_last:
             w = gap // (head.reach >> 8)
-            self.branches.add("look at its least" if w < 32 else "look in full" if w > 256 else "look in part")
+            part = "at its least" if w < 32 else "in full" if w > 256 else "in part"
+            self.branches.add(f"look {part}")
             w = min(max(w, 32), 256)
         else:
             self.branches.add("look at the first step")
@@ -300,7 +301,7 @@ class Monitor(State):
         doublings = 0 if w == 256 else head.reach.bit_length() - gap.bit_length()
         past = min(max(self.stillness, 0), STILLNESS_MAX)  # as it is, unless memory has failed
         self.stillness = past + (word(65536 * doublings - past + 8) >> 4)
-        if self.stillness == head.still:
+        if self.stillness == head.still > 0:
             self.branches.add("stillness at its limit")
         if 0 < head.still < self.stillness:
             return 256, True
@@ -370,7 +371,7 @@ class Monitor(State):
         return (word(x * look) >> 8) - head.allowance
 
     def _reference(self, head: Evidence, x: int, look: int) -> int:
-        """Return what this device shows on clean input beyond the clean log, section 11, 0 while it learns."""
+        """Return what this device shows beyond the clean log, 0 while it learns: section 11."""
         enough = 256 * head.own_looks
         if not enough:
             return 0
