@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from gen_base import (
@@ -239,6 +240,11 @@ def _fuzz() -> Iterable[Case]:
             reach = dice.between(256, 2**32 - 1) >> dice.below(16)
             more = (bet, slope, max(256, reach), dice.between(-(2**24), 2**24) >> 4 * (1 - wide))
             head = Evidence(clip, dice.below(3000), drawn(SIGNAL_COUNT), drawn(classes), *more)
+            late = Dice(f"{name} late")
+            head = replace(head, still=late.below(2**21) >> late.below(8))
+            if not slope:
+                mean, most = late.between(-(2**19), 2**19), late.below(2**19)
+                head = replace(head, own_looks=late.between(1, 20), own_mean=mean, own_most=most)
             changes |= {"evidence": head, "rise_limit": 70000, "rise_cap": 10**6, **OFF}
             changes |= {"rise_clear": dice.below(70000), "hold": dice.below(64) >> dice.below(6)}
         mix = tuple(dice.between(1, 65535 >> dice.below(16)) for _ in range(classes)) if number % 4 else None
