@@ -29,7 +29,8 @@ from oracle import SIGNAL_COUNT, Evidence, Instant, Monitor, Params
 
 PORTION = 50
 """Programs that one process plays."""
-HEAD = "clip reach still bias allowance own_looks own_mean own_most bet_base bet_slope".split()
+HEAD = ("clip", "reach", "still", "bias", "allowance", "own_looks", "own_mean", "own_most")
+HEAD += ("bet_base", "bet_slope")
 """Numbers of an evidence head, in the order of a line (SPEC.md, section 15)."""
 
 
