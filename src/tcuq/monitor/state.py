@@ -83,7 +83,7 @@ def read_state(content: bytes) -> State:
     if len(content) < HEADER.size + CRC_BYTES:
         raise refuse(f"it is truncated, expected at least {HEADER.size + CRC_BYTES} bytes")
     _, version, _, mask, classes, features, fingerprint, *kept = HEADER.unpack_from(content)
-    *counters, alarm, fill, _, depth = kept
+    steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy, alarm, fill, _, depth = kept
     if version != VERSION:
         raise refuse(f"it has state version {version}, expected {VERSION}: start the monitor afresh")
     if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
@@ -93,6 +93,7 @@ def read_state(content: bytes) -> State:
     if len(content) not in sizes:
         raise refuse(f"its header asks for {', '.join(map(str, sizes[:-1]))} or {sizes[-1]} bytes")
     whose = (signals, classes, features, fingerprint)
+    counters = (steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy)
     return State(*whose, *counters, alarm & 3, alarm >> 2, fill, depth, len(content))
 
 
