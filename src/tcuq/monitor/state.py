@@ -83,7 +83,9 @@ def read_state(content: bytes) -> State:
     if len(content) < HEADER.size + CRC_BYTES:
         raise refuse(f"it is truncated, expected at least {HEADER.size + CRC_BYTES} bytes")
     _, version, _, mask, classes, features, fingerprint, *kept = HEADER.unpack_from(content)
-    steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy, alarm, fill, _, depth = kept
+    steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy, alarm, fill, _, depth = (
+        kept
+    )
     if version != VERSION:
         raise refuse(f"it has state version {version}, expected {VERSION}: start the monitor afresh")
     if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
