@@ -199,11 +199,16 @@ static void get_counters(tcuq_t *m, const uint8_t *bytes)
 /* The counters as they are saved: those that nobody reads are 0. */
 static tcuq_t read_ones(const tcuq_t *m, uint32_t depth)
 {
+    const tcuq_evidence_t *head = evidence_head(m->params);
     tcuq_t copy = *m;
     copy.accuracy = m->params->horizon != 0u ? m->accuracy : 0u;
-    if (evidence_head(m->params) == NULL) {
+    if (head == NULL) {
         copy.severity = 0;
         copy.stillness = 0;
+    }
+    if (!HAS_OWN_REFERENCE || head == NULL || head->own_looks == 0u) {
+        copy.own = 0;
+        copy.own_seen = 0;
     }
     if (depth == 0u) {
         copy.head = 0;
@@ -260,7 +265,8 @@ static int counters_valid(const tcuq_t *m, uint32_t depth)
            side_valid(m->rise, p->rise_limit, p->rise_cap, p->hold != 0u ? 0u : p->rise_clear + 1u,
                       m->alarm & TCUQ_ALARM_RISE) &&
            side_valid(m->fall, p->fall_limit, p->fall_cap, 1, m->alarm & TCUQ_ALARM_FALL) &&
-           m->severity >= -clip && m->severity <= clip && (uint32_t)m->stillness <= STILL_MAX && own_valid(m) &&
+           m->severity >= -clip && m->severity <= clip &&
+           (uint32_t)m->stillness <= (evidence != NULL ? STILL_MAX : 0u) && own_valid(m) &&
            m->accuracy <= (p->horizon != 0u ? ACCURACY_MAX : 0u) &&
            m->head <= depth && m->fill <= depth && m->fill <= m->steps && held_valid(m, depth);
 }

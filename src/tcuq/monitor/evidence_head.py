@@ -185,7 +185,7 @@ class EvidenceHead:
         }
 
     def values(self, signals: npt.NDArray[np.float64], subjects: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Return the evidence of each step, as in the core.
+        """Return the evidence of each step, as in the core where the input does not stand still.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class EvidenceHead:
     ) -> npt.NDArray[np.float64]:
         """Return what the alarm adds to its sum at each step, as in the core; with a bet, within 0.001.
 
-        Without what an own reference takes off.
+        An own reference is not taken off: it depends on what the device has seen before.
 
         Parameters
         ----------
