@@ -32,7 +32,7 @@ from .alarming.ours import OURS, fitted_limit, said, summed
 from .alarming.rivals import RIVALS, Rival
 from .alarming.seen import Scorer, Seen, scorer_of, seen_of
 from .intervals import Drawn
-from .plan import CLEAN_TEST, TOLD, UNTOLD, fit_shown
+from .plan import CLEAN_TEST, TOLD, UNTOLD, fit_shown, fits_of
 from .run import Comparison, Inverse, Key, Measured, Spec
 from .units import Unit
 
@@ -105,7 +105,8 @@ def measure(unit: Unit, laws: Sequence[str] | None = None, rivals: Sequence[Riva
     told: dict[str, list[str]] = {}
     for law in laws:  # mixed streams have one development stream
         told.setdefault(unit.plan.fitted_on(law, TOLD), []).append(law)
-    for fit, streams in ((UNTOLD, [CLEAN, *laws]), *((TOLD, each) for each in told.values())):
+    untold = [law for law in laws if UNTOLD in fits_of(law)]
+    for fit, streams in ((UNTOLD, [CLEAN, *untold]), *((TOLD, each) for each in told.values())):
         role = unit.plan.fitted_on(streams[-1], fit)
         about: dict[str, Any] = {}
         for row, fitted in OURS.items():

@@ -96,8 +96,19 @@ OTHER_PACE = Changing((2.0, 8.0, 32.0), 250)
 fit to `DEV` does not know it. That has `Changing()`: 1, 4, 16 and 64, 400 steps each."""
 
 
+def fits_of(law: str) -> tuple[str, ...]:
+    """Return the fits that a test stream is shown to; that of mixed streams is the one that a user has.
+
+    Examples
+    --------
+    >>> fits_of("class 16"), fits_of("mixed, fast")
+    (('told', 'untold', 'other'), ('told',))
+    """
+    return (TOLD,) if law in FAMILY else FITS
+
+
 def fit_shown(law: str) -> str:
-    """Return the fit that pages and targets mean where they name none: the one that a user of a stream has.
+    """Return the fit that pages and targets mean where they name none.
 
     Examples
     --------
