@@ -38,8 +38,9 @@ from .units import Unit
 
 CLEAN = "clean"
 EQUAL = " (equal)"
-ROUNDED = 0.01
-"""Share of steps at which a sum of bets may say otherwise than the core, whose logarithms are rounded."""
+ROUNDED = 0.1
+"""Share of steps at which a sum of bets may say otherwise than the core, whose logarithms are rounded: one
+alarm of a short stream. At full size it is below .003."""
 NOT_EQUAL = "less than half of the equal rate"
 """Streams and rows, among the choices, whose false alarms stay far below the rate asked for at any limit."""
 
