@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,3 +48,25 @@ def test_figures_that_moved_are_shown(
     assert json.loads((out / "x.json").read_text())["lines"][0]["streams"]["fog"] == 0.75
     assert main([*command, "--task", "cifar10"]) == 2
     assert "--write stores whole experiments: leave out --task, --dwell and --seed" in capsys.readouterr().err
+
+
+def test_small_tasks_are_measured_where_their_networks_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+
+    def run(spec: Any, recordings: Any, tasks: Any, *rest: Any) -> Any:
+        asked.append(tasks)
+        return [], {}
+
+    monkeypatch.setattr("tcuq_lab.reproduce.field.run.run", run)
+    for seed in (0, 1):
+        (tmp_path / f"resnet8_animals-{seed}.npz").touch()
+    (tmp_path / "cnn4_pairs-0.npz").touch()  # and none of seed 1
+    command = ["reproduce", "accuracy", "--setting", "trial", "--weights", str(tmp_path)]
+    assert main(command) == 0
+    assert main([*command, "--seed", "0"]) == 0
+    main_tasks = ("mnist", "speech_commands", "cifar10")
+    assert asked == [(*main_tasks, "cifar10_animals"), (*main_tasks, "cifar10_animals", "mnist_pairs")]
+    told = capsys.readouterr().err
+    assert "left out: mnist_pairs" in told and "train cnn4_pairs" in told

@@ -24,6 +24,7 @@ from tcuq_lab.pages.first_alarms import (
 from tcuq_lab.pages.first_tables import errors_table, helped, leads, read_errors, unlabeled
 from tcuq_lab.pages.grids import MOST_LINES, paged
 from tcuq_lab.pages.headline import LEFT, place
+from tcuq_lab.pages.mixed_table import mixed_table
 from tcuq_lab.pages.numbers import around, beyond, cell, number
 from tcuq_lab.pages.overview_plot import WIDTH, overview
 from tcuq_lab.pages.questions import question_parts
@@ -294,3 +295,20 @@ def test_long_pages_are_cut_between_sections() -> None:
     assert "[page 2](drop_2.md)" in pages["drop.md"] and "Goes on" not in pages["drop_3.md"]
     assert [number for text in pages.values() for number in re.findall(r"## (\d)", text)] == list("01234567")
     assert all("<!-- made -->" in text for text in pages.values())
+
+
+def test_mixed_streams_have_a_table_with_a_row_for_each_network() -> None:
+    small = Line("mnist_pairs", "mixed", "tcuq", "told", "costly on", 0.8, 0.7, 0.9, 3)
+    given = [
+        small,
+        small._replace(stream="mixed, fast", value=0.4),
+        small._replace(fit="untold", stream="mixed, long runs", value=0.0),  # not what is shown
+        small._replace(stream="mixed, short shifts", value=0.0),  # whose shifts do not last
+        small._replace(column="clean on", stream="mixed, clean", value=0.05),
+        small._replace(task="mnist", stream="class 16", fit="untold"),
+    ]
+    (row,) = cells(mixed_table({"alarms": field("alarms", given)}))
+    assert row[0] == "MNIST pairs, 100 classes" and [each for each in row[1:] if each] == [".600", ".050"]
+    assert mixed_table({"alarms": field("alarms", given[-1:])}) == ""
+    table = alarm_table(field("alarms", [*alarms(TASKS), small]))
+    assert table == alarm_table(field("alarms", list(alarms(TASKS))))

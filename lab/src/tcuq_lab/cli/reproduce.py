@@ -192,10 +192,11 @@ def _field(args: argparse.Namespace) -> int:
     from ..changes import update
     from ..home import folder
     from ..reproduce.field.lines import entries
-    from ..reproduce.field.plan import SMALL
+    from ..reproduce.field.plan import NETWORKS, SMALL
     from ..reproduce.field.results import result_text
     from ..reproduce.field.run import run
     from ..reproduce.field.specs import TITLES, spec
+    from ..reproduce.field.units import PLAIN
     from ..reproduce.recordings import Recordings
     from ..reproduce.run_size import run_size
     from ..reproduce.table import plain
@@ -209,11 +210,15 @@ def _field(args: argparse.Namespace) -> int:
     recordings = Recordings(
         str(folder(args.weights, "weights")), str(folder(args.cache, "../out/reproduce")), setting
     )
+    absent = [task for task in SMALL if not all(recordings.has(task, seed, PLAIN) for seed in seeds)]
+    if absent and not args.task:
+        names = " ".join(SMALL[task] for task in absent)
+        note(args, f"left out: {', '.join(absent)}. Train their networks: tcuq-lab train {names} --members 5")
     tables = {}
     with forecast(args) as bar:
         for each in specs:
-            offered = (*each.tasks, *SMALL)
-            tasks = tuple(known(f"task of {each.name}", task, offered) for task in args.task or each.tasks)
+            there = [task for task in each.tasks if task not in absent]
+            tasks = tuple(known(f"task of {each.name}", task, NETWORKS) for task in args.task or there)
             lines, about = run(each, recordings, tasks, seeds, args.jobs, bar)
             tables[each.name] = lines
             if args.write:

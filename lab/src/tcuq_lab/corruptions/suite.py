@@ -51,10 +51,10 @@ class Kind(NamedTuple):
         return getattr(import_module(f".{self.home}", __package__), self.function)
 
 
-FROZEN = "frozen"
+FROZEN, ATTENUATED = "frozen", "attenuated"
 BESIDE: Mapping[str, Kind] = MappingProxyType(
     {
-        "attenuated": Kind("faults", "attenuated", (0.9,)),
+        ATTENUATED: Kind("faults", "attenuated", (0.9,)),
         "blank": Kind("faults", "blank", (None,)),
         "saturated": Kind("faults", "saturated", (None,)),
         FROZEN: Kind("faults", "frozen", (None,)),
@@ -62,6 +62,8 @@ BESIDE: Mapping[str, Kind] = MappingProxyType(
 )
 """Kinds that every suite of pictures or sound knows beside its own: a benign one, and faults of the sensor
 under which the accuracy collapses. No list of a suite has them; a stream shows them by name."""
+FAULTS = tuple(name for name in BESIDE if name != ATTENUATED)
+"""Faults of the sensor."""
 
 
 @dataclass(frozen=True)

@@ -64,11 +64,16 @@ def capped(added: npt.NDArray[Any], limits: Limits, back: float = np.inf, hold: 
     most = np.broadcast_to(np.asarray(limits, dtype=added.dtype)[:, None], total.shape)
     clear = np.maximum(0, most - back).astype(most.dtype)
     on, held = np.zeros(total.shape, dtype=bool), np.zeros(total.shape, dtype=np.int64)
-    out = np.empty((steps, *total.shape), dtype=bool)
+    out, plain = np.empty((steps, *total.shape), dtype=bool), hold == 0 and not clear.any()
     for step, x in enumerate(np.ascontiguousarray(added.T)):
         total += x
         np.maximum(total, 0, out=total)
         np.minimum(total, most, out=total)
+        if plain:  # raised at the limit, cleared at 0
+            on &= total > 0
+            on |= total >= most
+            out[step] = on
+            continue
         off = on & (held == 0) & (total <= clear)
         total[off] = 0
         raised = ~on & (total >= most)

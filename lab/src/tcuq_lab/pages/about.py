@@ -105,6 +105,11 @@ between 2, 8 and 32 every 250 steps (`changing pace` in result files).
 - Half of the steps of a stream are clean, half are in segments with one corruption type at one severity, \
 the level of the corruption from 1 to 5. **type X**: shuffled, one corruption type, \
 one severity after the other. **clean**: no corruption.
+- **mixed**: runs of 12 steps on average, heavy-tailed; a coin decides whether a run holds one object or \
+shows new examples (for sound: overlapping windows). Shifts last 600 to 1,100 steps, half of them with a \
+slow onset where a suite has severities; among them a benign one and faults of the sensor. **long runs**: \
+of 80 steps. **one class 70 %**; **fast**: another class at each step; **short shifts**: of 30 to 100 steps; \
+**clean**. All six have one development stream and its clean log, and that fit is shown (`told`).
 - Fits: **mixed paces**, on a development stream that mixes dwells of 1, 4, 16 and 64 (shown where nothing \
 else is said; `untold` in result files); **same pace**, fitted on the pace of the test stream (`told`); \
 **other pace**, on another one (`other`). Corruption types of the test are in none of them.

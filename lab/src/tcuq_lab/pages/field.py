@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..reproduce.field.lines import NAN, Found, Line
-from ..reproduce.field.plan import BACKBONES, CLASS_LAWS, UNTOLD, UnitPlan
+from ..reproduce.field.plan import BACKBONES, CLASS_LAWS, NETWORKS, UNTOLD, UnitPlan, fit_shown
 from ..reproduce.field.results import load_result
 from ..reproduce.field.specs import TITLES
 from .wording import readable, sense
@@ -49,6 +49,7 @@ PLAIN_COLUMNS: Mapping[str, int] = MappingProxyType(
         "clean on": -1,
         "costly on": 1,
         "benign on": -1,
+        "collapse found": 1,
         "shifted on": 1,
         "clears": -1,
         "false per 10,000": -1,
@@ -156,11 +157,14 @@ class Field:
 
     @cached_property
     def tasks(self) -> list[str]:
-        """In the order of `plan.BACKBONES`; the other networks of `backbones` follow."""
+        """In the order of `plan.NETWORKS`; the other networks of `backbones` follow."""
         there = dict.fromkeys(task for task, _ in self._places)
-        return [task for task in BACKBONES if task in there] + [
-            task for task in there if task not in BACKBONES
-        ]
+        return [task for task in NETWORKS if task in there] + [task for task in there if task not in NETWORKS]
+
+    @cached_property
+    def first_tasks(self) -> list[str]:
+        """Tasks of the first screen: those whose networks come with all methods."""
+        return [task for task in self.tasks if task in BACKBONES]
 
     def columns(self, task: str) -> list[str]:
         """Return the columns of a task, in the order of the file."""
@@ -195,18 +199,23 @@ class Field:
         there = self.fits(task, row, column)
         return fit if fit in there else "" if "" in there else there[0] if len(there) == 1 else fit
 
-    def look(self, task: str, stream: str, row: str, column: str, fit: str = UNTOLD) -> Line | None:
-        """Return a figure; a row that has no such fit is looked up under the one that it has."""
-        return self.found.get(task, stream, row, self.fit_of(task, row, column, fit), column)
+    def look(self, task: str, stream: str, row: str, column: str, fit: str | None = None) -> Line | None:
+        """Return a figure; a row that has no such fit is looked up under the one that it has.
+
+        The fit is `plan.fit_shown` of the stream unless one is named.
+        """
+        wanted = fit_shown(stream) if fit is None else fit
+        return self.found.get(task, stream, row, self.fit_of(task, row, column, wanted), column)
 
     def pair(
-        self, task: str, stream: str, first: str, second: str, column: str, fit: str = UNTOLD, of: str = "-",
-        second_fit: str | None = None,
+        self, task: str, stream: str, first: str, second: str, column: str, fit: str | None = None,
+        of: str = "-", second_fit: str | None = None,
     ) -> Line | None:  # fmt: skip
         """Return the paired difference, or ratio, of two rows.
 
         Where the file has no such line, that of the two figures without an interval.
         """
+        fit = fit_shown(stream) if fit is None else fit
         mine = self.fit_of(task, first, column, fit)
         theirs = self.fit_of(task, second, column, fit if second_fit is None else second_fit)
         row = f"{first} {of} {second}"
@@ -223,7 +232,7 @@ class Field:
         return None if math.isnan(value) else Line(task, stream, row, mine, column, value)
 
     def best(
-        self, task: str, stream: str, rows: Sequence[str], column: str, fit: str = UNTOLD
+        self, task: str, stream: str, rows: Sequence[str], column: str, fit: str | None = None
     ) -> Line | None:
         """Return the best figure among some rows."""
         found = [self.look(task, stream, row, column, fit) for row in rows]
@@ -234,7 +243,7 @@ class Field:
 
 def laws_of(task: str) -> tuple[str, ...]:
     """Return the laws of a task in the order of the plan; those of class dwell for other networks."""
-    return UnitPlan(task, 0).laws if task in BACKBONES else tuple(CLASS_LAWS)
+    return UnitPlan(task, 0).laws if task in NETWORKS else tuple(CLASS_LAWS)
 
 
 def _rank(row: str) -> int:

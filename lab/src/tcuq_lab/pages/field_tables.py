@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..reproduce.field.plan import UNTOLD
+from ..reproduce.field.plan import FAMILY, UNTOLD, fit_shown
 from .field import CLEAN, EQUAL, TYPE, Field, direction, is_pair
 from .grids import grid
 from .headline import called
 from .numbers import SPACE, around, number
 from .wording import named
 
-FITS = ("told", "other")
-"""Fits that stand below the one of changing pace."""
 FIT_NAMES = {"told": "same pace", UNTOLD: "mixed paces", "other": "other pace"}
 """What pages call the fits of result files."""
 
 
 def fitted_cell(field: Field, task: str, stream: str, row: str, column: str, best: float | None) -> str:
-    """Return a figure fitted without knowing the pace, and below it what knowing is worth."""
-    mine = field.fit_of(task, row, column)
+    """Return a figure of the fit that a user of the stream has, and below it those of the others."""
+    mine = field.fit_of(task, row, column, fit_shown(stream))
     line = field.found.get(task, stream, row, mine, column)
-    others = {fit: field.found.get(task, stream, row, fit, column) for fit in FITS if fit != mine}
+    others = {fit: field.found.get(task, stream, row, fit, column) for fit in FIT_NAMES if fit != mine}
     more = [
         f"{FIT_NAMES[fit].replace(' ', SPACE)}{SPACE}{number(column, each.value)}"
         for fit, each in others.items()
@@ -98,6 +96,7 @@ HEADS = {
     "costly on": "alarm on, shifts that cost 10 points or more",
     "benign on": "alarm on, other shifts",
     "found": "found, of those shifts",
+    "collapse found": "faults of the sensor with the alarm on at some step",
     "already on": "already on when they begin",
     "delay": "median delay, steps",
     "clears": "steps until it clears, median",
@@ -129,12 +128,16 @@ def _best(field: Field, task: str, stream: str, rows: Sequence[str], column: str
 
 
 def pairs(field: Field, task: str, column: str, streams: Sequence[str]) -> str:
-    """Return the paired differences and ratios of a column, fitted without knowing the pace."""
-    there = [line for line in field.lines(task, column) if is_pair(line.row)]
-    rows = dict.fromkeys(line.row for line in there if line.fit in (UNTOLD, ""))
+    """Return the paired differences and ratios of a column, of the fit that a user of the stream has."""
+    there = [
+        line
+        for line in field.lines(task, column)
+        if is_pair(line.row) and line.fit in (fit_shown(line.stream), "")
+    ]
+    rows = dict.fromkeys(line.row for line in there)
     if not rows:
         return ""
-    figures = {(line.row, line.stream): line for line in there if line.fit in (UNTOLD, "")}
+    figures = {(line.row, line.stream): line for line in there}
     lines = [
         [f"`{row}`", *(around(figures.get((row, stream)), signed=" - " in row) for stream in streams)]
         for row in rows
@@ -163,10 +166,13 @@ def types(field: Field, task: str, column: str) -> str:
 
 
 def told_worth(field: Field, column: str) -> str:
-    """Return what knowing the pace is worth: means over streams of the three fits of every fitted row."""
+    """Return what knowing the pace is worth: means over streams of the three fits of every fitted row.
+
+    Mixed streams are left out: they have one development stream, whatever their pace.
+    """
     rows: dict[str, list[str]] = {}
     for task in field.tasks:
-        laws = field.laws(task, column)
+        laws = [law for law in field.laws(task, column) if law not in FAMILY]
         for row in field.rows(task, column):
             values = []
             for fit in ("told", UNTOLD, "other"):

@@ -55,9 +55,9 @@ def alarm_rows(field: Field, stream: str = ALARM_STREAM) -> list[str]:
     at their own rates where the file has no other.
     """
     delays = [f"delay{EQUAL}", "delay"]
-    column = next((each for each in delays if any(field.rivals(t, each) for t in field.tasks)), "delay")
+    column = next((each for each in delays if any(field.rivals(t, each) for t in field.first_tasks)), "delay")
     ranks: dict[str, list[float]] = {}
-    for task in field.tasks:
+    for task in field.first_tasks:
         rivals = field.rivals(task, column)
         values = {}
         for row in rivals:
@@ -66,7 +66,7 @@ def alarm_rows(field: Field, stream: str = ALARM_STREAM) -> list[str]:
         for row, value in values.items():
             ranks.setdefault(row, []).append(sum(other < value for other in values.values()))
     rivals = sorted(ranks, key=lambda row: (sum(ranks[row]) / len(ranks[row]), row))
-    ours = [row for row in (RISK, NO_LABELS) if any(row in field.rows(t, "delay") for t in field.tasks)]
+    ours = [row for row in (RISK, NO_LABELS) if any(row in field.rows(t, "delay") for t in field.first_tasks)]
     return [*ours, *rivals]
 
 
@@ -92,7 +92,7 @@ def alarm_table(field: Field) -> str:
     for row in kept:
         cells = []
         for column in ALARM_COLUMNS:
-            there = [alarm_look(field, task, ALARM_STREAM, row, column) for task in field.tasks]
+            there = [alarm_look(field, task, ALARM_STREAM, row, column) for task in field.first_tasks]
             cells.append(BETWEEN.join(_rough(column, line) for line in there))
         name = CALLED.get(row, f"`{row}`") + (" (the plainest)" if row == plain else "")
         lines.append([name, *cells])
@@ -114,7 +114,7 @@ def alarm_title(field: Field) -> str:
     """Return what the table is, and the rate of false alarms that its limits were asked for."""
     asked = 10_000 / RUN_LENGTH
     came = BETWEEN.join(
-        _rough(FALSE, alarm_look(field, task, ALARM_STREAM, RISK, FALSE)) for task in field.tasks
+        _rough(FALSE, alarm_look(field, task, ALARM_STREAM, RISK, FALSE)) for task in field.first_tasks
     )
     return (
         f"the alarm, asked for {asked:g} false alarms per 10,000 clean steps (ours, fitted with labels: "
@@ -124,7 +124,7 @@ def alarm_title(field: Field) -> str:
 
 def read_alarms(field: Field) -> str:
     """Return what the columns of the table are."""
-    tasks = " / ".join(map(named, field.tasks))
+    tasks = " / ".join(map(named, field.first_tasks))
     rows = alarm_rows(field)
     explained = "; ".join(f"`{row}`: {words}" for row, words in EXPLAINED.items() if row in rows)
     return (
@@ -144,7 +144,7 @@ def harder_table(field: Field) -> str:
     """Return delays at equal false-alarm rates, and clean time, where the alarm is harder."""
     delay = f"delay{EQUAL}"
     rows = []
-    for task in field.tasks:
+    for task in field.first_tasks:
         for stream in (UnitPlan(task, 0).lived, CHANGING):
             best = field.best(task, stream, field.rivals(task, delay), delay)
             mine = [field.look(task, stream, row, delay) for row in (RISK, NO_LABELS)]
@@ -170,7 +170,7 @@ def read_harder(field: Field) -> str:
     delay = f"delay{EQUAL}"
     never: dict[str, list[str]] = {}
     for row in (RISK, NO_LABELS):
-        for task in field.tasks:
+        for task in field.first_tasks:
             for stream in (UnitPlan(task, 0).lived, CHANGING):
                 line = field.look(task, stream, row, delay)
                 if line is not None and math.isinf(line.value):

@@ -32,7 +32,7 @@ def errors_table(field: Field) -> str:
             f"{named(task)}, {name}",
             *(cell for column in SHORT for cell in _cells(place(field, task, stream, column))),
         ]
-        for task in field.tasks
+        for task in field.first_tasks
         for name, stream in first_streams(task).items()
     ]
     others = ("confidence", "simple rule", "ensemble of five", "**ours**")
@@ -76,7 +76,7 @@ def first_places(field: Field) -> list[Place]:
     """Return all places of the table that have a figure of ours."""
     places = [
         place(field, task, stream, column)
-        for task in field.tasks
+        for task in field.first_tasks
         for stream in first_streams(task).values()
         for column in COLUMNS
     ]
@@ -96,7 +96,7 @@ def unlabeled(field: Field) -> str:
     asked = 0
     for column, words in ((LEFT, "errors left"), (AUROC, AUROC)):
         worse = []
-        for task in field.tasks:
+        for task in field.first_tasks:
             for name, stream in first_streams(task).items():
                 here = place(field, task, stream, column)
                 if here.bare is None or here.confidence is None:
@@ -117,7 +117,7 @@ def unlabeled(field: Field) -> str:
 def helped(field: Field) -> str:
     """Return in which streams the monitor helps, with the figures that say so."""
     gains: dict[str, list[Place]] = {}
-    for task in field.tasks:
+    for task in field.first_tasks:
         for name, stream in first_streams(task).items():
             here = place(field, task, stream, LEFT)
             if here.ours and here.confidence:
@@ -154,7 +154,7 @@ def helped(field: Field) -> str:
         for each in gains[name]
         if _settled(each) < 0
     ]
-    tasks = " / ".join(map(named, field.tasks))
+    tasks = " / ".join(map(named, field.first_tasks))
     more = f" Elsewhere they change by ({tasks}): {', '.join(rest)}." if rest else ""
     return first + more + (f" Worse than confidence beyond the interval: {listed(worse)}." if worse else "")
 

@@ -14,7 +14,7 @@ from tcuq.report.plot import nice_ticks
 from tcuq.report.text import escape
 
 from ..reproduce.field.lines import Line
-from ..reproduce.field.plan import CLASS_LAWS
+from ..reproduce.field.plan import CLASS_LAWS, FAMILY
 from .field import Field
 from .headline import LEFT, Place, place
 from .wording import named
@@ -77,7 +77,7 @@ def overview(field: Field | None, form: str = "auto") -> str:
     title = "Errors left among the 90 % of steps that a method trusts most"
     body = [f'<rect width="{WIDTH}" height="{HEIGHT}" rx="8" fill="var(--bg)"/>']
     body.append(f'<text class="t" x="20" y="28">{title}</text>')
-    tasks = [] if field is None else [task for task in field.tasks if field.laws(task, LEFT)]
+    tasks = [] if field is None else [task for task in field.first_tasks if _laws(field, task)]
     if field is None or not tasks:
         body.append('<text x="20" y="60">Not run yet.</text>')
         described = "Not run yet."
@@ -86,7 +86,7 @@ def overview(field: Field | None, form: str = "auto") -> str:
         wide = (WIDTH - LEFT_EDGE - 24 - GAP * (len(tasks) - 1)) / len(tasks)
         said: list[str] = []
         for number, task in enumerate(tasks):
-            places = [place(field, task, law, LEFT) for law in field.laws(task, LEFT)]
+            places = [place(field, task, law, LEFT) for law in _laws(field, task)]
             body += _panel(LEFT_EDGE + number * (wide + GAP), wide, task, places)
             said += [_described(each) for each in places]
         described = "; ".join(said)
@@ -107,6 +107,11 @@ def _described(here: Place) -> str:
         if line is not None
     )
     return f"{named(here.task)}, {here.stream}: {values}"
+
+
+def _laws(field: Field, task: str) -> list[str]:
+    """Return the streams of a panel; mixed ones have a table of their own."""
+    return [law for law in field.laws(task, LEFT) if law not in FAMILY]
 
 
 def _legend() -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tcuq.base.checks import known, known_only
 
 from ..reproduce.field.lines import Line
-from ..reproduce.field.plan import BACKBONES, CLASS_LAWS, UNTOLD, UnitPlan
+from ..reproduce.field.plan import BACKBONES, CLASS_LAWS, FAMILY, LASTING_LAWS, NETWORKS, UNTOLD, UnitPlan
 from .field import TYPE, Field
 from .reading import read
 
@@ -19,10 +19,10 @@ FORMAT = "tcuq targets 1"
 NEEDED = ("id", "about", "text", "experiment", "row", "column")
 ENTRIES = (
     *NEEDED, "fit", "streams", "tasks", "than", "than_fit", "of", "least", "most", "strict", "beyond",
+    "mean",
 )  # fmt: skip
-GROUPS = ("laws", "persistent", "class laws", "lived")
-"""Names of streams that stand for several: all laws, all but the shuffled one, those of class dwell, the one
-of objects or of continuous sound."""
+MEAN = "mean of {} streams"
+"""Stream of a figure that several streams were averaged into."""
 RIVALS = "every rival of one pass"
 
 
@@ -47,6 +47,8 @@ class Target:
         A figure on a bound is outside.
     beyond : bool
         A figure is outside only if its whole interval is.
+    mean : bool
+        The mean over streams is judged, not the figure farthest from the bounds.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Target:
     high: float
     strict: bool
     beyond: bool
+    mean: bool
 
     def off(self, value: float) -> float:
         """Return how far a value is outside, at most 0 inside."""
@@ -151,7 +154,7 @@ def targets_from(content: Mapping[str, Any]) -> Targets:
                 each["column"],
                 fit,
                 tuple(each.get("streams", ("laws",))),
-                tuple(known("task", task, BACKBONES) for task in each.get("tasks", BACKBONES)),
+                tuple(known("task", task, NETWORKS) for task in each.get("tasks", BACKBONES)),
                 tuple(each.get("than", ())),
                 each.get("than_fit", fit),
                 known("of", each.get("of", "-"), ("-", "/")),
@@ -159,6 +162,7 @@ def targets_from(content: Mapping[str, Any]) -> Targets:
                 float(each.get("most", math.inf)),
                 bool(each.get("strict", False)),
                 bool(each.get("beyond", False)),
+                bool(each.get("mean", False)),
             )
         )
     return Targets(content["about"], tuple(content["several_passes"]), tuple(found))
@@ -197,6 +201,8 @@ def judged(target: Target, task: str, lines: Sequence[Line | None]) -> Verdict:
     there = [line for line in lines if line is not None]
     if len(there) < len(lines) or not there:
         return Verdict(target, task, None)
+    if target.mean:
+        there = [averaged(there)]
     bare = [line for line in there if math.isnan(line.low) or math.isnan(line.high)]
     worst = max(there, key=lambda line: target.off(line.value))
     if bare:  # nothing settles these; a figure with an interval may still miss the target
@@ -214,6 +220,23 @@ def judged(target: Target, task: str, lines: Sequence[Line | None]) -> Verdict:
         ends = [end for line in there for end in (line.low, line.high)]
         return Verdict(target, task, worst, True, all(target.off(end) <= 0 for end in ends))
     return Verdict(target, task, worst, False, _nearest(target, worst) > 0)
+
+
+def averaged(lines: Sequence[Line]) -> Line:
+    """Return the mean of figures of several streams, whose stretches are drawn independently of each other.
+
+    Examples
+    --------
+    >>> two = [Line("mnist", name, "tcuq", "", "errors", 0.2, 0.17, 0.24, 5) for name in ("a", "b")]
+    >>> [round(each, 3) for each in averaged(two)[5:8]]
+    [0.2, 0.179, 0.228]
+    """
+    count = len(lines)
+    value = sum(line.value for line in lines) / count
+    low = math.hypot(*(line.value - line.low for line in lines)) / count
+    high = math.hypot(*(line.high - line.value for line in lines)) / count
+    stream = MEAN.format(count)
+    return lines[0]._replace(stream=stream, value=value, low=value - low, high=value + high)
 
 
 def _nearest(target: Target, line: Line) -> float:
@@ -238,14 +261,20 @@ def _figures(target: Target, task: str, field: Field | None, several: Sequence[s
 
 
 def streams_of(target: Target, task: str, field: Field) -> list[str]:
-    """Return the streams that a target looks at, groups written out."""
-    laws = field.laws(task, target.column)
+    """Return the streams that a target looks at, groups written out.
+
+    Mixed streams are in groups of their own: all of them, and those whose shifts last.
+    """
+    every = field.laws(task, target.column)
+    laws = [law for law in every if law not in FAMILY]
     groups = {
         "laws": laws,
         "persistent": [law for law in laws if law != "class 1"],
         "class laws": [law for law in laws if law in CLASS_LAWS],
         "lived": [UnitPlan(task, 0).lived],
         "types": [each for each in field.streams(task, target.column) if each.startswith(TYPE)],
+        "mixed": [law for law in every if law in FAMILY] or list(FAMILY),
+        "lasting": list(LASTING_LAWS),
     }
     return [stream for name in target.streams for stream in groups.get(name, [name])]
 

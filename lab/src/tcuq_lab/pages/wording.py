@@ -12,6 +12,8 @@ NAMES = {
     "mnist": "MNIST",
     "speech_commands": "Speech Commands",
     "cifar10": "CIFAR-10",
+    "cifar10_animals": "CIFAR-10, 2 classes",
+    "mnist_pairs": "MNIST pairs, 100 classes",
     "tinyimagenet": "TinyImageNet",
     "tinyimagenet20": "TinyImageNet, 16 classes",
     "mobilenetv2": "MobileNetV2",

@@ -10,7 +10,7 @@ import pytest
 from tcuq_lab.methods.method import Observed
 from tcuq_lab.reproduce.field import accuracy
 from tcuq_lab.reproduce.field.accuracy import ANSWER, ATC_DEEP, OURS, RIVALS, SAID, measure
-from tcuq_lab.reproduce.field.plan import FITS
+from tcuq_lab.reproduce.field.plan import fits_of
 from tcuq_lab.reproduce.field.run import Key
 from tcuq_lab.reproduce.field.units import PLAIN, Shown
 
@@ -80,7 +80,7 @@ def test_every_row_has_a_figure_for_every_law_and_fit(found: Any) -> None:
     """And the network's own confidence one for each law, as it is fitted to nothing."""
     for law in Plan.laws:
         for row in (OURS, ANSWER, *RIVALS):
-            fits = ("",) if row == "mean confidence" else FITS
+            fits = ("",) if row == "mean confidence" else fits_of(law)
             for fit in fits:
                 assert np.isfinite(found.figures[Key(law, row, fit, "accuracy error")].value), (row, fit)
 

@@ -14,7 +14,7 @@ from tcuq.monitor.alarm import AlarmSide
 from tcuq_lab.methods.confidence_norm import ConfidenceNorm
 from tcuq_lab.methods.method import Recorded
 from tcuq_lab.reproduce.field import alarms
-from tcuq_lab.reproduce.field.alarming.counting import Scene
+from tcuq_lab.reproduce.field.alarming.counting import Scene, scene_of
 from tcuq_lab.reproduce.field.alarming.figures import clean_figures, shift_figures
 from tcuq_lab.reproduce.field.alarming.ours import OURS, fitted_limit, said, summed
 from tcuq_lab.reproduce.field.alarming.rivals import RIVALS
@@ -196,8 +196,12 @@ def test_mixed_streams_have_one_fit_and_tell_benign_time_from_costly(
             key.column: each.value for key, each in found.figures.items() if key[:3] == ("mixed", row, "told")
         }
         assert figures["costly on"] > 0.5 > figures["benign on"] and figures["clean on"] < 0.3
+        assert figures["collapse found"] == 1 and "delay (equal)" in figures
+        assert not [key for key in found.figures if key[:3] == ("mixed", row, "untold")]
         still = {key.column for key in found.figures if key[:3] == ("mixed, clean", row, "told")}
-        assert still == {"clean on", "false per 10,000"}
+        assert {name.removesuffix(alarms.EQUAL) for name in still} == {"clean on", "false per 10,000"}
+    scene, silent = scene_of(unit.shown("test mixed")), np.zeros((6, 2500), dtype=bool)
+    assert shift_figures(silent, scene, [], "x")["collapse found"].value == 0
     told = OURS["tcuq"](unit, "law mixed")
     ((_, row),) = mixed.figures(unit, "mixed", {"labels": told})  # the table of one network counts alike
     for column in ("clean on", "benign on", "costly on", "found", "delay"):

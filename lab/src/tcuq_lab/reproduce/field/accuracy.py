@@ -23,7 +23,7 @@ from ...methods.estimates import ESTIMATES, Atc, Doc, Estimate, MeanConfidence
 from ..rows import Row, row_of
 from .accuracy_windows import BIAS, ERROR, SIZE, Cut, Judged, cut, development, joined, windows_of
 from .intervals import REPLICATES, Drawn
-from .plan import CLEAN_TEST, DEV, FITS, UNTOLD
+from .plan import CLEAN_TEST, DEV, UNTOLD, fits_of
 from .run import Comparison, Key, Measured, Spec
 from .specs import TITLES
 from .units import PLAIN, Unit
@@ -166,7 +166,7 @@ def measure(unit: Unit) -> Measured:
 
     keep(CLEAN_STREAM, UNTOLD, CLEAN_TEST, on_clean)
     for law in unit.plan.laws:
-        for how in FITS:
+        for how in fits_of(law):
             keep(law, how, f"test {law}", judged(unit, f"test {law}", fits(unit.plan.fitted_on(law, how))))
     types = {name: judged(unit, f"type {name}", fits(DEV)) for name in unit.plan.types}
     for name, found in types.items():
@@ -175,7 +175,9 @@ def measure(unit: Unit) -> Measured:
     keep(ALL_TYPES, UNTOLD, ALL_TYPES, together)
     for row, params in fits(DEV).monitors.items():
         figures[Key("dev", row, UNTOLD, SAID)] = _constant(params.notes["fit"]["expected_accuracy"]["error"])
-    roles = dict.fromkeys([DEV, *(unit.plan.fitted_on(law, how) for law in unit.plan.laws for how in FITS)])
+    roles = dict.fromkeys(
+        [DEV, *(unit.plan.fitted_on(law, how) for law in unit.plan.laws for how in fits_of(law))]
+    )
     return Measured(figures, {role: fits(role).choices() for role in roles})
 
 

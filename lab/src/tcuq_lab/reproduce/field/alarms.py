@@ -9,7 +9,8 @@ choose it again when stretches are drawn again, so they leave out what it would 
 An alarm is false when it begins on a clean step, 50 steps or more after a shift; one that comes back within
 50 steps is the same alarm, and one that lasts counts again every 150 clean steps. `clean on` counts every
 clean step, also those right after a shift. A shift is found when the alarm goes from off to on within it; one
-that was on already has to go off and on again.
+that was on already has to go off and on again. `collapse found` asks less, of faults of the sensor alone: is
+the alarm on at any step of them?
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ from .alarming.ours import OURS, fitted_limit, said, summed
 from .alarming.rivals import RIVALS, Rival
 from .alarming.seen import Scorer, Seen, scorer_of, seen_of
 from .intervals import Drawn
-from .plan import CLEAN_TEST, TOLD, UNTOLD
+from .plan import CLEAN_TEST, TOLD, UNTOLD, fit_shown, fits_of
 from .run import Comparison, Inverse, Key, Measured, Spec
 from .units import Unit
 
 CLEAN = "clean"
 EQUAL = " (equal)"
+ROUNDED = 0.1
+"""Share of steps at which a sum of bets may say otherwise than the core, whose logarithms are rounded: one
+alarm of a short stream. At full size it is below .003."""
 NOT_EQUAL = "less than half of the equal rate"
 """Streams and rows, among the choices, whose false alarms stay far below the rate asked for at any limit."""
 
@@ -102,7 +106,8 @@ def measure(unit: Unit, laws: Sequence[str] | None = None, rivals: Sequence[Riva
     told: dict[str, list[str]] = {}
     for law in laws:  # mixed streams have one development stream
         told.setdefault(unit.plan.fitted_on(law, TOLD), []).append(law)
-    for fit, streams in ((UNTOLD, [CLEAN, *laws]), *((TOLD, each) for each in told.values())):
+    untold = [law for law in laws if UNTOLD in fits_of(law)]
+    for fit, streams in ((UNTOLD, [CLEAN, *untold]), *((TOLD, each) for each in told.values())):
         role = unit.plan.fitted_on(streams[-1], fit)
         about: dict[str, Any] = {}
         for row, fitted in OURS.items():
@@ -116,7 +121,7 @@ def measure(unit: Unit, laws: Sequence[str] | None = None, rivals: Sequence[Riva
                 seen = tables.seen(_role(stream), rival.row, scorers[rival.row])
                 prepared = chosen.prepared(seen)
                 tables.add(stream, rival.name, fit, prepared.on(np.array([chosen.limit]))[0])
-                if stream != CLEAN and fit == UNTOLD:
+                if stream != CLEAN and fit == fit_shown(stream):
                     tried = prepared.path(tables.scene(_role(stream)).settled)
                     tables.add_equal(stream, rival.name, fit, prepared.on, tried)
         choices[fit if fit == UNTOLD else f"{fit}, {streams[0]}"] = about
@@ -141,9 +146,10 @@ def _ours(tables: _Tables, row: str, fit: str, params: Any, streams: Sequence[st
         if found.added is None or not fitted_limit(params):
             continue
         watched = summed(params, found.added)
-        if not np.array_equal(watched(np.array([fitted_limit(params)]))[0], found.on):
-            raise RuntimeError(f"the alarm of {row} on {stream} is not what its sum says, expected equality")
-        if stream != CLEAN and fit == UNTOLD:
+        differ = float((watched(np.array([fitted_limit(params)]))[0] != found.on).mean())
+        if differ > (ROUNDED if params.evidence is not None and params.evidence.bet else 0.0):
+            raise RuntimeError(f"the alarm of {row} on {stream} is not what its sum says at {differ:.2%}")
+        if stream != CLEAN and fit == fit_shown(stream):
             tried = candidates(rested_sums(found.added, tables.scene(_role(stream)).settled))
             tables.add_equal(stream, row, fit, watched, tried[tried >= 1])
     head = params.evidence

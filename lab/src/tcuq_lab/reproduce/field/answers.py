@@ -34,7 +34,7 @@ from .answers_rows import (
     shares_networks,
 )
 from .intervals import Drawn, averaged, drawn
-from .plan import CLEAN_TEST, FITS, TOLD, UNTOLD
+from .plan import CLEAN_TEST, FITS, TOLD, UNTOLD, fits_of
 from .run import Comparison, Key, Measured, Spec
 from .stretch_figures import Auroc, LeftAt, Mean
 from .units import Shown, Unit
@@ -85,7 +85,7 @@ class _Judge:
         """Give each stream: its name, its role, and the development stream of each fit."""
         plan = self.unit.plan
         for law in plan.laws:
-            yield law, f"test {law}", {fit: plan.fitted_on(law, fit) for fit in FITS}
+            yield law, f"test {law}", {fit: plan.fitted_on(law, fit) for fit in fits_of(law)}
         yield CLEAN, CLEAN_TEST, {UNTOLD: plan.fitted_on(TYPE_LAW, UNTOLD)}
 
     def prediction(self, role: str) -> Ints:

@@ -82,6 +82,9 @@ OTHER_LAW: Mapping[str, str] = MappingProxyType(
 )
 """Law of the development streams of the fit "other"."""
 
+LASTING_LAWS = (MIXED, LONG_RUNS, ONE_CLASS, FAST)
+"""Mixed streams whose shifts last for hundreds of steps."""
+
 DEV, CLEAN_DEV, CLEAN_TEST = "dev", "clean dev", "clean test"
 """Roles of streams of changing pace: to be fitted to, clean development data, clean test data."""
 MIXED_DEV, MIXED_CLEAN_DEV = f"law {MIXED}", "clean dev mixed"
@@ -91,6 +94,28 @@ CLEAN_OF: Mapping[str, str] = MappingProxyType({DEV: CLEAN_DEV, MIXED_DEV: MIXED
 OTHER_PACE = Changing((2.0, 8.0, 32.0), 250)
 """The law `CHANGING` of test streams: dwells and lengths that no other stream of changing pace has, so that a
 fit to `DEV` does not know it. That has `Changing()`: 1, 4, 16 and 64, 400 steps each."""
+
+
+def fits_of(law: str) -> tuple[str, ...]:
+    """Return the fits that a test stream is shown to; that of mixed streams is the one that a user has.
+
+    Examples
+    --------
+    >>> fits_of("class 16"), fits_of("mixed, fast")
+    (('told', 'untold', 'other'), ('told',))
+    """
+    return (TOLD,) if law in FAMILY else FITS
+
+
+def fit_shown(law: str) -> str:
+    """Return the fit that pages and targets mean where they name none.
+
+    Examples
+    --------
+    >>> fit_shown("class 16"), fit_shown("mixed, fast")
+    ('untold', 'told')
+    """
+    return TOLD if law in FAMILY else UNTOLD
 
 
 @dataclass(frozen=True)

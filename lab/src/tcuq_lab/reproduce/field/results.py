@@ -18,7 +18,7 @@ from ..run_size import RunSize
 from ..versions import PROTOCOL, RECORDING
 from .intervals import REPLICATES
 from .lines import Found, Line, entries, from_entries
-from .plan import BACKBONES
+from .plan import NETWORKS
 from .run import Spec
 
 FORMAT = "tcuq field 1"
@@ -45,7 +45,7 @@ def result_text(
         "command": f"tcuq-lab reproduce {spec.name} --setting {setting.name}",
         "setting": {
             "name": setting.name,
-            "networks": dict(BACKBONES),
+            "networks": {line.task: NETWORKS[line.task] for line in lines},
             "seeds": list(seeds),
             "examples": {part: setting.of(part) for part in ("dev", "test")},
             "severities": list(setting.severities),

@@ -22,7 +22,7 @@ from ..recordings import Recordings
 from ..versions import PROTOCOL
 from .intervals import REPLICATES, Drawn, difference, mean, ratio
 from .lines import Line, line
-from .plan import BACKBONES, StreamSizes, UnitPlan
+from .plan import NETWORKS, StreamSizes, UnitPlan
 from .units import PLAIN, Unit
 
 KEPT = 3
@@ -117,6 +117,7 @@ class Spec:
         Of one network; importable by name, as it runs in other processes.
     comparisons : tuple of Comparison
     tasks : tuple of str
+        Those whose networks are there are measured.
     sizes : StreamSizes
     notes : tuple of str
         How to read the rows; they go into the result file.
@@ -127,7 +128,7 @@ class Spec:
     title: str
     measure: Callable[[Unit], Measured]
     comparisons: tuple[Comparison, ...] = ()
-    tasks: tuple[str, ...] = tuple(BACKBONES)
+    tasks: tuple[str, ...] = tuple(NETWORKS)
     sizes: StreamSizes = field(default_factory=StreamSizes)
     notes: tuple[str, ...] = ()
     inverses: tuple[Inverse, ...] = ()

@@ -132,7 +132,8 @@ def record_all(
     ):
 
         def whole(task: str) -> int:
-            opened = [pool.submit(_open, task, part, ood) for part in demand.PARTS for ood in (False, True)]
+            kinds = (False, True) if tables else (False,)  # only tables show OOD inputs
+            opened = [pool.submit(_open, task, part, ood) for part in demand.PARTS for ood in kinds]
             for each in opened:
                 each.result()
             todo = items(recordings, task, rows[task], seeds, streams, tables)

@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from tcuq.metrics.inputs import Bools, Ints
 
+from ....corruptions.suite import FAULTS
 from ..intervals import Drawn, drawn
 from ..stretch_figures import EventShare, Mean, Median
 from .counting import Scene, events, false_starts
 
-FALSE, RATIO = "false per 10,000", "run length ratio"
-"""The latter is the run length between false alarms over the one asked for, from the rate of all networks."""
+FALSE, RATIO, COLLAPSE = "false per 10,000", "run length ratio", "collapse found"
+"""The second is the run length between false alarms over the one asked for, from the rate of all networks."""
 
 
 def clean_figures(on: Bools, scene: Scene, name: str) -> dict[str, Drawn]:
@@ -50,6 +51,7 @@ def shift_figures(on: Bools, scene: Scene, worse: Sequence[str], name: str) -> d
     kept = np.isin(np.array(found.sources, dtype=np.str_), worse)
     times = {"shifted on": scene.shifted, "benign on": scene.benign(worse)}
     shares = {column: _share(on, of, name) for column, of in times.items() if of.any()}
+    shares |= _collapses(on, scene, name)
     if not kept.any():
         return shares
     stretch = found.stretch[kept]
@@ -62,6 +64,15 @@ def shift_figures(on: Bools, scene: Scene, worse: Sequence[str], name: str) -> d
         "costly on": _share(on, scene.costly(worse), name),
         **shares,
     }
+
+
+def _collapses(on: Bools, scene: Scene, name: str) -> dict[str, Drawn]:
+    """Return the share of faults of the sensor with the alarm on at some step, if any are shown."""
+    faults = [each for each in scene.shifts if each[3].partition("/")[0] in FAULTS]
+    if not faults:
+        return {}
+    seen = np.array([on[stretch, start:stop].any() for stretch, start, stop, _ in faults])
+    return {COLLAPSE: _events(seen, np.array([each[0] for each in faults]), len(on), name)}
 
 
 def _share(values: npt.NDArray[Any], of: Bools, name: str) -> Drawn:
