@@ -299,7 +299,7 @@ class Monitor(State):
             self.branches.add("look at the first step")
             w = 256
         doublings = 0 if w == 256 else head.reach.bit_length() - gap.bit_length()
-        past = min(max(self.stillness, 0), STILLNESS_MAX)  # as it is, unless memory has failed
+        past = min(self.stillness, STILLNESS_MAX)  # as it is, unless memory has failed
         self.stillness = past + (word(65536 * doublings - past + 8) >> 4)
         if self.stillness == head.still > 0:
             self.branches.add("stillness at its limit")

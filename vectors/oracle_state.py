@@ -73,7 +73,7 @@ class State:
 
     def damage(self, counter: str, value: int) -> None:
         """Set a counter to what a memory error may leave in it: 32 bits, `alarm` 8."""
-        signs = ("debt", "credit", "severity", "stillness", "own")
+        signs = ("debt", "credit", "severity", "own")
         setattr(
             self,
             counter,
@@ -88,7 +88,7 @@ class State:
         out = b"TCUQ" + struct.pack("<2HI2HI", VERSION, 0, p.signals, p.classes, p.features, p.fingerprint())
         out += struct.pack("<IiiII", self.steps, self.debt, self.credit, self.rise, self.fall)
         # What nobody reads is saved as 0.
-        out += struct.pack("<2i", *((self.severity, self.stillness) if head else (0, 0)))
+        out += struct.pack("<iI", *((self.severity, self.stillness) if head else (0, 0)))
         out += struct.pack("<iI", *((self.own, self.own_seen) if head and head.own_looks else (0, 0)))
         out += struct.pack("<I", self.accuracy if p.horizon else 0)
         out += bytes([self.alarm, len(self.ring), held, p.depth])
@@ -126,7 +126,7 @@ class State:
 
         p, new = params, cls(params)
         new.steps, new.debt, new.credit, new.rise, new.fall = struct.unpack_from("<IiIII", state, 20)
-        new.severity, new.stillness, new.own = struct.unpack_from("<3i", state, 40)
+        new.severity, new.stillness, new.own = struct.unpack_from("<iIi", state, 40)
         new.own_seen, new.accuracy = struct.unpack_from("<2I", state, 52)
         new.alarm, fill, held, _ = state[60:HEADER]
         since = held | SINCE_STEP * (new.steps > 0)
@@ -188,7 +188,7 @@ class State:
         """Return whether the numbers of a header are in range and do not contradict each other."""
         low, high = p.bounds()
         steps, debt, credit, rise, fall = struct.unpack_from("<IiiII", state, 20)
-        severity, stillness, own, own_seen, accuracy = struct.unpack_from("<3i2I", state, 40)
+        severity, stillness, own, own_seen, accuracy = struct.unpack_from("<iIi2I", state, 40)
         alarm, fill, held, depth = state[60:HEADER]
         clip = 0 if p.evidence is None else p.evidence.clip
         enough = 0 if p.evidence is None else 256 * p.evidence.own_looks
@@ -200,7 +200,7 @@ class State:
             low <= debt <= high,
             0 <= credit <= p.burst * p.budget_den,
             -clip <= severity <= clip,
-            0 <= stillness <= (0 if p.evidence is None else STILLNESS_MAX),
+            stillness <= (0 if p.evidence is None else STILLNESS_MAX),
             own_seen <= enough,
             0 <= own <= most if own_seen == enough else abs(own) <= 4096 * own_seen,
             accuracy < 65536 * 256 if p.horizon else accuracy == 0,

@@ -603,7 +603,7 @@ static void do_damage(void)
     } else if (strcmp(name, "severity") == 0) {
         monitor.severity = (int32_t)value;
     } else if (strcmp(name, "stillness") == 0) {
-        monitor.stillness = (int32_t)value;
+        monitor.stillness = value;
     } else if (strcmp(name, "own") == 0) {
         monitor.own = value;
     } else if (strcmp(name, "own_seen") == 0) {

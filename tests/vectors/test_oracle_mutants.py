@@ -27,8 +27,8 @@ STEP = [
     ("- gap.bit_length()", "- max(1, gap).bit_length()"),
     ("- past + 8) >> 4)", "- past) >> 4)"),
     ("- past + 8) >> 4)", "- past + 16) >> 5)"),
-    ("min(max(self.stillness, 0), STILLNESS_MAX)", "min(max(self.stillness, -1), STILLNESS_MAX)"),
-    ("min(max(self.stillness, 0), STILLNESS_MAX)", "max(self.stillness, 0)"),
+    ("min(self.stillness, STILLNESS_MAX)", "self.stillness"),
+    ("min(self.stillness, STILLNESS_MAX)", "max(0, min(signed(self.stillness), STILLNESS_MAX))"),
     ("p.evidence.clip if still else", "-p.evidence.clip if still else"),
     ("guess = 65536 - 65536 // p.classes", "guess = 65536 - 65535 // p.classes"),
     ("uncertainty = max(uncertainty, guess)", "uncertainty = guess"),
@@ -53,7 +53,6 @@ STEP = [
     ("x -= self._reference(head, x, look)", "self._reference(head, x, look)"),
 ]
 SAVED = [
-    ("0 <= stillness <= (0 if", "stillness <= (0 if"),
     ("else STILLNESS_MAX)", "else STILLNESS_MAX + 1)"),
     ("(0 if p.evidence is None else STILLNESS_MAX)", "STILLNESS_MAX"),
     ("own_seen <= enough", "own_seen <= enough + 1"),

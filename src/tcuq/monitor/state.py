@@ -11,7 +11,7 @@ from .params import Params
 from .signals import NUMBER, SIGNALS, SLOW
 
 MAGIC = b"TCUQ"
-HEADER = struct.Struct("<4sHHIHHIIiiIIiiiIIBBBB")
+HEADER = struct.Struct("<4sHHIHHIIiiIIiIiIIBBBB")
 """Magic, version, zero, signals, classes, features, fingerprint; steps, debt, credit, rise, fall, severity,
 stillness, own, own_seen, accuracy; alarm and four times what is left of its hold, fill, what holds a value,
 depth."""
