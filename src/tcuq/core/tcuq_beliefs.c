@@ -33,7 +33,7 @@ typedef struct {
 ALWAYS_INLINE static inline uint32_t likelihood(const likelihood_t *of, uint32_t number)
 {
     return of->corrected != NULL ? number_at(of->corrected, number)
-                                 : (uint32_t)(64 * (int32_t)of->probs[number]) + of->least;
+                                 : ((uint32_t)of->probs[number] << 6) + of->least;
 }
 
 static void read_likelihood(likelihood_t *of, const int8_t *probs, uint32_t classes)
@@ -67,11 +67,16 @@ static inline uint32_t share_of(const divisor_t *by, uint32_t joint)
     return (joint >> by->scale) * by->factor >> 15;
 }
 
-/* What a class is expected to have before an inference, when the class is drawn anew with probability
- * 2^-shift. (65536 >> shift) / classes is even >> shift. */
+/* What a class keeps of a belief when the class is drawn anew with probability 2^-shift. */
+ALWAYS_INLINE static inline uint32_t kept_of(uint32_t old, uint32_t shift)
+{
+    return old - (old >> shift);
+}
+
+/* What it is expected to have before an inference. (65536 >> shift) / classes is even >> shift. */
 ALWAYS_INLINE static inline uint32_t prior_of(uint32_t old, uint32_t shift, uint32_t even)
 {
-    return old - (old >> shift) + (even >> shift);
+    return kept_of(old, shift) + (even >> shift);
 }
 
 static void fill(int8_t *numbers, uint32_t count, uint32_t value)
@@ -154,7 +159,8 @@ static uint16_t weigh_experts(expert_t *experts)
 }
 
 /* How well the experts predict an inference; their deficits after it. All experts at once, with shifts that are
- * known when compiling: a class is then a handful of instructions an expert, and these loops are most of a step. */
+ * known when compiling: a class is then a handful of instructions an expert, and these loops are most of a step.
+ * What the priors have of `even` is added once, for all classes. */
 static void predict(expert_t *experts, const int8_t *beliefs, int8_t *deficits, const likelihood_t *of)
 {
     uint32_t one = 0, two = 0, four = 0, six = 0, mix_of = 0, all = 0, classes = of->classes, even = of->even, i;
@@ -162,18 +168,18 @@ static void predict(expert_t *experts, const int8_t *beliefs, int8_t *deficits, 
     for (i = 0; i < classes; i++, beliefs += 2) {
         uint32_t said = likelihood(of, i);
         all += said;
-        one += prior_of(number_at(beliefs, 0), 1, even) * said;
-        two += prior_of(number_at(beliefs, classes), 2, even) * said;
-        four += prior_of(number_at(beliefs, 2u * classes), 4, even) * said;
-        six += prior_of(number_at(beliefs, 3u * classes), 6, even) * said;
-        mix_of += prior_of(number_at(beliefs, 4u * classes), 6, even) * said;
+        one += kept_of(number_at(beliefs, 0), 1) * said;
+        two += kept_of(number_at(beliefs, classes), 2) * said;
+        four += kept_of(number_at(beliefs, 2u * classes), 4) * said;
+        six += kept_of(number_at(beliefs, 3u * classes), 6) * said;
+        mix_of += kept_of(number_at(beliefs, 4u * classes), 6) * said;
     }
     experts[MEMORYLESS].by.factor = even * all;
-    experts[STICKY_1].by.factor = one;
-    experts[STICKY_2].by.factor = two;
-    experts[STICKY_4].by.factor = four;
-    experts[STICKY_6].by.factor = six;
-    experts[CLASS_MIX].by.factor = mix_of;
+    experts[STICKY_1].by.factor = one + (even >> 1) * all;
+    experts[STICKY_2].by.factor = two + (even >> 2) * all;
+    experts[STICKY_4].by.factor = four + (even >> 4) * all;
+    experts[STICKY_6].by.factor = six + (even >> 6) * all;
+    experts[CLASS_MIX].by.factor = mix_of + (even >> 6) * all;
     for (i = 0; i < EXPERT_COUNT; i++) {
         int32_t log = tcuq_internal_log2(divide_by(&experts[i].by, experts[i].by.factor));
         experts[i].gain += shift_floor(log + (int32_t)(experts[i].by.scale << 16), 5);

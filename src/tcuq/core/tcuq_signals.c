@@ -324,48 +324,58 @@ static uint16_t log_of(uint32_t sum)
     return saturate(((uint32_t)log >> 4) * 2731u >> 12);
 }
 
-/* Features in blocks. */
+/* Features in blocks, read once, beside the center of a class. */
 typedef struct {
+    const int8_t *next;   /* feature */
+    const int8_t *center; /* beside it */
+    uint32_t squares;     /* of all raw bytes */
+    uint32_t apart;       /* squares of all gaps of single features, and 1 */
     int32_t sums[BLOCKS]; /* of raw bytes */
-    int32_t gaps[BLOCKS]; /* of what they are above a center */
-    uint32_t squares;     /* of all gaps of single features, and 1 */
-    uint32_t own_squares; /* of all raw bytes */
+    int32_t gaps[BLOCKS]; /* of what they are above the center */
 } blocks_t;
 
 /* One of them, up to `end`. A function of its own: its loop has all registers. */
-NOT_INLINE static void read_block(blocks_t *blocks, uint32_t block, const int8_t *features, const int8_t *end, const int8_t *center)
+NOT_INLINE static void read_block(blocks_t *blocks, uint32_t block, const int8_t *end)
 {
-    int32_t sum = 0, gap = 0;
-    uint32_t squares = blocks->squares, own_squares = blocks->own_squares;
-    while (features != end) {
-        int32_t value = *features++;
-        int32_t apart = value - *center++;
-        sum += value;
-        gap += apart;
-        own_squares += (uint32_t)(value * value);
-        squares += (uint32_t)(apart * apart);
+    const int8_t *next = blocks->next;
+    const int8_t *center = blocks->center;
+    uint32_t squares = blocks->squares;
+    uint32_t apart = blocks->apart;
+    int32_t sum = 0;
+    int32_t gaps = 0;
+    if (next != end) { /* with fewer features than blocks some are empty */
+        do {
+            int32_t value = *next++;
+            int32_t gap = value - *center++;
+            sum += value;
+            gaps += gap;
+            squares += (uint32_t)(value * value);
+            apart += (uint32_t)(gap * gap);
+        } while (next != end);
     }
-    blocks->sums[block] = sum;
-    blocks->gaps[block] = gap;
+    blocks->next = next;
+    blocks->center = center;
     blocks->squares = squares;
-    blocks->own_squares = own_squares;
+    blocks->apart = apart;
+    blocks->sums[block] = sum;
+    blocks->gaps[block] = gaps;
 }
 
-/* All of them, beside the center of a class. Sets the sum of squares of the centered features too. */
+/* All of them. Sets the sum of squares of the centered features too. */
 static void read_blocks(blocks_t *blocks, inference_t *now, const tcuq_params_t *p)
 {
-    const int8_t *center = p->centers + now->subject * p->features;
+    uint32_t to = 0, block;
     int32_t sum = 0;
-    uint32_t from = 0, block;
-    blocks->squares = 1;
-    blocks->own_squares = 0;
+    blocks->next = now->features;
+    blocks->center = p->centers + now->subject * p->features;
+    blocks->squares = 0;
+    blocks->apart = 1;
     for (block = 0; block < BLOCKS; block++) {
-        uint32_t to = (block + 1u) * p->features >> 3;
-        read_block(blocks, block, now->features + from, now->features + to, center + from);
+        to += p->features;
+        read_block(blocks, block, now->features + (to >> 3));
         sum += blocks->sums[block];
-        from = to;
     }
-    now->squares = blocks->own_squares + (uint32_t)(p->zero_point * (p->features * p->zero_point - 2 * sum));
+    now->squares = blocks->squares + (uint32_t)(p->zero_point * (p->features * p->zero_point - 2 * sum));
 }
 
 /* Squares by which the sums of blocks differ from those of the last step, which they take the place of. */
@@ -458,7 +468,7 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
         read_blocks(&blocks, now, p);
-        signals[TCUQ_DISTANCE] = log_of(blocks.squares);
+        signals[TCUQ_DISTANCE] = log_of(blocks.apart);
         if (evidence != NULL) {
             moved_by = moved_from(m->ring, blocks.sums);
         }
