@@ -137,12 +137,14 @@ typedef struct {
     int32_t gain;    /* minus its forgotten deficit in 1/2048 bit, then what it predicted better than others */
 } expert_t;
 
-/* Weights of the experts from their forgotten deficits; returns the persistence. */
-static uint16_t weigh_experts(expert_t *experts)
+/* Let the experts forget some of their deficits, and weigh them by the rest; returns the persistence. */
+static uint16_t weigh_experts(expert_t *experts, const int8_t *deficits)
 {
     uint32_t least = 0xFFFFFFFFu, sum = 0, sticky, factor, k;
     for (k = 0; k < EXPERT_COUNT; k++) {
-        experts[k].weight = (k == CLASS_MIX ? 0u : COPIES) - (uint32_t)experts[k].gain;
+        uint32_t deficit = (number_at(deficits, k) * 251u + 128u) >> 8;
+        experts[k].gain = -(int32_t)deficit;
+        experts[k].weight = deficit + (k == CLASS_MIX ? 0u : COPIES);
         least = experts[k].weight < least ? experts[k].weight : least;
     }
     for (k = 0; k < EXPERT_COUNT; k++) {
@@ -220,10 +222,7 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
     if (p->instant->class_mix != NULL) {
         correct(m, at, &of);
     }
-    for (i = 0; i < EXPERT_COUNT; i++) {
-        experts[i].gain = -(int32_t)((number_at(deficits, i) * 251u + 128u) >> 8);
-    }
-    out->persistence = weigh_experts(experts);
+    out->persistence = weigh_experts(experts, deficits);
     predict(experts, beliefs, deficits, &of);
     experts[MEMORYLESS].weight += experts[CLASS_MIX].weight;
     for (i = 0; i < classes; i++) {
