@@ -206,7 +206,7 @@ ALWAYS_INLINE static inline uint32_t share_after(const expert_t *expert, int8_t 
 static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
-    uint32_t classes = p->classes;
+    uint32_t classes = p->classes, prediction = out->prediction;
     int8_t *beliefs = numbers_in(m, at);
     int8_t *deficits = beliefs + 2u * (STICKY_COUNT + 1u) * classes;
     likelihood_t of;
@@ -242,8 +242,8 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
         now = share_of(&experts[CLASS_MIX].by, prior_of(mix_of, 6, of.even) * said);
         number_put(number, 0, (uint32_t)moved((int32_t)mix_of, (int32_t)now, MIX_SHIFT));
         belief = saturate(belief >> 15);
-        of_prediction = i == out->prediction ? belief : of_prediction;
-        if (i == 0u || belief > best) {
+        of_prediction = i == prediction ? belief : of_prediction;
+        if (belief > best) {
             best = belief;
             answer = i;
         }
