@@ -105,12 +105,6 @@ static inline uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 
 /* Reading (section 3). */
 
-/* An entry of the table X. Without the divergence nobody asks, and the table is a kilobyte. */
-static uint32_t xlog(uint32_t u)
-{
-    return BUILD_HAS(TCUQ_BIT(TCUQ_DIVERGENCE)) ? tcuq_xlog[u] : 0u;
-}
-
 static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
 {
     uint32_t top = 0;
@@ -118,11 +112,11 @@ static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
     uint32_t prediction = 0;
     uint32_t mass = 0;
     uint32_t logs = 0;
-    uint32_t rest, i;
+    uint32_t i;
     for (i = 0; i < classes; i++) {
         uint32_t u = (uint32_t)(probs[i] + 128);
         mass += u;
-        logs += xlog(u);
+        logs += BUILD_HAS(TCUQ_BIT(TCUQ_DIVERGENCE)) ? tcuq_xlog[u] : 0u;
         if (u > top) {
             second = top;
             top = u;
@@ -131,12 +125,14 @@ static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
             second = u;
         }
     }
-    rest = mass < 256u ? 256u - mass : 0u;
     now->top = top;
     now->second = second;
     now->kept.prediction = (uint16_t)prediction;
     now->kept.mass = mass;
-    now->kept.log_sum = (int32_t)(logs + xlog(rest)) - (int32_t)(192u * (mass + rest));
+    if (BUILD_HAS(TCUQ_BIT(TCUQ_DIVERGENCE))) { /* nobody else asks, and the table is a kilobyte */
+        uint32_t rest = mass < 256u ? 256u - mass : 0u;
+        now->kept.log_sum = (int32_t)(logs + tcuq_xlog[rest]) - (int32_t)(192u * (mass + rest));
+    }
 }
 
 static void read_features(inference_t *now, const int8_t *features, const tcuq_params_t *p)
@@ -164,9 +160,11 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
     now->features = features;
     now->squares = 0;
     now->still = 0;
-    now->kept.feature_sum = 0;
-    now->kept.norm.mant = 0;
-    now->kept.norm.exp = 0;
+    if (BUILD_HAS(TCUQ_LAGGED_SIGNALS)) { /* the ring keeps them */
+        now->kept.feature_sum = 0;
+        now->kept.norm.mant = 0;
+        now->kept.norm.exp = 0;
+    }
     read_probs(now, probs, p->classes);
     /* The distance reads them once more: then the magnitude waits for it. */
     if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY)) || (uses(p, TCUQ_BIT(TCUQ_MAGNITUDE)) && !uses(p, TCUQ_BIT(TCUQ_DISTANCE)))) {
