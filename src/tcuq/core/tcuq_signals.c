@@ -135,7 +135,7 @@ static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
     }
 }
 
-static void read_features(inference_t *now, const int8_t *features, const tcuq_params_t *p)
+static void read_features(kept_t *kept, const int8_t *features, const tcuq_params_t *p)
 {
     const int8_t *end = features + p->features;
     int32_t zero = p->zero_point;
@@ -146,11 +146,8 @@ static void read_features(inference_t *now, const int8_t *features, const tcuq_p
         squares += (int32_t)*features * *features;
     }
     squares -= 2 * zero * sum;
-    now->squares = (uint32_t)squares;
-    now->kept.feature_sum = (int16_t)sum;
-    if (BUILD_HAS(TCUQ_BIT(TCUQ_INSTABILITY))) {
-        now->kept.norm = norm_of(now->squares);
-    }
+    kept->feature_sum = (int16_t)sum;
+    kept->norm = norm_of((uint32_t)squares);
 }
 
 void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *probs, const int8_t *features,
@@ -158,7 +155,6 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
 {
     now->probs = probs;
     now->features = features;
-    now->squares = 0;
     now->still = 0;
     if (BUILD_HAS(TCUQ_LAGGED_SIGNALS)) { /* the ring keeps them */
         now->kept.feature_sum = 0;
@@ -166,9 +162,8 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
         now->kept.norm.exp = 0;
     }
     read_probs(now, probs, p->classes);
-    /* The distance reads them once more: then the magnitude waits for it. */
-    if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY)) || (uses(p, TCUQ_BIT(TCUQ_MAGNITUDE)) && !uses(p, TCUQ_BIT(TCUQ_DISTANCE)))) {
-        read_features(now, features, p);
+    if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY))) {
+        read_features(&now->kept, features, p);
     }
     now->subject = now->kept.prediction;
     now->anchor = 256u * now->top;
@@ -214,7 +209,7 @@ COLD void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t predicti
         read_probs(&now, bytes, p->classes);
     }
     if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY))) {
-        read_features(&now, features, p);
+        read_features(&now.kept, features, p);
     }
     now.kept.prediction = (uint16_t)prediction;
     push(m, at, &now.kept, bytes, features);
@@ -359,13 +354,13 @@ NOT_INLINE static void read_block(blocks_t *blocks, uint32_t block, const int8_t
     blocks->gaps[block] = gaps;
 }
 
-/* All of them. Sets the sum of squares of the centered features too. */
-static void read_blocks(blocks_t *blocks, inference_t *now, const tcuq_params_t *p)
+/* All of them; without centers they are compared with themselves. Returns the sum of squares of the centered features. */
+static uint32_t read_blocks(blocks_t *blocks, const inference_t *now, const tcuq_params_t *p)
 {
     uint32_t to = 0, block;
     int32_t sum = 0;
     blocks->next = now->features;
-    blocks->center = p->centers + now->subject * p->features;
+    blocks->center = p->centers != NULL ? p->centers + now->subject * p->features : now->features;
     blocks->squares = 0;
     blocks->apart = 1;
     for (block = 0; block < BLOCKS; block++) {
@@ -373,7 +368,7 @@ static void read_blocks(blocks_t *blocks, inference_t *now, const tcuq_params_t 
         read_block(blocks, block, now->features + (to >> 3));
         sum += blocks->sums[block];
     }
-    now->squares = blocks->squares + (uint32_t)(p->zero_point * (p->features * p->zero_point - 2 * sum));
+    return blocks->squares + (uint32_t)(p->zero_point * (p->features * p->zero_point - 2 * sum));
 }
 
 /* Squares by which the sums of blocks differ from those of the last step, which they take the place of. */
@@ -464,8 +459,10 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
     if (uses(p, TCUQ_BIT(TCUQ_ODDS))) {
         signals[TCUQ_ODDS] = log_odds(ONE - 256u * (uint32_t)(now->probs[now->subject] + 128));
     }
+    if (uses(p, TCUQ_BIT(TCUQ_DISTANCE) | TCUQ_BIT(TCUQ_MAGNITUDE))) {
+        signals[TCUQ_MAGNITUDE] = log_of(read_blocks(&blocks, now, p) + 1u);
+    }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
-        read_blocks(&blocks, now, p);
         signals[TCUQ_DISTANCE] = log_of(blocks.apart);
         if (evidence != NULL) {
             moved_by = moved_from(m->ring, blocks.sums);
@@ -474,9 +471,6 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
         moved_by = signals[TCUQ_ODDS] - m->ring[0];
         moved_by *= moved_by;
         m->ring[0] = signals[TCUQ_ODDS];
-    }
-    if (uses(p, TCUQ_BIT(TCUQ_MAGNITUDE))) {
-        signals[TCUQ_MAGNITUDE] = log_of(now->squares + 1u);
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISBELIEF))) {
         signals[TCUQ_DISBELIEF] = log_odds(ONE - now->belief);
