@@ -40,7 +40,8 @@ static void read_likelihood(likelihood_t *of, const int8_t *probs, uint32_t clas
 {
     of->probs = probs;
     of->corrected = NULL;
-    of->least = 64u * 128u + (classes <= 164u ? 164u / classes : 1u);
+    of->least = 164u / classes;
+    of->least = 64u * 128u + (of->least > 1u ? of->least : 1u);
     of->classes = classes;
     of->even = ONE / classes;
 }
@@ -79,7 +80,7 @@ ALWAYS_INLINE static inline uint32_t prior_of(uint32_t old, uint32_t shift, uint
     return kept_of(old, shift) + (even >> shift);
 }
 
-static void fill(int8_t *numbers, uint32_t count, uint32_t value)
+NOT_INLINE static void fill(int8_t *numbers, uint32_t count, uint32_t value)
 {
     uint32_t i;
     for (i = 0; i < count; i++) {
@@ -95,7 +96,7 @@ static void start(const tcuq_t *m, const layout_t *at, int8_t *class_mix, uint32
     uint32_t i;
     fill(class_mix, p->classes, even);
     fill(class_mix + 2u * p->classes, EXPERT_COUNT, 0);
-    for (i = 0; p->instant->class_mix != NULL && i < p->classes; i++) {
+    for (i = 0; i < at->scratch; i++) { /* as many as the class mix has */
         m->ring[at->seen + i] = (uint32_t)p->instant->class_mix[i] << 8;
     }
 }
@@ -103,12 +104,12 @@ static void start(const tcuq_t *m, const layout_t *at, int8_t *class_mix, uint32
 /* Divide what the posterior says by how much more often than in development it has been saying it. */
 static void correct(const tcuq_t *m, const layout_t *at, likelihood_t *of)
 {
-    const tcuq_params_t *p = m->params;
+    const uint16_t *shares = m->params->instant->class_mix;
     int8_t *into = numbers_in(m, at) + 2u * at->numbers;
     uint32_t *seen = m->ring + at->seen;
     uint32_t i;
-    for (i = 0; i < p->classes; i++) {
-        uint32_t share = p->instant->class_mix[i];
+    for (i = 0; i < of->classes; i++) {
+        uint32_t share = shares[i];
         uint32_t low = (seen[i] + 128u) >> 8;
         uint32_t ratio, value;
         low = low > share >> 1 ? low : share >> 1;
