@@ -357,8 +357,9 @@ NOT_INLINE static void read_block(blocks_t *blocks, uint32_t block, const int8_t
 /* All of them; without centers they are compared with themselves. Returns the sum of squares of the centered features. */
 static uint32_t read_blocks(blocks_t *blocks, const inference_t *now, const tcuq_params_t *p)
 {
-    uint32_t to = 0, block;
+    int32_t zero = p->zero_point;
     int32_t sum = 0;
+    uint32_t to = 0, block;
     blocks->next = now->features;
     blocks->center = p->centers != NULL ? p->centers + now->subject * p->features : now->features;
     blocks->squares = 0;
@@ -368,7 +369,7 @@ static uint32_t read_blocks(blocks_t *blocks, const inference_t *now, const tcuq
         read_block(blocks, block, now->features + (to >> 3));
         sum += blocks->sums[block];
     }
-    return blocks->squares + (uint32_t)(p->zero_point * (p->features * p->zero_point - 2 * sum));
+    return blocks->squares + (uint32_t)(zero * (p->features * zero - 2 * sum));
 }
 
 /* Squares by which the sums of blocks differ from those of the last step, which they take the place of. */
