@@ -209,7 +209,7 @@ typedef struct {
     uint32_t rise;
     uint32_t fall;
     int32_t severity;
-    int32_t stillness;
+    uint32_t stillness;
     uint32_t own;
     uint32_t own_seen;
     uint32_t accuracy;

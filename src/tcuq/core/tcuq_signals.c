@@ -428,8 +428,9 @@ static void slow_signals(tcuq_t *m, const tcuq_evidence_t *head, inference_t *no
     now->evidence = evidence_of(head, used(p) & ~(uint32_t)TCUQ_SLOW_SIGNALS, signals, now->subject);
     /* How often the movement must be doubled to be new. */
     doublings = now->look < LOOK_WHOLE ? bits_of(head->reach) - bits_of(moved_by) : 0u;
-    m->stillness = moved(clipped(m->stillness, STILL_MAX), (int32_t)(doublings << 16), STILL_SHIFT);
-    now->still = head->still != 0u && m->stillness > (int32_t)head->still;
+    m->stillness = m->stillness < STILL_MAX ? m->stillness : STILL_MAX;
+    m->stillness = (uint32_t)moved((int32_t)m->stillness, (int32_t)(doublings << 16), STILL_SHIFT);
+    now->still = head->still != 0u && m->stillness > head->still;
     if (now->still) { /* every step tells so, whatever it shows */
         now->look = LOOK_WHOLE;
         now->evidence = (int32_t)head->clip;

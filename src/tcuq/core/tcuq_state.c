@@ -168,7 +168,7 @@ static void put_counters(const tcuq_t *m, uint8_t *bytes)
     put32(bytes + AT_RISE, m->rise);
     put32(bytes + AT_FALL, m->fall);
     put32(bytes + AT_SEVERITY, (uint32_t)m->severity);
-    put32(bytes + AT_STILLNESS, (uint32_t)m->stillness);
+    put32(bytes + AT_STILLNESS, m->stillness);
     put32(bytes + AT_OWN, m->own);
     put32(bytes + AT_OWN_SEEN, m->own_seen);
     put32(bytes + AT_ACCURACY, m->accuracy);
@@ -185,7 +185,7 @@ static void get_counters(tcuq_t *m, const uint8_t *bytes)
     m->rise = get32(bytes + AT_RISE);
     m->fall = get32(bytes + AT_FALL);
     m->severity = (int32_t)get32(bytes + AT_SEVERITY);
-    m->stillness = (int32_t)get32(bytes + AT_STILLNESS);
+    m->stillness = get32(bytes + AT_STILLNESS);
     m->own = get32(bytes + AT_OWN);
     m->own_seen = get32(bytes + AT_OWN_SEEN);
     m->accuracy = get32(bytes + AT_ACCURACY);
@@ -199,11 +199,16 @@ static void get_counters(tcuq_t *m, const uint8_t *bytes)
 /* The counters as they are saved: those that nobody reads are 0. */
 static tcuq_t read_ones(const tcuq_t *m, uint32_t depth)
 {
+    const tcuq_evidence_t *head = evidence_head(m->params);
     tcuq_t copy = *m;
     copy.accuracy = m->params->horizon != 0u ? m->accuracy : 0u;
-    if (evidence_head(m->params) == NULL) {
+    if (head == NULL) {
         copy.severity = 0;
         copy.stillness = 0;
+    }
+    if (!HAS_OWN_REFERENCE || head == NULL || head->own_looks == 0u) {
+        copy.own = 0;
+        copy.own_seen = 0;
     }
     if (depth == 0u) {
         copy.head = 0;
@@ -260,7 +265,7 @@ static int counters_valid(const tcuq_t *m, uint32_t depth)
            side_valid(m->rise, p->rise_limit, p->rise_cap, p->hold != 0u ? 0u : p->rise_clear + 1u,
                       m->alarm & TCUQ_ALARM_RISE) &&
            side_valid(m->fall, p->fall_limit, p->fall_cap, 1, m->alarm & TCUQ_ALARM_FALL) &&
-           m->severity >= -clip && m->severity <= clip && (uint32_t)m->stillness <= STILL_MAX && own_valid(m) &&
+           m->severity >= -clip && m->severity <= clip && m->stillness <= STILL_MAX && own_valid(m) &&
            m->accuracy <= (p->horizon != 0u ? ACCURACY_MAX : 0u) &&
            m->head <= depth && m->fill <= depth && m->fill <= m->steps && held_valid(m, depth);
 }
