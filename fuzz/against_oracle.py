@@ -29,6 +29,9 @@ from oracle import SIGNAL_COUNT, Evidence, Instant, Monitor, Params
 
 PORTION = 50
 """Programs that one process plays."""
+HEAD = ("clip", "reach", "still", "bias", "allowance", "own_looks", "own_mean", "own_most")
+HEAD += ("bet_base", "bet_slope")
+"""Numbers of an evidence head, in the order of a line (SPEC.md, section 15)."""
 
 
 def build(folder: Path, tools: Toolchain, core: Path = CORE) -> Path:
@@ -57,9 +60,9 @@ def params_of(lines: dict[str, str]) -> Params:
     scalars = {name: int(value) for name, value in (pair.split("=") for pair in lines["params"].split())}
     evidence, instant = None, None
     if "evidence" in lines:
-        clip, reach, bias, allowance, bet_base, bet_slope, *rest = numbers("evidence")
-        coef, offset = tuple(rest[:SIGNAL_COUNT]), tuple(rest[SIGNAL_COUNT:])
-        evidence = Evidence(clip, allowance, coef, offset, bet_base, bet_slope, reach, bias)
+        named, rest = numbers("evidence")[: len(HEAD)], numbers("evidence")[len(HEAD) :]
+        scalar = dict(zip(HEAD, named, strict=True))
+        evidence = Evidence(coef=rest[:SIGNAL_COUNT], offset=rest[SIGNAL_COUNT:], **scalar)
     if "instant" in lines:
         bias, *rest = numbers("instant")
         mix = numbers("class_mix") if "class_mix" in lines else None

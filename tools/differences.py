@@ -98,7 +98,14 @@ def on_integers(steps: int, seed: int = 0) -> Difference:
         params = centered(params, real.signals)
         # The bias is in no signal.
         real = weighed(
-            params, real.signals, real.doubted, real.answer, real.persistence, real.look, real.severity
+            params,
+            real.signals,
+            real.doubted,
+            real.answer,
+            real.persistence,
+            real.look,
+            real.severity,
+            real.still,
         )
         gap = np.abs(Monitor(params).run(ints, raw)["risk"] - real.risk)
         largest, total, done = max(largest, float(gap.max())), total + float(gap.sum()), done + LENGTH

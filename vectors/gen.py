@@ -22,6 +22,7 @@ import gen_mutants
 import gen_rules
 import gen_shapes
 import gen_states
+import gen_still
 from gen_base import Case
 from oracle import NO_REASON, SIGNAL_COUNT, Monitor, Params, Step
 
@@ -39,6 +40,7 @@ def cases() -> list[Case]:
         gen_learned,
         gen_heads,
         gen_looks,
+        gen_still,
         gen_edges,
         gen_mutants,
     ):
@@ -64,8 +66,8 @@ def _head_lines(params: Params) -> list[str]:
     """Return the lines of the heads and centers, none without them."""
     evidence, instant, lines = params.evidence, params.instant, []
     if evidence is not None:
-        names = ("clip", "reach", "bias", "allowance", "bet_base", "bet_slope")
-        numbers = [getattr(evidence, name) for name in names]
+        names = "clip reach still bias allowance own_looks own_mean own_most bet_base bet_slope"
+        numbers = [getattr(evidence, name) for name in names.split()]
         lines.append(" ".join(map(str, ("evidence", *numbers, *evidence.coef, *evidence.offset))))
     if instant is not None:
         lines.append(" ".join(map(str, ("instant", instant.bias, *instant.coef))))
@@ -216,6 +218,9 @@ REQUIRED = (
     "obtuse angle",
     "one vector zero",
     "opposite vectors",
+    "own reference 0",
+    "own reference above 0",
+    "own reference at its most",
     "save refused",
     "risk == threshold",
     "threshold <= 0",
@@ -233,6 +238,9 @@ REQUIRED = (
     "severity positive",
     "severity largest",
     "starts again at 0",
+    "still, a guess",
+    "still, above a guess",
+    "stillness at its limit",
     "sum clipped above",
     "sum clipped below",
     "weight 1",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from gen_base import (
@@ -163,25 +164,25 @@ def _states() -> Iterable[Case]:
             name, "a count of steps that contradicts the others", params, dwell(dice, params, 45), counts
         )
 
-    # 52 last, 56 seen, 72 experts 1 to 4, 104 class mix, 112 deficits.
+    # 64 last, 68 seen, 84 experts 1 to 4, 116 class mix, 124 deficits.
     dice = Dice("refused_learned")
     head = evidence(STANDARD_POSTERIORS, 4, dice)
     params = learned(STANDARD_POSTERIORS, 4, 0, dice, "even", evidence=head, **OFF, **base)
     clip = 2 * head.clip + 1
-    always = [(6, 2, 1), (6, 2, 32768), (50, 1, 4), (50, 1, 128), (40, 4, clip), (40, 4, -clip)]
-    always += [(40, 4, 1 << 31), (44, 4, 1 << 24), (44, 4, 1 << 31)]
-    before = [(50, 1, 1), (50, 1, 2), (50, 1, 3)]
-    before += [(at, 2, 1) for at in (52, 56, 68, 72, 102, 104, 110, 112, 122)]
-    after: list[Any] = [(50, 1, -1), (50, 1, -2), (50, 1, -3)]
-    after += [(at, 4, 1 << 30) for at in (52, 56, 60, 68)] + [(at, 4, 1 << 31) for at in (52, 56, 68)]
-    after += [(at, 2, "full") for at in (72, 80, 88, 96, 104)] + [(112, 12, "nonzero")]
-    emptied: list[Any] = [(50, 1, -1), (50, 1, -2), (52, 2, 1), (72, 2, 1), (102, 2, 1)]
-    emptied += [(112, 12, "nonzero")]
+    always = [(6, 2, 1), (6, 2, 32768), (62, 1, 4), (62, 1, 128), (40, 4, clip), (40, 4, -clip)]
+    always += [(40, 4, 1 << 31), (56, 4, 1 << 24), (56, 4, 1 << 31)]
+    before = [(62, 1, 1), (62, 1, 2), (62, 1, 3)]
+    before += [(at, 2, 1) for at in (64, 68, 80, 84, 114, 116, 122, 124, 134)]
+    after: list[Any] = [(62, 1, -1), (62, 1, -2), (62, 1, -3)]
+    after += [(at, 4, 1 << 30) for at in (64, 68, 72, 80)] + [(at, 4, 1 << 31) for at in (64, 68, 80)]
+    after += [(at, 2, "full") for at in (84, 92, 100, 108, 116)] + [(124, 12, "nonzero")]
+    emptied: list[Any] = [(62, 1, -1), (62, 1, -2), (64, 2, 1), (84, 2, 1), (114, 2, 1)]
+    emptied += [(124, 12, "nonzero")]
     marks = {0: _refused(always + before), 30: _refused(always + after), 34: ("reset", *_refused(emptied))}
     yield Case("refused_learned", "states of other numbers", params, dwell(dice, params, 40), marks)
     dice = Dice("refused_learned_plain")
     plain = make(0x10, 4, 0, (), anchor=0)
-    none = [(50, 1, 2), (50, 1, 1), (40, 4, 1), (40, 4, -1), (44, 4, 1)]
+    none = [(62, 1, 2), (62, 1, 1), (40, 4, 1), (40, 4, -1), *((at, 4, 1) for at in (44, 48, 52, 56))]
     yield Case(
         "refused_learned_plain",
         "no head, no evidence, no horizon: nothing of theirs",
@@ -191,7 +192,7 @@ def _states() -> Iterable[Case]:
     )
     dice = Dice("refused_learned_ring")
     params = learned(0x107, 4, 3, dice, "none", anchor=1)
-    held = _refused([(50, 1, -1), (50, 1, -2), (50, 1, -3), (50, 1, 1)])
+    held = _refused([(62, 1, -1), (62, 1, -2), (62, 1, -3), (62, 1, 1)])
     rows = dwell(dice, params, 30)
     yield Case("refused_learned_ring", "what is held, with a ring", params, rows, {0: held[3:], 20: held})
 
@@ -239,6 +240,11 @@ def _fuzz() -> Iterable[Case]:
             reach = dice.between(256, 2**32 - 1) >> dice.below(16)
             more = (bet, slope, max(256, reach), dice.between(-(2**24), 2**24) >> 4 * (1 - wide))
             head = Evidence(clip, dice.below(3000), drawn(SIGNAL_COUNT), drawn(classes), *more)
+            late = Dice(f"{name} late")
+            head = replace(head, still=late.below(2**21) >> late.below(8))
+            if not slope:
+                mean, most = late.between(-(2**19), 2**19), late.below(2**19)
+                head = replace(head, own_looks=late.between(1, 20), own_mean=mean, own_most=most)
             changes |= {"evidence": head, "rise_limit": 70000, "rise_cap": 10**6, **OFF}
             changes |= {"rise_clear": dice.below(70000), "hold": dice.below(64) >> dice.below(6)}
         mix = tuple(dice.between(1, 65535 >> dice.below(16)) for _ in range(classes)) if number % 4 else None

@@ -33,7 +33,7 @@ LARGEST = 2**19
 ALARM: dict[str, Any] = {"rise_limit": 2 * 65536, "rise_cap": 5 * 65536, "rise_clear": 30000, "hold": 4}
 
 
-def _params(mask: int, classes: int, features: int, dice: Dice, **changes: Any) -> Params:
+def looking(mask: int, classes: int, features: int, dice: Dice, **changes: Any) -> Params:
     """Return parameters with evidence, with centers where signal 7 is used."""
     base: dict[str, Any] = {"evidence": evidence(mask, classes, dice), **OFF, **ALARM}
     if mask >> 7 & 1:
@@ -41,7 +41,7 @@ def _params(mask: int, classes: int, features: int, dice: Dice, **changes: Any) 
     return make(mask, classes, features, (1, 2, 4) if mask & 7 else (), **(base | changes))
 
 
-def _held(dice: Dice, params: Params, steps: int) -> list[Row]:
+def held(dice: Dice, params: Params, steps: int) -> list[Row]:
     """Return objects that are held for some steps, with a little noise, and then others."""
     rows: list[Row] = []
     left = shown = 0
@@ -66,16 +66,16 @@ def _blocks() -> Iterable[Case]:
     for features in (1, 2, 3, 7, 8, 9, 12, 17, 63, 64, 255, 256):
         name = f"look_d{features}"
         dice = Dice(name)
-        params = _params(DRIFT, 3, features, dice, zero_point=dice.between(-128, 127))
+        params = looking(DRIFT, 3, features, dice, zero_point=dice.between(-128, 127))
         steps = 12 if features > 200 else 30
-        yield Case(name, "objects that are held, then others", params, _held(dice, params, steps))
+        yield Case(name, "objects that are held, then others", params, held(dice, params, steps))
     # One feature a block: squared distances on either side of the least and of the full look.
     moves = ([5, 2, 1, 1], [4, 4], [5, 2, 2], [15, 5, 2, 1], [16], [16, 1], [0], [1], [10, 5])
     for reach in (256, 511, 512, 2**12 + 255):
         name = f"look_reach_{reach}"
         scale = 1 if reach < 512 else 2 if reach < 2**12 else 4
         dice = Dice(name)
-        params = _params(DRIFT, 2, 8, dice)
+        params = looking(DRIFT, 2, 8, dice)
         head = params.evidence
         assert head is not None
         x, rows = [0] * 8, []
@@ -88,7 +88,7 @@ def _blocks() -> Iterable[Case]:
     ends: list[Row] = [([80, -80], [(127, -128)[t % 2]] * 256) for t in range(8)]
     for name, reach in (("look_far_apart", 256), ("look_reach_largest", 2**32 - 1)):
         dice = Dice(name)
-        params = _params(DRIFT, 2, 256, dice, zero_point=-128)
+        params = looking(DRIFT, 2, 256, dice, zero_point=-128)
         params = replace(params, evidence=replace(evidence(DRIFT, 2, dice), reach=reach))
         yield Case(name, "from one end of every feature to the other", params, ends)
 
@@ -100,7 +100,7 @@ def _odds() -> Iterable[Case]:
         name = f"look_odds_{name}"
         dice = Dice(name)
         head = replace(evidence(ODDS, 2, dice), reach=reach)
-        params = _params(ODDS, 2, 0, dice, evidence=head)
+        params = looking(ODDS, 2, 0, dice, evidence=head)
         levels = (250, 250, 249, 180, 181, 255, 0, 1, 255, 128, 127, 2, 0, 0, 255)
         rows = [([u - 128, -128], []) for u in levels * 2] + _predicted(2, stays)
         marks: Marks = {9: ("reset",), 20: BOTH, 31: ("reset", *BOTH)}
@@ -111,21 +111,21 @@ def _odds() -> Iterable[Case]:
     ):
         dice = Dice(name)
         with_answer: dict[str, Any] = {"about": 1, "anchor": 1, **ALARM}
-        params = learned(mask, 4, 0, dice, **with_answer) if about else _params(mask, 4, 5, dice)
-        rows = _held(dice, params, 40)
+        params = learned(mask, 4, 0, dice, **with_answer) if about else looking(mask, 4, 5, dice)
+        rows = held(dice, params, 40)
         yield Case(name, "odds of the subject", params, rows, {17: ("reset",), 30: BOTH})
     for name, mask in (("look_flips_severity", 0x34), ("look_paper", PAPER | 0x10)):
         dice = Dice(name)
-        params = _params(mask, 5, 3, dice)
-        yield Case(name, f"signals 0x{mask:03X}", params, _held(dice, params, 34), {20: ("reset", *BOTH)})
+        params = looking(mask, 5, 3, dice)
+        yield Case(name, f"signals 0x{mask:03X}", params, held(dice, params, 34), {20: ("reset", *BOTH)})
 
 
 def _starts() -> Iterable[Case]:
     """Yield first steps: from the start, after a reset, after a load."""
     for name, mask in (("look_first", DRIFT), ("look_first_odds", ODDS), ("look_first_distance", 0x80)):
         dice = Dice(name)
-        params = _params(mask, 3, 6, dice)
-        rows = _held(dice, params, 30)
+        params = looking(mask, 3, 6, dice)
+        rows = held(dice, params, 30)
         marks: Marks = {0: ("reset", *BOTH), 1: BOTH, 2: ("reset",), 3: ("reset", *BOTH), 4: BOTH}
         marks |= {12: ("save", "reset", "load"), 20: ("reset", "reset"), 21: BOTH, 26: BOTH}
         yield Case(name, "the first step is new, whatever came before", params, [rows[0]] * 6 + rows, marks)
@@ -143,7 +143,7 @@ def _means() -> Iterable[Case]:
         coef = tuple({5: 8192, 9: -700}.get(n, 0) for n in range(SIGNAL_COUNT))
         head = Evidence(clip, 3 if clip > 1 else 0, coef, offset, reach=256, bias=bias)
         changes = {"evidence": head, "rise_limit": 1, "rise_cap": 2**30, "rise_clear": 0, "hold": 0}
-        params = _params(ODDS, 2, 0, dice, **changes)
+        params = looking(ODDS, 2, 0, dice, **changes)
         # Turns between neighbors keep the look at its full.
         up, down = [([u - 128, -128], []) for u in (250, 120)], [([-128, u - 128], []) for u in (250, 120)]
         rows = [*up * 45, *down * 85, *up[:1] * 12] if clip > 1 else [*up * 9, *down * 9]
@@ -190,14 +190,12 @@ def _bets() -> Iterable[Case]:
         dice = Dice(name)
         head = replace(evidence(mask, 3, dice, 60000, 20000), clip=2 * 65536, allowance=1000)
         head = replace(head, offset=(300, -200, 450))
-        params = _params(mask, 3, features, dice, evidence=head)
-        yield Case(
-            name, "a bet counts by the look where it wins", params, _held(dice, params, 50), {25: BOTH}
-        )
+        params = looking(mask, 3, features, dice, evidence=head)
+        yield Case(name, "a bet counts by the look where it wins", params, held(dice, params, 50), {25: BOTH})
     name = "look_side_off"
     dice = Dice(name)
-    params = _params(DRIFT, 3, 6, dice, rise_limit=0, rise_cap=0, rise_clear=0, hold=63)
-    yield Case(name, "looks and means, no alarm", params, _held(dice, params, 24), {10: BOTH})
+    params = looking(DRIFT, 3, 6, dice, rise_limit=0, rise_cap=0, rise_clear=0, hold=63)
+    yield Case(name, "looks and means, no alarm", params, held(dice, params, 24), {10: BOTH})
     base: dict[str, Any] = {"about": 1, "anchor": 1, "horizon": 6, "expected_start": 50000, "warmup": 5}
     marks: Marks
     for name, mask, mix, bet, marks in (
@@ -290,27 +288,27 @@ def _states() -> Iterable[Case]:
     def refused(changes: Iterable[tuple[int, int, int]]) -> tuple[str, ...]:
         return tuple(" ".join(map(str, ("refuse", *change))) for change in changes)
 
-    # 52 last, eight words; 84 slow, eight words.
+    # 64 last, eight words; 96 slow, eight words.
     name = "refused_looks"
     dice = Dice(name)
-    params = _params(DRIFT, 3, 5, dice)
-    wide = [(at, 4, sign << 17) for at in (52, 80) for sign in (1, -1)]
-    wide += [(at, 4, sign << 23) for at in (84, 112) for sign in (1, -1)]
-    wide += [(48, 1, 4), (48, 1, 16), (48, 1, 64), (40, 4, 1 << 20), (40, 4, -(1 << 20))]
-    fresh = [(at, 4, sign) for at in (52, 80, 84, 112) for sign in (1, -1)] + [(50, 1, 1), (50, 1, 2)]
-    emptied = [(at, 4, sign) for at in (52, 80) for sign in (1, -1)] + wide[4:]
+    params = looking(DRIFT, 3, 5, dice)
+    wide = [(at, 4, sign << 17) for at in (64, 92) for sign in (1, -1)]
+    wide += [(at, 4, sign << 23) for at in (96, 124) for sign in (1, -1)]
+    wide += [(60, 1, 4), (60, 1, 16), (60, 1, 64), (40, 4, 1 << 20), (40, 4, -(1 << 20))]
+    fresh = [(at, 4, sign) for at in (64, 92, 96, 124) for sign in (1, -1)] + [(62, 1, 1), (62, 1, 2)]
+    emptied = [(at, 4, sign) for at in (64, 92) for sign in (1, -1)] + wide[4:]
     marks: Marks = {0: refused(fresh), 1: refused(wide), 20: (*refused(wide), "reset", *refused(emptied))}
-    yield Case(name, "last and slow out of their ranges", params, _held(dice, params, 24), marks)
+    yield Case(name, "last and slow out of their ranges", params, held(dice, params, 24), marks)
     name = "refused_looks_odds"
     dice = Dice(name)
-    params = _params(ODDS, 3, 0, dice)
-    marks = {0: refused([(52, 4, 1)]), 9: refused([(52, 4, 65536), (52, 4, -65536), (52, 4, 1 << 31)])}
-    yield Case(name, "last out of its range", params, _held(dice, params, 12), marks)
+    params = looking(ODDS, 3, 0, dice)
+    marks = {0: refused([(64, 4, 1)]), 9: refused([(64, 4, 65536), (64, 4, -65536), (64, 4, 1 << 31)])}
+    yield Case(name, "last out of its range", params, held(dice, params, 12), marks)
 
     name = "damage_severity"
     dice = Dice(name)
     clip, top, high = 4 * 65536, 2**32 - 1, 2**31 - 1
-    params = _params(DRIFT, 3, 5, dice, horizon=5, expected_start=30000)
+    params = looking(DRIFT, 3, 5, dice, horizon=5, expected_start=30000)
     counters: Marks = {
         4: (f"damage severity {high}", *BOTH),
         6: (f"damage severity {-high - 1}",),
@@ -325,7 +323,7 @@ def _states() -> Iterable[Case]:
         33: ("damage steps 0",),
         35: ("reset", "damage steps 0", "damage accuracy 5", *BOTH),
     }
-    yield Case(name, "severity, accuracy, steps", params, _held(dice, params, 40), counters)
+    yield Case(name, "severity, accuracy, steps", params, held(dice, params, 40), counters)
     unread: Marks = {5: ("damage severity 77", *BOTH), 8: ("damage severity -5", "damage accuracy 9")}
     unread |= {9: BOTH, 10: ("damage accuracy 9", *BOTH)}
     params = make(0x10, 3, 0, ())

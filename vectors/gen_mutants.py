@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from gen_base import EVERY, PAPER, STANDARD_POSTERIORS, Case, Dice, Marks, Row, dwell, make, one_hot
@@ -18,8 +19,8 @@ from oracle import SIGNAL_COUNT, Evidence, Instant, Monitor, Params
 ODDS = 0x10
 SILENT = (0,) * SIGNAL_COUNT
 BOTH = ("save", "load")
-HEADER = 52
-COUNTERS = (*((at, 4) for at in range(20, 48, 4)), *((at, 1) for at in range(48, 52)))
+HEADER = 64
+COUNTERS = (*((at, 4) for at in range(20, 60, 4)), *((at, 1) for at in range(60, 64)))
 """Offset and size of the numbers in the header of a state, from the steps on."""
 
 
@@ -82,6 +83,7 @@ def _states() -> Iterable[Case]:
     """Yield states with one number just out of range, at moments that differ in what is held."""
     changes: dict[str, Any] = {"horizon": 4, "expected_start": 300, "warmup": 2}
     head = Evidence(70000, 500, HEAD, (-300, 200), reach=2**26)
+    own = replace(head, own_looks=5, own_mean=-90000, own_most=30000, still=90000)
     looks = make(0x2B0, 2, 3, (), centers=(5, 6, 7, 8, 9, 0), evidence=head, hold=3, rise_clear=77, **OFF)
     more: dict[str, Any] = {"rise_limit": 90000, "rise_cap": 150000, "evidence": head, "about": 1, **OFF}
     dice = Dice("edges")
@@ -96,6 +98,8 @@ def _states() -> Iterable[Case]:
         ("edges_no_ring", make(0x18, 2, 0, (), level_num=3, level_den=4), (1,)),
         ("edges_learned", learned(STANDARD_POSTERIORS, 2, 0, dice, "uneven", **more, **changes), (9,)),
         ("edges_looks", looks, (1, 9)),
+        ("edges_own", replace(looks, evidence=own), (0, 4, 11)),
+        ("edges_own_negative", replace(looks, evidence=replace(own, own_mean=90000)), (4,)),
     ):
         rows = dwell(Dice(name), params, 12)
         after: Marks = {7: ("reset",)}

@@ -101,17 +101,24 @@ def _damage() -> Iterable[Case]:
         (28, 4, 1 << 31),
         (32, 4, 1 << 31),
         (36, 4, 1 << 31),
-        (48, 1, 4),
+        (60, 1, 4),
     ]
-    wrong += [(40, 4, 1), (40, 4, -1), (44, 4, 1), (6, 2, 1), (6, 2, 256), (50, 1, 2)]
-    wrong += [(49, 1, 9), (49, 1, 1), (50, 1, 1), (50, 1, -1), (51, 1, 1), (52, 2, 1), (52, 2, 1000)]
+    wrong += [
+        (40, 4, 1),
+        (40, 4, -1),
+        *((at, 4, 1) for at in (44, 48, 52, 56)),
+        (6, 2, 1),
+        (6, 2, 256),
+        (62, 1, 2),
+    ]
+    wrong += [(61, 1, 9), (61, 1, 1), (62, 1, 1), (62, 1, -1), (63, 1, 1), (64, 2, 1), (64, 2, 1000)]
     wrong += [(0, 1, 1), (4, 2, -1), (8, 4, 16), (12, 2, 1), (14, 2, 1), (16, 4, 1), (-1, 1, 1), (-2, 0, 1)]
     wrong += [(-2, 0, -1), (-2, 0, -10000)]
     refused = tuple(" ".join(map(str, ("refuse", *each))) for each in wrong)
-    early = ("refuse 49 1 1", "refuse 50 1 1", "refuse 48 1 1", "refuse 48 1 2", "refuse 52 1 1")
+    early = ("refuse 61 1 1", "refuse 62 1 1", "refuse 60 1 1", "refuse 60 1 2", "refuse 64 1 1")
     yield case("refused_paper", "states of other numbers", PAPER, {0: early, 2: refused[:3], 40: refused}, 42)
     yield case("refused_every", "states of other numbers", EVERY, {40: refused}, 42)
-    none = ("refuse 49 1 1", "refuse 50 1 1")
+    none = ("refuse 61 1 1", "refuse 62 1 1")
     yield case("refused_no_ring", "something held before there is any", 0x18, {0: none}, 12)
     rates = {"budget_num": 0, "level_num": 999, "level_den": 1000, "steep_slope": 16000, "slope": 9}
     zero = ("refuse 28 4 61", "refuse 24 4 2000000", "refuse 24 4 -2000000")

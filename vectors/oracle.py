@@ -7,7 +7,6 @@ agree was derived twice. Section numbers in the comments are those of SPEC.md.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from oracle_math import (
@@ -24,7 +23,7 @@ from oracle_math import (
 )
 from oracle_mixture import Mixed, corrected_likelihood, mixed, plain_likelihood
 from oracle_params import NAMES, SIGNAL_COUNT, Evidence, Instant, Params
-from oracle_state import SLOW_MAX, State
+from oracle_state import SLOW_MAX, STILLNESS_MAX, State
 
 __all__ = ["NAMES", "NO_REASON", "SIGNAL_COUNT", "Evidence", "Instant", "Monitor", "Params", "Step"]
 
@@ -40,7 +39,7 @@ def blocks(values: list[int]) -> list[int]:
 
 
 def far(square: int) -> int:
-    """Return a squared distance as signals 7 and 9 give it: log2 of it and 1, over 24."""
+    """Return a square as signals 6, 7 and 9 give it: log2 of it and 1, over 24."""
     x = wide_logarithm(square + 1) + 16 * 65536
     return sat(word((x >> 4) * 2731) >> 12)
 
@@ -124,16 +123,20 @@ class Monitor(State):
         reading = Reading(u, x, away, prediction, top, second, subject, belief)
         signals = self._signals(reading)
         self.ring = [(prediction, probs, features), *self.ring][: p.depth]
-        look, evidence = 0, 0
+        look, evidence, still = 0, 0, False
         if p.evidence is not None:
-            look = self._look(features, signals[4])
-            evidence = self._evidence(p.evidence, signals, subject)
+            look, still = self._look(p.evidence, features, signals[4])
+            evidence = p.evidence.clip if still else self._evidence(p.evidence, signals, subject)
             self._slow(p.evidence, evidence, blocks(away), look, signals)
         self.has_last = True
 
         persistence = 0 if self.mixture is None else self.mixture.persistence
         bias, coef = self._head(persistence >> 1)
         uncertainty = self._uncertainty(signals, bias, coef)
+        if still:
+            guess = 65536 - 65536 // p.classes
+            self.branches.add("still, above a guess" if uncertainty > guess else "still, a guess")
+            uncertainty = max(uncertainty, guess)
         self._expect(uncertainty)
         anchor = belief[subject] if p.anchor and belief is not None else 256 * u[subject]
         risk = mix(uncertainty, sat(65536 - anchor), p.blend)
@@ -199,7 +202,7 @@ class Monitor(State):
         value[3] = mix(confidence, margin, p.doubt_mix)
         value[4] = log_odds(65536 - 256 * u[subject])
         if p.uses(6):
-            value[6] = math.isqrt(65536 * sum(a * a for a in x) // p.features)
+            value[6] = far(sum(a * a for a in x))
         value[7] = far(sum(a * a for a in reading.away))
         if p.uses(8) and reading.belief is not None:
             value[8] = log_odds(65536 - reading.belief[subject])
@@ -281,18 +284,28 @@ class Monitor(State):
                 self.branches.add("opposite vectors")
         return 32768 - cosine if dot >= 0 else sat(32768 + cosine)
 
-    def _look(self, features: list[int], odds: int) -> int:
-        """Return how new this step is beside the one before, in 1/256, and keep it for the next."""
+    def _look(self, head: Evidence, features: list[int], odds: int) -> tuple[int, bool]:
+        """Return how new this step is beside the one before, in 1/256, and whether the input stands still."""
         p = self.params
         own = blocks(features) if p.uses(7) else [odds]
         gap = word(sum((a - b) ** 2 for a, b in zip(own, self.last, strict=True)))
         self.last = own
-        if not self.has_last or p.evidence is None:
+        if self.has_last:
+            w = gap // (head.reach >> 8)
+            part = "at its least" if w < 32 else "in full" if w > 256 else "in part"
+            self.branches.add(f"look {part}")
+            w = min(max(w, 32), 256)
+        else:
             self.branches.add("look at the first step")
-            return 256
-        w = gap // (p.evidence.reach >> 8)
-        self.branches.add("look at its least" if w < 32 else "look in full" if w > 256 else "look in part")
-        return min(max(w, 32), 256)
+            w = 256
+        doublings = 0 if w == 256 else head.reach.bit_length() - gap.bit_length()
+        past = min(self.stillness, STILLNESS_MAX)  # as it is, unless memory has failed
+        self.stillness = past + (word(65536 * doublings - past + 8) >> 4)
+        if self.stillness == head.still > 0:
+            self.branches.add("stillness at its limit")
+        if 0 < head.still < self.stillness:
+            return 256, True
+        return w, False
 
     def _slow(self, head: Evidence, evidence: int, gaps: list[int], look: int, signals: list[int]) -> None:
         """Let the means that go by looks take a step in, and set their signals."""
@@ -354,7 +367,26 @@ class Monitor(State):
             x = self._bet(head, evidence)
             return (word(x * look) >> 8 if x > 0 else x) - head.allowance
         x = self._clipped(head, head.bias + self._pulled(head.coef, signals, [*SLOW]), "sum")
+        x -= self._reference(head, x, look)
         return (word(x * look) >> 8) - head.allowance
+
+    def _reference(self, head: Evidence, x: int, look: int) -> int:
+        """Return what this device shows beyond the clean log, 0 while it learns: section 11."""
+        enough = 256 * head.own_looks
+        if not enough:
+            return 0
+        if self.own_seen < enough:
+            self.own = signed(self.own + ((x - head.own_mean) >> 8) * look)
+            self.own_seen += look
+            if self.own_seen < enough:
+                return 0
+            self.branches.add("own reference above 0" if self.own > 0 else "own reference 0")
+            self.own = 256 * (self.own // self.own_seen) if self.own > 0 else 0
+            if self.own > head.own_most:
+                self.branches.add("own reference at its most")
+        self.own_seen = enough
+        self.own = min(self.own % 2**32, head.own_most)
+        return self.own
 
     def _bet(self, head: Evidence, value: int) -> int:
         """Return the natural logarithm of a bet that pays with the evidence, section 11."""

@@ -35,6 +35,10 @@ class Evidence:
     bet_slope: int = 0
     reach: int = 2**20
     bias: int = 0
+    still: int = 0
+    own_looks: int = 0
+    own_mean: int = 0
+    own_most: int = 0
 
     def broken(self, classes: int) -> list[str]:
         """Return the names of the rules that do not hold."""
@@ -48,7 +52,11 @@ class Evidence:
             "bet_slope": 0 <= self.bet_slope <= 32767,
             "bet_base": 0 <= self.bet_base <= 2**20 and (on or self.bet_base == 0),
             "reach": 256 <= self.reach < 2**32,
+            "still": 0 <= self.still <= 2**21,
             "evidence bias": abs(self.bias) <= 256 * 65536,
+            "own_looks": 0 <= self.own_looks <= (0 if on else 1000),
+            "own_mean": abs(self.own_mean) <= (2**19 if self.own_looks else 0),
+            "own_most": 0 <= self.own_most <= (2**19 if self.own_looks else 0),
             "bet": not on or (self.bet_base - most - 1 >= 256 and self.bet_base + most < 2**20),
         }
         return [name for name, holds in rules.items() if not holds]
@@ -216,7 +224,7 @@ class Params:
     @property
     def state_size(self) -> int:
         """The bytes of a saved state, section 12."""
-        return 52 + self.depth * self.entry + 4 * self.mean_words + 2 * self.beliefs + 4
+        return 64 + self.depth * self.entry + 4 * self.mean_words + 2 * self.beliefs + 4
 
     def fingerprint(self) -> int:
         """Return the CRC-32 that ties a saved state to these parameters, section 12."""
@@ -231,9 +239,10 @@ class Params:
         words += [lag + 65536 * weight for lag, weight in zip(self.lags, self.lag_weights, strict=True)]
         words += [(c & 0xFFFF) + 65536 * mean for c, mean in zip(self.coef, self.clean_mean, strict=True)]
         if self.evidence is not None:
-            words += [self.evidence.clip, self.evidence.reach, self.evidence.bias, self.evidence.allowance]
-            words += [self.evidence.bet_base, self.evidence.bet_slope]
-            words += [value & 0xFFFF for value in (*self.evidence.coef, *self.evidence.offset)]
+            head = self.evidence
+            words += [head.clip, head.reach, head.still, head.bias, head.allowance]
+            words += [head.own_looks, head.own_mean, head.own_most, head.bet_base, head.bet_slope]
+            words += [value & 0xFFFF for value in (*head.coef, *head.offset)]
         if self.instant is not None:
             words += [self.instant.bias, *(value & 0xFFFF for value in self.instant.coef)]
             words += self.instant.class_mix or ()

@@ -11,8 +11,8 @@ from oracle_math import signed
 from oracle_params import Params
 
 VERSION = 4
-HEADER = 52
-SLOW_MAX = 2**21
+HEADER = 64
+SLOW_MAX = STILLNESS_MAX = 2**21
 
 # Bits of `held`: `last` and beliefs hold a value until a reset; class mix, deficits and `seen` from then on.
 SINCE_RESET, SINCE_START = 1, 2
@@ -35,7 +35,7 @@ class State:
         self.params = params
         self.branches: set[str] = set()
         self.steps = self.debt = self.credit = self.rise = self.fall = self.alarm = 0
-        self.severity = 0
+        self.severity = self.stillness = self.own = self.own_seen = 0
         self.accuracy = params.expected_start * 256
         self._begin()
         self.reset()
@@ -73,7 +73,7 @@ class State:
 
     def damage(self, counter: str, value: int) -> None:
         """Set a counter to what a memory error may leave in it: 32 bits, `alarm` 8."""
-        signs = ("debt", "credit", "severity")
+        signs = ("debt", "credit", "severity", "own")
         setattr(
             self,
             counter,
@@ -88,7 +88,9 @@ class State:
         out = b"TCUQ" + struct.pack("<2HI2HI", VERSION, 0, p.signals, p.classes, p.features, p.fingerprint())
         out += struct.pack("<IiiII", self.steps, self.debt, self.credit, self.rise, self.fall)
         # What nobody reads is saved as 0.
-        out += struct.pack("<iI", self.severity if head else 0, self.accuracy if p.horizon else 0)
+        out += struct.pack("<iI", *((self.severity, self.stillness) if head else (0, 0)))
+        out += struct.pack("<iI", *((self.own, self.own_seen) if head and head.own_looks else (0, 0)))
+        out += struct.pack("<I", self.accuracy if p.horizon else 0)
         out += bytes([self.alarm, len(self.ring), held, p.depth])
         for prediction, probs, features in self.ring:
             out += struct.pack("<H", prediction)
@@ -124,8 +126,9 @@ class State:
 
         p, new = params, cls(params)
         new.steps, new.debt, new.credit, new.rise, new.fall = struct.unpack_from("<IiIII", state, 20)
-        new.severity, new.accuracy = struct.unpack_from("<iI", state, 40)
-        new.alarm, fill, held, _ = state[48:HEADER]
+        new.severity, new.stillness, new.own = struct.unpack_from("<iIi", state, 40)
+        new.own_seen, new.accuracy = struct.unpack_from("<2I", state, 52)
+        new.alarm, fill, held, _ = state[60:HEADER]
         since = held | SINCE_STEP * (new.steps > 0)
         at = HEADER
         for _ in range(fill):
@@ -185,9 +188,11 @@ class State:
         """Return whether the numbers of a header are in range and do not contradict each other."""
         low, high = p.bounds()
         steps, debt, credit, rise, fall = struct.unpack_from("<IiiII", state, 20)
-        severity, accuracy = struct.unpack_from("<iI", state, 40)
-        alarm, fill, held, depth = state[48:HEADER]
+        severity, stillness, own, own_seen, accuracy = struct.unpack_from("<iIi2I", state, 40)
+        alarm, fill, held, depth = state[60:HEADER]
         clip = 0 if p.evidence is None else p.evidence.clip
+        enough = 0 if p.evidence is None else 256 * p.evidence.own_looks
+        most = 0 if p.evidence is None else p.evidence.own_most
         learns = p.instant is not None
         rules = [
             state[6:8] == bytes(2),
@@ -195,6 +200,9 @@ class State:
             low <= debt <= high,
             0 <= credit <= p.burst * p.budget_den,
             -clip <= severity <= clip,
+            stillness <= (0 if p.evidence is None else STILLNESS_MAX),
+            own_seen <= enough,
+            0 <= own <= most if own_seen == enough else abs(own) <= 4096 * own_seen,
             accuracy < 65536 * 256 if p.horizon else accuracy == 0,
             alarm >> 2 <= (p.hold if alarm & 1 else 0),
             rise <= p.rise_cap,
@@ -214,8 +222,8 @@ class State:
     @classmethod
     def _content_is_valid(cls, p: Params, state: bytes) -> bool:
         """Return whether entries, means and beliefs are in range; the header is."""
-        fill, new = state[49], cls.load(p, state)
-        since = state[50] | SINCE_STEP * (new.steps > 0)
+        fill, new = state[61], cls.load(p, state)
+        since = state[62] | SINCE_STEP * (new.steps > 0)
         for prediction, probs, _ in new.ring:
             if prediction >= p.classes or (p.uses(0) and probs.index(max(probs)) != prediction):
                 return False

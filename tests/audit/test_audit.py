@@ -405,7 +405,7 @@ def test_signals_and_low_mass_are_compared_where_the_decisions_have_them(name):
 def test_a_state_must_pass_the_core_and_not_its_header_alone():
     _, state, steps, _ = halves()
     # The prediction of the newest entry is none that there is; the checksum is right.
-    content = state[:52] + b"\x09\x00" + state[54:-4]
+    content = state[:64] + b"\x09\x00" + state[66:-4]
     with pytest.raises(ValueError, match="damaged or not a monitor state"):
         audit(steps, PARAMS, state=content + zlib.crc32(content).to_bytes(4, "little"))
 

@@ -382,8 +382,12 @@ static void read_evidence(void)
     }
     evidence.clip = (uint32_t)next_number(0, UINT32_MAX);
     evidence.reach = (uint32_t)next_number(0, UINT32_MAX);
+    evidence.still = (uint32_t)next_number(0, UINT32_MAX);
     evidence.bias = (int32_t)next_number(INT32_MIN, INT32_MAX);
     evidence.allowance = (uint32_t)next_number(0, UINT32_MAX);
+    evidence.own_looks = (uint32_t)next_number(0, UINT32_MAX);
+    evidence.own_mean = (int32_t)next_number(INT32_MIN, INT32_MAX);
+    evidence.own_most = (uint32_t)next_number(0, UINT32_MAX);
     evidence.bet_base = (uint32_t)next_number(0, UINT32_MAX);
     evidence.bet_slope = (uint32_t)next_number(0, UINT32_MAX);
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
@@ -598,6 +602,12 @@ static void do_damage(void)
         monitor.fall = value;
     } else if (strcmp(name, "severity") == 0) {
         monitor.severity = (int32_t)value;
+    } else if (strcmp(name, "stillness") == 0) {
+        monitor.stillness = value;
+    } else if (strcmp(name, "own") == 0) {
+        monitor.own = value;
+    } else if (strcmp(name, "own_seen") == 0) {
+        monitor.own_seen = value;
     } else if (strcmp(name, "accuracy") == 0) {
         monitor.accuracy = value;
     } else if (strcmp(name, "alarm") == 0) {

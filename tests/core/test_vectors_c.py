@@ -154,7 +154,7 @@ def test_one_changed_integer_is_found(name: str, runner: Path, tmp_path: Path) -
         (r"^sizes (\d+) ", r"sizes \1 1", "state size: expected"),
         (r"^bounds (-?\d+) ", r"bounds \g<1>9 ", "low bound: expected"),
         (r"^bounds (-?\d+) ", r"bounds \1 9", "high bound: expected"),
-        (r"^save (.{104})..", r"save \1fe", "state, byte 52: expected fe, got "),
+        (r"^save (.{128})..", r"save \1fe", "state, byte 64: expected fe, got "),
         (r"^(save \w*)(\w)$", lambda found: found[1] + ("0" if found[2] == "1" else "1"), "expected "),
     ],
     ids=["ring", "state", "low", "high", "entry", "crc"],

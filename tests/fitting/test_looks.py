@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from streams import dwell_stream
+from streams import dwell_stream, int8_stream
 
 from tcuq import EvidenceHead, FitOptions, Log, Monitor, Params, fit
-from tcuq.fitting.looks import compared, find_reach, looks
+from tcuq.fitting.looks import compared, find_reach, looks, stillness
 from tcuq.fitting.signal_table import read_signals
+from tcuq.monitor.state import read_state
 
 
 @pytest.mark.parametrize("features", [0, 3, 21])
@@ -30,6 +31,28 @@ def test_a_look_is_that_of_the_core(features: int) -> None:
     assert (own == core).all()
     assert (own[201:300][np.arange(201, 300) % 150 != 0] == 32).all() and own[0] == own[150] == 256
     assert 100 < np.delete(own, np.arange(200, 300)).mean() < 240
+
+
+@pytest.mark.parametrize("features", [0, 21])
+def test_a_stillness_is_that_of_the_core(features: int) -> None:
+    probs, values = int8_stream(400, 4, features)
+    probs[200:260] = probs[200]
+    if features:
+        values[200:260] = values[200]
+    log = Log(probs, values)
+    names = ("odds", "distance") if features else ("odds",)
+    plain = Params(
+        classes=4, features=features, signals=names, centers=[[3] * features] * 4 if features else None
+    )
+    found = compared(log, read_signals(plain, log, ("odds",)), bool(features))
+    reach = find_reach(found, np.zeros(400, dtype=np.int64), np.ones(400, dtype=bool), 0)
+    own = stillness(found, reach, np.arange(400) == 0)
+    monitor, core = Monitor(plain.replace(evidence=EvidenceHead({}, [0.0] * 4, reach=reach))), []
+    for t in range(400):
+        monitor.step(log.probs[t], log.features[t] if log.features is not None else None)
+        core.append(read_state(monitor.save()).stillness / 65536)
+    assert np.abs(own - core).max() < 0.0002
+    assert own[259] > 10 and own[259] > 2 * own[:200].max()
 
 
 def test_answers_that_do_harm_are_not_given() -> None:

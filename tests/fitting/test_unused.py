@@ -93,7 +93,7 @@ def test_random_heads_decide_as_before(seed: int) -> None:
         instant=InstantHead(half, 0.5),
         about=("answer", "prediction")[seed % 2],
         anchor=("belief", "confidence")[seed // 2 % 2],
-        evidence=EvidenceHead({"odds": 4.0, "severity": 9.0}, [-2.0] * 5, 3.0, 5_000, -4.0),
+        evidence=EvidenceHead({"odds": 4.0, "severity": 9.0}, [-2.0] * 5, 3.0, 5_000, bias=-4.0),
         alarm=Alarm(rise=AlarmSide(0.0, 3.0, clear=1.0), hold=7),
         horizon=64,
         expected_start=0.9,

@@ -118,7 +118,7 @@ def test_a_saved_state_goes_on_and_belongs_to_its_head() -> None:
     assert same_steps(again, whole[300:])
     assert read_state(state).fingerprint == fingerprint(with_head())
     changes = ({"offsets": (*HEAD.offsets[:3], 2.25)}, {"coef": {}}, {"clip": 3}, {"allowance": 1})
-    for change in (*changes, {"reach": 300}, {"bias": 1.0}):
+    for change in (*changes, {"reach": 300}, {"bias": 1.0}, {"still": 7.0}, {"own": (9, 0.0, 1.0)}):
         other = replace(HEAD, **change)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="other parameters"):
             Monitor(with_head(other)).load(state)
@@ -128,6 +128,8 @@ def test_a_head_survives_files_and_pickles() -> None:
     params = with_head(EvidenceHead({"odds": 1 / 3}, [0.1, -0.1, 200 / 3, -127.999], clip=1e-9 + 1 / 65536))
     assert Params.from_json(params.to_json()) == params == pickle.loads(pickle.dumps(params))
     assert hash(params) == hash(Params.from_json(params.to_json()))
+    own = with_head(replace(HEAD, still=20 / 3, own=(70, -1 / 3, 2 / 3)))
+    assert Params.from_json(own.to_json()) == own == pickle.loads(pickle.dumps(own)) != with_head()
     assert pickle.loads(pickle.dumps(HEAD)) == HEAD and hash(HEAD) == hash(pickle.loads(pickle.dumps(HEAD)))
     assert with_head(None, signals=("doubt",)).to_dict()["evidence"] is None
 
@@ -151,6 +153,18 @@ def test_a_head_survives_files_and_pickles() -> None:
         ({"coef": {}, "offsets": [0] * 4, "clip": 0}, "evidence clip is 0"),
         ({"coef": {}, "offsets": [0] * 4, "clip": 9}, "evidence clip is 9"),
         ({"coef": {}, "offsets": [0] * 4, "reach": 255}, "evidence reach is 255, expected 256 to 4294967295"),
+        ({"coef": {}, "offsets": [0] * 4, "still": 33}, "evidence still is 33, expected 0 to 32"),
+        ({"coef": {}, "offsets": [0] * 4, "still": -1}, "evidence still is -1, expected 0 to 32"),
+        ({"coef": {}, "offsets": [0] * 4, "own": 5}, "evidence own is 5, expected looks, mean and most"),
+        ({"coef": {}, "offsets": [0] * 4, "own": [9, 0]}, "evidence own is (9, 0), expected looks, mean"),
+        ({"coef": {}, "offsets": [0] * 4, "own": [0, 0, 0]}, "looks of an own reference is 0, expected 1 to"),
+        ({"coef": {}, "offsets": [0] * 4, "own": [1001, 0, 0]}, "looks of an own reference is 1001"),
+        ({"coef": {}, "offsets": [0] * 4, "own": [9, -9, 0]}, "mean of an own reference is -9, expected -8"),
+        ({"coef": {}, "offsets": [0] * 4, "own": [9, 0, -1]}, "most of an own reference is -1, expected 0"),
+        (
+            {"coef": {}, "offsets": [0] * 4, "own": [9, 0, 1], "bet": [1.0, 0.1]},
+            "evidence has both own and bet",
+        ),
         ({"coef": {}, "offsets": [0] * 4, "bias": 257}, "evidence bias is 257"),
         ({"coef": {}, "offsets": [0] * 4, "allowance": -1}, "evidence allowance is -1, expected 0 to 256"),
     ],
@@ -383,16 +397,16 @@ def test_two_exported_heads_in_one_program(tmp_path: Path) -> None:
 # Magnitude.
 
 
-def test_magnitude_is_the_root_mean_square_of_the_features() -> None:
+def test_magnitude_is_the_logarithm_of_the_squared_norm_of_the_features() -> None:
     params = Params(classes=2, features=6, feature_zero_point=-128, signals=("magnitude",), lags=())
     features = np.random.default_rng(0).integers(-128, 128, (200, 6)).astype(np.int8)
     features[0], features[1] = -128, 127
     probs = np.tile(np.array([72, -128], dtype=np.int8), (200, 1))
     _, signals = Monitor(params).run(probs, features, signals=True)
-    exact = np.sqrt(((features.astype(float) + 128) ** 2).mean(1)) / 256
+    exact = np.log2(((features.astype(float) + 128) ** 2).sum(1) + 1) / 24
     got = signals[:, SIGNALS.index("magnitude")]
-    assert (got <= exact).all() and (exact - got < 1.01 / 65536).all()
-    assert got[0] == 0 and got[1] == 255 / 256
+    assert np.abs(got - exact).max() < 0.0001
+    assert got[0] == 0 and got[1] == got.max()
 
 
 def test_posterior_only_profiles_leave_magnitude_out() -> None:

@@ -34,7 +34,9 @@ def make_params(profile: str = "mixed", classes: int = 10, features: int = 32, *
     signals = MIXED if profile == "mixed" else profile_signals(profile, features)
     signals = tuple(name for name in signals if features or name not in FEATURE_BASED)
     if profile == "mixed":
-        head = EvidenceHead({"odds": 5.0, "severity": 12.0}, [-2.5] * classes, 3.0, 10_000_000, -6.0)
+        head = EvidenceHead(
+            {"odds": 5.0, "severity": 12.0}, [-2.5] * classes, 3.0, 10_000_000, bias=-6.0, own=(40, -4.0, 2.0)
+        )
         options = {"evidence": head, "alarm": Alarm(0.3, AlarmSide(0.05, 2.0, clear=0.5), hold=5), **options}
     return Params(
         classes=classes,
@@ -299,16 +301,21 @@ def test_every_bit_flip_and_truncation_of_a_state_is_refused() -> None:
         (36, 10**9, 4),
         (36, 1, 4),
         (40, 3 * 65536 + 1, 4),
-        (44, 1, 4),
-        (48, 2, 1),
-        (48, 4, 1),
-        (48, 1 + 4 * 6, 1),
-        (49, 5, 1),
-        (49, 0, 1),
-        (50, 0, 1),
-        (50, 2, 1),
-        (51, 3, 1),
-        (52, 10, 2),
+        (44, -1, 4),
+        (44, 2**21 + 1, 4),
+        (48, 2**31 - 1, 4),
+        (52, 0, 4),
+        (52, 256 * 40 + 1, 4),
+        (56, 1, 4),
+        (60, 2, 1),
+        (60, 4, 1),
+        (60, 1 + 4 * 6, 1),
+        (61, 5, 1),
+        (61, 0, 1),
+        (62, 0, 1),
+        (62, 2, 1),
+        (63, 3, 1),
+        (64, 10, 2),
         (20, 0, 4),
     ],
 )
@@ -324,9 +331,9 @@ def test_a_last_step_of_more_than_one_is_refused() -> None:
     monitor = Monitor(Params(classes=3, signals=("odds",), lags=(), evidence=head))
     monitor.run(int8_stream(9, 3, 0)[0])
     state = monitor.save()
-    Monitor(monitor.params).load(changed(state, 52, 65535))
+    Monitor(monitor.params).load(changed(state, 64, 65535))
     with pytest.raises(ValueError, match="damaged"):
-        Monitor(monitor.params).load(changed(state, 52, 65536))
+        Monitor(monitor.params).load(changed(state, 64, 65536))
 
 
 def test_odds_are_the_log_odds_of_the_posterior() -> None:

@@ -9,7 +9,7 @@ import pytest
 from differences import on_integers, on_learned
 from streams import int8_stream, learned_params
 
-from tcuq import EvidenceHead, Monitor, Params
+from tcuq import Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.demo import DEV_CORRUPTIONS, make_log, train
 from tcuq.demo.digits import load
 from tcuq.fitting import fit
@@ -71,6 +71,34 @@ def test_the_subject_of_a_step_is_that_of_the_reference(about: str, anchor: str)
         np.abs(steps["risk"] - other.risk).max() > 0.1
         and np.abs(steps["severity"] - other.severity).max() > 0.01
     )
+
+
+@pytest.mark.parametrize("features", [0, 16])
+def test_input_that_stands_still(features: int) -> None:
+    names = ("odds", "severity", "distance", "drift") if features else ("odds", "severity")
+    centers = [[-60] * features] * 6 if features else None
+    reach = 20_000 if features else 40_000_000
+    params = Params(
+        classes=6,
+        features=features,
+        signals=names,
+        coef={"odds": 6.0},
+        bias=-5.0,
+        lags=(),
+        centers=centers,
+        evidence=EvidenceHead({"odds": 4.0}, [-1.0] * 6, reach=reach, still=9.3),
+        alarm=Alarm(rise=AlarmSide(0, 4.0)),
+    )
+    probs, values = int8_stream(600, 6, features)
+    probs[300:400] = probs[300]
+    if features:
+        values[300:400] = values[300]
+    steps, signals = Monitor(params).run(probs, values, signals=True)
+    real = reference(params, probs, values)
+    assert real.still[330:400].all() and not real.still[:300].any() and not real.still[450:].any()
+    assert np.abs(signals - real.signals).max() <= 0.005
+    for name in ("uncertainty", "look", "severity", "risk"):
+        assert np.abs(steps[name] - getattr(real, name)).max() <= 0.005, name
 
 
 @pytest.mark.parametrize("name", ["horizon", "class_mix", "instant"])

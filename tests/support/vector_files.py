@@ -12,7 +12,8 @@ from tcuq._core import SIGNAL_NAMES
 
 FILES = sorted((ROOT / "vectors").glob("*.vec"))
 SIGNAL_COUNT = len(SIGNAL_NAMES)
-HEAD_SCALARS = ("clip", "reach", "bias", "allowance", "bet_base", "bet_slope")
+HEAD_SCALARS = ("clip", "reach", "still", "bias", "allowance")
+HEAD_SCALARS += ("own_looks", "own_mean", "own_most", "bet_base", "bet_slope")
 LISTS = ("lags", "lag_weights", "coef", "clean_mean")
 
 

@@ -37,6 +37,49 @@ def test_distance_is_a_logarithm() -> None:
         assert signal / 65536 == pytest.approx(math.log2(256 * away**2 + 1) / 24, abs=0.0005)
 
 
+def test_magnitude_is_a_logarithm() -> None:
+    p = make(0x40, 2, 256, (), zero_point=-128)
+    for size in (0, 1, 2, 17, 128, 254, 255):
+        signal = Monitor(p).step([100, -100], [size - 128] * 256).signals[6]
+        assert signal / 65536 == pytest.approx(math.log2(256 * size**2 + 1) / 24, abs=0.0005)
+
+
+def test_input_that_stands_still_speaks_as_loud_as_a_step_can() -> None:
+    head = Evidence(2**18, 0, NONE, (0, 0), reach=2**20, still=10 * 65536)
+    p = make(0x30, 2, 0, (), evidence=head, blend=65536, fall_limit=0, fall_cap=0)
+    monitor, mean, severity, stood = Monitor(p), 0.0, 0.0, []
+    for t in range(60):
+        step = monitor.step([120, -120] if t < 40 or t % 2 else [20, -20], [])
+        new = t == 0 or t >= 40
+        mean += ((0 if new else 21) - mean) / 16
+        stood.append(mean > 10)
+        look = 1 if new or stood[-1] else 1 / 8
+        severity += ((4 if stood[-1] else 0) - severity) * look / 8
+        assert monitor.stillness / 65536 == pytest.approx(mean, abs=0.0002)
+        assert step.look == min(65535, 65536 * look)
+        assert step.severity / 65536 == pytest.approx(severity, abs=0.001)
+        assert (step.uncertainty >= 32768) == stood[-1]
+    assert stood == [10 < t < 50 for t in range(60)]
+
+
+def test_an_own_reference_takes_off_what_the_first_looks_had_more() -> None:
+    """Half looks of constant evidence: 2 nats where the clean log has 0.5."""
+    for most, taken in ((2**19, 1.5), (65536, 1.0)):
+        own = {"own_looks": 5, "own_mean": 32768, "own_most": most}
+        head = Evidence(2**19, 0, NONE, (0, 0), reach=2 * 1600**2, bias=2 * 65536, **own)
+        p = make(0x10, 2, 0, (), evidence=head, rise_limit=1, rise_cap=2**30, fall_limit=0, fall_cap=0)
+        monitor, total, seen = Monitor(p), 0.0, 0.0
+        for t in range(30):
+            step = monitor.step([(72, 56)[t % 2], -128], [])
+            look = step.look / 65536
+            seen += look
+            total += (2 - taken if seen >= 5 else 2) * look
+            assert monitor.rise / 65536 == pytest.approx(total, rel=0.002)
+        assert 0.3 < look < 0.9
+        assert monitor.own / 65536 == pytest.approx(taken, abs=0.01)
+        assert monitor.own_seen == 5 * 256
+
+
 def test_a_class_seen_too_often_counts_less() -> None:
     share = 16384
     for seen, factor in ((share, 1.0), (2 * share, 0.5), (share // 2, 2.0), (1, 2.0)):
@@ -93,19 +136,23 @@ def test_a_raised_side_is_held_then_cleared_and_starts_again() -> None:
 
 def test_reset_keeps_what_was_learned() -> None:
     p = params()
+    assert p.evidence is not None
+    own = {"own_looks": 1000, "own_mean": 99, "own_most": 9}
+    p = replace(p, evidence=replace(p.evidence, bet_base=0, bet_slope=0, **own))
     monitor = Monitor(p)
     for probs, x in dwell(Dice("reset"), p, 30):
         monitor.step(probs, x)
-    names = ("class_mix", "deficits", "seen", "accuracy", "severity", "slow")
+    names = ("class_mix", "deficits", "seen", "accuracy", "severity", "stillness", "own", "own_seen", "slow")
     before = [getattr(monitor, name) for name in names]
     assert any(monitor.deficits)
     assert any(monitor.slow)
     assert any(monitor.last)
+    assert monitor.stillness and monitor.own and monitor.own_seen
     monitor.reset()
     assert [getattr(monitor, name) for name in names] == before
     assert not any(monitor.last)
     state = monitor.save()
-    assert state[50] == 2
+    assert state[62] == 2
     loaded = Monitor.load(p, state)
     assert [getattr(loaded, name) for name in names] == before
 
@@ -113,18 +160,24 @@ def test_reset_keeps_what_was_learned() -> None:
 def test_layout_of_a_state() -> None:
     p = params()
     monitor = Monitor(p)
-    assert monitor.save()[50] == 0
+    assert monitor.save()[62] == 0
     out = [monitor.step(probs, x) for probs, x in dwell(Dice("layout"), p, 25)]
     state = monitor.save()
     assert state[:4] == b"TCUQ"
     assert struct.unpack_from("<2HI2H", state, 4) == (4, 0, STANDARD, 4, 3)
-    assert struct.unpack_from("<iI", state, 40) == (out[-1].severity, monitor.accuracy)
+    assert struct.unpack_from("<5i", state, 40) == (
+        out[-1].severity,
+        monitor.stillness,
+        monitor.own,
+        monitor.own_seen,
+        monitor.accuracy,
+    )
     assert (monitor.accuracy + 128) >> 8 == out[-1].expected_accuracy
-    assert tuple(state[49:52]) == (0, 3, 0)
+    assert tuple(state[61:64]) == (0, 3, 0)
     # last; seen of four classes; slow; four experts, the class mix; deficits; checksum
-    assert len(state) == 52 + 4 * 8 + 4 * 4 + 4 * 8 + 2 * 4 * 5 + 2 * 6 + 4
-    assert list(struct.unpack_from("<8i", state, 52)) == monitor.last
-    assert list(struct.unpack_from("<8i", state, 52 + 4 * 12)) == monitor.slow
+    assert len(state) == 64 + 4 * 8 + 4 * 4 + 4 * 8 + 2 * 4 * 5 + 2 * 6 + 4
+    assert list(struct.unpack_from("<8i", state, 64)) == monitor.last
+    assert list(struct.unpack_from("<8i", state, 64 + 4 * 12)) == monitor.slow
     assert list(struct.unpack_from("<6H", state, len(state) - 16)) == monitor.deficits
     # Working memory holds the corrected likelihoods as well, and is a whole number of words.
     assert p.ring_size == 4 * (8 + 4 + 8) + 2 * (4 * 5 + 6 + 4)
@@ -137,6 +190,8 @@ def test_fingerprint_tells_each_new_field() -> None:
     assert isinstance(instant, Instant)
     assert instant.class_mix is not None
     assert centers is not None
+    plain = replace(head, bet_base=0, bet_slope=0)
+    owns = ({"own_looks": 1, "own_mean": 1}, {"own_looks": 1, "own_most": 1}, {"own_looks": 2})
     moved = [
         replace(p, about=0),
         replace(p, horizon=7),
@@ -145,6 +200,8 @@ def test_fingerprint_tells_each_new_field() -> None:
         replace(p, evidence=replace(head, bet_slope=9001)),
         replace(p, evidence=replace(head, reach=head.reach + 1)),
         replace(p, evidence=replace(head, bias=head.bias + 1)),
+        replace(p, evidence=replace(head, still=1)),
+        *(replace(p, evidence=replace(plain, **own)) for own in ({}, {"own_looks": 1}, *owns)),
         replace(p, rise_clear=1),
         replace(p, hold=1),
         replace(p, instant=replace(instant, bias=instant.bias + 1)),
@@ -175,6 +232,14 @@ def test_fingerprint_tells_each_new_field() -> None:
         ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, reach=255)}, "reach"),
         ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, reach=2**32)}, "reach"),
         ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, bias=-(2**24) - 1)}, "evidence bias"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, still=2**21 + 1)}, "still"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, still=-1)}, "still"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, own_looks=1001)}, "own_looks"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, 60000, 9, own_looks=1)}, "own_looks"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, own_mean=1)}, "own_mean"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, own_looks=1, own_mean=-(2**19) - 1)}, "own_mean"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, own_most=1)}, "own_most"),
+        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, own_looks=1, own_most=2**19 + 1)}, "own_most"),
         ({"evidence": None}, "signal 5"),
         ({"evidence": None, "signals": 0x3D0}, "signal 9"),
         ({"signals": 0x370, "centers": None}, "signal 9"),

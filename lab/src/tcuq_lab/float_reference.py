@@ -40,6 +40,8 @@ class Reference:
         NaN without a horizon.
     severity : array of T numbers
         0 without evidence.
+    still : array of T booleans
+        Whether the input stands still.
     """
 
     signals: Floats
@@ -51,6 +53,7 @@ class Reference:
     look: Floats
     expected_accuracy: Floats
     severity: Floats
+    still: npt.NDArray[np.bool_]
 
 
 def _xlog2x(p: Floats) -> Floats:
@@ -169,7 +172,7 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
         elif name == "doubt":
             value = params.doubt_mix * (1 - top) + (1 - params.doubt_mix) * (1 - (top - second))
         elif name == "magnitude":
-            value = np.sqrt((x * x).mean(1)) / 256
+            value = np.log2((x * x).sum(1) + 1) / 24
         elif name == "distance":
             value = _distance(params, x, classes)
         elif name == "disbelief" and mixed is not None:
@@ -181,10 +184,10 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
         signals[:, SIGNALS.index(name)] = value
     leans_on = own if params.anchor == "confidence" or mixed is None else mixed[rows, classes]
     doubted = 1 - leans_on
-    look, severity = np.zeros(len(p)), np.zeros(len(p))
+    look, severity, still = np.zeros(len(p)), np.zeros(len(p)), np.zeros(len(p), dtype=np.bool_)
     if params.evidence is not None:
-        look, severity = _slow(params, signals, odds, x, classes)
-    return weighed(params, signals, doubted, answer, persistence, look, severity)
+        look, severity, still = _slow(params, signals, odds, x, classes)
+    return weighed(params, signals, doubted, answer, persistence, look, severity, still)
 
 
 def _distance(params: Params, x: Floats, classes: npt.NDArray[Any]) -> Floats:
@@ -202,8 +205,8 @@ def _blocks(x: Floats) -> Floats:
 
 def _slow(
     params: Params, signals: Floats, odds: Floats, x: Floats, classes: npt.NDArray[Any]
-) -> tuple[Floats, Floats]:
-    """Return looks and severity; sets the signals that go by looks."""
+) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """Return looks, severity and whether the input stands still; sets the signals that go by looks."""
     head = params.evidence
     assert head is not None
     sees = "distance" in params.signals
@@ -212,6 +215,9 @@ def _slow(
     look = np.concatenate([[1.0], np.clip(moved / (head.reach // 256 * 256), 1 / 8, 1)])
     coef = np.array([0.0 if name in SLOW else head.coef.get(name, 0.0) for name in SIGNALS])
     evidence = np.clip(signals @ coef + np.array(head.offsets)[classes], -head.clip, head.clip)
+    short = np.where(look == 1, 0, head.reach.bit_length() - np.frexp(np.floor([0, *moved]))[1])
+    still = (_means_after(short, 1 / 16, 0.0) > head.still) & (head.still > 0)
+    look, evidence = np.where(still, 1.0, look), np.where(still, head.clip, evidence)
     severity = _by_looks(evidence[:, None], look)[:, 0]
     signals[:, SIGNALS.index("severity")] = (
         np.clip(0.5 + severity / 16, 0, 1) if "severity" in params.signals else 0
@@ -220,7 +226,7 @@ def _slow(
         centers = np.array(params.centers, dtype=np.float64) - params.feature_zero_point
         gaps = np.minimum(np.abs(_by_looks(_blocks(x - centers[classes]), look)) * 4, 16383)
         signals[:, SIGNALS.index("drift")] = np.log2(1 + np.square(gaps).sum(1)) / 24
-    return look, severity
+    return look, severity, still
 
 
 def _by_looks(values: Floats, look: Floats) -> Floats:
@@ -249,6 +255,7 @@ def weighed(
     persistence: Floats,
     look: Floats,
     severity: Floats,
+    still: npt.NDArray[np.bool_],
 ) -> Reference:
     """Compute what follows from the signals of a stream and from what its risk leans on.
 
@@ -261,6 +268,8 @@ def weighed(
         One minus the confidence, or one minus the belief.
     answer, persistence, look, severity : array of T values
         They go through.
+    still : array of T booleans
+        Steps that are at least as uncertain as a guess.
     """
     steady = np.array([params.coef.get(name, 0.0) for name in SIGNALS])
     z = params.bias + signals @ steady
@@ -269,8 +278,11 @@ def weighed(
         alone = params.instant.bias + signals @ instant
         z = alone + persistence * (z - alone)
     uncertainty = np.where(z >= 0, 1 / (1 + np.exp(-np.abs(z))), 1 / (1 + np.exp(np.abs(z))))
+    uncertainty = np.where(still, np.maximum(uncertainty, 1 - 1 / params.classes), uncertainty)
     risk = params.blend * uncertainty + (1 - params.blend) * doubted
     expected = np.full(len(signals), np.nan)
     if params.horizon:
         expected = _means_after(1 - uncertainty, 1 / params.horizon, params.expected_start)
-    return Reference(signals, doubted, uncertainty, risk, answer, persistence, look, expected, severity)
+    return Reference(
+        signals, doubted, uncertainty, risk, answer, persistence, look, expected, severity, still
+    )

@@ -265,7 +265,8 @@ static int counters_valid(const tcuq_t *m, uint32_t depth)
            side_valid(m->rise, p->rise_limit, p->rise_cap, p->hold != 0u ? 0u : p->rise_clear + 1u,
                       m->alarm & TCUQ_ALARM_RISE) &&
            side_valid(m->fall, p->fall_limit, p->fall_cap, 1, m->alarm & TCUQ_ALARM_FALL) &&
-           m->severity >= -clip && m->severity <= clip && m->stillness <= STILL_MAX && own_valid(m) &&
+           m->severity >= -clip && m->severity <= clip &&
+           m->stillness <= (evidence != NULL ? STILL_MAX : 0u) && own_valid(m) &&
            m->accuracy <= (p->horizon != 0u ? ACCURACY_MAX : 0u) &&
            m->head <= depth && m->fill <= depth && m->fill <= m->steps && held_valid(m, depth);
 }

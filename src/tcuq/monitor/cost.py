@@ -31,7 +31,7 @@ class Cost:
     --------
     >>> found = cost(Params(classes=10))
     >>> found.ram_bytes, found.state_bytes
-    (144, 104)
+    (144, 116)
     """
 
     ram_bytes: int

@@ -112,7 +112,9 @@ class EvidenceHead:
         if isinstance(own, str) or not isinstance(own, Sequence) or len(own) != 3:
             raise ValueError(f"evidence own is {own!r}, expected looks, mean and most")
         if self.bet is not None:
-            raise ValueError("evidence has both own and bet; a bet is fair only without a reference of its own")
+            raise ValueError(
+                "evidence has both own and bet; a bet is fair only without a reference of its own"
+            )
         looks = integer("looks of an own reference", own[0], 1, RANGE["evidence own_looks"][1])
         mean = number("mean of an own reference", own[1], *real_range("evidence own_mean", ONE))
         most = number("most of an own reference", own[2], 0, real_range("evidence own_most", ONE)[1])
@@ -183,7 +185,7 @@ class EvidenceHead:
         }
 
     def values(self, signals: npt.NDArray[np.float64], subjects: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Return the evidence of each step, as in the core.
+        """Return the evidence of each step, as in the core where the input does not stand still.
 
         Parameters
         ----------
@@ -207,6 +209,8 @@ class EvidenceHead:
         looks: npt.NDArray[np.float64],
     ) -> npt.NDArray[np.float64]:
         """Return what the alarm adds to its sum at each step, as in the core; with a bet, within 0.001.
+
+        An own reference is not taken off: it depends on what the device has seen before.
 
         Parameters
         ----------

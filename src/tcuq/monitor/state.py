@@ -11,9 +11,10 @@ from .params import Params
 from .signals import NUMBER, SIGNALS, SLOW
 
 MAGIC = b"TCUQ"
-HEADER = struct.Struct("<4sHHIHHIIiiIIiIBBBB")
+HEADER = struct.Struct("<4sHHIHHIIiiIIiIiIIBBBB")
 """Magic, version, zero, signals, classes, features, fingerprint; steps, debt, credit, rise, fall, severity,
-accuracy; alarm and four times what is left of its hold, fill, what holds a value, depth."""
+stillness, own, own_seen, accuracy; alarm and four times what is left of its hold, fill, what holds a value,
+depth."""
 CRC_BYTES = 4
 
 
@@ -27,9 +28,10 @@ class State:
         Signals of the monitor that saved it.
     fingerprint : int
         CRC-32 of that monitor's parameters.
-    steps, debt, credit, rise, fall, severity, accuracy, alarm, held : int
-        What outlives a reset. Severity is Q16.16, the expected accuracy Q0.24; the alarm stays raised for
-        `held` more steps.
+    steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy, alarm, held : int
+        What outlives a reset. Severity and stillness are Q16.16, the expected accuracy Q0.24; `own` is a sum
+        over looks until `own_seen`, in 1/256 looks, is complete, then the own reference, Q16.16. The alarm
+        stays raised for `held` more steps.
     fill : int
         Past steps that are kept.
     depth : int
@@ -48,6 +50,9 @@ class State:
     rise: int
     fall: int
     severity: int
+    stillness: int
+    own: int
+    own_seen: int
     accuracy: int
     alarm: int
     held: int
@@ -78,7 +83,9 @@ def read_state(content: bytes) -> State:
     if len(content) < HEADER.size + CRC_BYTES:
         raise refuse(f"it is truncated, expected at least {HEADER.size + CRC_BYTES} bytes")
     _, version, _, mask, classes, features, fingerprint, *kept = HEADER.unpack_from(content)
-    steps, debt, credit, rise, fall, severity, accuracy, alarm, fill, _, depth = kept
+    steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy, alarm, fill, _, depth = (
+        kept
+    )
     if version != VERSION:
         raise refuse(f"it has state version {version}, expected {VERSION}: start the monitor afresh")
     if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
@@ -88,8 +95,8 @@ def read_state(content: bytes) -> State:
     if len(content) not in sizes:
         raise refuse(f"its header asks for {', '.join(map(str, sizes[:-1]))} or {sizes[-1]} bytes")
     whose = (signals, classes, features, fingerprint)
-    counters = (steps, debt, credit, rise, fall, severity, accuracy, alarm & 3, alarm >> 2)
-    return State(*whose, *counters, fill, depth, len(content))
+    counters = (steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy)
+    return State(*whose, *counters, alarm & 3, alarm >> 2, fill, depth, len(content))
 
 
 def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) -> tuple[int, ...]:
