@@ -227,7 +227,8 @@ void prove_toward(void)
 {
     int32_t mean = nondet_i32(), value = nondet_i32(), result;
     uint32_t look = nondet_u32();
-    ASSUME(mean >= -SLOW_MAX && mean <= SLOW_MAX && value >= -SLOW_MAX && value <= SLOW_MAX);
+    ASSUME(mean >= -SLOW_MAX && mean <= SLOW_MAX);
+    ASSUME(value >= -32 * 255 * 256 && value <= 32 * 255 * 256); /* of 32 features; evidence is less */
     ASSUME(look >= 32u && look <= 256u);
     result = toward(mean, value, look);
     PROVE(mean <= value ? result >= mean && result <= value : result <= mean && result >= value);

@@ -43,7 +43,7 @@ LEMMAS = {
     "threshold_range": "any debt",
     "look": "any distance, severity, stillness",
     "read_block": "up to 3 features a block",
-    "toward": "means and values up to 2^21",
+    "toward": "means up to 2^21, 32 features a block",
     "drift_of": "any mean gaps, 32 features a block",
     "excess_of": "all heads without a bet",
     "own_sum": "all heads, sums and evidence",
@@ -283,7 +283,12 @@ BROKEN = {
         "value - head->own_mean, 8) * (int32_t)look);",
         "value - head->own_mean, 8) * 2 * (int32_t)look);",
     ),
-    "a feature too many": ("read_block", "tcuq_signals.c", "} while (next != end);", "} while (next <= end);"),
+    "a feature too many": (
+        "read_block",
+        "tcuq_signals.c",
+        "} while (next != end);",
+        "} while (next <= end);",
+    ),
     "mean gaps not clipped": (
         "drift_of",
         "tcuq_signals.c",

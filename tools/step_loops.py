@@ -81,7 +81,7 @@ jump is taken at most twice. `tools/bounds.py --divisions` counts divisions of t
 
 
 def loops_of(text: str) -> list[tuple[int, str]]:
-    r"""Return the line number and the first line of every loop of a source; of a `do`, the last, where it jumps.
+    r"""Return the line number and the first line of every loop of a source; the last one of a `do`.
 
     Examples
     --------
