@@ -132,10 +132,7 @@ static void set_instant(set_t *set, source_t *from)
 
 static void begin_set(set_t *set)
 {
-    memset(&set->params, 0, sizeof set->params);
-    memset(&set->evidence, 0, sizeof set->evidence);
-    memset(&set->instant, 0, sizeof set->instant);
-    memset(set->offset, 0, sizeof set->offset);
+    memset(set, 0, sizeof *set); /* nothing is left of the input before, or a finding would not replay */
     set->params.version = TCUQ_PARAMS_VERSION;
 }
 
