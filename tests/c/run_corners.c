@@ -155,6 +155,11 @@ static void lacks(void)
     expected = !HAS_EVIDENCE ? TCUQ_ERR_SIGNALS : compares() ? TCUQ_OK : TCUQ_ERR_RULE_look_used;
     NEED(tcuq_check(&p) == expected);
     NEED(tcuq_init(&m, &p, ring, sizeof ring) == (compares() ? TCUQ_OK : HAS_EVIDENCE ? TCUQ_ERR_PARAMS : TCUQ_ERR_SIGNALS));
+    if (compares()) {
+        head.own_looks = 1;
+        NEED(tcuq_check(&p) == (has(TCUQ_OWN_REFERENCE) ? TCUQ_OK : TCUQ_ERR_SIGNALS));
+        head.own_looks = 0;
+    }
     p.evidence = NULL;
     p.instant = &instant;
     expected = HAS_PERSISTENCE ? TCUQ_OK : TCUQ_ERR_SIGNALS;
