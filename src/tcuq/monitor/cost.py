@@ -84,12 +84,7 @@ def cost(params: Params) -> Cost:
         + corrected * classes
         + (2 + head + learned) * len(used)
         + 7,
-        divisions=2 * divergence
-        + instability
-        + 11 * learned
-        + corrected * classes
-        + head
-        + 2 * bool(lags),
+        divisions=2 * divergence + instability + 11 * learned + corrected * classes + head + 2 * bool(lags),
         instructions=round(
             461
             + 12 * classes
