@@ -105,7 +105,8 @@ void prove_threshold_range(void)
     END;
 }
 
-/* What the alarm sums without a bet; rates.c has the rest. */
+/* What the alarm sums without a bet, with or without a reference of the device's own, of any damaged content; rates.c
+ * has the rest. */
 void prove_excess_of(void)
 {
     uint16_t signals[TCUQ_SIGNAL_COUNT];
@@ -120,12 +121,46 @@ void prove_excess_of(void)
     head.coef[TCUQ_DRIFT] = nondet_i16();
     signals[TCUQ_SEVERITY] = nondet_u16();
     signals[TCUQ_DRIFT] = nondet_u16();
+    head.own_looks = nondet_u32();
+    head.own_mean = nondet_i32();
+    head.own_most = nondet_u32();
+    m.params = &p;
+    m.own = nondet_u32();
+    m.own_seen = nondet_u32();
     now.look = nondet_u32();
+    ASSUME(head.own_looks <= 1000u && head.own_most <= 524288u && head.own_mean >= -524288 && head.own_mean <= 524288);
+    ASSUME(head.own_looks != 0u || head.own_most == 0u); /* rule own_used */
     ASSUME(head.clip >= 1u && head.clip <= 524288u && head.allowance <= 16777216u);
     ASSUME(head.bias >= -16777216 && head.bias <= 16777216);
     ASSUME(now.look >= 32u && now.look <= 256u); /* prove_look */
-    result = excess_of(&p, &head, &now, signals);
-    PROVE(result >= -(int32_t)head.clip - (int32_t)head.allowance && result <= (int32_t)head.clip);
+    result = excess_of(&m, &head, &now, signals);
+    PROVE(result >= -(int32_t)(head.clip + head.own_most + head.allowance) && result <= (int32_t)head.clip);
+    PROVE(head.own_looks == 0u || m.own_seen < head.own_looks << 8 ||
+          (m.own_seen == head.own_looks << 8 && m.own <= head.own_most));
+    END;
+}
+
+/* Sums of first looks stay within what a saved state may hold, and within 32 bits. */
+void prove_own_sum(void)
+{
+    uint32_t look = nondet_u32();
+    int32_t value = nondet_i32();
+    int64_t sum, seen;
+    head.own_looks = nondet_u32();
+    head.own_mean = nondet_i32();
+    head.own_most = nondet_u32();
+    m.own = nondet_u32();
+    m.own_seen = nondet_u32();
+    ASSUME(head.own_looks >= 1u && head.own_looks <= 1000u && head.own_most <= 524288u);
+    ASSUME(head.own_mean >= -524288 && head.own_mean <= 524288 && value >= -524288 && value <= 524288);
+    ASSUME(look >= 32u && look <= 256u && m.own_seen < head.own_looks << 8);
+    ASSUME((int32_t)m.own >= -4096 * (int64_t)m.own_seen && (int32_t)m.own <= 4096 * (int64_t)m.own_seen);
+    (void)by_own_reference(&m, &head, value, look);
+    sum = (int32_t)m.own;
+    seen = (int64_t)m.own_seen;
+    PROVE(seen >= look && seen <= (int64_t)head.own_looks << 8);
+    PROVE(seen == (int64_t)head.own_looks << 8 ? sum >= 0 && sum <= head.own_most
+                                               : sum >= -4096 * seen && sum <= 4096 * seen);
     END;
 }
 
@@ -192,7 +227,8 @@ void prove_toward(void)
 {
     int32_t mean = nondet_i32(), value = nondet_i32(), result;
     uint32_t look = nondet_u32();
-    ASSUME(mean >= -SLOW_MAX && mean <= SLOW_MAX && value >= -SLOW_MAX && value <= SLOW_MAX);
+    ASSUME(mean >= -SLOW_MAX && mean <= SLOW_MAX);
+    ASSUME(value >= -32 * 255 * 256 && value <= 32 * 255 * 256); /* of 32 features; evidence is less */
     ASSUME(look >= 32u && look <= 256u);
     result = toward(mean, value, look);
     PROVE(mean <= value ? result >= mean && result <= value : result <= mean && result >= value);
@@ -218,7 +254,31 @@ void prove_drift_of(void)
     END;
 }
 
-/* Look, evidence and severity, of any distance and any damaged severity. */
+/* Features of one block, after any number of those of the widest monitor: each adds no more than its share. */
+void prove_read_block(void)
+{
+    int8_t features[3], centers[3];
+    uint32_t count = nondet_u32(), squares = nondet_u32(), apart = nondet_u32(), i;
+    blocks_t blocks;
+    for (i = 0; i < 3u; i++) {
+        features[i] = nondet_i8();
+        centers[i] = nondet_i8();
+    }
+    ASSUME(count <= 3u && squares <= 253u * 128u * 128u && apart >= 1u && apart <= 1u + 253u * 255u * 255u);
+    blocks.next = features;
+    blocks.center = centers;
+    blocks.squares = squares;
+    blocks.apart = apart;
+    read_block(&blocks, 7, features + count);
+    PROVE(blocks.next == features + count);
+    PROVE(blocks.squares >= squares && blocks.squares - squares <= count * 128u * 128u);
+    PROVE(blocks.apart >= apart && blocks.apart - apart <= count * 255u * 255u);
+    PROVE(blocks.sums[7] >= -128 * (int32_t)count && blocks.sums[7] <= 127 * (int32_t)count);
+    PROVE(blocks.gaps[7] >= -255 * (int32_t)count && blocks.gaps[7] <= 255 * (int32_t)count);
+    END;
+}
+
+/* Look, evidence, severity and stillness, of any distance and any damaged severity and stillness. */
 void prove_look(void)
 {
     uint16_t signals[TCUQ_SIGNAL_COUNT];
@@ -239,6 +299,8 @@ void prove_look(void)
     m.params = &p;
     m.held = nondet_u8();
     m.severity = nondet_i32();
+    m.stillness = nondet_u32();
+    head.still = nondet_u32();
     ASSUME((p.signals & ~0x1FFu) == 0u); /* drift: prove_drift_of */
     ASSUME(head.clip >= 1u && head.clip <= 524288u && head.reach >= 256u);
     slow_signals(&m, &head, &now, nondet_u32(), NULL, signals);
@@ -246,6 +308,8 @@ void prove_look(void)
     PROVE(now.look >= 32u && now.look <= 256u);
     PROVE(now.evidence >= -clip && now.evidence <= clip);
     PROVE(m.severity >= -clip && m.severity <= clip);
+    PROVE(m.stillness <= STILL_MAX);
+    PROVE(!now.still || (now.look == 256u && now.evidence == clip));
     END;
 }
 

@@ -219,6 +219,7 @@ void prove_bet(void)
     ASSUME(most <= 32767uLL * 2048uLL); /* the product of the largest two */
     most >>= 8;
     ASSUME(head.bet_base >= most + 257u && head.bet_base + most < 1048576u); /* rule bet_fits */
-    (void)excess_of(&p, &head, &now, signals);
+    m.params = &p;
+    (void)excess_of(&m, &head, &now, signals);
     END;
 }

@@ -110,7 +110,9 @@ def builds(folder: Path) -> list[Build]:
     loops.programs += [Program("run_vectors", vectors())]
     paper = Build("paper", [f"-DTCUQ_SIGNALS={PAPER:#x}u"])
     paper.programs += [Program("run_vectors", vectors(PAPER)), Program("run_corners")]
-    return [whole, loops, paper]
+    signals = Build("signals", ["-DTCUQ_SIGNALS=0x3FFu"])  # all of them, and no own reference
+    signals.programs += [Program("run_corners")]
+    return [whole, loops, paper, signals]
 
 
 def asked(command: Sequence[str | Path], said: str = "", **environment: str) -> str:

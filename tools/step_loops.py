@@ -44,11 +44,12 @@ LOOPS = {
     "for (i = 0; i < classes; i++) {": "classes",
     "for (i = 0; i < classes; i++, beliefs += 2) {": "classes",
     "for (i = 0; i < p->classes; i++) {": "classes",
-    "for (i = 0; p->instant->class_mix != NULL && i < p->classes; i++) {": "classes",
+    "for (i = 0; i < of->classes; i++) {": "classes",
+    "for (i = 0; i < at->scratch; i++) { /* as many as the class mix has */": "classes",
     "for (i = 0; i < count; i++) {": "4 * classes",
     "for (i = 0; i < BLOCKS; i++) {": "8",
-    "for (block = 1; block <= BLOCKS; block++) {": "8",
-    "while (features != end) {": "block",
+    "for (block = 0; block < BLOCKS; block++) {": "8",
+    "} while (next != end);": "block",
     "for (k = 0; k < EXPERT_COUNT; k++) {": "6",
     "for (i = 0; i < EXPERT_COUNT; i++) {": "6",
     "for (i = 0; i < p->lag_count; i++) {": "lags",
@@ -63,7 +64,7 @@ LOOPS = {
     "while (bit != 0u) {": "16",
     "while (squares < (1uL << 30)) {": "16",
 }
-"""The most turns of each loop of a step, by its first line; a block is an eighth of the features."""
+"""The most turns of each loop of a step, by that line; a block is an eighth of the features."""
 
 COPY = "20 + classes + features"
 """Bytes of the longest copy of a step, and turns of a loop that a compiler puts in place of one.
@@ -80,7 +81,7 @@ jump is taken at most twice. `tools/bounds.py --divisions` counts divisions of t
 
 
 def loops_of(text: str) -> list[tuple[int, str]]:
-    r"""Return the line number and the first line of every loop of a source.
+    r"""Return the line number and the first line of every loop of a source; the last one of a `do`.
 
     Examples
     --------
@@ -88,7 +89,7 @@ def loops_of(text: str) -> list[tuple[int, str]]:
     [(2, 'while (bit != 0u) {')]
     """
     lines = enumerate(text.splitlines(), 1)
-    return [(number, line.strip()) for number, line in lines if re.match(r"\s*(for|while|do)\b", line)]
+    return [(number, line.strip()) for number, line in lines if re.match(r"\s*(\} )?(for|while)\b", line)]
 
 
 def bounds_by_line() -> dict[tuple[str, int], str]:

@@ -6,7 +6,7 @@
 #include "source.h"
 #include "tcuq.h"
 
-enum { STATE_STEPS = 20, STATE_DEBT = 24, STATE_CREDIT = 28, STATE_RISE = 32, STATE_ALARM = 48, STATE_CRC = 4 };
+enum { STATE_STEPS = 20, STATE_DEBT = 24, STATE_CREDIT = 28, STATE_RISE = 32, STATE_ALARM = 60, STATE_CRC = 4 };
 
 static inline void put_word(uint8_t *bytes, int64_t value)
 {
@@ -51,12 +51,12 @@ static inline int64_t forged_debt(const tcuq_params_t *p, uint32_t steps, source
 /* Change a number of the header, and perhaps the debt with it. */
 static inline void forge_counter(uint8_t *state, const tcuq_params_t *p, source_t *from)
 {
-    unsigned at = below(from, 11);
-    if (at < 7u) {
+    unsigned at = below(from, 14);
+    if (at < 10u) {
         int64_t low = at == 0u ? 0 : -(1 << 24), high = at == 0u ? 0xFFFFFFFF : 1 << 24;
         put_word(state + STATE_STEPS + 4u * at, edge(from, low, high));
     } else {
-        state[STATE_ALARM + at - 7u] = (uint8_t)edge(from, 0, below(from, 2) == 0u ? 3 : 255);
+        state[STATE_ALARM + at - 10u] = (uint8_t)edge(from, 0, below(from, 2) == 0u ? 3 : 255);
     }
     if (below(from, 2) == 0u) {
         put_word(state + STATE_DEBT, forged_debt(p, get_word(state + STATE_STEPS), from));

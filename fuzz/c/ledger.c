@@ -63,6 +63,9 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
     l->rise = m->rise;
     l->fall = m->fall;
     l->severity = m->severity;
+    l->stillness = m->stillness;
+    l->own = (int32_t)m->own;
+    l->own_seen = m->own_seen;
     l->accuracy = m->accuracy;
     l->alarm = m->alarm & 3u;
     l->hold = m->alarm >> 2;
@@ -84,6 +87,45 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
 void ledger_reset(ledger_t *l)
 {
     l->past = 0;
+}
+
+/* log2(x / 65536) in Q16.16 of section 6, x in 1..2^31. */
+static int64_t wide_log(int64_t x)
+{
+    int64_t up = 0, down = 0, f, g, h;
+    for (; x > 65535; up++) {
+        x >>= 1;
+    }
+    for (; x < 65536; down++) {
+        x *= 2;
+    }
+    f = x - 65536;
+    g = (f * (65536 - f)) >> 16;
+    h = 28752 - ((f * (15667 - ((5383 * f) >> 16))) >> 16);
+    return f + ((g * h) >> 16) + 65536 * (up - down);
+}
+
+/* Signals 6, 7 and 9 of section 6, from a sum of squares. */
+static int64_t log_signal(int64_t squares)
+{
+    int64_t x = wide_log(squares + 1) + 16 * 65536;
+    return clip(((x >> 4) * 2731) >> 12, 0, 65535);
+}
+
+/* Signals 6 and 7. */
+static const char *check_lengths(const tcuq_params_t *p, const int8_t *features, const tcuq_step_t *out,
+                                 const uint16_t *signals)
+{
+    unsigned subject = p->about != 0u ? out->answer : out->prediction, n;
+    int64_t length = 0, apart = 0;
+    for (n = 0; n < p->features && (p->signals & (1u << 6 | 1u << 7)) != 0u; n++) {
+        int64_t gap = p->centers != NULL ? features[n] - p->centers[(size_t)subject * p->features + n] : 0;
+        length += (int64_t)(features[n] - p->zero_point) * (features[n] - p->zero_point);
+        apart += gap * gap;
+    }
+    NEED((p->signals >> 6 & 1u) == 0u || signals[6] == log_signal(length), "magnitude is the length of the features");
+    NEED((p->signals >> 7 & 1u) == 0u || signals[7] == log_signal(apart), "distance is that from a center");
+    return NULL;
 }
 
 /* Sections 3 and 8: what a step says of its input. */
@@ -173,35 +215,22 @@ static const char *check_budget(ledger_t *l, const tcuq_t *m, const tcuq_step_t 
     return NULL;
 }
 
-/* log2(x / 65536) in Q16.16 of section 6, x in 1..2^31. */
-static int64_t wide_log(int64_t x)
+/* Binary digits of a number. */
+static int64_t digits(int64_t value)
 {
-    int64_t up = 0, down = 0, f, g, h;
-    for (; x > 65535; up++) {
-        x >>= 1;
+    int64_t count = 0;
+    for (; value > 0; value >>= 1) {
+        count++;
     }
-    for (; x < 65536; down++) {
-        x *= 2;
-    }
-    f = x - 65536;
-    g = (f * (65536 - f)) >> 16;
-    h = 28752 - ((f * (15667 - ((5383 * f) >> 16))) >> 16);
-    return f + ((g * h) >> 16) + 65536 * (up - down);
+    return count;
 }
 
-/* Signal 9 of section 6, from the squared length of the mean gaps. */
-static int64_t drift_of(int64_t squares)
-{
-    int64_t x = wide_log(squares + 1) + 16 * 65536;
-    return clip(((x >> 4) * 2731) >> 12, 0, 65535);
-}
-
-/* Look and mean gaps, section 6. Returns what is broken. */
+/* Look, stillness and mean gaps, section 6. Returns what is broken. */
 static const char *check_look(ledger_t *l, const int8_t *features, const tcuq_step_t *out, const uint16_t *signals,
-                              unsigned subject, int64_t *look)
+                              unsigned subject, int64_t *look, int *still)
 {
     const tcuq_params_t *p = l->params;
-    int64_t own[8] = {0}, gaps[8] = {0}, apart = 0, squares = 0;
+    int64_t own[8] = {0}, gaps[8] = {0}, apart = 0, squares = 0, short_of;
     unsigned j, i;
     own[0] = signals[4];
     for (j = 0; j < 8u && (p->signals >> 7 & 1u) != 0u; j++) {
@@ -217,6 +246,12 @@ static const char *check_look(ledger_t *l, const int8_t *features, const tcuq_st
     }
     *look = l->past ? clip(apart / (p->evidence->reach >> 8), 32, 256) : 256;
     l->past = 1;
+    short_of = *look == 256 ? 0 : digits(p->evidence->reach) - digits(apart);
+    l->stillness += shifted(65536 * short_of - l->stillness + 8, 4);
+    NEED(l->stillness >= 0 && l->stillness <= 1 << 21, "stillness stays within 0..2^21");
+    l->stillness_high = l->stillness > l->stillness_high ? l->stillness : l->stillness_high;
+    *still = p->evidence->still != 0u && l->stillness > (int64_t)p->evidence->still;
+    *look = *still ? 256 : *look;
     NEED(out->look == clip(256 * *look, 0, 65535), "look says how far the input is from the last one");
     for (j = 0; j < 8u && (p->signals >> 9 & 1u) != 0u; j++) {
         int64_t size;
@@ -226,7 +261,30 @@ static const char *check_look(ledger_t *l, const int8_t *features, const tcuq_st
         size = size < 16383 ? size : 16383;
         squares += size * size;
     }
-    NEED((p->signals >> 9 & 1u) == 0u || signals[9] == drift_of(squares), "drift is the length of the mean gaps");
+    NEED((p->signals >> 9 & 1u) == 0u || signals[9] == log_signal(squares), "drift is the length of the mean gaps");
+    return NULL;
+}
+
+/* A reference of the device's own, section 11, taken off what is summed. Returns what is broken. */
+static const char *check_own(ledger_t *l, int64_t *x, int64_t look)
+{
+    const tcuq_evidence_t *head = l->params->evidence;
+    int64_t whole = 256 * (int64_t)head->own_looks;
+    if (whole != 0 && l->own_seen < whole) {
+        l->own += shifted(*x - head->own_mean, 8) * look;
+        l->own_seen += look;
+        NEED(l->own >= -4096 * l->own_seen && l->own <= 4096 * l->own_seen, "first looks add up within their bounds");
+        NEED(4096 * l->own_seen < (int64_t)1 << 31, "first looks add up within 32 bits");
+        if (l->own_seen >= whole) {
+            l->own = l->own > 0 ? 256 * (l->own / l->own_seen) : 0;
+        }
+    }
+    if (whole != 0 && l->own_seen >= whole) {
+        l->own_seen = whole;
+        l->own = clip(l->own, 0, head->own_most);
+        l->own_high = l->own > l->own_high ? l->own : l->own_high;
+        *x -= l->own;
+    }
     return NULL;
 }
 
@@ -238,13 +296,15 @@ static const char *check_evidence(ledger_t *l, const int8_t *features, const tcu
     const tcuq_evidence_t *head = p->evidence;
     unsigned subject = p->about != 0u ? out->answer : out->prediction, n;
     int64_t most = head->clip, e = 256 * (int64_t)head->offset[subject], x = head->bias, look, size;
-    const char *broken = check_look(l, features, out, signals, subject, &look);
+    int still;
+    const char *broken = check_look(l, features, out, signals, subject, &look, &still);
     NEED(broken == NULL, broken);
+    NEED(!still || out->uncertainty >= 65536 - 65536 / p->classes, "an answer to input that stands still is a guess");
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
         int64_t part = (p->signals >> n & 1u) != 0u ? shifted((int64_t)head->coef[n] * signals[n], 9) : 0;
         *(n == 5u || n == 9u ? &x : &e) += part;
     }
-    e = clip(e, -most, most);
+    e = still ? most : clip(e, -most, most);
     l->severity += shifted((e - l->severity) * look + 1024, 11);
     NEED(l->severity >= -most && l->severity <= most, "severity stays within -clip..clip");
     NEED((p->signals >> 5 & 1u) == 0u || signals[5] == clip(32768 + shifted(l->severity, 4), 0, 65535),
@@ -261,7 +321,10 @@ static const char *check_evidence(ledger_t *l, const int8_t *features, const tcu
         l->bet_gap = exact < l->bet_gap ? exact : l->bet_gap;
         x = x > 0 ? (x * look) >> 8 : x;
     } else {
-        x = shifted(clip(x, -most, most) * look, 8);
+        x = clip(x, -most, most);
+        broken = check_own(l, &x, look);
+        NEED(broken == NULL, broken);
+        x = shifted(x * look, 8);
     }
     *sum = x - head->allowance;
     return NULL;
@@ -300,6 +363,9 @@ static const char *check_alarm(ledger_t *l, const tcuq_t *m, const int8_t *featu
     NEED(out->alarm == l->alarm && m->alarm == l->alarm + 4u * l->hold,
          "alarm is raised at its limit, held, and cleared when its sum is down");
     NEED(out->severity == l->severity && m->severity == l->severity, "severity is a mean of the evidence");
+    NEED(m->stillness == l->stillness, "stillness is a mean of how often the movement must be doubled");
+    NEED((int64_t)(int32_t)m->own == l->own && (int64_t)m->own_seen == l->own_seen,
+         "the own reference is what the first looks have more than clean ones, within its bound");
     if (p->horizon != 0u) {
         int64_t certain = (65536 - (int64_t)out->uncertainty) * 256;
         l->accuracy += shifted(certain - l->accuracy + ((int64_t)1 << (p->horizon - 1)), p->horizon);
@@ -320,5 +386,6 @@ const char *ledger_step(ledger_t *l, const tcuq_t *m, const int8_t *probs, const
     broken = check_flag(l, m, out);
     broken = broken != NULL ? broken : check_budget(l, m, out);
     broken = broken != NULL ? broken : check_reading(l, probs, out, signals);
+    broken = broken != NULL ? broken : check_lengths(l->params, features, out, signals);
     return broken != NULL ? broken : check_alarm(l, m, features, out, signals);
 }

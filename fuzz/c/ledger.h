@@ -12,7 +12,7 @@ typedef struct {
     const tcuq_params_t *params;
     int64_t low, high; /* of the debt, searched for by their definition */
     /* What the monitor must hold now. */
-    int64_t steps, debt, credit, rise, fall, severity, accuracy;
+    int64_t steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy;
     int64_t last[8], slow[8]; /* of the last input; mean gaps of the features */
     unsigned alarm, hold;     /* sides that are raised; steps for which the rise side stays so */
     int past;                 /* `last` holds a value */
@@ -23,7 +23,7 @@ typedef struct {
     int64_t spent_low;  /* the least of it so far */
     int64_t debt_low, debt_high; /* reached */
     int64_t window;     /* most of spent - spent_low reached */
-    int64_t credit_high, rise_high, fall_high, severity_high;
+    int64_t credit_high, rise_high, fall_high, severity_high, stillness_high, own_high;
     double bet_gap;     /* least of a true logarithm - the one summed, Q16.16 */
 } ledger_t;
 

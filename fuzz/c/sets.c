@@ -102,7 +102,13 @@ static void set_evidence(set_t *set, source_t *from)
             most = head->bet_slope * (head->clip >> 8) >> 8;
         }
         head->bet_base = (uint32_t)edge(from, most + 257u, 1048575u - most);
+    } else if (below(from, 2) == 0u) { /* few looks, or no program reaches their end */
+        head->own_looks = (uint32_t)(below(from, 4) == 0u ? edge(from, 1, 1000) : 1u + below(from, 32));
+        head->own_mean = (int32_t)edge(from, -524288, 524288);
+        head->own_most = (uint32_t)edge(from, 0, 524288);
     }
+    /* In doublings: as a fit gives them, or anything. */
+    head->still = below(from, 2) == 0u ? 32768u * below(from, 16) : (uint32_t)edge(from, 0, 2097152);
     set->params.evidence = head;
 }
 
@@ -126,10 +132,7 @@ static void set_instant(set_t *set, source_t *from)
 
 static void begin_set(set_t *set)
 {
-    memset(&set->params, 0, sizeof set->params);
-    memset(&set->evidence, 0, sizeof set->evidence);
-    memset(&set->instant, 0, sizeof set->instant);
-    memset(set->offset, 0, sizeof set->offset);
+    memset(set, 0, sizeof *set); /* nothing is left of the input before, or a finding would not replay */
     set->params.version = TCUQ_PARAMS_VERSION;
 }
 
@@ -194,9 +197,9 @@ void make_direct_set(set_t *set, source_t *from)
     p->signals = TCUQ_BIT(TCUQ_MAGNITUDE);
     p->classes = 2;
     p->features = 1;
-    p->zero_point = -128; /* so that the magnitude is 0..255 / 256 */
+    p->zero_point = -128; /* so that the magnitude is 0..2/3 */
     p->coef[TCUQ_MAGNITUDE] = (int16_t)(below(from, 2) == 0u ? 32767 : 2048 << below(from, 4)); /* -12..12 and more */
-    p->bias = -(int32_t)p->coef[TCUQ_MAGNITUDE] * 64;
+    p->bias = -(int32_t)p->coef[TCUQ_MAGNITUDE] * 42;
     p->clean_mean[TCUQ_MAGNITUDE] = 30000;
     p->blend = (uint32_t)edge(from, 0, 65536);
     set_horizon(p, from);

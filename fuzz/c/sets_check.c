@@ -60,7 +60,9 @@ static int evidence_allowed(const tcuq_evidence_t *head)
     int64_t m = (int64_t)head->bet_slope * (head->clip >> 8) >> 8;
     int plain = head->bet_base == 0u && head->bet_slope == 0u;
     return within(head->clip, 1, 1 << 19) && head->reach >= 256u && within(head->bias, -256 * 65536, 256 * 65536) &&
-           within(head->allowance, 0, 1 << 24) && head->offset != NULL &&
+           within(head->allowance, 0, 1 << 24) && head->offset != NULL && head->still <= 1u << 21 &&
+           head->own_looks <= 1000u && within(head->own_mean, -(1 << 19), 1 << 19) && head->own_most <= 1u << 19 &&
+           (head->own_looks == 0u ? head->own_mean == 0 && head->own_most == 0u : plain) &&
            (plain || (within(head->bet_slope, 1, 32767) && (int64_t)head->bet_base - m - 1 >= 256 &&
                       (int64_t)head->bet_base + m < 1 << 20));
 }

@@ -191,6 +191,36 @@ def test_severity_and_a_bet_on_the_evidence_follow_from_the_signals(bet, about):
     assert np.ptp(steps["severity"]) > 0.5
 
 
+def held_stream(wide):
+    """Return a log of two segments in which the input hangs for 80 steps, with features or without."""
+    rng = np.random.default_rng(4)
+    probs, features = rng.dirichlet(np.full(4, 0.4), 400), rng.integers(-90, 90, (400, 12)).astype(np.int8)
+    probs[150:230], features[150:230] = probs[150], features[150]
+    return Log(probs, features if wide else None, segments=np.arange(400) // 300)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_still_input_and_an_own_reference_are_derived_or_said_to_be_open(wide):
+    head = replace(learned_params().evidence, still=3.0, bet=None, bias=-4.7, own=(30, -0.5, 0.25))
+    head = replace(head, coef={"odds": 6.0, "severity": 9.0})
+    more = {}
+    if wide:
+        head = replace(head, reach=20_000)
+        more = {"features": 12, "feature_scale": 1.0, "centers": ((0,) * 12,) * 4}
+        more["signals"] = (*learned_params().signals[:3], "distance", "disbelief")
+        more["clean_means"] = dict.fromkeys(more["signals"], 0.2)
+    params, log = learned_params(evidence=head, **more), held_stream(wide)
+    steps, signals = watch(Monitor(params), log, signals=True)
+    decisions = Decisions(steps, 0, signals, params.signals)
+    assert steps["severity"][229] > 1.9 and steps["alarm"].any() and not steps["alarm"].all()
+    found = audit(decisions, params, log=log)
+    assert failing(found) == [] and {"alarm", "severity"} <= {check.name for check in found.checks}
+    for changed, name in ((replace(head, still=0.0), "severity"), (replace(head, own=None), "alarm")):
+        assert name in failing(audit(decisions, learned_params(evidence=changed, **more), log=log))
+    alone = audit(decisions, params)
+    assert failing(alone) == [] and ({"alarm", "severity"} <= set(alone.unchecked)) is wide
+
+
 @pytest.mark.parametrize("name", ["severity", "expected_accuracy"])
 def test_tampered_means_are_found_without_the_input(name):
     params, _, decisions = learned()

@@ -17,7 +17,7 @@
 #define HAS_PERSISTENCE (((TCUQ_SIGNALS) & TCUQ_BIT(TCUQ_DISBELIEF)) != 0u)
 
 /* Signals of this build that need no head. */
-#define STEADY ((TCUQ_SIGNALS) & ~(TCUQ_BIT(TCUQ_DISBELIEF) | TCUQ_SLOW_SIGNALS))
+#define STEADY ((TCUQ_SIGNALS) & TCUQ_ALL_SIGNALS & ~(TCUQ_BIT(TCUQ_DISBELIEF) | TCUQ_SLOW_SIGNALS))
 
 enum { CLASSES = 10, FEATURES = 4, WORDS = 2000 };
 
@@ -74,7 +74,7 @@ static int compares(void)
 /* What one build can do: all that it has, with the heads that it has. */
 static tcuq_params_t whole(void)
 {
-    tcuq_params_t p = params_of(TCUQ_SIGNALS);
+    tcuq_params_t p = params_of((TCUQ_SIGNALS) & TCUQ_ALL_SIGNALS);
     memset(&head, 0, sizeof head);
     memset(&instant, 0, sizeof instant);
     head.offset = offsets;
@@ -155,6 +155,11 @@ static void lacks(void)
     expected = !HAS_EVIDENCE ? TCUQ_ERR_SIGNALS : compares() ? TCUQ_OK : TCUQ_ERR_RULE_look_used;
     NEED(tcuq_check(&p) == expected);
     NEED(tcuq_init(&m, &p, ring, sizeof ring) == (compares() ? TCUQ_OK : HAS_EVIDENCE ? TCUQ_ERR_PARAMS : TCUQ_ERR_SIGNALS));
+    if (compares()) {
+        head.own_looks = 1;
+        NEED(tcuq_check(&p) == (has(TCUQ_OWN_REFERENCE) ? TCUQ_OK : TCUQ_ERR_SIGNALS));
+        head.own_looks = 0;
+    }
     p.evidence = NULL;
     p.instant = &instant;
     expected = HAS_PERSISTENCE ? TCUQ_OK : TCUQ_ERR_SIGNALS;
@@ -257,6 +262,8 @@ static void verify_leaves(void)
     NEED(tcuq_init(&m, &p, ring, sizeof ring) == TCUQ_OK);
     m.accuracy = 0xFFFFFFFFu;
     m.severity = -5;
+    m.stillness = 0xFFFFFFFFu;
+    m.own = m.own_seen = 7;
     m.head = 255;
     m.fill = 255;
     NEED(tcuq_verify(&m) == TCUQ_OK);
@@ -288,7 +295,7 @@ static void damaged_prediction(void)
     NEED(tcuq_init(&m, &p, ring, sizeof ring) == TCUQ_OK);
     tcuq_step(&m, probs, NULL, &out, NULL);
     NEED(tcuq_save(&m, state, size) == (int)size);
-    NEED(state[52] == 2 && state[53] == 0);
+    NEED(state[64] == 2 && state[65] == 0);
     memset(ring, 0xFF, tcuq_ring_size(&p));
     NEED(tcuq_save(&m, state, size) == TCUQ_ERR_STATE);
     for (t = 0; t < 3u; t++) {

@@ -14,7 +14,7 @@
 
 #include "tcuq.h"
 
-enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 7, SEVERITY = 5, COUNTERS = 11, HELD = 10, HOSTILE = 80, CALM = 500, SETS = 10, PAIRS = 300 };
+enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 10, SEVERITY = 5, COUNTERS = 14, HELD = 13, HOSTILE = 80, CALM = 500, SETS = 10, PAIRS = 300 };
 
 /* Steps after which a damaged signal is as good as new: lagged ones exactly, others within NEAR / 65536, and a drift
  * that happens to be short, where a unit shows, within DRIFT_NEAR. Slow means forget at a rate of 1/64 where no step is
@@ -277,6 +277,8 @@ static void flip(watch_t *w, unsigned target, unsigned bit)
         {"steps", offsetof(tcuq_t, steps)}, {"debt", offsetof(tcuq_t, debt)},
         {"credit", offsetof(tcuq_t, credit)}, {"rise", offsetof(tcuq_t, rise)},
         {"fall", offsetof(tcuq_t, fall)}, {"severity", offsetof(tcuq_t, severity)},
+        {"stillness", offsetof(tcuq_t, stillness)}, {"own", offsetof(tcuq_t, own)},
+        {"own_seen", offsetof(tcuq_t, own_seen)},
         {"accuracy", offsetof(tcuq_t, accuracy)}, {"alarm", offsetof(tcuq_t, alarm)},
         {"head", offsetof(tcuq_t, head)}, {"fill", offsetof(tcuq_t, fill)},
         {"held", offsetof(tcuq_t, held)},

@@ -125,8 +125,12 @@ static void ranges(void)
     RANGE(p.fall_cap, uint32_t, 0, 1073741824, TCUQ_ERR_PARAM_fall_cap);
     RANGE(head.clip, uint32_t, 1, 524288, TCUQ_ERR_EVIDENCE_clip);
     RANGE(head.reach, uint32_t, 256, 4294967295, TCUQ_ERR_EVIDENCE_reach);
+    RANGE(head.still, uint32_t, 0, 2097152, TCUQ_ERR_EVIDENCE_still);
     RANGE(head.bias, int32_t, -16777216, 16777216, TCUQ_ERR_EVIDENCE_bias);
     RANGE(head.allowance, uint32_t, 0, 16777216, TCUQ_ERR_EVIDENCE_allowance);
+    RANGE(head.own_looks, uint32_t, 0, 1000, TCUQ_ERR_EVIDENCE_own_looks);
+    RANGE(head.own_mean, int32_t, -524288, 524288, TCUQ_ERR_EVIDENCE_own_mean);
+    RANGE(head.own_most, uint32_t, 0, 524288, TCUQ_ERR_EVIDENCE_own_most);
     RANGE(head.bet_base, uint32_t, 0, 1048576, TCUQ_ERR_EVIDENCE_bet_base);
     RANGE(head.bet_slope, uint32_t, 0, 32767, TCUQ_ERR_EVIDENCE_bet_slope);
     RANGE(instant.bias, int32_t, -16777216, 16777216, TCUQ_ERR_INSTANT_bias);
@@ -341,6 +345,9 @@ static void counters(void)
     FAILS(m.severity = 262145);
     PASSES(m.severity = -262144);
     FAILS(m.severity = -262145);
+    PASSES(m.stillness = 2097152);
+    FAILS(m.stillness = 2097153);
+    PASSES((m.own = 5, m.own_seen = 5)); /* nobody reads them */
     PASSES(m.accuracy = 0xFFFFFF);
     FAILS(m.accuracy = 0x1000000);
     PASSES(m.head = 0);
@@ -423,6 +430,23 @@ static void saved_words(void)
 }
 
 /* What nobody reads may be anything: no horizon, no heads, no ring. */
+static void own_reference(void)
+{
+    tcuq_t sound;
+    good();
+    head.own_looks = 100;
+    head.own_most = 3000;
+    sound = stepped(7);
+    PASSES((m.own_seen = 25599, m.own = 4096u * 25599u));
+    FAILS((m.own_seen = 25599, m.own = 4096u * 25599u + 1u));
+    PASSES((m.own_seen = 25599, m.own = 0u - 4096u * 25599u));
+    FAILS((m.own_seen = 25599, m.own = 0u - 4096u * 25599u - 1u));
+    PASSES((m.own_seen = 25600, m.own = 3000));
+    FAILS((m.own_seen = 25600, m.own = 3001));
+    FAILS((m.own_seen = 25600, m.own = 0xFFFFFFFFu));
+    FAILS((m.own_seen = 25601, m.own = 0));
+}
+
 static void unread(void)
 {
     tcuq_t sound;
@@ -436,7 +460,7 @@ static void unread(void)
     p.fall_cap = 9000;
     sound = stepped(5);
     PASSES(m.accuracy = 0xFFFFFFFFu);
-    PASSES(m.severity = -5);
+    PASSES((m.severity = -5, m.stillness = 0xFFFFFFFFu));
     PASSES((m.head = 200, m.fill = 200));
     PASSES((m.fall = 9000, m.alarm = 2));
     FAILS((m.fall = 9001, m.alarm = 2));
@@ -549,8 +573,8 @@ static void fresh_and_used(void)
         (void)tcuq_save(&two, again, sizeof again);
         same("a state after a load", 0, memcmp(mine, again, size));
     }
-    same("51 bytes of a state", TCUQ_ERR_SIZE, tcuq_load(&one, state, 51));
-    same("52 bytes of a state", TCUQ_ERR_STATE, tcuq_load(&one, state, 52));
+    same("63 bytes of a state", TCUQ_ERR_SIZE, tcuq_load(&one, state, 63));
+    same("64 bytes of a state", TCUQ_ERR_STATE, tcuq_load(&one, state, 64));
     same("a state and a byte", TCUQ_ERR_STATE, tcuq_load(&one, state, size + 1u));
 }
 
@@ -564,6 +588,7 @@ int main(void)
     counters();
     holds();
     saved_words();
+    own_reference();
     unread();
     sums();
     fresh_and_used();

@@ -70,6 +70,8 @@ def test_no_finding(name: str, targets: Any, programs: dict[str, Path], tmp_path
     [
         ("load", "tcuq_state.c", "m->severity >= -clip && ", ""),
         ("steps", "tcuq.c", "m->credit -= p->budget_den;", ""),
+        ("steps", "tcuq.c", "out->risk >= out->threshold ?", "out->risk > out->threshold ?"),
+        ("steps", "tcuq_signals.c", "m->stillness > head->still;", "m->stillness >= head->still;"),
         (
             "steps",
             "tcuq_fields.h",

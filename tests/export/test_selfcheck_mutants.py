@@ -200,7 +200,8 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
     p = of.integers()
     # A sum of the parameters is for tcuq_verify() and never saved; that a past is held follows from the ring.
     unsaved = {"held" if of.depth else "head"}
-    unsaved |= set() if of.evidence else {"severity"}
+    unsaved |= set() if of.evidence else {"severity", "stillness"}
+    unsaved |= set() if of.evidence and of.evidence.own else {"own", "own_seen"}
     unsaved |= set() if of.horizon else {"accuracy"}
     unsaved |= set() if of.depth else {"fill"}
     off = (

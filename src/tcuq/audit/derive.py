@@ -6,6 +6,7 @@ Decisions are derived by `tcuq.audit.rules`, not by the core, so that a fault of
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def audit(
     checks.append(found)
     shown = _classes(params, log)
     derived = rules.replay(
-        units["risk"].tolist(), start, _evidence(rules, decisions, params, units["look"], start)
+        units["risk"].tolist(), start, _evidence(rules, decisions, params, units["look"], start, log)
     )
     derived["expected_accuracy"] = rules.expected_accuracy(units["uncertainty"].tolist(), start)
     if params.instant is None:
@@ -265,11 +266,17 @@ def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | No
 
 
 def _evidence(
-    rules: Rules, decisions: Decisions, params: Params, looks: Ints, start: State | None
+    rules: Rules,
+    decisions: Decisions,
+    params: Params,
+    looks: Ints,
+    start: State | None,
+    log: Log | None,
 ) -> Evidence | None:
     """Return the evidence from logged signals and classes; None where the log cannot tell.
 
-    A log without signals leaves alarm and severity to the input, as it does the signals themselves.
+    A log without signals leaves alarm and severity to the input, as it does the signals themselves. So does
+    one that cannot tell where the input stood still.
     """
     head, signals = rules.p["evidence"], decisions.signals
     if head is None or signals is None or "look" in decisions.missing:
@@ -278,7 +285,28 @@ def _evidence(
     classes = decisions.steps[params.about].astype(np.int64)
     if not set(needed) <= set(decisions.used) or not ((classes >= 0) & (classes < len(head["offset"]))).all():
         return None
-    return rules.evidence(_whole(signals), classes, looks, start)
+    if not head["still"]:
+        return rules.evidence(_whole(signals), classes, looks, start)
+    values = _compared(decisions, params, log)
+    if values is None or (start is not None and start.steps):
+        return None  # a state's header does not have the last input
+    distances = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
+    distances[[0] if log is None else [piece.start for piece in log.pieces()]] = head["reach"]  # new
+    still = rules.stood_still(distances, looks)
+    return rules.evidence(_whole(signals), classes, looks, start, still)
+
+
+def _compared(decisions: Decisions, params: Params, log: Log | None) -> Ints | None:
+    """Return what looks compare: sums of features, from the input, or logged odds; None without them."""
+    if "distance" in params.signals:
+        if log is None or log.features is None or log.features.dtype != np.int8 or len(log) != len(decisions):
+            return None
+        edges = [(block * log.width) >> 3 for block in range(9)]
+        rows = np.asarray(log.features, dtype=np.int64)
+        return np.stack([rows[:, a:b].sum(1) for a, b in pairwise(edges)], axis=1)
+    if decisions.signals is None or "odds" not in decisions.used:
+        return None
+    return _whole(decisions.signals[:, [NUMBER["odds"]]])
 
 
 def _from_input(decisions: Decisions, derived: Collection[str]) -> list[str]:

@@ -23,7 +23,7 @@ class Evidence(NamedTuple):
     Parameters
     ----------
     own, slow : list of int
-        Evidence of the step, and what is summed, clipped, Q16.16.
+        Evidence of the step, and what is summed, clipped and above an own reference, Q16.16.
     looks : list of int
         In 1/256.
     severity : array of T integers
@@ -66,7 +66,35 @@ class Rules:
         num, den = self.p["level_num"], self.p["level_den"]
         return 1 - opened - num, shut - 1 + den - num
 
-    def evidence(self, signals: Ints, classes: Ints, looks: Ints, start: State | None) -> Evidence:
+    def stood_still(self, distances: Ints, looks: Ints) -> npt.NDArray[np.bool_]:
+        """Return where the input of a fresh monitor stood still (SPEC.md section 6).
+
+        Parameters
+        ----------
+        distances : array of T integers
+            Squared distance of what is compared to the step before.
+        looks : array of T integers
+            How new each step is, in Q0.16: a whole look is new, the first after a reset, or stood still.
+        """
+        reach, still = self.p["evidence"]["reach"], self.p["evidence"]["still"]
+        level, found = 0, []
+        for distance, look in zip(distances.tolist(), looks.tolist(), strict=True):
+            short = reach.bit_length() - distance.bit_length() if distance // (reach >> 8) < 256 else 0
+            lower = level + ((-level + 8) >> 4)
+            level += (ONE * short - level + 8) >> 4
+            if look == TOP and level <= still:
+                level = lower
+            found.append(level > still)
+        return np.array(found, dtype=bool)
+
+    def evidence(
+        self,
+        signals: Ints,
+        classes: Ints,
+        looks: Ints,
+        start: State | None,
+        still: npt.NDArray[np.bool_] | None = None,
+    ) -> Evidence:
         """Return what the alarm goes by at each step.
 
         Parameters
@@ -77,6 +105,8 @@ class Rules:
             Those that the risk speaks about: answers, or predictions.
         looks : array of T integers
             How new each step is, in Q0.16.
+        still : array of T booleans, optional
+            Where the input stood still; nowhere by default.
         """
         head = self.p["evidence"]
         clip, weights = head["clip"], (looks + 1) >> 8
@@ -85,13 +115,16 @@ class Rules:
             if SIGNALS[number] not in SLOW:
                 own += (coef * signals[:, number]) >> 9
         own = np.clip(own, -clip, clip)
+        if still is not None:
+            own[still] = clip
         severity = _severity(own.tolist(), weights.tolist(), start)
         slow = np.full(len(own), head["bias"], dtype=np.int64)
         told = {"severity": np.clip(32768 + (severity >> 4), 0, TOP), "drift": signals[:, NUMBER["drift"]]}
         for name, values in told.items():
             if self.p["signals"] >> NUMBER[name] & 1:
                 slow += (head["coef"][NUMBER[name]] * values) >> 9
-        return Evidence(own.tolist(), np.clip(slow, -clip, clip).tolist(), weights.tolist(), severity)
+        above = _above_own(head, np.clip(slow, -clip, clip).tolist(), weights.tolist(), start)
+        return Evidence(own.tolist(), above, weights.tolist(), severity)
 
     def added(self, found: Evidence) -> list[int]:
         """Return what the rise side adds at each step: evidence or the outcome of a bet, by the look."""
@@ -196,6 +229,21 @@ def _severity(evidence: list[int], looks: list[int], start: State | None) -> Int
         value += ((each - value) * look + 1024) >> 11
         said.append(value)
     return np.array(said, dtype=np.int64)
+
+
+def _above_own(head: dict[str, Any], values: list[int], looks: list[int], start: State | None) -> list[int]:
+    """Return what is summed, less the own reference of a device once it has that (SPEC.md section 11)."""
+    whole, found = 256 * head["own_looks"], []
+    if not whole:
+        return values
+    own, seen = (start.own, start.own_seen) if start else (0, 0)
+    for value, look in zip(values, looks, strict=True):
+        if seen < whole:
+            own, seen = own + ((value - head["own_mean"]) >> 8) * look, seen + look
+            if seen >= whole:
+                own, seen = min(256 * (own // seen) if own > 0 else 0, head["own_most"]), whole
+        found.append(value - own if seen >= whole else value)
+    return found
 
 
 def _bet(base: int, slope: int, evidence: int) -> int:

@@ -267,7 +267,7 @@ static int32_t excess_of(tcuq_t *m, const tcuq_evidence_t *head, const inference
 
 /* One side of the alarm: a sum between 0 and cap, raised at limit. Once raised it stays so while it is held, then
  * until the sum is down at `clear`, and starts again at 0. */
-static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, uint32_t cap, uint32_t clear, int raised, int held)
+NOT_INLINE static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, uint32_t cap, uint32_t clear, int raised, int held)
 {
     int32_t value = (int32_t)(*sum + (uint32_t)excess); /* a damaged sum is cut like a large one */
     value = value < 0 ? 0 : (uint32_t)value > cap ? (int32_t)cap : value;

@@ -33,14 +33,15 @@ typedef struct {
 ALWAYS_INLINE static inline uint32_t likelihood(const likelihood_t *of, uint32_t number)
 {
     return of->corrected != NULL ? number_at(of->corrected, number)
-                                 : (uint32_t)(64 * (int32_t)of->probs[number]) + of->least;
+                                 : ((uint32_t)of->probs[number] << 6) + of->least;
 }
 
 static void read_likelihood(likelihood_t *of, const int8_t *probs, uint32_t classes)
 {
     of->probs = probs;
     of->corrected = NULL;
-    of->least = 64u * 128u + (classes <= 164u ? 164u / classes : 1u);
+    of->least = 164u / classes;
+    of->least = 64u * 128u + (of->least > 1u ? of->least : 1u);
     of->classes = classes;
     of->even = ONE / classes;
 }
@@ -67,14 +68,19 @@ static inline uint32_t share_of(const divisor_t *by, uint32_t joint)
     return (joint >> by->scale) * by->factor >> 15;
 }
 
-/* What a class is expected to have before an inference, when the class is drawn anew with probability
- * 2^-shift. (65536 >> shift) / classes is even >> shift. */
-ALWAYS_INLINE static inline uint32_t prior_of(uint32_t old, uint32_t shift, uint32_t even)
+/* What a class keeps of a belief when the class is drawn anew with probability 2^-shift. */
+ALWAYS_INLINE static inline uint32_t kept_of(uint32_t old, uint32_t shift)
 {
-    return old - (old >> shift) + (even >> shift);
+    return old - (old >> shift);
 }
 
-static void fill(int8_t *numbers, uint32_t count, uint32_t value)
+/* What it is expected to have before an inference. (65536 >> shift) / classes is even >> shift. */
+ALWAYS_INLINE static inline uint32_t prior_of(uint32_t old, uint32_t shift, uint32_t even)
+{
+    return kept_of(old, shift) + (even >> shift);
+}
+
+NOT_INLINE static void fill(int8_t *numbers, uint32_t count, uint32_t value)
 {
     uint32_t i;
     for (i = 0; i < count; i++) {
@@ -90,7 +96,7 @@ static void start(const tcuq_t *m, const layout_t *at, int8_t *class_mix, uint32
     uint32_t i;
     fill(class_mix, p->classes, even);
     fill(class_mix + 2u * p->classes, EXPERT_COUNT, 0);
-    for (i = 0; p->instant->class_mix != NULL && i < p->classes; i++) {
+    for (i = 0; i < at->scratch; i++) { /* as many as the class mix has */
         m->ring[at->seen + i] = (uint32_t)p->instant->class_mix[i] << 8;
     }
 }
@@ -98,12 +104,12 @@ static void start(const tcuq_t *m, const layout_t *at, int8_t *class_mix, uint32
 /* Divide what the posterior says by how much more often than in development it has been saying it. */
 static void correct(const tcuq_t *m, const layout_t *at, likelihood_t *of)
 {
-    const tcuq_params_t *p = m->params;
+    const uint16_t *shares = m->params->instant->class_mix;
     int8_t *into = numbers_in(m, at) + 2u * at->numbers;
     uint32_t *seen = m->ring + at->seen;
     uint32_t i;
-    for (i = 0; i < p->classes; i++) {
-        uint32_t share = p->instant->class_mix[i];
+    for (i = 0; i < of->classes; i++) {
+        uint32_t share = shares[i];
         uint32_t low = (seen[i] + 128u) >> 8;
         uint32_t ratio, value;
         low = low > share >> 1 ? low : share >> 1;
@@ -132,12 +138,14 @@ typedef struct {
     int32_t gain;    /* minus its forgotten deficit in 1/2048 bit, then what it predicted better than others */
 } expert_t;
 
-/* Weights of the experts from their forgotten deficits; returns the persistence. */
-static uint16_t weigh_experts(expert_t *experts)
+/* Let the experts forget some of their deficits, and weigh them by the rest; returns the persistence. */
+static uint16_t weigh_experts(expert_t *experts, const int8_t *deficits)
 {
     uint32_t least = 0xFFFFFFFFu, sum = 0, sticky, factor, k;
     for (k = 0; k < EXPERT_COUNT; k++) {
-        experts[k].weight = (k == CLASS_MIX ? 0u : COPIES) - (uint32_t)experts[k].gain;
+        uint32_t deficit = (number_at(deficits, k) * 251u + 128u) >> 8;
+        experts[k].gain = -(int32_t)deficit;
+        experts[k].weight = deficit + (k == CLASS_MIX ? 0u : COPIES);
         least = experts[k].weight < least ? experts[k].weight : least;
     }
     for (k = 0; k < EXPERT_COUNT; k++) {
@@ -154,7 +162,8 @@ static uint16_t weigh_experts(expert_t *experts)
 }
 
 /* How well the experts predict an inference; their deficits after it. All experts at once, with shifts that are
- * known when compiling: a class is then a handful of instructions an expert, and these loops are most of a step. */
+ * known when compiling: a class is then a handful of instructions an expert, and these loops are most of a step.
+ * What the priors have of `even` is added once, for all classes. */
 static void predict(expert_t *experts, const int8_t *beliefs, int8_t *deficits, const likelihood_t *of)
 {
     uint32_t one = 0, two = 0, four = 0, six = 0, mix_of = 0, all = 0, classes = of->classes, even = of->even, i;
@@ -162,18 +171,18 @@ static void predict(expert_t *experts, const int8_t *beliefs, int8_t *deficits, 
     for (i = 0; i < classes; i++, beliefs += 2) {
         uint32_t said = likelihood(of, i);
         all += said;
-        one += prior_of(number_at(beliefs, 0), 1, even) * said;
-        two += prior_of(number_at(beliefs, classes), 2, even) * said;
-        four += prior_of(number_at(beliefs, 2u * classes), 4, even) * said;
-        six += prior_of(number_at(beliefs, 3u * classes), 6, even) * said;
-        mix_of += prior_of(number_at(beliefs, 4u * classes), 6, even) * said;
+        one += kept_of(number_at(beliefs, 0), 1) * said;
+        two += kept_of(number_at(beliefs, classes), 2) * said;
+        four += kept_of(number_at(beliefs, 2u * classes), 4) * said;
+        six += kept_of(number_at(beliefs, 3u * classes), 6) * said;
+        mix_of += kept_of(number_at(beliefs, 4u * classes), 6) * said;
     }
     experts[MEMORYLESS].by.factor = even * all;
-    experts[STICKY_1].by.factor = one;
-    experts[STICKY_2].by.factor = two;
-    experts[STICKY_4].by.factor = four;
-    experts[STICKY_6].by.factor = six;
-    experts[CLASS_MIX].by.factor = mix_of;
+    experts[STICKY_1].by.factor = one + (even >> 1) * all;
+    experts[STICKY_2].by.factor = two + (even >> 2) * all;
+    experts[STICKY_4].by.factor = four + (even >> 4) * all;
+    experts[STICKY_6].by.factor = six + (even >> 6) * all;
+    experts[CLASS_MIX].by.factor = mix_of + (even >> 6) * all;
     for (i = 0; i < EXPERT_COUNT; i++) {
         int32_t log = tcuq_internal_log2(divide_by(&experts[i].by, experts[i].by.factor));
         experts[i].gain += shift_floor(log + (int32_t)(experts[i].by.scale << 16), 5);
@@ -198,7 +207,7 @@ ALWAYS_INLINE static inline uint32_t share_after(const expert_t *expert, int8_t 
 static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
-    uint32_t classes = p->classes;
+    uint32_t classes = p->classes, prediction = out->prediction;
     int8_t *beliefs = numbers_in(m, at);
     int8_t *deficits = beliefs + 2u * (STICKY_COUNT + 1u) * classes;
     likelihood_t of;
@@ -214,10 +223,7 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
     if (p->instant->class_mix != NULL) {
         correct(m, at, &of);
     }
-    for (i = 0; i < EXPERT_COUNT; i++) {
-        experts[i].gain = -(int32_t)((number_at(deficits, i) * 251u + 128u) >> 8);
-    }
-    out->persistence = weigh_experts(experts);
+    out->persistence = weigh_experts(experts, deficits);
     predict(experts, beliefs, deficits, &of);
     experts[MEMORYLESS].weight += experts[CLASS_MIX].weight;
     for (i = 0; i < classes; i++) {
@@ -237,8 +243,8 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
         now = share_of(&experts[CLASS_MIX].by, prior_of(mix_of, 6, of.even) * said);
         number_put(number, 0, (uint32_t)moved((int32_t)mix_of, (int32_t)now, MIX_SHIFT));
         belief = saturate(belief >> 15);
-        of_prediction = i == out->prediction ? belief : of_prediction;
-        if (i == 0u || belief > best) {
+        of_prediction = i == prediction ? belief : of_prediction;
+        if (belief > best) {
             best = belief;
             answer = i;
         }

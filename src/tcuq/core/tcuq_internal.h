@@ -371,7 +371,6 @@ typedef struct {
     kept_t kept;            /* what the ring will keep of it */
     uint32_t top;           /* largest and second largest posterior, in 1/256 */
     uint32_t second;
-    uint32_t squares;       /* sum of squares of the centered features; not read where no signal asks */
     uint32_t subject;       /* the class that signals and risk speak of */
     uint32_t belief;        /* the mixed belief in it, Q0.16; only with an instant head */
     uint32_t anchor;        /* what risk leans on, Q0.16 up to 65536 */

@@ -105,12 +105,6 @@ static inline uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 
 /* Reading (section 3). */
 
-/* An entry of the table X. Without the divergence nobody asks, and the table is a kilobyte. */
-static uint32_t xlog(uint32_t u)
-{
-    return BUILD_HAS(TCUQ_BIT(TCUQ_DIVERGENCE)) ? tcuq_xlog[u] : 0u;
-}
-
 static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
 {
     uint32_t top = 0;
@@ -118,11 +112,11 @@ static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
     uint32_t prediction = 0;
     uint32_t mass = 0;
     uint32_t logs = 0;
-    uint32_t rest, i;
+    uint32_t i;
     for (i = 0; i < classes; i++) {
         uint32_t u = (uint32_t)(probs[i] + 128);
         mass += u;
-        logs += xlog(u);
+        logs += BUILD_HAS(TCUQ_BIT(TCUQ_DIVERGENCE)) ? tcuq_xlog[u] : 0u;
         if (u > top) {
             second = top;
             top = u;
@@ -131,15 +125,17 @@ static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
             second = u;
         }
     }
-    rest = mass < 256u ? 256u - mass : 0u;
     now->top = top;
     now->second = second;
     now->kept.prediction = (uint16_t)prediction;
     now->kept.mass = mass;
-    now->kept.log_sum = (int32_t)(logs + xlog(rest)) - (int32_t)(192u * (mass + rest));
+    if (BUILD_HAS(TCUQ_BIT(TCUQ_DIVERGENCE))) { /* nobody else asks, and the table is a kilobyte */
+        uint32_t rest = mass < 256u ? 256u - mass : 0u;
+        now->kept.log_sum = (int32_t)(logs + tcuq_xlog[rest]) - (int32_t)(192u * (mass + rest));
+    }
 }
 
-static void read_features(inference_t *now, const int8_t *features, const tcuq_params_t *p)
+static void read_features(kept_t *kept, const int8_t *features, const tcuq_params_t *p)
 {
     const int8_t *end = features + p->features;
     int32_t zero = p->zero_point;
@@ -150,11 +146,8 @@ static void read_features(inference_t *now, const int8_t *features, const tcuq_p
         squares += (int32_t)*features * *features;
     }
     squares -= 2 * zero * sum;
-    now->squares = (uint32_t)squares;
-    now->kept.feature_sum = (int16_t)sum;
-    if (BUILD_HAS(TCUQ_BIT(TCUQ_INSTABILITY))) {
-        now->kept.norm = norm_of(now->squares);
-    }
+    kept->feature_sum = (int16_t)sum;
+    kept->norm = norm_of((uint32_t)squares);
 }
 
 void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *probs, const int8_t *features,
@@ -162,15 +155,15 @@ void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *
 {
     now->probs = probs;
     now->features = features;
-    now->squares = 0;
     now->still = 0;
-    now->kept.feature_sum = 0;
-    now->kept.norm.mant = 0;
-    now->kept.norm.exp = 0;
+    if (BUILD_HAS(TCUQ_LAGGED_SIGNALS)) { /* the ring keeps them */
+        now->kept.feature_sum = 0;
+        now->kept.norm.mant = 0;
+        now->kept.norm.exp = 0;
+    }
     read_probs(now, probs, p->classes);
-    /* The distance reads them once more: then the magnitude waits for it. */
-    if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY)) || (uses(p, TCUQ_BIT(TCUQ_MAGNITUDE)) && !uses(p, TCUQ_BIT(TCUQ_DISTANCE)))) {
-        read_features(now, features, p);
+    if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY))) {
+        read_features(&now->kept, features, p);
     }
     now->subject = now->kept.prediction;
     now->anchor = 256u * now->top;
@@ -216,7 +209,7 @@ COLD void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t predicti
         read_probs(&now, bytes, p->classes);
     }
     if (uses(p, TCUQ_BIT(TCUQ_INSTABILITY))) {
-        read_features(&now, features, p);
+        read_features(&now.kept, features, p);
     }
     now.kept.prediction = (uint16_t)prediction;
     push(m, at, &now.kept, bytes, features);
@@ -324,48 +317,59 @@ static uint16_t log_of(uint32_t sum)
     return saturate(((uint32_t)log >> 4) * 2731u >> 12);
 }
 
-/* Features in blocks. */
+/* Features in blocks, read once, beside the center of a class. */
 typedef struct {
+    const int8_t *next;   /* feature */
+    const int8_t *center; /* beside it */
+    uint32_t squares;     /* of all raw bytes */
+    uint32_t apart;       /* squares of all gaps of single features, and 1 */
     int32_t sums[BLOCKS]; /* of raw bytes */
-    int32_t gaps[BLOCKS]; /* of what they are above a center */
-    uint32_t squares;     /* of all gaps of single features, and 1 */
-    uint32_t own_squares; /* of all raw bytes */
+    int32_t gaps[BLOCKS]; /* of what they are above the center */
 } blocks_t;
 
 /* One of them, up to `end`. A function of its own: its loop has all registers. */
-NOT_INLINE static void read_block(blocks_t *blocks, uint32_t block, const int8_t *features, const int8_t *end, const int8_t *center)
+NOT_INLINE static void read_block(blocks_t *blocks, uint32_t block, const int8_t *end)
 {
-    int32_t sum = 0, gap = 0;
-    uint32_t squares = blocks->squares, own_squares = blocks->own_squares;
-    while (features != end) {
-        int32_t value = *features++;
-        int32_t apart = value - *center++;
-        sum += value;
-        gap += apart;
-        own_squares += (uint32_t)(value * value);
-        squares += (uint32_t)(apart * apart);
+    const int8_t *next = blocks->next;
+    const int8_t *center = blocks->center;
+    uint32_t squares = blocks->squares;
+    uint32_t apart = blocks->apart;
+    int32_t sum = 0;
+    int32_t gaps = 0;
+    if (next != end) { /* with fewer features than blocks some are empty */
+        do {
+            int32_t value = *next++;
+            int32_t gap = value - *center++;
+            sum += value;
+            gaps += gap;
+            squares += (uint32_t)(value * value);
+            apart += (uint32_t)(gap * gap);
+        } while (next != end);
     }
-    blocks->sums[block] = sum;
-    blocks->gaps[block] = gap;
+    blocks->next = next;
+    blocks->center = center;
     blocks->squares = squares;
-    blocks->own_squares = own_squares;
+    blocks->apart = apart;
+    blocks->sums[block] = sum;
+    blocks->gaps[block] = gaps;
 }
 
-/* All of them, beside the center of a class. Sets the sum of squares of the centered features too. */
-static void read_blocks(blocks_t *blocks, inference_t *now, const tcuq_params_t *p)
+/* All of them; without centers they are compared with themselves. Returns the sum of squares of the centered features. */
+static uint32_t read_blocks(blocks_t *blocks, const inference_t *now, const tcuq_params_t *p)
 {
-    const int8_t *center = p->centers + now->subject * p->features;
+    int32_t zero = p->zero_point;
     int32_t sum = 0;
-    uint32_t from = 0, block;
-    blocks->squares = 1;
-    blocks->own_squares = 0;
+    uint32_t to = 0, block;
+    blocks->next = now->features;
+    blocks->center = p->centers != NULL ? p->centers + now->subject * p->features : now->features;
+    blocks->squares = 0;
+    blocks->apart = 1;
     for (block = 0; block < BLOCKS; block++) {
-        uint32_t to = (block + 1u) * p->features >> 3;
-        read_block(blocks, block, now->features + from, now->features + to, center + from);
+        to += p->features;
+        read_block(blocks, block, now->features + (to >> 3));
         sum += blocks->sums[block];
-        from = to;
     }
-    now->squares = blocks->own_squares + (uint32_t)(p->zero_point * (p->features * p->zero_point - 2 * sum));
+    return blocks->squares + (uint32_t)(zero * (p->features * zero - 2 * sum));
 }
 
 /* Squares by which the sums of blocks differ from those of the last step, which they take the place of. */
@@ -457,9 +461,11 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
     if (uses(p, TCUQ_BIT(TCUQ_ODDS))) {
         signals[TCUQ_ODDS] = log_odds(ONE - 256u * (uint32_t)(now->probs[now->subject] + 128));
     }
+    if (uses(p, TCUQ_BIT(TCUQ_DISTANCE) | TCUQ_BIT(TCUQ_MAGNITUDE))) {
+        signals[TCUQ_MAGNITUDE] = log_of(read_blocks(&blocks, now, p) + 1u);
+    }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
-        read_blocks(&blocks, now, p);
-        signals[TCUQ_DISTANCE] = log_of(blocks.squares);
+        signals[TCUQ_DISTANCE] = log_of(blocks.apart);
         if (evidence != NULL) {
             moved_by = moved_from(m->ring, blocks.sums);
         }
@@ -467,9 +473,6 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals)
         moved_by = signals[TCUQ_ODDS] - m->ring[0];
         moved_by *= moved_by;
         m->ring[0] = signals[TCUQ_ODDS];
-    }
-    if (uses(p, TCUQ_BIT(TCUQ_MAGNITUDE))) {
-        signals[TCUQ_MAGNITUDE] = log_of(now->squares + 1u);
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISBELIEF))) {
         signals[TCUQ_DISBELIEF] = log_odds(ONE - now->belief);

@@ -19,7 +19,7 @@ from .projection import IntegerProjection, check_outputs
 from .tables import check_names
 from .versions import release_of, semver_of
 
-PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES = 156, 48, 28
+PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES = 156, 64, 28
 """`sizeof` tcuq_params_t, tcuq_evidence_t and tcuq_instant_t with 32-bit pointers."""
 
 CORE_HEADERS = ("tcuq.h", "tcuq_fields.h")

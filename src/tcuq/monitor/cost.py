@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .params import Params
 from .signals import FEATURE_BASED, LAGGED
 
-CONTEXT_BYTES = 40
+CONTEXT_BYTES = 52
 """`sizeof(tcuq_t)` with 32-bit pointers."""
 
 
@@ -31,7 +31,7 @@ class Cost:
     --------
     >>> found = cost(Params(classes=10))
     >>> found.ram_bytes, found.state_bytes
-    (144, 116)
+    (156, 116)
     """
 
     ram_bytes: int
@@ -58,7 +58,7 @@ def cost(params: Params) -> Cost:
     Examples
     --------
     >>> cost(Params(classes=10, features=32)).ram_bytes
-    272
+    284
     """
     used = set(params.signals)
     lags = len(params.lags) if used & set(LAGGED) else 0
@@ -66,8 +66,8 @@ def cost(params: Params) -> Cost:
     divergence = lags if "divergence" in used else 0
     instability = lags if "instability" in used else 0
     odds, drift = "odds" in used, "drift" in used
-    vectors = bool(width)
-    magnitude, distance = "magnitude" in used, "distance" in used
+    distance = "distance" in used
+    blocks = distance or "magnitude" in used
     head = params.evidence is not None
     bet = head and params.evidence is not None and params.evidence.bet is not None
     learned = params.instant is not None
@@ -76,35 +76,30 @@ def cost(params: Params) -> Cost:
         ram_bytes=CONTEXT_BYTES + params.ring_bytes,
         state_bytes=params.state_bytes,
         table_lookups=classes + 1 + divergence * (classes + 1) + 2,
-        multiplies=width * (vectors + instability + distance)
+        multiplies=width * (bool(instability) + instability + 2 * blocks)
         + instability
         + divergence
-        + 6 * (odds + 4 * learned + distance + drift + bet)
+        + 6 * (odds + 4 * learned + blocks + distance + drift + bet)
         + learned * (21 * classes + 54)
         + corrected * classes
         + (2 + head + learned) * len(used)
         + 7,
-        divisions=2 * divergence
-        + instability
-        + 11 * learned
-        + corrected * classes
-        + 2 * magnitude
-        + 2 * bool(lags),
+        divisions=2 * divergence + instability + 11 * learned + corrected * classes + head + 2 * bool(lags),
         instructions=round(
-            431
+            461
             + 12 * classes
             + 139 * bool(lags)
             + 44 * lags
             + divergence * (46 + 9.2 * classes)
             + instability * (76 + 4.9 * width)
-            + vectors * (254 + 7.4 * width)
-            + 110 * odds
-            + 120 * magnitude
-            + learned * (1130 + 172 * classes)
+            + bool(instability) * (254 + 7.4 * width)
+            + blocks * (440 + 15.2 * width)
+            + 110 * (odds + ("disbelief" in used))
+            + learned * (997 + 160 * classes)
             + corrected * 166 * classes
-            + distance * (120 + 12 * width)
-            + head * (120 + 12 * len(used) + width * distance)
-            + drift * (260 + 8 * width)
+            + 50 * distance
+            + head * (133 + 22 * len(used))
+            + 300 * drift
             + 40 * bet
         ),
     )
