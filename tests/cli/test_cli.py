@@ -434,7 +434,9 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
     assert main(["fit", "in.npz", "-o", "p.json"]) == 0
     assert capsys.readouterr().out.startswith("120 steps in ") and Params.load("p.json") == fitted
     options = "--profile paper --level budget --budget 0.1 --run-length 500 --about prediction"
-    options += " --alarm risk --feature-scale 0.5 --feature-zero-point -3 --posterior-only --quiet --own-looks 9"
+    options += (
+        " --alarm risk --feature-scale 0.5 --feature-zero-point -3 --posterior-only --quiet --own-looks 9"
+    )
     assert main(["fit", "in.npz", "-o", "p.json", *options.split()]) == 0
     assert capsys.readouterr().out == ""
     assert seen[0] == (120, {"clean": None, "options": FitOptions()}) and seen[1][1] == {
