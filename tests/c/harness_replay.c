@@ -45,8 +45,12 @@ static void read_evidence(void)
     uint32_t i;
     evidence.clip = (uint32_t)word();
     evidence.reach = (uint32_t)word();
+    evidence.still = (uint32_t)word();
     evidence.bias = word();
     evidence.allowance = (uint32_t)word();
+    evidence.own_looks = (uint32_t)word();
+    evidence.own_mean = word();
+    evidence.own_most = (uint32_t)word();
     evidence.bet_base = (uint32_t)word();
     evidence.bet_slope = (uint32_t)word();
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {

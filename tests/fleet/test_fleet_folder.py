@@ -443,7 +443,7 @@ def test_states_that_are_refused(tmp_path: Path) -> None:
         for state, place, message in (
             (damaged, (0, 25), "state of a is refused: it is damaged"),
             (other, (0, 25), "state of a is refused: it belongs to a monitor with other parameters"),
-            (good[:-1], (0, 25), "state of a has 75 bytes, expected 76"),
+            (good[:-1], (0, 25), "state of a has 87 bytes, expected 88"),
             (good, (0, 18), "state of a is of boot 0, seq 18; it is already at 0, 19"),
             (good, (-1, 18), "boot is -1"),
         ):
