@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from .about import PARAGRAPHS, READING
+from .about import OLDER, PARAGRAPHS, READING
 from .claim_lines import PLAIN, SATURATED, VACUOUS, prevalence
 from .content import Content
+from .field import RISK
 from .figures import PAIRED, Figure, Found
 from .grids import MADE, grid, page, paged
 from .paper import Paper
@@ -58,6 +59,7 @@ def experiment_pages(name: str, found: Found, paper: Paper) -> dict[str, str]:
         f"**Answer.** {answer(found)}",
         f"Paper: {found.paper}." if found.paper else "",
         f"Run it again: `{found.command}` ({took(found.seconds)}). {BACK}",
+        OLDER if any(row.startswith(RISK) for row in found.rows) else "",
         *cautions(found),
     ]
     full = FULL_DWELL if FULL_DWELL in found.dwells else found.dwells[0]
