@@ -60,7 +60,11 @@ def _pages(name: str, title: str, field: Field) -> dict[str, str]:
     made = MADE
     pages = paged(name, head, list(_summary(name, field)), made)
     for task in field.tasks:
-        first = [f"# {title}: {named(task)}", f"{FITS} [What came out]({name}.md). {NEWER if field.is_new else OLDER} {BACK}", STREAMS]
+        first = [
+            f"# {title}: {named(task)}",
+            f"{FITS} [What came out]({name}.md). {NEWER if field.is_new else OLDER} {BACK}",
+            STREAMS,
+        ]
         sections = _alarms(field, task) if name == "alarms" else _columns(field, task)
         pages |= paged(f"{name}_{task}", first, list(sections), made)
     return pages

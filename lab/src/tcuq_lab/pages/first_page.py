@@ -7,7 +7,7 @@ from typing import Any
 
 from .about import ASKS, OLDER, PARAGRAPHS, STREAMS
 from .claim_lines import section as claims_section
-from .content import SIZES, Content, claimed, size
+from .content import SIZES, Content, size
 from .field import OTHER_NETWORKS, PAGED, SIMPLE, Field
 from .first_alarms import alarm_table, alarm_title, harder_table, read_alarms, read_harder
 from .first_tables import CAPTION, TITLE, errors_table, helped, leads, read_errors, unlabeled
@@ -48,8 +48,7 @@ def first_page(content: Content) -> str:
     out += shortfalls_section(content.fields)
     out += [unlabeled(answers)] if answers else []
     out += _harder(alarms) if alarms else []
-    found = claimed(content.found, content.fields)
-    out += claims_section(content.claims_judged, found, content.paper, content.claims.about)
+    out += claims_section(content.claims_judged, content.claims.about, f"{FOLDER}/claims.md")
     out += _pages(content)
     out += targets_section(content)
     out += ["## How to read the tables", STREAMS]
