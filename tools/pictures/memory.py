@@ -47,9 +47,12 @@ def figures() -> dict[tuple[str, str, str], float]:
     found = {}
     wanted = {name: text for names, text in STREAMS for name in names}
     rows = {row: fit for row, fit, _, _ in ROWS}
-    for line in json.loads(RESULTS.read_text(encoding="utf-8"))["lines"]:
+    content = json.loads(RESULTS.read_text(encoding="utf-8"))
+    for parts in content["lines"]:
+        line = dict(zip(content["fields"], parts, strict=True))
         text, fit = wanted.get(line["name"]), rows.get(line["row"])
-        if line["column"] == COLUMN and text is not None and line["fit"] == fit:
+        here = line["task"] in dict(TASKS) and text is not None
+        if here and line["column"] == COLUMN and line["fit"] == fit:
             found[line["task"], text, line["row"]] = float(line["value"])
     expected = len(TASKS) * len(STREAMS) * len(ROWS)
     if len(found) != expected:

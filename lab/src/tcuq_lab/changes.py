@@ -14,6 +14,8 @@ MOST = 20
 """Changes that are listed; the rest is counted."""
 NAMING = ("task", "dwell", "row", "fit", "column", "name", "seed")
 """Entries by which an object in a list is recognized wherever it stands in the list."""
+FIELDS = "fields"
+"""Entry of a JSON file whose lines are lists: the names of their parts, in order."""
 MISSING = object()
 
 
@@ -89,10 +91,25 @@ def _changes(path: Path, old: str, new: str) -> Iterator[Change]:
         except ValueError:
             pass  # a damaged file is compared as a text
         else:
-            found = list(json_changes(before, after))
+            found = list(json_changes(*map(named_lines, (before, after))))
             yield from found or [Change("layout", "as it was", "other spaces or order")]
             return
     yield from text_changes(old, new)
+
+
+def named_lines(content: Any) -> Any:
+    """Return a JSON content with the parts of its lines by name, where `FIELDS` names them.
+
+    Examples
+    --------
+    >>> named_lines({"fields": ["row", "value", "low"], "lines": [["base", 0.5, None]]})
+    {'lines': [{'row': 'base', 'value': 0.5}]}
+    """
+    if not isinstance(content, dict) or FIELDS not in content:
+        return content
+    rest = {name: value for name, value in content.items() if name != FIELDS}
+    lines = [zip(content[FIELDS], line, strict=True) for line in content["lines"]]
+    return rest | {"lines": [{name: value for name, value in line if value is not None} for line in lines]}
 
 
 def json_changes(old: Any, new: Any, place: str = "") -> Iterator[Change]:

@@ -10,7 +10,7 @@ import pytest
 from made_results import KINDS
 from places import LAB
 
-from tcuq_lab.pages.claim_lines import marks, section
+from tcuq_lab.pages.claim_lines import claims_table, marks
 from tcuq_lab.pages.claim_points import Point
 from tcuq_lab.pages.claim_rules import points
 from tcuq_lab.pages.claims import claims_from, load_claims
@@ -362,6 +362,6 @@ def test_pages_warn_of_figures_that_say_little() -> None:
 def test_a_claim_is_one_line_with_verdict_and_figure() -> None:
     whole = one_claim({"experiment": "x", "rows": ["a"], "columns": ["c"], "kind": "reaches", "least": 0.4})
     found = small({("a", "c"): flat(0.5)})
-    *_, table = section(judge(whole, found, NONE), found, NONE, "")
+    *_, table = claims_table(judge(whole, found, NONE), found, NONE)
     (line,) = table.splitlines()[2:]
-    assert "`a` **holds**, 0.500, margin +0.100" in line and "[x](results/x.md)" in line
+    assert "`a` **holds**, 0.500, margin +0.100" in line and "[x](x.md)" in line

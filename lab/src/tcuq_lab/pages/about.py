@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+OLDER = "Rows of ours are of the monitor of version 0.2: alarm and heads have changed since."
+NEWER = "Rows of ours are of the monitor that is to be version 0.3."
 PARAGRAPHS = {
     "answers": (
         "Which answers are wrong, and how many errors are left if you drop those with the highest risk? "

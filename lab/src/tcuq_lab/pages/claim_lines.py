@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..reproduce.field.plan import CLASS_LAWS
+from .about import OLDER
 from .claim_points import Point
 from .claim_rules import points
 from .claims import Claim, Rule
@@ -18,6 +19,7 @@ from .paper import Paper
 from .verdicts import HOLDS, Judged, Verdict, counted, verdict_of
 from .wording import listed, named, shown
 
+TITLE = "What the paper claims and what we found"
 PLAIN = "base"
 PREVALENCE = "share of drop events"
 """Beginning of the column that holds how many steps are drop events."""
@@ -118,18 +120,24 @@ def marks(claim: Claim, verdicts: Sequence[Verdict], found: Mapping[str, Found],
     return out
 
 
-def section(judged: Sequence[Judged], found: Mapping[str, Found], paper: Paper, about: str) -> list[str]:
+def section(judged: Sequence[Judged], about: str, page: str) -> list[str]:
     """Return the part of the first page.
 
     Parameters
     ----------
     judged : sequence of Judged
-    found : mapping of str to Found
-    paper : Paper
     about : str
         What the claims are.
+    page : str
+        Where they are listed.
     """
     counts = ", ".join(f"{word} {number}" for word, number in counted(judged).items())
+    all_ = f"All of them: [claims]({page})."
+    return [f"## {TITLE}", f"{about} Verdicts, one for each row: {counts}. {OLDER} {all_}"]
+
+
+def claims_table(judged: Sequence[Judged], found: Mapping[str, Found], paper: Paper) -> list[str]:
+    """Return what their page has: how to read it, and a row for each claim."""
     rows = []
     for each in judged:
         found_ = "; ".join(_said(verdict) for verdict in each.verdicts)
@@ -137,10 +145,8 @@ def section(judged: Sequence[Judged], found: Mapping[str, Found], paper: Paper, 
         link = _link(each.claim, found)
         rows.append([each.claim.where, each.claim.text, found_, "; ".join(notes), link])
     return [
-        "## What the paper claims and what we found",
-        f"{about} Verdicts, one for each row: {counts}. A case is a task at a dwell, and a figure where a "
-        "claim has several. Behind a verdict: our figures, and their margin to what the claim asks for, "
-        "above 0 where it is passed.",
+        "A case is a task at a dwell, and a figure where a claim has several. Behind a verdict: our figures, "
+        "and their margin to what the claim asks for, above 0 where it is passed.",
         grid(["where", "claim", "what we found", "note", "page"], rows),
     ]
 
@@ -185,4 +191,4 @@ def _three(value: float) -> str:
 def _link(claim: Claim, found: Mapping[str, Found]) -> str:
     if claim.rule is None or claim.rule.experiment not in found:
         return ""
-    return f"[{claim.rule.experiment}](results/{claim.rule.experiment}.md)"
+    return f"[{claim.rule.experiment}]({claim.rule.experiment}.md)"

@@ -120,6 +120,11 @@ class Field:
         return str(self.about["name"])
 
     @property
+    def is_new(self) -> bool:
+        """Whether it was run since there are mixed streams, which version 0.2 was not shown."""
+        return "mixed_stretch" in self.about["setting"]["sizes"]
+
+    @property
     def seconds(self) -> float:
         """Processor time of all networks; NaN where the file does not say."""
         return float(self.about.get("seconds") or NAN)

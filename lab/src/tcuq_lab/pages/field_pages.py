@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..reproduce.field.plan import CHANGING
-from .about import PARAGRAPHS, STREAMS
+from .about import NEWER, OLDER, PARAGRAPHS, STREAMS
 from .field import EQUAL, OTHER_NETWORKS, PAGED, Field
 from .field_answers import ANSWERS
 from .field_tables import FIT_NAMES, by_column, by_stream, is_clean, pairs, plain_streams, told_worth, types
@@ -53,14 +53,18 @@ def _pages(name: str, title: str, field: Field) -> dict[str, str]:
         f"# {title}",
         PARAGRAPHS.get(name, ""),
         f"**Answer.** {ANSWERS[name](field)}",
-        f"All figures: {links}.",
+        f"All figures: {links}. {NEWER if field.is_new else OLDER}",
         f"Run it again: `{field.about['command']} --write lab/results` ({took(field.seconds)} of "
         f"processor time, from recorded outputs). {BACK}",
     ]
     made = MADE
     pages = paged(name, head, list(_summary(name, field)), made)
     for task in field.tasks:
-        first = [f"# {title}: {named(task)}", f"{FITS} [What came out]({name}.md). {BACK}", STREAMS]
+        first = [
+            f"# {title}: {named(task)}",
+            f"{FITS} [What came out]({name}.md). {NEWER if field.is_new else OLDER} {BACK}",
+            STREAMS,
+        ]
         sections = _alarms(field, task) if name == "alarms" else _columns(field, task)
         pages |= paged(f"{name}_{task}", first, list(sections), made)
     return pages

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .about import ASKS, PARAGRAPHS, STREAMS
+from .about import ASKS, OLDER, PARAGRAPHS, STREAMS
 from .claim_lines import section as claims_section
-from .content import SIZES, Content, claimed, size
-from .field import PAGED, SIMPLE, Field
+from .content import SIZES, Content, size
+from .field import OTHER_NETWORKS, PAGED, SIMPLE, Field
 from .first_alarms import alarm_table, alarm_title, harder_table, read_alarms, read_harder
 from .first_tables import CAPTION, TITLE, errors_table, helped, leads, read_errors, unlabeled
 from .grids import MADE, grid, page
@@ -24,9 +24,10 @@ FOLDER = "results"
 NOT_RUN = "Not run yet."
 FURTHER = "What the words mean: [how to read the tables](#how-to-read-the-tables)."
 INTERACTIVE = "Interactive version: run `make results` and open `docs/results.html`."
-OLDER = "Rows of ours are of the monitor of version 0.2: alarm and heads have changed since."
-"""Said of results without mixed streams, which that version was not shown."""
-OLDER_TABLES = "Claims and tables of the paper, below, are still of the monitor of version 0.2."
+OLDER_TABLES = (
+    f"Tables 1 to 3 and their pages are of the monitor that is to be version 0.3. The others were not run "
+    f"again: claims and tables of the paper, and `{OTHER_NETWORKS}`, are still of version 0.2."
+)
 
 
 def first_page(content: Content) -> str:
@@ -47,8 +48,7 @@ def first_page(content: Content) -> str:
     out += shortfalls_section(content.fields)
     out += [unlabeled(answers)] if answers else []
     out += _harder(alarms) if alarms else []
-    found = claimed(content.found, content.fields)
-    out += claims_section(content.claims_judged, found, content.paper, content.claims.about)
+    out += claims_section(content.claims_judged, content.claims.about, f"{FOLDER}/claims.md")
     out += _pages(content)
     out += targets_section(content)
     out += ["## How to read the tables", STREAMS]
@@ -70,7 +70,7 @@ def _lead(answers: Field | None) -> str:
     ensemble, _ = leads(answers, lambda each: each.deep)
     networks = len(answers.about["setting"]["seeds"])
     examples = answers.about["setting"]["examples"]["test"]
-    older = OLDER_TABLES if mixed_table({"answers": answers}) else OLDER
+    older = OLDER_TABLES if answers.is_new else OLDER
     most = f"up to {examples:,}" if isinstance(examples, int) else "all"
     return (
         f"{words} {helped(answers)} In Table 1 ours, fitted with labels, is the best of four in "

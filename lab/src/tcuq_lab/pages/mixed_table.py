@@ -31,7 +31,8 @@ LASTING = ("costly on", "benign on", "collapse found")
 READ = (
     "Means over mixed streams: runs of heavy-tailed length, half of which hold one object; long runs, one "
     "class with 70 % of the steps, another class at each step, short shifts, and clean data. Ours is fitted "
-    "by defaults on one mixed development stream and its clean log. Costly time, other shifts and faults "
+    "on one mixed development stream and its clean log: answers and errors left by defaults, alarm and "
+    "expected accuracy with `about='prediction'`. Costly time, other shifts and faults "
     "(blank, saturated or frozen input) are of streams whose shifts last 600 steps or more. Accuracy off by: "
     "mean distance of the expected accuracy from the true one over 200 steps. Figures of each stream are on "
     "the pages of the experiments; the [targets](#targets) name the worst."

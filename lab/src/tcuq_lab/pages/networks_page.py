@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .about import PARAGRAPHS, STREAMS
+from .about import NEWER, OLDER, PARAGRAPHS, STREAMS
 from .field import CONFIDENCE, OTHER_NETWORKS, PAGED, RISK, Field
 from .grids import MADE, grid, page
 from .numbers import around
@@ -46,6 +46,7 @@ def networks_page(field: Field | None) -> str:
             *out,
             f"**Answer.** {answer(field)}",
             f"Run it again: `{field.about['command']}` ({took(field.seconds)}). {BACK}",
+            NEWER if field.is_new else OLDER,
             grid(head, rows, len(head) - 3),
             "\u00b1: the longer side of a 95 % interval.",
             "\n".join(f"- {each}" for each in notes),

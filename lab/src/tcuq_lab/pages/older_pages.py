@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from .about import PARAGRAPHS, READING
-from .claim_lines import PLAIN, SATURATED, VACUOUS, prevalence
-from .content import Content
+from .about import OLDER, PARAGRAPHS, READING
+from .claim_lines import PLAIN, SATURATED, TITLE, VACUOUS, claims_table, prevalence
+from .content import Content, claimed
+from .field import RISK
 from .figures import PAIRED, Figure, Found
 from .grids import MADE, grid, page, paged
 from .paper import Paper
@@ -26,7 +27,13 @@ def older_pages(content: Content) -> dict[str, str]:
     pages: dict[str, str] = {}
     for name, found in content.found.items():
         pages |= experiment_pages(name, found, content.paper)
-    return pages | {"paper.md": alone_page(content)}
+    return pages | {"claims.md": claims_page(content), "paper.md": alone_page(content)}
+
+
+def claims_page(content: Content) -> str:
+    """Return the page of what the paper claims, with a verdict each."""
+    rows = claims_table(content.claims_judged, claimed(content.found, content.fields), content.paper)
+    return page([f"# {TITLE}", MADE, f"{content.claims.about} {OLDER} {BACK}", *rows])
 
 
 def alone_page(content: Content) -> str:
@@ -58,6 +65,7 @@ def experiment_pages(name: str, found: Found, paper: Paper) -> dict[str, str]:
         f"**Answer.** {answer(found)}",
         f"Paper: {found.paper}." if found.paper else "",
         f"Run it again: `{found.command}` ({took(found.seconds)}). {BACK}",
+        OLDER if any(row.startswith(RISK) for row in found.rows) else "",
         *cautions(found),
     ]
     full = FULL_DWELL if FULL_DWELL in found.dwells else found.dwells[0]

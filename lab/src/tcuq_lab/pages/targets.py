@@ -87,6 +87,8 @@ class Verdict(NamedTuple):
     met : bool
     clear : bool
         The whole interval says so; never where there is none.
+    shown : bool
+        False where the task was run and has nothing of the kind.
     """
 
     target: Target
@@ -94,10 +96,13 @@ class Verdict(NamedTuple):
     line: Line | None
     met: bool = False
     clear: bool = False
+    shown: bool = True
 
     @property
     def words(self) -> str:
         """The verdict in words."""
+        if not self.shown:
+            return "nothing to judge"
         if self.line is None:
             return "not run yet"
         if math.isnan(self.line.low) or math.isnan(self.line.high):
@@ -181,11 +186,15 @@ def judge(targets: Targets, fields: Mapping[str, Field]) -> list[Verdict]:
     targets : Targets
     fields : mapping of str to Field
     """
-    return [
-        judged(target, task, list(_figures(target, task, fields.get(target.experiment), targets.several)))
-        for target in targets.targets
-        for task in target.tasks
-    ]
+    found = []
+    for target in targets.targets:
+        field = fields.get(target.experiment)
+        for task in target.tasks:
+            verdict = judged(target, task, list(_figures(target, task, field, targets.several)))
+            # Shifts of a task may all be costly.
+            gone = field is not None and task in field.tasks and not field.lines(task, target.column)
+            found.append(verdict._replace(shown=not gone))
+    return found
 
 
 def judged(target: Target, task: str, lines: Sequence[Line | None]) -> Verdict:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from tcuq.report.document import policy
 from tcuq.report.text import escape
 
-from ..reproduce.field.plan import UNTOLD
+from ..reproduce.field.plan import SMALL, UNTOLD, fit_shown
 from .about import PARAGRAPHS
 from .content import Content
-from .field import PAGED, TYPE, Field, direction, is_pair
+from .field import EQUAL, PAGED, TYPE, Field, direction, is_pair
 from .field_tables import headed
 from .figures import PAIRED, Found
 from .headline import SHOWN
@@ -30,6 +30,8 @@ LEFT_OUT = (
     ("types", "streams of one corruption type"),
     ("pairs", "differences"),
     ("fits", "fits of the same or another pace"),
+    ("equal", "alarms at equal false-alarm rates"),
+    ("small", "tasks of 2 and of 100 classes"),
 )
 """What is left to the other pages, in this order, until the page is small enough."""
 NEVER = 10**15
@@ -130,13 +132,15 @@ def _of_field(field: Field, gone: list[str]) -> Iterable[Entry]:
         # Differences of other fits are never there: the page would be twice as large.
         if math.isnan(line.value) or (is_pair(line.row) and line.fit not in (UNTOLD, "")):
             continue
-        told = field.fit_of(line.task, line.row, line.column) != line.fit
+        told = field.fit_of(line.task, line.row, line.column, fit_shown(line.stream)) != line.fit
         about = {
             "other fits": told and field.name != "answers",
             "other pairs": is_pair(line.row) and field.name != "answers",
             "types": line.stream.startswith(TYPE),
             "pairs": is_pair(line.row),
             "fits": told,
+            "equal": line.column.endswith(EQUAL),
+            "small": line.task in SMALL,
         }
         if not any(about[each] for each in gone):
             yield Entry(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tcuq.base.whole_files import write_whole
 
 from .experiment import Experiment
 from .run_size import RunSize
-from .table import Line, plain
+from .table import Line, strict
 from .versions import PROTOCOL
 
 FORMAT = "tcuq experiment 1"
@@ -65,14 +65,14 @@ def result_text(
     return file_text(about, lines)
 
 
-def file_text(about: Mapping[str, Any], lines: list[Line]) -> str:
+def file_text(about: Mapping[str, Any], lines: Sequence[Line | list[Any]]) -> str:
     """Return the text of a result file: an entry, a network's choices and a figure take one line each.
 
     Parameters
     ----------
     about : mapping
         Entries other than the figures; "choices" by network.
-    lines : list of dict
+    lines : sequence of dict or list
         Figures.
 
     Examples
@@ -97,7 +97,7 @@ def file_text(about: Mapping[str, Any], lines: list[Line]) -> str:
         return f"{{\n{inner}}}"
 
     head = ",\n ".join(f"{json.dumps(name)}: {entry(name, value)}" for name, value in about.items())
-    rows = ",\n".join(json.dumps(line, allow_nan=False) for line in plain(lines))
+    rows = ",\n".join(json.dumps(strict(line), allow_nan=False) for line in lines)
     return f'{{{head},\n "lines": [\n{rows}\n]}}\n'
 
 

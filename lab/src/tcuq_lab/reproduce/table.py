@@ -195,14 +195,15 @@ def plain(lines: list[Line]) -> list[Line]:
     >>> plain([{"value": math.inf, "seeds": [math.nan, 1 / 3], "streams": {"fog": 0.5}, "n": 4}])
     [{'value': 'inf', 'seeds': [None, 0.333333], 'streams': {'fog': 0.5}, 'n': 4}]
     """
-    return [{name: _strict(value) for name, value in line.items()} for line in lines]
+    return [{name: strict(value) for name, value in line.items()} for line in lines]
 
 
-def _strict(value: Any) -> Any:
+def strict(value: Any) -> Any:
+    """Return a value as strict JSON has it; see `plain`."""
     if isinstance(value, list):
-        return [_strict(each) for each in value]
+        return [strict(each) for each in value]
     if isinstance(value, dict):
-        return {name: _strict(each) for name, each in value.items()}
+        return {name: strict(each) for name, each in value.items()}
     if not isinstance(value, float):
         return value
     return None if math.isnan(value) else str(value) if math.isinf(value) else round(value, 6)

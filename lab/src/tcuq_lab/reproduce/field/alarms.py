@@ -38,9 +38,6 @@ from .units import Unit
 
 CLEAN = "clean"
 EQUAL = " (equal)"
-ROUNDED = 0.1
-"""Share of steps at which a sum of bets may say otherwise than the core, whose logarithms are rounded: one
-alarm of a short stream. At full size it is below .003."""
 NOT_EQUAL = "less than half of the equal rate"
 """Streams and rows, among the choices, whose false alarms stay far below the rate asked for at any limit."""
 
@@ -147,7 +144,7 @@ def _ours(tables: _Tables, row: str, fit: str, params: Any, streams: Sequence[st
             continue
         watched = summed(params, found.added)
         differ = float((watched(np.array([fitted_limit(params)]))[0] != found.on).mean())
-        if differ > (ROUNDED if params.evidence is not None and params.evidence.bet else 0.0):
+        if differ:
             raise RuntimeError(f"the alarm of {row} on {stream} is not what its sum says at {differ:.2%}")
         if stream != CLEAN and fit == fit_shown(stream):
             tried = candidates(rested_sums(found.added, tables.scene(_role(stream)).settled))

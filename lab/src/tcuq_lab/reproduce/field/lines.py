@@ -13,6 +13,9 @@ NAN = math.nan
 IN_FILES = {"prediction error AUROC": "label error AUROC"}
 """Columns that result files name otherwise."""
 
+IN_ORDER = ("task", "name", "row", "fit", "column", "value", "low", "high", "networks")
+"""Parts of a line of a result file."""
+
 
 class Line(NamedTuple):
     """A figure.

@@ -12,12 +12,13 @@ import numpy as np
 
 from tcuq._version import VERSION
 
+from ...changes import FIELDS, named_lines
 from ...comparison.spread import LEVEL
 from ..result_files import file_text, read_content
 from ..run_size import RunSize
 from ..versions import PROTOCOL, RECORDING
 from .intervals import REPLICATES
-from .lines import Found, Line, entries, from_entries
+from .lines import IN_ORDER, Found, Line, entries, from_entries
 from .plan import NETWORKS
 from .run import Spec
 
@@ -59,7 +60,13 @@ def result_text(
         **({"notes": list(spec.notes)} if spec.notes else {}),
         **about,
     }
-    return file_text(content, entries(lines))
+    return short_text(content, entries(lines))
+
+
+def short_text(about: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return a result file whose lines are lists, half as long as objects with a name for each part."""
+    rows = [[line.get(name) for name in IN_ORDER] for line in lines]
+    return file_text({**about, FIELDS: list(IN_ORDER)}, rows)
 
 
 def load_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
@@ -69,5 +76,5 @@ def load_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
     ----------
     path : path
     """
-    content = read_content(path, FORMAT, "this family of experiments")
+    content = named_lines(read_content(path, FORMAT, "this family of experiments"))
     return content, Found(from_entries(content["lines"]))

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tcuq import FitOptions, Monitor, Params, fit
+from tcuq.audit.rules import TOP, Rules
 from tcuq.base.fixed import ONE
+from tcuq.fitting.looks import block_edges
 from tcuq.metrics.inputs import Bools, Ints
 from tcuq.monitor.log import Log, watch
+from tcuq.monitor.quantize import quantize_features
+from tcuq.monitor.signals import NUMBER
+from tcuq.monitor.steps import Steps
 
 from ....detection.switches import Limits, capped
 from ..plan import CLEAN_OF
@@ -81,9 +87,26 @@ def said(params: Params, log: Log) -> Said:
         steps, signals = watch(Monitor(params), log.take(piece), signals=True)
         on.append(np.asarray(steps["alarm"] > 0))
         if params.evidence is not None:
-            units = params.evidence.added(signals, steps["answer"], steps["look"]) * ONE
-            added.append(np.round(units).astype(np.int64))
+            added.append(_added(params, log.take(piece), steps, np.round(signals * ONE).astype(np.int64)))
     return Said(np.stack(on), None if params.evidence is None else np.stack(added))
+
+
+def _added(params: Params, log: Log, steps: Steps, signals: Ints) -> Ints:
+    """Return what a fresh monitor adds to its sum at each step, by the rules that `tcuq audit` goes by."""
+    assert params.evidence is not None
+    rules = Rules(params)
+    looks = np.minimum(np.round(steps["look"] * ONE).astype(np.int64), TOP)
+    values = signals[:, [NUMBER["odds"]]]
+    if "distance" in params.signals:
+        assert log.features is not None and params.feature_scale is not None
+        rows = quantize_features(log.features, params.feature_scale, params.feature_zero_point)
+        edges = block_edges(log.width)
+        values = np.stack([rows[:, a:b].sum(1, dtype=np.int64) for a, b in pairwise(edges)], axis=1)
+    distances = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
+    distances[0] = params.evidence.reach  # the first step is new
+    still = rules.stood_still(distances, looks) if params.evidence.still else None
+    classes = steps[params.about].astype(np.int64)
+    return np.array(rules.added(rules.evidence(signals, classes, looks, None, still)), dtype=np.int64)
 
 
 def summed(params: Params, added: Ints) -> Callable[[Limits], Bools]:
