@@ -69,6 +69,7 @@ void tcuq_reset(tcuq_t *m)
     m->head = 0;
     m->fill = 0;
     m->held &= HELD_STREAM;
+    m->stillness = 0;
 }
 
 /* Uncertainty, risk and reason (sections 7 and 8). */

@@ -263,7 +263,7 @@ void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcu
 
 /* After a gap in the stream: forget past posteriors, features and beliefs. Threshold, budget,
  * alarm and warm-up go on, or the rates would not hold; so does what was learned of the stream:
- * its persistence and mix of classes, severity, drift, stillness, own reference and expected accuracy. */
+ * its persistence and mix of classes, severity, drift, own reference and expected accuracy. */
 void tcuq_reset(tcuq_t *monitor);
 
 /* Return the exact number of bytes that tcuq_save() writes. */

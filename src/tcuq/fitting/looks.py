@@ -97,8 +97,8 @@ def stillness(values: Ints, reach: int, starts: Flags) -> Floats:
     new = starts | (gaps // (reach >> 8) >= MOST)
     doublings = np.where(new, 0, reach.bit_length() - np.frexp(gaps.astype(np.float64))[1])
     level, out = 0.0, []
-    for value in doublings.tolist():
-        level += (value - level) * STILL_RATE
+    for value, start in zip(doublings.tolist(), starts.tolist(), strict=True):
+        level = 0.0 if start else level + (value - level) * STILL_RATE
         out.append(level)
     return np.array(out)
 

@@ -78,6 +78,7 @@ def _learn(state: FitState, table: SignalTable, clean_table: SignalTable) -> Non
     clean = [each[part.clean] for each, part in zip(calm, parts, strict=True)]
     still = still_from(np.concatenate(clean), reach)
     state.still = [each > still if still else np.zeros(len(each), dtype=bool) for each in calm]
+    parts = parts_of(state, table, clean_table, found, state.still)
     moments, findings = _moments(state, parts)
     coef = dict(zip(moments.names, moments.coef.tolist(), strict=True))
     head = EvidenceHead(coef, moments.offsets.tolist(), CLIP, reach, still=still)
