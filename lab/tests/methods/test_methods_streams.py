@@ -482,10 +482,11 @@ def constants_in_c(params: Params) -> int:
 def test_constants_of_an_exported_monitor_by_hand() -> None:
     """Shape 6, 2 tables of 3 lags, 2 of 10 signals, risk 3, what it is about 4, decisions 10, alarm 8."""
     assert constants_in_c(Params(classes=5)) == 6 + 6 + 20 + 3 + 4 + 10 + 8
-    # A head has a coefficient a signal, an offset a class, clip, reach, bias, allowance and two of a bet.
+    # A head has a coefficient a signal, an offset a class, clip, reach, still, bias, allowance, three of an
+    # own reference and two of a bet.
     head = EvidenceHead({"doubt": 1.0}, [-1.5] * 50)
     used = ("divergence", "flips", "doubt", "odds")
-    assert constants_in_c(Params(classes=50, signals=used, evidence=head)) == 57 + 10 + 50 + 6
+    assert constants_in_c(Params(classes=50, signals=used, evidence=head)) == 57 + 10 + 50 + 10
 
 
 def test_signals_of_a_log_and_which_steps_have_a_past() -> None:

@@ -80,7 +80,7 @@ ALWAYS_INLINE static inline uint32_t prior_of(uint32_t old, uint32_t shift, uint
     return kept_of(old, shift) + (even >> shift);
 }
 
-NOT_INLINE static void fill(int8_t *numbers, uint32_t count, uint32_t value)
+NOT_INLINE static void set_numbers(int8_t *numbers, uint32_t count, uint32_t value)
 {
     uint32_t i;
     for (i = 0; i < count; i++) {
@@ -94,8 +94,8 @@ static void start(const tcuq_t *m, const layout_t *at, int8_t *class_mix, uint32
 {
     const tcuq_params_t *p = m->params;
     uint32_t i;
-    fill(class_mix, p->classes, even);
-    fill(class_mix + 2u * p->classes, EXPERT_COUNT, 0);
+    set_numbers(class_mix, p->classes, even);
+    set_numbers(class_mix + 2u * p->classes, EXPERT_COUNT, 0);
     for (i = 0; i < at->scratch; i++) { /* as many as the class mix has */
         m->ring[at->seen + i] = (uint32_t)p->instant->class_mix[i] << 8;
     }
@@ -218,7 +218,7 @@ static uint32_t persist(const tcuq_t *m, const layout_t *at, const int8_t *probs
         start(m, at, deficits - 2u * classes, of.even);
     }
     if ((m->held & HELD_PAST) == 0u) {
-        fill(beliefs, STICKY_COUNT * classes, of.even);
+        set_numbers(beliefs, STICKY_COUNT * classes, of.even);
     }
     if (p->instant->class_mix != NULL) {
         correct(m, at, &of);
