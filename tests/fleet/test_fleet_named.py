@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
+from fleet_shards import PLACE, Shard
 
 from tcuq import Bank, Log, fit
 from tcuq.demo import digits as demo
@@ -21,23 +20,6 @@ from tcuq.fleet.words import verdict
 DEVICES, DEGRADED, CLEAN_STEPS, STEPS = 20, 4, 200, 500
 KINDS = [(each, strength) for each in demo.TEST_CORRUPTIONS for strength in (0.5, 0.75, 1.0)]
 """Corruptions that the fit has not seen, and how much of each is mixed into the picture."""
-
-PLACE = np.dtype(
-    [(name, "i8") for name in ("boot", "seq", "missing", "late", "duplicates", "reboots", "held")]
-)
-
-
-@dataclass(eq=False)
-class Shard:
-    version: str
-    devices: list[str]
-    tallies: Tallies
-    places: npt.NDArray[Any]
-
-    @property
-    def heard(self) -> npt.NDArray[np.float64]:
-        """Nothing is held here."""
-        return self.tallies.devices["last_time"]
 
 
 class World:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
+from fleet_shards import PLACE, Shard
 
 from tcuq import Params
 from tcuq.fleet.events import Events
@@ -23,9 +23,6 @@ from tcuq.monitor.steps import STEP_DTYPE
 
 COUNTS = {"false_alarms": 10, "steps": 1_000_000, "alarm_steps": 100}
 NOTES = {"fit": {"run_length": 10_000, "run_length_elsewhere": COUNTS}}
-PLACE = np.dtype(
-    [(name, "i8") for name in ("boot", "seq", "missing", "late", "duplicates", "reboots", "held")]
-)
 START, PERIOD = 1.7e9, 10.0
 
 
@@ -35,19 +32,6 @@ def monitor(**more: Any) -> Params:
 
 
 EVIDENCE = monitor(signals=("odds",), evidence=EvidenceHead(coef={"odds": 1.0}, offsets=(0.0, 0.0)))
-
-
-@dataclass(eq=False)
-class Shard:
-    version: str
-    devices: list[str]
-    tallies: Tallies
-    places: npt.NDArray[Any]
-
-    @property
-    def heard(self) -> npt.NDArray[np.float64]:
-        """Nothing is held here."""
-        return self.tallies.devices["last_time"]
 
 
 def shard(
