@@ -86,3 +86,8 @@ def test_a_band_holds_most_accuracies_and_is_wider_in_alarm(log: Log) -> None:
     assert ((low[64:] <= right) & (right <= high[64:])).mean() > 0.8
     assert (high - low)[64:].mean() < 0.5
     assert np.isnan(accuracy_band(fitted(log), steps)).all()
+    plain = fit(more, run_length=1000, alarm="risk")
+    low, high = accuracy_band(plain, Monitor(plain).run(probs, features))
+    assert plain.accuracy_error is not None and (high - low)[64:].mean() < 0.5, (
+        "each step is a look of its own"
+    )

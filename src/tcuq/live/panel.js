@@ -12,16 +12,17 @@ function put(query, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// In which the accuracy is expected, as tcuq.accuracy_band gives it.
-function bandOf(stream, i) {
-  const { horizon, error } = stream.band || {};
-  if (!error) return "";
+// The expected accuracy with its band, as tcuq.accuracy_band gives it; whole percents, so that they fit a line.
+function accuracyOf(stream, i) {
+  const { horizon, error } = stream.band || {}, expected = stream.accuracy[i] / 255;
+  if (!Number.isFinite(expected)) return "\u2013";
+  if (!error) return share(expected, 1);
   let looks = 0;
-  for (let k = Math.max(0, i - 2 * horizon + 2); k <= i; k++) looks += stream.look[k];
-  const expected = stream.accuracy[i] / 255, off = error[stream.flags[i] & (BIT.rise | BIT.fall) ? 1 : 0];
+  for (let k = Math.max(0, i - 2 * horizon + 2); k <= i; k++) looks += stream.look[k] || 1;
+  const off = error[stream.flags[i] & (BIT.rise | BIT.fall) ? 1 : 0];
   const half = 1.645 * Math.sqrt((expected * (1 - expected)) / Math.max(looks, 1) + off * off);
-  const [low, high] = [expected - half, expected + half].map((end) => (100 * Math.min(1, Math.max(0, end))).toFixed(0));
-  return " (" + low + "\u2013" + high + ")";
+  const percent = (value) => (100 * Math.min(1, Math.max(0, value))).toFixed(0);
+  return percent(expected) + " % (" + percent(expected - half) + "\u2013" + percent(expected + half) + ")";
 }
 
 function tellAnswer(stream, i, words) {
@@ -40,7 +41,7 @@ function tellAnswer(stream, i, words) {
   const limit = stream.threshold[i];
   put("#threshold", limit === 65535 ? "1 or more" : limit === 0 ? "0 or less" : risk(limit));
   put("#persistence", real(stream.persistence[i] / 255));
-  put("#accuracy", Number.isFinite(stream.accuracy[i]) ? share(stream.accuracy[i], 255) + bandOf(stream, i) : "\u2013");
+  put("#accuracy", accuracyOf(stream, i));
   const gauge = find("#gauge"), across = (word) => (100 * Math.min(1, word / 65536 / stream.top)).toFixed(2) + "%";
   gauge.style.setProperty("--risk-at", across(stream.risk[i]));
   gauge.style.setProperty("--limit-at", across(limit));

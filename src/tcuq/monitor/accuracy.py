@@ -19,12 +19,14 @@ SHARE, DEVIATIONS = 0.9, 1.645
 def looks_behind(look: npt.NDArray[Any], horizon: int) -> Floats:
     """Return how many looks each expected accuracy rests on: those of about two horizons.
 
+    Each step is one where no evidence is weighed by looks: then `look` is 0.
+
     Examples
     --------
     >>> looks_behind(np.array([1.0, 0.125, 0.125]), 16).tolist()
     [1.0, 1.125, 1.25]
     """
-    ends = np.cumsum(look, dtype=np.float64)
+    ends = np.cumsum(np.where(look, look, 1), dtype=np.float64)
     before = np.concatenate([np.zeros(min(len(ends), 2 * horizon - 1)), ends[: -(2 * horizon - 1)]])
     return np.asarray(ends - before)
 

@@ -63,3 +63,15 @@ def test_a_clean_log_without_the_features_is_refused_by_name() -> None:
         ).features
         == 0
     )
+
+
+def test_a_log_that_shows_no_held_object_says_what_it_does_not_know() -> None:
+    probs, features, _, _ = dwell_stream(1500, 5, 4, np.random.default_rng(0), shifted=False)
+    held = np.arange(1500) // 5 * 5
+
+    def told(rows: np.ndarray, **options: int) -> bool:
+        log = Log(probs[rows], features[rows])
+        params = fit(log, run_length=300, options=FitOptions(explain=False, **options))  # type: ignore[arg-type]
+        return any("repeat the one before" in note for note in params.notes["fit"]["warnings"])
+
+    assert told(np.arange(1500)) and not told(held) and not told(np.arange(1500), own_looks=200)
