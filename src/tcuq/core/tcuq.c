@@ -17,11 +17,13 @@
 #define REFUSES_PARAM(name, type, low, high, bytes) || OUTSIDE(type, p->name, low, high)
 #define REFUSES_EVIDENCE(name, type, low, high, bytes) || OUTSIDE(type, evidence->name, low, high)
 #define REFUSES_INSTANT(name, type, low, high, bytes) || OUTSIDE(type, instant->name, low, high)
+#define REFUSES_FEEDBACK(name, type, low, high, bytes) || OUTSIDE(type, feedback->name, low, high)
 #define AND_RULE(name, field, condition, expected) && (condition)
 static int accepted(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *evidence = evidence_head(p);
     const tcuq_instant_t *instant = instant_head(p);
+    const tcuq_feedback_t *feedback = feedback_head(p);
     if (0 TCUQ_PARAMS_FIELDS(REFUSES_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)) {
         return 0;
     }
@@ -29,6 +31,9 @@ static int accepted(const tcuq_params_t *p)
         return 0;
     }
     if (instant != NULL && (0 TCUQ_INSTANT_FIELDS(REFUSES_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST))) {
+        return 0;
+    }
+    if (feedback != NULL && (0 TCUQ_FEEDBACK_FIELDS(REFUSES_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST))) {
         return 0;
     }
     return 1 TCUQ_RULES(AND_RULE);
@@ -194,7 +199,7 @@ static void flag(tcuq_t *m, tcuq_step_t *out)
 }
 
 /* The budget, section 10. */
-static void spend(tcuq_t *m, tcuq_step_t *out)
+static void spend(tcuq_t *m, tcuq_step_t *out, int doubtful)
 {
     const tcuq_params_t *p = m->params;
     uint32_t cap = (uint32_t)p->burst * p->budget_den;
@@ -204,8 +209,8 @@ static void spend(tcuq_t *m, tcuq_step_t *out)
     /* Unsigned, so that a damaged credit of either sign is at most a full one. */
     credit = (uint32_t)m->credit + p->budget_num;
     m->credit = (int32_t)(credit < cap ? credit : cap);
-    out->abstain = 0;
-    if (out->flagged != 0u && out->warming_up == 0u && m->credit >= p->budget_den) {
+    out->abstain = doubtful && feedback_head(p)->error_first != 0u ? 1u : 0u;
+    if ((out->flagged != 0u || doubtful) && out->warming_up == 0u && m->credit >= p->budget_den) {
         m->credit -= p->budget_den;
         out->abstain = 1;
     }
@@ -284,13 +289,16 @@ NOT_INLINE static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, u
 }
 
 /* The alarm, section 11. */
-static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, tcuq_step_t *out)
+static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, uint32_t *labels, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
     const tcuq_evidence_t *head = evidence_head(p);
     int32_t excess = (int32_t)out->risk - p->rise_reference;
     int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u;
     uint32_t held = raised ? m->alarm >> 2 : 0u;
+    int32_t move = labels != NULL ? (int32_t)(p->rise_limit >> 2) * level_of(feedback_numbers(labels)) : 0;
+    uint32_t limit = p->rise_limit + (uint32_t)move;
+    int32_t clear = (int32_t)p->rise_clear + move;
     uint8_t rise, fall;
     out->severity = 0;
     if (head != NULL) {
@@ -299,7 +307,7 @@ static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, tc
         out->look = saturate(now->look << 8);
     }
     held = held < p->hold ? held : p->hold;
-    rise = watch(&m->rise, excess, p->rise_limit, p->rise_cap, p->rise_clear, raised, held != 0u);
+    rise = watch(&m->rise, excess, limit, p->rise_cap + (uint32_t)move, clear > 0 ? (uint32_t)clear : 0u, raised, held != 0u);
     fall = watch(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, 0,
                  (m->alarm & TCUQ_ALARM_FALL) != 0u, 0);
     held = held != 0u ? held - 1u : raised ? 0u : p->hold;
@@ -315,6 +323,9 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     inference_t now;
     layout_t at;
     uint32_t i;
+    uint8_t alarm_before = m->alarm;
+    uint32_t *labels; /* what they need; NULL without feedback */
+    int doubtful;
 
     TCUQ_ASSERT(probs != NULL && out != NULL);
     TCUQ_ASSERT(features != NULL || (used(p) & TCUQ_FEATURE_SIGNALS) == 0u);
@@ -329,8 +340,13 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     score(p, &now, own, out);
     expect(m, out);
     flag(m, out);
-    spend(m, out);
-    alarm(m, &now, own, out);
+    labels = feedback_head(p) != NULL ? tcuq_internal_feedback(m) : NULL;
+    doubtful = labels != NULL && tcuq_internal_doubtful(p, (int32_t)*labels, out->risk);
+    spend(m, out, doubtful);
+    alarm(m, &now, own, labels, out);
+    if (labels != NULL) {
+        tcuq_internal_remember(p, feedback_numbers(labels), out, doubtful, alarm_before);
+    }
     if (signals != NULL) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             signals[i] = (used(p) & TCUQ_BIT(i)) != 0u ? own[i] : 0u;

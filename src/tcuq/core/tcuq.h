@@ -8,7 +8,9 @@
  * For every input sequence:
  *   - flagged steps: |flagged - level * t| <= the bound of tcuq_debt_bounds();
  *   - abstentions in any n consecutive steps <= burst + budget * n.
- * Nothing here bounds the error rate: that needs labels.
+ *   - with labels (tcuq_feedback()): wrong ones among labeled accepted steps <= max_error * their
+ *     number + the constant of tcuq_error_bound().
+ * Without labels nothing bounds the error rate.
  *
  * The caller owns all memory. No function allocates, prints, recurses or uses
  * floating point. One tcuq_t may be used by one thread at a time.
@@ -67,8 +69,10 @@ extern "C" {
 #define TCUQ_PROFILE_STANDARD 0x3F0u
 #define TCUQ_ALL_SIGNALS 0x3FFu
 
-/* In TCUQ_SIGNALS, beside signals: a reference of the device's own (tcuq_evidence_t.own_looks). */
+/* In TCUQ_SIGNALS, beside signals: a reference of the device's own (tcuq_evidence_t.own_looks), and
+ * tcuq_feedback(). */
 #define TCUQ_OWN_REFERENCE 0x10000uL
+#define TCUQ_FEEDBACK 0x20000uL
 
 /* Signals that compare with single past steps, signals that read features, and slow means that need evidence. */
 #define TCUQ_LAGGED_SIGNALS \
@@ -81,7 +85,7 @@ extern "C" {
  * out; tcuq_init() refuses params that need them. Without a signal beyond those of the paper evidence is left
  * out too, without `disbelief` the learned persistence: a mask that an export gives has what its params need. */
 #ifndef TCUQ_SIGNALS
-#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE)
+#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE | TCUQ_FEEDBACK)
 #endif
 
 /* In tcuq_step_t.reason: not flagged, or no signal is above its clean mean. */
@@ -128,6 +132,19 @@ typedef struct {
     int16_t coef[TCUQ_SIGNAL_COUNT]; /* Q6.9, by signal number */
 } tcuq_instant_t;
 
+/* What labels that come late may change: the share of wrong answers among accepted steps, the expected accuracy and
+ * the limit of the alarm. */
+typedef struct {
+    uint16_t memory;          /* steps back that a label may be for, up to 1024; 2 bytes each */
+    uint16_t error_num;       /* largest share of errors among labeled accepted steps: error_num / error_den; 0: any */
+    uint16_t error_den;       /* up to 1000 */
+    uint16_t error_reference; /* risk from which on a step is doubtful, at zero error debt, Q0.16 */
+    uint16_t error_shut;      /* error debt, in 1 / error_den of an error, from which on every step is */
+    uint16_t error_first;     /* not 0: doubtful steps abstain whatever the budget says; 0: the budget is hard */
+    uint16_t wrong_score;     /* a wrong answer: how much more likely on harmful input than on clean, nats * 8192 */
+    uint16_t right_score;     /* a right one: how much less likely */
+} tcuq_feedback_t;
+
 /* Everything that is decided before deployment. Written by `tcuq export`; must outlive the monitor. */
 typedef struct {
     uint16_t version;            /* TCUQ_PARAMS_VERSION */
@@ -167,9 +184,14 @@ typedef struct {
     const int8_t *centers;       /* clean mean features, class by class; NULL without the signal `distance` */
     const tcuq_instant_t *instant;   /* head without a past: the persistence is learned; or NULL */
     const tcuq_evidence_t *evidence; /* summed by the rise alarm in place of risk; or NULL */
+    const tcuq_feedback_t *feedback; /* what labels change; or NULL */
     int16_t coef[TCUQ_SIGNAL_COUNT];        /* of the head, Q6.9, by signal number */
     uint16_t clean_mean[TCUQ_SIGNAL_COUNT]; /* Q0.16, of each signal on clean data: stands in for a missing past */
 } tcuq_params_t;
+
+/* What tcuq_feedback() takes beside a class. */
+#define TCUQ_RIGHT (-1)
+#define TCUQ_WRONG (-2)
 
 /* Results of the functions that return int: TCUQ_OK, a size, or a negative error. Errors of
  * parameters are one a field (TCUQ_ERR_PARAM_steep_slope, TCUQ_ERR_EVIDENCE_clip,
@@ -178,12 +200,14 @@ typedef struct {
 #define TCUQ_PARAM_ERROR(name, type, low, high, bytes) TCUQ_ERR_PARAM_##name,
 #define TCUQ_EVIDENCE_ERROR(name, type, low, high, bytes) TCUQ_ERR_EVIDENCE_##name,
 #define TCUQ_INSTANT_ERROR(name, type, low, high, bytes) TCUQ_ERR_INSTANT_##name,
+#define TCUQ_FEEDBACK_ERROR(name, type, low, high, bytes) TCUQ_ERR_FEEDBACK_##name,
 #define TCUQ_RULE_ERROR(name, field, condition, expected) TCUQ_ERR_RULE_##name,
 enum tcuq_error {
     TCUQ_ERR_FIRST_PARAM = -128, /* errors of parameters are above this and below TCUQ_ERR_LAST_PARAM */
     TCUQ_PARAMS_FIELDS(TCUQ_PARAM_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
     TCUQ_EVIDENCE_FIELDS(TCUQ_EVIDENCE_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST)
     TCUQ_INSTANT_FIELDS(TCUQ_INSTANT_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_FEEDBACK_FIELDS(TCUQ_FEEDBACK_ERROR, TCUQ_NO_LIST, TCUQ_NO_LIST)
     TCUQ_RULES(TCUQ_RULE_ERROR)
     TCUQ_ERR_LAST_PARAM,   /* errors of parameters are below this */
     TCUQ_ERR_OTHER = -6,   /* a state of a monitor with other params; params that have changed */
@@ -228,7 +252,7 @@ typedef struct {
     uint16_t look;        /* Q0.16: how new this input is beside the last one, 1/8 at the least; 0 without evidence */
     uint16_t expected_accuracy; /* Q0.16, over the last steps; 0 where the params give no `horizon` */
     uint8_t flagged;      /* 1: risk >= threshold */
-    uint8_t abstain;      /* 1: do not act on answer; flagged, and the budget allows it */
+    uint8_t abstain;      /* 1: do not act on answer; flagged, and the budget allows it, or held back for its error */
     uint8_t alarm;        /* TCUQ_ALARM_ bits, 0 when quiet */
     uint8_t warming_up;   /* 1: among the first `warmup` steps */
     uint8_t reason;       /* signal number, or TCUQ_REASON_NONE */
@@ -260,6 +284,18 @@ int tcuq_init(tcuq_t *monitor, const tcuq_params_t *params, uint32_t *ring, size
  * signals in Q0.16 (0 where unused). Nothing is checked here. */
 void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
                uint16_t *signals);
+
+/* Say what was true of the step `ago` steps before the last one (0 is the last one): a class, TCUQ_RIGHT or
+ * TCUQ_WRONG, of its answer. Labels may come in any order, or never; the first one for a step counts. Return 1 for
+ * a label that was taken, 0 where the step had one, TCUQ_ERR_SIZE for a step that is not remembered, TCUQ_ERR_PARAMS
+ * for a class that there is not, and where the params have no `feedback`. */
+int tcuq_feedback(tcuq_t *monitor, uint32_t ago, int32_t label);
+
+/* The error debt, error_den * wrong - error_num * labeled of the accepted steps that were labeled, never leaves
+ * [-error_shut, what this returns], so wrong <= max_error * labeled + what this returns / error_den. It grows by
+ * error_den - error_num with every step of `memory`: so many answers may be out when the first label comes. Of
+ * steps without a label it says nothing. With `error_first` 0 it speaks of the steps that were not doubtful. */
+int32_t tcuq_error_bound(const tcuq_params_t *params);
 
 /* After a gap in the stream: forget past posteriors, features and beliefs. Threshold, budget,
  * alarm and warm-up go on, or the rates would not hold; so does what was learned of the stream:

@@ -18,6 +18,9 @@ typedef struct {
 typedef struct {
     TCUQ_INSTANT_FIELDS(AS_NUMBER, AS_LIST, AS_TABLE)
 } listed_instant_t;
+typedef struct {
+    TCUQ_FEEDBACK_FIELDS(AS_NUMBER, AS_LIST, AS_TABLE)
+} listed_feedback_t;
 
 #define SAME_PLACE(written, listed, name)                                                               \
     &&offsetof(written, name) == offsetof(listed, name) && sizeof(((const written *)0)->name) == \
@@ -25,6 +28,7 @@ typedef struct {
 #define PARAM_PLACE(name, ...) SAME_PLACE(tcuq_params_t, listed_params_t, name)
 #define EVIDENCE_PLACE(name, ...) SAME_PLACE(tcuq_evidence_t, listed_evidence_t, name)
 #define INSTANT_PLACE(name, ...) SAME_PLACE(tcuq_instant_t, listed_instant_t, name)
+#define FEEDBACK_PLACE(name, ...) SAME_PLACE(tcuq_feedback_t, listed_feedback_t, name)
 #define ONE_SIGNAL(name, meaning) +1
 typedef char tcuq_internal_params_listed
     [sizeof(tcuq_params_t) == sizeof(listed_params_t) TCUQ_PARAMS_FIELDS(PARAM_PLACE, PARAM_PLACE, PARAM_PLACE,
@@ -35,6 +39,9 @@ typedef char tcuq_internal_evidence_listed
 typedef char tcuq_internal_instant_listed
     [sizeof(tcuq_instant_t) == sizeof(listed_instant_t) TCUQ_INSTANT_FIELDS(INSTANT_PLACE, INSTANT_PLACE,
                                                                             INSTANT_PLACE) ? 1 : -1];
+typedef char tcuq_internal_feedback_listed
+    [sizeof(tcuq_feedback_t) == sizeof(listed_feedback_t) TCUQ_FEEDBACK_FIELDS(FEEDBACK_PLACE, FEEDBACK_PLACE,
+                                                                               FEEDBACK_PLACE) ? 1 : -1];
 typedef char tcuq_internal_signals_listed[(0 TCUQ_SIGNAL_LIST(ONE_SIGNAL)) == TCUQ_SIGNAL_COUNT &&
                                           TCUQ_ALL_SIGNALS == TCUQ_BIT(TCUQ_SIGNAL_COUNT) - 1u ? 1 : -1];
 
@@ -50,6 +57,10 @@ typedef char tcuq_internal_signals_listed[(0 TCUQ_SIGNAL_LIST(ONE_SIGNAL)) == TC
     if (instant != NULL && OUTSIDE(type, instant->name, low, high)) { \
         return TCUQ_ERR_INSTANT_##name;                               \
     }
+#define CHECK_FEEDBACK(name, type, low, high, bytes)                    \
+    if (feedback != NULL && OUTSIDE(type, feedback->name, low, high)) { \
+        return TCUQ_ERR_FEEDBACK_##name;                                \
+    }
 #define CHECK_RULE(name, field, condition, expected) \
     if (!(condition)) {                              \
         return TCUQ_ERR_RULE_##name;                 \
@@ -59,9 +70,11 @@ static int check_ranges(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *evidence = evidence_head(p);
     const tcuq_instant_t *instant = instant_head(p);
+    const tcuq_feedback_t *feedback = feedback_head(p);
     TCUQ_PARAMS_FIELDS(CHECK_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
     TCUQ_EVIDENCE_FIELDS(CHECK_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
     TCUQ_INSTANT_FIELDS(CHECK_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_FEEDBACK_FIELDS(CHECK_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST)
     return TCUQ_OK;
 }
 
@@ -92,6 +105,7 @@ int tcuq_check(const tcuq_params_t *p)
 #define PARAM_NAME(name, type, low, high, bytes) case TCUQ_ERR_PARAM_##name: return #name;
 #define EVIDENCE_NAME(name, type, low, high, bytes) case TCUQ_ERR_EVIDENCE_##name: return "evidence " #name;
 #define INSTANT_NAME(name, type, low, high, bytes) case TCUQ_ERR_INSTANT_##name: return "instant " #name;
+#define FEEDBACK_NAME(name, type, low, high, bytes) case TCUQ_ERR_FEEDBACK_##name: return "feedback " #name;
 #define RULE_NAME(name, field, condition, expected) case TCUQ_ERR_RULE_##name: return #field;
 
 const char *tcuq_error_name(int error)
@@ -100,6 +114,7 @@ const char *tcuq_error_name(int error)
         TCUQ_PARAMS_FIELDS(PARAM_NAME, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
         TCUQ_EVIDENCE_FIELDS(EVIDENCE_NAME, TCUQ_NO_LIST, TCUQ_NO_LIST)
         TCUQ_INSTANT_FIELDS(INSTANT_NAME, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_FEEDBACK_FIELDS(FEEDBACK_NAME, TCUQ_NO_LIST, TCUQ_NO_LIST)
         TCUQ_RULES(RULE_NAME)
     case TCUQ_ERR_PARAMS: return "params";
     case TCUQ_ERR_SIGNALS: return "signals";
@@ -116,6 +131,8 @@ const char *tcuq_error_name(int error)
     case TCUQ_ERR_EVIDENCE_##name: return DIGITS(low) " to " DIGITS(high);
 #define INSTANT_RANGE(name, type, low, high, bytes) \
     case TCUQ_ERR_INSTANT_##name: return DIGITS(low) " to " DIGITS(high);
+#define FEEDBACK_RANGE(name, type, low, high, bytes) \
+    case TCUQ_ERR_FEEDBACK_##name: return DIGITS(low) " to " DIGITS(high);
 #define RULE_TEXT(name, field, condition, expected) case TCUQ_ERR_RULE_##name: return expected;
 
 const char *tcuq_error_text(int error)
@@ -124,6 +141,7 @@ const char *tcuq_error_text(int error)
         TCUQ_PARAMS_FIELDS(PARAM_RANGE, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
         TCUQ_EVIDENCE_FIELDS(EVIDENCE_RANGE, TCUQ_NO_LIST, TCUQ_NO_LIST)
         TCUQ_INSTANT_FIELDS(INSTANT_RANGE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_FEEDBACK_FIELDS(FEEDBACK_RANGE, TCUQ_NO_LIST, TCUQ_NO_LIST)
         TCUQ_RULES(RULE_TEXT)
     case TCUQ_ERR_PARAMS: return "what tcuq_check() accepts; it says which one is refused";
     case TCUQ_ERR_SIGNALS: return "only what this build has (TCUQ_SIGNALS)";

@@ -60,6 +60,7 @@
     LIST(centers, int8_t, -128, 127)                                     \
     HEAD(instant, tcuq_instant_t)                                        \
     HEAD(evidence, tcuq_evidence_t)                                      \
+    HEAD(feedback, tcuq_feedback_t)                                      \
     TABLE(coef, int16_t, -32768, 32767)                                  \
     TABLE(clean_mean, uint16_t, 0, 65535)
 
@@ -83,6 +84,17 @@
     NUMBER(bias, int32_t, -16777216, 16777216, 4)  \
     LIST(class_mix, uint16_t, 1, 65535)            \
     TABLE(coef, int16_t, -32768, 32767)
+
+/* tcuq_feedback_t. */
+#define TCUQ_FEEDBACK_FIELDS(NUMBER, LIST, TABLE)      \
+    NUMBER(memory, uint16_t, 1, 1024, 4)               \
+    NUMBER(error_num, uint16_t, 0, 65535, 4)           \
+    NUMBER(error_den, uint16_t, 1, 1000, 4)            \
+    NUMBER(error_reference, uint16_t, 0, 65535, 4)     \
+    NUMBER(error_shut, uint16_t, 0, 32767, 4)          \
+    NUMBER(error_first, uint16_t, 0, 65535, 4)         \
+    NUMBER(wrong_score, uint16_t, 0, 65535, 4)         \
+    NUMBER(right_score, uint16_t, 0, 65535, 4)
 
 /* Rules between fields, in the order in which they are checked: X(name, field, condition, expected). A message
  * names `field` and what was `expected` of it. Conditions speak of accepted numbers `p`, in functions of
@@ -136,6 +148,10 @@
       "drift only with the signal distance")                                                                       \
     /* The fall side sums risk, which evidence takes the place of. */                                              \
     X(evidence_alone, fall_limit, evidence_head(p) == NULL || p->fall_limit == 0u,                                 \
-      "0 with evidence, which has a rise side only")
+      "0 with evidence, which has a rise side only")                                                               \
+    /* Labels move the limit up to fourfold. */                                                                    \
+    X(feedback_fits, feedback,                                                                                     \
+      feedback_head(p) == NULL || (feedback_head(p)->error_num < feedback_head(p)->error_den && p->rise_cap <= FEEDBACK_CAP), \
+      "error_num less than error_den, and a rise_cap up to 2^28")
 
 #endif

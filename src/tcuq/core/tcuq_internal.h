@@ -23,6 +23,8 @@
 
 #define STILL_MAX 2097152u /* 32 doublings, Q16.16 */
 
+#define FEEDBACK_CAP 268435456u /* of the rise side that labels may move */
+
 #if defined(__GNUC__)
 #define NOT_INLINE __attribute__((noinline, unused)) /* a copy for each caller costs flash, a busy caller registers */
 #define ALWAYS_INLINE __attribute__((always_inline)) /* its arguments are known when compiling */
@@ -45,6 +47,7 @@
 #define HAS_EVIDENCE BUILD_HAS(TCUQ_ALL_SIGNALS & ~TCUQ_PROFILE_PAPER)
 #define HAS_PERSISTENCE BUILD_HAS(TCUQ_BIT(TCUQ_DISBELIEF))
 #define HAS_OWN_REFERENCE BUILD_HAS(TCUQ_OWN_REFERENCE)
+#define HAS_FEEDBACK BUILD_HAS(TCUQ_FEEDBACK)
 
 /* Signals in use, of those that this build can compute. */
 static inline uint32_t used(const tcuq_params_t *p)
@@ -67,6 +70,11 @@ static inline const tcuq_evidence_t *evidence_head(const tcuq_params_t *p)
 static inline const tcuq_instant_t *instant_head(const tcuq_params_t *p)
 {
     return HAS_PERSISTENCE ? p->instant : NULL;
+}
+
+static inline const tcuq_feedback_t *feedback_head(const tcuq_params_t *p)
+{
+    return HAS_FEEDBACK ? p->feedback : NULL;
 }
 
 /* Parameters. */
@@ -144,6 +152,7 @@ static inline int build_can(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *evidence = evidence_head(p);
     return used(p) == p->signals && evidence == p->evidence && instant_head(p) == p->instant &&
+           feedback_head(p) == p->feedback &&
            (HAS_OWN_REFERENCE || evidence == NULL || evidence->own_looks == 0u);
 }
 
@@ -277,6 +286,7 @@ typedef char tcuq_internal_whole_words[sizeof(kept_t) == 16u ? 1 : -1];
 typedef struct {
     uint32_t seen;         /* word where the means for the correction by class mix begin, after the last input */
     uint32_t slow;         /* word where the mean gaps of the features begin */
+    uint32_t feedback;     /* word where what labels need begins */
     uint32_t mean_words;   /* all of them */
     uint32_t numbers;      /* that are saved */
     uint32_t scratch;      /* numbers that are not */
@@ -289,7 +299,7 @@ void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p);
 
 static inline uint32_t mean_words(const layout_t *at)
 {
-    return HAS_EVIDENCE || HAS_PERSISTENCE ? at->mean_words : 0u;
+    return HAS_EVIDENCE || HAS_PERSISTENCE || HAS_FEEDBACK ? at->mean_words : 0u;
 }
 
 /* 16-bit numbers: beliefs, the class mix, deficits of the experts. */
@@ -393,6 +403,51 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals);
 
 /* Put an inference back into the ring: its prediction and its bytes, posterior first. */
 void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, const int8_t *bytes);
+
+/* What labels need (section 19): the error debt, a word of the ring; then these numbers of 16 bits, and one a
+ * remembered step. */
+#define CORRECTION 0u /* of the expected accuracy, 1/32768, with a sign */
+#define CASE 1u       /* what labels say against the alarm as it is, nats * 8192, with a sign */
+#define NEXT 2u       /* where the next step goes */
+#define LEVEL 3u      /* quarters of its limit that labels have moved the alarm by, modulo 16 */
+#define ENTRIES 4u
+
+#define LEVEL_RISE 13u /* most quarters up, and down */
+#define LEVEL_FALL 2u
+
+/* Of a remembered step: it has a label, was accepted and not doubtful, and the alarm was on. Below are the
+ * certainty and, in the last bits, the answer. */
+#define STEP_KNOWN 0x8000u
+#define STEP_VOUCHED 0x4000u
+#define STEP_ALARM 0x2000u
+
+static inline uint32_t feedback_words(const tcuq_params_t *p)
+{
+    return feedback_head(p) != NULL ? 1u + ((ENTRIES + 1u + feedback_head(p)->memory) >> 1) : 0u;
+}
+
+static inline uint32_t answer_bits(const tcuq_params_t *p)
+{
+    return p->classes <= 64u ? 6u : 10u;
+}
+
+/* Where it lies, in range whatever memory did to it. Only with feedback. */
+uint32_t *tcuq_internal_feedback(const tcuq_t *m);
+
+static inline int8_t *feedback_numbers(uint32_t *debt)
+{
+    return (int8_t *)(debt + 1);
+}
+
+static inline int32_t level_of(const int8_t *numbers)
+{
+    int32_t level = (int32_t)(number_at(numbers, LEVEL) & 15u);
+    return level > (int32_t)LEVEL_RISE ? level - 16 : level;
+}
+
+/* Whether a step is doubtful; and what is remembered of it, with an expected accuracy that labels correct. */
+int tcuq_internal_doubtful(const tcuq_params_t *p, int32_t debt, uint32_t risk);
+void tcuq_internal_remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t *out, int doubtful, uint8_t alarm_before);
 
 /* The class with the largest posterior. */
 uint32_t tcuq_internal_prediction(const int8_t *probs, const tcuq_params_t *p);

@@ -36,6 +36,12 @@ enum {
     HEADER_BYTES = 64
 };
 
+/* Numbers of 16 bits among what labels need. */
+static uint32_t feedback_numbers_of(const tcuq_t *m, const layout_t *at)
+{
+    return feedback_head(m->params) != NULL ? 2u * (mean_words(at) - at->feedback - 1u) : 0u;
+}
+
 /* Numbers as little-endian bytes. */
 
 static void put16(uint8_t *bytes, uint32_t value)
@@ -81,11 +87,13 @@ static uint32_t crc_word(uint32_t crc, uint32_t value, size_t size)
 #define ADD_PARAM(name, type, low, high, bytes) crc = crc_word(crc, WORD(p->name), bytes);
 #define ADD_EVIDENCE(name, type, low, high, bytes) crc = crc_word(crc, WORD(evidence->name), bytes);
 #define ADD_INSTANT(name, type, low, high, bytes) crc = crc_word(crc, WORD(instant->name), bytes);
+#define ADD_FEEDBACK(name, type, low, high, bytes) crc = crc_word(crc, WORD(feedback->name), bytes);
 
 COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *evidence = evidence_head(p);
     const tcuq_instant_t *instant = instant_head(p);
+    const tcuq_feedback_t *feedback = feedback_head(p);
     uint32_t crc = CRC_START;
     uint32_t i;
     TCUQ_PARAMS_FIELDS(ADD_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
@@ -112,6 +120,9 @@ COLD uint32_t tcuq_fingerprint(const tcuq_params_t *p)
         for (i = 0; instant->class_mix != NULL && i < p->classes; i++) {
             crc = crc_word(crc, instant->class_mix[i], 4);
         }
+    }
+    if (feedback != NULL) {
+        TCUQ_FEEDBACK_FIELDS(ADD_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST)
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
         crc = crc_add(crc, (const uint8_t *)p->centers, (size_t)p->classes * p->features);
@@ -256,14 +267,15 @@ static int counters_valid(const tcuq_t *m, uint32_t depth)
     const tcuq_evidence_t *evidence = evidence_head(p);
     int32_t clip = evidence != NULL ? (int32_t)evidence->clip : 0;
     uint32_t held = (uint32_t)m->alarm >> 2;
+    uint32_t more = feedback_head(p) != NULL ? (p->rise_limit >> 2) * LEVEL_RISE : 0u; /* labels may add */
     int32_t low, high;
     tcuq_debt_bounds(p, &low, &high);
     return m->debt >= low && m->debt <= high &&
            m->credit >= 0 && m->credit <= (int32_t)p->burst * p->budget_den &&
            held <= ((m->alarm & TCUQ_ALARM_RISE) != 0u ? p->hold : 0u) &&
            /* The last step of a hold may leave any sum. */
-           side_valid(m->rise, p->rise_limit, p->rise_cap, p->hold != 0u ? 0u : p->rise_clear + 1u,
-                      m->alarm & TCUQ_ALARM_RISE) &&
+           side_valid(m->rise, p->rise_limit + more, p->rise_cap + more,
+                      p->hold != 0u || feedback_head(p) != NULL ? 0u : p->rise_clear + 1u, m->alarm & TCUQ_ALARM_RISE) &&
            side_valid(m->fall, p->fall_limit, p->fall_cap, 1, m->alarm & TCUQ_ALARM_FALL) &&
            m->severity >= -clip && m->severity <= clip &&
            m->stillness <= (evidence != NULL ? STILL_MAX : 0u) && own_valid(m) &&
@@ -315,16 +327,37 @@ static int mean_valid(const layout_t *at, uint32_t word, uint32_t value)
     return value + low <= most;
 }
 
+/* What labels need. Of the entries, in the order of the ring, those that no step has filled are 0. */
+static int feedback_valid(const tcuq_params_t *p, uint32_t steps, const uint8_t *bytes)
+{
+    const tcuq_feedback_t *head = feedback_head(p);
+    uint32_t memory = head->memory, filled = steps < memory ? steps : memory;
+    uint32_t next = get16(bytes + 4u + 2u * NEXT), i;
+    if (get32(bytes) + head->error_shut > head->error_shut + (uint32_t)tcuq_error_bound(p) ||
+        get16(bytes + 4u + 2u * LEVEL) > 15u || (filled < memory ? next != filled : next >= memory) ||
+        (steps == 0u && !all_zero(bytes, 4u + 2u * ENTRIES))) {
+        return 0;
+    }
+    bytes += 4u + 2u * ENTRIES;
+    for (i = 0; i < filled; i++, bytes += 2) {
+        if ((get16(bytes) & ((1u << answer_bits(p)) - 1u)) >= p->classes) {
+            return 0;
+        }
+    }
+    return all_zero(bytes, 2u * (size_t)(memory + (memory & 1u) - filled));
+}
+
 static int means_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
 {
     uint32_t i;
-    for (i = 0; i < mean_words(at); i++, bytes += 4) {
+    uint32_t plain = feedback_head(m->params) != NULL ? at->feedback : mean_words(at);
+    for (i = 0; i < plain; i++, bytes += 4) {
         uint32_t value = get32(bytes);
         if (mean_held(m, at, i) ? !mean_valid(at, i, value) : value != 0u) {
             return 0;
         }
     }
-    return 1;
+    return feedback_head(m->params) == NULL || feedback_valid(m->params, m->steps, bytes);
 }
 
 /* Whether some numbers add up to at most this. */
@@ -385,8 +418,11 @@ static void put_memory(const tcuq_t *m, const layout_t *at, uint8_t *bytes)
         next += PREDICTION_BYTES + at->entry_bytes;
     }
     next = bytes + means_at(at);
-    for (i = 0; i < mean_words(at); i++, next += 4) {
+    for (i = 0; i < mean_words(at) && i <= at->feedback; i++, next += 4) { /* the last: the error debt */
         put32(next, mean_held(m, at, i) ? m->ring[i] : 0u);
+    }
+    for (i = 0; i < feedback_numbers_of(m, at); i++, next += 2) {
+        put16(next, number_at(feedback_numbers(m->ring + at->feedback), i));
     }
     for (i = 0; i < number_count(at); i++, next += 2) {
         if ((m->held & (i < kept ? HELD_PAST : HELD_STREAM)) != 0u) {
@@ -464,8 +500,11 @@ COLD int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
         tcuq_internal_restore(m, &at, get16(entry), (const int8_t *)(entry + PREDICTION_BYTES));
     }
     bytes += means_at(&at);
-    for (i = 0; i < mean_words(&at); i++, bytes += 4) {
+    for (i = 0; i < mean_words(&at) && i <= at.feedback; i++, bytes += 4) {
         m->ring[i] = get32(bytes);
+    }
+    for (i = 0; i < feedback_numbers_of(m, &at); i++, bytes += 2) {
+        number_put(feedback_numbers(m->ring + at.feedback), i, get16(bytes));
     }
     for (i = 0; i < number_count(&at); i++, bytes += 2) {
         number_put(numbers_in(m, &at), i, get16(bytes));
