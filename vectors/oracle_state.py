@@ -35,7 +35,7 @@ class State:
         self.params = params
         self.branches: set[str] = set()
         self.steps = self.debt = self.credit = self.rise = self.fall = self.alarm = 0
-        self.severity = self.stillness = self.own = self.own_seen = 0
+        self.severity = self.own = self.own_seen = 0
         self.accuracy = params.expected_start * 256
         self._begin()
         self.reset()
@@ -50,9 +50,10 @@ class State:
         self.seen = [share * 256 for share in (p.instant.class_mix or ())] if p.instant is not None else []
 
     def reset(self) -> None:
-        """Forget past posteriors and features; all else stays."""
+        """Forget past posteriors and features, and how still the input stood; all else stays."""
         self.ring: list[tuple[int, list[int], list[int]]] = []  # the newest first
         self.has_last = False
+        self.stillness = 0
         self.last = [0] * self.params.look_words
         for k in range(1, 5):
             setattr(self, f"expert_{k}", [0] * self.params.classes)

@@ -87,6 +87,7 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
 void ledger_reset(ledger_t *l)
 {
     l->past = 0;
+    l->stillness = 0;
 }
 
 /* log2(x / 65536) in Q16.16 of section 6, x in 1..2^31. */

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tcuq import FitOptions, Log, Monitor, Params, accuracy_band, fit
+from tcuq import EvidenceHead, FitOptions, Log, Monitor, Params, accuracy_band, fit
 
 CLASSES, WIDTH = 4, 16
 INT8 = {"feature_scale": 1.0, "feature_zero_point": 0}
@@ -52,6 +52,24 @@ def test_a_clean_log_that_freezes_itself_allows_it(log: Log) -> None:
     at = np.repeat(np.arange(len(clean) // 100), 100)  # one picture for a hundred steps
     params = fitted(Log(clean.probs[at], clean.features[at], **INT8))
     assert params.evidence is not None and params.evidence.still == 0
+
+
+def test_a_segment_that_hangs_teaches_nothing_once_it_stands_still() -> None:
+    def head(hangs: int) -> EvidenceHead:
+        """Return what is fitted to segments: clean, degraded, `hangs` steps of one wrong answer, clean."""
+        parts = [stream(1, 2000), stream(2, 2000, True), stream(3, 8), stream(4, 2000)]
+        parts[2] = tuple(np.repeat(each[:1], hangs, axis=0) for each in parts[2])
+        lengths = [len(labels) for *_, labels in parts]
+        probs, features, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
+        kinds, segments = np.repeat([0, 1, 2, 0], lengths), np.repeat(range(4), lengths)
+        labels[kinds == 2] = (probs[4000].argmax() + 1) % CLASSES
+        log = Log(probs, features, labels=labels, shifted=kinds, segments=segments, **INT8)
+        found = fit(log, about="prediction", run_length=1000, options=FitOptions(explain=False)).evidence
+        assert found is not None
+        return found
+
+    assert head(100) == head(1500)
+    assert head(100).still == head(0).still > 0
 
 
 def test_an_own_reference_is_for_devices_that_differ(log: Log) -> None:

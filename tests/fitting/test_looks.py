@@ -36,9 +36,9 @@ def test_a_look_is_that_of_the_core(features: int) -> None:
 @pytest.mark.parametrize("features", [0, 21])
 def test_a_stillness_is_that_of_the_core(features: int) -> None:
     probs, values = int8_stream(400, 4, features)
-    probs[200:260] = probs[200]
+    probs[200:300] = probs[200]
     if features:
-        values[200:260] = values[200]
+        values[200:300] = values[200]
     log = Log(probs, values)
     names = ("odds", "distance") if features else ("odds",)
     plain = Params(
@@ -46,13 +46,15 @@ def test_a_stillness_is_that_of_the_core(features: int) -> None:
     )
     found = compared(log, read_signals(plain, log, ("odds",)), bool(features))
     reach = find_reach(found, np.zeros(400, dtype=np.int64), np.ones(400, dtype=bool), 0)
-    own = stillness(found, reach, np.arange(400) == 0)
+    own = stillness(found, reach, np.isin(np.arange(400), (0, 270)))
     monitor, core = Monitor(plain.replace(evidence=EvidenceHead({}, [0.0] * 4, reach=reach))), []
     for t in range(400):
+        if t == 270:
+            monitor.reset()
         monitor.step(log.probs[t], log.features[t] if log.features is not None else None)
         core.append(read_state(monitor.save()).stillness / 65536)
     assert np.abs(own - core).max() < 0.0002
-    assert own[259] > 10 and own[259] > 2 * own[:200].max()
+    assert own[269] > 10 and own[269] > 2 * own[:200].max() and own[270] == 0 < own[271]
 
 
 def test_answers_that_do_harm_are_not_given() -> None:

@@ -53,6 +53,7 @@ STEP = [
     ("x -= self._reference(head, x, look)", "self._reference(head, x, look)"),
 ]
 SAVED = [
+    ("self.stillness = 0", "self.stillness = getattr(self, 'stillness', 0)"),
     ("else STILLNESS_MAX)", "else STILLNESS_MAX + 1)"),
     ("(0 if p.evidence is None else STILLNESS_MAX)", "STILLNESS_MAX"),
     ("own_seen <= enough", "own_seen <= enough + 1"),

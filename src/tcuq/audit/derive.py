@@ -290,9 +290,9 @@ def _evidence(
     values = _compared(decisions, params, log)
     if values is None or (start is not None and start.steps):
         return None  # a state's header does not have the last input
-    distances = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
-    distances[[0] if log is None else [piece.start for piece in log.pieces()]] = head["reach"]  # new
-    still = rules.stood_still(distances, looks)
+    still = rules.stood_still(values, {0} if log is None else {piece.start for piece in log.pieces()})
+    if log is None and still.any():
+        return None  # only the input tells a reset, after which it did not
     return rules.evidence(_whole(signals), classes, looks, start, still)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,24 +66,23 @@ class Rules:
         num, den = self.p["level_num"], self.p["level_den"]
         return 1 - opened - num, shut - 1 + den - num
 
-    def stood_still(self, distances: Ints, looks: Ints) -> npt.NDArray[np.bool_]:
+    def stood_still(self, values: Ints, starts: Collection[int]) -> npt.NDArray[np.bool_]:
         """Return where the input of a fresh monitor stood still (SPEC.md section 6).
 
         Parameters
         ----------
-        distances : array of T integers
-            Squared distance of what is compared to the step before.
-        looks : array of T integers
-            How new each step is, in Q0.16: a whole look is new, the first after a reset, or stood still.
+        values : array of shape (T, k)
+            What looks compare.
+        starts : collection of int
+            First steps after the start or a reset. A reset that is not named can only make steps appear to
+            stand still that did not.
         """
         reach, still = self.p["evidence"]["reach"], self.p["evidence"]["still"]
+        distances = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
         level, found = 0, []
-        for distance, look in zip(distances.tolist(), looks.tolist(), strict=True):
+        for step, distance in enumerate(distances.tolist()):
             short = reach.bit_length() - distance.bit_length() if distance // (reach >> 8) < 256 else 0
-            lower = level + ((-level + 8) >> 4)
-            level += (ONE * short - level + 8) >> 4
-            if look == TOP and level <= still:
-                level = lower
+            level = 0 if step in starts else level + ((ONE * short - level + 8) >> 4)
             found.append(level > still)
         return np.array(found, dtype=bool)
 

@@ -29,9 +29,9 @@ class State:
     fingerprint : int
         CRC-32 of that monitor's parameters.
     steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy, alarm, held : int
-        What outlives a reset. Severity and stillness are Q16.16, the expected accuracy Q0.24; `own` is a sum
-        over looks until `own_seen`, in 1/256 looks, is complete, then the own reference, Q16.16. The alarm
-        stays raised for `held` more steps.
+        What outlives a reset, and stillness, which does not. Severity and stillness are Q16.16, the expected
+        accuracy Q0.24; `own` is a sum over looks until `own_seen`, in 1/256 looks, is complete, then the own
+        reference, Q16.16. The alarm stays raised for `held` more steps.
     fill : int
         Past steps that are kept.
     depth : int

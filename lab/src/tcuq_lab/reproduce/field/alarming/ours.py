@@ -102,9 +102,7 @@ def _added(params: Params, log: Log, steps: Steps, signals: Ints) -> Ints:
         rows = quantize_features(log.features, params.feature_scale, params.feature_zero_point)
         edges = block_edges(log.width)
         values = np.stack([rows[:, a:b].sum(1, dtype=np.int64) for a, b in pairwise(edges)], axis=1)
-    distances = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
-    distances[0] = params.evidence.reach  # the first step is new
-    still = rules.stood_still(distances, looks) if params.evidence.still else None
+    still = rules.stood_still(values, {0}) if params.evidence.still else None
     classes = steps[params.about].astype(np.int64)
     return np.array(rules.added(rules.evidence(signals, classes, looks, None, still)), dtype=np.int64)
 
