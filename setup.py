@@ -154,7 +154,10 @@ if __name__ == "__main__":
                 SOURCES,
                 depends=HEADERS,
                 include_dirs=["src/tcuq"],
-                define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
+                define_macros=[
+                    ("TCUQ_SIGNALS", "0x303FFuL"),
+                    *([("Py_LIMITED_API", "0x030B0000")] if STABLE else []),
+                ],
                 py_limited_api=STABLE,
             )
         ],

@@ -338,6 +338,54 @@ static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t 
     return result;
 }
 
+/* feedback(slots, ago, labels, out): int64, int64, int64 and int8 arrays of one length; a status of tcuq_feedback() each. */
+static PyObject *bank_feedback(PyObject *object, PyObject *const *args, Py_ssize_t count)
+{
+    bank_t *self = (bank_t *)object;
+    PyObject *result = NULL;
+    Py_buffer ago, labels, out;
+    slots_t slots;
+    size_t i;
+    if (count != 4) {
+        PyErr_SetString(PyExc_TypeError, "feedback takes slots, ago, labels and out");
+        return NULL;
+    }
+    if (begin(self) < 0) {
+        return NULL;
+    }
+    if (slots_open(self, &slots, args[0]) < 0) {
+        goto finish;
+    }
+    if (space_open(&ago, args[1], (Py_ssize_t)(slots.count * 8u)) < 0) {
+        goto free_slots;
+    }
+    if (space_open(&labels, args[2], (Py_ssize_t)(slots.count * 8u)) < 0) {
+        goto close_ago;
+    }
+    if (space_open(&out, args[3], (Py_ssize_t)slots.count) < 0) {
+        goto close_labels;
+    }
+    for (i = 0; i < slots.count; i++) {
+        int64_t steps, label;
+        memcpy(&steps, (const char *)ago.buf + 8u * i, sizeof steps);
+        memcpy(&label, (const char *)labels.buf + 8u * i, sizeof label);
+        ((int8_t *)out.buf)[i] = (int8_t)tcuq_feedback(
+            monitor_at(self, slots.at[i]), steps < 0 || steps > 65535 ? 65535u : (uint32_t)steps,
+            label < TCUQ_WRONG || label > TCUQ_MAX_CLASSES ? TCUQ_MAX_CLASSES : (int32_t)label);
+    }
+    result = Py_NewRef(Py_None);
+    PyBuffer_Release(&out);
+close_labels:
+    PyBuffer_Release(&labels);
+close_ago:
+    PyBuffer_Release(&ago);
+free_slots:
+    PyMem_Free(slots.at);
+finish:
+    end(self);
+    return result;
+}
+
 /* Have memory for `all` monitors; a bank that grows gets twice what it had, so that growing by one is cheap on
  * average. Return 0, or -1 with an exception. */
 static int reserve(bank_t *self, size_t all)
@@ -469,6 +517,7 @@ static PyMethodDef bank_methods[] = {
     {"save_many", (PyCFunction)(void (*)(void))bank_save_many, METH_FASTCALL, NULL},
     {"load_many", (PyCFunction)(void (*)(void))bank_load_many, METH_FASTCALL, NULL},
     {"reset", (PyCFunction)(void (*)(void))bank_reset, METH_FASTCALL, NULL},
+    {"feedback", (PyCFunction)(void (*)(void))bank_feedback, METH_FASTCALL, NULL},
     {"grow", bank_grow, METH_O, NULL},
     {"sizes", bank_sizes, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};

@@ -157,6 +157,33 @@ static PyObject *core_verify(PyObject *object, PyObject *unused)
     return PyLong_FromLong(status);
 }
 
+/* feedback(ago, label) -> status of tcuq_feedback() */
+static PyObject *core_feedback(PyObject *object, PyObject *args)
+{
+    core_t *self = (core_t *)object;
+    unsigned int ago;
+    int label, status;
+    if (!PyArg_ParseTuple(args, "Ii", &ago, &label)) {
+        return NULL;
+    }
+    ALONE_BEGIN(self)
+    status = tcuq_feedback(&self->monitor, ago, label);
+    ALONE_END()
+    return PyLong_FromLong(status);
+}
+
+/* errors() -> (error debt, its bound) */
+static PyObject *core_errors(PyObject *object, PyObject *unused)
+{
+    core_t *self = (core_t *)object;
+    int32_t debt;
+    (void)unused;
+    ALONE_BEGIN(self)
+    debt = tcuq_error_debt(&self->monitor);
+    ALONE_END()
+    return Py_BuildValue("ii", debt, tcuq_error_bound(&self->held.params));
+}
+
 /* fingerprint() -> CRC-32 of the params */
 static PyObject *core_fingerprint(PyObject *object, PyObject *unused)
 {
@@ -240,6 +267,8 @@ static PyMethodDef core_methods[] = {
     {"save", core_save, METH_NOARGS, NULL},
     {"load", core_load, METH_O, NULL},
     {"verify", core_verify, METH_NOARGS, NULL},
+    {"feedback", core_feedback, METH_VARARGS, NULL},
+    {"errors", core_errors, METH_NOARGS, NULL},
     {"fingerprint", core_fingerprint, METH_NOARGS, NULL},
     {"sizes", core_sizes, METH_NOARGS, NULL},
     {"counters", core_counters, METH_NOARGS, NULL},

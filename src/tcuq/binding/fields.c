@@ -5,10 +5,10 @@
 #include <string.h>
 
 /* A member of tcuq_params_t or of a head, as tcuq_fields.h lists it. */
-typedef enum { PARAM_NUMBER, EVIDENCE_NUMBER, INSTANT_NUMBER, MANY } kind_t;
+typedef enum { PARAM_NUMBER, EVIDENCE_NUMBER, INSTANT_NUMBER, FEEDBACK_NUMBER, MANY } kind_t;
 
 typedef struct {
-    const char *of; /* "evidence " or "instant " for those of a head */
+    const char *of; /* "evidence ", "instant " or "feedback " for those of a head */
     const char *name;
     kind_t kind;
     long long low;
@@ -24,20 +24,25 @@ typedef struct {
     {"evidence ", #name, EVIDENCE_NUMBER, low, high, bytes, offsetof(tcuq_evidence_t, name), sizeof(type)},
 #define INSTANT_ROW(name, type, low, high, bytes) \
     {"instant ", #name, INSTANT_NUMBER, low, high, bytes, offsetof(tcuq_instant_t, name), sizeof(type)},
+#define FEEDBACK_ROW(name, type, low, high, bytes) \
+    {"feedback ", #name, FEEDBACK_NUMBER, low, high, bytes, offsetof(tcuq_feedback_t, name), sizeof(type)},
 #define PARAM_MANY(name, type, low, high) {"", #name, MANY, low, high, 0, 0, sizeof(type)},
 #define EVIDENCE_MANY(name, type, low, high) {"evidence ", #name, MANY, low, high, 0, 0, sizeof(type)},
 #define INSTANT_MANY(name, type, low, high) {"instant ", #name, MANY, low, high, 0, 0, sizeof(type)},
 static const row_t rows[] = {TCUQ_PARAMS_FIELDS(PARAM_ROW, PARAM_MANY, PARAM_MANY, TCUQ_NO_HEAD)
                                  TCUQ_EVIDENCE_FIELDS(EVIDENCE_ROW, EVIDENCE_MANY, EVIDENCE_MANY)
-                                     TCUQ_INSTANT_FIELDS(INSTANT_ROW, INSTANT_MANY, INSTANT_MANY)};
+                                     TCUQ_INSTANT_FIELDS(INSTANT_ROW, INSTANT_MANY, INSTANT_MANY)
+                                         TCUQ_FEEDBACK_FIELDS(FEEDBACK_ROW, TCUQ_NO_LIST, TCUQ_NO_LIST)};
 
 #define PARAM_PLACE(name, ...) ROW_##name,
 #define EVIDENCE_PLACE(name, ...) ROW_evidence_##name,
 #define INSTANT_PLACE(name, ...) ROW_instant_##name,
+#define FEEDBACK_PLACE(name, ...) ROW_feedback_##name,
 enum {
     TCUQ_PARAMS_FIELDS(PARAM_PLACE, PARAM_PLACE, PARAM_PLACE, TCUQ_NO_HEAD)
     TCUQ_EVIDENCE_FIELDS(EVIDENCE_PLACE, EVIDENCE_PLACE, EVIDENCE_PLACE)
     TCUQ_INSTANT_FIELDS(INSTANT_PLACE, INSTANT_PLACE, INSTANT_PLACE)
+    TCUQ_FEEDBACK_FIELDS(FEEDBACK_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST)
     ROW_COUNT
 };
 
@@ -191,6 +196,12 @@ static int read_instant(held_params_t *held, PyObject *head)
     return status;
 }
 
+static int read_feedback(held_params_t *held, PyObject *head)
+{
+    held->params.feedback = &held->feedback;
+    return read_numbers(&held->feedback, head, FEEDBACK_NUMBER);
+}
+
 /* A head that may be missing. */
 static int read_optional(held_params_t *held, PyObject *fields, const char *name,
                          int (*read)(held_params_t *, PyObject *))
@@ -251,7 +262,8 @@ int fields_read(held_params_t *held, PyObject *fields)
         read_list(p->coef, fields, ROW_coef, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0 ||
         read_list(p->clean_mean, fields, ROW_clean_mean, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0 ||
         read_optional(held, fields, "evidence", read_evidence) < 0 ||
-        read_optional(held, fields, "instant", read_instant) < 0 || read_centers(held, fields) < 0) {
+        read_optional(held, fields, "instant", read_instant) < 0 ||
+        read_optional(held, fields, "feedback", read_feedback) < 0 || read_centers(held, fields) < 0) {
         return -1;
     }
     p->lag_count = (uint16_t)lag_count;

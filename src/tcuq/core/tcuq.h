@@ -69,8 +69,8 @@ extern "C" {
 #define TCUQ_PROFILE_STANDARD 0x3F0u
 #define TCUQ_ALL_SIGNALS 0x3FFu
 
-/* In TCUQ_SIGNALS, beside signals: a reference of the device's own (tcuq_evidence_t.own_looks), and
- * tcuq_feedback(). */
+/* In TCUQ_SIGNALS, beside signals: a reference of the device's own (tcuq_evidence_t.own_looks), and what labels
+ * change (tcuq_feedback(), in tcuq_feedback.c), which is left out unless asked for. */
 #define TCUQ_OWN_REFERENCE 0x10000uL
 #define TCUQ_FEEDBACK 0x20000uL
 
@@ -85,7 +85,7 @@ extern "C" {
  * out; tcuq_init() refuses params that need them. Without a signal beyond those of the paper evidence is left
  * out too, without `disbelief` the learned persistence: a mask that an export gives has what its params need. */
 #ifndef TCUQ_SIGNALS
-#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE | TCUQ_FEEDBACK)
+#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE)
 #endif
 
 /* In tcuq_step_t.reason: not flagged, or no signal is above its clean mean. */
@@ -296,6 +296,9 @@ int tcuq_feedback(tcuq_t *monitor, uint32_t ago, int32_t label);
  * error_den - error_num with every step of `memory`: so many answers may be out when the first label comes. Of
  * steps without a label it says nothing. With `error_first` 0 it speaks of the steps that were not doubtful. */
 int32_t tcuq_error_bound(const tcuq_params_t *params);
+
+/* The error debt now. */
+int32_t tcuq_error_debt(const tcuq_t *monitor);
 
 /* After a gap in the stream: forget past posteriors, features and beliefs. Threshold, budget,
  * alarm and warm-up go on, or the rates would not hold; so does what was learned of the stream:

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Labels that come late (SPEC.md section 19). Next to nothing is left of it in a build without TCUQ_FEEDBACK. */
+/* Labels that come late (SPEC.md section 19): part of a build whose TCUQ_SIGNALS has TCUQ_FEEDBACK. */
 #include "tcuq_internal.h"
+
+#if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
 
 #define UNCERTAIN_BITS 3u   /* that an entry leaves out of a certainty, beside those of the answer */
 #define CORRECTION_SHIFT 5u /* the expected accuracy follows labels at 1/32 */
@@ -32,6 +34,11 @@ int32_t tcuq_error_bound(const tcuq_params_t *p)
 {
     const tcuq_feedback_t *head = feedback_head(p);
     return head == NULL ? 0 : head->error_shut - 1 + head->memory * (head->error_den - head->error_num);
+}
+
+COLD int32_t tcuq_error_debt(const tcuq_t *m)
+{
+    return feedback_head(m->params) == NULL ? 0 : (int32_t)*tcuq_internal_feedback(m);
 }
 
 int tcuq_internal_doubtful(const tcuq_params_t *p, int32_t debt, uint32_t risk)
@@ -116,3 +123,5 @@ int tcuq_feedback(tcuq_t *m, uint32_t ago, int32_t label)
     }
     return 1;
 }
+
+#endif

@@ -431,9 +431,6 @@ static inline uint32_t answer_bits(const tcuq_params_t *p)
     return p->classes <= 64u ? 6u : 10u;
 }
 
-/* Where it lies, in range whatever memory did to it. Only with feedback. */
-uint32_t *tcuq_internal_feedback(const tcuq_t *m);
-
 static inline int8_t *feedback_numbers(uint32_t *debt)
 {
     return (int8_t *)(debt + 1);
@@ -445,9 +442,18 @@ static inline int32_t level_of(const int8_t *numbers)
     return level > (int32_t)LEVEL_RISE ? level - 16 : level;
 }
 
-/* Whether a step is doubtful; and what is remembered of it, with an expected accuracy that labels correct. */
+/* Where it lies, in range whatever memory did to it; whether a step is doubtful; and what is remembered of it, with an
+ * expected accuracy that labels correct. Only with feedback: a build without it needs no tcuq_feedback.c. */
+#if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
+uint32_t *tcuq_internal_feedback(const tcuq_t *m);
 int tcuq_internal_doubtful(const tcuq_params_t *p, int32_t debt, uint32_t risk);
 void tcuq_internal_remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t *out, int doubtful, uint8_t alarm_before);
+#else
+#define tcuq_internal_feedback(m) NULL
+#define tcuq_internal_doubtful(p, debt, risk) 0
+#define tcuq_internal_remember(p, numbers, out, doubtful, alarm_before) ((void)(alarm_before))
+#define tcuq_error_bound(p) 0
+#endif
 
 /* The class with the largest posterior. */
 uint32_t tcuq_internal_prediction(const int8_t *probs, const tcuq_params_t *p);

@@ -6,6 +6,7 @@ from .accuracy import accuracy_band
 from .alarm import Alarm, AlarmSide
 from .bank import Bank
 from .evidence_head import EvidenceHead
+from .feedback import Feedback
 from .instant_head import InstantHead
 from .log import Log
 from .logits import softmax
@@ -22,6 +23,7 @@ __all__ = [
     "AlarmSide",
     "Bank",
     "EvidenceHead",
+    "Feedback",
     "InstantHead",
     "Log",
     "Monitor",

@@ -116,6 +116,49 @@ class Bank:
         """
         self._core.reset(self._slots(slots), anew)
 
+    def feedback(
+        self, slots: npt.ArrayLike, ago: npt.ArrayLike, labels: npt.ArrayLike
+    ) -> npt.NDArray[np.bool_]:
+        """Take the truth about past steps of many devices, as `Monitor.feedback` does for one.
+
+        Parameters
+        ----------
+        slots : array of n integers
+            Whose steps.
+        ago : array of n integers
+            How many steps before the last one of its device each is, from 0 on.
+        labels : array of n integers or booleans
+            True classes, or whether the answers were right.
+
+        Returns
+        -------
+        array of n booleans
+            False where a step had a label, or is not remembered.
+
+        Examples
+        --------
+        >>> from tcuq import Feedback
+        >>> bank = Bank(Params(classes=2, feedback=Feedback()), 2)
+        >>> steps = bank.run([1, 1], [[0.9, 0.1], [0.2, 0.8]])
+        >>> bank.feedback([1, 1, 0], [0, 1, 0], [True, False, True]).tolist()
+        [True, True, False]
+        """
+        if self.params.feedback is None:
+            raise ValueError("the params have no feedback; fit with max_error, or add a tcuq.Feedback")
+        wanted, given = self._slots(slots), np.asarray(labels)
+        codes = np.where(given, -1, -2) if given.dtype == bool else given
+        steps = np.asarray(ago)
+        for name, values in (("ago", steps), ("labels", codes)):
+            if values.shape != wanted.shape or (values.size and values.dtype.kind not in "iu"):
+                raise ValueError(f"{name} are {values.dtype} {values.shape}, expected {len(wanted)} integers")
+        if given.dtype != bool and codes.size and (codes.min() < 0 or codes.max() >= self.params.classes):
+            raise ValueError(
+                f"labels are {codes.min()} to {codes.max()}, expected 0 to {self.params.classes - 1}"
+            )
+        out = np.empty(len(wanted), dtype=np.int8)
+        self._core.feedback(wanted, steps.astype(np.int64), codes.astype(np.int64), out)
+        return np.asarray(out == 1)
+
     def save_many(self, slots: npt.ArrayLike) -> npt.NDArray[np.uint8]:
         """Return states, one a row, each as `Monitor.save` gives it.
 

@@ -167,6 +167,7 @@ def core_integers(params: Params) -> dict[str, Any]:
         **params.alarm.integers(),
         "evidence": None if params.evidence is None else params.evidence.integers(),
         "instant": None if params.instant is None else params.instant.integers(),
+        "feedback": None if params.feedback is None else params.feedback.integers(),
         "centers": None if params.centers is None else bytes(c & 255 for row in params.centers for c in row),
     }
 

@@ -6,10 +6,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from .. import _core
 from .._core import Step
+from ..base.checks import integer
 from ..base.limits import read_limited
 from ..base.unknown import InputNote
 from ..base.whole_files import write_whole
@@ -142,6 +144,51 @@ class Monitor:
         """
         self._core.reset()
 
+    def feedback(self, step: int, label: int | bool) -> bool:
+        """Take the truth about a past step; it needs `Params.feedback`.
+
+        Labels may come in any order, late or never. The first one for a step counts.
+
+        Parameters
+        ----------
+        step : int
+            Its number, from 0 on: that of the last one is ``steps - 1``.
+        label : int or bool
+            The true class, or whether the answer was right.
+
+        Returns
+        -------
+        bool
+            False where the step had a label, or is too long ago: more than `memory` steps.
+
+        Raises
+        ------
+        ValueError
+            For a step that was not taken yet, a class that there is not, or params without feedback.
+
+        Examples
+        --------
+        >>> from tcuq import Feedback
+        >>> monitor = Monitor(Params(classes=2, feedback=Feedback(max_error=0.1, reference=0.5)))
+        >>> answer = monitor.step([0.9, 0.1]).answer
+        >>> monitor.feedback(0, 1), monitor.feedback(0, False), round(monitor.error_debt, 1)
+        (True, False, 0.9)
+        """
+        if self.params.feedback is None:
+            raise ValueError("the params have no feedback; fit with max_error, or add a tcuq.Feedback")
+        code = label_code(label, self.params.classes)
+        taken = self.steps
+        return self._core.feedback(taken - 1 - integer("step", step, 0, taken - 1), code) == 1
+
+    @property
+    def error_debt(self) -> float:
+        """Errors minus max_error x labels of accepted steps, at most `Params.error_constant`.
+
+        Credit beyond `shut` is not kept.
+        """
+        head = self.params.integers()["feedback"]
+        return self._core.errors()[0] / head["error_den"] if head else 0.0
+
     def save(self, path: str | Path | None = None) -> bytes:
         """Return the state, the same bytes on every machine.
 
@@ -246,6 +293,19 @@ class Monitor:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restore, (self.params, self.save(), type(self)), added(self, _OWN))
+
+
+def label_code(label: int | bool, classes: int) -> int:
+    """Return a label as the core takes it: a class, -1 for right, -2 for wrong.
+
+    Examples
+    --------
+    >>> label_code(3, 10), label_code(True, 10), label_code(False, 10)
+    (3, -1, -2)
+    """
+    if isinstance(label, (bool, np.bool_)):
+        return -1 if label else -2
+    return integer("label", label, 0, classes - 1)
 
 
 def params_given(params: Params | str | Path) -> Params:

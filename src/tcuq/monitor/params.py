@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from ..base.whole_files import write_whole
 from .alarm import Alarm
 from .class_names import checked_names
 from .evidence_head import EvidenceHead
+from .feedback import Feedback
 from .fixed_point import (
     ABOUT,
     ANCHORS,
@@ -134,6 +136,8 @@ class Params:
         How far the expected accuracy was off on kinds of shift left out of the fit, as a deviation, beyond
         what few looks explain: while the alarm is off, and while it is on. No device reads it: see
         `accuracy_band`.
+    feedback : Feedback, optional
+        What labels that come late change; without it they are refused.
     names : sequence of str, optional
         Names of the classes, shown wherever a class is; up to 64 printable characters each.
     notes : mapping, optional
@@ -186,6 +190,7 @@ class Params:
     horizon: int = 0
     expected_start: float = 0.0
     accuracy_error: tuple[float, float] | None = None
+    feedback: Feedback | None = None
     names: tuple[str, ...] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -308,6 +313,8 @@ class Params:
         self._put(reference=min(1 - 1 / ONE, reference), slope=slope, steep_slope=steep_slope, knee=knee)
         if not isinstance(self.alarm, Alarm):
             raise TypeError(f"alarm is {type(self.alarm).__name__}; an Alarm is needed")
+        if self.feedback is not None and not isinstance(self.feedback, Feedback):
+            raise TypeError(f"feedback is {type(self.feedback).__name__}; a Feedback or None is needed")
 
     def _check_evidence(self) -> None:
         head = self.evidence
@@ -373,6 +380,23 @@ class Params:
         _, _, low, high = self._sizes
         den = self._integers["level_den"]
         return low / den, high / den
+
+    @property
+    def error_constant(self) -> float:
+        """Errors beyond `max_error` x labeled accepted steps that no input, label or delay can exceed.
+
+        ``shut + memory x (1 - max_error)``, less one unit: so many answers may be out when the first label
+        comes (SPEC.md section 19). NaN without `max_error`.
+
+        Examples
+        --------
+        >>> from tcuq import Feedback
+        >>> Params(classes=2, feedback=Feedback(memory=16, max_error=0.05, shut=4)).error_constant
+        19.15
+        """
+        if self.feedback is None or self.feedback.max_error is None:
+            return math.nan
+        return float(self.core().errors()[1] / self._integers["feedback"]["error_den"])
 
     def flag_bound(self, steps: int) -> float:
         """Return the largest possible ``|flag rate - level|`` after so many steps, for any input.

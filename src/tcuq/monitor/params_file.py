@@ -16,6 +16,7 @@ from .alarm import FIELDS as ALARM_FIELDS
 from .alarm import SIDE_FIELDS, Alarm, alarm_from
 from .evidence_head import FIELDS as HEAD_FIELDS
 from .evidence_head import EvidenceHead, head_from
+from .feedback import Feedback, feedback_from
 from .fixed_point import RANGE
 from .instant_head import FIELDS as INSTANT_FIELDS
 from .instant_head import InstantHead, instant_from
@@ -38,9 +39,10 @@ def content_of(params: Params) -> dict[str, Any]:
             value = dict(value)
         elif isinstance(value, tuple):
             value = [list(each) if isinstance(each, tuple) else each for each in value]
-        elif isinstance(value, (Alarm, EvidenceHead, InstantHead)):
+        elif isinstance(value, (Alarm, EvidenceHead, Feedback, InstantHead)):
             value = value.to_dict()
-        content[item.name] = value
+        if value is not None or item.name != "feedback":
+            content[item.name] = value
     return sealed_content(content)
 
 
@@ -84,7 +86,8 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
     sealed : bool
         Whether the checksum is looked at.
     """
-    _complete("field", content, [item.name for item in fields(kind)])
+    # Without feedback a file is as it was before there was any.
+    _complete("field", content, [item.name for item in fields(kind) if item.name != "feedback"])
     for name in ("coef", "clean_means"):
         _complete(name, content[name], content["signals"])
     _complete("alarm field", content["alarm"], ALARM_FIELDS)
@@ -95,6 +98,8 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
         _complete("evidence field", content["evidence"], HEAD_FIELDS)
     if content["instant"] is not None:
         _complete("instant field", content["instant"], INSTANT_FIELDS)
+    if content.get("feedback") is not None:
+        _complete("feedback field", content["feedback"], tuple(Feedback.__dataclass_fields__))
     given, expected = content.get("checksum"), checksum_of(content)
     if sealed and given != expected:
         said = "missing" if given is None else repr(given)
@@ -151,6 +156,8 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
         values["evidence"] = head_from(values["evidence"])
     if "instant" in values:
         values["instant"] = instant_from(values["instant"])
+    if "feedback" in values:
+        values["feedback"] = feedback_from(values["feedback"])
     for name in ("accuracy_error", "centers", "names"):
         if values.get(name) is not None:
             values[name] = _list(name, values[name])

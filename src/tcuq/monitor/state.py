@@ -17,6 +17,9 @@ stillness, own, own_seen, accuracy; alarm and four times what is left of its hol
 depth."""
 CRC_BYTES = 4
 
+_FEEDBACK_BYTES = range(16, 2064, 4)
+"""What labels need: a word, four numbers and one a step of `memory`, 2 bytes each, up to a whole word."""
+
 
 @dataclass(frozen=True)
 class State:
@@ -92,7 +95,7 @@ def read_state(content: bytes) -> State:
         raise refuse("its checksum is wrong, so it is damaged or truncated")
     signals = tuple(name for name in SIGNALS if mask >> NUMBER[name] & 1)
     sizes = _sizes(signals, classes, features, depth)
-    if len(content) not in sizes:
+    if len(content) not in sizes and not any(len(content) - size in _FEEDBACK_BYTES for size in sizes):
         raise refuse(f"its header asks for {', '.join(map(str, sizes[:-1]))} or {sizes[-1]} bytes")
     whose = (signals, classes, features, fingerprint)
     counters = (steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy)

@@ -1,0 +1,123 @@
+"""`Feedback`: what labels that come late may change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..base.checks import integer, known_only, number
+from ..base.fixed import ONE, nearest, snap
+from .fixed_point import RANGE
+
+SCORE_UNIT = 8192
+"""Units of a nat in which the core holds what a label says of the alarm."""
+
+HARD = ("budget", "error")
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """What the true class of past steps changes: errors among accepted steps, expected accuracy, alarm.
+
+    With `max_error` a step is *doubtful* when its risk is at or above a threshold of its own, which wrong
+    labels of accepted steps lower and right ones raise. For every input, every choice of labels and every
+    delay within `memory`, wrong ones among labeled accepted steps are at most ``max_error`` x their number
+    plus a constant (`Params.error_constant`). Of steps without a label this says nothing.
+
+    Parameters
+    ----------
+    memory : int, default 16
+        Steps back that a label may be for, 1 to 1024. Two bytes each; the constant grows with it.
+    max_error : float, optional
+        Largest share of wrong answers among labeled accepted steps, 0.001 to 0.999. None: labels change
+        only the expected accuracy and the alarm.
+    reference : float, default 0.1
+        Risk from which on a step is doubtful while labels are as wrong as `max_error` allows, in [0, 1).
+    shut : float, default 4.0
+        Wrong answers beyond that, at which every step is doubtful.
+    hard : {"budget", "error"}, default "budget"
+        What holds where both cannot. ``"budget"``: doubtful steps abstain as far as the budget goes, and the
+        bound speaks of the accepted steps that were not doubtful. ``"error"``: they always abstain.
+    wrong_score, right_score : float, default 0.0
+        How much more likely a wrong answer is on harmful input than on clean, and how much less likely a
+        right one: natural logarithms, 0 to 8. Three nats of labels against an alarm withdraw it and raise
+        its limit; three for a harmful shift without one lower it.
+
+    Examples
+    --------
+    >>> Feedback(max_error=0.05).integers()["error_den"]
+    20
+    """
+
+    memory: int = 16
+    max_error: float | None = None
+    reference: float = 0.1
+    shut: float = 4.0
+    hard: str = "budget"
+    wrong_score: float = 0.0
+    right_score: float = 0.0
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "memory", integer("feedback memory", self.memory, *RANGE["feedback memory"]))
+        den = 1
+        if self.max_error is not None:
+            share = nearest(number("max_error", self.max_error, 0.001, 0.999), RANGE["feedback error_den"][1])
+            put(self, "max_error", float(share))
+            den = share.denominator
+        reference = snap(number("feedback reference", self.reference, 0, 1), ONE)
+        put(self, "reference", min(reference, 1 - 1 / ONE))
+        most = RANGE["feedback error_shut"][1] // den
+        put(self, "shut", snap(number("feedback shut", self.shut, 1 / den, most), den))
+        if self.hard not in HARD:
+            raise ValueError(f"feedback hard is {self.hard!r}, expected one of {', '.join(HARD)}")
+        for name in ("wrong_score", "right_score"):
+            score = number(f"feedback {name}", getattr(self, name), 0, 8)
+            put(self, name, min(snap(score, SCORE_UNIT), 8 - 1 / SCORE_UNIT))
+
+    def integers(self) -> dict[str, Any]:
+        """Return the fields of the core's `tcuq_feedback_t`.
+
+        Returns
+        -------
+        dict
+            Fixed-point numbers by the name of the C field.
+        """
+        share = None if self.max_error is None else nearest(self.max_error, RANGE["feedback error_den"][1])
+        return {
+            "memory": self.memory,
+            "error_num": 0 if share is None else share.numerator,
+            "error_den": 1 if share is None else share.denominator,
+            "error_reference": round(self.reference * ONE),
+            "error_shut": round(self.shut * (1 if share is None else share.denominator)),
+            "error_first": HARD.index(self.hard),
+            "wrong_score": round(self.wrong_score * SCORE_UNIT),
+            "right_score": round(self.right_score * SCORE_UNIT),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `feedback` object of a parameter file.
+
+        Returns
+        -------
+        dict
+            Plain values, ready for JSON.
+        """
+        return asdict(self)
+
+
+def feedback_from(content: Any) -> Feedback | None:
+    """Build one from the `feedback` object of a parameter file; None from null.
+
+    Examples
+    --------
+    >>> feedback_from({"memory": 32, "max_error": 0.1}).integers()["error_num"]
+    1
+    """
+    if content is None:
+        return None
+    if not isinstance(content, Mapping):
+        raise ValueError(f"feedback is {content!r}, expected an object or null")
+    known_only("feedback field", content, tuple(Feedback.__dataclass_fields__))
+    return Feedback(**content)
