@@ -18,6 +18,7 @@ from .stages import (
     read,
     say_nothing,
     set_alarm,
+    set_feedback,
     set_threshold,
 )
 
@@ -128,4 +129,5 @@ def fit(
     set_threshold(state)
     set_alarm(state)
     estimate_accuracy(state)
+    set_feedback(state)
     return conclude(state)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base.checks import integer, number
+from ..monitor.feedback import HARD
 from ..monitor.fixed_point import RANGE
 from ..monitor.params import WARMUP
 
@@ -38,6 +39,15 @@ class FitOptions:
         First looks of a device, up to 1,000, that set a reference of its own: what they show beyond the clean
         log is taken off the evidence from then on, at most 1 nat a look. For devices that differ from each
         other and start healthy; it costs power. 0 for none.
+    max_error : float, optional
+        Largest share of wrong answers among labeled accepted steps, for devices that are told labels
+        (`Monitor.feedback`); proved, up to a constant, for every input, label and delay. Needs a log with
+        labels. See `Feedback`.
+    feedback : int, default 0
+        Steps back that a label may be for, up to 1024, 2 bytes each; 0 for no labels, or 16 with `max_error`.
+    hard : {"error", "budget"}, default "error"
+        What holds where `max_error` and the budget cannot both: doubtful steps abstain beyond the budget, or
+        only as far as it goes.
     class_mix : bool, default False
         Correct beliefs by how often classes come in the log, with profile "standard". See `InstantHead`: it
         helps where classes come as often in the field, and does harm where they do not.
@@ -70,6 +80,9 @@ class FitOptions:
     burst: int = 8
     warmup: int = WARMUP
     own_looks: int = 0
+    max_error: float | None = None
+    feedback: int = 0
+    hard: str = "error"
     class_mix: bool = False
     signals: Sequence[str] | None = None
     lags: Sequence[int] = (1, 2, 4)
@@ -81,3 +94,8 @@ class FitOptions:
     def __post_init__(self) -> None:
         number("l2", self.l2, 1e-9, 1e9)
         integer("own_looks", self.own_looks, 0, RANGE["evidence own_looks"][1])
+        integer("feedback", self.feedback, 0, RANGE["feedback memory"][1])
+        if self.max_error is not None:
+            number("max_error", self.max_error, 0.001, 0.999)
+        if self.hard not in HARD:
+            raise ValueError(f"hard is {self.hard!r}, expected one of {', '.join(HARD)}")

@@ -36,9 +36,9 @@ class Feedback:
         Risk from which on a step is doubtful while labels are as wrong as `max_error` allows, in [0, 1).
     shut : float, default 4.0
         Wrong answers beyond that, at which every step is doubtful.
-    hard : {"budget", "error"}, default "budget"
-        What holds where both cannot. ``"budget"``: doubtful steps abstain as far as the budget goes, and the
-        bound speaks of the accepted steps that were not doubtful. ``"error"``: they always abstain.
+    hard : {"error", "budget"}, default "error"
+        What holds where both cannot. ``"error"``: doubtful steps always abstain. ``"budget"``: they abstain
+        as far as the budget goes, and the bound speaks of the accepted steps that were not doubtful.
     wrong_score, right_score : float, default 0.0
         How much more likely a wrong answer is on harmful input than on clean, and how much less likely a
         right one: natural logarithms, 0 to 8. Three nats of labels against an alarm withdraw it and raise
@@ -54,7 +54,7 @@ class Feedback:
     max_error: float | None = None
     reference: float = 0.1
     shut: float = 4.0
-    hard: str = "budget"
+    hard: str = "error"
     wrong_score: float = 0.0
     right_score: float = 0.0
 

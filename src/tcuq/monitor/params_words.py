@@ -37,6 +37,7 @@ def in_words(params: Params, details: bool = False) -> str:
         _chosen(params, found.get("profile")),
         _gain(params, found),
         _abstains(params),
+        *_errors(params, found),
         _alarm(params, found),
         *_accuracy(params, found),
         *(_details(found) if details else []),
@@ -92,6 +93,27 @@ def _gain(params: Params, found: Mapping[str, Any]) -> str:
 def _abstains(params: Params) -> str:
     level, budget = (f"{100 * share:.4g}%" for share in (params.level, params.budget))
     return f"Abstains: {f'on at most {budget} of the steps' if params.budget else 'never'}; flags {level}."
+
+
+def _errors(params: Params, found: Mapping[str, Any]) -> list[str]:
+    """Say what labels that come late may do."""
+    head = params.feedback
+    if head is None:
+        return []
+    late = f"labels up to {head.memory} steps late"
+    if head.max_error is None:
+        return [f"Labels: {late} correct the expected accuracy and the alarm."]
+    first = (
+        "abstains beyond the budget where that needs it"
+        if head.hard == "error"
+        else "as far as the budget goes, which holds first"
+    )
+    accepted = found["feedback"]["accepted"]
+    return [
+        f"Errors: of accepted steps with a label at most {100 * head.max_error:.4g}% + "
+        f"{params.error_constant:.1f} are wrong, with {late}; {first}; {accepted:.0%} of this log would be "
+        "accepted. Steps without a label are not covered."
+    ]
 
 
 def _unfitted_alarm(params: Params) -> str:

@@ -36,6 +36,7 @@ from .alarm import set_alarm
 from .evidence import learn_evidence
 from .findings import conclude
 from .heads import fit_heads
+from .labels import set_feedback
 from .read import read
 from .signals import find_signals
 from .state import FitState, Progress, Request, say_nothing
@@ -53,5 +54,6 @@ __all__ = [
     "read",
     "say_nothing",
     "set_alarm",
+    "set_feedback",
     "set_threshold",
 ]
