@@ -137,10 +137,14 @@ def add(subparsers: Subparsers) -> None:
         type=float,
         metavar="X",
         help="for devices that are told labels later: largest share of wrong answers among labeled accepted "
-        "steps, proved up to a constant; abstains beyond the budget where that needs it, unless --hard budget",
+        "steps, proved up to a constant; where that needs it, the device abstains beyond the budget",
     )
     add("--feedback", type=int, metavar="N", help="steps back that a label may be for (default: 16)")
-    add("--hard", choices=("error", "budget"), help="what holds where both cannot (default: error)")
+    add(
+        "--hard",
+        choices=("error", "budget"),
+        help="which of --max-error and --budget holds where both cannot (default: error)",
+    )
     add(
         "--run-length",
         type=int,
@@ -200,11 +204,9 @@ def command(args: argparse.Namespace) -> int:
     from ..fitting import FitOptions, fit
 
     keywords = given(args, "budget", "level", "run_length", "profile", "about", "alarm")
-    features = given(
-        args, "feature_scale", "feature_zero_point", "own_looks", "max_error", "feedback", "hard"
-    )
+    names = ("feature_scale", "feature_zero_point", "own_looks", "max_error", "feedback", "hard")
     with progress(args) as bar, spoken():
-        options = FitOptions(use_features=not args.posterior_only, **features)
+        options = FitOptions(use_features=not args.posterior_only, **given(args, *names))
         params = fit(log, clean=clean, options=options, progress=patient(bar), **keywords)
     _give(args, params)
     return 0

@@ -100,19 +100,18 @@ def _errors(params: Params, found: Mapping[str, Any]) -> list[str]:
     head = params.feedback
     if head is None:
         return []
-    late = f"labels up to {head.memory} steps late"
+    late = f"up to {head.memory} steps late"
     if head.max_error is None:
-        return [f"Labels: {late} correct the expected accuracy and the alarm."]
+        return [f"Labels: those that come {late} correct the expected accuracy and the alarm."]
     first = (
-        "abstains beyond the budget where that needs it"
+        "where that needs it, the monitor abstains beyond the budget"
         if head.hard == "error"
-        else "as far as the budget goes, which holds first"
+        else "but the budget holds first: beyond it, doubtful steps are accepted and not covered"
     )
-    accepted = found["feedback"]["accepted"]
     return [
-        f"Errors: of accepted steps with a label at most {100 * head.max_error:.4g}% + "
-        f"{params.error_constant:.1f} are wrong, with {late}; {first}; {accepted:.0%} of this log would be "
-        "accepted. Steps without a label are not covered."
+        f"Errors: of accepted steps that are labeled {late}, at most {100 * head.max_error:.4g}% and "
+        f"{params.error_constant:.0f} more are wrong, proved; {first}. Steps without a label are not covered; "
+        f"{found['feedback']['accepted']:.0%} of this log would be accepted."
     ]
 
 
