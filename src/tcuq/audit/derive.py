@@ -15,13 +15,14 @@ import numpy.typing as npt
 from ..base.fixed import ONE
 from ..io.decisions import OWN_COLUMN, Decisions
 from ..monitor.class_names import class_shown
-from ..monitor.log import Log, watch
+from ..monitor.log import Log
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.state import State, state_for
 from ..monitor.steps import NO_REASON, reason_names
-from .rules import TOP, Evidence, Ints, Rules
+from .labels import Told, label_rows, watch_told
+from .rules import TOP, Evidence, Heard, Ints, Rules
 from .verdict import Audit, Check
 
 _FRACTIONS = {
@@ -73,6 +74,7 @@ def audit(
     params: Params,
     log: Log | None = None,
     state: bytes | None = None,
+    labels: npt.ArrayLike | None = None,
 ) -> Audit:
     """Derive every decision of a log again and certify the rates that were promised.
 
@@ -88,6 +90,9 @@ def audit(
         have them.
     state : bytes, optional
         Saved state that the run started from; without it, a fresh monitor.
+    labels : array of shape (n, 3), optional
+        Labels that the monitor was told, in their order: number of the last step then, number of the step
+        that it is for, and the true class, -1 for right or -2 for wrong.
 
     Returns
     -------
@@ -116,10 +121,17 @@ def audit(
     units, found = _fixed_point(steps, numbers, params)
     checks.append(found)
     shown = _classes(params, log)
-    derived = rules.replay(
-        units["risk"].tolist(), start, _evidence(rules, decisions, params, units["look"], start, log)
-    )
-    derived["expected_accuracy"] = rules.expected_accuracy(units["uncertainty"].tolist(), start)
+    told = label_rows(labels, int(numbers[0]), len(steps), params.classes)
+    heard = None
+    if params.feedback is not None:
+        classes = np.clip(steps["answer"].astype(np.int64), 0, params.classes - 1).tolist()
+        heard = Heard(Told(params, state), classes, units["uncertainty"].tolist(), told)
+    elif told:
+        raise ValueError("labels are given, but the parameters have no feedback")
+    evidence = _evidence(rules, decisions, params, units["look"], start, log)
+    derived = rules.replay(units["risk"].tolist(), start, evidence, heard)
+    corrections = 0 if heard is None else heard.corrections
+    derived["expected_accuracy"] = rules.expected_accuracy(units["uncertainty"].tolist(), start, corrections)
     if params.instant is None:
         derived["answer"] = steps["prediction"].astype(np.int64)
         derived["persistence"] = np.zeros(len(steps), dtype=np.int64)
@@ -133,7 +145,10 @@ def audit(
     flags = units["risk"] >= units["threshold"]
     checks.append(_flag_rate(rules, flags, numbers, start))
     abstained = steps["abstain"].astype(np.int64)
-    checks += _abstentions(rules, abstained, numbers, start)
+    if params.feedback is None or params.feedback.max_error is None or params.feedback.hard == "budget":
+        checks += _abstentions(rules, abstained, numbers, start)
+    if heard is not None and params.feedback is not None and params.feedback.max_error is not None:
+        checks.append(_error_rate(heard, numbers))
     unchecked: tuple[str, ...] = ()
     if log is None:
         unchecked = tuple(_from_input(decisions, derived))
@@ -141,7 +156,7 @@ def audit(
         monitor = Monitor(params)
         if state is not None:
             monitor.load(state)
-        checks += _rerun(decisions, units, monitor, log, derived)
+        checks += _rerun(decisions, units, monitor, log, derived, told)
     return Audit(len(steps), int(flags.sum()), int(abstained.sum()), tuple(checks), unchecked)
 
 
@@ -236,6 +251,14 @@ def _flag_rate(rules: Rules, flags: npt.NDArray[np.bool_], numbers: Ints, start:
         return Check("flag_rate", False, detail, int(numbers[row]))
     worst = int(debts[np.abs(debts).argmax()])
     return Check("flag_rate", True, f"{rate}; worst debt {worst / den:g} flags, {span} is certain")
+
+
+def _error_rate(heard: Heard, numbers: Ints) -> Check:
+    den, bound = heard.told.p["error_den"], heard.told.bound
+    debts = np.array(heard.debts, dtype=np.int64)
+    worst = f"{int(debts.max()) / den:g} errors beyond max_error; {bound / den:g} is certain"
+    at = int(numbers[int((debts > bound).argmax())]) if (debts > bound).any() else None
+    return Check("errors", at is None, f"of labeled accepted steps, at worst {worst}", at)
 
 
 def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | None) -> list[Check]:
@@ -347,12 +370,17 @@ def _classes(params: Params, log: Log | None) -> Callable[[str], Callable[[int],
 
 
 def _rerun(
-    decisions: Decisions, units: dict[str, Ints], monitor: Monitor, log: Log, derived: Collection[str]
+    decisions: Decisions,
+    units: dict[str, Ints],
+    monitor: Monitor,
+    log: Log,
+    derived: Collection[str],
+    told: dict[int, list[Any]],
 ) -> list[Check]:
     if len(log) != len(decisions):
         detail = f"the input has {len(log):,} steps, the decision log {len(decisions):,}"
         return [Check("input", False, detail)]
-    again, values = watch(monitor, log, signals=True)
+    again, values = watch_told(monitor, log, told)
     numbers = decisions.step_numbers()
     shown = _classes(monitor.params, log)
     checks = []

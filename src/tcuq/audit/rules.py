@@ -12,6 +12,7 @@ from ..base.fixed import ONE
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS, SLOW
 from ..monitor.state import State
+from .labels import Told
 
 TOP = ONE - 1
 Ints = npt.NDArray[np.int64]
@@ -135,7 +136,9 @@ class Rules:
             values = [(x * w) >> 8 for x, w in zip(found.slow, found.looks, strict=True)]
         return [value - head["allowance"] for value in values]
 
-    def expected_accuracy(self, uncertainties: list[int], start: State | None) -> Ints:
+    def expected_accuracy(
+        self, uncertainties: list[int], start: State | None, corrections: Ints | int = 0
+    ) -> Ints:
         """Return the expected accuracy after each step, Q0.16; 0 where the parameters have no horizon."""
         k = self.p["horizon"]
         if not k:
@@ -144,10 +147,14 @@ class Rules:
         for uncertainty in uncertainties:
             value += ((ONE - uncertainty) * 256 - value + (1 << (k - 1))) >> k
             found.append(min(TOP, (value + 128) >> 8))
-        return np.array(found, dtype=np.int64)
+        return np.asarray(np.clip(np.array(found, dtype=np.int64) + 2 * corrections, 0, TOP))
 
     def replay(
-        self, risks: list[int], start: State | None, evidence: Evidence | None = None
+        self,
+        risks: list[int],
+        start: State | None,
+        evidence: Evidence | None = None,
+        heard: Heard | None = None,
     ) -> dict[str, Ints]:
         """Return what the rules say about each step, from the risks alone.
 
@@ -161,6 +168,8 @@ class Rules:
             Where the monitor stood before; None for a fresh one.
         evidence : Evidence, optional
             From `evidence`.
+        heard : Heard, optional
+            With feedback: what labels change. Where the alarm cannot be told, they are taken to find it off.
         """
         p = self.p
         num, den, spend, refill = p["level_num"], p["level_den"], p["budget_den"], p["budget_num"]
@@ -169,7 +178,10 @@ class Rules:
         warmup = p["warmup"]
         debt, credit, step = (start.debt, start.credit, start.steps) if start else (0, 0, 0)
         thresholds, flags, abstains, warming = [], [], [], []
-        for risk in risks:
+        sides = self._sides(risks, start, evidence)
+        raised: dict[str, list[int]] = {side: [] for side in sides}
+        debts, corrections = [], []
+        for at, risk in enumerate(risks):
             size = debt if debt >= 0 else -debt
             near = size if size < knee else knee
             moved = (slope * near + steep * (size - near)) >> 8
@@ -179,46 +191,99 @@ class Rules:
             warm = step < warmup
             step += 1
             credit = min(most, credit + refill)
-            abstain = flagged and not warm and credit >= spend
+            doubtful = heard is not None and heard.told.doubtful(risk)
+            abstain = (flagged or doubtful) and not warm and credit >= spend
             if abstain:
                 credit -= spend
+            abstain |= doubtful and p["feedback"]["error_first"] > 0
+            rise = sides.get("rise")
+            before = rise is not None and rise.raised
+            for name, side in sides.items():
+                raised[name].append(side.step(heard.told.move if heard is not None and side is rise else 0))
+            if heard is not None:
+                now = rise is not None and rise.raised
+                heard.told.remember(
+                    heard.answers[at], heard.uncertainties[at], not (abstain or doubtful), now, now != before
+                )
+                corrections.append(heard.told.correction)
+                for ago, label in heard.labels.get(at, []):
+                    if heard.told.label(ago, label, now) and rise is not None:
+                        rise.raised, rise.total, rise.held, now = False, 0, 0, False
+                debts.append(heard.told.debt)
             thresholds.append(threshold)
             flags.append(flagged)
             abstains.append(abstain)
             warming.append(warm)
         columns = {"threshold": thresholds, "flagged": flags, "abstain": abstains, "warming_up": warming}
         found = {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
-        if p["evidence"] is None:
-            up, down = p["rise_reference"], p["fall_reference"]
-            rise = self._side([r - up for r in risks], "rise", start)
-            found["alarm"] = rise + 2 * self._side([down - r for r in risks], "fall", start)
-            found["severity"] = np.zeros(len(risks), dtype=np.int64)
-        elif evidence is not None:
-            found["alarm"] = self._side(self.added(evidence), "rise", start)
-            found["severity"] = evidence.severity
+        if sides:
+            rises, falls = (np.array(raised.get(side, 0), dtype=np.int64) for side in ("rise", "fall"))
+            found["alarm"] = rises + 2 * falls
+            found["severity"] = (
+                np.zeros(len(risks), dtype=np.int64) if evidence is None else evidence.severity
+            )
+        if heard is not None:
+            heard.debts, heard.corrections = debts, np.array(corrections, dtype=np.int64)
         return found
 
-    def _side(self, added: list[int], side: str, start: State | None) -> Ints:
-        limit, cap = self.p[f"{side}_limit"], self.p[f"{side}_cap"]
-        if limit == 0:
-            return np.zeros(len(added), dtype=np.int64)
-        clear, hold = (self.p["rise_clear"], self.p["hold"]) if side == "rise" else (0, 0)
-        total, raised, held = 0, False, 0
+    def _sides(self, risks: list[int], start: State | None, evidence: Evidence | None) -> dict[str, _Side]:
+        """Return the sides of the alarm; none where what they sum is not known."""
+        if evidence is not None:
+            return {"rise": _Side(self.p, self.added(evidence), "rise", start)}
+        if self.p["evidence"] is not None:
+            return {}
+        up, down = self.p["rise_reference"], self.p["fall_reference"]
+        return {
+            "rise": _Side(self.p, [risk - up for risk in risks], "rise", start),
+            "fall": _Side(self.p, [down - risk for risk in risks], "fall", start),
+        }
+
+
+class Heard:
+    """What a replay needs of labels, and what it then knows.
+
+    Parameters
+    ----------
+    told : Told
+        Before the first step; afterwards as it is after the last.
+    answers, uncertainties : list of int
+        Of each step.
+    labels : dict
+        From `label_rows`.
+    """
+
+    def __init__(self, told: Told, answers: list[int], uncertainties: list[int], labels: Any) -> None:
+        self.told, self.answers, self.uncertainties, self.labels = told, answers, uncertainties, labels
+        self.debts: list[int] = []
+        self.corrections = np.zeros(0, dtype=np.int64)
+
+
+class _Side:
+    """One side of the alarm."""
+
+    def __init__(self, p: dict[str, Any], added: list[int], side: str, start: State | None) -> None:
+        self.added = iter(added)
+        self.limit, self.cap = p[f"{side}_limit"], p[f"{side}_cap"]
+        self.clear: int = p["rise_clear"] if side == "rise" else 0
+        self.hold: int = p["hold"] if side == "rise" else 0
+        self.total, self.raised, self.held = 0, False, 0
         if start is not None:
-            total, bit = (start.rise, 1) if side == "rise" else (start.fall, 2)
-            raised, held = bool(start.alarm & bit), start.held if side == "rise" else 0
-        states = []
-        for change in added:
-            total += change
-            total = 0 if total < 0 else cap if total > cap else total
-            if not raised:
-                raised, held = total >= limit, hold
-            elif held:
-                held -= 1
-            elif total <= clear:
-                raised, total = False, 0
-            states.append(raised)
-        return np.array(states, dtype=np.int64)
+            self.total, bit = (start.rise, 1) if side == "rise" else (start.fall, 2)
+            self.raised, self.held = bool(start.alarm & bit), start.held if side == "rise" else 0
+
+    def step(self, move: int) -> bool:
+        """Take one step; `move` is what labels have added to the limit."""
+        total = self.total + next(self.added)
+        self.total = 0 if total < 0 else min(self.cap + move, total)
+        if not self.limit:
+            return False
+        if not self.raised:
+            self.raised, self.held = self.total >= self.limit + move, self.hold
+        elif self.held:
+            self.held -= 1
+        elif self.total <= max(0, self.clear + move):
+            self.raised, self.total = False, 0
+        return self.raised
 
 
 def _severity(evidence: list[int], looks: list[int], start: State | None) -> Ints:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from .common import about, add_logits_options, answer, check_named, need_files, one_input, read_run_log
+from .edge import UsageError
 from .parser import declare
 from .words import expect_log, expect_params
 
@@ -35,6 +36,32 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--state", metavar="FILE", help="saved state that the run went on from (its --state-in)"
     )
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="CSV of labels that the monitor was told, in their order: after (number of the last step then), "
+        "step (which it is for) and label (the true class, right or wrong)",
+    )
+
+
+def _labels(path: str) -> list[list[int]]:
+    """Read labels as `audit` takes them."""
+    import csv
+
+    codes = {"right": -1, "wrong": -2}
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file)
+        if not {"after", "step", "label"} <= set(rows.fieldnames or ()):
+            raise UsageError(f"{path}: expected the columns after, step and label")
+        try:
+            return [
+                [int(row["after"]), int(row["step"]), codes.get(row["label"]) or int(row["label"])]
+                for row in rows
+            ]
+        except (TypeError, ValueError):
+            raise UsageError(
+                f"{path}: line {rows.line_num} is not three numbers, or right or wrong"
+            ) from None
 
 
 def command(args: argparse.Namespace) -> int:
@@ -44,7 +71,7 @@ def command(args: argparse.Namespace) -> int:
     from ..io import read_decisions
     from ..monitor.params import Params
 
-    need_files(args, "PARAMS", "--state")
+    need_files(args, "PARAMS", "--state", "--labels")
     one_input(args, "DECISIONS", "--log")
     swapped = " (did you swap DECISIONS and PARAMS?)"
     expect_log(args.decisions, "decisions, as tcuq run writes them", swapped)
@@ -58,6 +85,7 @@ def command(args: argparse.Namespace) -> int:
         state = read_limited(args.state)
         with about(args.state):
             checked_state(params, state)
-    found = audit(decisions, params, log, state)
+    labels = None if args.labels is None else _labels(args.labels)
+    found = audit(decisions, params, log, state, labels)
     answer(args, found.to_dict(), found.text())
     return 0 if found.ok else 1

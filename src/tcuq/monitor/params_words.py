@@ -110,8 +110,8 @@ def _errors(params: Params, found: Mapping[str, Any]) -> list[str]:
     )
     return [
         f"Errors: of accepted steps that are labeled {late}, at most {100 * head.max_error:.4g}% and "
-        f"{params.error_constant:.0f} more are wrong, proved; {first}. Steps without a label are not covered; "
-        f"{found['feedback']['accepted']:.0%} of this log would be accepted."
+        f"{params.error_constant:.0f} more are wrong, proved; {first}. Steps without a label are not "
+        f"covered; {found['feedback']['accepted']:.0%} of this log would be accepted."
     ]
 
 

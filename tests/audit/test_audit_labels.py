@@ -1,0 +1,81 @@
+"""The audit with labels: it derives what the core did with them, and finds what was left out."""
+
+import numpy as np
+import pytest
+from streams import dwell_stream
+
+from tcuq import Feedback, FitOptions, Log, Monitor, Params, fit
+from tcuq.audit.derive import audit
+from tcuq.cli import main
+
+
+def told(params: Params, log: Log, seed: int, state: bytes | None = None) -> tuple:
+    """Return what a monitor said of a log, and the labels that it was told."""
+    rng, monitor, rows = np.random.default_rng(seed), Monitor(params), []
+    if state is not None:
+        monitor.load(state)
+    first, found = monitor.steps, []
+    for at in range(len(log)):
+        if at and log.segments is not None and log.segments[at] != log.segments[at - 1]:
+            monitor.reset()
+        features = None if log.features is None else log.features[at : at + 1]
+        found.append(monitor.run(log.probs[at : at + 1], features))
+        while rng.random() < 0.4:
+            after = first + at
+            step = max(0, after - int(rng.integers(0, 24)))
+            label = int(rng.integers(-2, params.classes))
+            monitor.feedback(step, bool(label + 2) if label < 0 else label)
+            rows.append([after, step, label])
+    return np.concatenate(found), rows, monitor
+
+
+def fitted(hard: str) -> tuple[Params, Log]:
+    probs, features, labels, marks = dwell_stream(1500, 5, 4, np.random.default_rng(1), shifted=True)
+    log = Log(probs, features, labels, shifted=marks, segments=np.arange(1500) // 500)
+    options = FitOptions(explain=False, max_error=0.1, feedback=7, hard=hard)
+    return fit(log, run_length=300, options=options), log
+
+
+@pytest.mark.parametrize("hard", ["error", "budget"])
+def test_labels_are_derived_again_and_the_bound_is_certified(hard: str) -> None:
+    params, log = fitted(hard)
+    steps, rows, _ = told(params, log, 0)
+    found = audit(steps, params, log, labels=rows)
+    assert found.ok, found.text()
+    assert {"errors", "alarm (rerun)", "abstain", "expected_accuracy"} <= {each.name for each in found.checks}
+    assert any(each.name == "budget" for each in found.checks) == (hard == "budget")
+    failed = {each.name for each in audit(steps, params, log).checks if not each.ok}
+    assert {"abstain", "expected_accuracy"} <= failed, "without its labels it could not have said this"
+
+
+def test_an_audit_goes_on_from_a_state_with_labels() -> None:
+    params, log = fitted("error")
+    _, _, monitor = told(params, log, 0)
+    state = monitor.save()
+    steps, rows, _ = told(params, log, 1, state)
+    assert audit(steps, params, log, state, rows).ok
+
+
+def test_the_alarm_on_risk_follows_labels_too() -> None:
+    _, log = fitted("error")
+    plain = fit(log, run_length=50, alarm="risk", options=FitOptions(explain=False, feedback=5))
+    steps, rows, _ = told(plain, log, 3)
+    assert audit(steps, plain, labels=rows).ok and not audit(steps, plain).ok
+    with pytest.raises(ValueError, match="the parameters have no feedback"):
+        audit(steps, plain.replace(feedback=None), labels=rows)
+
+
+def test_labels_of_a_file(tmp_path, capsys) -> None:
+    params = Params(classes=2, warmup=0, feedback=Feedback(4, 0.5, 0.9))
+    params.save(tmp_path / "m.json")
+    (tmp_path / "in.csv").write_text("p0,p1\n" + "0.9,0.1\n" * 6)
+    assert (
+        main(["run", str(tmp_path / "m.json"), str(tmp_path / "in.csv"), "-o", str(tmp_path / "d.csv")]) == 0
+    )
+    (tmp_path / "l.csv").write_text("after,step,label\n5,4,wrong\n5,3,1\n5,2,0\n")
+    names = [str(tmp_path / name) for name in ("d.csv", "m.json")]
+    assert main(["audit", *names, "--labels", str(tmp_path / "l.csv")]) == 0
+    assert "at worst 0.5 errors beyond" in capsys.readouterr().out
+    (tmp_path / "l.csv").write_text("after,step,label\n5,4,maybe\n")
+    assert main(["audit", *names, "--labels", str(tmp_path / "l.csv")]) == 2
+    assert "line 2 is not three numbers" in capsys.readouterr().err
