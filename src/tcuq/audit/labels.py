@@ -110,6 +110,12 @@ class Told:
         if entry & VOUCHED:
             change = (0 if right else self.p["error_den"]) - self.p["error_num"]
             self.debt = max(-self.p["error_shut"], self.debt + change)
+        elif (
+            right
+            and 4 * self.debt >= 3 * self.p["error_shut"]
+            and (entry % ALARM | (1 << self.bits) - 1) >= ALARM - (self.p["error_reference"] >> 5)
+        ):
+            self.debt -= self.p["error_num"]
         certainty = (entry % ALARM >> self.bits << self.bits) + (1 << (self.bits - 1))
         self.correction += (32768 * right - 4 * certainty - self.correction + 16) >> 5
         if bool(entry & ALARM) != raised:

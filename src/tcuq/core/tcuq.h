@@ -8,8 +8,8 @@
  * For every input sequence:
  *   - flagged steps: |flagged - level * t| <= the bound of tcuq_debt_bounds();
  *   - abstentions in any n consecutive steps <= burst + budget * n.
- *   - with labels (tcuq_feedback()): wrong ones among labeled accepted steps <= max_error * their
- *     number + the constant of tcuq_error_bound().
+ *   - with labels (tcuq_feedback()): wrong ones among labeled accepted steps <= max_error * labels
+ *     that counted + the constant of tcuq_error_bound().
  * Without labels nothing bounds the error rate.
  *
  * The caller owns all memory. No function allocates, prints, recurses or uses
@@ -291,8 +291,9 @@ void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcu
  * for a class that there is not, and where the params have no `feedback`. */
 int tcuq_feedback(tcuq_t *monitor, uint32_t ago, int32_t label);
 
-/* The error debt, error_den * wrong - error_num * labeled of the accepted steps that were labeled, never leaves
- * [-error_shut, what this returns], so wrong <= max_error * labeled + what this returns / error_den. It grows by
+/* The error debt, error_den * wrong - error_num * labels that counted, never leaves [-error_shut, what this returns],
+ * so wrong <= max_error * labels + what this returns / error_den. Labels of accepted steps count, and, where the
+ * device has fallen nearly silent, those that were held back though sure, and right. The constant grows by
  * error_den - error_num with every step of `memory`: so many answers may be out when the first label comes. Of
  * steps without a label it says nothing. With `error_first` 0 it speaks of the steps that were not doubtful. */
 int32_t tcuq_error_bound(const tcuq_params_t *params);

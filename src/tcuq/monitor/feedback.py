@@ -22,8 +22,10 @@ class Feedback:
 
     With `max_error` a step is *doubtful* when its risk is at or above a threshold of its own, which wrong
     labels of accepted steps lower and right ones raise. For every input, every choice of labels and every
-    delay within `memory`, wrong ones among labeled accepted steps are at most ``max_error`` x their number
-    plus a constant (`Params.error_constant`). Of steps without a label this says nothing.
+    delay within `memory`, wrong ones among labeled accepted steps are at most ``max_error`` x the labels that
+    counted, plus a constant (`Params.error_constant`). Labels of accepted steps count; where the device has
+    fallen nearly silent, so do those of steps that it held back although it was sure, and right: without
+    them it could never speak again. Of steps without a label this says nothing.
 
     Parameters
     ----------

@@ -1,0 +1,1 @@
+"""Labels that come late: error control on the benchmark's streams, and rivals."""
