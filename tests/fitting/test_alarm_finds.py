@@ -54,22 +54,31 @@ def test_a_clean_log_that_freezes_itself_allows_it(log: Log) -> None:
     assert params.evidence is not None and params.evidence.still == 0
 
 
+def hanging(steps: int) -> Log:
+    """Return segments: clean, degraded, `steps` steps of one wrong answer, clean."""
+    parts = [stream(1, 2000), stream(2, 2000, True), stream(3, 8), stream(4, 2000)]
+    parts[2] = tuple(np.repeat(each[:1], steps, axis=0) for each in parts[2])
+    lengths = [len(labels) for *_, labels in parts]
+    probs, features, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
+    kinds, segments = np.repeat([0, 1, 2, 0], lengths), np.repeat(range(4), lengths)
+    labels[kinds == 2] = (probs[4000].argmax() + 1) % CLASSES
+    return Log(probs, features, labels=labels, shifted=kinds, segments=segments, **INT8)
+
+
 def test_a_segment_that_hangs_teaches_nothing_once_it_stands_still() -> None:
-    def head(hangs: int) -> EvidenceHead:
-        """Return what is fitted to segments: clean, degraded, `hangs` steps of one wrong answer, clean."""
-        parts = [stream(1, 2000), stream(2, 2000, True), stream(3, 8), stream(4, 2000)]
-        parts[2] = tuple(np.repeat(each[:1], hangs, axis=0) for each in parts[2])
-        lengths = [len(labels) for *_, labels in parts]
-        probs, features, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
-        kinds, segments = np.repeat([0, 1, 2, 0], lengths), np.repeat(range(4), lengths)
-        labels[kinds == 2] = (probs[4000].argmax() + 1) % CLASSES
-        log = Log(probs, features, labels=labels, shifted=kinds, segments=segments, **INT8)
-        found = fit(log, about="prediction", run_length=1000, options=FitOptions(explain=False)).evidence
+    def head(steps: int) -> EvidenceHead:
+        options = FitOptions(explain=False)
+        found = fit(hanging(steps), about="prediction", run_length=1000, options=options).evidence
         assert found is not None
         return found
 
     assert head(100) == head(1500)
     assert head(100).still == head(0).still > 0
+
+
+def test_a_kind_is_left_out_only_where_others_teach_enough() -> None:
+    found = fit(hanging(300), about="prediction", run_length=1000).notes["fit"]
+    assert found["evidence"]["degraded_steps"] == 2300 and found["left_out"] is None
 
 
 def test_an_own_reference_is_for_devices_that_differ(log: Log) -> None:

@@ -91,6 +91,11 @@ class Part:
     degraded: Flags
     runs: list[slice]
 
+    @property
+    def teaching(self) -> Flags:
+        """Degraded steps that teach: input that stands still is found by that alone."""
+        return self.degraded & ~self.still
+
     def without(self, rows: Flags) -> Part:
         """Return the same without some degraded rows."""
         return replace(self, degraded=self.degraded & ~rows)
@@ -240,14 +245,12 @@ def _rows(parts: Sequence[Part], names: Sequence[str]) -> tuple[tuple[str, ...],
     """Return signals, classes, weights and sides of all clean and degraded steps."""
     used = tuple(name for name in names if name in FAST)
     x, weights, target = _stacked(parts, [part.table.of(used) / ONE for part in parts])
-    subject = np.concatenate(
-        [part.table.subject[part.clean | (part.degraded & ~part.still)] for part in parts]
-    )
+    subject = np.concatenate([part.table.subject[part.clean | part.teaching] for part in parts])
     return used, x, subject.astype(np.int64), weights, target
 
 
 def _stacked(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floats, Floats, Flags]:
-    rows = [part.clean | (part.degraded & ~part.still) for part in parts]
+    rows = [part.clean | part.teaching for part in parts]
     x = np.concatenate([each[at] for each, at in zip(columns, rows, strict=True)])
     weights = np.concatenate([part.looks[at] + LOOK for part, at in zip(parts, rows, strict=True)])
     target = np.concatenate([part.degraded[at] for part, at in zip(parts, rows, strict=True)])

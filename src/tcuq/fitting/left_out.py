@@ -50,7 +50,7 @@ def find_left_out(
     for kind in kinds:
         held = degraded & (log.kinds == kind)
         kept = [parts[0].without(held), *parts[1:]]
-        if learned and sum(part.degraded.sum() for part in kept) < FEWEST:
+        if learned and sum(part.teaching.sum() for part in kept) < FEWEST:
             continue
         alarms = _alarms(kept, params, run_length, learned)
         ends = np.flatnonzero(np.diff(np.concatenate([[0], held, [0]])))
