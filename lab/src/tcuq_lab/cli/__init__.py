@@ -22,7 +22,7 @@ def build_parser() -> Parser:
     from tcuq import __version__
     from tcuq.cli.parser import Parser, epilog
 
-    from . import bench, boards, corrupt, data, record, reproduce, results, stream, train
+    from . import bench, boards, corrupt, data, labels, record, reproduce, results, stream, train
 
     parser = Parser(
         prog="tcuq-lab",
@@ -43,7 +43,7 @@ def build_parser() -> Parser:
     subparsers = parser.add_subparsers(
         title="commands, in the order in which you need them", metavar="COMMAND", required=True
     )
-    for command in (bench, data, corrupt, stream, train, record, reproduce, results, boards):
+    for command in (bench, labels, data, corrupt, stream, train, record, reproduce, results, boards):
         command.add(subparsers)
     return parser
 

@@ -54,7 +54,19 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Row:
-    """What a method reached on one stream."""
+    """What a method reached on one stream.
+
+    Parameters
+    ----------
+    labels : int
+        How many came.
+    error, accepted : float
+        Share of wrong answers among accepted steps of the second half, None without any; share accepted.
+    reachable : bool
+        Whether one threshold on the risk would keep `MAX_ERROR` there.
+    debt : float, optional
+        Most of the error debt, as a share of what is certain.
+    """
 
     task: str
     stream: str
@@ -66,8 +78,7 @@ class Row:
     error: float | None
     accepted: float
     reachable: bool
-    excess: float | None
-    bound: float | None
+    debt: float | None
 
 
 def run(benchmark: Benchmark, tell: Callable[[int, int, str], None] | None = None) -> list[dict[str, Any]]:
@@ -108,7 +119,7 @@ def _stream(task: Task, name: str, params: Params, setting: Setting) -> Iterator
     shown = task.streams[name]
     judged = shown.labels >= 0
     plain = params.replace(feedback=None)
-    alone = np.concatenate([_watched(Monitor(plain), each) for each in [task.given(name)]])
+    alone = _watched(Monitor(plain), task.given(name))
     wrong = alone["answer"] != shown.labels
     half = np.arange(len(shown)) >= len(shown) // 2
     second = half & judged
@@ -124,18 +135,17 @@ def _stream(task: Task, name: str, params: Params, setting: Setting) -> Iterator
         assert params.feedback is not None
         methods += [(rule.name, rule(params.feedback.reference, MAX_ERROR)) for rule in RULES]
     for method, rule in methods:
+        debt: float | None = None
         if rule is None:
-            accepted, excess = _ours(task, name, params, wrong, asked, setting)
-            bound: float | None = params.error_constant
+            accepted, debt = _ours(task, name, params, wrong, asked, setting)
         else:
-            accepted, excess = _rival(rule, alone["risk"], wrong, asked, setting), None
-            bound = None
+            accepted = _rival(rule, alone["risk"], wrong, asked, setting)
         kept = second & accepted
         error = float(wrong[kept].mean()) if kept.any() else None
         share = float(accepted[second].mean())
         labels = int((asked & (wrong & accepted)).sum() if setting.how == "wrong" else asked.sum())
         where = (task.name, name, method, setting.rate, setting.delay, setting.how, labels)
-        yield Row(*where, error, share, reachable, excess, bound)
+        yield Row(*where, error, share, reachable, debt)
 
 
 def _watched(monitor: Monitor, pieces: list[Any]) -> npt.NDArray[Any]:
@@ -155,10 +165,10 @@ def _reachable(risk: npt.NDArray[Any], wrong: npt.NDArray[Any]) -> bool:
 def _ours(
     task: Task, name: str, params: Params, wrong: npt.NDArray[Any], asked: npt.NDArray[Any], setting: Setting
 ) -> tuple[npt.NDArray[np.bool_], float]:
-    """Return what the core accepts, and the most errors beyond `MAX_ERROR` of labeled accepted steps."""
+    """Return what the core accepts, and the most of its error debt."""
     monitor, first = Monitor(params), 0
     accepted = np.zeros(len(wrong), dtype=bool)
-    excess = most = 0.0
+    most = 0.0
     for piece in task.given(name):
         monitor.reset()
         stop = first + len(piece)
@@ -170,13 +180,16 @@ def _ours(
             steps = monitor.run(piece.probs[at], piece.features[at])
             accepted[start:end] = steps["abstain"] == 0
             step = end - 1 - setting.delay
-            if step < 0 or not asked[step] or (setting.how == "wrong" and not (wrong[step] and accepted[step])):
+            if (
+                step < 0
+                or not asked[step]
+                or (setting.how == "wrong" and not (wrong[step] and accepted[step]))
+            ):
                 continue
             monitor.feedback(int(step), not wrong[step])
-            excess += (float(wrong[step]) - MAX_ERROR) * accepted[step]
-            most = max(most, excess)
+            most = max(most, monitor.error_debt)
         first = stop
-    return accepted, most
+    return accepted, most / params.error_constant
 
 
 def _rival(
