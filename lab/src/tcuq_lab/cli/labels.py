@@ -21,8 +21,8 @@ def add(subparsers: Subparsers) -> None:
         "tcuq-lab labels",
         labels,
         "tcuq-lab labels --write",
-        about="Fits a monitor with max_error to each task of the benchmark, tells it labels of some steps late, "
-        "and compares what it accepts with rivals. Takes about a minute and needs no dataset. Exit status 1 "
+        about="Fits a monitor with max_error to each task of the benchmark, tells it labels of some steps "
+        "late, and compares what it accepts with rivals. Takes about a minute and needs no dataset. Exit status 1 "
         "where the figures differ from those stored.",
     )
     parser.add_argument(

@@ -1,6 +1,6 @@
 """Rules that move a threshold on the risk by labels of accepted steps, besides that of the core.
 
-Each keeps `threshold`: a step is accepted when its risk is below. `told` is called with each label that comes.
+Each keeps `threshold`: a step is accepted when its risk is below. `told` is called with each label.
 """
 
 from __future__ import annotations
@@ -29,13 +29,20 @@ class Fixed:
 class Adaptive(Fixed):
     """Adaptive conformal inference (Gibbs and Candès 2021): one step against each labeled accepted error."""
 
-    name = "ACI"
+    name = "ACI, rate .02"
     rate = 0.02
 
     def told(self, risk: float, wrong: bool, accepted: bool) -> None:
         """Take a label."""
         if accepted:
             self.threshold = min(1.0, max(0.0, self.threshold + self.rate * (self.max_error - wrong)))
+
+
+class Faster(Adaptive):
+    """The same at five times the rate."""
+
+    name = "ACI, rate .1"
+    rate = 0.1
 
 
 class Mixed(Fixed):
@@ -51,7 +58,7 @@ class Mixed(Fixed):
     """
 
     name = "DtACI"
-    rates = (0.002, 0.005, 0.01, 0.02, 0.05)
+    rates = (0.005, 0.01, 0.02, 0.05, 0.1)
     horizon = 100
 
     def __init__(self, reference: float, max_error: float) -> None:
@@ -62,7 +69,7 @@ class Mixed(Fixed):
         self.eta = math.sqrt((math.log(2 * count * self.horizon) + 1) / (self.horizon * share))
 
     def told(self, risk: float, wrong: bool, accepted: bool) -> None:
-        """Take a label: an expert's loss is the pinball loss at the threshold that would just have been right."""
+        """Take a label: experts lose by their distance from the threshold that was just right (pinball)."""
         if not accepted:
             return
         target = risk if wrong else 1.0
@@ -77,7 +84,7 @@ class Mixed(Fixed):
 
 
 class Pid(Fixed):
-    """Conformal PID (Angelopoulos and others 2023): quantile tracking and a saturated integral of the errors."""
+    """Conformal PID (Angelopoulos and others 2023): quantile tracking and a saturated integral of errors."""
 
     name = "conformal PID"
     rate, gain, scale = 0.02, 0.1, 5.0
@@ -121,4 +128,4 @@ class Retuned(Fixed):
         self.threshold = 1.0 if count == len(risks) else float(risks[count])
 
 
-RULES = (Fixed, Adaptive, Mixed, Pid, Retuned)
+RULES = (Fixed, Adaptive, Faster, Mixed, Pid, Retuned)

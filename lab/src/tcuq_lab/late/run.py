@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ SLACK = 0.02
 """By how much the error of a stream's second half may be above it."""
 
 REACHABLE = 0.02
-"""Share of the second half that some threshold on the risk must accept at `MAX_ERROR`, or it is out of reach."""
+"""Share of the second half that one threshold on the risk must accept at `MAX_ERROR`, to be within reach."""
 
 OURS = "tcuq"
 
@@ -175,7 +176,7 @@ def _ours(
         due = np.flatnonzero(asked[max(0, first - setting.delay) : max(0, stop - setting.delay)])
         due += max(0, first - setting.delay)
         edges = np.unique([first, *(due + setting.delay + 1), stop])
-        for start, end in zip(edges[:-1], edges[1:], strict=True):
+        for start, end in pairwise(edges.tolist()):
             at = slice(start - first, end - first)
             steps = monitor.run(piece.probs[at], piece.features[at])
             accepted[start:end] = steps["abstain"] == 0
