@@ -22,7 +22,7 @@ def add(subparsers: Subparsers) -> None:
         labels,
         "tcuq-lab labels --write",
         about="Fits a monitor with max_error to each task of the benchmark, tells it labels of some steps "
-        "late, and compares what it accepts with rivals. Takes about a minute and needs no dataset. Exit status 1 "
+        "late, and compares what it accepts with rivals, in about a minute, without a dataset. Exits with 1 "
         "where the figures differ from those stored.",
     )
     parser.add_argument(
