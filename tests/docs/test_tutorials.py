@@ -21,11 +21,20 @@ WANTED = {
     "camera": ("ai_edge_litert", "PIL"),
     "vibration": ("sklearn",),
     "no_labels": (),
+    "wrong_button": (),
     "fleet": (),
     "benchmark": ("tcuq_lab",),
 }
 """Packages that a page needs beside tcuq."""
-LEAST = {"keyword_spotter": 5, "camera": 5, "vibration": 7, "no_labels": 8, "fleet": 9, "benchmark": 4}
+LEAST = {
+    "keyword_spotter": 5,
+    "camera": 5,
+    "vibration": 7,
+    "no_labels": 8,
+    "wrong_button": 4,
+    "fleet": 9,
+    "benchmark": 4,
+}
 """Blocks that run at least, without the tools of a board."""
 
 
