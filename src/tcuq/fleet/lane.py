@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from ..base.checks import integer
 from ..base.limits import limits_given
+from ..base.step_hashes import U64, device_keys
 from ..monitor.bank import Bank
 from ..monitor.params import Params
 from ..monitor.steps import STEP_DTYPE, Steps
 from .checked import KINDS, LATEST, TIME_BYTES, checked, name_problem, read_features, row_bytes, times_of
 from .events import MAX_NUMBER, Decided, Events, joined
-from .label_pools import U64, device_keys
 from .order import BRIDGE, HOLD, Integers, Order, Released, Touched
 from .store import packed, unpacked
 from .tallies import Tallies
