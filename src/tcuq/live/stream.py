@@ -136,7 +136,7 @@ class Stream:
         monitor, ago = self.judge.monitor, self.step - 1 - step
         if step < self._since or not 0 <= ago < monitor.steps:
             return False
-        return monitor.feedback(monitor.steps - 1 - ago, False if label in (None, -1) else label)
+        return monitor.feedback(monitor.steps - 1 - ago, -1 if label is None else label)
 
     def take(self, got: list[Got], at: int | None = None) -> None:
         """Take steps, and states of the device between them; `at` is the place in a file after them."""
