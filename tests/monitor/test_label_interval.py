@@ -12,7 +12,8 @@ from tcuq import STEP_DTYPE, Questions, accuracy_from_labels
 from tcuq.monitor.label_interval import STAKES, gain
 from tcuq.monitor.questions import BURST, FLOOR
 
-STEPS, PATHS = 800, 60
+SIZES = [(800, 60), pytest.param((3000, 300), marks=pytest.mark.slow)]
+"""Steps and paths."""
 
 Adversary = Callable[[int, list[int], np.random.Generator], int]
 
@@ -35,13 +36,13 @@ def steps_with(uncertainty: Any) -> Any:
     return steps
 
 
-def path(adversary: Adversary, rate: float, seed: int) -> tuple[Any, Any, Any, Any]:
+def path(adversary: Adversary, rate: float, seed: int, count: int) -> tuple[Any, Any, Any, Any]:
     """Return steps, which were asked for, chances and truth, which the doubt does not know."""
     rng = np.random.default_rng(seed)
-    steps = steps_with(rng.beta(0.3, 1.0, STEPS))
+    steps = steps_with(rng.beta(0.3, 1.0, count))
     asked, chance = Questions(rate, seed).ask(steps["uncertainty"])
     wrong, found = [], []
-    for t in range(STEPS):
+    for t in range(count):
         wrong.append(adversary(t, found, rng))
         if wrong[-1] and asked[t]:
             found.append(t)
@@ -50,15 +51,19 @@ def path(adversary: Adversary, rate: float, seed: int) -> tuple[Any, Any, Any, A
 
 @pytest.mark.parametrize("rate", [0.01, 0.1])
 @pytest.mark.parametrize("name", ADVERSARIES)
-def test_the_interval_holds_at_all_steps_at_once_whatever_the_errors(name: str, rate: float) -> None:
-    at = np.unique(np.geomspace(1, STEPS, 40).astype(int))
+@pytest.mark.parametrize("size", SIZES)
+def test_the_interval_holds_at_all_steps_at_once_whatever_the_errors(
+    name: str, rate: float, size: tuple[int, int]
+) -> None:
+    count, paths = size
+    at = np.unique(np.geomspace(1, count, 40).astype(int))
     missed = 0
-    for seed in range(PATHS):
-        steps, asked, chance, wrong = path(ADVERSARIES[name], rate, seed)
+    for seed in range(paths):
+        steps, asked, chance, wrong = path(ADVERSARIES[name], rate, seed, count)
         found = accuracy_from_labels(steps, asked, chance, np.where(asked, wrong, np.nan), at=at)
         truth = 1 - np.cumsum(wrong)[at - 1] / at
         missed += bool(((truth < found.low - 1e-9) | (truth > found.high + 1e-9)).any())
-    assert missed <= 0.05 * PATHS
+    assert missed <= 0.05 * paths
 
 
 def test_a_bet_is_fair_for_either_truth_every_chance_and_every_stake() -> None:

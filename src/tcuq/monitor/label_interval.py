@@ -16,7 +16,7 @@ STAKES = 2.0 ** -np.arange(-1.0, 17.0)
 """Bets that the mixture holds, fixed beforehand: from few labels to some millions of steps."""
 
 LEFT = 0.1
-"""Share of itself that a bet keeps, at least, when a label goes against it."""
+"""Share of itself that a bet keeps, about, when a label goes against it."""
 
 ROUNDS = 12
 

@@ -69,7 +69,7 @@ class Questions:
         uncertainty : array of n numbers, or one
             Of the steps, in their order: ``steps["uncertainty"]``.
         boots : int or array of n integers, default 0
-            Which start of the device.
+            Which start of the device: the same boot and seq draw the same.
         seqs : array of n integers, optional
             Number of each step since then; default: they are counted here.
 
