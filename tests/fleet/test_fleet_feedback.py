@@ -12,6 +12,7 @@ from faulty_files import restore, run_forked
 from streams import same_steps
 
 from tcuq import Feedback, Monitor, Params
+from tcuq.cli import main
 from tcuq.fleet import Fleet
 from tcuq.fleet.events import Events
 
@@ -110,3 +111,19 @@ def test_killed_while_told_and_told_again_it_is_told_once(tmp_path: Path) -> Non
             outcomes.add((before, fleet.tell(rows)["used"]))
             assert (state(fleet), fleet.accuracy()) == expected
     assert outcomes == {(0, 4), (4, 0)}
+
+
+def test_the_command_tells_monitors_without_a_budget(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Fleet(PARAMS, tmp_path / "f") as fleet:
+        fleet.take(events("a", 0, 20))
+    table = tmp_path / "told.csv"
+    version = PARAMS.fingerprint
+    table.write_text(
+        f"device,version,boot,seq,label\na,{version},0,19,1\na,{version},0,18,\na,{version},0,77,1\n"
+    )
+    assert main(["fleet", "labels", str(tmp_path / "f"), "--tell", str(table)]) == 0
+    assert "took 1 labels" in capsys.readouterr().out
+    assert main(["fleet", "labels", str(tmp_path / "f")]) == 2
+    assert "--labels-per-day" in capsys.readouterr().err
