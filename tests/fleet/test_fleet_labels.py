@@ -12,8 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from tcuq.base.step_hashes import device_keys, mixed, step_hashes
 from tcuq.fleet.label_accuracy import accuracy_of
-from tcuq.fleet.label_pools import device_keys, mixed, step_hashes
 from tcuq.fleet.labels import KEPT, MOST_OPEN, Labels
 from tcuq.monitor.steps import STEP_DTYPE
 

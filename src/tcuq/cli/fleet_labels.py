@@ -151,8 +151,9 @@ def told_text(found: Mapping[str, Any]) -> str:
     from ..fleet.words import share
     from ..report.text import NBSP
 
-    said = f"took {found['told']:,} labels"
+    said = f"took {found['told' if 'told' in found else 'used']:,} labels"
     for name, words in (
+        ("used", "reached monitors"),
         ("unlabeled", "rows had none"),
         ("unknown", "were not asked for"),
         ("bad", "are no class"),

@@ -7,7 +7,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -16,7 +16,7 @@ from ..base.checks import integer
 from ..monitor.params import Params
 from .checked import KINDS
 from .commits import ALL, Commits
-from .events import Decided, Events, joined
+from .events import MAX_NUMBER, Decided, Events, joined
 from .labels import Labels
 from .lane import Lane
 from .order import BRIDGE, HOLD
@@ -478,6 +478,9 @@ class Fleet:
     def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         """Take true labels of steps that `labels` gave; see `Labels.tell`.
 
+        Where params have `feedback`, monitors take them too, asked for or not, in the same commit: those of
+        a device's last steps, as `Lane.feedback` says.
+
         Parameters
         ----------
         rows : iterable of mappings
@@ -487,14 +490,30 @@ class Fleet:
         Returns
         -------
         dict of str to int
-            Rows that were `told`, `unlabeled`, `unknown` or `bad`.
+            Rows that were `told`, `unlabeled`, `unknown` or `bad`; with `feedback`, also those that monitors
+            `used`.
         """
-        choice = self._label_maker()
+        lanes = [lane for lane in self.lanes.values() if lane.params.feedback is not None]
+        choice = self._commits.labels if lanes else self._label_maker()
         with self._alone():
-            found = choice.tell(map(self._with_class, rows))
-            self._commits.labels_stale = True
+            self._check()
+            given = [self._with_class(row) for row in rows]
+            found = {} if choice is None else choice.tell(given)
+            if lanes:
+                found["used"] = sum(lane.feedback(self._places(lane, given)) for lane in lanes)
+            self._commits.labels_stale = choice is not None
             self._changed(list, None)
         return found
+
+    def _places(self, lane: Lane, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, int, int, int]]:
+        """Yield device, boot, seq and label of the rows of a lane; what `Labels.tell` refuses is left out."""
+        highs = {"boot": MAX_NUMBER - 1, "seq": MAX_NUMBER - 1, "label": lane.params.classes - 1}
+        for row in rows:
+            device = row.get("device")
+            if isinstance(device, str) and self._lane(row.get("version")) is lane:
+                with suppress(ValueError):
+                    boot, seq, label = (integer(key, row.get(key), -1, high) for key, high in highs.items())
+                    yield device, boot, seq, label
 
     def _with_class(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a row whose label is one of the classes, or none at all."""

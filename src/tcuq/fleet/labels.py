@@ -12,18 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number
+from ..base.step_hashes import U64, device_keys, step_hashes
 from .label_accuracy import accuracy_of
-from .label_pools import (
-    U64,
-    Pool,
-    as_lists,
-    asked_rows,
-    device_keys,
-    from_lists,
-    joined,
-    rows_of,
-    step_hashes,
-)
+from .label_pools import Pool, as_lists, asked_rows, from_lists, joined, rows_of
 from .tallies import RISK_ONE
 
 DAY = 86400

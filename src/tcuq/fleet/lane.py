@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from ..base.checks import integer
 from ..base.limits import limits_given
+from ..base.step_hashes import U64, device_keys
 from ..monitor.bank import Bank
 from ..monitor.params import Params
 from ..monitor.steps import STEP_DTYPE, Steps
 from .checked import KINDS, LATEST, TIME_BYTES, checked, name_problem, read_features, row_bytes, times_of
 from .events import MAX_NUMBER, Decided, Events, joined
-from .label_pools import U64, device_keys
 from .order import BRIDGE, HOLD, Integers, Order, Released, Touched
 from .store import packed, unpacked
 from .tallies import Tallies
@@ -225,6 +225,35 @@ class Lane:
             following = self._order.release([slot], [place["boot"]], [place["seq"] + 1])
             parts.append(self._decide(following))
         return joined(parts)
+
+    def feedback(self, rows: Iterable[tuple[str, int, int, int]]) -> int:
+        """Give monitors the truth about steps that they remember; it needs `Params.feedback`.
+
+        Which of the monitor's steps an event was is known for the last 64 events of a device's present start,
+        up to the last one that is missing.
+
+        Parameters
+        ----------
+        rows : iterable of (device, boot, seq, label)
+            -1 where none of the classes is right.
+
+        Returns
+        -------
+        int
+            Labels that monitors took: the first of each step.
+        """
+        found = []
+        for device, boot, seq, label in rows:
+            slot = self._slot_of.get(device, -1)
+            last_boot, last_seq, seen = self.places[slot].tolist()[:3] if slot >= 0 else (-1, -1, 0)
+            ago = last_seq - seq
+            every = (2 << ago) - 1 if 0 <= ago < 64 else -1
+            if boot == last_boot and seen & every == every:
+                found.append((slot, ago, label))
+        slots, agos, labels = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        self._order.touch(slots)
+        self._stale |= bool(found)
+        return int(self.bank.feedback(slots, agos, labels).sum())
 
     def _check_state(self, device: str, state: bytes, boot: int, seq: int) -> tuple[int, int]:
         problem = name_problem(device)

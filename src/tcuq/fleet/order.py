@@ -187,7 +187,7 @@ class Order:
             return self._ordered(slots, boots, seqs, rows, releasing)
 
     def _ordered(self, slots: Any, boots: Any, seqs: Any, rows: Any, releasing: bool) -> Released:
-        self._slot_touched[: self._count][slots] = True
+        self.touch(slots)
         self._touch_berths(self._berth_of[slots])
         done = 0
         parts: list[Released] = []
@@ -221,6 +221,10 @@ class Order:
 
     def _touch_berths(self, berths: npt.NDArray[Any]) -> None:
         self._berth_touched[berths[berths >= 0]] = True
+
+    def touch(self, slots: Any) -> None:
+        """Note that something else of these devices has changed."""
+        self._slot_touched[: self._count][slots] = True
 
     def touched(self) -> Touched:
         """Return what has changed since `settle`."""

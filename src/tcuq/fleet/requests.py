@@ -114,11 +114,12 @@ def _plain(value: Any) -> Any:
 
 def answered(fleet: Any, request: Mapping[str, Any]) -> dict[str, Any]:
     """Pick steps to label, or take in labels; the fleet commits either."""
-    if fleet.label_choice is None:
+    feeds = any(lane.params.feedback is not None for lane in fleet.lanes.values())
+    if fleet.label_choice is None and not (feeds and "tell" in request):
         raise ValueError("no labels are asked for here; run the fleet with --labels-per-day")
     if "tell" in request:
         found = dict(fleet.tell([_with_number(fleet, row) for row in request["tell"]]))
-        return {**found, "accuracy": fleet.accuracy()}
+        return found if fleet.label_choice is None else {**found, "accuracy": fleet.accuracy()}
     day = request["pick"]
     if day is None and fleet.label_choice is not None:
         day = fleet.label_choice.whole_day()

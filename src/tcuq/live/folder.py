@@ -58,6 +58,10 @@ class Saved:
         Of the monitor, in base 64; empty for a fresh one.
     alarm : int
         Of the last step.
+    marks : int
+        Bytes of the marks: those up to there have reached the monitor.
+    since : int
+        First step whose label can reach it: the monitor has seen the same steps as the log from there on.
     """
 
     params: str
@@ -76,6 +80,8 @@ class Saved:
     counts: dict[str, int] = field(default_factory=dict)
     state: str = ""
     alarm: int = 0
+    marks: int = 0
+    since: int = 0
 
 
 def _check_saved(saved: Saved) -> None:
@@ -196,6 +202,7 @@ class Folder:
         if not self.sync():
             raise self.error or OSError("the logs cannot be written")
         saved.received, saved.decisions = self.received.size, self.decisions.size
+        saved.marks = self.marks.size
         saved.state = base64.b64encode(state).decode()
         write_whole(self.path / SESSION, json.dumps(vars(saved)) + "\n", links=False)
         if state:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,9 @@ class Recovered:
         Place in the file that is followed, as the last line tells that has one.
     after : int
         Steps that came after that place.
+    labels : list
+        Marks that the saved state lacks: the step before which each came, the step that it is about, its
+        label.
     text : str
         What was found, for people.
     """
@@ -44,6 +47,7 @@ class Recovered:
     decided: int = -1
     at: int | None = None
     after: int = 0
+    labels: list[tuple[int, int, int | None]] = field(default_factory=list)
     text: str = ""
 
 
@@ -80,7 +84,8 @@ def recover(folder: Folder, judge: Judge, params: Params) -> Recovered:
     if not by_device:
         last = steps[-1]["step"] if steps else saved.step - 1
         found.decided = _cut_beyond(folder.decisions, saved.decisions, last, saved.step - 1)
-    for group in _runs(steps):
+        found.labels = list(_labels(folder)) if params.feedback is not None else []
+    for group in _runs(steps, {at for at, _, _ in found.labels}):
         segments = [each.get("segment", 0) for each in group]
         found.again.append((group[0]["step"], _block(group, params, bool(by_device)), segments))
     if steps and by_device is None:
@@ -147,12 +152,24 @@ def _cut_beyond(decisions: Journal, start: int, last: int, decided: int) -> int:
     return decided
 
 
-def _runs(steps: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Yield steps whose numbers follow each other; some are missing where the disk was full for too long."""
+def _labels(folder: Folder) -> Iterator[tuple[int, int, int | None]]:
+    """Yield the marks that came after the saved state, in their order."""
+    for _, content in _lines(folder.marks, folder.saved.marks):
+        at, step, label = (content.get(key) for key in ("at", "step", "label"))
+        if type(at) is int and type(step) is int and (label is None or type(label) is int):
+            yield at, step, label
+
+
+def _runs(steps: list[dict[str, Any]], cuts: Container[int]) -> Iterator[list[dict[str, Any]]]:
+    """Yield steps whose numbers follow each other, up to where a label came.
+
+    Some are missing where the disk was full for too long.
+    """
     group: list[dict[str, Any]] = []
     for content in steps:
         alike = not group or ("features" in content) == ("features" in group[-1])
-        if group and not (alike and content["step"] == group[-1]["step"] + 1):
+        follows = alike and content["step"] == group[-1]["step"] + 1 if group else True
+        if not follows or (group and content["step"] in cuts):
             yield group
             group = []
         group.append(content)

@@ -71,7 +71,7 @@ class Session:
         self.reading = Reading(params, softmax)
         self._told_broken = self._told_others = 0
         self._head, self._full = b"", False
-        self._marking = threading.Lock()
+        self._alone = threading.RLock()
         self._acks: list[Callable[[], None]] = []
         try:
             saved = self.folder.saved
@@ -136,6 +136,10 @@ class Session:
 
     def take(self, items: Iterable[Chunk | Event]) -> bool:
         """Take chunks and events in order; tell whether the source has ended."""
+        with self._alone:  # a mark comes before or after them
+            return self._take_all(items)
+
+    def _take_all(self, items: Iterable[Chunk | Event]) -> bool:
         ended = False
         got: list[Got] = []
         at: int | None = None
@@ -221,7 +225,8 @@ class Session:
     def tick(self) -> None:
         """Do what is due: joined remarks, and writing what could not be written before."""
         self.telling.remarks.flush()
-        wrote = self._acknowledge()
+        with self._alone:
+            wrote = self._acknowledge()
         self.telling.counts["unkept"] = self.folder.lost
         if not wrote and not self._full and self.folder.error is not None:
             self._full = True
@@ -232,22 +237,34 @@ class Session:
             self._remark("note", f"{self.folder.path} is written again; {lost}")
 
     def mark(self, step: int, label: int | None) -> str:
-        """Keep that an answer was wrong, with the true class where it is known; any thread may call this."""
-        if type(step) is not int or not 0 <= step < self.step:
-            raise ValueError(f"step is {step!r}, expected 0 to {self.step - 1}")
-        if label is not None and (type(label) is not int or not -1 <= label < self.params.classes):
-            raise ValueError(f"label is {label!r}, expected -1 to {self.params.classes - 1}")
-        with self._marking:
-            self.folder.mark({"step": step, **({"wrong": 1} if label is None else {"label": label})})
-        text = f"step {step:,} was {'wrong' if label is None else self.telling.name(label)}"
-        self.telling.remarks.now("mark", text, step)
+        """Keep that an answer was wrong, with the true class where it is known; any thread may call this.
+
+        Where the params have feedback, the monitor takes it too, if it remembers the step.
+        """
+        with self._alone:
+            if type(step) is not int or not 0 <= step < self.step:
+                raise ValueError(f"step is {step!r}, expected 0 to {self.step - 1}")
+            if label is not None and (type(label) is not int or not -1 <= label < self.params.classes):
+                raise ValueError(f"label is {label!r}, expected -1 to {self.params.classes - 1}")
+            text = f"step {step:,} was {'wrong' if label is None else self.telling.name(label)}"
+            content = {"step": step, **({"wrong": 1} if label is None else {"label": label})}
+            if self.stream.takes_labels:
+                # The disk has the steps before it has a label that came after them.
+                if not self.folder.flush() or not self.folder.sync():
+                    raise ValueError(f"the mark was not kept: {self.folder.error}")
+                content["at"] = self.step
+            self.folder.mark(content)
+            if self.stream.takes_labels:
+                used = self.stream.label(step, label)
+                text += "; the monitor uses it" if used else "; too long ago, or told before, for the monitor"
+            self.telling.remarks.now("mark", text, step)
         return text
 
     def close(self, save: bool = True) -> None:
         """Save everything and free the folder; without `save`, what is there is left for the next start."""
         self.telling.remarks.flush(force=True)
-        if save:
-            self.stream.save(remark=False)
-        self.telling.feed.close()
-        with self._marking:
+        with self._alone:
+            if save:
+                self.stream.save(remark=False)
+            self.telling.feed.close()
             self.folder.close()

@@ -58,7 +58,7 @@ class Stream:
         self.names = params.names or checked_names(saved.names, params.classes)
         self.judge = Judge(Monitor(params), saved.segment, saved.given_segment, saved.step == 0)
         self.order = Order.restored(saved.order)
-        self.at, self.identity = saved.at, saved.identity
+        self.at, self.identity, self._since = saved.at, saved.identity, saved.since
         self._time = saved.time
         self._lines, self._decided = DecisionLines(params, self._written_names()), decided
         self._adopted = 0.0
@@ -93,7 +93,9 @@ class Stream:
         """Go on where an earlier session ended; run again what came after its last saved state."""
         fresh, before = self.folder.fresh, self.folder.saved.source
         self._decided_by(found.by_device)
-        for self.step, block, segments in found.again:
+        for first, block, segments in found.again:
+            self._since, self.step = self._since if first == self.step else first, first
+            self._label_again(found)
             for boot, seq, key in zip(block.boots, block.seqs, block.keys(), strict=True):
                 back = None not in (seq, self.order.seq) and seq <= self.order.seq  # type: ignore[operator]
                 self.order.note(boot, seq, key, back or boot not in (None, self.order.boot))
@@ -107,6 +109,7 @@ class Stream:
             steps, signals = self.judge.run(block, last, segments)
             self._put_decisions(block, steps, max(0, found.decided + 1 - self.step))
             self._show(block, steps, signals)
+        self._label_again(found)
         if found.at is not None:
             self.at, self._skip = found.at, found.after if self.identity else 0
         if not fresh and self.step:
@@ -118,6 +121,22 @@ class Stream:
             self._time, self.at, self._skip, self.identity = 0.0, 0, 0, ""
         self.folder.flush()
         self.save(remark=False)
+
+    def _label_again(self, found: Recovered) -> None:
+        while found.labels and found.labels[0][0] <= self.step:
+            self.label(*found.labels.pop(0)[1:])
+
+    @property
+    def takes_labels(self) -> bool:
+        """Whether labels change what is decided here."""
+        return self.params.feedback is not None and self.by_device is False
+
+    def label(self, step: int, label: int | None) -> bool:
+        """Tell the monitor the truth about a step, None or -1 for a wrong answer; say whether it takes it."""
+        monitor, ago = self.judge.monitor, self.step - 1 - step
+        if step < self._since or not 0 <= ago < monitor.steps:
+            return False
+        return monitor.feedback(monitor.steps - 1 - ago, -1 if label is None else label)
 
     def take(self, got: list[Got], at: int | None = None) -> None:
         """Take steps, and states of the device between them; `at` is the place in a file after them."""
@@ -221,7 +240,7 @@ class Stream:
             self.telling.counts["broken"] += 1
             self.telling.remarks.often("broken", f"a state of the device: {error}", self.step)
             return
-        self._adopted = time.monotonic()
+        self._adopted, self._since = time.monotonic(), self.step
         self.save(remark=False)  # so that a restart goes on from it
 
     def save(self, remark: bool = True) -> bool:
@@ -241,6 +260,7 @@ class Stream:
             order=self.order.saved(),
             counts=self.telling.counts,
             alarm=self.telling.alarm,
+            since=self._since,
         )
         try:
             self.folder.save(saved, b"" if self.by_device else self.judge.monitor.save())

@@ -8,10 +8,12 @@ from .bank import Bank
 from .evidence_head import EvidenceHead
 from .feedback import Feedback
 from .instant_head import InstantHead
+from .label_interval import accuracy_from_labels
 from .log import Log
 from .logits import softmax
 from .monitor import Monitor
 from .params import Params
+from .questions import Questions
 from .signals import PROFILES, SIGNALS
 from .steps import STEP_DTYPE, Steps, reason_names, step_columns
 
@@ -28,8 +30,10 @@ __all__ = [
     "Log",
     "Monitor",
     "Params",
+    "Questions",
     "Steps",
     "accuracy_band",
+    "accuracy_from_labels",
     "reason_names",
     "softmax",
     "step_columns",

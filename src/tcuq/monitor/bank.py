@@ -128,7 +128,7 @@ class Bank:
         ago : array of n integers
             How many steps before the last one of its device each is, from 0 on.
         labels : array of n integers or booleans
-            True classes, or whether the answers were right.
+            True classes, -1 where none of them is right; or whether the answers were right.
 
         Returns
         -------
@@ -146,14 +146,14 @@ class Bank:
         if self.params.feedback is None:
             raise ValueError("the params have no feedback; fit with max_error, or add a tcuq.Feedback")
         wanted, given = self._slots(slots), np.asarray(labels)
-        codes = np.where(given, -1, -2) if given.dtype == bool else given
+        codes = np.where(given, -1, -2) if given.dtype == bool else np.where(given == -1, -2, given)
         steps = np.asarray(ago)
         for name, values in (("ago", steps), ("labels", codes)):
             if values.shape != wanted.shape or (values.size and values.dtype.kind not in "iu"):
                 raise ValueError(f"{name} are {values.dtype} {values.shape}, expected {len(wanted)} integers")
-        if given.dtype != bool and codes.size and (codes.min() < 0 or codes.max() >= self.params.classes):
+        if given.dtype != bool and given.size and not -1 <= given.min() <= given.max() < self.params.classes:
             raise ValueError(
-                f"labels are {codes.min()} to {codes.max()}, expected 0 to {self.params.classes - 1}"
+                f"labels are {given.min()} to {given.max()}, expected -1 to {self.params.classes - 1}"
             )
         out = np.empty(len(wanted), dtype=np.int8)
         self._core.feedback(wanted, steps.astype(np.int64), codes.astype(np.int64), out)

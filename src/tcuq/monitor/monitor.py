@@ -154,7 +154,7 @@ class Monitor:
         step : int
             Its number, from 0 on: that of the last one is ``steps - 1``.
         label : int or bool
-            The true class, or whether the answer was right.
+            The true class, -1 where none of them is right; or whether the answer was right.
 
         Returns
         -------
@@ -300,12 +300,13 @@ def label_code(label: int | bool, classes: int) -> int:
 
     Examples
     --------
-    >>> label_code(3, 10), label_code(True, 10), label_code(False, 10)
-    (3, -1, -2)
+    >>> label_code(3, 10), label_code(True, 10), label_code(False, 10), label_code(-1, 10)
+    (3, -1, -2, -2)
     """
     if isinstance(label, (bool, np.bool_)):
         return -1 if label else -2
-    return integer("label", label, 0, classes - 1)
+    code = integer("label", label, -1, classes - 1)
+    return -2 if code == -1 else code
 
 
 def params_given(params: Params | str | Path) -> Params:

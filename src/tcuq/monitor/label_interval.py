@@ -1,0 +1,168 @@
+"""How accurate all answers were, from labels of a few: an interval that holds at every step."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..base.checks import number
+
+Floats = npt.NDArray[np.float64]
+
+STAKES = 2.0 ** -np.arange(-1.0, 17.0)
+"""Bets that the mixture holds, fixed beforehand: from few labels to some millions of steps."""
+
+LEFT = 0.1
+"""Share of itself that a bet keeps, about, when a label goes against it."""
+
+ROUNDS = 12
+
+
+class LabeledAccuracy(NamedTuple):
+    """Accuracy and the two ends of its interval, one of each for every place that was asked for."""
+
+    estimate: Floats
+    low: Floats
+    high: Floats
+
+
+def accuracy_from_labels(
+    steps: npt.NDArray[Any],
+    asked: npt.ArrayLike,
+    chance: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    among: npt.ArrayLike | None = None,
+    expected: npt.ArrayLike | None = None,
+    level: float = 0.95,
+    at: npt.ArrayLike | None = None,
+) -> LabeledAccuracy:
+    r"""Return the share of right answers among all accepted steps, labeled or not, with an interval.
+
+    **What holds.** Let y be 1 where the answer of a step is wrong, else 0, and c the chance that the step is
+    asked for. Then, with a chance of at least `level`, the interval holds the mean of 1 - y so far after
+    *every* step: look as often as you like and stop when you like. Errors may be of any kind, dependent, or
+    chosen by an enemy who knows all past draws.
+
+    **Where.** Given the past, each step is asked for with the chance c, whatever its answer and its truth;
+    c, `expected` and `among` are known before the draw. `Questions` does this. Marks where somebody noticed
+    an error do not.
+
+    **Why.** Let f be the expected error and r = y - f, which lies between -f and 1 - f. For a number s > 0
+    multiply, over the steps, F = 1 - g / (1 - c) where no label was asked for, else
+    F = 1 + (exp(s * r) - 1 + g) / c; g >= 0 is what keeps F above 0, and 0 where s is small. The mean of F
+    over the draw is exp(s * r), whatever y is. So the product of all F, divided by exp(s * R) with R the sum
+    of all r, is a martingale that begins at 1; so is a mean over several s. By Ville's inequality it ever
+    reaches 2 / (1 - level) with a chance of at most (1 - level) / 2. R, of which all else is known, is
+    therefore above where it would; -r gives the other end. The closer f is to y, the less F varies and the
+    narrower the interval: the monitor's own uncertainty is put to work, and right or not, the interval holds.
+
+    Parameters
+    ----------
+    steps : Steps
+        Of one device, in their order.
+    asked, chance : arrays of n
+        As `Questions.ask` gave them.
+    labels : array of n numbers
+        True classes; below 0 where none of the classes is right; NaN for a label that has not come, which
+        may be either. Those of steps that were not asked for are not read.
+    among : array of n booleans, optional
+        The steps that count; default: those that were accepted. ``np.ones(n, bool)`` for all answers.
+    expected : array of n numbers, optional
+        Chance of an error of each step, before its label; default: its uncertainty. 0: labels alone.
+    level : float, default 0.95
+    at : array of integers, optional
+        After how many of the steps that count to say it; default: after each.
+
+    Returns
+    -------
+    LabeledAccuracy
+        Arrays `estimate`, `low` and `high`.
+
+    Examples
+    --------
+    >>> from tcuq import Monitor, Params, Questions
+    >>> rng = np.random.default_rng(0)
+    >>> sure = rng.uniform(0.5, 1, 5000)
+    >>> steps = Monitor(Params(classes=2)).run(np.stack([sure, 1 - sure], axis=1))
+    >>> truth = (rng.random(5000) > sure).astype(int)
+    >>> asked, chance = Questions(rate=0.1).ask(steps["uncertainty"])
+    >>> labels = np.where(asked, truth, np.nan)
+    >>> found = accuracy_from_labels(steps, asked, chance, labels, among=np.ones(5000, bool), at=[5000])
+    >>> [round(float(end[0]), 2) for end in found], round(float(np.mean(steps["answer"] == truth)), 2)
+    ([0.73, 0.66, 0.79], 0.74)
+    """
+    inside = number("level", level, 0, 1)
+    if not 0 < inside < 1:
+        raise ValueError(f"level is {inside:g}, expected above 0 and below 1")
+    count = ~np.asarray(steps["abstain"], dtype=bool) if among is None else np.asarray(among, dtype=bool)
+    guess = np.asarray(steps["uncertainty"] if expected is None else expected, dtype=np.float64)
+    columns = {"asked": np.asarray(asked, dtype=bool), "chance": np.asarray(chance, dtype=np.float64)}
+    columns |= {"labels": np.asarray(labels, dtype=np.float64), "among": count, "expected": guess}
+    for name, values in columns.items():
+        if values.shape != (len(steps),):
+            raise ValueError(f"{name} has the shape {values.shape}, expected {(len(steps),)}, one a step")
+    drawn, chances, given, guess = (
+        columns[name][count] for name in ("asked", "chance", "labels", "expected")
+    )
+    if not ((chances > 0) & (chances <= 1)).all() or not ((guess >= 0) & (guess <= 1)).all():
+        raise ValueError("chance or expected is out of range, expected above 0 and at most 1, and 0 to 1")
+    places = np.arange(1, len(drawn) + 1) if at is None else np.asarray(at, dtype=np.int64)
+    if places.size and not 1 <= places.min() <= places.max() <= len(drawn):
+        raise ValueError(f"at is {places.min()} to {places.max()}, expected 1 to {len(drawn)}")
+    unknown = drawn & np.isnan(given)
+    wrong = (given != np.asarray(steps["answer"])[count]).astype(np.float64)
+    ends = []
+    for sign in (1, -1):
+        # A label that has not come is taken as what widens the interval.
+        truth = np.where(unknown, float(sign < 0), wrong)
+        off = sign * (truth - guess), -guess if sign > 0 else guess - 1
+        logs = [np.cumsum(np.log1p(gain(stake, *off, drawn, chances)))[places - 1] for stake in STAKES]
+        ends.append(sign * _least(np.array(logs), math.log(2 * len(STAKES) / (1 - inside))))
+    known = drawn & ~unknown
+    surely = np.cumsum(known & (wrong > 0))[places - 1], np.cumsum(known & (wrong == 0))[places - 1]
+    total = np.cumsum(guess)[places - 1]
+    low = np.maximum(total + ends[0], surely[0]) / places
+    high = np.minimum(total + ends[1], places - surely[1]) / places
+    found = np.cumsum(guess + np.where(known, wrong - guess, 0) / chances)[places - 1] / places
+    return LabeledAccuracy(1 - np.clip(found, low, high), 1 - high, 1 - low)
+
+
+def gain(stake: float, off: Floats, least: Floats, asked: npt.NDArray[np.bool_], chance: Floats) -> Floats:
+    """Return what a bet gains at each step, as a share of itself: F - 1 of `accuracy_from_labels`.
+
+    Parameters
+    ----------
+    stake : float
+    off, least : arrays
+        By how much each label, where one was asked for, is above what was expected, and the least it can be.
+    asked, chance : arrays
+
+    Examples
+    --------
+    >>> off, least, chance = np.array([0.7, 0.7]), np.array([-0.3, -0.3]), np.array([0.1, 0.1])
+    >>> found = gain(0.5, off, least, np.array([True, False]), chance)
+    >>> round(float(0.1 * found[0] + 0.9 * found[1]), 9) == round(math.expm1(0.5 * 0.7), 9)
+    True
+    """
+    fee = np.maximum(0, 1 - chance - (1 - LEFT * chance) * np.exp(stake * least))
+    return np.where(asked, (np.expm1(stake * off) + fee) / chance, -fee / np.maximum(1 - chance, 1e-300))
+
+
+def _least(logs: Floats, limit: float) -> Floats:
+    """Return the least sum at which the mixture is below its limit, or a little less, one a column.
+
+    The logarithm of the mixture is convex and falls as the sum grows, so that Newton's steps from below stay
+    below.
+    """
+    stakes = STAKES[:, None]
+    found = ((logs - limit) / stakes).max(axis=0)
+    for _ in range(ROUNDS):
+        each = logs - stakes * found
+        top = each.max(axis=0)
+        parts = np.exp(each - top)
+        whole = parts.sum(axis=0)
+        found = found + np.maximum(0, top + np.log(whole) - limit) * whole / (stakes * parts).sum(axis=0)
+    return np.asarray(found)

@@ -1,0 +1,99 @@
+"""`Questions`: which steps of one device to have labeled, each with a chance that is known."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..base.checks import integer, number
+from ..base.step_hashes import device_keys, step_hashes
+
+FLOOR = 0.5
+"""Share of the rate that every step has: where the monitor is sure it may be wrong, and a label that is
+likely to be asked for bounds how often. Of 0.2, 0.5 and 1, this one gave the narrowest intervals."""
+
+BURST = 8
+"""Labels that may be asked for ahead of the rate, as when a stream turns doubtful."""
+
+
+class Asked(NamedTuple):
+    """Whether each step is to be labeled, and the chance of it, which was known before it was drawn."""
+
+    asked: npt.NDArray[np.bool_]
+    chance: npt.NDArray[np.float64]
+
+
+class Questions:
+    """Ask for labels of one device at random, more often where the monitor is in doubt.
+
+    The chance of a step is half the rate, plus what is proportional to ``sqrt(u * (1 - u))`` of its
+    uncertainty u: there a label narrows `accuracy_from_labels` most. It depends on this step and on earlier
+    ones alone. The draw is a hash of seed, device, boot and seq: the same however steps are batched, and
+    after a restart. Keep the object with the monitor's state; `pickle` takes it. A fleet has one budget for
+    all devices: `tcuq.fleet.Labels`.
+
+    Parameters
+    ----------
+    rate : float
+        Labels a step, above 0 and at most 1. After n steps, at most ``rate * n + 8`` are expected.
+    seed : int, default 0
+        Another one draws other steps. Who chooses the input must not know it.
+    device : str, default ""
+        Its name: devices of the same seed draw differently.
+
+    Examples
+    --------
+    >>> from tcuq import Monitor, Params
+    >>> steps = Monitor(Params(classes=2)).run(np.tile([[1.0, 0.0], [0.6, 0.4]], (500, 1)))
+    >>> asked, chance = Questions(rate=0.1).ask(steps["uncertainty"])
+    >>> int(asked.sum()), bool(chance[1::2].min() > chance[0::2].max())
+    (95, True)
+    """
+
+    def __init__(self, rate: float, seed: int = 0, device: str = "") -> None:
+        self.rate = number("rate", rate, 0, 1)
+        if not self.rate:
+            raise ValueError("rate is 0, expected above 0 and at most 1")
+        self.seed = integer("seed", seed, 0, 2**63 - 1)
+        self.device = device
+        self.steps, self.expected = 0, 0.0
+        self._total = 0.5  # of sqrt(u * (1 - u)), as if one step had been in full doubt
+
+    def ask(self, uncertainty: npt.ArrayLike, boots: Any = 0, seqs: npt.ArrayLike | None = None) -> Asked:
+        """Say which of the next steps to have labeled.
+
+        Parameters
+        ----------
+        uncertainty : array of n numbers, or one
+            Of the steps, in their order: ``steps["uncertainty"]``.
+        boots : int or array of n integers, default 0
+            Which start of the device: the same boot and seq draw the same.
+        seqs : array of n integers, optional
+            Number of each step since then; default: they are counted here.
+
+        Returns
+        -------
+        Asked
+            Arrays `asked` and `chance`.
+        """
+        doubts = np.atleast_1d(np.asarray(uncertainty, dtype=np.float64))
+        if doubts.ndim != 1 or not ((doubts >= 0) & (doubts <= 1)).all():
+            raise ValueError("uncertainty has other values than numbers from 0 to 1, expected one a step")
+        places = self.steps + np.arange(len(doubts)) if seqs is None else np.atleast_1d(np.asarray(seqs))
+        starts = np.broadcast_to(np.asarray(boots), doubts.shape)
+        if places.shape != doubts.shape:
+            raise ValueError(f"seqs are {len(places)}, expected {len(doubts)}, one a step")
+        chance = np.array([self._chance(spread) for spread in np.sqrt(doubts * (1 - doubts)).tolist()])
+        keys = np.repeat(device_keys("", [self.device]), len(doubts))
+        draws = (step_hashes(self.seed, keys, starts, places) >> np.uint64(11)) * 2.0**-53
+        return Asked(draws < chance, chance)
+
+    def _chance(self, spread: float) -> float:
+        least = max(FLOOR * self.rate, 2 * self.rate - 1)  # so that a rate of 1 asks for all
+        wanted = least + (self.rate - least) * spread * (self.steps + 1) / self._total
+        room = self.rate * (self.steps + 1) + BURST - self.expected
+        found = min(1.0, max(least, min(wanted, room)))
+        self.steps, self.expected, self._total = self.steps + 1, self.expected + found, self._total + spread
+        return found
