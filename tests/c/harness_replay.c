@@ -216,7 +216,7 @@ static void take_label(void)
 {
     uint32_t ago = (uint32_t)word();
     harness_text("label");
-    harness_number(tcuq_feedback(&monitor, ago, word()));
+    harness_number(tcuq_feedback(&monitor, ago, word())); /* a build with every signal and TCUQ_FEEDBACK */
     harness_text("\n");
 }
 
