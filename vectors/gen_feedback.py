@@ -189,12 +189,13 @@ def _corrections() -> Iterable[Case]:
     for name, top, start, what, horizon in (
         ("up", 90, 30000, RIGHT, 4),
         ("down", 250, 65535, WRONG, 4),
+        ("even", 250, 40000, WRONG, 5),
         ("without_horizon", 250, 0, WRONG, 0),
     ):
         name = f"feedback_correction_{name}"
         dice = Dice(name)
         changes: dict[str, Any] = {"horizon": horizon, "expected_start": start, "warmup": 0, "blend": 65536}
-        bias = {RIGHT: 2, WRONG: -12}[what] * 65536
+        bias = {RIGHT: 2, WRONG: 0 if horizon == 5 else -12}[what] * 65536
         head = Feedback(5)
         params = make(DOUBT, 3, 0, (), feedback=head, coef=(0,) * 10, bias=bias, **changes)
         rows = from_u(dice, params, (level(dice, 3, top) for _ in range(46)))
@@ -238,7 +239,8 @@ def _alarms() -> Iterable[Case]:
     # Each label decides alone; one of the last step of an alarm, with risk high all the time.
     at_once = Feedback(4, 0, 1, 0, 0, 0, 65535, 65535)
     every: Marks = {t: (label(0, RIGHT),) for t in range(1, 41)}
-    up = with_marks(every, {14: BOTH, 40: ("save",)})
+    # Saved also where the sum is between the limits of levels 12 and 13.
+    up = with_marks(every, {14: BOTH}, dict.fromkeys(range(6, 41, 2), ("save",)), {43: ("save",)})
     yield case("limit_up", "alarms are withdrawn until the limit is at its largest", [high] * 44, up, at_once)
     yield case("limit_up_held", "the same with a hold", [high] * 44, up, at_once, hold=9, rise_clear=30000)
     misses: Marks = {t: (label(0, WRONG),) for t in range(1, 8)}
@@ -346,6 +348,7 @@ def _states() -> Iterable[Case]:
             f"damage error_debt {-HEAD.error_shut - 1}",
             *BOTH,
         ),
+        14: ("save",),
         15: (f"damage error_debt {2**31 - 1}", label(0, WRONG), "save", label(0, WRONG)),
         17: (f"damage error_debt {-(2**31)}", label(9, WRONG), *BOTH, label(0, WRONG), *BOTH),
         19: (f"damage error_debt {-(2**31) + 5}",),
@@ -355,6 +358,7 @@ def _states() -> Iterable[Case]:
         28: ("damage next 6",),
         30: ("damage level 16", *BOTH, label(0, WRONG), *BOTH),
         32: ("damage level 65535", *BOTH),
+        33: ("save",),
         34: ("save", "damage level 77", label(0, RIGHT), "save"),
         36: ("damage level 14", *BOTH),
         40: ("damage correction -32768", "damage case 32767", *BOTH, label(0, RIGHT), "save"),

@@ -78,8 +78,8 @@ def test_a_number_outside_its_range_is_named_with_it(row: tuple[str, int, int, i
         ({"centers": b"1"}, "centers has 1 entries, expected 0"),
         (
             {"feedback": {**Feedback().integers(), "error_num": 1}},
-            f"feedback is {Feedback().integers() | {'error_num': 1}}, expected error_num less than error_den, "
-            "and a rise_cap up to 2^28",
+            f"feedback is {Feedback().integers() | {'error_num': 1}}, expected error_num less than "
+            "error_den, and a rise_cap up to 2^28",
         ),
         ({"rise_limit": 5}, "rise_cap is 0, expected at least rise_limit; 0 when rise_limit is 0"),
     ],
