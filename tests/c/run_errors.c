@@ -10,6 +10,7 @@ static int failed;
 static tcuq_params_t p;
 static tcuq_evidence_t head;
 static tcuq_instant_t instant;
+static tcuq_feedback_t labels;
 static uint16_t shares[TCUQ_MAX_CLASSES];
 static const int8_t centers[8];
 static uint8_t lags[TCUQ_MAX_LAG];
@@ -23,6 +24,9 @@ static void good(void)
     memset(&p, 0, sizeof p);
     memset(&head, 0, sizeof head);
     memset(&instant, 0, sizeof instant);
+    memset(&labels, 0, sizeof labels);
+    labels.memory = 1;
+    labels.error_den = 1;
     for (n = 0; n < TCUQ_MAX_CLASSES; n++) {
         shares[n] = 1;
     }
@@ -51,6 +55,7 @@ static void good(void)
     instant.class_mix = shares;
     p.instant = &instant;
     p.centers = centers;
+    p.feedback = ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0u ? &labels : NULL;
 }
 
 /* Parameters that have nothing that they need not have: posteriors alone, no lags, no head, a flat map. */
@@ -63,6 +68,7 @@ static void lean(void)
     p.centers = NULL;
     p.instant = NULL;
     p.evidence = NULL;
+    p.feedback = NULL;
     p.slope = 0;
 }
 
@@ -151,6 +157,19 @@ int main(void)
     TCUQ_PARAMS_FIELDS(PARAM_ENDS, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
     TCUQ_EVIDENCE_FIELDS(EVIDENCE_ENDS, TCUQ_NO_LIST, TCUQ_NO_LIST)
     TCUQ_INSTANT_FIELDS(INSTANT_ENDS, TCUQ_NO_LIST, TCUQ_NO_LIST)
+#if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
+#define FEEDBACK_ENDS(name, type, low, high, bytes)                                   \
+    BREAK(labels.name, type, (long long)(low) - 1, TCUQ_ERR_FEEDBACK_##name)          \
+    BREAK(labels.name, type, (long long)(high) + 1, TCUQ_ERR_FEEDBACK_##name)         \
+    KEEP(labels.name, type, low, TCUQ_ERR_FEEDBACK_##name)                            \
+    KEEP(labels.name, type, high, TCUQ_ERR_FEEDBACK_##name)
+    TCUQ_FEEDBACK_FIELDS(FEEDBACK_ENDS, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    RULE(feedback_fits, labels.error_num = 1)
+    RULE(feedback_fits, (p.rise_limit = 1, p.rise_cap = 268435457))
+    CASE(good, (p.rise_limit = 1, p.rise_cap = 268435456), TCUQ_OK)
+    CASE(lean, (p.rise_limit = 1, p.rise_cap = 268435457), TCUQ_OK)
+    CASE(good, (labels.error_num = 999, labels.error_den = 1000), TCUQ_OK)
+#endif
     RULE(features_used, p.features = 0)
     RULE(lags_used, p.lag_count = 0)
     RULE(lags_given, p.lags = NULL)

@@ -11,6 +11,8 @@ static int failed;
 static tcuq_params_t p;
 static tcuq_evidence_t head;
 static tcuq_instant_t instant;
+static tcuq_feedback_t labels;
+static int with_labels;
 static uint16_t shares[1000]; /* as many as there can be classes */
 static int8_t centers[16];
 static uint8_t lags[64];
@@ -74,6 +76,10 @@ static void good(void)
     p.instant = &instant;
     p.evidence = &head;
     p.centers = centers;
+    memset(&labels, 0, sizeof labels);
+    labels.memory = 3;
+    labels.error_den = 1;
+    p.feedback = with_labels ? &labels : NULL;
     p.fingerprint = tcuq_fingerprint(&p);
 }
 
@@ -134,6 +140,18 @@ static void ranges(void)
     RANGE(head.bet_base, uint32_t, 0, 1048576, TCUQ_ERR_EVIDENCE_bet_base);
     RANGE(head.bet_slope, uint32_t, 0, 32767, TCUQ_ERR_EVIDENCE_bet_slope);
     RANGE(instant.bias, int32_t, -16777216, 16777216, TCUQ_ERR_INSTANT_bias);
+#if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
+    with_labels = 1;
+    RANGE(labels.memory, uint16_t, 1, 1024, TCUQ_ERR_FEEDBACK_memory);
+    RANGE(labels.error_num, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_error_num);
+    RANGE(labels.error_den, uint16_t, 1, 1000, TCUQ_ERR_FEEDBACK_error_den);
+    RANGE(labels.error_reference, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_error_reference);
+    RANGE(labels.error_shut, uint16_t, 0, 32767, TCUQ_ERR_FEEDBACK_error_shut);
+    RANGE(labels.error_first, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_error_first);
+    RANGE(labels.wrong_score, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_wrong_score);
+    RANGE(labels.right_score, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_right_score);
+    with_labels = 0;
+#endif
 }
 
 /* A change of good parameters, and what is said of it. */

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from compilers import need_compiler
 from places import CORE, CORE_SOURCES, ROOT
+from vector_files import FULL_BUILD
 
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-O1"]
 
@@ -18,7 +19,7 @@ def run_limits(core: Path, folder: Path, mode: str = "plain") -> subprocess.Comp
     program = folder / "run_limits"
     sanitized = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"] if mode == "sanitized" else []
     sources = [ROOT / "tests" / "c" / "run_limits.c", *(core / path.name for path in CORE_SOURCES)]
-    subprocess.run(["gcc", *FLAGS, *sanitized, f"-I{core}", *sources, "-o", program], check=True)
+    subprocess.run(["gcc", *FLAGS, FULL_BUILD, *sanitized, f"-I{core}", *sources, "-o", program], check=True)
     return subprocess.run([program], capture_output=True, text=True)
 
 

@@ -449,7 +449,7 @@ uint32_t *tcuq_internal_feedback(const tcuq_t *m);
 int tcuq_internal_doubtful(const tcuq_params_t *p, int32_t debt, uint32_t risk);
 void tcuq_internal_remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t *out, int doubtful, uint8_t alarm_before);
 #else
-#define tcuq_internal_feedback(m) NULL
+#define tcuq_internal_feedback(m) ((uint32_t *)NULL) /* typed: C++ compiles this too */
 #define tcuq_internal_doubtful(p, debt, risk) 0
 #define tcuq_internal_remember(p, numbers, out, doubtful, alarm_before) ((void)(alarm_before))
 #define tcuq_error_bound(p) 0
