@@ -255,6 +255,7 @@ REQUIRED = (
     "weight 1",
     "alarm withdrawn",
     "a label from before the alarm",
+    "a way back",
     "correction cut above",
     "correction cut below",
     "doubtful and accepted",

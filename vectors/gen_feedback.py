@@ -135,6 +135,24 @@ def _doubts() -> Iterable[Case]:
     largest = Feedback(2, 999, 1000, 65535, 32767, 1)
     many = with_marks(each(RIGHT, 1, 40), each(WRONG, 40, 44), {34: BOTH})
     yield case("largest", "the largest numbers", largest, [255, 1, 128, 77] * 11, many)
+    # Silent, then right where it is sure: the certainty of an entry against the reference.
+    errors = with_marks(each(WRONG, 1, 5), each(RIGHT, 5, 25), {6: BOTH, 12: BOTH})
+    for name, reference, bias, shut in (
+        ("sure", 60000, -12, 8),
+        ("unsure", 60000, -1, 8),
+        ("just_sure", 32, -12, 8),
+        ("just_unsure", 31, -12, 8),
+        ("cut", 60000, -12, 1),
+    ):
+        fixed: dict[str, Any] = {"coef": (0,) * 10, "bias": bias * 65536, "blend": 65536}
+        head = Feedback(4, 5 if name == "cut" else 1, 8, reference, shut, 1)
+        yield case(f"back_{name}", "a way back from silence", head, sure, errors, **fixed)
+    # Four steps of the silence are told at once: three bring the debt below three quarters, one is too many.
+    late_ones = {12: tuple(label(ago, RIGHT) for ago in (3, 2, 1, 0))}
+    told = with_marks(each(WRONG, 1, 3), each(RIGHT, 3, 9), late_ones)
+    fixed = {"coef": (0,) * 10, "bias": -12 * 65536, "blend": 65536}
+    head = Feedback(4, 1, 8, 60000, 8, 1)
+    yield case("back_late", "where the way back ends", head, sure, told, **fixed)
     none = Feedback(2, 0, 1, 0, 1, 1)
     yield case("any_error", "no share of errors: no debt", none, sure, each(WRONG, 1, 24))
 

@@ -103,7 +103,11 @@ class Labels(State):
         self.entries[at] |= LABELED
         b = p.answer_bits
         right = int(label == -1 or label == entry % 2**b)
-        if entry & VOUCHED and head.error_num > 0:
+        sure = (entry % 8192 | 2**b - 1) >= 8192 - (head.error_reference >> 5)
+        back = bool(right and 4 * self.error_debt >= 3 * head.error_shut and sure)
+        if (entry & VOUCHED or back) and head.error_num > 0:
+            if not entry & VOUCHED:
+                self.branches.add("a way back")
             wanted = self.error_debt + (0 if right else head.error_den) - head.error_num
             if wanted < -head.error_shut:
                 self.branches.add("error debt cut")

@@ -83,8 +83,8 @@ def test_labels_are_refused_where_they_mean_nothing() -> None:
     for step, label, message in (
         (1, True, "step is 1, expected 0"),
         (-1, True, "step is -1"),
-        (0, 4, "label is 4, expected 0 to 3"),
-        (0, -1, "label is -1"),
+        (0, 4, "label is 4, expected -1 to 3"),
+        (0, -2, "label is -2"),
         (0, 1.5, "label"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
@@ -92,8 +92,8 @@ def test_labels_are_refused_where_they_mean_nothing() -> None:
     assert monitor.save() == before
     bank.run([0], [[1.0, 0.0, 0.0, 0.0]])
     for ago, labels, message in (
-        ([0], [4], "labels are 4 to 4, expected 0 to 3"),
-        ([0], [-1], "labels are -1"),
+        ([0], [4], "labels are 4 to 4, expected -1 to 3"),
+        ([0], [-2], "labels are -2"),
         ([-1], [0], "ago is -1"),
         ([0.0], [0], "ago are float64"),
         ([0, 1], [0], "ago are int64"),

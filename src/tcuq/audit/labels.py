@@ -107,15 +107,11 @@ class Told:
             return False
         self.entries[at] |= KNOWN
         right = label == -1 or label == entry % (1 << self.bits)
-        if entry & VOUCHED:
+        sure = (entry % ALARM | (1 << self.bits) - 1) >= ALARM - (self.p["error_reference"] >> 5)
+        back = right and sure and 4 * self.debt >= 3 * self.p["error_shut"]
+        if (entry & VOUCHED or back) and self.p["error_num"]:
             change = (0 if right else self.p["error_den"]) - self.p["error_num"]
             self.debt = max(-self.p["error_shut"], self.debt + change)
-        elif (
-            right
-            and 4 * self.debt >= 3 * self.p["error_shut"]
-            and (entry % ALARM | (1 << self.bits) - 1) >= ALARM - (self.p["error_reference"] >> 5)
-        ):
-            self.debt -= self.p["error_num"]
         certainty = (entry % ALARM >> self.bits << self.bits) + (1 << (self.bits - 1))
         self.correction += (32768 * right - 4 * certainty - self.correction + 16) >> 5
         if bool(entry & ALARM) != raised:

@@ -111,12 +111,13 @@ int tcuq_feedback(tcuq_t *m, uint32_t ago, int32_t label)
     }
     number_put(numbers, index, entry | STEP_KNOWN);
     right = label < 0 ? label == TCUQ_RIGHT : (uint32_t)label == (entry & ((1u << bits) - 1u));
+    if (right && 4 * (int32_t)*debt >= 3 * (int32_t)head->error_shut &&
+        ((entry & (STEP_ALARM - 1u)) | ((1u << bits) - 1u)) >= STEP_ALARM - (head->error_reference >> 5)) {
+        entry |= STEP_VOUCHED; /* a way back: it was sure, and right */
+    }
     if ((entry & STEP_VOUCHED) != 0u && head->error_num != 0u) { /* else nothing would bound it */
         int32_t sum = (int32_t)*debt + (right ? 0 : head->error_den) - head->error_num;
         *debt = (uint32_t)(sum < -(int32_t)head->error_shut ? -(int32_t)head->error_shut : sum);
-    } else if (right && 4 * (int32_t)*debt >= 3 * (int32_t)head->error_shut &&
-               ((entry & (STEP_ALARM - 1u)) | ((1u << bits) - 1u)) >= STEP_ALARM - (head->error_reference >> 5)) {
-        *debt -= head->error_num; /* a way back: it was sure of this one, and right */
     }
     certainty = ((entry & (STEP_ALARM - 1u)) >> bits << bits) + (1u << bits >> 1); /* the middle of what it can tell */
     number_put(numbers, CORRECTION,
