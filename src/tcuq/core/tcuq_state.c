@@ -422,7 +422,9 @@ static void put_memory(const tcuq_t *m, const layout_t *at, uint8_t *bytes)
         put32(next, mean_held(m, at, i) ? m->ring[i] : 0u);
     }
     for (i = 0; i < feedback_numbers_of(m, at); i++, next += 2) {
-        put16(next, m->steps != 0u ? number_at(feedback_numbers(m->ring + at->feedback), i) : 0u);
+        /* A number that rounding added is never written, so damage to it would stay. */
+        put16(next, m->steps != 0u && i < ENTRIES + feedback_head(m->params)->memory
+                        ? number_at(feedback_numbers(m->ring + at->feedback), i) : 0u);
     }
     for (i = 0; i < number_count(at); i++, next += 2) {
         if ((m->held & (i < kept ? HELD_PAST : HELD_STREAM)) != 0u) {
