@@ -145,11 +145,9 @@ class Bank:
         """
         if self.params.feedback is None:
             raise ValueError("the params have no feedback; fit with max_error, or add a tcuq.Feedback")
-        wanted, given = self._slots(slots), np.asarray(labels)
-        codes = np.where(given, -1, -2) if given.dtype == bool else np.where(given == -1, -2, given)
-        steps = np.asarray(ago)
-        for name, values in (("ago", steps), ("labels", codes)):
-            if values.shape != wanted.shape or (values.size and values.dtype.kind not in "iu"):
+        wanted, given, steps = self._slots(slots), np.asarray(labels), np.asarray(ago)
+        for name, values, kinds in (("ago", steps, "iu"), ("labels", given, "iub")):
+            if values.shape != wanted.shape or (values.size and values.dtype.kind not in kinds):
                 raise ValueError(f"{name} are {values.dtype} {values.shape}, expected {len(wanted)} integers")
         if given.dtype != bool and given.size and not -1 <= given.min() <= given.max() < self.params.classes:
             raise ValueError(
@@ -157,6 +155,7 @@ class Bank:
             )
         if steps.size and steps.min() < 0:
             raise ValueError(f"ago is {steps.min()}, expected steps before the last one, from 0 on")
+        codes = np.where(given, -1, -2) if given.dtype == bool else np.where(given == -1, -2, given)
         out = np.empty(len(wanted), dtype=np.int8)
         self._core.feedback(wanted, steps.astype(np.int64), codes.astype(np.int64), out)
         return np.asarray(out == 1)
