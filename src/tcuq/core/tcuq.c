@@ -198,6 +198,14 @@ static void flag(tcuq_t *m, tcuq_step_t *out)
     m->debt += out->flagged != 0u ? up : down;
 }
 
+/* Whether labels make a step doubtful (section 19): risk >= reference * (1 - debt / shut), without a division. */
+static int doubtful_at(const tcuq_feedback_t *head, int32_t debt, uint32_t risk)
+{
+    int32_t left = head->error_shut - debt;
+    return head->error_num != 0u &&
+           (left <= 0 || risk * head->error_shut >= (uint32_t)head->error_reference * (uint32_t)left);
+}
+
 /* The budget, section 10. */
 static void spend(tcuq_t *m, tcuq_step_t *out, int doubtful)
 {
@@ -296,9 +304,7 @@ static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, ui
     int32_t excess = (int32_t)out->risk - p->rise_reference;
     int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u;
     uint32_t held = raised ? m->alarm >> 2 : 0u;
-    int32_t move = labels != NULL ? (int32_t)(p->rise_limit >> 2) * level_of(feedback_numbers(labels)) : 0;
-    uint32_t limit = p->rise_limit + (uint32_t)move;
-    int32_t clear = (int32_t)p->rise_clear + move;
+    uint32_t limit = p->rise_limit, cap = p->rise_cap, clear = p->rise_clear;
     uint8_t rise, fall;
     out->severity = 0;
     if (head != NULL) {
@@ -306,13 +312,23 @@ static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, ui
         out->severity = m->severity;
         out->look = saturate(now->look << 8);
     }
+    if (labels != NULL) { /* modulo 2^32: a level may be below 0 */
+        uint32_t move = (limit >> 2) * (level_above(feedback_numbers(labels)) - LEVEL_FALL);
+        limit += move;
+        cap += move;
+        clear += move;
+        clear = (int32_t)clear > 0 ? clear : 0u;
+    }
     held = held < p->hold ? held : p->hold;
-    rise = watch(&m->rise, excess, limit, p->rise_cap + (uint32_t)move, clear > 0 ? (uint32_t)clear : 0u, raised, held != 0u);
+    rise = watch(&m->rise, excess, limit, cap, clear, raised, held != 0u);
     fall = watch(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, 0,
                  (m->alarm & TCUQ_ALARM_FALL) != 0u, 0);
     held = held != 0u ? held - 1u : raised ? 0u : p->hold;
     out->alarm = (uint8_t)(rise | (fall << 1));
     m->alarm = (uint8_t)(out->alarm | (rise != 0u ? held << 2 : 0u));
+    if (labels != NULL && rise != raised) {
+        number_put(feedback_numbers(labels), CASE, 0); /* another one */
+    }
 }
 
 void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
@@ -323,7 +339,6 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     inference_t now;
     layout_t at;
     uint32_t i;
-    uint8_t alarm_before = m->alarm;
     uint32_t *labels; /* what they need; NULL without feedback */
     int doubtful;
 
@@ -341,11 +356,11 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     expect(m, out);
     flag(m, out);
     labels = feedback_head(p) != NULL ? tcuq_internal_feedback(m) : NULL;
-    doubtful = labels != NULL && tcuq_internal_doubtful(p, (int32_t)*labels, out->risk);
+    doubtful = labels != NULL && doubtful_at(feedback_head(p), (int32_t)*labels, out->risk);
     spend(m, out, doubtful);
     alarm(m, &now, own, labels, out);
     if (labels != NULL) {
-        tcuq_internal_remember(p, feedback_numbers(labels), out, doubtful, alarm_before);
+        tcuq_internal_remember(p, feedback_numbers(labels), out, doubtful);
     }
     if (signals != NULL) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {

@@ -5,6 +5,7 @@
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
 
 #define UNCERTAIN_BITS 3u   /* that an entry leaves out of a certainty, beside those of the answer */
+#define LEVEL_MOST (LEVEL_FALL + LEVEL_RISE)
 #define CORRECTION_SHIFT 5u /* the expected accuracy follows labels at 1/32 */
 #define CASE_END 24576      /* 3 nats * 8192: labels have decided against an alarm, or for one */
 
@@ -16,24 +17,26 @@ static int32_t signed_at(const int8_t *numbers, uint32_t index)
 
 uint32_t *tcuq_internal_feedback(const tcuq_t *m)
 {
-    const tcuq_params_t *p = m->params;
+    const tcuq_feedback_t *head = m->params->feedback;
     uint32_t *debt;
+    int8_t *numbers;
     layout_t at;
-    tcuq_internal_layout(&at, p);
+    tcuq_internal_layout(&at, m->params);
     debt = m->ring + at.feedback;
-    if (*debt + p->feedback->error_shut > p->feedback->error_shut + (uint32_t)tcuq_error_bound(p)) {
+    numbers = feedback_numbers(debt);
+    if (*debt + head->error_shut > (uint32_t)error_bound_of(head) + head->error_shut) {
         *debt = 0; /* no label led here: start anew */
     }
-    if (number_at(feedback_numbers(debt), NEXT) >= p->feedback->memory) {
-        number_put(feedback_numbers(debt), NEXT, 0);
+    if (number_at(numbers, NEXT) >= head->memory) {
+        number_put(numbers, NEXT, 0);
     }
+    number_put(numbers, LEVEL, number_at(numbers, LEVEL) & 15u);
     return debt;
 }
 
 int32_t tcuq_error_bound(const tcuq_params_t *p)
 {
-    const tcuq_feedback_t *head = feedback_head(p);
-    return head == NULL ? 0 : head->error_shut - 1 + head->memory * (head->error_den - head->error_num);
+    return feedback_head(p) == NULL ? 0 : error_bound_of(feedback_head(p));
 }
 
 COLD int32_t tcuq_error_debt(const tcuq_t *m)
@@ -41,29 +44,19 @@ COLD int32_t tcuq_error_debt(const tcuq_t *m)
     return feedback_head(m->params) == NULL ? 0 : (int32_t)*tcuq_internal_feedback(m);
 }
 
-int tcuq_internal_doubtful(const tcuq_params_t *p, int32_t debt, uint32_t risk)
+void tcuq_internal_remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t *out, int doubtful)
 {
-    const tcuq_feedback_t *head = p->feedback;
-    int32_t left = head->error_shut - debt;
-    /* risk >= reference * (1 - debt / shut), without a division */
-    return head->error_num != 0u && (left <= 0 || risk * head->error_shut >= (uint32_t)head->error_reference * (uint32_t)left);
-}
-
-void tcuq_internal_remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t *out, int doubtful, uint8_t alarm_before)
-{
-    uint32_t next = number_at(numbers, NEXT), bits = answer_bits(p);
-    uint32_t entry = (Q16_MAX - (uint32_t)out->uncertainty) >> (UNCERTAIN_BITS + bits) << bits | out->answer;
+    uint32_t next = number_at(numbers, NEXT);
+    uint32_t entry = (out->alarm & TCUQ_ALARM_RISE) != 0u ? STEP_ALARM : 0u;
     entry |= out->abstain == 0u && !doubtful ? STEP_VOUCHED : 0u;
-    entry |= (out->alarm & TCUQ_ALARM_RISE) != 0u ? STEP_ALARM : 0u;
-    number_put(numbers, ENTRIES + next, entry);
-    number_put(numbers, NEXT, next + 1u < p->feedback->memory ? next + 1u : 0u);
-    number_put(numbers, LEVEL, number_at(numbers, LEVEL) & 15u);
-    if (((out->alarm ^ alarm_before) & TCUQ_ALARM_RISE) != 0u) {
-        number_put(numbers, CASE, 0); /* another one */
-    }
+    entry |= (Q16_MAX - (uint32_t)out->uncertainty) >> UNCERTAIN_BITS & ~answer_mask(p);
+    number_put(numbers, ENTRIES + next, entry | out->answer);
+    next++;
+    number_put(numbers, NEXT, next < p->feedback->memory ? next : 0u);
     if (p->horizon != 0u) {
         int32_t expected = out->expected_accuracy + 2 * signed_at(numbers, CORRECTION);
-        out->expected_accuracy = saturate(expected > 0 ? (uint32_t)expected : 0u);
+        expected = expected > 0 ? expected : 0;
+        out->expected_accuracy = (uint16_t)(expected < 65535 ? expected : 65535);
     }
 }
 
@@ -71,19 +64,20 @@ void tcuq_internal_remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t
 static void judge(tcuq_t *m, int8_t *numbers, int32_t score)
 {
     int32_t sum = signed_at(numbers, CASE) + score;
-    int32_t level = level_of(numbers);
+    uint32_t level = level_above(numbers);
     int on = (m->alarm & TCUQ_ALARM_RISE) != 0u;
-    sum = on == (sum > 0) ? 0 : sum;
-    if (sum <= -CASE_END) { /* a false alarm */
-        level = level + 2 < (int32_t)LEVEL_RISE ? level + 2 : (int32_t)LEVEL_RISE;
+    if (on == (sum > 0)) {
+        sum = 0;
+    } else if (sum <= -CASE_END) { /* a false alarm */
+        level = level + 2u < LEVEL_MOST ? level + 2u : LEVEL_MOST;
         m->alarm &= TCUQ_ALARM_FALL;
         m->rise = 0;
         sum = 0;
     } else if (sum >= CASE_END) { /* a harmful shift that it missed */
-        level -= level > -(int32_t)LEVEL_FALL ? 1 : 0;
+        level -= level != 0u ? 1u : 0u;
         sum = 0;
     }
-    number_put(numbers, LEVEL, (uint32_t)level & 15u);
+    number_put(numbers, LEVEL, (level - LEVEL_FALL) & 15u);
     number_put(numbers, CASE, (uint32_t)sum);
 }
 
@@ -91,11 +85,11 @@ int tcuq_feedback(tcuq_t *m, uint32_t ago, int32_t label)
 {
     const tcuq_params_t *p = m->params;
     const tcuq_feedback_t *head = feedback_head(p);
-    uint32_t index, entry, certainty, bits = answer_bits(p);
+    uint32_t entry, index, mask = answer_mask(p);
     uint32_t *debt;
     int8_t *numbers;
-    int right;
-    if (head == NULL || label < TCUQ_WRONG || label >= (int32_t)p->classes) {
+    int32_t sum, wrong, certainty;
+    if (head == NULL || outside((uint32_t)label, (uint32_t)TCUQ_WRONG, p->classes - 1u)) {
         return TCUQ_ERR_PARAMS;
     }
     if (ago >= head->memory || ago >= m->steps) {
@@ -103,23 +97,24 @@ int tcuq_feedback(tcuq_t *m, uint32_t ago, int32_t label)
     }
     debt = tcuq_internal_feedback(m);
     numbers = feedback_numbers(debt);
-    index = number_at(numbers, NEXT) + head->memory - 1u - ago;
-    index += ENTRIES - (index < head->memory ? 0u : head->memory);
+    index = number_at(numbers, NEXT);
+    index += index > ago ? 0u : head->memory;
+    index += ENTRIES - 1u - ago;
     entry = number_at(numbers, index);
     if ((entry & STEP_KNOWN) != 0u) {
         return 0;
     }
     number_put(numbers, index, entry | STEP_KNOWN);
-    right = label < 0 ? label == TCUQ_RIGHT : (uint32_t)label == (entry & ((1u << bits) - 1u));
+    wrong = label != (label < 0 ? TCUQ_RIGHT : (int32_t)(entry & mask)) ? 1 : 0;
     if ((entry & STEP_VOUCHED) != 0u) {
-        int32_t sum = (int32_t)*debt + (right ? 0 : head->error_den) - head->error_num;
+        sum = (int32_t)*debt + wrong * head->error_den - head->error_num;
         *debt = (uint32_t)(sum < -(int32_t)head->error_shut ? -(int32_t)head->error_shut : sum);
     }
-    certainty = ((entry & (STEP_ALARM - 1u)) >> bits << bits) + (1u << bits >> 1); /* the middle of what it can tell */
+    certainty = (int32_t)((entry & (STEP_ALARM - 1u)) | mask) - (int32_t)(mask >> 1); /* the middle of what it can be */
     number_put(numbers, CORRECTION,
-               (uint32_t)moved(signed_at(numbers, CORRECTION), (right ? 32768 : 0) - (int32_t)(certainty << 2), CORRECTION_SHIFT));
-    if (((entry & STEP_ALARM) != 0u) == ((m->alarm & TCUQ_ALARM_RISE) != 0u)) {
-        judge(m, numbers, right ? -(int32_t)head->right_score : (int32_t)head->wrong_score);
+               (uint32_t)moved(signed_at(numbers, CORRECTION), 32768 - 32768 * wrong - 4 * certainty, CORRECTION_SHIFT));
+    if (((entry / STEP_ALARM ^ m->alarm) & TCUQ_ALARM_RISE) == 0u) {
+        judge(m, numbers, wrong != 0 ? (int32_t)head->wrong_score : -(int32_t)head->right_score);
     }
     return 1;
 }

@@ -52,7 +52,7 @@
 /* Signals in use, of those that this build can compute. */
 static inline uint32_t used(const tcuq_params_t *p)
 {
-    return (uint32_t)p->signals & (TCUQ_SIGNALS);
+    return (uint32_t)p->signals & (TCUQ_SIGNALS) & TCUQ_ALL_SIGNALS;
 }
 
 /* Whether a signal of a mask is in use. */
@@ -145,6 +145,13 @@ static inline int weights_sum(const tcuq_params_t *p)
         sum += p->lag_weights[i];
     }
     return p->lag_count == 0u || (sum == 32768u && p->lag_weights[0] != 0u);
+}
+
+/* Labels move the limit up to fourfold. */
+static inline int feedback_fits(const tcuq_params_t *p)
+{
+    const tcuq_feedback_t *head = feedback_head(p);
+    return head == NULL || (head->error_num < head->error_den && p->rise_cap <= FEEDBACK_CAP);
 }
 
 /* Whether this build can do what is asked. */
@@ -426,9 +433,10 @@ static inline uint32_t feedback_words(const tcuq_params_t *p)
     return feedback_head(p) != NULL ? 1u + ((ENTRIES + 1u + feedback_head(p)->memory) >> 1) : 0u;
 }
 
-static inline uint32_t answer_bits(const tcuq_params_t *p)
+/* The bits of an answer. */
+static inline uint32_t answer_mask(const tcuq_params_t *p)
 {
-    return p->classes <= 64u ? 6u : 10u;
+    return p->classes <= 64u ? 63u : 1023u;
 }
 
 static inline int8_t *feedback_numbers(uint32_t *debt)
@@ -436,22 +444,25 @@ static inline int8_t *feedback_numbers(uint32_t *debt)
     return (int8_t *)(debt + 1);
 }
 
-static inline int32_t level_of(const int8_t *numbers)
+/* The level, counted from its least. */
+static inline uint32_t level_above(const int8_t *numbers)
 {
-    int32_t level = (int32_t)(number_at(numbers, LEVEL) & 15u);
-    return level > (int32_t)LEVEL_RISE ? level - 16 : level;
+    return (number_at(numbers, LEVEL) + LEVEL_FALL) & 15u;
 }
 
-/* Where it lies, in range whatever memory did to it; whether a step is doubtful; and what is remembered of it, with an
- * expected accuracy that labels correct. Only with feedback: a build without it needs no tcuq_feedback.c. */
+static inline int32_t error_bound_of(const tcuq_feedback_t *head)
+{
+    return head->error_shut - 1 + head->memory * (head->error_den - head->error_num);
+}
+
+/* Where it lies, in range whatever memory did to it; and what is remembered of a step, with an expected accuracy that
+ * labels correct. Only with feedback: a build without it needs no tcuq_feedback.c. */
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
 uint32_t *tcuq_internal_feedback(const tcuq_t *m);
-int tcuq_internal_doubtful(const tcuq_params_t *p, int32_t debt, uint32_t risk);
-void tcuq_internal_remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t *out, int doubtful, uint8_t alarm_before);
+void tcuq_internal_remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t *out, int doubtful);
 #else
 #define tcuq_internal_feedback(m) NULL
-#define tcuq_internal_doubtful(p, debt, risk) 0
-#define tcuq_internal_remember(p, numbers, out, doubtful, alarm_before) ((void)(alarm_before))
+#define tcuq_internal_remember(p, numbers, out, doubtful) ((void)0)
 #define tcuq_error_bound(p) 0
 #endif
 

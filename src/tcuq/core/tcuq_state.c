@@ -340,7 +340,7 @@ static int feedback_valid(const tcuq_params_t *p, uint32_t steps, const uint8_t 
     }
     bytes += 4u + 2u * ENTRIES;
     for (i = 0; i < filled; i++, bytes += 2) {
-        if ((get16(bytes) & ((1u << answer_bits(p)) - 1u)) >= p->classes) {
+        if ((get16(bytes) & answer_mask(p)) >= p->classes) {
             return 0;
         }
     }
