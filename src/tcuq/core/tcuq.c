@@ -33,10 +33,10 @@ static int accepted(const tcuq_params_t *p)
     if (instant != NULL && (0 TCUQ_INSTANT_FIELDS(REFUSES_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST))) {
         return 0;
     }
-    if (feedback != NULL && (0 TCUQ_FEEDBACK_FIELDS(REFUSES_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST))) {
+    if (!(1 TCUQ_RULES(AND_RULE))) {
         return 0;
     }
-    return 1 TCUQ_RULES(AND_RULE);
+    return feedback == NULL || !(0 TCUQ_FEEDBACK_FIELDS(REFUSES_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST));
 }
 
 int tcuq_internal_check(const tcuq_params_t *p)
@@ -130,8 +130,8 @@ static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t
     out->risk = (uint16_t)mix(out->uncertainty, saturate(ONE - now->anchor), p->blend);
 }
 
-/* The expected accuracy: a mean of past certainties. */
-static void expect(tcuq_t *m, tcuq_step_t *out)
+/* The expected accuracy: a mean of past certainties, corrected by labels. */
+static void expect(tcuq_t *m, uint32_t *labels, tcuq_step_t *out)
 {
     uint32_t horizon = m->params->horizon;
     out->expected_accuracy = 0;
@@ -139,6 +139,10 @@ static void expect(tcuq_t *m, tcuq_step_t *out)
         int32_t certainty = (int32_t)((ONE - out->uncertainty) << 8);
         m->accuracy = (uint32_t)moved((int32_t)(m->accuracy & 0xFFFFFFu), certainty, horizon);
         out->expected_accuracy = saturate((m->accuracy + 128u) >> 8);
+        if (labels != NULL) {
+            int32_t expected = out->expected_accuracy + 2 * signed_at(feedback_numbers(labels), CORRECTION);
+            out->expected_accuracy = saturate(expected > 0 ? (uint32_t)expected : 0u);
+        }
     }
 }
 
@@ -296,15 +300,27 @@ NOT_INLINE static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, u
     return raised || (uint32_t)value >= limit ? 1 : 0;
 }
 
+/* What a label may be for later. */
+static void remember(const tcuq_params_t *p, int8_t *numbers, const tcuq_step_t *out, int doubtful)
+{
+    uint32_t next = number_at(numbers, NEXT);
+    uint32_t entry = (Q16_MAX - (uint32_t)out->uncertainty) >> 3 & ~answer_mask(p);
+    entry |= (out->alarm & TCUQ_ALARM_RISE) != 0u ? STEP_ALARM : 0u;
+    entry |= out->abstain == 0u && !doubtful ? STEP_VOUCHED : 0u;
+    number_put(numbers, ENTRIES + next, entry | out->answer);
+    next++;
+    number_put(numbers, NEXT, next < feedback_head(p)->memory ? next : 0u);
+}
+
 /* The alarm, section 11. */
-static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, uint32_t *labels, tcuq_step_t *out)
+static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, uint32_t *labels, int doubtful, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
     const tcuq_evidence_t *head = evidence_head(p);
     int32_t excess = (int32_t)out->risk - p->rise_reference;
     int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u;
     uint32_t held = raised ? m->alarm >> 2 : 0u;
-    uint32_t limit = p->rise_limit, cap = p->rise_cap, clear = p->rise_clear;
+    uint32_t move = 0, clear;
     uint8_t rise, fall;
     out->severity = 0;
     if (head != NULL) {
@@ -313,21 +329,22 @@ static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, ui
         out->look = saturate(now->look << 8);
     }
     if (labels != NULL) { /* modulo 2^32: a level may be below 0 */
-        uint32_t move = (limit >> 2) * (level_above(feedback_numbers(labels)) - LEVEL_FALL);
-        limit += move;
-        cap += move;
-        clear += move;
-        clear = (int32_t)clear > 0 ? clear : 0u;
+        move = (p->rise_limit >> 2) * (level_above(feedback_numbers(labels)) - LEVEL_FALL);
     }
+    clear = p->rise_clear + move;
+    clear = HAS_FEEDBACK && (int32_t)clear < 0 ? 0u : clear;
     held = held < p->hold ? held : p->hold;
-    rise = watch(&m->rise, excess, limit, cap, clear, raised, held != 0u);
+    rise = watch(&m->rise, excess, p->rise_limit + move, p->rise_cap + move, clear, raised, held != 0u);
     fall = watch(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, 0,
                  (m->alarm & TCUQ_ALARM_FALL) != 0u, 0);
     held = held != 0u ? held - 1u : raised ? 0u : p->hold;
     out->alarm = (uint8_t)(rise | (fall << 1));
     m->alarm = (uint8_t)(out->alarm | (rise != 0u ? held << 2 : 0u));
-    if (labels != NULL && rise != raised) {
-        number_put(feedback_numbers(labels), CASE, 0); /* another one */
+    if (labels != NULL) {
+        if (rise != raised) {
+            number_put(feedback_numbers(labels), CASE, 0); /* another one */
+        }
+        remember(p, feedback_numbers(labels), out, doubtful);
     }
 }
 
@@ -353,15 +370,12 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     }
     tcuq_internal_signals(m, &now, own);
     score(p, &now, own, out);
-    expect(m, out);
-    flag(m, out);
     labels = feedback_head(p) != NULL ? tcuq_internal_feedback(m) : NULL;
+    expect(m, labels, out);
+    flag(m, out);
     doubtful = labels != NULL && doubtful_at(feedback_head(p), (int32_t)*labels, out->risk);
     spend(m, out, doubtful);
-    alarm(m, &now, own, labels, out);
-    if (labels != NULL) {
-        tcuq_internal_remember(p, feedback_numbers(labels), out, doubtful);
-    }
+    alarm(m, &now, own, labels, doubtful, out);
     if (signals != NULL) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             signals[i] = (used(p) & TCUQ_BIT(i)) != 0u ? own[i] : 0u;

@@ -158,9 +158,9 @@ static inline int feedback_fits(const tcuq_params_t *p)
 static inline int build_can(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *evidence = evidence_head(p);
-    return used(p) == p->signals && evidence == p->evidence && instant_head(p) == p->instant &&
-           feedback_head(p) == p->feedback &&
-           (HAS_OWN_REFERENCE || evidence == NULL || evidence->own_looks == 0u);
+    uint32_t lacks = p->signals - used(p);
+    lacks |= !HAS_OWN_REFERENCE && evidence != NULL ? evidence->own_looks : 0u;
+    return lacks == 0u && evidence == p->evidence && instant_head(p) == p->instant && feedback_head(p) == p->feedback;
 }
 
 /* TCUQ_OK, TCUQ_ERR_VERSION, TCUQ_ERR_PARAMS or TCUQ_ERR_SIGNALS. */
@@ -411,13 +411,13 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals);
 /* Put an inference back into the ring: its prediction and its bytes, posterior first. */
 void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, const int8_t *bytes);
 
-/* What labels need (section 19): the error debt, a word of the ring; then these numbers of 16 bits, and one a
- * remembered step. */
-#define CORRECTION 0u /* of the expected accuracy, 1/32768, with a sign */
-#define CASE 1u       /* what labels say against the alarm as it is, nats * 8192, with a sign */
-#define NEXT 2u       /* where the next step goes */
-#define LEVEL 3u      /* quarters of its limit that labels have moved the alarm by, modulo 16 */
-#define ENTRIES 4u
+/* What labels need (section 19): numbers of 16 bits, the first two of them the error debt, a word of the ring; the
+ * last are one a remembered step. */
+#define CORRECTION 2u /* of the expected accuracy, 1/32768, with a sign */
+#define CASE 3u       /* what labels say against the alarm as it is, nats * 8192, with a sign */
+#define NEXT 4u       /* where the next step goes */
+#define LEVEL 5u      /* quarters of its limit that labels have moved the alarm by, modulo 16 */
+#define ENTRIES 6u
 
 #define LEVEL_RISE 13u /* most quarters up, and down */
 #define LEVEL_FALL 2u
@@ -430,7 +430,7 @@ void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, c
 
 static inline uint32_t feedback_words(const tcuq_params_t *p)
 {
-    return feedback_head(p) != NULL ? 1u + ((ENTRIES + 1u + feedback_head(p)->memory) >> 1) : 0u;
+    return feedback_head(p) != NULL ? (ENTRIES + 1u + feedback_head(p)->memory) >> 1 : 0u;
 }
 
 /* The bits of an answer. */
@@ -441,7 +441,13 @@ static inline uint32_t answer_mask(const tcuq_params_t *p)
 
 static inline int8_t *feedback_numbers(uint32_t *debt)
 {
-    return (int8_t *)(debt + 1);
+    return (int8_t *)debt;
+}
+
+/* A number with a sign. */
+static inline int32_t signed_at(const int8_t *numbers, uint32_t index)
+{
+    return (int16_t)number_at(numbers, index);
 }
 
 /* The level, counted from its least. */
@@ -459,10 +465,8 @@ static inline int32_t error_bound_of(const tcuq_feedback_t *head)
  * labels correct. Only with feedback: a build without it needs no tcuq_feedback.c. */
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
 uint32_t *tcuq_internal_feedback(const tcuq_t *m);
-void tcuq_internal_remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t *out, int doubtful);
 #else
 #define tcuq_internal_feedback(m) NULL
-#define tcuq_internal_remember(p, numbers, out, doubtful) ((void)0)
 #define tcuq_error_bound(p) 0
 #endif
 
