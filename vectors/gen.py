@@ -15,6 +15,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import gen_edges
+import gen_feedback
 import gen_heads
 import gen_learned
 import gen_looks
@@ -27,7 +28,7 @@ from gen_base import Case
 from oracle import NO_REASON, SIGNAL_COUNT, Monitor, Params, Step
 
 FOLDER = Path(__file__).resolve().parent
-MAX_BYTES = 3_500_000
+MAX_BYTES = 3_700_000
 
 
 def cases() -> list[Case]:
@@ -43,6 +44,7 @@ def cases() -> list[Case]:
         gen_still,
         gen_edges,
         gen_mutants,
+        gen_feedback,
     ):
         for case in group.cases():
             end = len(case.rows)
@@ -73,6 +75,8 @@ def _head_lines(params: Params) -> list[str]:
         lines.append(" ".join(map(str, ("instant", instant.bias, *instant.coef))))
         if instant.class_mix is not None:
             lines.append(" ".join(map(str, ("class_mix", *instant.class_mix))))
+    if params.feedback is not None:
+        lines.append(" ".join(map(str, ("feedback", *params.feedback.numbers()))))
     if params.centers is not None:
         lines.append(f"centers {hexed(list(params.centers))}")
     return lines
@@ -146,6 +150,11 @@ def render(case: Case) -> tuple[str, list[Step], set[str]]:
                 _, counter, value = mark.split(" ")
                 monitor.damage(counter, int(value))
                 lines.append(mark)
+            elif mark.startswith("label "):
+                _, ago, label = mark.split(" ")
+                result = monitor.feedback(int(ago), int(label))
+                seen.add(f"label {result}")
+                lines.append(f"{mark} {result}")
             elif mark.startswith("refuse "):
                 _, offset, size, change = mark.split(" ")
                 wrong = forged(monitor.save() or b"", int(offset), int(size), change)
@@ -244,6 +253,23 @@ REQUIRED = (
     "sum clipped above",
     "sum clipped below",
     "weight 1",
+    "alarm withdrawn",
+    "a label from before the alarm",
+    "correction cut above",
+    "correction cut below",
+    "doubtful and accepted",
+    "error debt at its bound",
+    "error debt cut",
+    "error debt started anew",
+    "every step is doubtful",
+    "held back",
+    "held back beyond the budget",
+    "just doubtful",
+    "limit at its largest",
+    "limit at its least",
+    "limit lowered",
+    "not doubtful",
+    *(f"label {result}" for result in (-3, -1, 0, 1)),
     *(f"refused {code}" for code in (-3, -4, -5, -6)),
     *(f"reason {n}" for n in (*range(SIGNAL_COUNT), NO_REASON)),
 )

@@ -83,8 +83,9 @@ class Case:
     rows : list of Row
         The inferences.
     marks : dict
-        Row number -> what happens before that row: `save`, `load`, `reset`, `damage COUNTER VALUE`, or
-        `refuse OFFSET SIZE CHANGE`, a state that is changed at that place as `gen.forged` says.
+        Row number -> what happens before that row: `save`, `load`, `reset`, `damage COUNTER VALUE`,
+        `label AGO LABEL`, or `refuse OFFSET SIZE CHANGE`, a state that is changed at that place as
+        `gen.forged` says.
     """
 
     name: str

@@ -31,6 +31,8 @@ def _state_at(params: Params, rows: list[Row], marks: Marks, at: int) -> bytes:
         for mark in marks.get(t, ()):
             if mark == "reset":
                 monitor.reset()
+            elif mark.startswith("label "):
+                monitor.feedback(*map(int, mark.split(" ")[1:]))
         if t < at:
             monitor.step(*rows[t])
     return monitor.save() or b""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from oracle_feedback import Labels
 from oracle_math import (
     S,
     X,
@@ -22,10 +23,10 @@ from oracle_math import (
     word,
 )
 from oracle_mixture import Mixed, corrected_likelihood, mixed, plain_likelihood
-from oracle_params import NAMES, SIGNAL_COUNT, Evidence, Instant, Params
-from oracle_state import SLOW_MAX, STILLNESS_MAX, State
+from oracle_params import NAMES, SIGNAL_COUNT, Evidence, Feedback, Instant, Params
+from oracle_state import SLOW_MAX, STILLNESS_MAX
 
-__all__ = ["NAMES", "NO_REASON", "SIGNAL_COUNT", "Evidence", "Instant", "Monitor", "Params", "Step"]
+__all__ = ["NAMES", "NO_REASON", "SIGNAL_COUNT", "Evidence", "Feedback", "Instant", "Monitor", "Params", "Step"]
 
 NO_REASON = 255
 SLOW = (5, 9)
@@ -80,7 +81,7 @@ class Reading:
     belief: list[int] | None
 
 
-class Monitor(State):
+class Monitor(Labels):
     """The state of section 12 and the step over it.
 
     Attributes
@@ -152,11 +153,17 @@ class Monitor(State):
         warming_up = int(self.steps < p.warmup)
         self.steps = min(self.steps + 1, 2**32 - 1)
         self.credit = min(p.burst * p.budget_den, (self.credit + p.budget_num) % 2**32)
-        abstain = int(flagged and not warming_up and self.credit >= p.budget_den)
+        doubtful = self._doubts(risk)
+        abstain = int((flagged or doubtful) and not warming_up and self.credit >= p.budget_den)
         self.credit -= p.budget_den * abstain
         if flagged and not warming_up and not abstain:
             self.branches.add("budget spent")
+        if doubtful:
+            abstain = self._hold_back(abstain)
+        raised = self.alarm & 1
         self._watch(risk, self._rising(risk, signals, evidence, look))
+        self._remember(answer, uncertainty, not abstain and not doubtful, raised)
+        expected = sat((self.accuracy + 128) >> 8)
         return Step(
             threshold=word(threshold),
             severity=0 if p.evidence is None else self.severity,
@@ -166,7 +173,7 @@ class Monitor(State):
             uncertainty=uncertainty,
             persistence=persistence,
             look=sat(256 * look),
-            expected_accuracy=sat((self.accuracy + 128) >> 8) if p.horizon else 0,
+            expected_accuracy=self._corrected(expected) if p.horizon else 0,
             flagged=flagged,
             abstain=abstain,
             alarm=self.alarm & 3,
@@ -400,19 +407,21 @@ class Monitor(State):
 
     def _watch(self, risk: int, rising: int) -> None:
         p = self.params
-        self.rise = min(max(signed(self.rise + rising), 0), p.rise_cap)
+        moved = 0 if p.feedback is None else (p.rise_limit >> 2) * self.alarm_level()
+        limit, cap, clear = p.rise_limit + moved, p.rise_cap + moved, max(0, p.rise_clear + moved)
+        self.rise = min(max(signed(self.rise + rising), 0), cap)
         self.fall = min(max(signed(self.fall + p.fall_reference - risk), 0), p.fall_cap)
         was_up, was_down = self.alarm & 1 and p.rise_limit > 0, self.alarm & 2 and p.fall_limit > 0
         down = self.fall > 0 and (was_down or self.fall >= p.fall_limit)
         held = min(self.alarm >> 2, p.hold) if was_up else 0
-        up = was_up or 0 < p.rise_limit <= self.rise
+        up = was_up or 0 < limit <= self.rise
         if up and not was_up:
             held = p.hold
         elif held:
             held -= 1
-            if self.rise <= p.rise_clear:
+            if self.rise <= clear:
                 self.branches.add("held below the clear sum")
-        elif was_up and self.rise <= p.rise_clear:
+        elif was_up and self.rise <= clear:
             if self.rise:
                 self.branches.add("starts again at 0")
             up, self.rise = False, 0

@@ -82,6 +82,40 @@ class Instant:
 
 
 @dataclass(frozen=True)
+class Feedback:
+    """What labels change, section 19."""
+
+    memory: int
+    error_num: int = 0
+    error_den: int = 1
+    error_reference: int = 0
+    error_shut: int = 0
+    error_first: int = 0
+    wrong_score: int = 0
+    right_score: int = 0
+
+    def broken(self, classes: int) -> list[str]:
+        """Return the names of the rules that do not hold."""
+        rules = {
+            "memory": 1 <= self.memory <= 1024,
+            "error": 0 <= self.error_num < self.error_den <= 1000,
+            "error_reference": 0 <= self.error_reference <= 65535,
+            "error_shut": 0 <= self.error_shut <= 32767,
+            "error_first": 0 <= self.error_first <= 65535,
+            "scores": 0 <= self.wrong_score <= 65535 and 0 <= self.right_score <= 65535,
+        }
+        return [name for name, holds in rules.items() if not holds]
+
+    def numbers(self) -> list[int]:
+        """Return the fields in the order of section 2."""
+        return [getattr(self, field.name) for field in fields(self)]
+
+    def bounds(self) -> tuple[int, int]:
+        """Return the least and the greatest error debt that labels can cause."""
+        return -self.error_shut, self.error_shut - 1 + self.memory * (self.error_den - self.error_num)
+
+
+@dataclass(frozen=True)
 class Params:
     """The fields of section 2, under the same names and in the same order."""
 
@@ -122,6 +156,7 @@ class Params:
     evidence: Evidence | None = None
     instant: Instant | None = None
     centers: tuple[int, ...] | None = None
+    feedback: Feedback | None = None
 
     def __post_init__(self) -> None:
         """Refuse what section 2 does not allow: a vector with bad parameters would prove nothing."""
@@ -169,8 +204,9 @@ class Params:
         }
         rules["evidence alone"] = self.evidence is None or self.fall_limit == 0
         rules["evidence looks"] = self.evidence is None or self.uses(4) or self.uses(7)
+        rules["feedback rise_cap"] = self.feedback is None or self.rise_cap <= 2**28
         broken = [name for name, holds in rules.items() if not holds]
-        for head in (self.evidence, self.instant):
+        for head in (self.evidence, self.instant, self.feedback):
             broken += [] if head is None else head.broken(self.classes)
         if broken:
             raise ValueError(f"parameters out of range: {', '.join(broken)}")
@@ -215,16 +251,33 @@ class Params:
         return 5 * self.classes + 6 if self.instant is not None else 0
 
     @property
+    def remembered(self) -> int:
+        """The 16-bit entries of past steps that labels may be for, an even number."""
+        return 0 if self.feedback is None else self.feedback.memory + self.feedback.memory % 2
+
+    @property
+    def feedback_bytes(self) -> int:
+        """The bytes of what labels need, in memory and in a saved state."""
+        return 0 if self.feedback is None else 4 + 2 * (4 + self.remembered)
+
+    @property
+    def answer_bits(self) -> int:
+        """The bits of an answer in such an entry, section 19."""
+        return 6 if self.classes <= 64 else 10
+
+    @property
     def ring_size(self) -> int:
         """The bytes of working memory, section 15."""
         scratch = self.classes * self.corrects
         payload = 2 * (self.beliefs + scratch) + self.depth * (self.entry - 2)
-        return max(4, 4 * (self.mean_words + 4 * self.depth) + (payload + 3) // 4 * 4)
+        words = self.mean_words + 4 * self.depth
+        return max(4, 4 * words + self.feedback_bytes + (payload + 3) // 4 * 4)
 
     @property
     def state_size(self) -> int:
         """The bytes of a saved state, section 12."""
-        return 64 + self.depth * self.entry + 4 * self.mean_words + 2 * self.beliefs + 4
+        lists = 4 * self.mean_words + self.feedback_bytes + 2 * self.beliefs
+        return 64 + self.depth * self.entry + lists + 4
 
     def fingerprint(self) -> int:
         """Return the CRC-32 that ties a saved state to these parameters, section 12."""
@@ -246,6 +299,8 @@ class Params:
         if self.instant is not None:
             words += [self.instant.bias, *(value & 0xFFFF for value in self.instant.coef)]
             words += self.instant.class_mix or ()
+        if self.feedback is not None:
+            words += self.feedback.numbers()
         tail = bytes(value & 0xFF for value in self.centers or ())
         return zlib.crc32(b"".join((word & 0xFFFFFFFF).to_bytes(4, "little") for word in words) + tail)
 

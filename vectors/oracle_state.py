@@ -8,7 +8,7 @@ import zlib
 from typing import TypeVar
 
 from oracle_math import signed
-from oracle_params import Params
+from oracle_params import Feedback, Params
 
 VERSION = 4
 HEADER = 64
@@ -18,6 +18,8 @@ SLOW_MAX = STILLNESS_MAX = 2**21
 SINCE_RESET, SINCE_START = 1, 2
 # No bit of `held`, but a step that was ever taken.
 SINCE_STEP = 4
+
+LABEL_NUMBERS = ("error_debt", "correction", "case", "next", "level", "entries")
 
 AnyState = TypeVar("AnyState", bound="State")
 
@@ -47,6 +49,8 @@ class State:
         self.class_mix = [65536 // p.classes] * p.classes
         self.deficits = [0] * 6
         self.slow = [0] * 8
+        self.error_debt = self.correction = self.case = self.next = self.level = 0
+        self.entries = [0] * p.remembered
         self.seen = [share * 256 for share in (p.instant.class_mix or ())] if p.instant is not None else []
 
     def reset(self) -> None:
@@ -61,11 +65,15 @@ class State:
     def numbers(self) -> list[tuple[str, int, str, int]]:
         """Return name, length, format and since when it holds of each list of a state, in its order."""
         p = self.params
-        learns, wide, narrow = p.instant is not None, "i", "H"
+        learns, labels, wide, narrow = p.instant is not None, p.feedback is not None, "i", "H"
         wanted = [
             ("last", p.look_words, wide, SINCE_RESET, p.evidence is not None),
             ("seen", p.classes, wide, SINCE_START, p.corrects),
             ("slow", 8, wide, SINCE_STEP, p.uses(9)),
+            ("error_debt", 1, wide, SINCE_STEP, labels),
+            *((name, 1, "h", SINCE_STEP, labels) for name in ("correction", "case")),
+            *((name, 1, narrow, SINCE_STEP, labels) for name in ("next", "level")),
+            ("entries", p.remembered, narrow, SINCE_STEP, labels),
             *((f"expert_{k}", p.classes, narrow, SINCE_RESET, learns) for k in range(1, 5)),
             ("class_mix", p.classes, narrow, SINCE_START, learns),
             ("deficits", 6, narrow, SINCE_START, learns),
@@ -73,13 +81,16 @@ class State:
         return [(name, length, form, bit) for name, length, form, bit, used in wanted if used]
 
     def damage(self, counter: str, value: int) -> None:
-        """Set a counter to what a memory error may leave in it: 32 bits, `alarm` 8."""
-        signs = ("debt", "credit", "severity", "own")
-        setattr(
-            self,
-            counter,
-            signed(value) if counter in signs else value % 2 ** (8 if counter == "alarm" else 32),
-        )
+        """Set a counter to what a memory error may leave in it; `entry` is the first of the entries."""
+        if counter in ("debt", "credit", "severity", "own", "error_debt"):
+            setattr(self, counter, signed(value))
+        elif counter in ("correction", "case"):
+            setattr(self, counter, (value + 2**15) % 2**16 - 2**15)
+        elif counter == "entry":
+            self.entries[0] = value % 2**16
+        else:
+            bits = 8 if counter == "alarm" else 16 if counter in ("next", "level") else 32
+            setattr(self, counter, value % 2**bits)
 
     def save(self) -> bytes | None:
         """Return the bytes of section 12, None where a number is out of its range: memory has failed."""
@@ -99,7 +110,9 @@ class State:
             out += bytes(value & 0xFF for value in features) if p.uses(1) else b""
         out += bytes((p.depth - len(self.ring)) * p.entry)
         for name, length, form, bit in self.numbers():
-            values = getattr(self, name) if since & bit else [0] * length
+            held_now = getattr(self, name)
+            values = [held_now] if isinstance(held_now, int) else held_now
+            values = values if since & bit else [0] * length
             out += struct.pack(f"<{length}{form}", *values)
         out += struct.pack("<I", zlib.crc32(out))
         if len(out) != p.state_size:
@@ -140,7 +153,7 @@ class State:
             at += p.entry
         for name, bit, values in new._lists(state):
             if since & bit:
-                setattr(new, name, values)
+                setattr(new, name, values[0] if isinstance(getattr(new, name), int) else values)
         new.has_last = bool(held & SINCE_RESET)
         new.started = bool(held & SINCE_START)
         return new
@@ -194,7 +207,8 @@ class State:
         clip = 0 if p.evidence is None else p.evidence.clip
         enough = 0 if p.evidence is None else 256 * p.evidence.own_looks
         most = 0 if p.evidence is None else p.evidence.own_most
-        learns = p.instant is not None
+        learns, labels = p.instant is not None, p.feedback is not None
+        more = (p.rise_limit >> 2) * 13 if labels else 0
         rules = [
             state[6:8] == bytes(2),
             depth == p.depth,
@@ -206,10 +220,10 @@ class State:
             0 <= own <= most if own_seen == enough else abs(own) <= 4096 * own_seen,
             accuracy < 65536 * 256 if p.horizon else accuracy == 0,
             alarm >> 2 <= (p.hold if alarm & 1 else 0),
-            rise <= p.rise_cap,
+            rise <= p.rise_cap + more,
             fall <= p.fall_cap,
             p.rise_limit > 0 or not alarm & 1,
-            rise > p.rise_clear or p.hold > 0 if alarm & 1 else rise < max(1, p.rise_limit),
+            rise > p.rise_clear or p.hold > 0 or labels if alarm & 1 else rise < max(1, p.rise_limit + more),
             fall > 0 if alarm & 2 else fall < max(1, p.fall_limit),
             fill <= min(depth, steps),
             held <= 3,
@@ -240,6 +254,8 @@ class State:
                 valid = all(-SLOW_MAX <= value <= SLOW_MAX for value in values)
             elif name == "seen":
                 valid = all(0 <= value <= 65535 * 256 for value in values)
+            elif p.feedback is not None and name in LABEL_NUMBERS:
+                valid = cls._labels_are_valid(p, p.feedback, name, values, new.steps)
             elif name == "class_mix":
                 valid = sum(values) <= 65536 + 16 * p.classes
             elif name == "deficits":
@@ -249,3 +265,18 @@ class State:
             if not valid:
                 return False
         return True
+
+    @staticmethod
+    def _labels_are_valid(p: Params, head: Feedback, name: str, values: list[int], steps: int) -> bool:
+        """Return whether numbers of section 19 are in range."""
+        first, filled = values[0], min(steps, head.memory)
+        if name == "error_debt":
+            return head.bounds()[0] <= first <= head.bounds()[1]
+        if name == "level":
+            return first <= 15
+        if name == "next":
+            return first < head.memory and (first == steps or steps >= head.memory)
+        if name == "entries":
+            answers = [value % 2**p.answer_bits for value in values[:filled]]
+            return max(answers) < p.classes and not any(values[filled:])
+        return True  # any number of 16 bits

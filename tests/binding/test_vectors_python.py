@@ -53,6 +53,8 @@ def test_vector(path: Path) -> None:
         elif event.kind == "save":
             saved = core.save()
             assert saved == event.saved, event.where
+        elif event.kind == "label":
+            assert [core.feedback(*event.label)] == event.expected, event.where
         elif event.kind == "refuse":
             before = core.save()
             assert [core.load(event.saved)] == event.expected, event.where

@@ -15,6 +15,7 @@ static uint16_t lag_weights[TCUQ_MAX_LAG];
 static tcuq_instant_t instant;
 static int16_t offsets[REPLAY_CLASSES];
 static uint16_t class_mix[REPLAY_CLASSES];
+static tcuq_feedback_t feedback;
 static int8_t centers[REPLAY_CENTERS];
 static int8_t row[REPLAY_CLASSES + TCUQ_MAX_FEATURES];
 static tcuq_t monitor;
@@ -76,6 +77,14 @@ static void read_instant(void)
         }
         instant.class_mix = class_mix;
     }
+}
+
+#define FEEDBACK_VALUE(name, type, low, high, bytes) feedback.name = (type)word();
+
+static void read_feedback(void)
+{
+    TCUQ_FEEDBACK_FIELDS(FEEDBACK_VALUE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    params.feedback = &feedback;
 }
 
 static void read_centers(void)
@@ -145,6 +154,10 @@ static void read_params(void)
         read_instant();
         params.instant = &instant;
     }
+    params.feedback = NULL;
+    if (word() != 0) {
+        read_feedback();
+    }
     params.centers = NULL;
     if (word() != 0) {
         read_centers();
@@ -199,6 +212,14 @@ static void step(void)
     harness_text("\n");
 }
 
+static void take_label(void)
+{
+    uint32_t ago = (uint32_t)word();
+    harness_text("label");
+    harness_number(tcuq_feedback(&monitor, ago, word())); /* a build with every signal and TCUQ_FEEDBACK */
+    harness_text("\n");
+}
+
 static void save(void)
 {
     int bytes = tcuq_save(&monitor, saved, sizeof saved);
@@ -229,6 +250,9 @@ int main(void)
             break;
         case 'r':
             tcuq_reset(&monitor);
+            break;
+        case 'f':
+            take_label();
             break;
         case 'w':
             save();

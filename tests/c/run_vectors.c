@@ -145,6 +145,7 @@ static tcuq_evidence_t evidence;
 static int16_t offsets[TCUQ_MAX_CLASSES];
 static tcuq_instant_t instant;
 static uint16_t class_mix[TCUQ_MAX_CLASSES];
+static tcuq_feedback_t feedback;
 static int8_t *centers;
 static tcuq_t monitor;
 static uint32_t *ring;
@@ -426,6 +427,17 @@ static void read_class_mix(void)
     instant.class_mix = class_mix;
 }
 
+#define FEEDBACK_VALUE(name, type, low, high, bytes) feedback.name = (type)next_number(0, UINT16_MAX);
+
+static void read_feedback(void)
+{
+    if (params.feedback != NULL) {
+        malformed("'feedback' is given twice");
+    }
+    TCUQ_FEEDBACK_FIELDS(FEEDBACK_VALUE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    params.feedback = &feedback;
+}
+
 static void read_centers(void)
 {
     size_t size = (size_t)params.classes * params.features;
@@ -446,6 +458,8 @@ static int read_optional(const char *keyword)
         read_instant();
     } else if (strcmp(keyword, "class_mix") == 0) {
         read_class_mix();
+    } else if (strcmp(keyword, "feedback") == 0) {
+        read_feedback();
     } else if (strcmp(keyword, "centers") == 0) {
         read_centers();
     } else {
@@ -585,6 +599,46 @@ static void do_load(void)
     compare_state(&monitor, saved, "state after load");
 }
 
+static void do_label(void)
+{
+    uint32_t ago = (uint32_t)next_number(0, UINT32_MAX);
+    int32_t label = (int32_t)next_number(INT32_MIN, INT32_MAX);
+#if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
+    int result = tcuq_feedback(&monitor, ago, label);
+#else
+    int result = TCUQ_ERR_PARAMS; /* a build without has no such function */
+    (void)ago, (void)label;
+#endif
+    same("result of feedback", next_number(-127, 1), result);
+}
+
+/* Damage to what labels need: a word of the ring behind those of the slow means, then 16-bit numbers in the order of
+ * a saved state. Return 0 where the name is none of these. */
+static int damage_labels(const char *name, uint32_t value)
+{
+    static const char *const names[] = {"correction", "case", "next", "level", "entry"};
+    const uint16_t kept = (uint16_t)value;
+    uint32_t *debt = ring;
+    unsigned n;
+    if (params.feedback == NULL) {
+        return 0;
+    }
+    debt += params.evidence == NULL ? 0u : (params.signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u ? 8u : 1u;
+    debt += params.instant != NULL && instant.class_mix != NULL ? params.classes : 0u;
+    debt += (params.signals & TCUQ_BIT(TCUQ_DRIFT)) != 0u ? 8u : 0u;
+    if (strcmp(name, "error_debt") == 0) {
+        *debt = value;
+        return 1;
+    }
+    for (n = 0; n < sizeof names / sizeof names[0]; n++) {
+        if (strcmp(name, names[n]) == 0) {
+            memcpy((uint8_t *)(debt + 1) + 2u * n, &kept, sizeof kept);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Set a counter to what a memory error may leave in it. */
 static void do_damage(void)
 {
@@ -612,7 +666,7 @@ static void do_damage(void)
         monitor.accuracy = value;
     } else if (strcmp(name, "alarm") == 0) {
         monitor.alarm = (uint8_t)value;
-    } else {
+    } else if (!damage_labels(name, value)) {
         malformed("'%s' is no counter", name);
     }
 }
@@ -647,6 +701,8 @@ static int read_body(const char *keyword)
         read_save();
     } else if (strcmp(keyword, "load") == 0) {
         do_load();
+    } else if (strcmp(keyword, "label") == 0) {
+        do_label();
     } else if (strcmp(keyword, "damage") == 0) {
         do_damage();
     } else if (strcmp(keyword, "refuse") == 0) {

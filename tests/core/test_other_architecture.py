@@ -9,6 +9,7 @@ import pytest
 from cross import COMPILER, need_other, run_other
 from places import ROOT
 from tiers import first_quick
+from vector_files import FULL_BUILD
 
 CORE = ROOT / "src" / "tcuq" / "core"
 
@@ -18,7 +19,7 @@ def test_core_equals_vectors_on_the_other_architecture(level: str, tmp_path: Pat
     need_other()
     program, vectors = tmp_path / "run_vectors", sorted((ROOT / "vectors").glob("*.vec"))
     sources = [ROOT / "tests" / "c" / "run_vectors.c", *sorted(CORE.glob("*.c"))]
-    command = [COMPILER, "-std=c99", level, "-static", f"-I{CORE}", *sources, "-o", program]
+    command = [COMPILER, "-std=c99", level, "-static", FULL_BUILD, f"-I{CORE}", *sources, "-o", program]
     subprocess.run(command, check=True)
     done = run_other(program, vectors)
     steps = sum(path.read_bytes().count(b"\nstep ") for path in vectors)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from places import ROOT
-from vector_files import HEAD_SCALARS, Event, VectorCase
+from vector_files import FEEDBACK, FULL_BUILD, HEAD_SCALARS, Event, VectorCase
 
 from tcuq.device.boards import Board
 from tcuq.device.firmware.build import ALONE, BOARDS, START, Group, fresh, link
@@ -58,7 +58,7 @@ SCALARS = (
 """Fields of the core's parameters, in the order in which the firmware reads them."""
 
 
-LETTERS = {"step": b"s", "reset": b"r", "save": b"w", "load": b"l"}
+LETTERS = {"step": b"s", "reset": b"r", "save": b"w", "load": b"l", "label": b"f"}
 
 
 def _words(values: Iterable[int]) -> bytes:
@@ -86,10 +86,14 @@ def encode(cases: Sequence[VectorCase]) -> bytes:
         if instant is not None:
             shares = instant["class_mix"]
             numbers += [instant["bias"], *instant["coef"], int(shares is not None), *(shares or ())]
+        labels = fields.get("feedback")
+        numbers.append(int(labels is not None))
+        if labels is not None:
+            numbers += [labels[name] for name in FEEDBACK]
         numbers.append(int(centers is not None))
         parts += [b"c", _words(numbers), centers or b""]
         for event in replayed(case):
-            parts += [LETTERS[event.kind], event.probs, event.features or b""]
+            parts += [LETTERS[event.kind], event.probs, event.features or b"", _words(event.label)]
     return b"".join(parts)
 
 
@@ -99,6 +103,8 @@ def expected(case: VectorCase) -> list[str]:
     for event in replayed(case):
         if event.kind == "step":
             lines.append(" ".join(map(str, ["step", *event.expected])))
+        elif event.kind == "label":
+            lines.append(f"label {event.expected[0]}")
         elif event.kind != "reset":
             lines.append(f"save {event.saved.hex()}" if event.kind == "save" else "load 0")
     return lines
@@ -112,7 +118,7 @@ def build_replay(board: Board, folder: str | Path, level: str = "-Os", kept: Pat
         ([BOARDS / "startup.c"], ["-Os", *START]),
         (harness, ALONE),
     ]
-    defines = [f"-DREPLAY_{name}={room}u" for name, room in replay_rooms(board).items()]
+    defines = [FULL_BUILD, *(f"-DREPLAY_{name}={room}u" for name, room in replay_rooms(board).items())]
     return link("replay", board, fresh(folder), groups, defines, kept)
 
 

@@ -14,6 +14,10 @@ FILES = sorted((ROOT / "vectors").glob("*.vec"))
 SIGNAL_COUNT = len(SIGNAL_NAMES)
 HEAD_SCALARS = ("clip", "reach", "still", "bias", "allowance")
 HEAD_SCALARS += ("own_looks", "own_mean", "own_most", "bet_base", "bet_slope")
+FEEDBACK = ("memory", "error_num", "error_den", "error_reference", "error_shut", "error_first")
+FEEDBACK += ("wrong_score", "right_score")
+FULL_BUILD = "-DTCUQ_SIGNALS=0x303FFuL"
+"""A build of the core that replays every vector: by default labels are left out."""
 LISTS = ("lags", "lag_weights", "coef", "clean_mean")
 
 
@@ -22,7 +26,8 @@ class Event:
     """Something that happens to a monitor.
 
     `kind` is "step" (with a posterior, its features or None, and the expected numbers), "reset", "save" (with
-    the expected bytes), "load" (of what was saved last) or "refuse" (with the bytes and the expected error).
+    the expected bytes), "load" (of what was saved last), "label" (with how long ago and what, and the expected answer) or "refuse"
+    (with the bytes and the expected error).
     """
 
     kind: str
@@ -31,6 +36,7 @@ class Event:
     features: bytes | None = None
     expected: list[int] = field(default_factory=list)
     saved: bytes = b""
+    label: tuple[int, ...] = ()
 
 
 @dataclass
@@ -69,6 +75,8 @@ def read(path: Path) -> VectorCase:
         elif verb == "instant":
             bias, *coef = numbers(words)
             case.fields[verb] = {"bias": bias, "coef": coef, "class_mix": None}
+        elif verb == "feedback":
+            case.fields[verb] = dict(zip(FEEDBACK, numbers(words), strict=True))
         elif verb == "class_mix":
             case.fields["instant"][verb] = numbers(words)
         elif verb == "centers":
@@ -82,6 +90,9 @@ def read(path: Path) -> VectorCase:
             case.events.append(Event(verb, where, bytes.fromhex(words[0]), features, numbers(words[2:])))
         elif verb == "save":
             case.events.append(Event(verb, where, saved=bytes.fromhex(words[0])))
+        elif verb == "label":
+            ago, what, result = numbers(words)
+            case.events.append(Event(verb, where, expected=[result], label=(ago, what)))
         elif verb == "refuse":
             case.events.append(Event(verb, where, expected=[int(words[0])], saved=bytes.fromhex(words[1])))
         elif verb == "damage":

@@ -310,6 +310,7 @@ static void remember(const tcuq_params_t *p, int8_t *numbers, const tcuq_step_t 
     number_put(numbers, ENTRIES + next, entry | out->answer);
     next++;
     number_put(numbers, NEXT, next < feedback_head(p)->memory ? next : 0u);
+    number_put(numbers, LEVEL, number_at(numbers, LEVEL) & 15u);
 }
 
 /* The alarm, section 11. */

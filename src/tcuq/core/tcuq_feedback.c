@@ -23,7 +23,6 @@ uint32_t *tcuq_internal_feedback(const tcuq_t *m)
     if (number_at(numbers, NEXT) >= head->memory) {
         number_put(numbers, NEXT, 0);
     }
-    number_put(numbers, LEVEL, number_at(numbers, LEVEL) & 15u);
     return debt;
 }
 
@@ -46,7 +45,7 @@ static NOT_INLINE int learn(tcuq_t *m, uint32_t *debt, uint32_t entry, int32_t w
     uint32_t level;
     number_put(numbers, CORRECTION,
                (uint32_t)moved(was, 32768 - 32768 * wrong - 4 * (int32_t)(entry & (STEP_ALARM - 1u)), CORRECTION_SHIFT));
-    if ((entry & STEP_VOUCHED) != 0u) {
+    if ((entry & STEP_VOUCHED) != 0u && head->error_num != 0u) { /* else nothing would bound it */
         sum = (int32_t)*debt + wrong * head->error_den - head->error_num;
         *debt = (uint32_t)(sum > -(int32_t)head->error_shut ? sum : -(int32_t)head->error_shut);
     }

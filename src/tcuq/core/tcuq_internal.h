@@ -466,7 +466,7 @@ static inline int32_t error_bound_of(const tcuq_feedback_t *head)
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
 uint32_t *tcuq_internal_feedback(const tcuq_t *m);
 #else
-#define tcuq_internal_feedback(m) NULL
+#define tcuq_internal_feedback(m) ((uint32_t *)NULL) /* typed: C++ compiles this too */
 #define tcuq_error_bound(p) 0
 #endif
 

@@ -19,8 +19,8 @@ from .projection import IntegerProjection, check_outputs
 from .tables import check_names
 from .versions import release_of, semver_of
 
-PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES = 156, 64, 28
-"""`sizeof` tcuq_params_t, tcuq_evidence_t and tcuq_instant_t with 32-bit pointers."""
+PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES = 160, 64, 28, 16
+"""`sizeof` tcuq_params_t, tcuq_evidence_t, tcuq_instant_t and tcuq_feedback_t with 32-bit pointers."""
 
 CORE_HEADERS = ("tcuq.h", "tcuq_fields.h")
 CORE_SOURCES = (
@@ -31,8 +31,8 @@ CORE_PRIVATE = ("tcuq_internal.h", "tcuq_tables.h")
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
 
 
-OWN_REFERENCE = 0x10000
-"""`TCUQ_OWN_REFERENCE`."""
+OWN_REFERENCE, FEEDBACK = 0x10000, 0x20000
+"""`TCUQ_OWN_REFERENCE` and `TCUQ_FEEDBACK`."""
 
 
 def build_mask(params: Params) -> int:
@@ -52,6 +52,8 @@ def build_mask(params: Params) -> int:
         signals |= mask(("odds",))
     if params.evidence is not None and params.evidence.own is not None:
         signals |= OWN_REFERENCE
+    if params.feedback is not None:
+        signals |= FEEDBACK
     return signals
 
 
@@ -113,6 +115,8 @@ class Contents:
     def core_files(self) -> tuple[str, ...]:
         """Files that every exported monitor of this kind shares."""
         files = [*CORE_HEADERS, *CORE_SOURCES, *CORE_PRIVATE, *FRAME_FILES, "tcuq_LICENSE.txt"]
+        if self.params.feedback is not None:
+            files.append("tcuq_feedback.c")
         if self.logits_scale is not None:
             files += ["tcuq_softmax.h", "tcuq_softmax.c"]
         if self.projection is not None:
@@ -173,6 +177,8 @@ class Contents:
             found += EVIDENCE_BYTES + 2 * params.classes
         if params.instant is not None:
             found += INSTANT_BYTES + (2 * params.classes if params.instant.class_mix is not None else 0)
+        if params.feedback is not None:
+            found += FEEDBACK_BYTES
         if params.centers is not None:
             found += params.classes * params.features
         if self.table is not None:

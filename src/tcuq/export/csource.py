@@ -216,6 +216,7 @@ def params_source(params: Params, name: str) -> str:
         entry(f"{name}_centers" if params.centers is not None else "NULL", "centers"),
         entry(f"&{name}_instant" if params.instant else "NULL", "instant"),
         entry(f"&{name}_evidence" if params.evidence else "NULL", "evidence"),
+        entry(f"&{name}_feedback" if params.feedback else "NULL", "feedback"),
         *_by_signal(params, "coef", COEF_UNIT),
         *_by_signal(params, "clean_mean", ONE),
         "};",

@@ -15,6 +15,9 @@ from .projection import IntegerProjection
 from .readme import readme
 from .selfcheck import SelfCheck
 
+_DEFAULT = "#define TCUQ_SIGNALS (TCUQ_ALL_SIGNALS | TCUQ_OWN_REFERENCE)"
+"""What tcuq.h compiles in where no flag says otherwise."""
+
 
 def sources(
     params: Params,
@@ -72,6 +75,9 @@ def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]
     for file in contents.core_files:
         core, more = package / "core" / file, package / "export" / "c" / file
         texts[file] = (core if core.is_file() else more).read_text(encoding="utf-8")
+    if contents.params.feedback is not None:
+        # Left out by default; on some platforms nobody can set a flag for a library.
+        texts["tcuq.h"] = texts["tcuq.h"].replace(_DEFAULT, f"{_DEFAULT[:-1]} | TCUQ_FEEDBACK)")
     texts = {form.place(contents, file): text for file, text in texts.items()} | form.files(contents)
     texts["README.md"] = readme(contents, check, form, texts)
     return texts

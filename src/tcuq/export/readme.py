@@ -15,6 +15,7 @@ _FILES = {
     "{name}_arduino.h": "includes all of it",
     "tcuq.h, tcuq_fields.h": "the monitor's functions and parameters, each one explained",
     "tcuq.c, tcuq_beliefs.c, tcuq_signals.c, tcuq_state.c": "the monitor itself",
+    "tcuq_feedback.c": "what labels that come late change",
     "tcuq_error.c": "which parameter is refused, in words; only a program that asks carries it",
     "tcuq_internal.h, tcuq_tables.h": "private to these files",
     "tcuq_frame.h, tcuq_frame.c": "steps as frames for a computer; only a program that sends some carries it",
@@ -128,6 +129,8 @@ def _use(contents: Contents, form: Form) -> str:
         said += (
             f"/* step.expected_accuracy / 65536.0: over about the last {contents.params.horizon} steps. */\n"
         )
+    if contents.params.feedback is not None:
+        said += "/* When you learn the truth about a step: tcuq_feedback(), see tcuq.h. */\n"
     return contents.fill(
         form.use,
         **form.more(contents),

@@ -65,7 +65,8 @@ def check_names(names: Sequence[str] | None) -> None:
 
 def tables(params: Params, name: str) -> list[str]:
     """Return everything that parameters point to; static, so that two monitors may lie in one program."""
-    return [*_lags(params, name), *_centers(params, name), *_instant(params, name), *_evidence(params, name)]
+    parts = (_lags, _centers, _instant, _evidence, _feedback)
+    return [line for part in parts for line in part(params, name)]
 
 
 def _lags(params: Params, name: str) -> list[str]:
@@ -129,6 +130,28 @@ def _evidence(params: Params, name: str) -> list[str]:
         f"    {head['bet_base']}u, /* bet_base: {bet} */",
         f"    {head['bet_slope']}u, /* bet_slope */",
         f"    {{{', '.join(map(str, head['coef']))}}}, /* coef: {_weights(params.evidence.coef)} */",
+        "};",
+        "",
+    ]
+
+
+def _feedback(params: Params, name: str) -> list[str]:
+    if params.feedback is None:
+        return []
+    head, real = params.feedback.integers(), params.feedback
+    share = "any share of errors" if real.max_error is None else f"{real.max_error:.4f} of labeled accepted steps"
+    notes = {
+        "memory": "steps back that a label may be for",
+        "error_num": share,
+        "error_reference": f"doubtful from a risk of {real.reference:.4f} on, at zero error debt",
+        "error_shut": f"{real.shut:g} errors",
+        "error_first": f"the {real.hard} is hard",
+        "wrong_score": f"{real.wrong_score:.4f} nats",
+        "right_score": f"{real.right_score:.4f} nats",
+    }
+    return [
+        f"static const tcuq_feedback_t {name}_feedback = {{",
+        *(f"    {value}u, /* {field}{f': {notes[field]}' if field in notes else ''} */" for field, value in head.items()),
         "};",
         "",
     ]

@@ -192,6 +192,9 @@ def _keywords(contents: Contents) -> str:
     constants = [contents.name, *(f"{contents.macro}_{size}" for size in sizes), *_CONSTANTS]
     if contents.params.names is not None:
         constants.append(f"{contents.name}_names")
+    if contents.params.feedback is not None:
+        functions += ["tcuq_feedback", "tcuq_error_bound", "tcuq_error_debt"]
+        constants += ["TCUQ_RIGHT", "TCUQ_WRONG"]
     if contents.logits_scale is not None:
         functions.append("tcuq_softmax")
         constants.append(f"{contents.name}_softmax")
