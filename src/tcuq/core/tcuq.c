@@ -130,7 +130,7 @@ static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t
     out->risk = (uint16_t)mix(out->uncertainty, saturate(ONE - now->anchor), p->blend);
 }
 
-/* The expected accuracy: a mean of past certainties, corrected by labels. */
+/* The expected accuracy: a mean of past certainties. */
 static void expect(tcuq_t *m, uint32_t *labels, tcuq_step_t *out)
 {
     uint32_t horizon = m->params->horizon;
@@ -301,20 +301,20 @@ NOT_INLINE static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, u
 }
 
 /* What a label may be for later. */
-static void remember(const tcuq_params_t *p, int8_t *numbers, const tcuq_step_t *out, int doubtful)
+static NOT_INLINE void remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t *out, int doubtful)
 {
     uint32_t next = number_at(numbers, NEXT);
-    uint32_t entry = (Q16_MAX - (uint32_t)out->uncertainty) >> 3 & ~answer_mask(p);
+    uint32_t entry = ((Q16_MAX - (uint32_t)out->uncertainty) >> 3) & ~answer_mask(p); /* the certainty, in 1/8192 */
     entry |= (out->alarm & TCUQ_ALARM_RISE) != 0u ? STEP_ALARM : 0u;
     entry |= out->abstain == 0u && !doubtful ? STEP_VOUCHED : 0u;
     number_put(numbers, ENTRIES + next, entry | out->answer);
     next++;
-    number_put(numbers, NEXT, next < feedback_head(p)->memory ? next : 0u);
+    number_put(numbers, NEXT, next < p->feedback->memory ? next : 0u);
     number_put(numbers, LEVEL, number_at(numbers, LEVEL) & 15u);
 }
 
 /* The alarm, section 11. */
-static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, uint32_t *labels, int doubtful, tcuq_step_t *out)
+static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, uint32_t *labels, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
     const tcuq_evidence_t *head = evidence_head(p);
@@ -345,7 +345,6 @@ static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, ui
         if (rise != raised) {
             number_put(feedback_numbers(labels), CASE, 0); /* another one */
         }
-        remember(p, feedback_numbers(labels), out, doubtful);
     }
 }
 
@@ -376,7 +375,10 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     flag(m, out);
     doubtful = labels != NULL && doubtful_at(feedback_head(p), (int32_t)*labels, out->risk);
     spend(m, out, doubtful);
-    alarm(m, &now, own, labels, doubtful, out);
+    alarm(m, &now, own, labels, out);
+    if (labels != NULL) {
+        remember(p, feedback_numbers(labels), out, doubtful);
+    }
     if (signals != NULL) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             signals[i] = (used(p) & TCUQ_BIT(i)) != 0u ? own[i] : 0u;
