@@ -72,6 +72,7 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
     unsigned words = p->evidence == NULL ? 0u : (p->signals >> 7 & 1u) != 0u ? 8u : 1u, n;
     unsigned seen = p->instant != NULL && p->instant->class_mix != NULL ? p->classes : 0u;
     int32_t low, high;
+    int64_t open = 0; /* steps that are vouched for and have no label */
     memset(l, 0, sizeof *l);
     l->params = p;
     l->low = 1 - least(p, 1) - p->level_num;
@@ -97,7 +98,7 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
     }
     l->place = words + seen + ((p->signals >> 9 & 1u) != 0u ? 8u : 0u);
     if (p->feedback != NULL) {
-        l->error = l->opening_error = l->error_high = (int32_t)m->ring[l->place];
+        l->error = l->opening_error = (int32_t)m->ring[l->place];
         l->correction = (int16_t)held_number(l, m, 0);
         l->against = (int16_t)held_number(l, m, 1);
         l->next = held_number(l, m, 2);
@@ -105,6 +106,10 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
         memcpy(l->entries, (const uint8_t *)(m->ring + l->place + 3u), 2u * (size_t)p->feedback->memory);
         NEED(l->error >= -(int64_t)p->feedback->error_shut && l->error <= ledger_error_bound(p), "the error debt begins within its bounds");
         NEED(l->next < p->feedback->memory && l->level < 16u, "labels begin within their ranges");
+        for (n = 0; n < p->feedback->memory; n++) {
+            open += (l->entries[n] & 0xC000u) == 0x4000u ? 1 : 0;
+        }
+        l->reachable = l->error + open * (p->feedback->error_den - p->feedback->error_num) <= ledger_error_bound(p);
     }
     NEED(tcuq_error_bound(p) == ledger_error_bound(p), "tcuq_error_bound() is that of section 19");
     l->bet_gap = 1e9;
@@ -227,6 +232,14 @@ int ledger_doubts(const ledger_t *l, int64_t risk)
            (l->error >= head->error_shut || risk * head->error_shut >= head->error_reference * (head->error_shut - l->error));
 }
 
+/* An error debt that no label led to is 0 at the next step or label. */
+static void settle(ledger_t *l)
+{
+    if (l->params->feedback != NULL && l->error > ledger_error_bound(l->params)) {
+        l->error = 0;
+    }
+}
+
 /* Section 10, with the doubt of section 19. */
 static const char *check_budget(ledger_t *l, const tcuq_t *m, const tcuq_step_t *out)
 {
@@ -234,6 +247,7 @@ static const char *check_budget(ledger_t *l, const tcuq_t *m, const tcuq_step_t 
     int64_t cap = (int64_t)p->burst * p->budget_den, credit;
     int warming_up = l->steps < (int64_t)p->warmup;
     int always, paid;
+    settle(l);
     l->doubtful = ledger_doubts(l, out->risk);
     always = l->doubtful && p->feedback->error_first != 0u;
     NEED(out->abstain <= 1u && (out->abstain == 0u || out->flagged != 0u || l->doubtful),
@@ -430,7 +444,7 @@ static const char *check_alarm(ledger_t *l, const tcuq_t *m, const int8_t *featu
 /* What a monitor holds for labels. */
 static const char *check_numbers(const ledger_t *l, const tcuq_t *m, unsigned touched)
 {
-    NEED(tcuq_error_debt(m) == l->error && (int32_t)m->ring[l->place] == l->error, "the error debt is den * wrong - num * labeled");
+    NEED((int32_t)m->ring[l->place] == l->error && (l->error > ledger_error_bound(l->params) || tcuq_error_debt(m) == l->error), "the error debt is den * wrong - num * labeled");
     NEED((int16_t)held_number(l, m, 0) == l->correction, "the correction follows labels at 1/32");
     NEED((int16_t)held_number(l, m, 1) == l->against, "a case is what labels say against the alarm");
     NEED(held_number(l, m, 2) == l->next && held_number(l, m, 3) == l->level, "next and level are those of section 19");
@@ -469,6 +483,7 @@ const char *ledger_label(ledger_t *l, const tcuq_t *m, uint32_t ago, int32_t lab
         NEED(answered == TCUQ_ERR_SIZE, "a label of a step that is not remembered is refused");
         return NULL;
     }
+    settle(l);
     at = (l->next + head->memory - 1u - ago) % head->memory;
     entry = l->entries[at];
     if (entry >= 32768u) {
@@ -485,12 +500,12 @@ const char *ledger_label(ledger_t *l, const tcuq_t *m, uint32_t ago, int32_t lab
         l->error += (right ? 0 : head->error_den) - head->error_num;
         l->error = l->error < -(int64_t)head->error_shut ? -(int64_t)head->error_shut : l->error;
         owed = head->error_den * l->wrong - head->error_num * l->vouched;
-        NEED(l->opening_error + owed <= ledger_error_bound(p), "errors stay below max_error * labels + the bound");
-        NEED(owed - l->owed_low <= ledger_error_bound(p) + head->error_shut, "errors in any stretch stay below their bound");
+        NEED(!l->reachable || l->opening_error + owed <= ledger_error_bound(p), "errors stay below max_error * labels + the bound");
+        NEED(!l->reachable || owed - l->owed_low <= ledger_error_bound(p) + head->error_shut, "errors in any stretch stay below their bound");
         l->owed_window = owed - l->owed_low > l->owed_window ? owed - l->owed_low : l->owed_window;
         l->owed_low = owed < l->owed_low ? owed : l->owed_low;
-        NEED(l->opening_error + owed <= l->error && l->error <= ledger_error_bound(p), "the error debt stays within its bounds");
-        l->error_high = l->error > l->error_high ? l->error : l->error_high;
+        NEED(!l->reachable || (l->opening_error + owed <= l->error && l->error <= ledger_error_bound(p)), "the error debt stays within its bounds");
+        l->owed_high = owed > l->owed_high ? owed : l->owed_high;
     }
     sure = (int64_t)(entry % 8192u >> bits << bits) + ((int64_t)1 << (bits - 1u));
     l->correction += shifted(32768 * right - 4 * sure - l->correction + 16, 5);

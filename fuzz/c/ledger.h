@@ -32,7 +32,8 @@ typedef struct {
     int64_t credit_high, rise_high, fall_high, severity_high, stillness_high, own_high;
     int64_t labels, vouched, wrong;   /* labels that were taken; of vouched steps; of these, wrong ones */
     int64_t opening_error, owed_low;  /* least of den * wrong - num * vouched so far */
-    int64_t error_high, owed_window;  /* reached */
+    int64_t owed_high, owed_window;   /* reached */
+    int reachable; /* labels can have led to the state that it was opened on: its bound holds */
     double bet_gap;     /* least of a true logarithm - the one summed, Q16.16 */
 } ledger_t;
 
