@@ -100,4 +100,25 @@ int tcuq_feedback(tcuq_t *m, uint32_t ago, int32_t label)
     return learn(m, debt, (entry | mask) - (mask >> 1), label != (label < 0 ? TCUQ_RIGHT : (int32_t)(entry & mask)) ? 1 : 0);
 }
 
+/* Of the entries, in the order of the ring, those that no step has filled are 0; so is everything before a step. */
+COLD int tcuq_internal_labels_valid(const tcuq_params_t *p, uint32_t steps, const uint8_t *bytes)
+{
+    const tcuq_feedback_t *head = p->feedback;
+    uint32_t filled = steps < head->memory ? steps : head->memory, next = get16(bytes + 2u * NEXT), zeros = 0, i;
+    if (get32(bytes) + head->error_shut > (uint32_t)error_bound_of(head) + head->error_shut ||
+        get16(bytes + 2u * LEVEL) > 15u || (filled < head->memory ? next != filled : next >= head->memory)) {
+        return 0;
+    }
+    for (i = steps == 0u ? 0u : ENTRIES; i < 2u * feedback_words(p); i++) {
+        if (i < ENTRIES + filled && i >= ENTRIES) {
+            if ((get16(bytes + 2u * i) & answer_mask(p)) >= p->classes) {
+                return 0;
+            }
+        } else {
+            zeros |= get16(bytes + 2u * i);
+        }
+    }
+    return zeros == 0u;
+}
+
 #endif

@@ -267,6 +267,17 @@ static inline uint32_t root(uint32_t value)
     return result;
 }
 
+/* Numbers as little-endian bytes. */
+static inline uint32_t get16(const uint8_t *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8;
+}
+
+static inline uint32_t get32(const uint8_t *bytes)
+{
+    return get16(bytes) | get16(bytes + 2) << 16;
+}
+
 /* Memory of the past. */
 
 /* Square root of a sum of squares: mant * 2^exp, mant in [2^15, 2^16), or 0. */
@@ -461,13 +472,14 @@ static inline int32_t error_bound_of(const tcuq_feedback_t *head)
     return head->error_shut - 1 + head->memory * (head->error_den - head->error_num);
 }
 
-/* Where it lies, in range whatever memory did to it; and what is remembered of a step, with an expected accuracy that
- * labels correct. Only with feedback: a build without it needs no tcuq_feedback.c. */
+/* Where it lies, in range whatever memory did to it; and whether it is, in a saved state. Only with feedback: a build
+ * without it needs no tcuq_feedback.c. */
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
 uint32_t *tcuq_internal_feedback(const tcuq_t *m);
+int tcuq_internal_labels_valid(const tcuq_params_t *p, uint32_t steps, const uint8_t *bytes);
 #else
 #define tcuq_internal_feedback(m) ((uint32_t *)NULL) /* typed: C++ compiles this too */
-#define tcuq_error_bound(p) 0
+#define tcuq_internal_labels_valid(p, steps, bytes) 1
 #endif
 
 /* The class with the largest posterior. */

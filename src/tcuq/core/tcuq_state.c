@@ -62,16 +62,6 @@ static void put32(uint8_t *bytes, uint32_t value)
     put16(bytes + 2, value >> 16);
 }
 
-static uint32_t get16(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8;
-}
-
-static uint32_t get32(const uint8_t *bytes)
-{
-    return get16(bytes) | get16(bytes + 2) << 16;
-}
-
 static uint32_t crc_add(uint32_t crc, const uint8_t *bytes, size_t size)
 {
     for (; size > 0u; size--) {
@@ -333,26 +323,6 @@ static int mean_valid(const layout_t *at, uint32_t word, uint32_t value)
     return value + low <= most;
 }
 
-/* What labels need. Of the entries, in the order of the ring, those that no step has filled are 0. */
-static int feedback_valid(const tcuq_params_t *p, uint32_t steps, const uint8_t *bytes)
-{
-    const tcuq_feedback_t *head = feedback_head(p);
-    uint32_t memory = head->memory, filled = steps < memory ? steps : memory;
-    uint32_t next = get16(bytes + 2u * NEXT), i;
-    if (get32(bytes) + head->error_shut > head->error_shut + (uint32_t)tcuq_error_bound(p) ||
-        get16(bytes + 2u * LEVEL) > 15u || (filled < memory ? next != filled : next >= memory) ||
-        (steps == 0u && !all_zero(bytes, 2u * ENTRIES))) {
-        return 0;
-    }
-    bytes += 2u * ENTRIES;
-    for (i = 0; i < filled; i++, bytes += 2) {
-        if ((get16(bytes) & answer_mask(p)) >= p->classes) {
-            return 0;
-        }
-    }
-    return all_zero(bytes, 2u * (size_t)(memory + (memory & 1u) - filled));
-}
-
 static int means_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
 {
     uint32_t i;
@@ -363,7 +333,7 @@ static int means_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes
             return 0;
         }
     }
-    return feedback_head(m->params) == NULL || feedback_valid(m->params, m->steps, bytes);
+    return feedback_head(m->params) == NULL || tcuq_internal_labels_valid(m->params, m->steps, bytes);
 }
 
 /* Whether some numbers add up to at most this. */
