@@ -10,6 +10,7 @@ static int failed;
 static tcuq_params_t p;
 static tcuq_evidence_t head;
 static tcuq_instant_t instant;
+static tcuq_feedback_t feedback;
 static uint16_t shares[TCUQ_MAX_CLASSES];
 static const int8_t centers[8];
 static uint8_t lags[TCUQ_MAX_LAG];
@@ -51,6 +52,11 @@ static void good(void)
     instant.class_mix = shares;
     p.instant = &instant;
     p.centers = centers;
+    memset(&feedback, 0, sizeof feedback);
+    feedback.memory = 4;
+    feedback.error_num = 1;
+    feedback.error_den = 10;
+    p.feedback = &feedback;
 }
 
 /* Parameters that have nothing that they need not have: posteriors alone, no lags, no head, a flat map. */
@@ -148,9 +154,15 @@ int main(void)
     BREAK(instant.name, type, (long long)(high) + 1, TCUQ_ERR_INSTANT_##name)         \
     KEEP(instant.name, type, low, TCUQ_ERR_INSTANT_##name)                            \
     KEEP(instant.name, type, high, TCUQ_ERR_INSTANT_##name)
+#define FEEDBACK_ENDS(name, type, low, high, bytes)                                    \
+    BREAK(feedback.name, type, (long long)(low) - 1, TCUQ_ERR_FEEDBACK_##name)         \
+    BREAK(feedback.name, type, (long long)(high) + 1, TCUQ_ERR_FEEDBACK_##name)        \
+    KEEP(feedback.name, type, low, TCUQ_ERR_FEEDBACK_##name)                           \
+    KEEP(feedback.name, type, high, TCUQ_ERR_FEEDBACK_##name)
     TCUQ_PARAMS_FIELDS(PARAM_ENDS, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
     TCUQ_EVIDENCE_FIELDS(EVIDENCE_ENDS, TCUQ_NO_LIST, TCUQ_NO_LIST)
     TCUQ_INSTANT_FIELDS(INSTANT_ENDS, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_FEEDBACK_FIELDS(FEEDBACK_ENDS, TCUQ_NO_LIST, TCUQ_NO_LIST)
     RULE(features_used, p.features = 0)
     RULE(lags_used, p.lag_count = 0)
     RULE(lags_given, p.lags = NULL)
@@ -194,6 +206,10 @@ int main(void)
     RULE(slow_used, (p.evidence = NULL, p.signals = TCUQ_BIT(TCUQ_SEVERITY), p.centers = NULL))
     RULE(drift_used, (p.signals &= ~(uint32_t)TCUQ_BIT(TCUQ_DISTANCE), p.centers = NULL))
     RULE(evidence_alone, (p.fall_limit = 1, p.fall_cap = 1))
+    RULE(feedback_fits, feedback.error_num = 10)
+    RULE(feedback_fits, (p.rise_limit = 1, p.rise_cap = 268435457))
+    CASE(good, (feedback.error_num = 9, p.rise_limit = p.rise_cap = 268435456), TCUQ_OK)
+    CASE(good, (p.feedback = NULL, p.rise_limit = 1, p.rise_cap = 268435457), TCUQ_OK)
     /* A change that is refused, and the nearest that is not, from each kind of parameters. */
     CASE(lean, (void)0, TCUQ_OK)
     CASE(rich, (void)0, TCUQ_OK)

@@ -13,7 +13,7 @@ from places import CORE, CORE_SOURCES, ROOT
 from tcuq import SIGNALS
 from tcuq._core import FIELDS
 
-STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{CORE}"]
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{CORE}", "-DTCUQ_SIGNALS=0x303FFuL"]
 TEXT = (CORE / "tcuq_fields.h").read_text()
 RULES = re.findall(r'^    X\((\w+), (\w+),(?:[^"]|\\\n)*?"(.*?)"\)', TEXT, re.MULTILINE)
 WHOLE = {
@@ -27,6 +27,10 @@ WHOLE = {
     "fall_reference",
 }
 WHOLE |= {"warmup", "rise_limit", "fall_limit"}
+WHOLE |= {
+    f"feedback {name}"
+    for name in ("error_num", "error_reference", "error_first", "wrong_score", "right_score")
+}
 """Fields whose range is that of their type; rules have the word on some of them."""
 
 

@@ -11,6 +11,7 @@ from compilers import need_compiler
 from places import CORE, CORE_SOURCES, ROOT
 
 FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
+FLAGS += ["-DTCUQ_SIGNALS=0x303FFuL"]
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FLIPS = 15_000
 SOME = 200
@@ -66,6 +67,7 @@ def test_no_flip_leads_out_of_memory(compiler: str, stride: int, tmp_path: Path)
     ("file", "guard", "without"),
     [
         ("tcuq_signals.c", "m->head < at.depth ? m->head : 0u", "m->head"),
+        ("tcuq_feedback.c", "number_at(numbers, NEXT) >= head->memory", "0"),
     ],
 )
 def test_a_missing_guard_is_found(file: str, guard: str, without: str, tmp_path: Path) -> None:

@@ -79,7 +79,18 @@ def test_core_equals_vectors_on_x86_64(tmp_path: Path) -> None:
         pytest.skip("needs: apt-get install gcc-x86-64-linux-gnu libc6-dev-amd64-cross qemu-user")
     program = tmp_path / "run_vectors"
     sources = [ROOT / "tests" / "c" / "run_vectors.c", *CORE_SOURCES]
-    command = [compiler, *WARNINGS, "-Werror", "-O2", "-static", FULL_BUILD, f"-I{CORE}", *sources, "-o", program]
+    command = [
+        compiler,
+        *WARNINGS,
+        "-Werror",
+        "-O2",
+        "-static",
+        FULL_BUILD,
+        f"-I{CORE}",
+        *sources,
+        "-o",
+        program,
+    ]
     subprocess.run(command, check=True)
     done = subprocess.run([emulator, program, *files()], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

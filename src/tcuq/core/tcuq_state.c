@@ -398,7 +398,8 @@ static void put_memory(const tcuq_t *m, const layout_t *at, uint8_t *bytes)
         put32(next, mean_held(m, at, i) ? m->ring[i] : 0u);
     }
     for (i = CORRECTION; i < feedback_end(m, at); i++, next += 2) {
-        put16(next, m->steps != 0u ? number_at(feedback_numbers(m->ring + at->feedback), i) : 0u);
+        int read = m->steps != 0u && i < ENTRIES + feedback_head(m->params)->memory; /* rounding adds one that is not */
+        put16(next, read ? number_at(feedback_numbers(m->ring + at->feedback), i) : 0u);
     }
     for (i = 0; i < number_count(at); i++, next += 2) {
         if ((m->held & (i < kept ? HELD_PAST : HELD_STREAM)) != 0u) {
