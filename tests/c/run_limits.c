@@ -530,6 +530,17 @@ static void labels(void)
     (void)tcuq_feedback(&m, 0, TCUQ_WRONG);
     same("no debt where any share is allowed", 0, tcuq_error_debt(&m));
     labeled();
+    feedback.wrong_score = 1;
+    m = stepped(5);
+    m.alarm = 0;
+    set_number(1, 0);
+    set_number(4, 0x8000); /* the least that has a label */
+    set_number(5, 0);
+    set_number(6, 0);
+    same("the label of an empty entry", 0, tcuq_feedback(&m, 1, 1));
+    same("another entry", 1, tcuq_feedback(&m, 0, 1));
+    same("the least case", 1, ring[21] >> 16);
+    labeled();
     feedback.wrong_score = 24575;
     m = stepped(5);
     m.alarm = 0;
