@@ -189,12 +189,13 @@ def _corrections() -> Iterable[Case]:
     for name, top, start, what, horizon in (
         ("up", 90, 30000, RIGHT, 4),
         ("down", 250, 65535, WRONG, 4),
+        ("even", 250, 40000, WRONG, 5),
         ("without_horizon", 250, 0, WRONG, 0),
     ):
         name = f"feedback_correction_{name}"
         dice = Dice(name)
         changes: dict[str, Any] = {"horizon": horizon, "expected_start": start, "warmup": 0, "blend": 65536}
-        bias = {RIGHT: 2, WRONG: -12}[what] * 65536
+        bias = {RIGHT: 2, WRONG: 0 if horizon == 5 else -12}[what] * 65536
         head = Feedback(5)
         params = make(DOUBT, 3, 0, (), feedback=head, coef=(0,) * 10, bias=bias, **changes)
         rows = from_u(dice, params, (level(dice, 3, top) for _ in range(46)))
@@ -238,7 +239,8 @@ def _alarms() -> Iterable[Case]:
     # Each label decides alone; one of the last step of an alarm, with risk high all the time.
     at_once = Feedback(4, 0, 1, 0, 0, 0, 65535, 65535)
     every: Marks = {t: (label(0, RIGHT),) for t in range(1, 41)}
-    up = with_marks(every, {14: BOTH, 40: ("save",)})
+    # Saved also where the sum is between the limits of levels 12 and 13.
+    up = with_marks(every, {14: BOTH}, dict.fromkeys(range(6, 41, 2), ("save",)), {43: ("save",)})
     yield case("limit_up", "alarms are withdrawn until the limit is at its largest", [high] * 44, up, at_once)
     yield case("limit_up_held", "the same with a hold", [high] * 44, up, at_once, hold=9, rise_clear=30000)
     misses: Marks = {t: (label(0, WRONG),) for t in range(1, 8)}
@@ -249,7 +251,9 @@ def _alarms() -> Iterable[Case]:
     back: Marks = {t: (label(0, RIGHT),) for t in range(10, 30)}
     there = with_marks(misses, back, {t: (label(0, WRONG),) for t in range(30, 54)})
     why = "down, up, and down again"
-    yield case("limit_both", why, [low] * 8 + [high] * 22 + [low] * 26, with_marks(there, {44: BOTH}), at_once)
+    yield case(
+        "limit_both", why, [low] * 8 + [high] * 22 + [low] * 26, with_marks(there, {44: BOTH}), at_once
+    )
     small: dict[str, Any] = {"rise_limit": 3, "rise_cap": 70000}
     yield case("limit_3", "a limit without quarters", [low] * 6 + [high] * 4, misses, at_once, **small)
     four: dict[str, Any] = {"rise_limit": 4, "rise_cap": 4, "rise_reference": 65533}
@@ -283,17 +287,26 @@ def _alarms() -> Iterable[Case]:
     # An end that is met exactly, and one short of it.
     for score in (24575, 24576):
         exact = Feedback(8, 0, 1, 0, 0, 0, score, score)
-        ends: Marks = {1: (label(0, WRONG),), 2: ("save", label(0, WRONG)), 5: (label(0, RIGHT),), 6: ("save",)}
+        ends: Marks = {
+            1: (label(0, WRONG),),
+            2: ("save", label(0, WRONG)),
+            5: (label(0, RIGHT),),
+            6: ("save",),
+        }
         ends |= {7: (label(0, RIGHT),), 10: (label(0, WRONG),), 11: ("save",)}
         yield case(f"score_{score}", "enough labels, just", [low] * 3 + [high] * 9, ends, exact)
 
     name = "feedback_evidence"
     dice = Dice(name)
     head = Feedback(8, 1, 20, 30000, 40, 0, 30000, 30000)
-    params = make(0x30, 4, 0, (), feedback=head, evidence=evidence(0x30, 4, dice), **(sides | {"coef": (500,) * 10}))
+    params = make(
+        0x30, 4, 0, (), feedback=head, evidence=evidence(0x30, 4, dice), **(sides | {"coef": (500,) * 10})
+    )
     rows = dwell(dice, params, 50)
     marks = late(dice, params, rows, 40, 3)
-    yield Case(name, "labels and an alarm from evidence", params, rows, with_marks(marks, {31: BOTH, 50: BOTH}))
+    yield Case(
+        name, "labels and an alarm from evidence", params, rows, with_marks(marks, {31: BOTH, 50: BOTH})
+    )
 
 
 def _states() -> Iterable[Case]:
@@ -321,8 +334,21 @@ def _states() -> Iterable[Case]:
     rows = dwell(dice, params, 72)
     top = HEAD.bounds()[1]
     marks = {
-        10: (f"damage error_debt {top}", *BOTH, f"damage error_debt {top + 1}", *BOTH, label(0, RIGHT), *BOTH),
-        13: (f"damage error_debt {-HEAD.error_shut}", *BOTH, f"damage error_debt {-HEAD.error_shut - 1}", *BOTH),
+        10: (
+            f"damage error_debt {top}",
+            *BOTH,
+            f"damage error_debt {top + 1}",
+            *BOTH,
+            label(0, RIGHT),
+            *BOTH,
+        ),
+        13: (
+            f"damage error_debt {-HEAD.error_shut}",
+            *BOTH,
+            f"damage error_debt {-HEAD.error_shut - 1}",
+            *BOTH,
+        ),
+        14: ("save",),
         15: (f"damage error_debt {2**31 - 1}", label(0, WRONG), "save", label(0, WRONG)),
         17: (f"damage error_debt {-(2**31)}", label(9, WRONG), *BOTH, label(0, WRONG), *BOTH),
         19: (f"damage error_debt {-(2**31) + 5}",),
@@ -332,12 +358,20 @@ def _states() -> Iterable[Case]:
         28: ("damage next 6",),
         30: ("damage level 16", *BOTH, label(0, WRONG), *BOTH),
         32: ("damage level 65535", *BOTH),
+        33: ("save",),
         34: ("save", "damage level 77", label(0, RIGHT), "save"),
         36: ("damage level 14", *BOTH),
         40: ("damage correction -32768", "damage case 32767", *BOTH, label(0, RIGHT), "save"),
         43: ("damage correction 32767", "damage case -32768", *BOTH, label(0, WRONG), "save"),
         46: ("damage alarm 1", "damage case -24000", label(0, RIGHT), label(1, RIGHT), "save"),
-        48: ("damage alarm 1", "damage case -32768", label(1, RIGHT), label(2, WRONG), label(3, RIGHT), "save"),
+        48: (
+            "damage alarm 1",
+            "damage case -32768",
+            label(1, RIGHT),
+            label(2, WRONG),
+            label(3, RIGHT),
+            "save",
+        ),
         50: ("damage entry 3", *BOTH, "damage entry 65535", *BOTH),
         56: BOTH,
         60: ("damage steps 0", *BOTH, label(0, RIGHT)),

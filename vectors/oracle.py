@@ -26,7 +26,17 @@ from oracle_mixture import Mixed, corrected_likelihood, mixed, plain_likelihood
 from oracle_params import NAMES, SIGNAL_COUNT, Evidence, Feedback, Instant, Params
 from oracle_state import SLOW_MAX, STILLNESS_MAX
 
-__all__ = ["NAMES", "NO_REASON", "SIGNAL_COUNT", "Evidence", "Feedback", "Instant", "Monitor", "Params", "Step"]
+__all__ = [
+    "NAMES",
+    "NO_REASON",
+    "SIGNAL_COUNT",
+    "Evidence",
+    "Feedback",
+    "Instant",
+    "Monitor",
+    "Params",
+    "Step",
+]
 
 NO_REASON = 255
 SLOW = (5, 9)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tcuq import SIGNALS, EvidenceHead, Params
+from tcuq import SIGNALS, EvidenceHead, Feedback, Params
 from tcuq._core import FIELDS, Core
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.signals import PROFILES
@@ -16,12 +16,13 @@ from tcuq.monitor.signals import PROFILES
 EVIDENCE = EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0])
 USED = tuple(name for name in (*PROFILES["paper"], "odds") if name != "instability")
 INSTANT = InstantHead({"doubt": 1.0}, 0.0, [0.5, 0.25, 0.25])
-HEADS = ("evidence", "instant")
+HEADS = ("evidence", "instant", "feedback")
 SCALARS = [name for name, _, _, printed in FIELDS if printed and " " not in name]
 
 
 def fields(**changes: Any) -> dict[str, Any]:
-    return {**Params(classes=3, signals=USED, evidence=EVIDENCE, instant=INSTANT).integers(), **changes}
+    params = Params(classes=3, signals=USED, evidence=EVIDENCE, instant=INSTANT, feedback=Feedback())
+    return {**params.integers(), **changes}
 
 
 def test_the_dict_holds_the_fields_of_the_core() -> None:
@@ -75,6 +76,11 @@ def test_a_number_outside_its_range_is_named_with_it(row: tuple[str, int, int, i
         ({"expected_start": 9}, "expected_start is 9, expected 0 without a horizon"),
         ({"centers": b""}, "centers is b'', expected given exactly when the signal distance is used"),
         ({"centers": b"1"}, "centers has 1 entries, expected 0"),
+        (
+            {"feedback": {**Feedback().integers(), "error_num": 1}},
+            f"feedback is {Feedback().integers() | {'error_num': 1}}, expected error_num less than "
+            "error_den, and a rise_cap up to 2^28",
+        ),
         ({"rise_limit": 5}, "rise_cap is 0, expected at least rise_limit; 0 when rise_limit is 0"),
     ],
 )

@@ -10,7 +10,7 @@ static int failed;
 static tcuq_params_t p;
 static tcuq_evidence_t head;
 static tcuq_instant_t instant;
-static tcuq_feedback_t feedback;
+static tcuq_feedback_t labels;
 static uint16_t shares[TCUQ_MAX_CLASSES];
 static const int8_t centers[8];
 static uint8_t lags[TCUQ_MAX_LAG];
@@ -24,6 +24,9 @@ static void good(void)
     memset(&p, 0, sizeof p);
     memset(&head, 0, sizeof head);
     memset(&instant, 0, sizeof instant);
+    memset(&labels, 0, sizeof labels);
+    labels.memory = 1;
+    labels.error_den = 1;
     for (n = 0; n < TCUQ_MAX_CLASSES; n++) {
         shares[n] = 1;
     }
@@ -52,11 +55,7 @@ static void good(void)
     instant.class_mix = shares;
     p.instant = &instant;
     p.centers = centers;
-    memset(&feedback, 0, sizeof feedback);
-    feedback.memory = 4;
-    feedback.error_num = 1;
-    feedback.error_den = 10;
-    p.feedback = &feedback;
+    p.feedback = ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0u ? &labels : NULL;
 }
 
 /* Parameters that have nothing that they need not have: posteriors alone, no lags, no head, a flat map. */
@@ -69,6 +68,7 @@ static void lean(void)
     p.centers = NULL;
     p.instant = NULL;
     p.evidence = NULL;
+    p.feedback = NULL;
     p.slope = 0;
 }
 
@@ -154,15 +154,22 @@ int main(void)
     BREAK(instant.name, type, (long long)(high) + 1, TCUQ_ERR_INSTANT_##name)         \
     KEEP(instant.name, type, low, TCUQ_ERR_INSTANT_##name)                            \
     KEEP(instant.name, type, high, TCUQ_ERR_INSTANT_##name)
-#define FEEDBACK_ENDS(name, type, low, high, bytes)                                    \
-    BREAK(feedback.name, type, (long long)(low) - 1, TCUQ_ERR_FEEDBACK_##name)         \
-    BREAK(feedback.name, type, (long long)(high) + 1, TCUQ_ERR_FEEDBACK_##name)        \
-    KEEP(feedback.name, type, low, TCUQ_ERR_FEEDBACK_##name)                           \
-    KEEP(feedback.name, type, high, TCUQ_ERR_FEEDBACK_##name)
     TCUQ_PARAMS_FIELDS(PARAM_ENDS, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
     TCUQ_EVIDENCE_FIELDS(EVIDENCE_ENDS, TCUQ_NO_LIST, TCUQ_NO_LIST)
     TCUQ_INSTANT_FIELDS(INSTANT_ENDS, TCUQ_NO_LIST, TCUQ_NO_LIST)
+#if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
+#define FEEDBACK_ENDS(name, type, low, high, bytes)                                   \
+    BREAK(labels.name, type, (long long)(low) - 1, TCUQ_ERR_FEEDBACK_##name)          \
+    BREAK(labels.name, type, (long long)(high) + 1, TCUQ_ERR_FEEDBACK_##name)         \
+    KEEP(labels.name, type, low, TCUQ_ERR_FEEDBACK_##name)                            \
+    KEEP(labels.name, type, high, TCUQ_ERR_FEEDBACK_##name)
     TCUQ_FEEDBACK_FIELDS(FEEDBACK_ENDS, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    RULE(feedback_fits, labels.error_num = 1)
+    RULE(feedback_fits, (p.rise_limit = 1, p.rise_cap = 268435457))
+    CASE(good, (p.rise_limit = 1, p.rise_cap = 268435456), TCUQ_OK)
+    CASE(lean, (p.rise_limit = 1, p.rise_cap = 268435457), TCUQ_OK)
+    CASE(good, (labels.error_num = 999, labels.error_den = 1000), TCUQ_OK)
+#endif
     RULE(features_used, p.features = 0)
     RULE(lags_used, p.lag_count = 0)
     RULE(lags_given, p.lags = NULL)
@@ -206,10 +213,6 @@ int main(void)
     RULE(slow_used, (p.evidence = NULL, p.signals = TCUQ_BIT(TCUQ_SEVERITY), p.centers = NULL))
     RULE(drift_used, (p.signals &= ~(uint32_t)TCUQ_BIT(TCUQ_DISTANCE), p.centers = NULL))
     RULE(evidence_alone, (p.fall_limit = 1, p.fall_cap = 1))
-    RULE(feedback_fits, feedback.error_num = 10)
-    RULE(feedback_fits, (p.rise_limit = 1, p.rise_cap = 268435457))
-    CASE(good, (feedback.error_num = 9, p.rise_limit = p.rise_cap = 268435456), TCUQ_OK)
-    CASE(good, (p.feedback = NULL, p.rise_limit = 1, p.rise_cap = 268435457), TCUQ_OK)
     /* A change that is refused, and the nearest that is not, from each kind of parameters. */
     CASE(lean, (void)0, TCUQ_OK)
     CASE(rich, (void)0, TCUQ_OK)

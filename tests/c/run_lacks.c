@@ -24,11 +24,14 @@ int main(void)
     static uint32_t ring[64];
     tcuq_evidence_t head;
     tcuq_instant_t instant;
+    tcuq_feedback_t labels;
     tcuq_params_t p;
     tcuq_t m;
     memset(&head, 0, sizeof head);
     memset(&instant, 0, sizeof instant);
+    memset(&labels, 0, sizeof labels);
     memset(&p, 0, sizeof p);
+    labels.memory = labels.error_den = 1;
     head.offset = offset;
     head.clip = 1;
     p.version = 4;
@@ -55,6 +58,10 @@ int main(void)
     p.instant = &instant;
     same("an instant head", TCUQ_ERR_SIGNALS, tcuq_init(&m, &p, ring, sizeof ring));
     p.instant = NULL;
+    p.feedback = &labels;
+    same("labels", TCUQ_ERR_SIGNALS, tcuq_init(&m, &p, ring, sizeof ring));
+    same("labels", TCUQ_ERR_SIGNALS, tcuq_check(&p));
+    p.feedback = NULL;
     p.burst = 0;
     same("a range comes first", TCUQ_ERR_PARAM_burst, tcuq_check(&p));
     return failed;

@@ -11,7 +11,8 @@ static int failed;
 static tcuq_params_t p;
 static tcuq_evidence_t head;
 static tcuq_instant_t instant;
-static tcuq_feedback_t feedback; /* good() has none; labeled() gives it */
+static tcuq_feedback_t labels;
+static int with_labels;
 static uint16_t shares[1000]; /* as many as there can be classes */
 static int8_t centers[16];
 static uint8_t lags[64];
@@ -75,6 +76,10 @@ static void good(void)
     p.instant = &instant;
     p.evidence = &head;
     p.centers = centers;
+    memset(&labels, 0, sizeof labels);
+    labels.memory = 3;
+    labels.error_den = 1;
+    p.feedback = with_labels ? &labels : NULL;
     p.fingerprint = tcuq_fingerprint(&p);
 }
 
@@ -96,15 +101,15 @@ static void good(void)
 static void labeled(void)
 {
     good();
-    feedback.memory = 3;
-    feedback.error_num = 1;
-    feedback.error_den = 10;
-    feedback.error_reference = 65535;
-    feedback.error_shut = 25;
-    feedback.error_first = 0;
-    feedback.wrong_score = 8192;
-    feedback.right_score = 8192;
-    p.feedback = &feedback;
+    labels.memory = 3;
+    labels.error_num = 1;
+    labels.error_den = 10;
+    labels.error_reference = 65535;
+    labels.error_shut = 25;
+    labels.error_first = 0;
+    labels.wrong_score = 8192;
+    labels.right_score = 8192;
+    p.feedback = &labels;
 }
 
 static void ranges(void)
@@ -150,6 +155,18 @@ static void ranges(void)
     RANGE(head.bet_base, uint32_t, 0, 1048576, TCUQ_ERR_EVIDENCE_bet_base);
     RANGE(head.bet_slope, uint32_t, 0, 32767, TCUQ_ERR_EVIDENCE_bet_slope);
     RANGE(instant.bias, int32_t, -16777216, 16777216, TCUQ_ERR_INSTANT_bias);
+#if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
+    with_labels = 1;
+    RANGE(labels.memory, uint16_t, 1, 1024, TCUQ_ERR_FEEDBACK_memory);
+    RANGE(labels.error_num, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_error_num);
+    RANGE(labels.error_den, uint16_t, 1, 1000, TCUQ_ERR_FEEDBACK_error_den);
+    RANGE(labels.error_reference, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_error_reference);
+    RANGE(labels.error_shut, uint16_t, 0, 32767, TCUQ_ERR_FEEDBACK_error_shut);
+    RANGE(labels.error_first, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_error_first);
+    RANGE(labels.wrong_score, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_wrong_score);
+    RANGE(labels.right_score, uint16_t, 0, 65535, TCUQ_ERR_FEEDBACK_right_score);
+    with_labels = 0;
+#endif
 }
 
 /* A change of good parameters, and what is said of it. */
@@ -246,14 +263,14 @@ static void rules(void)
     BROKEN(bet_fits, head.bet_base = 1);
     BROKEN(bet_fits, head.bet_slope = 1);
     KEPT((head.clip = 524288, head.bet_slope = 128, head.bet_base = 2000));
-    KEPT((labeled(), feedback.memory = 1, feedback.error_num = 0, feedback.error_den = 1, feedback.error_shut = 0));
-    KEPT((labeled(), feedback.memory = 1024, feedback.error_num = 999, feedback.error_den = 1000, feedback.error_shut = 32767));
-    CHANGE(TCUQ_ERR_FEEDBACK_memory, (labeled(), feedback.memory = 0));
-    CHANGE(TCUQ_ERR_FEEDBACK_memory, (labeled(), feedback.memory = 1025));
-    CHANGE(TCUQ_ERR_FEEDBACK_error_den, (labeled(), feedback.error_den = 0));
-    CHANGE(TCUQ_ERR_FEEDBACK_error_den, (labeled(), feedback.error_den = 1001));
-    CHANGE(TCUQ_ERR_FEEDBACK_error_shut, (labeled(), feedback.error_shut = 32768));
-    BROKEN(feedback_fits, (labeled(), feedback.error_num = 10));
+    KEPT((labeled(), labels.memory = 1, labels.error_num = 0, labels.error_den = 1, labels.error_shut = 0));
+    KEPT((labeled(), labels.memory = 1024, labels.error_num = 999, labels.error_den = 1000, labels.error_shut = 32767));
+    CHANGE(TCUQ_ERR_FEEDBACK_memory, (labeled(), labels.memory = 0));
+    CHANGE(TCUQ_ERR_FEEDBACK_memory, (labeled(), labels.memory = 1025));
+    CHANGE(TCUQ_ERR_FEEDBACK_error_den, (labeled(), labels.error_den = 0));
+    CHANGE(TCUQ_ERR_FEEDBACK_error_den, (labeled(), labels.error_den = 1001));
+    CHANGE(TCUQ_ERR_FEEDBACK_error_shut, (labeled(), labels.error_shut = 32768));
+    BROKEN(feedback_fits, (labeled(), labels.error_num = 10));
     KEPT((labeled(), p.rise_cap = 268435456));
     BROKEN(feedback_fits, (labeled(), p.rise_cap = 268435457));
     CHANGE(TCUQ_ERR_VERSION, p.version = 3);
@@ -501,7 +518,7 @@ static void saved_labels(void)
 }
 
 /* What tcuq_feedback() answers, and what labels do to the debt, an alarm and its level. */
-static void labels(void)
+static void answers(void)
 {
     tcuq_t m;
     unsigned i;
@@ -525,12 +542,12 @@ static void labels(void)
         same("a label", 1, tcuq_feedback(&m, i - 1u, TCUQ_WRONG));
     }
     same("three errors", 27, tcuq_error_debt(&m));
-    feedback.error_num = 0;
+    labels.error_num = 0;
     m = stepped(3);
     (void)tcuq_feedback(&m, 0, TCUQ_WRONG);
     same("no debt where any share is allowed", 0, tcuq_error_debt(&m));
     labeled();
-    feedback.wrong_score = 1;
+    labels.wrong_score = 1;
     m = stepped(5);
     m.alarm = 0;
     set_number(1, 0);
@@ -541,7 +558,7 @@ static void labels(void)
     same("another entry", 1, tcuq_feedback(&m, 0, 1));
     same("the least case", 1, ring[21] >> 16);
     labeled();
-    feedback.wrong_score = 24575;
+    labels.wrong_score = 24575;
     m = stepped(5);
     m.alarm = 0;
     set_number(1, 0);
@@ -731,7 +748,7 @@ int main(void)
     holds();
     saved_words();
     saved_labels();
-    labels();
+    answers();
     own_reference();
     unread();
     sums();

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from compilers import need_compiler
 from places import CORE, CORE_SOURCES, ROOT
+from vector_files import FULL_BUILD
 
 FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 FLAGS += ["-DTCUQ_SIGNALS=0x303FFuL"]
@@ -38,6 +40,38 @@ def flips(
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return subprocess.run([program, str(stride)], capture_output=True, text=True, timeout=300)
+
+
+def label_flips(core: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Flip every bit of what labels need."""
+    need_compiler("gcc", "sanitized", folder)
+    program = folder / "run_label_flips"
+    sources = [ROOT / "tests" / "c" / "run_label_flips.c", *(core / path.name for path in CORE_SOURCES)]
+    command = ["gcc", *FLAGS, *SANITIZED, FULL_BUILD, f"-I{core}", *sources, "-o", program]
+    subprocess.run(command, check=True)
+    return subprocess.run([program], capture_output=True, text=True, timeout=300)
+
+
+def test_every_flip_of_what_labels_need_comes_back(tmp_path: Path) -> None:
+    done = label_flips(CORE, tmp_path)
+    assert (done.returncode, done.stdout) == (0, "512 bits, all came back\n"), done.stderr[:2000]
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("tcuq_feedback.c", "*debt = 0;", ";"),
+        ("tcuq_feedback.c", "number_put(feedback_numbers(debt), NEXT, 0);", ";"),
+        ("tcuq_state.c", "i < ENTRIES + feedback_head(m->params)->memory", "1"),
+    ],
+)
+def test_a_core_that_keeps_damaged_labels_is_noticed(file: str, old: str, new: str, tmp_path: Path) -> None:
+    core = tmp_path / "core"
+    shutil.copytree(CORE, core)
+    text = (core / file).read_text()
+    assert text.count(old) == 1
+    (core / file).write_text(text.replace(old, new))
+    assert label_flips(core, tmp_path).returncode != 0
 
 
 def test_some_flips_come_back_and_lead_nowhere(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from places import CORE, CORE_SOURCES, ROOT
 from tiers import first_quick
 
-from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
+from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Monitor, Params
 from tcuq.device.cost.stock import standard
 from tcuq.export import FORMS, check_name, export, sources
 from tcuq.export.contents import build_mask
@@ -18,7 +18,7 @@ from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.signals import SLOW
 
 CC, CXX = shutil.which("cc"), shutil.which("c++")
-TCUQ = tuple(path.name for path in CORE_SOURCES)
+TCUQ = tuple(path.name for path in CORE_SOURCES if path.name != "tcuq_feedback.c")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
 ALARM = Alarm(0.4, AlarmSide(0.02, 2.0), AlarmSide(0.02, 2.0))
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
@@ -47,6 +47,13 @@ CASES = {
     "instant alone": standard("standard, posteriors alone").replace(
         signals=("odds",), coef={"odds": 9.0}, clean_means={}, evidence=None, alarm=ALARM, warmup=0
     ),
+    "labels": Params(
+        classes=70,
+        warmup=5,
+        alarm=Alarm(0.4, AlarmSide(0.02, 2.0)),
+        horizon=16,
+        feedback=Feedback(memory=9, max_error=0.1, reference=0.9, wrong_score=1.0, right_score=0.5),
+    ),
     "no past": Params(classes=2, signals=("doubt",), lags=(), warmup=2**32 - 1, bias=-1.25),
     "features unused": Params(classes=3, features=4, signals=("doubt", "flips"), warmup=0, alarm=Alarm(0.1)),
 }
@@ -60,8 +67,9 @@ def rows_for(params, steps=300):
 
 
 def build(folder, *flags, sources=("main.c", "monitor.c", "monitor_selfcheck.c", *TCUQ)):
+    more = [path.name for path in folder.glob("tcuq_feedback.c")]
     subprocess.run(
-        [CC, *flags, *sources, "-o", "try"], cwd=folder, check=True, capture_output=True, text=True
+        [CC, *flags, *sources, *more, "-o", "try"], cwd=folder, check=True, capture_output=True, text=True
     )
     return folder / "try"
 
@@ -128,6 +136,18 @@ def test_a_build_with_one_signal_only_has_that_signal(tmp_path, signal):
     assert len({row[1] for row in wanted}) > 3
     mask = f"-DTCUQ_SIGNALS=0x{sum(1 << SIGNALS.index(each) for each in used):03X}u"
     assert answers(build(tmp_path / "c", "-std=c99", mask), rows) == wanted
+
+
+@needs_cc
+def test_the_self_check_notices_labels_that_change_nothing(tmp_path):
+    folder = tmp_path / "c"
+    export(CASES["labels"], folder)
+    core = folder / "tcuq_feedback.c"
+    right = core.read_text()
+    for old, new in (("? 0 : head->error_den", "? head->error_den : 0"), ("? 32768 : 0)", "? 32767 : 0)")):
+        assert right.count(old) == 1
+        core.write_text(right.replace(old, new))
+        assert subprocess.run([build(folder, "-std=c99")], input="", text=True).returncode != 0
 
 
 @needs_cc
@@ -267,7 +287,7 @@ def test_the_files_are_these_and_say_where_they_come_from(tmp_path):
     files = export(CASES["posteriors"], tmp_path / "c", "camera")
     own = ["camera.c", "camera.h", "camera_selfcheck.c", "camera_selfcheck.h", "main.c"]
     frame = ["tcuq_frame.c", "tcuq_frame.h"]
-    core = sorted([*(path.name for path in CORE.iterdir()), *frame, "tcuq_LICENSE.txt"])
+    core = sorted({*(path.name for path in CORE.iterdir()), *frame, "tcuq_LICENSE.txt"} - {"tcuq_feedback.c"})
     own.insert(-1, "examples/send_frames.c")
     assert [str(file.relative_to(tmp_path / "c")) for file in files] == ["README.md", *own, *core]
     assert {str(file) for file in files} == {
@@ -364,10 +384,10 @@ def test_every_field_of_the_parameters_is_set():
     assert re.findall(r"^    \S.*?/\* (\w+)", body, re.M) == declared
 
 
-@pytest.mark.parametrize(("part", "struct"), [("EVIDENCE", "evidence"), ("INSTANT", "instant")])
-def test_every_field_of_the_heads_is_set(part, struct):
-    found = sources(CASES["standard"])
-    declared = listed(found["tcuq_fields.h"], part)
+@pytest.mark.parametrize("struct", ["evidence", "instant", "feedback"])
+def test_every_field_of_the_heads_is_set(struct):
+    found = sources(CASES["labels" if struct == "feedback" else "standard"])
+    declared = listed(found["tcuq_fields.h"], struct.upper())
     body = found["monitor.c"].split(f"tcuq_{struct}_t monitor_{struct} = {{")[1].split("};")[0]
     assert re.findall(r"^    \S.*?/\* (\w+)", body, re.M) == declared
 

@@ -51,7 +51,7 @@ def test_the_sketch_builds_links_and_runs(tmp_path: Path, which: str) -> None:
     status, said = run_on_m4(program)
     assert status == 0
     lines = said.splitlines()
-    starts = {"plain": "0 A", "everything": "0 first A"}[which]
+    starts = "0 first A" if which == "everything" else "0 A"
     assert len(lines) == 3 and all(line.startswith(starts) for line in lines), said
     if which == "everything":
         assert all(re.search(r" severity x100 -?\d+ expected accuracy % \d+", line) for line in lines), said
@@ -85,7 +85,7 @@ def test_the_sketch_says_when_the_check_fails(tmp_path: Path) -> None:
 def test_the_parts_of_a_library(tmp_path: Path) -> None:
     folder = library(tmp_path / "kws", "everything")
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    core = (*(path.name for path in CORE.iterdir()), "tcuq_LICENSE.txt")
+    core = {*(path.name for path in CORE.iterdir()), "tcuq_LICENSE.txt"} - {"tcuq_feedback.c"}
     more = ("tcuq_softmax.c", "tcuq_softmax.h", "tcuq_projection.c", "tcuq_projection.h")
     more += ("tcuq_frame.c", "tcuq_frame.h")
     own = ("kws.c", "kws.h", "kws_selfcheck.c", "kws_selfcheck.h", "kws_arduino.h", "kws_names.h")
@@ -111,7 +111,7 @@ def test_keywords_are_words_of_the_headers(tmp_path: Path) -> None:
     for word, _ in rows:
         assert re.search(rf"\b{word}\b", headers), word
     public = re.findall(r"^(?:int|void|size_t|uint32_t|const char) \*?(\w+)\(", headers, re.M)
-    assert {word for word, kind in rows if kind == "KEYWORD2"} == set(public)
+    assert {word for word, kind in rows if kind == "KEYWORD2"} == set(public) - {"tcuq_feedback"}
 
 
 def test_one_library_may_hold_two_monitors(tmp_path: Path) -> None:

@@ -378,7 +378,12 @@ def test_two_exported_heads_in_one_program(tmp_path: Path) -> None:
         "return 0; }\n"
     )
     strict = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
-    sources = ["both.c", "first.c", "second.c", *(path.name for path in CORE_SOURCES)]
+    sources = [
+        "both.c",
+        "first.c",
+        "second.c",
+        *(path.name for path in CORE_SOURCES if (folder / path.name).exists()),
+    ]
     subprocess.run(["cc", *strict, *sources, "-o", "both"], cwd=folder, check=True)
     probs, features = rows()
     text = "\n".join(" ".join(map(str, row)) for row in np.column_stack([probs, features]).tolist())

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
+from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Monitor, Params
 from tcuq.monitor import params as params_module
 from tcuq.monitor.fixed_point import RANGE, core_integers
 from tcuq.monitor.instant_head import InstantHead
@@ -26,6 +26,18 @@ side = st.none() | st.builds(
     st.floats(0, 1),
     st.floats(0.01, 100),
     st.floats(0, 50),
+)
+
+
+feedback = st.none() | st.builds(
+    Feedback,
+    st.integers(1, 1024),
+    st.none() | st.floats(0.001, 0.999),
+    st.floats(0, 1),
+    st.floats(1, 30),
+    st.sampled_from(["budget", "error"]),
+    st.floats(0, 8),
+    st.floats(0, 8),
 )
 
 
@@ -63,6 +75,7 @@ def any_params(draw: st.DrawFn) -> Params:
         budget=draw(st.floats(0, 1)),
         burst=draw(st.integers(1, 10000)),
         alarm=Alarm(draw(st.floats(0, 1)), draw(side), draw(side)),
+        feedback=draw(feedback),
         notes={"by": "test"},
     )
 
@@ -101,7 +114,8 @@ def every_field() -> Params:
     head = EvidenceHead({"doubt": 0.5}, [0.25, -0.5, 0.0], clip=2.0, reach=999, bias=-0.5, allowance=0.1)
     rise = AlarmSide(allowance=0.1, limit=2.0, cap=3.0, clear=1.0)
     alarm, names = Alarm(0.2, rise, None, hold=5), ("flips", "doubt", "odds")
-    return Params(classes=3, signals=names, alarm=alarm, evidence=head, notes={"by": ["me", 0.1, None]})
+    labels, notes = Feedback(max_error=0.1, wrong_score=1.5), {"by": ["me", 0.1, None]}
+    return Params(classes=3, signals=names, alarm=alarm, evidence=head, feedback=labels, notes=notes)
 
 
 def test_every_flipped_bit_of_a_file_is_refused_or_gives_the_same_monitor() -> None:
@@ -120,7 +134,7 @@ def test_every_flipped_bit_of_a_file_is_refused_or_gives_the_same_monitor() -> N
     assert same < len(content) / 100, "white space at most"
 
 
-@pytest.mark.parametrize("name", [item.name for item in fields(Params)])
+@pytest.mark.parametrize("name", [item.name for item in fields(Params) if item.name != "feedback"])
 def test_a_missing_field_is_refused_even_unsealed(name: str) -> None:
     content = every_field().to_dict()
     del content[name]
@@ -138,6 +152,7 @@ def test_a_missing_field_is_refused_even_unsealed(name: str) -> None:
         (("alarm", "fall"), "alarm field 'fall' is missing"),
         (("alarm", "rise", "cap"), "alarm rise field 'cap' is missing"),
         (("evidence", "clip"), "evidence field 'clip' is missing"),
+        (("feedback", "shut"), "feedback field 'shut' is missing"),
     ],
 )
 def test_a_missing_part_of_a_field_is_refused(path: tuple[str, ...], message: str) -> None:

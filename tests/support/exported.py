@@ -1,4 +1,4 @@
-"""Monitors to export: one with as little as possible, one with everything that a package can carry."""
+"""Monitors to export: one with as little as possible, one with labels, one with every other part."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Params
+from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Params
 from tcuq.export import FORMS, integer_projection
 from tcuq.export.contents import Contents
 from tcuq.export.package import arranged
@@ -42,6 +42,7 @@ PROJECTION = integer_projection(
 )
 LIBRARIES: dict[str, tuple[Params, dict[str, Any]]] = {
     "plain": (PLAIN, {}),
+    "labels": (PLAIN.replace(feedback=Feedback(max_error=0.1, hard="error", right_score=0.5)), {}),
     "everything": (FULL, {"logits_scale": 0.12, "projection": PROJECTION}),
 }
 

@@ -84,6 +84,9 @@ def core_cases() -> list[Case]:
         case("load", partial(core.load, start)),
         case("load refused", partial(core.load, b"")),
         case("verify", core.verify),
+        # None was taken yet; a label that counts asks for no memory either.
+        case("feedback", partial(core.feedback, 0, 1)),
+        case("errors", core.errors),
         case("fingerprint", core.fingerprint),
         case("sizes", core.sizes),
         case("counters", core.counters),
@@ -94,7 +97,7 @@ def bank_cases() -> list[Case]:
     """Return calls of a bank."""
     held = [FULL.bank()]
     held[0].grow(3)
-    every = np.arange(3)
+    every, zeros = np.arange(3), np.zeros(3, np.int64)
 
     def states() -> bytes:
         bank = held[0]
@@ -123,6 +126,7 @@ def bank_cases() -> list[Case]:
         case("save_many", lambda bank: partial(bank.save_many, every, saved)),
         case("load_many", lambda bank: partial(bank.load_many, every, start)),
         case("load_many refused", lambda bank: partial(bank.load_many, every, broken)),
+        case("feedback", lambda bank: partial(bank.feedback, SLOTS, zeros, zeros, np.empty(3, np.int8))),
         case("reset", lambda bank: partial(bank.reset, SLOTS, False)),
         case("reset anew", lambda bank: partial(bank.reset, SLOTS, True)),
         case("grow", lambda bank: partial(bank.grow, 1000)),

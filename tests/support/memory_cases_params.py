@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tcuq import EvidenceHead, Params
+from tcuq import EvidenceHead, Feedback, Params
 from tcuq.monitor.instant_head import InstantHead
 
 FULL = Params(
@@ -16,4 +16,5 @@ FULL = Params(
     expected_start=0.5,
     evidence=EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0]),
     instant=InstantHead({"doubt": 1.0}, 0.0, [0.5, 0.25, 0.25]),
+    feedback=Feedback(max_error=0.1),
 )

@@ -134,7 +134,9 @@ class Contents:
         """Sources that monitors share, by part: the core, and what not every monitor has."""
         compiled = [file for file in self.core_files if file.endswith(".c")]
         apart = {
-            part: [f"tcuq_{part}.c"] for part in ("softmax", "projection") if f"tcuq_{part}.c" in compiled
+            part: [f"tcuq_{part}.c"]
+            for part in ("feedback", "softmax", "projection")
+            if f"tcuq_{part}.c" in compiled
         }
         return {"core": [file for file in compiled if [file] not in apart.values()], **apart}
 

@@ -139,7 +139,9 @@ def _feedback(params: Params, name: str) -> list[str]:
     if params.feedback is None:
         return []
     head, real = params.feedback.integers(), params.feedback
-    share = "any share of errors" if real.max_error is None else f"{real.max_error:.4f} of labeled accepted steps"
+    share = (
+        "any share of errors" if real.max_error is None else f"{real.max_error:.4f} of labeled accepted steps"
+    )
     notes = {
         "memory": "steps back that a label may be for",
         "error_num": share,
@@ -151,7 +153,10 @@ def _feedback(params: Params, name: str) -> list[str]:
     }
     return [
         f"static const tcuq_feedback_t {name}_feedback = {{",
-        *(f"    {value}u, /* {field}{f': {notes[field]}' if field in notes else ''} */" for field, value in head.items()),
+        *(
+            f"    {value}u, /* {field}{f': {notes[field]}' if field in notes else ''} */"
+            for field, value in head.items()
+        ),
         "};",
         "",
     ]

@@ -155,6 +155,8 @@ class Bank:
             raise ValueError(
                 f"labels are {codes.min()} to {codes.max()}, expected 0 to {self.params.classes - 1}"
             )
+        if steps.size and steps.min() < 0:
+            raise ValueError(f"ago is {steps.min()}, expected steps before the last one, from 0 on")
         out = np.empty(len(wanted), dtype=np.int8)
         self._core.feedback(wanted, steps.astype(np.int64), codes.astype(np.int64), out)
         return np.asarray(out == 1)

@@ -178,6 +178,8 @@ class Monitor:
             raise ValueError("the params have no feedback; fit with max_error, or add a tcuq.Feedback")
         code = label_code(label, self.params.classes)
         taken = self.steps
+        if taken == 0:
+            raise ValueError("no step was taken yet; a label is of a past step")
         return self._core.feedback(taken - 1 - integer("step", step, 0, taken - 1), code) == 1
 
     @property

@@ -72,6 +72,21 @@ static mp_obj_t module_name(mp_obj_t answer)
 static MP_DEFINE_CONST_FUN_OBJ_1(module_name_obj, module_name);
 """
 
+_FEEDBACK_FUNCTION = """
+/* feedback(ago, label): the truth about a past step, 0 for the last one: a class, -1 for a right answer, -2
+ * for a wrong one. False where it had a label; ValueError where it is too long ago. */
+static mp_obj_t monitor_feedback(mp_obj_t self_in, mp_obj_t ago, mp_obj_t label)
+{
+    monitor_obj_t *self = MP_OBJ_TO_PTR(self_in);
+    int status = tcuq_feedback(&self->monitor, (uint32_t)mp_obj_get_int(ago), (int32_t)mp_obj_get_int(label));
+    check(status);
+    return mp_obj_new_bool(status);
+}
+static MP_DEFINE_CONST_FUN_OBJ_3(monitor_feedback_obj, monitor_feedback);
+"""
+
+_FEEDBACK_ENTRY = "    {MP_ROM_QSTR(MP_QSTR_feedback), MP_ROM_PTR(&monitor_feedback_obj)},\n"
+
 _NAME_ENTRY = "    {MP_ROM_QSTR(MP_QSTR_name), MP_ROM_PTR(&module_name_obj)},\n"
 
 
@@ -125,7 +140,7 @@ def _read_model(contents: Contents) -> str:
 
 
 def _files(contents: Contents) -> dict[str, str]:
-    name, names = contents.name, contents.params.names is not None
+    name, names, labels = contents.name, contents.params.names is not None, contents.params.feedback
     shared = contents.shared
     make = "".join(
         contents.fill(_MAKE, PART=part.upper(), files=" ".join(files)) for part, files in shared.items()
@@ -144,6 +159,8 @@ def _files(contents: Contents) -> dict[str, str]:
         names_include=f'#include "{name}_names.h"\n' if names else "",
         name_function=contents.fill(_NAME_FUNCTION) if names else "",
         name_entry=_NAME_ENTRY if names else "",
+        feedback_function=_FEEDBACK_FUNCTION if labels is not None else "",
+        feedback_entry=_FEEDBACK_ENTRY if labels is not None else "",
     )
     return {
         "micropython.mk": render(

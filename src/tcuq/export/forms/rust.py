@@ -48,6 +48,17 @@ the crate `cc`. The feature `trim` leaves out the code of signals that this moni
 tried with the MSVC tool chain.
 """
 
+_FEEDBACK = """
+    /// The truth about the step `ago` steps before the last one: a class, -1 for a right answer, -2 for a
+    /// wrong one. `Ok(false)` where it had a label; `Error::Size` where it is too long ago.
+    pub fn feedback(&mut self, ago: u32, label: i32) -> Result<bool, Error> {
+        let raw = self.raw();
+        // SAFETY: a monitor that was started.
+        let status = unsafe { sys::tcuq_feedback(raw, ago, label) };
+        Error::of(status).map(|()| status == 1)
+    }
+"""
+
 _NAMES = """
 /// Names of the classes.
 pub const NAMES: [&str; CLASSES] = [
@@ -103,6 +114,7 @@ def _lib(contents: Contents) -> str:
         wide_constant=contents.fill(_WIDE) if contents.projection is not None else "",
         names_constant=_NAMES.format(entries=entries) if names is not None else "",
         functions=functions,
+        feedback_method=_FEEDBACK if contents.params.feedback is not None else "",
     )
 
 

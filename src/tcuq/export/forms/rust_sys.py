@@ -25,6 +25,10 @@ pub struct tcuq_projection_t {
 
 """
 
+_FEEDBACK = """\
+    pub fn tcuq_feedback(monitor: *mut tcuq_t, ago: u32, label: i32) -> c_int;
+"""
+
 
 def struct_of(header: str, struct: str) -> list[tuple[str, str]]:
     """Return type and name of every field of a struct in a C header; an array has its length in its type.
@@ -103,6 +107,7 @@ def sys_module(contents: Contents) -> str:
         structs="\n".join(_rust_struct(struct, fields) for struct, fields in structs.items()) + "\n",
         projection_type=_PROJECTION_TYPE if contents.projection is not None else "",
         extern_tables=tables,
+        extern_feedback=_FEEDBACK if contents.params.feedback is not None else "",
         layout_count=len(rows),
         layout_rust=lines(rows, 12),
     )

@@ -1,0 +1,253 @@
+"""Labels that come late: what they change, and a bound on errors that holds whatever they say."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcuq import Alarm, AlarmSide, Bank, Feedback, Monitor, Params
+from tcuq.monitor.state import read_state
+
+SCORES = {"wrong_score": 1.5, "right_score": 1.0}
+ALARM = Alarm(0.2, AlarmSide(allowance=0.1, limit=2.0, cap=4.0), None)
+LABELED = Feedback(memory=5, max_error=0.1, reference=0.6, hard="error", **SCORES)
+PARAMS = Params(
+    classes=4, signals=("doubt",), lags=(), horizon=16, blend=0, bias=-6, alarm=ALARM, feedback=LABELED
+)
+
+
+def stream(count: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).dirichlet([0.3] * 4, count)
+
+
+def labeled(monitor: Monitor, probs: Any, seed: int = 0) -> list[Any]:
+    """Run a monitor with labels of any kind, up to seven steps late."""
+    rng, out = np.random.default_rng(seed), []
+    for row in probs:
+        out.append(monitor.step(row))
+        for ago in rng.integers(0, 7, 2):
+            label = rng.choice([0, 1, 2, 3, True, False]) if rng.random() < 0.5 else int(rng.integers(4))
+            if ago < monitor.steps:
+                out.append(monitor.feedback(monitor.steps - 1 - int(ago), label))
+    return out
+
+
+def test_a_bank_equals_monitors() -> None:
+    bank, single = Bank(PARAMS, 3), [Monitor(PARAMS) for _ in range(3)]
+    rng, probs = np.random.default_rng(1), stream(300)
+    for row in probs:
+        slots = rng.integers(0, 3, 4)
+        bank.run(slots[:1], row[None])
+        single[slots[0]].step(row)
+        ago, truth, right = rng.integers(0, 7, 4), rng.integers(0, 4, 4), rng.random(4) < 0.7
+        for labels in (truth, right):
+            taken = bank.feedback(slots, ago, labels)
+            steps = [single[slot].steps - 1 - back for slot, back in zip(slots, ago, strict=True)]
+            alone = [
+                step >= 0 and single[slot].feedback(step, label)
+                for slot, step, label in zip(slots, steps, labels, strict=True)
+            ]
+            assert taken.tolist() == alone
+    states = bank.save_many(range(3))
+    assert [row.tobytes() for row in states] == [each.save() for each in single]
+    assert len({each.error_debt for each in single}) > 1
+
+
+@pytest.mark.parametrize("cut", [1, 3, 4, 5, 37])
+def test_a_saved_or_pickled_monitor_goes_on_as_if_nothing_had_happened(cut: int) -> None:
+    probs, first = stream(80), Monitor(PARAMS)
+    labeled(first, probs[:cut])
+    saved = first.save()
+    assert read_state(saved).steps == cut
+    twins = [Monitor(PARAMS).load(saved), pickle.loads(pickle.dumps(first))]
+    expected = labeled(first, probs[cut:], 1)
+    for twin in twins:
+        assert labeled(twin, probs[cut:], 1) == expected
+        assert twin.save() == first.save() and twin.error_debt == first.error_debt
+    with pytest.raises(ValueError, match="other"):
+        Monitor(PARAMS.replace(feedback=replace(LABELED, shut=9.0))).load(saved)
+
+
+def test_labels_are_refused_where_they_mean_nothing() -> None:
+    monitor, bank, plain = Monitor(PARAMS), Bank(PARAMS, 2), PARAMS.replace(feedback=None)
+    with pytest.raises(ValueError, match="no step was taken yet"):
+        monitor.feedback(0, True)
+    before = monitor.step([1.0, 0.0, 0.0, 0.0]) and monitor.save()
+    for step, label, message in (
+        (1, True, "step is 1, expected 0"),
+        (-1, True, "step is -1"),
+        (0, 4, "label is 4, expected 0 to 3"),
+        (0, -1, "label is -1"),
+        (0, 1.5, "label"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            monitor.feedback(step, label)  # type: ignore[arg-type]
+    assert monitor.save() == before
+    bank.run([0], [[1.0, 0.0, 0.0, 0.0]])
+    for ago, labels, message in (
+        ([0], [4], "labels are 4 to 4, expected 0 to 3"),
+        ([0], [-1], "labels are -1"),
+        ([-1], [0], "ago is -1"),
+        ([0.0], [0], "ago are float64"),
+        ([0, 1], [0], "ago are int64"),
+        ([0], [[0]], "labels are int64"),
+        ([0], ["right"], "labels are"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            bank.feedback([0], ago, labels)
+    assert bank.feedback([0, 1], [0, 0], [0, 0]).tolist() == [True, False]
+    assert bank.feedback([], [], []).tolist() == []
+    for call in (lambda: Monitor(plain).feedback(0, 1), lambda: Bank(plain, 1).feedback([0], [0], [1])):
+        with pytest.raises(ValueError, match="no feedback"):
+            call()
+    assert Monitor(plain).error_debt == 0.0 and math.isnan(plain.error_constant)
+    for wrong in ({"memory": 0}, {"max_error": 0}, {"hard": "no"}, {"wrong_score": 9}, {"shut": 0}):
+        with pytest.raises(ValueError):
+            Feedback(**wrong)
+    with pytest.raises(TypeError, match="a Feedback or None"):
+        PARAMS.replace(feedback={"memory": 3})
+    with pytest.raises(ValueError, match=r"rise_cap up to 2\^28"):
+        huge = Alarm(0.2, AlarmSide(allowance=0.1, limit=1.0, cap=5000.0), None)
+        Monitor(PARAMS.replace(alarm=huge))
+
+
+def test_a_file_without_feedback_does_not_name_it() -> None:
+    plain = PARAMS.replace(feedback=None)
+    assert "feedback" not in plain.to_dict()
+    assert Params.from_json(PARAMS.to_json()) == PARAMS and PARAMS.fingerprint != plain.fingerprint
+
+
+def test_without_a_largest_share_of_errors_there_is_no_debt() -> None:
+    monitor = Monitor(PARAMS.replace(feedback=Feedback(memory=1)))
+    for step in range(100):
+        monitor.step([1.0, 0.0, 0.0, 0.0])
+        assert monitor.feedback(step, False)
+        assert monitor.error_debt == 0.0 and monitor.save()
+
+
+def test_labels_correct_the_expected_accuracy() -> None:
+    """A network that is sure of itself and right in half of the cases."""
+    monitor = Monitor(PARAMS)
+    for step in range(400):
+        said = monitor.step([0.99, 0.01, 0, 0])
+        monitor.feedback(step, step % 2 == 0)
+    assert said.expected_accuracy == pytest.approx(0.5, abs=0.05)
+
+
+def test_right_labels_withdraw_an_alarm_and_wrong_ones_bring_it_forward() -> None:
+    """In steps from calm input to an alarm, after labels and before."""
+
+    def delay(monitor: Monitor) -> int:
+        for _ in range(30):
+            monitor.step([1.0, 0.0, 0.0, 0.0])
+        return next(n for n in range(1, 99) if monitor.step([0.3, 0.3, 0.2, 0.2]).alarm)
+
+    usual, monitor = delay(Monitor(PARAMS)), Monitor(PARAMS)
+    delay(monitor)
+    for _ in range(3):
+        assert monitor.step([0.3, 0.3, 0.2, 0.2]).alarm
+        monitor.feedback(monitor.steps - 1, True)
+    assert not monitor.step([0.3, 0.3, 0.2, 0.2]).alarm
+    assert delay(monitor) > usual
+    monitor = Monitor(PARAMS)
+    for step in range(6):
+        monitor.step([1.0, 0.0, 0.0, 0.0])
+        monitor.feedback(step, False)
+    assert delay(monitor) < usual
+
+
+# The bound of SPEC.md section 19.
+
+
+class Ledger:
+    """Counts vouched steps that were labeled, and those of them that were wrong, apart from the core."""
+
+    def __init__(self, params: Params) -> None:
+        self.monitor, self.params = Monitor(params), params
+        self.vouched: list[bool] = []
+        self.known: set[int] = set()
+        self.labels = self.wrong = 0
+        self.worst = -math.inf
+
+    def step(self, top: int) -> bool:
+        """Take a step of some certainty; return whether it is vouched."""
+        head = self.params.feedback.integers()  # type: ignore[union-attr]
+        debt = round(self.monitor.error_debt * head["error_den"])
+        said = self.monitor.step(np.array([top - 128, 127 - top], np.int8))
+        risk, shut = round(said.risk * 65536), head["error_shut"]
+        doubtful = debt >= shut or risk * shut >= head["error_reference"] * (shut - debt)
+        self.vouched.append(not said.abstain and not doubtful)
+        if head["error_first"]:
+            assert self.vouched[-1] == (not said.abstain)
+        return self.vouched[-1]
+
+    def label(self, step: int, right: bool) -> None:
+        """Give a label, and look whether the bound holds."""
+        taken = self.monitor.feedback(step, right)
+        assert taken == (step not in self.known and len(self.vouched) - step <= self.params.feedback.memory)  # type: ignore[union-attr]
+        if taken:
+            self.known.add(step)
+            self.labels += self.vouched[step]
+            self.wrong += self.vouched[step] and not right
+        over = self.wrong - self.params.feedback.max_error * self.labels  # type: ignore[union-attr, operator]
+        self.worst = max(self.worst, over)
+        assert over <= self.params.error_constant + 1e-9
+        assert over - 1e-9 <= self.monitor.error_debt <= self.params.error_constant + 1e-9
+
+
+def bounded(memory: int, max_error: float, shut: float, hard: str, budget: float = 0.1) -> Params:
+    head = Feedback(memory, max_error, 0.9, shut, hard)
+    coef = {"doubt": 0.0}
+    return Params(
+        classes=2, signals=("doubt",), lags=(), coef=coef, bias=-12, blend=0.5, budget=budget, feedback=head
+    )
+
+
+@given(
+    st.builds(
+        bounded,
+        st.integers(1, 9),
+        st.sampled_from([0.001, 0.05, 0.2, 0.5, 0.9, 0.999]),
+        st.floats(1, 6),
+        st.sampled_from(["budget", "error"]),
+        st.sampled_from([0.0, 0.1, 1.0]),
+    ),
+    st.lists(
+        st.tuples(st.integers(128, 255), st.lists(st.tuples(st.integers(0, 10), st.booleans()))), max_size=80
+    ),
+)
+def test_the_bound_holds_for_every_input_label_and_delay(params: Params, events: Any) -> None:
+    ledger = Ledger(params)
+    for top, labels in events:
+        ledger.step(top)
+        for ago, right in labels:
+            if ago < len(ledger.vouched):
+                ledger.label(len(ledger.vouched) - 1 - ago, right)
+
+
+@pytest.mark.parametrize("hard", ["budget", "error"])
+@pytest.mark.parametrize("memory", [1, 7, 64])
+@pytest.mark.parametrize("max_error", [0.02, 0.25])
+def test_labels_that_wait_for_the_worst_moment_come_near_the_bound(
+    max_error: float, memory: int, hard: str
+) -> None:
+    params = bounded(memory, max_error, 4.0, hard)
+    ledger = Ledger(params)
+    while ledger.monitor.error_debt + 1 - max_error < 4.0 and ledger.step(255):
+        ledger.label(len(ledger.vouched) - 1, False)
+    first = len(ledger.vouched)
+    assert all(ledger.step(255) for _ in range(memory))
+    for step in reversed(range(first, first + memory)):
+        ledger.label(step, False)
+    assert ledger.worst >= 0.8 * params.error_constant
+    # From here on every step is doubtful, and no label makes it worse.
+    for _ in range(3 * memory):
+        assert not ledger.step(255)
+        ledger.label(len(ledger.vouched) - 1, False)
