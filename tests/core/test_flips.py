@@ -61,7 +61,7 @@ def test_every_flip_of_what_labels_need_comes_back(tmp_path: Path) -> None:
     ("file", "old", "new"),
     [
         ("tcuq_feedback.c", "*debt = 0;", ";"),
-        ("tcuq_feedback.c", "number_put(feedback_numbers(debt), NEXT, 0);", ";"),
+        ("tcuq_feedback.c", "number_put(numbers, NEXT, 0);", ";"),
         ("tcuq_state.c", "i < ENTRIES + feedback_head(m->params)->memory", "1"),
     ],
 )
