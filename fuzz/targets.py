@@ -24,7 +24,7 @@ TARGETS = {"load": 4096, "steps": 1024, "frames": 2048}
 
 COMPILERS = ("clang-19", "clang", "gcc", "cc")
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-FLAGS = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-fno-omit-frame-pointer"]
+FLAGS = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-fno-omit-frame-pointer", "-DTCUQ_SIGNALS=0x303FFuL"]
 OPTIMIZED = ("-g", "-O1")
 
 

@@ -212,7 +212,7 @@ void prove_hold(void)
     m.rise = nondet_u32();
     m.fall = nondet_u32();
     out.risk = nondet_u16();
-    alarm(&m, &now, NULL, &out);
+    alarm(&m, &now, NULL, NULL, &out);
     left = m.alarm >> 2;
     PROVE(out.alarm <= 3u && (m.alarm & 3u) == out.alarm && left <= p.hold);
     PROVE((out.alarm & 1u) != 0u || left == 0u);

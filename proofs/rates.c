@@ -148,7 +148,7 @@ void prove_budget(void)
     before = nondet_i32();
     ASSUME(before >= 0 && before <= cap);
     m.credit = before;
-    spend(&m, &out);
+    spend(&m, &out, 0);
     PROVE(m.credit >= 0 && m.credit <= cap);
     PROVE((out.abstain != 0u ? p.budget_den : 0) <= before + p.budget_num - m.credit);
     PROVE(out.abstain == 0u || (out.flagged == 1u && out.warming_up == 0u));
@@ -171,7 +171,7 @@ void prove_damaged_credit(void)
     CAP = nondet_u32();
     ASSUME(CAP >= p.budget_den && CAP <= 10000u * 1000u);
     cap = (int32_t)CAP;
-    spend(&m, &out);
+    spend(&m, &out, 0);
     PROVE(m.credit >= 0 && m.credit <= cap && out.abstain <= 1u);
     PROVE(out.abstain == 0u || m.credit <= cap - p.budget_den);
     END;

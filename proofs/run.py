@@ -71,6 +71,14 @@ MAP = {
 }
 """Proofs of map.c."""
 
+LABELS = {
+    "label": "a memory of 3, all params and labels",
+    "vouch": "a memory of 3, all params and risks",
+    "damaged_labels": "a memory of 3, any memory",
+    "doubt": "all params",
+}
+"""Proofs of feedback.c."""
+
 STATE = {
     "load": "any bytes, params, counters, ring",
     "load_sizes": "any bytes, every other size",
@@ -103,6 +111,7 @@ UNWIND = {
     "params.c": "66",
     "map.c": "10",
     "flag.c": "4",
+    "feedback.c": "8",
     "state.c": "40",
     "frame.c": "45",
 }
@@ -296,6 +305,19 @@ BROKEN = {
         "(int32_t)slow[i]",
     ),
     "a hold without an end": ("hold", "tcuq.c", "held != 0u ? held - 1u", "held != 0u ? held"),
+    "vouches for doubtful steps": (
+        "vouch",
+        "tcuq.c",
+        "== 0u && !doubtful ? STEP_VOUCHED",
+        "== 0u ? STEP_VOUCHED",
+    ),
+    "labels count twice": ("label", "tcuq_feedback.c", "entry >= STEP_KNOWN", "entry > 0xFFFFu"),
+    "a place behind the last": (
+        "damaged_labels",
+        "tcuq_feedback.c",
+        ">= head->memory) {\n        number_put",
+        "> head->memory) {\n        number_put",
+    ),
     "bound rounded down": ("shut", "tcuq.c", "rest + p->steep_slope - 1u", "rest"),
     "knee forgotten": ("open", "tcuq.c", "return p->knee + ", "return "),
     "entry one too far": (
@@ -377,6 +399,7 @@ def jobs_of(long: bool) -> list[Job]:
     jobs += [Job("rates.c", proof, bounds) for proof, bounds in RATES.items()]
     jobs += [Job("map.c", proof, bounds) for proof, bounds in MAP.items()]
     jobs += [Job("flag.c", "flag", "all params, debts in bounds, risks")]
+    jobs += [Job("feedback.c", proof, bounds) for proof, bounds in LABELS.items()]
     jobs += [Job("frame.c", proof, bounds) for proof, bounds in FRAME.items()]
     jobs += [Job("state.c", proof, bounds, "paper") for proof, bounds in STATE_ONCE.items()]
     shapes = SMALL if long else ["labels"]

@@ -75,7 +75,9 @@ def vectors(signals: int | None = None) -> list[Path]:
             continue
         head = path.read_text("ascii").partition("\nsizes ")[0]
         used = int(head.partition(" signals=")[2].split()[0])
-        if not used & ~signals and "\nevidence " not in head and "\ninstant " not in head:
+        if not used & ~signals and not any(
+            f"\n{name} " in head for name in ("evidence", "instant", "feedback")
+        ):
             found.append(path)
     return found
 
@@ -102,11 +104,12 @@ def self_check(folder: Path, which: str) -> Program:
 
 def builds(folder: Path) -> list[Build]:
     """Return all builds, with what is run in each."""
-    whole = Build("whole", [])
+    labels = "-DTCUQ_SIGNALS=0x303FFuL"  # with what a default build leaves out
+    whole = Build("whole", [labels])
     whole.programs += [Program("run_vectors", vectors()), Program("run_errors"), Program("run_corners")]
     whole.programs += [Program("run_frames", said=frames()), Program("run_parts")]
     whole.programs += [self_check(folder / "exported", which) for which in ("plain", "everything")]
-    loops = Build("loops", ["-DTCUQ_TEST_LOOPS"])
+    loops = Build("loops", [labels, "-DTCUQ_TEST_LOOPS"])
     loops.programs += [Program("run_vectors", vectors())]
     paper = Build("paper", [f"-DTCUQ_SIGNALS={PAPER:#x}u"])
     paper.programs += [Program("run_vectors", vectors(PAPER)), Program("run_corners")]

@@ -47,12 +47,32 @@ static int64_t least(const tcuq_params_t *p, int open)
     return yes;
 }
 
+int64_t ledger_error_bound(const tcuq_params_t *p)
+{
+    const tcuq_feedback_t *head = p->feedback;
+    return head == NULL ? 0 : (int64_t)head->error_shut - 1 + (int64_t)head->memory * (head->error_den - head->error_num);
+}
+
+/* One of the 16-bit numbers that labels need, as a monitor holds it. */
+static unsigned held_number(const ledger_t *l, const tcuq_t *m, unsigned at)
+{
+    uint16_t value;
+    memcpy(&value, (const uint8_t *)(m->ring + l->place + 1u) + 2u * (size_t)at, sizeof value);
+    return value;
+}
+
+static int64_t level_of(const ledger_t *l)
+{
+    return (int64_t)l->level - (l->level >= 14u ? 16 : 0);
+}
+
 const char *ledger_open(ledger_t *l, const tcuq_t *m)
 {
     const tcuq_params_t *p = m->params;
     unsigned words = p->evidence == NULL ? 0u : (p->signals >> 7 & 1u) != 0u ? 8u : 1u, n;
     unsigned seen = p->instant != NULL && p->instant->class_mix != NULL ? p->classes : 0u;
     int32_t low, high;
+    int64_t open = 0; /* steps that are vouched for and have no label */
     memset(l, 0, sizeof *l);
     l->params = p;
     l->low = 1 - least(p, 1) - p->level_num;
@@ -76,6 +96,22 @@ const char *ledger_open(ledger_t *l, const tcuq_t *m)
     for (n = 0; n < 8u && (p->signals >> 9 & 1u) != 0u; n++) {
         l->slow[n] = (int32_t)m->ring[words + seen + n];
     }
+    l->place = words + seen + ((p->signals >> 9 & 1u) != 0u ? 8u : 0u);
+    if (p->feedback != NULL) {
+        l->error = l->opening_error = (int32_t)m->ring[l->place];
+        l->correction = (int16_t)held_number(l, m, 0);
+        l->against = (int16_t)held_number(l, m, 1);
+        l->next = held_number(l, m, 2);
+        l->level = held_number(l, m, 3);
+        memcpy(l->entries, (const uint8_t *)(m->ring + l->place + 3u), 2u * (size_t)p->feedback->memory);
+        NEED(l->error >= -(int64_t)p->feedback->error_shut && l->error <= ledger_error_bound(p), "the error debt begins within its bounds");
+        NEED(l->next < p->feedback->memory && l->level < 16u, "labels begin within their ranges");
+        for (n = 0; n < p->feedback->memory; n++) {
+            open += (l->entries[n] & 0xC000u) == 0x4000u ? 1 : 0;
+        }
+        l->reachable = l->error + open * (p->feedback->error_den - p->feedback->error_num) <= ledger_error_bound(p);
+    }
+    NEED(tcuq_error_bound(p) == ledger_error_bound(p), "tcuq_error_bound() is that of section 19");
     l->bet_gap = 1e9;
     tcuq_debt_bounds(p, &low, &high);
     NEED(low == l->low && high == l->high, "tcuq_debt_bounds() are those of section 9");
@@ -189,29 +225,51 @@ static const char *check_flag(ledger_t *l, const tcuq_t *m, const tcuq_step_t *o
     return NULL;
 }
 
-/* Section 10. */
+int ledger_doubts(const ledger_t *l, int64_t risk)
+{
+    const tcuq_feedback_t *head = l->params->feedback;
+    return head != NULL && head->error_num > 0u &&
+           (l->error >= head->error_shut || risk * head->error_shut >= head->error_reference * (head->error_shut - l->error));
+}
+
+/* An error debt that no label led to is 0 at the next step or label. */
+static void settle(ledger_t *l)
+{
+    if (l->params->feedback != NULL && l->error > ledger_error_bound(l->params)) {
+        l->error = 0;
+    }
+}
+
+/* Section 10, with the doubt of section 19. */
 static const char *check_budget(ledger_t *l, const tcuq_t *m, const tcuq_step_t *out)
 {
     const tcuq_params_t *p = l->params;
     int64_t cap = (int64_t)p->burst * p->budget_den, credit;
     int warming_up = l->steps < (int64_t)p->warmup;
-    NEED(out->abstain <= out->flagged, "only a flagged step abstains");
+    int always, paid;
+    settle(l);
+    l->doubtful = ledger_doubts(l, out->risk);
+    always = l->doubtful && p->feedback->error_first != 0u;
+    NEED(out->abstain <= 1u && (out->abstain == 0u || out->flagged != 0u || l->doubtful),
+         "only a flagged or doubtful step abstains");
     NEED(out->warming_up == (warming_up ? 1u : 0u), "warming_up on the first `warmup` steps");
-    NEED(out->abstain == 0u || !warming_up, "no step of the warm-up abstains");
-    l->abstained += out->abstain;
-    l->spent += (int64_t)p->budget_den * out->abstain - p->budget_num;
+    NEED(out->abstain == 0u || !warming_up || always, "no step of the warm-up abstains but for its errors");
+    NEED(out->abstain == 1u || !always, "a doubtful step abstains where errors come first");
+    credit = l->credit + p->budget_num;
+    credit = credit < cap ? credit : cap;
+    paid = always ? !warming_up && credit >= p->budget_den : out->abstain != 0u;
+    l->abstained += paid;
+    l->spent += (int64_t)p->budget_den * paid - p->budget_num;
     NEED(l->spent - l->spent_low <= cap, "abstentions in any n steps <= burst + budget * n");
     NEED(l->spent <= l->opening_credit, "abstentions from the start <= budget * t");
     l->window = l->spent - l->spent_low > l->window ? l->spent - l->spent_low : l->window;
     l->spent_low = l->spent < l->spent_low ? l->spent : l->spent_low;
     l->steps += l->steps < 0xFFFFFFFF ? 1 : 0;
     NEED((int64_t)m->steps == l->steps, "steps are counted up to 2^32 - 1");
-    credit = l->credit + p->budget_num;
-    credit = credit < cap ? credit : cap;
     l->credit_high = credit > l->credit_high ? credit : l->credit_high;
-    NEED(out->abstain == (out->flagged != 0u && !warming_up && credit >= p->budget_den ? 1u : 0u),
-         "a flagged step abstains when the budget allows it");
-    l->credit = credit - (int64_t)p->budget_den * out->abstain;
+    NEED(paid == ((out->flagged != 0u || l->doubtful) && !warming_up && credit >= p->budget_den),
+         "a flagged or doubtful step abstains when the budget allows it");
+    l->credit = credit - (int64_t)p->budget_den * paid;
     NEED(m->credit == l->credit && m->credit >= 0, "credit is a token bucket");
     return NULL;
 }
@@ -348,18 +406,21 @@ static const char *check_alarm(ledger_t *l, const tcuq_t *m, const int8_t *featu
 {
     const tcuq_params_t *p = l->params;
     int64_t excess = (int64_t)out->risk - p->rise_reference;
+    int64_t move = p->feedback != NULL ? (int64_t)(p->rise_limit >> 2) * level_of(l) : 0;
     unsigned rise, fall;
     if (p->evidence != NULL) {
         const char *broken = check_evidence(l, features, out, signals, &excess);
         NEED(broken == NULL, broken);
     }
-    rise = side(&l->rise, excess, p->rise_limit, p->rise_cap, p->rise_clear, l->alarm & 1u, l->hold);
+    rise = side(&l->rise, excess, (uint32_t)(p->rise_limit + move), (uint32_t)(p->rise_cap + move),
+                (uint32_t)clip(p->rise_clear + move, 0, INT32_MAX), l->alarm & 1u, l->hold);
+    l->against = (l->alarm & 1u) != rise ? 0 : l->against;
     fall = side(&l->fall, (int64_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, 0, l->alarm >> 1, 0);
     l->hold = rise == 0u ? 0u : (l->alarm & 1u) == 0u ? p->hold : l->hold > 0u ? l->hold - 1u : 0u;
     l->alarm = rise | fall << 1;
     l->rise_high = l->rise > l->rise_high ? l->rise : l->rise_high;
     l->fall_high = l->fall > l->fall_high ? l->fall : l->fall_high;
-    NEED(m->rise <= p->rise_cap && m->fall <= p->fall_cap, "alarm sums stay below their caps");
+    NEED((int64_t)m->rise <= p->rise_cap + move && m->fall <= p->fall_cap, "alarm sums stay below their caps");
     NEED((int64_t)m->rise == l->rise && (int64_t)m->fall == l->fall, "alarm sums are those of section 11");
     NEED(out->alarm == l->alarm && m->alarm == l->alarm + 4u * l->hold,
          "alarm is raised at its limit, held, and cleared when its sum is down");
@@ -372,11 +433,100 @@ static const char *check_alarm(ledger_t *l, const tcuq_t *m, const int8_t *featu
         l->accuracy += shifted(certain - l->accuracy + ((int64_t)1 << (p->horizon - 1)), p->horizon);
         NEED(l->accuracy >= 0 && l->accuracy <= 0xFFFFFF, "the expected accuracy is at most 1");
         NEED((int64_t)m->accuracy == l->accuracy, "the expected accuracy is a mean of certainties");
-        NEED(out->expected_accuracy == clip((l->accuracy + 128) >> 8, 0, 65535), "expected_accuracy is its mean, rounded");
+        NEED(out->expected_accuracy == clip(clip((l->accuracy + 128) >> 8, 0, 65535) + 2 * l->correction, 0, 65535),
+             "expected_accuracy is its mean, rounded, and corrected by labels");
     } else {
         NEED(out->expected_accuracy == 0u, "expected_accuracy is 0 without a horizon");
     }
     return NULL;
+}
+
+/* What a monitor holds for labels. */
+static const char *check_numbers(const ledger_t *l, const tcuq_t *m, unsigned touched)
+{
+    NEED((int32_t)m->ring[l->place] == l->error && (l->error > ledger_error_bound(l->params) || tcuq_error_debt(m) == l->error), "the error debt is den * wrong - num * labeled");
+    NEED((int16_t)held_number(l, m, 0) == l->correction, "the correction follows labels at 1/32");
+    NEED((int16_t)held_number(l, m, 1) == l->against, "a case is what labels say against the alarm");
+    NEED(held_number(l, m, 2) == l->next && held_number(l, m, 3) == l->level, "next and level are those of section 19");
+    NEED(held_number(l, m, 4u + touched) == l->entries[touched], "an entry is what a step leaves for its label");
+    return NULL;
+}
+
+/* Section 19: what a step leaves for a label. */
+static const char *check_entry(ledger_t *l, const tcuq_t *m, const tcuq_step_t *out)
+{
+    const tcuq_params_t *p = l->params;
+    unsigned bits = p->classes <= 64u ? 6u : 10u, at = l->next;
+    if (p->feedback == NULL) {
+        return NULL;
+    }
+    l->entries[at] = (uint16_t)(out->answer + ((65535u - out->uncertainty) >> (3u + bits) << bits) + 8192u * (out->alarm & 1u) +
+                                16384u * (out->abstain == 0u && !l->doubtful ? 1u : 0u));
+    NEED(p->feedback->error_first == 0u || p->feedback->error_num == 0u || out->abstain != 0u || (l->entries[at] & 16384u) != 0u,
+         "every accepted step is vouched for where errors come first");
+    l->next = (at + 1u) % p->feedback->memory;
+    return check_numbers(l, m, at);
+}
+
+const char *ledger_label(ledger_t *l, const tcuq_t *m, uint32_t ago, int32_t label, int answered)
+{
+    const tcuq_params_t *p = l->params;
+    const tcuq_feedback_t *head = p->feedback;
+    unsigned bits = p->classes <= 64u ? 6u : 10u, at, entry;
+    int64_t owed, sure;
+    int right, raised = (l->alarm & 1u) != 0u;
+    if (head == NULL || label < -2 || label >= (int32_t)p->classes) {
+        NEED(answered == TCUQ_ERR_PARAMS, "a label that there is not is refused");
+        return NULL;
+    }
+    if (ago >= head->memory || (int64_t)ago >= l->steps) {
+        NEED(answered == TCUQ_ERR_SIZE, "a label of a step that is not remembered is refused");
+        return NULL;
+    }
+    settle(l);
+    at = (l->next + head->memory - 1u - ago) % head->memory;
+    entry = l->entries[at];
+    if (entry >= 32768u) {
+        NEED(answered == 0, "the first label of a step counts");
+        return check_numbers(l, m, at);
+    }
+    NEED(answered == 1, "a label of a remembered step is taken");
+    l->entries[at] = (uint16_t)(entry | 32768u);
+    l->labels++;
+    right = label == -1 || label == (int32_t)(entry % (1u << bits));
+    if ((entry & 16384u) != 0u && head->error_num > 0u) {
+        l->vouched++;
+        l->wrong += !right;
+        l->error += (right ? 0 : head->error_den) - head->error_num;
+        l->error = l->error < -(int64_t)head->error_shut ? -(int64_t)head->error_shut : l->error;
+        owed = head->error_den * l->wrong - head->error_num * l->vouched;
+        NEED(!l->reachable || l->opening_error + owed <= ledger_error_bound(p), "errors stay below max_error * labels + the bound");
+        NEED(!l->reachable || owed - l->owed_low <= ledger_error_bound(p) + head->error_shut, "errors in any stretch stay below their bound");
+        l->owed_window = owed - l->owed_low > l->owed_window ? owed - l->owed_low : l->owed_window;
+        l->owed_low = owed < l->owed_low ? owed : l->owed_low;
+        NEED(!l->reachable || (l->opening_error + owed <= l->error && l->error <= ledger_error_bound(p)), "the error debt stays within its bounds");
+        l->owed_high = owed > l->owed_high ? owed : l->owed_high;
+    }
+    sure = (int64_t)(entry % 8192u >> bits << bits) + ((int64_t)1 << (bits - 1u));
+    l->correction += shifted(32768 * right - 4 * sure - l->correction + 16, 5);
+    if (((entry & 8192u) != 0u) == raised) {
+        int64_t level = level_of(l);
+        l->against += right ? -(int64_t)head->right_score : (int64_t)head->wrong_score;
+        l->against = (l->against > 0) == raised ? 0 : l->against;
+        if (l->against <= -24576) {
+            l->alarm &= 2u;
+            l->hold = 0;
+            l->rise = 0;
+            l->against = 0;
+            level = level + 2 > 13 ? 13 : level + 2;
+        } else if (l->against >= 24576) {
+            l->against = 0;
+            level = level - 1 < -2 ? -2 : level - 1;
+        }
+        l->level = (unsigned)(level + 16) % 16u;
+    }
+    NEED((int64_t)m->rise == l->rise && m->alarm == l->alarm + 4u * l->hold, "a label withdraws a false alarm, and nothing else");
+    return check_numbers(l, m, at);
 }
 
 const char *ledger_step(ledger_t *l, const tcuq_t *m, const int8_t *probs, const int8_t *features,
@@ -388,5 +538,6 @@ const char *ledger_step(ledger_t *l, const tcuq_t *m, const int8_t *probs, const
     broken = broken != NULL ? broken : check_budget(l, m, out);
     broken = broken != NULL ? broken : check_reading(l, probs, out, signals);
     broken = broken != NULL ? broken : check_lengths(l->params, features, out, signals);
-    return broken != NULL ? broken : check_alarm(l, m, features, out, signals);
+    broken = broken != NULL ? broken : check_alarm(l, m, features, out, signals);
+    return broken != NULL ? broken : check_entry(l, m, out);
 }

@@ -35,6 +35,13 @@ static void walk(subject_t *s, unsigned steps, uint64_t seed, ledger_t *ledger)
     unsigned i;
     for (i = 0; i < steps; i++) {
         make_input(s, &set.params, (unsigned)(seed + i / 5u), seed * 97u + i);
+        if (set.params.feedback != NULL) {
+            uint32_t ago = (uint32_t)(seed + 3u * i) % (2u + set.params.feedback->memory);
+            int32_t label = (int32_t)((seed + i) % 5u) - 2;
+            int answered = tcuq_feedback(&s->monitor, ago, label);
+            const char *broken = ledger != NULL ? ledger_label(ledger, &s->monitor, ago, label, answered) : NULL;
+            NEED(broken == NULL, broken);
+        }
         subject_step(s);
         if (ledger != NULL) {
             const char *broken = ledger_step(ledger, &s->monitor, (const int8_t *)s->probs.bytes,

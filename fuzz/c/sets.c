@@ -130,6 +130,24 @@ static void set_instant(set_t *set, source_t *from)
     set->params.about = (uint16_t)below(from, 2);
 }
 
+/* After set_rates(): what labels change, where the build has it. */
+static void set_feedback(set_t *set, source_t *from)
+{
+    tcuq_feedback_t *head = &set->feedback;
+    if (((TCUQ_SIGNALS) & TCUQ_FEEDBACK) == 0u || below(from, 3) == 0u || set->params.rise_cap > 1u << 28) {
+        return;
+    }
+    head->memory = (uint16_t)(below(from, 4) == 0u ? edge(from, 1, 1024) : 1 + below(from, 32));
+    head->error_den = (uint16_t)edge(from, 1, 1000);
+    head->error_num = (uint16_t)edge(from, 0, head->error_den - 1);
+    head->error_reference = (uint16_t)edge(from, 0, 65535);
+    head->error_shut = (uint16_t)(below(from, 2) == 0u ? edge(from, 0, 32767) : below(from, 8u * head->error_den));
+    head->error_first = (uint16_t)below(from, 2);
+    head->wrong_score = (uint16_t)(below(from, 2) == 0u ? edge(from, 0, 65535) : 8192 / (1 + below(from, 4)));
+    head->right_score = (uint16_t)(below(from, 2) == 0u ? edge(from, 0, 65535) : 8192 / (1 + below(from, 4)));
+    set->params.feedback = head;
+}
+
 static void begin_set(set_t *set)
 {
     memset(set, 0, sizeof *set); /* nothing is left of the input before, or a finding would not replay */
@@ -187,6 +205,7 @@ void make_set(set_t *set, source_t *from, int size)
         p->centers = set->centers;
     }
     set_rates(set, from);
+    set_feedback(set, from);
     p->fingerprint = tcuq_fingerprint(p);
 }
 
@@ -208,5 +227,6 @@ void make_direct_set(set_t *set, source_t *from)
         set_evidence(set, from);
     }
     set_rates(set, from);
+    set_feedback(set, from);
     p->fingerprint = tcuq_fingerprint(p);
 }

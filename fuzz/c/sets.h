@@ -11,6 +11,7 @@ typedef struct {
     tcuq_params_t params;
     tcuq_evidence_t evidence;
     tcuq_instant_t instant;
+    tcuq_feedback_t feedback;
     uint8_t lags[TCUQ_MAX_LAG];
     uint16_t lag_weights[TCUQ_MAX_LAG];
     int16_t offset[TCUQ_MAX_CLASSES];

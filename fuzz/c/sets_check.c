@@ -7,10 +7,12 @@
 #define PARAM_PLACE(name, type, low, high, bytes) PARAM_##name,
 #define EVIDENCE_PLACE(name, type, low, high, bytes) EVIDENCE_##name,
 #define INSTANT_PLACE(name, type, low, high, bytes) INSTANT_##name,
+#define FEEDBACK_PLACE(name, type, low, high, bytes) FEEDBACK_##name,
 enum {
     TCUQ_PARAMS_FIELDS(PARAM_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
     TCUQ_EVIDENCE_FIELDS(EVIDENCE_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST)
     TCUQ_INSTANT_FIELDS(INSTANT_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST)
+    TCUQ_FEEDBACK_FIELDS(FEEDBACK_PLACE, TCUQ_NO_LIST, TCUQ_NO_LIST)
     LIST_LAGS,
     LIST_WEIGHTS,
     LIST_CENTERS,
@@ -18,6 +20,7 @@ enum {
     LIST_MIX,
     NO_EVIDENCE,
     NO_INSTANT,
+    NO_FEEDBACK,
     A_LAG,
     A_WEIGHT,
     A_SHARE,
@@ -34,9 +37,12 @@ void spoil_set(set_t *set, source_t *from)
     case EVIDENCE_##name: set->evidence.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
 #define SPOIL_INSTANT(name, type, low, high, bytes) \
     case INSTANT_##name: set->instant.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
+#define SPOIL_FEEDBACK(name, type, low, high, bytes) \
+    case FEEDBACK_##name: set->feedback.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
         TCUQ_PARAMS_FIELDS(SPOIL_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
         TCUQ_EVIDENCE_FIELDS(SPOIL_EVIDENCE, TCUQ_NO_LIST, TCUQ_NO_LIST)
         TCUQ_INSTANT_FIELDS(SPOIL_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST)
+        TCUQ_FEEDBACK_FIELDS(SPOIL_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST)
     case LIST_LAGS: p->lags = NULL; break;
     case LIST_WEIGHTS: p->lag_weights = NULL; break;
     case LIST_CENTERS: p->centers = p->centers == NULL ? set->centers : NULL; break;
@@ -44,6 +50,7 @@ void spoil_set(set_t *set, source_t *from)
     case LIST_MIX: set->instant.class_mix = set->instant.class_mix == NULL ? set->class_mix : NULL; break;
     case NO_EVIDENCE: p->evidence = p->evidence == NULL ? &set->evidence : NULL; break;
     case NO_INSTANT: p->instant = p->instant == NULL ? &set->instant : NULL; break;
+    case NO_FEEDBACK: p->feedback = p->feedback == NULL ? &set->feedback : NULL; break;
     case A_LAG: set->lags[below(from, TCUQ_MAX_LAG)] = (uint8_t)take(from, 1); break;
     case A_WEIGHT: set->lag_weights[below(from, 4)] = (uint16_t)take(from, 2); break;
     default: set->class_mix[below(from, 8)] = (uint16_t)below(from, 4); break;
@@ -79,6 +86,12 @@ static int instant_allowed(const tcuq_instant_t *head, unsigned classes)
         }
     }
     return 1;
+}
+
+static int feedback_allowed(const tcuq_feedback_t *head, uint32_t rise_cap)
+{
+    return ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0u && within(head->memory, 1, 1024) && within(head->error_den, 1, 1000) &&
+           head->error_num < head->error_den && head->error_shut <= 32767u && rise_cap <= 1u << 28;
 }
 
 static int lags_allowed(const tcuq_params_t *p)
@@ -124,6 +137,7 @@ int set_allowed(const tcuq_params_t *p)
            side_allowed(p->fall_limit, p->fall_cap) && (p->centers != NULL) == (p->signals >> 7 & 1u) &&
            ((p->signals >> 8 & 1u) == 0u || p->instant != NULL) &&
            (p->instant == NULL || instant_allowed(p->instant, p->classes)) &&
+           (p->feedback == NULL || feedback_allowed(p->feedback, p->rise_cap)) &&
            ((p->signals >> 9 & 1u) == 0u || (p->signals >> 7 & 1u) != 0u) &&
            (p->evidence == NULL ? !slow : evidence_allowed(p->evidence) && p->fall_limit == 0u && compared);
 }

@@ -127,6 +127,19 @@ static void run_program(source_t *from)
             done++;
             break;
         }
+        case 7: { /* labels: of a class, right or wrong, or none that there is; of any step, or of all that are open */
+            uint32_t ago = take(from, 2), n;
+            int32_t label = (int32_t)(take(from, 2) % (p->classes + 4u)) - 3;
+            unsigned count = (order & 16u) != 0u ? 1u : p->feedback != NULL ? p->feedback->memory : 1u;
+            for (n = 0; n < count; n++) {
+                uint32_t which = count == 1u ? ago % 1100u : n;
+                int answered = tcuq_feedback(&one.monitor, which, label);
+                broken = ledger_label(&ledger, &one.monitor, which, label, answered);
+                NEED(broken == NULL, broken);
+                NEED(!together || tcuq_feedback(&twin.monitor, which, label) == answered, "a loaded monitor takes the same labels");
+            }
+            break;
+        }
         case 5:
         case 6: /* one side of the threshold */
             for (times = 1u + take(from, 1) % 64u; times > 0u; times--, done++) {

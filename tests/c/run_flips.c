@@ -14,7 +14,7 @@
 
 #include "tcuq.h"
 
-enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 10, SEVERITY = 5, COUNTERS = 14, HELD = 13, HOSTILE = 80, CALM = 500, SETS = 10, PAIRS = 300 };
+enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 10, SEVERITY = 5, COUNTERS = 14, HELD = 13, HOSTILE = 80, CALM = 500, SETS = 11, PAIRS = 300 };
 
 /* Steps after which a damaged signal is as good as new: lagged ones exactly, others within NEAR / 65536, and a drift
  * that happens to be short, where a unit shows, within DRIFT_NEAR. Slow means forget at a rate of 1/64 where no step is
@@ -33,6 +33,7 @@ static const uint16_t shares[CLASSES] = {20000, 30000, 5000, 10536};
 static const int8_t centers[CLASSES * FEATURES] = {9, -4, 77, 0, 40, 40, -40, -40, -100, 3, 7, 120, 5, 5, 5, 5};
 static tcuq_evidence_t head, bet, same_looks;
 static tcuq_instant_t instant, corrected;
+static tcuq_feedback_t labels;
 
 typedef struct {
     const char *name;
@@ -189,6 +190,16 @@ static unsigned sets(set_t *out)
     out[9].params = base(0x7Au);
     out[9].params.evidence = &head;
     out[9].params.fall_limit = out[9].params.fall_cap = 0;
+    out[10].name = "standard, labels";
+    out[10].params = standard(TCUQ_PROFILE_STANDARD, &instant, &head);
+    labels.memory = 7;
+    labels.error_num = 1;
+    labels.error_den = 10;
+    labels.error_reference = 40000;
+    labels.error_shut = 40;
+    labels.wrong_score = 6000;
+    labels.right_score = 4000;
+    out[10].params.feedback = &labels;
     return SETS;
 }
 
@@ -255,6 +266,22 @@ static void step_both(watch_t *w, watch_t *twin, const int8_t *probs, const int8
 {
     tcuq_step(&w->monitor, probs, features, &a->out, a->signals);
     tcuq_step(&twin->monitor, probs, features, &b->out, b->signals);
+}
+
+/* A label that comes three steps late, now and then a wrong one. Returns what it owes where it counts as one of a step
+ * that was vouched for, as far as the debt shows. */
+static int64_t label_both(watch_t *w, watch_t *twin, uint32_t word)
+{
+    int32_t label = word % 8u == 0u ? TCUQ_WRONG : TCUQ_RIGHT, before;
+    if (w->monitor.params->feedback == NULL) {
+        return 0;
+    }
+    (void)tcuq_feedback(&twin->monitor, 3, label);
+    before = tcuq_error_debt(&w->monitor);
+    (void)tcuq_feedback(&w->monitor, 3, label);
+    need(tcuq_error_debt(&w->monitor) <= tcuq_error_bound(w->monitor.params), "the error debt left its bound");
+    need(tcuq_error_debt(&w->monitor) >= -(int32_t)w->monitor.params->feedback->error_shut, "the error debt left its range");
+    return tcuq_error_debt(&w->monitor) - before;
 }
 
 /* Debts up to 0 at which the threshold is exactly 0: so far below its bounds a debt may begin. */
@@ -354,7 +381,7 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
     unsigned before = draw() % 50u, t, n, i, longest = HOSTILE, since = 1u << 16, ties = 0, warming = 0, slow = 0;
     unsigned learned = slowest(p, flips, count);
     int8_t probs[CLASSES], features[FEATURES];
-    int64_t flags = 0, abstained = 0;
+    int64_t flags = 0, abstained = 0, owed = 0;
     int32_t low, high;
     watch_t w, twin;
     said_t a, b;
@@ -364,6 +391,7 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
     for (t = 0; t < before; t++) {
         inputs(probs, features);
         step_both(&w, &twin, probs, features, &a, &b);
+        (void)label_both(&w, &twin, t);
     }
     if (reset) {
         tcuq_reset(&w.monitor);
@@ -385,6 +413,8 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
         int64_t over;
         inputs(probs, features);
         step_both(&w, &twin, probs, features, &a, &b);
+        owed += label_both(&w, &twin, t);
+        need(p->feedback == NULL || owed <= tcuq_error_bound(p) + labels.error_shut, "errors left their bound");
         flags += a.out.flagged;
         abstained += a.out.abstain;
         warming += a.out.warming_up;
@@ -409,6 +439,7 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
     (void)saved_state_loads(&w);
     for (t = 0; t < CALM; t++) {
         step_both(&w, &twin, calm, still, &a, &b);
+        (void)label_both(&w, &twin, t);
     }
     need(a.out.alarm == b.out.alarm, "the alarm has not come back");
     need(abs((int)a.out.expected_accuracy - (int)b.out.expected_accuracy) <= NEAR, "the accuracy has not come back");
@@ -444,6 +475,7 @@ static void garbage(const tcuq_params_t *p, int64_t room)
             (void)saved_state_loads(&w);
             inputs(probs, features);
             tcuq_step(&w.monitor, probs, features, &out, NULL);
+            (void)tcuq_feedback(&w.monitor, t % 8u, TCUQ_WRONG);
             flags += out.flagged;
             need(llabs(p->level_den * flags - (int64_t)p->level_num * t) <= high - low + room,
                  "the flag rate left its bound");
@@ -531,6 +563,7 @@ static void verify_finds_every_bit(const tcuq_params_t *good)
     static tcuq_params_t p;
     static tcuq_evidence_t evidence;
     static tcuq_instant_t own;
+    static tcuq_feedback_t feedback;
     watch_t w;
     p = *good;
     memcpy(own_lags, lags, sizeof lags);
@@ -551,6 +584,10 @@ static void verify_finds_every_bit(const tcuq_params_t *good)
         own.class_mix = own.class_mix == NULL ? NULL : own_shares;
         p.instant = &own;
     }
+    if (p.feedback != NULL) {
+        feedback = *p.feedback;
+        p.feedback = &feedback;
+    }
     start(&w, &p);
 #define FINDS_PARAM(name, type, low, high, bytes)                                                  \
     if (offsetof(tcuq_params_t, name) < offsetof(tcuq_params_t, classes) ||                        \
@@ -560,6 +597,7 @@ static void verify_finds_every_bit(const tcuq_params_t *good)
 #define FINDS_TABLE(name, type, low, high) verify_finds(&w, #name, p.name, sizeof p.name);
 #define FINDS_EVIDENCE(name, ...) verify_finds(&w, "evidence " #name, &evidence.name, sizeof evidence.name);
 #define FINDS_INSTANT(name, ...) verify_finds(&w, "instant " #name, &own.name, sizeof own.name);
+#define FINDS_FEEDBACK(name, ...) verify_finds(&w, "feedback " #name, &feedback.name, sizeof feedback.name);
     TCUQ_PARAMS_FIELDS(FINDS_PARAM, TCUQ_NO_LIST, FINDS_TABLE, TCUQ_NO_HEAD)
     verify_finds(&w, "lags", own_lags, p.lag_count * sizeof own_lags[0]);
     verify_finds(&w, "lag_weights", own_weights, p.lag_count * sizeof own_weights[0]);
@@ -575,6 +613,9 @@ static void verify_finds_every_bit(const tcuq_params_t *good)
         if (own.class_mix != NULL) {
             verify_finds(&w, "class_mix", own_shares, sizeof own_shares);
         }
+    }
+    if (p.feedback != NULL) {
+        TCUQ_FEEDBACK_FIELDS(FINDS_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST)
     }
     free(w.ring);
 }

@@ -97,6 +97,21 @@ static void good(void)
         }                                                                                        \
     } while (0)
 
+/* The same, with labels. */
+static void labeled(void)
+{
+    good();
+    labels.memory = 3;
+    labels.error_num = 1;
+    labels.error_den = 10;
+    labels.error_reference = 65535;
+    labels.error_shut = 25;
+    labels.error_first = 0;
+    labels.wrong_score = 8192;
+    labels.right_score = 8192;
+    p.feedback = &labels;
+}
+
 static void ranges(void)
 {
     RANGE(p.signals, uint32_t, 1, TCUQ_ALL_SIGNALS, TCUQ_ERR_PARAM_signals);
@@ -248,6 +263,16 @@ static void rules(void)
     BROKEN(bet_fits, head.bet_base = 1);
     BROKEN(bet_fits, head.bet_slope = 1);
     KEPT((head.clip = 524288, head.bet_slope = 128, head.bet_base = 2000));
+    KEPT((labeled(), labels.memory = 1, labels.error_num = 0, labels.error_den = 1, labels.error_shut = 0));
+    KEPT((labeled(), labels.memory = 1024, labels.error_num = 999, labels.error_den = 1000, labels.error_shut = 32767));
+    CHANGE(TCUQ_ERR_FEEDBACK_memory, (labeled(), labels.memory = 0));
+    CHANGE(TCUQ_ERR_FEEDBACK_memory, (labeled(), labels.memory = 1025));
+    CHANGE(TCUQ_ERR_FEEDBACK_error_den, (labeled(), labels.error_den = 0));
+    CHANGE(TCUQ_ERR_FEEDBACK_error_den, (labeled(), labels.error_den = 1001));
+    CHANGE(TCUQ_ERR_FEEDBACK_error_shut, (labeled(), labels.error_shut = 32768));
+    BROKEN(feedback_fits, (labeled(), labels.error_num = 10));
+    KEPT((labeled(), p.rise_cap = 268435456));
+    BROKEN(feedback_fits, (labeled(), p.rise_cap = 268435457));
     CHANGE(TCUQ_ERR_VERSION, p.version = 3);
     CHANGE(TCUQ_ERR_VERSION, p.version = 5);
     CHANGE(TCUQ_ERR_VERSION, (p.version = 5, p.burst = 0));
@@ -447,6 +472,122 @@ static void saved_words(void)
     }
 }
 
+/* One of the 16-bit numbers that labels need, behind eight words of the last input, four shares and eight gaps. */
+static void set_number(unsigned at, unsigned value)
+{
+    uint16_t kept = (uint16_t)value;
+    memcpy((uint8_t *)&ring[21] + 2u * at, &kept, sizeof kept);
+}
+
+/* What labels need, just inside and just outside what is saved: 3 * 9 + 24 is the most that the error debt may be. */
+static void saved_labels(void)
+{
+    static const struct {
+        int32_t value;
+        int sound;
+    } debts[] = {{-25, 1}, {-26, 0}, {51, 1}, {52, 0}};
+    static const struct {
+        unsigned at, value;
+        int sound;
+    } numbers[] = {{2, 2, 1}, {2, 3, 0}, {3, 15, 1}, {3, 16, 0}, {4, 3, 1}, {4, 4, 0}, {6, 0xFFC3, 1}, {6, 0xFFC4, 0}, {7, 1, 1}};
+    static uint8_t state[1000];
+    unsigned i;
+    for (i = 0; i < 4u; i++) {
+        tcuq_t m;
+        labeled();
+        same("error bound", 51, tcuq_error_bound(&p));
+        m = stepped(5);
+        ring[20] = (uint32_t)debts[i].value;
+        same("save of an error debt", debts[i].sound, tcuq_save(&m, state, sizeof state) > 0);
+        same("the error debt", debts[i].sound ? debts[i].value : 0, tcuq_error_debt(&m));
+        same("save after that", 1, tcuq_save(&m, state, sizeof state) > 0);
+    }
+    for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        tcuq_t m;
+        labeled();
+        m = stepped(5);
+        set_number(numbers[i].at, numbers[i].value);
+        same("save of what labels need", numbers[i].sound, tcuq_save(&m, state, sizeof state) > 0);
+        m = stepped(2); /* fewer than are remembered */
+        set_number(2, 1);
+        same("save of a place that steps did not lead to", 0, tcuq_save(&m, state, sizeof state) > 0);
+        set_number(2, 2);
+        set_number(6, 1);
+        same("save of an entry that no step has filled", 0, tcuq_save(&m, state, sizeof state) > 0);
+    }
+}
+
+/* What tcuq_feedback() answers, and what labels do to the debt, an alarm and its level. */
+static void answers(void)
+{
+    tcuq_t m;
+    unsigned i;
+    good();
+    m = stepped(5);
+    same("a label without feedback", TCUQ_ERR_PARAMS, tcuq_feedback(&m, 0, 0));
+    same("the error debt without feedback", 0, tcuq_error_debt(&m));
+    same("the bound without feedback", 0, tcuq_error_bound(&p));
+    labeled();
+    m = stepped(2);
+    same("no such class", TCUQ_ERR_PARAMS, tcuq_feedback(&m, 0, 4));
+    same("no such word", TCUQ_ERR_PARAMS, tcuq_feedback(&m, 0, -3));
+    same("the least label", TCUQ_ERR_PARAMS, tcuq_feedback(&m, 9, INT32_MIN));
+    same("the most label", TCUQ_ERR_PARAMS, tcuq_feedback(&m, 9, INT32_MAX));
+    same("before the first step", TCUQ_ERR_SIZE, tcuq_feedback(&m, 2, 0));
+    same("the first step", 1, tcuq_feedback(&m, 1, TCUQ_WRONG));
+    same("again", 0, tcuq_feedback(&m, 1, TCUQ_RIGHT));
+    m = stepped(5);
+    same("long ago", TCUQ_ERR_SIZE, tcuq_feedback(&m, 3, 0));
+    for (i = 3; i > 0u; i--) {
+        same("a label", 1, tcuq_feedback(&m, i - 1u, TCUQ_WRONG));
+    }
+    same("three errors", 27, tcuq_error_debt(&m));
+    labels.error_num = 0;
+    m = stepped(3);
+    (void)tcuq_feedback(&m, 0, TCUQ_WRONG);
+    same("no debt where any share is allowed", 0, tcuq_error_debt(&m));
+    labeled();
+    labels.wrong_score = 1;
+    m = stepped(5);
+    m.alarm = 0;
+    set_number(1, 0);
+    set_number(4, 0x8000); /* the least that has a label */
+    set_number(5, 0);
+    set_number(6, 0);
+    same("the label of an empty entry", 0, tcuq_feedback(&m, 1, 1));
+    same("another entry", 1, tcuq_feedback(&m, 0, 1));
+    same("the least case", 1, ring[21] >> 16);
+    labeled();
+    labels.wrong_score = 24575;
+    m = stepped(5);
+    m.alarm = 0;
+    set_number(1, 0);
+    set_number(3, 15);
+    for (i = 0; i < 3u; i++) {
+        set_number(4u + i, 0x4000);
+    }
+    (void)tcuq_feedback(&m, 0, 1);
+    same("not yet", 15, ring[22] >> 16);
+    (void)tcuq_feedback(&m, 1, 1);
+    same("a shift that was missed", 14, ring[22] >> 16);
+    set_number(1, 24575);
+    (void)tcuq_feedback(&m, 2, 1);
+    same("as low as it goes", 14, ring[22] >> 16);
+    for (i = 0; i < 3u; i++) {
+        set_number(4u + i, 0x6000);
+    }
+    m.alarm = 1;
+    m.rise = 70000;
+    set_number(1, (unsigned)-16384);
+    set_number(3, 12);
+    (void)tcuq_feedback(&m, 0, 0);
+    same("a false alarm is withdrawn", 0, m.alarm);
+    same("with its sum", 0, m.rise);
+    same("and its limit is the most", 13, ring[22] >> 16);
+    (void)tcuq_feedback(&m, 1, 0);
+    same("a step of the alarm that was says nothing of none", 0, ring[21] >> 16);
+}
+
 /* What nobody reads may be anything: no horizon, no heads, no ring. */
 static void own_reference(void)
 {
@@ -606,6 +747,8 @@ int main(void)
     counters();
     holds();
     saved_words();
+    saved_labels();
+    answers();
     own_reference();
     unread();
     sums();

@@ -74,6 +74,13 @@ def test_no_finding(name: str, targets: Any, programs: dict[str, Path], tmp_path
         ("steps", "tcuq_signals.c", "m->stillness > head->still;", "m->stillness >= head->still;"),
         (
             "steps",
+            "tcuq_feedback.c",
+            "level + 2u < LEVEL_MOST ? level + 2u",
+            "level + 1u < LEVEL_MOST ? level + 1u",
+        ),
+        ("load", "tcuq_feedback.c", "get16(bytes + 2u * LEVEL) > 15u ||", ""),
+        (
+            "steps",
             "tcuq_fields.h",
             "X(slope_order, slope, p->slope <= p->steep_slope,",
             "X(slope_order, slope, 1,",

@@ -15,15 +15,34 @@ from places import CORE, ROOT
 COMMAND = ROOT / "tools" / "hostile" / "run.py"
 
 MUTANTS = {
-    "spends without a budget": (" && m->credit >= p->budget_den", "", "abstentions"),
-    "debt not updated": ("m->debt += out->flagged != 0u ? up : down;", "m->debt += 0 * (up - down);", "debt"),
+    "spends without a budget": ("tcuq.c", " && m->credit >= p->budget_den", "", "abstentions"),
+    "debt not updated": (
+        "tcuq.c",
+        "m->debt += out->flagged != 0u ? up : down;",
+        "m->debt += 0 * (up - down);",
+        "debt",
+    ),
     "threshold clamped": (
+        "tcuq.c",
         "return p->reference + (int32_t)((distance ^ sign) - sign);",
         "int32_t t = p->reference + (int32_t)((distance ^ sign) - sign); return t > 65535 ? 65535 : t;",
         "flags stay below the upper bound",
     ),
+    "vouches for doubtful steps": (
+        "tcuq.c",
+        "== 0u && !doubtful ? STEP_VOUCHED",
+        "== 0u ? STEP_VOUCHED",
+        "entry",
+    ),
+    "a label counts twice": ("tcuq_feedback.c", "entry >= STEP_KNOWN", "entry > 0xFFFFu", "first label"),
+    "errors are forgiven too soon": (
+        "tcuq_feedback.c",
+        "sum > -(int32_t)head->error_shut ? sum : -(int32_t)head->error_shut",
+        "sum > 0 ? sum : 0",
+        "error debt",
+    ),
 }
-"""Ways to break tcuq.c: the text, what takes its place, and what must be found."""
+"""Ways to break the core: the file, the text, what takes its place, and what must be found."""
 
 
 def attack(*words: str) -> subprocess.CompletedProcess[str]:
@@ -44,18 +63,21 @@ def test_every_bound_holds_for_a_million_steps() -> None:
     # The attack is a real one: some game reaches each end of the debt, and a full credit.
     for bound in ("debt, upper bound", "debt, lower bound", "credit", "rise sum"):
         assert re.search(rf"^{bound} +100\.0000%", done.stdout, re.M), done.stdout
+    # Adversaries that choose labels and delays come close to the bound on errors, too.
+    errors = re.search(r"^errors among labels +([\d.]+)%", done.stdout, re.M)
+    assert errors and 50 <= float(errors.group(1)) <= 100, done.stdout
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (at > 0)) for at, name in enumerate(MUTANTS)]
 )
 def test_a_broken_core_is_found(name: str, tmp_path: Path) -> None:
-    old, new, found = MUTANTS[name]
+    file, old, new, found = MUTANTS[name]
     core = tmp_path / "core"
     shutil.copytree(CORE, core)
-    text = (core / "tcuq.c").read_text()
+    text = (core / file).read_text()
     assert text.count(old) == 1
-    (core / "tcuq.c").write_text(text.replace(old, new))
+    (core / file).write_text(text.replace(old, new))
     done = attack("--steps", "500000", "--core", str(core))
     assert done.returncode == 1
     assert found in done.stdout

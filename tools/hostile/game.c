@@ -37,6 +37,7 @@ static void begin_set(game_t *g, uint64_t seed, uint64_t number, int64_t longest
                p->classes * p->lag_count / 4;
         g->steps = longest / (2 * work) < SHORTEST ? SHORTEST : longest / (2 * work);
     }
+    g->labeler = set.params.feedback == NULL ? NO_LABELS : (labeler_t)below(&g->dice, LABELERS);
     g->reset_rate = below(&g->dice, 2) * (16u + below(&g->dice, 200));
     g->load_rate = below(&g->dice, 2) * (64u + below(&g->dice, 900));
 }
@@ -232,6 +233,59 @@ static const char *disturb(game_t *g)
     return g->load_rate != 0u && below(&g->dice, g->load_rate) == 0u ? pass_on(g) : NULL;
 }
 
+/* One label, and what the ledger says of it. */
+static const char *say(game_t *g, uint32_t ago, int32_t label)
+{
+    int answered = tcuq_feedback(&g->monitor, ago, label);
+    return ledger_label(&g->ledger, &g->monitor, ago, label, answered);
+}
+
+/* Labels of all remembered steps, the oldest first: the next step would forget it. */
+static const char *say_all(game_t *g, int32_t label)
+{
+    const char *broken = NULL;
+    uint32_t ago;
+    for (ago = set.params.feedback->memory; ago > 0u && broken == NULL; ago--) {
+        broken = say(g, ago - 1u, label);
+    }
+    return broken;
+}
+
+/* Let the adversary label what it likes. */
+static const char *label(game_t *g)
+{
+    const tcuq_feedback_t *head = set.params.feedback;
+    const ledger_t *l = &g->ledger;
+    uint32_t last;
+    switch (g->labeler) {
+    case SOME_LABELS:
+        return below(&g->dice, 3) == 0u ? NULL
+                                        : say(g, below(&g->dice, head->memory), (int32_t)below(&g->dice, set.params.classes + 2u) - 2);
+    case AT_ONCE: return say(g, 0, TCUQ_WRONG);
+    case KEPT_BACK:
+    case BY_TURNS:
+        /* Right ones pay the debt off; then silence while steps are vouched for, and all of them were wrong. */
+        last = l->entries[(l->next + head->memory - 1u) % head->memory];
+        if (g->label_phase == 0) {
+            if (l->error + head->error_den - head->error_num < head->error_shut && (last & 16384u) != 0u && g->labeler == KEPT_BACK) {
+                return say(g, 0, TCUQ_WRONG); /* as close to shut as can be, and open */
+            }
+            if (++g->label_stay >= 2 * (int64_t)head->memory) {
+                g->label_phase = 1;
+                g->label_stay = 0;
+            }
+            return g->labeler == BY_TURNS ? say(g, 0, TCUQ_RIGHT) : NULL;
+        }
+        if (++g->label_stay >= head->memory) {
+            g->label_phase = 0;
+            g->label_stay = 0;
+            return say_all(g, TCUQ_WRONG);
+        }
+        return NULL;
+    default: return NULL;
+    }
+}
+
 const char *game_play(game_t *g)
 {
     const tcuq_params_t *p = &set.params;
@@ -242,7 +296,8 @@ const char *game_play(game_t *g)
         return "allowed parameters are accepted";
     }
     if (g->direct) {
-        fill_tables(g);
+        fill_tables(g); /* in the ring of the monitor, which starts anew */
+        (void)tcuq_init(&g->monitor, p, (uint32_t *)(void *)g->ring.bytes, g->ring.size);
     }
     if (below(&g->dice, 4) == 0u) {
         broken = forge(g);
@@ -258,6 +313,7 @@ const char *game_play(game_t *g)
         }
         tcuq_step(&g->monitor, probs, reads ? features : NULL, &g->step, g->signals);
         broken = ledger_step(&g->ledger, &g->monitor, probs, features, &g->step, g->signals);
+        broken = broken == NULL && g->labeler != NO_LABELS ? label(g) : broken;
         if (broken == NULL && watched && worst_moment(g)) {
             broken = disturb(g);
         }

@@ -27,6 +27,11 @@ typedef struct {
     wish_t (*decide)(struct game *game);
 } adversary_t;
 
+/* How labels come: never; wrong or right at random, of any remembered step; each step wrong at once; kept back until
+ * `memory` steps are out, or until the debt is as high as it may be with every step still vouched for, and then all
+ * wrong; the same by turns with a stretch of right ones. */
+typedef enum { NO_LABELS, SOME_LABELS, AT_ONCE, KEPT_BACK, BY_TURNS, LABELERS } labeler_t;
+
 typedef struct game {
     set_t *set;
     source_t dice;
@@ -34,6 +39,9 @@ typedef struct game {
     guarded_t ring, other, state; /* `other` is memory for the monitor that goes on from a saved state */
     ledger_t ledger;
     const adversary_t *adversary;
+    labeler_t labeler;
+    int label_phase;
+    int64_t label_stay;
     int direct;          /* inputs are looked up in the tables below; else they are tried out on a copy */
     uint32_t stride;     /* between inputs in these tables */
     int phase;           /* of the adversary */

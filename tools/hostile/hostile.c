@@ -15,16 +15,16 @@
 enum { SHOWN = 8 };
 
 /* How close to each bound anybody came, 1 being the bound itself. */
-enum { DEBT_HIGH, DEBT_LOW, WINDOW, BUDGET, CREDIT, RISE, FALL, SEVERITY, BOUNDS };
+enum { DEBT_HIGH, DEBT_LOW, WINDOW, BUDGET, CREDIT, RISE, FALL, SEVERITY, ERRORS, STRETCH, BOUNDS };
 static const char *const names[BOUNDS] = {"debt, upper bound", "debt, lower bound", "abstentions in any window",
                                           "abstentions from the start", "credit", "rise sum",
-                                          "fall sum", "severity"};
+                                          "fall sum", "severity", "errors among labels", "errors in any stretch"};
 
 typedef struct {
     double best[BOUNDS];
     uint64_t reached[BOUNDS]; /* games that came within 0.1 % */
     double bet_gap;
-    int64_t steps, flagged, abstained, resets, loads;
+    int64_t steps, flagged, abstained, resets, loads, labels, wrong;
     uint64_t broken;
 } tally_t;
 
@@ -50,9 +50,15 @@ static void count(tally_t *tally, const game_t *g)
     compare(tally, WINDOW, l->window, cap);
     compare(tally, BUDGET, p->budget_den * l->abstained, p->budget_num * l->taken + l->opening_credit);
     compare(tally, CREDIT, l->credit_high, cap);
-    compare(tally, RISE, l->rise_high, p->rise_cap);
+    compare(tally, RISE, l->rise_high, p->rise_cap + (p->feedback != NULL ? (int64_t)(p->rise_limit >> 2) * 13 : 0));
     compare(tally, FALL, l->fall_high, p->fall_cap);
     compare(tally, SEVERITY, l->severity_high, p->evidence == NULL ? 0 : p->evidence->clip);
+    tally->labels += l->labels;
+    tally->wrong += l->wrong;
+    if (p->feedback != NULL && p->feedback->error_num != 0u) {
+        compare(tally, ERRORS, l->owed_high, ledger_error_bound(p));
+        compare(tally, STRETCH, l->owed_window, ledger_error_bound(p) + p->feedback->error_shut);
+    }
     tally->bet_gap = l->bet_gap < tally->bet_gap ? l->bet_gap : tally->bet_gap;
 }
 
@@ -77,8 +83,10 @@ static void play(uint64_t seed, int64_t longest, uint64_t first, uint64_t games)
     }
     printf("], \"broken\": %" PRIu64 ", \"games\": %" PRIu64 ", \"adversaries\": %u, \"steps\": %" PRId64
            ", \"flagged\": %" PRId64 ", \"abstained\": %" PRId64 ", \"resets\": %" PRId64 ", \"loads\": %" PRId64
+           ", \"labels\": %" PRId64 ", \"wrong\": %" PRId64
            ", \"bet_gap\": %.9g, \"bounds\": {",
            tally.broken, games, adversary_count, tally.steps, tally.flagged, tally.abstained, tally.resets, tally.loads,
+           tally.labels, tally.wrong,
            tally.bet_gap);
     for (which = 0; which < BOUNDS; which++) {
         printf("%s\"%s\": [%.9g, %" PRIu64 "]", which > 0 ? ", " : "", names[which], tally.best[which],

@@ -18,6 +18,8 @@ TESTS = ROOT / "tests" / "c"
 VECTORS = ROOT / "vectors"
 
 LEVEL = "-O1"
+WHOLE = "-DTCUQ_SIGNALS=0x303FFuL"
+"""Everything that a build can have: labels are left out unless asked for."""
 SANITIZED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
@@ -39,7 +41,9 @@ class Build:
     vectors: tuple[Path, ...] = field(default=(), repr=False)
 
 
-def vectors_of(signals: int, evidence: bool = True, instant: bool = True) -> tuple[Path, ...]:
+def vectors_of(
+    signals: int, evidence: bool = True, instant: bool = True, labels: bool = True
+) -> tuple[Path, ...]:
     """Return the vectors whose params a build for some signals accepts.
 
     Examples
@@ -55,6 +59,7 @@ def vectors_of(signals: int, evidence: bool = True, instant: bool = True) -> tup
         able = int(asked[1]) & ~signals == 0
         able &= evidence or "\nevidence " not in head
         able &= instant or "\ninstant " not in head
+        able &= labels or "\nfeedback " not in head
         if able:
             found.append(path)
     return tuple(found)
@@ -68,9 +73,9 @@ def builds() -> list[Build]:
     """
     every = vectors_of(-1)
     return [
-        Build("default", (), every),
-        Build("portable", ("-DTCUQ_TEST_LOOPS",), every),
-        Build("small", ("-DTCUQ_SIGNALS=0x00Cu",), vectors_of(0xC, False, False)),
+        Build("default", (WHOLE,), every),
+        Build("portable", (WHOLE, "-DTCUQ_TEST_LOOPS"), every),
+        Build("small", ("-DTCUQ_SIGNALS=0x00Cu",), vectors_of(0xC, False, False, False)),
     ]
 
 

@@ -14,6 +14,7 @@ SOURCES = (
     "tcuq.c",
     "tcuq_beliefs.c",
     "tcuq_error.c",
+    "tcuq_feedback.c",
     "tcuq_signals.c",
     "tcuq_state.c",
     "tcuq_fields.h",

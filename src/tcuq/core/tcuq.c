@@ -33,10 +33,10 @@ static int accepted(const tcuq_params_t *p)
     if (instant != NULL && (0 TCUQ_INSTANT_FIELDS(REFUSES_INSTANT, TCUQ_NO_LIST, TCUQ_NO_LIST))) {
         return 0;
     }
-    if (feedback != NULL && (0 TCUQ_FEEDBACK_FIELDS(REFUSES_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST))) {
+    if (!(1 TCUQ_RULES(AND_RULE))) {
         return 0;
     }
-    return 1 TCUQ_RULES(AND_RULE);
+    return feedback == NULL || !(0 TCUQ_FEEDBACK_FIELDS(REFUSES_FEEDBACK, TCUQ_NO_LIST, TCUQ_NO_LIST));
 }
 
 int tcuq_internal_check(const tcuq_params_t *p)
@@ -131,7 +131,7 @@ static void score(const tcuq_params_t *p, const inference_t *now, const uint16_t
 }
 
 /* The expected accuracy: a mean of past certainties. */
-static void expect(tcuq_t *m, tcuq_step_t *out)
+static void expect(tcuq_t *m, uint32_t *labels, tcuq_step_t *out)
 {
     uint32_t horizon = m->params->horizon;
     out->expected_accuracy = 0;
@@ -139,6 +139,10 @@ static void expect(tcuq_t *m, tcuq_step_t *out)
         int32_t certainty = (int32_t)((ONE - out->uncertainty) << 8);
         m->accuracy = (uint32_t)moved((int32_t)(m->accuracy & 0xFFFFFFu), certainty, horizon);
         out->expected_accuracy = saturate((m->accuracy + 128u) >> 8);
+        if (labels != NULL) {
+            int32_t expected = out->expected_accuracy + 2 * signed_at(feedback_numbers(labels), CORRECTION);
+            out->expected_accuracy = saturate(expected > 0 ? (uint32_t)expected : 0u);
+        }
     }
 }
 
@@ -196,6 +200,14 @@ static void flag(tcuq_t *m, tcuq_step_t *out)
     out->flagged = out->risk >= out->threshold ? 1u : 0u;
     out->reason = out->flagged != 0u ? out->reason : (uint8_t)TCUQ_REASON_NONE;
     m->debt += out->flagged != 0u ? up : down;
+}
+
+/* Whether labels make a step doubtful (section 19): risk >= reference * (1 - debt / shut), without a division. */
+static int doubtful_at(const tcuq_feedback_t *head, int32_t debt, uint32_t risk)
+{
+    int32_t left = head->error_shut - debt;
+    return head->error_num != 0u &&
+           (left <= 0 || risk * head->error_shut >= (uint32_t)head->error_reference * (uint32_t)left);
 }
 
 /* The budget, section 10. */
@@ -288,6 +300,19 @@ NOT_INLINE static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, u
     return raised || (uint32_t)value >= limit ? 1 : 0;
 }
 
+/* What a label may be for later. */
+static NOT_INLINE void remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t *out, int doubtful)
+{
+    uint32_t next = number_at(numbers, NEXT);
+    uint32_t entry = ((Q16_MAX - (uint32_t)out->uncertainty) >> 3) & ~answer_mask(p); /* the certainty, in 1/8192 */
+    entry |= (out->alarm & TCUQ_ALARM_RISE) != 0u ? STEP_ALARM : 0u;
+    entry |= out->abstain == 0u && !doubtful ? STEP_VOUCHED : 0u;
+    number_put(numbers, ENTRIES + next, entry | out->answer);
+    next++;
+    number_put(numbers, NEXT, next < p->feedback->memory ? next : 0u);
+    number_put(numbers, LEVEL, number_at(numbers, LEVEL) & 15u);
+}
+
 /* The alarm, section 11. */
 static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, uint32_t *labels, tcuq_step_t *out)
 {
@@ -296,9 +321,7 @@ static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, ui
     int32_t excess = (int32_t)out->risk - p->rise_reference;
     int raised = (m->alarm & TCUQ_ALARM_RISE) != 0u;
     uint32_t held = raised ? m->alarm >> 2 : 0u;
-    int32_t move = labels != NULL ? (int32_t)(p->rise_limit >> 2) * level_of(feedback_numbers(labels)) : 0;
-    uint32_t limit = p->rise_limit + (uint32_t)move;
-    int32_t clear = (int32_t)p->rise_clear + move;
+    uint32_t move = 0, clear;
     uint8_t rise, fall;
     out->severity = 0;
     if (head != NULL) {
@@ -306,13 +329,23 @@ static void alarm(tcuq_t *m, const inference_t *now, const uint16_t *signals, ui
         out->severity = m->severity;
         out->look = saturate(now->look << 8);
     }
+    if (labels != NULL) { /* modulo 2^32: a level may be below 0 */
+        move = (p->rise_limit >> 2) * (level_above(feedback_numbers(labels)) - LEVEL_FALL);
+    }
+    clear = p->rise_clear + move;
+    clear = HAS_FEEDBACK && (int32_t)clear < 0 ? 0u : clear;
     held = held < p->hold ? held : p->hold;
-    rise = watch(&m->rise, excess, limit, p->rise_cap + (uint32_t)move, clear > 0 ? (uint32_t)clear : 0u, raised, held != 0u);
+    rise = watch(&m->rise, excess, p->rise_limit + move, p->rise_cap + move, clear, raised, held != 0u);
     fall = watch(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap, 0,
                  (m->alarm & TCUQ_ALARM_FALL) != 0u, 0);
     held = held != 0u ? held - 1u : raised ? 0u : p->hold;
     out->alarm = (uint8_t)(rise | (fall << 1));
     m->alarm = (uint8_t)(out->alarm | (rise != 0u ? held << 2 : 0u));
+    if (labels != NULL) {
+        if (rise != raised) {
+            number_put(feedback_numbers(labels), CASE, 0); /* another one */
+        }
+    }
 }
 
 void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
@@ -323,7 +356,6 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     inference_t now;
     layout_t at;
     uint32_t i;
-    uint8_t alarm_before = m->alarm;
     uint32_t *labels; /* what they need; NULL without feedback */
     int doubtful;
 
@@ -338,14 +370,14 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     }
     tcuq_internal_signals(m, &now, own);
     score(p, &now, own, out);
-    expect(m, out);
-    flag(m, out);
     labels = feedback_head(p) != NULL ? tcuq_internal_feedback(m) : NULL;
-    doubtful = labels != NULL && tcuq_internal_doubtful(p, (int32_t)*labels, out->risk);
+    expect(m, labels, out);
+    flag(m, out);
+    doubtful = labels != NULL && doubtful_at(feedback_head(p), (int32_t)*labels, out->risk);
     spend(m, out, doubtful);
     alarm(m, &now, own, labels, out);
     if (labels != NULL) {
-        tcuq_internal_remember(p, feedback_numbers(labels), out, doubtful, alarm_before);
+        remember(p, feedback_numbers(labels), out, doubtful);
     }
     if (signals != NULL) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {

@@ -149,9 +149,6 @@
     /* The fall side sums risk, which evidence takes the place of. */                                              \
     X(evidence_alone, fall_limit, evidence_head(p) == NULL || p->fall_limit == 0u,                                 \
       "0 with evidence, which has a rise side only")                                                               \
-    /* Labels move the limit up to fourfold. */                                                                    \
-    X(feedback_fits, feedback,                                                                                     \
-      feedback_head(p) == NULL || (feedback_head(p)->error_num < feedback_head(p)->error_den && p->rise_cap <= FEEDBACK_CAP), \
-      "error_num less than error_den, and a rise_cap up to 2^28")
+    X(feedback_fits, feedback, feedback_fits(p), "error_num less than error_den, and a rise_cap up to 2^28")
 
 #endif

@@ -52,7 +52,7 @@
 /* Signals in use, of those that this build can compute. */
 static inline uint32_t used(const tcuq_params_t *p)
 {
-    return (uint32_t)p->signals & (TCUQ_SIGNALS);
+    return (uint32_t)p->signals & (TCUQ_SIGNALS) & TCUQ_ALL_SIGNALS;
 }
 
 /* Whether a signal of a mask is in use. */
@@ -147,13 +147,20 @@ static inline int weights_sum(const tcuq_params_t *p)
     return p->lag_count == 0u || (sum == 32768u && p->lag_weights[0] != 0u);
 }
 
+/* Labels move the limit up to fourfold. */
+static inline int feedback_fits(const tcuq_params_t *p)
+{
+    const tcuq_feedback_t *head = feedback_head(p);
+    return head == NULL || (head->error_num < head->error_den && p->rise_cap <= FEEDBACK_CAP);
+}
+
 /* Whether this build can do what is asked. */
 static inline int build_can(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *evidence = evidence_head(p);
-    return used(p) == p->signals && evidence == p->evidence && instant_head(p) == p->instant &&
-           feedback_head(p) == p->feedback &&
-           (HAS_OWN_REFERENCE || evidence == NULL || evidence->own_looks == 0u);
+    uint32_t lacks = p->signals - used(p);
+    lacks |= !HAS_OWN_REFERENCE && evidence != NULL ? evidence->own_looks : 0u;
+    return lacks == 0u && evidence == p->evidence && instant_head(p) == p->instant && feedback_head(p) == p->feedback;
 }
 
 /* TCUQ_OK, TCUQ_ERR_VERSION, TCUQ_ERR_PARAMS or TCUQ_ERR_SIGNALS. */
@@ -258,6 +265,17 @@ static inline uint32_t root(uint32_t value)
         bit >>= 2;
     }
     return result;
+}
+
+/* Numbers as little-endian bytes. */
+static inline uint32_t get16(const uint8_t *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8;
+}
+
+static inline uint32_t get32(const uint8_t *bytes)
+{
+    return get16(bytes) | get16(bytes + 2) << 16;
 }
 
 /* Memory of the past. */
@@ -404,13 +422,13 @@ void tcuq_internal_signals(tcuq_t *m, inference_t *now, uint16_t *signals);
 /* Put an inference back into the ring: its prediction and its bytes, posterior first. */
 void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, const int8_t *bytes);
 
-/* What labels need (section 19): the error debt, a word of the ring; then these numbers of 16 bits, and one a
- * remembered step. */
-#define CORRECTION 0u /* of the expected accuracy, 1/32768, with a sign */
-#define CASE 1u       /* what labels say against the alarm as it is, nats * 8192, with a sign */
-#define NEXT 2u       /* where the next step goes */
-#define LEVEL 3u      /* quarters of its limit that labels have moved the alarm by, modulo 16 */
-#define ENTRIES 4u
+/* What labels need (section 19): numbers of 16 bits, the first two of them the error debt, a word of the ring; the
+ * last are one a remembered step. */
+#define CORRECTION 2u /* of the expected accuracy, 1/32768, with a sign */
+#define CASE 3u       /* what labels say against the alarm as it is, nats * 8192, with a sign */
+#define NEXT 4u       /* where the next step goes */
+#define LEVEL 5u      /* quarters of its limit that labels have moved the alarm by, modulo 16 */
+#define ENTRIES 6u
 
 #define LEVEL_RISE 13u /* most quarters up, and down */
 #define LEVEL_FALL 2u
@@ -423,36 +441,45 @@ void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t prediction, c
 
 static inline uint32_t feedback_words(const tcuq_params_t *p)
 {
-    return feedback_head(p) != NULL ? 1u + ((ENTRIES + 1u + feedback_head(p)->memory) >> 1) : 0u;
+    return feedback_head(p) != NULL ? (ENTRIES + 1u + feedback_head(p)->memory) >> 1 : 0u;
 }
 
-static inline uint32_t answer_bits(const tcuq_params_t *p)
+/* The bits of an answer. */
+static inline uint32_t answer_mask(const tcuq_params_t *p)
 {
-    return p->classes <= 64u ? 6u : 10u;
+    return p->classes <= 64u ? 63u : 1023u;
 }
 
 static inline int8_t *feedback_numbers(uint32_t *debt)
 {
-    return (int8_t *)(debt + 1);
+    return (int8_t *)debt;
 }
 
-static inline int32_t level_of(const int8_t *numbers)
+/* A number with a sign. */
+static inline int32_t signed_at(const int8_t *numbers, uint32_t index)
 {
-    int32_t level = (int32_t)(number_at(numbers, LEVEL) & 15u);
-    return level > (int32_t)LEVEL_RISE ? level - 16 : level;
+    return (int16_t)number_at(numbers, index);
 }
 
-/* Where it lies, in range whatever memory did to it; whether a step is doubtful; and what is remembered of it, with an
- * expected accuracy that labels correct. Only with feedback: a build without it needs no tcuq_feedback.c. */
+/* The level, counted from its least. */
+static inline uint32_t level_above(const int8_t *numbers)
+{
+    return (number_at(numbers, LEVEL) + LEVEL_FALL) & 15u;
+}
+
+static inline int32_t error_bound_of(const tcuq_feedback_t *head)
+{
+    return head->error_shut - 1 + head->memory * (head->error_den - head->error_num);
+}
+
+/* Where it lies, in range whatever memory did to it; and whether it is, in a saved state. Only with feedback: a build
+ * without it needs no tcuq_feedback.c. */
 #if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
 uint32_t *tcuq_internal_feedback(const tcuq_t *m);
-int tcuq_internal_doubtful(const tcuq_params_t *p, int32_t debt, uint32_t risk);
-void tcuq_internal_remember(const tcuq_params_t *p, int8_t *numbers, tcuq_step_t *out, int doubtful, uint8_t alarm_before);
+int tcuq_internal_labels_valid(const tcuq_params_t *p, uint32_t steps, const uint8_t *bytes);
 #else
 #define tcuq_internal_feedback(m) ((uint32_t *)NULL) /* typed: C++ compiles this too */
-#define tcuq_internal_doubtful(p, debt, risk) 0
-#define tcuq_internal_remember(p, numbers, out, doubtful, alarm_before) ((void)(alarm_before))
-#define tcuq_error_bound(p) 0
+#define tcuq_internal_labels_valid(p, steps, bytes) 1
 #endif
 
 /* The class with the largest posterior. */

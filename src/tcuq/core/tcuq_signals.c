@@ -35,8 +35,11 @@ void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
     at->numbers = instant != NULL ? 5u * p->classes + 6u : 0u;
     at->scratch = mix_words(p);
     at->slow = at->seen + at->scratch;
-    at->feedback = at->slow + if_used(p, TCUQ_BIT(TCUQ_DRIFT), BLOCKS);
-    at->mean_words = at->feedback + feedback_words(p);
+    at->mean_words = at->slow + if_used(p, TCUQ_BIT(TCUQ_DRIFT), BLOCKS);
+    if (HAS_FEEDBACK) {
+        at->feedback = at->mean_words;
+        at->mean_words += feedback_words(p);
+    }
     at->depth = uses(p, TCUQ_LAGGED_SIGNALS) ? p->lags[p->lag_count - 1u] : 0u;
     at->post_bytes = if_used(p, TCUQ_BIT(TCUQ_DIVERGENCE), p->classes);
     at->entry_bytes = at->post_bytes + if_used(p, TCUQ_BIT(TCUQ_INSTABILITY), p->features);

@@ -36,10 +36,16 @@ enum {
     HEADER_BYTES = 64
 };
 
-/* Numbers of 16 bits among what labels need. */
-static uint32_t feedback_numbers_of(const tcuq_t *m, const layout_t *at)
+/* Words that are saved as such: of what labels need, the error debt alone. */
+static uint32_t saved_words(const layout_t *at)
 {
-    return feedback_head(m->params) != NULL ? 2u * (mean_words(at) - at->feedback - 1u) : 0u;
+    return HAS_FEEDBACK && mean_words(at) > at->feedback ? at->feedback + 1u : mean_words(at);
+}
+
+/* Numbers of 16 bits among what labels need, from CORRECTION on. */
+static uint32_t feedback_end(const tcuq_t *m, const layout_t *at)
+{
+    return feedback_head(m->params) != NULL ? 2u * (mean_words(at) - at->feedback) : 0u;
 }
 
 /* Numbers as little-endian bytes. */
@@ -54,16 +60,6 @@ static void put32(uint8_t *bytes, uint32_t value)
 {
     put16(bytes, value);
     put16(bytes + 2, value >> 16);
-}
-
-static uint32_t get16(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8;
-}
-
-static uint32_t get32(const uint8_t *bytes)
-{
-    return get16(bytes) | get16(bytes + 2) << 16;
 }
 
 static uint32_t crc_add(uint32_t crc, const uint8_t *bytes, size_t size)
@@ -327,26 +323,6 @@ static int mean_valid(const layout_t *at, uint32_t word, uint32_t value)
     return value + low <= most;
 }
 
-/* What labels need. Of the entries, in the order of the ring, those that no step has filled are 0. */
-static int feedback_valid(const tcuq_params_t *p, uint32_t steps, const uint8_t *bytes)
-{
-    const tcuq_feedback_t *head = feedback_head(p);
-    uint32_t memory = head->memory, filled = steps < memory ? steps : memory;
-    uint32_t next = get16(bytes + 4u + 2u * NEXT), i;
-    if (get32(bytes) + head->error_shut > head->error_shut + (uint32_t)tcuq_error_bound(p) ||
-        get16(bytes + 4u + 2u * LEVEL) > 15u || (filled < memory ? next != filled : next >= memory) ||
-        (steps == 0u && !all_zero(bytes, 4u + 2u * ENTRIES))) {
-        return 0;
-    }
-    bytes += 4u + 2u * ENTRIES;
-    for (i = 0; i < filled; i++, bytes += 2) {
-        if ((get16(bytes) & ((1u << answer_bits(p)) - 1u)) >= p->classes) {
-            return 0;
-        }
-    }
-    return all_zero(bytes, 2u * (size_t)(memory + (memory & 1u) - filled));
-}
-
 static int means_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
 {
     uint32_t i;
@@ -357,7 +333,7 @@ static int means_valid(const tcuq_t *m, const layout_t *at, const uint8_t *bytes
             return 0;
         }
     }
-    return feedback_head(m->params) == NULL || feedback_valid(m->params, m->steps, bytes);
+    return feedback_head(m->params) == NULL || tcuq_internal_labels_valid(m->params, m->steps, bytes);
 }
 
 /* Whether some numbers add up to at most this. */
@@ -418,13 +394,12 @@ static void put_memory(const tcuq_t *m, const layout_t *at, uint8_t *bytes)
         next += PREDICTION_BYTES + at->entry_bytes;
     }
     next = bytes + means_at(at);
-    for (i = 0; i < mean_words(at) && i <= at->feedback; i++, next += 4) { /* the last: the error debt */
+    for (i = 0; i < saved_words(at); i++, next += 4) {
         put32(next, mean_held(m, at, i) ? m->ring[i] : 0u);
     }
-    for (i = 0; i < feedback_numbers_of(m, at); i++, next += 2) {
-        /* A number that rounding added is never written, so damage to it would stay. */
-        put16(next, m->steps != 0u && i < ENTRIES + feedback_head(m->params)->memory
-                        ? number_at(feedback_numbers(m->ring + at->feedback), i) : 0u);
+    for (i = CORRECTION; i < feedback_end(m, at); i++, next += 2) {
+        int read = m->steps != 0u && i < ENTRIES + feedback_head(m->params)->memory; /* rounding adds one that is not */
+        put16(next, read ? number_at(feedback_numbers(m->ring + at->feedback), i) : 0u);
     }
     for (i = 0; i < number_count(at); i++, next += 2) {
         if ((m->held & (i < kept ? HELD_PAST : HELD_STREAM)) != 0u) {
@@ -502,10 +477,10 @@ COLD int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
         tcuq_internal_restore(m, &at, get16(entry), (const int8_t *)(entry + PREDICTION_BYTES));
     }
     bytes += means_at(&at);
-    for (i = 0; i < mean_words(&at) && i <= at.feedback; i++, bytes += 4) {
+    for (i = 0; i < saved_words(&at); i++, bytes += 4) {
         m->ring[i] = get32(bytes);
     }
-    for (i = 0; i < feedback_numbers_of(m, &at); i++, bytes += 2) {
+    for (i = CORRECTION; i < feedback_end(m, &at); i++, bytes += 2) {
         number_put(feedback_numbers(m->ring + at.feedback), i, get16(bytes));
     }
     for (i = 0; i < number_count(&at); i++, bytes += 2) {
