@@ -106,7 +106,9 @@ void prove_label(void)
         wrong = label != TCUQ_RIGHT && label != (int32_t)(entry & answer_mask(&p));
         PROVE(ago < MEMORY && ago < m.steps && (entry & STEP_KNOWN) == 0u);
         PROVE((entry & STEP_VOUCHED) != 0u ? debt() >= before + (wrong ? head.error_den : 0) - head.error_num
-                                           : debt() == before);
+                                           : debt() == before || /* the way back */
+                                                 (!wrong && 4 * before >= 3 * (int32_t)head.error_shut &&
+                                                  debt() < before && debt() >= before - head.error_num));
     }
     END;
 }

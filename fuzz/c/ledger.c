@@ -474,7 +474,7 @@ const char *ledger_label(ledger_t *l, const tcuq_t *m, uint32_t ago, int32_t lab
     const tcuq_feedback_t *head = p->feedback;
     unsigned bits = p->classes <= 64u ? 6u : 10u, at, entry;
     int64_t owed, sure;
-    int right, raised = (l->alarm & 1u) != 0u;
+    int right, back, raised = (l->alarm & 1u) != 0u;
     if (head == NULL || label < -2 || label >= (int32_t)p->classes) {
         NEED(answered == TCUQ_ERR_PARAMS, "a label that there is not is refused");
         return NULL;
@@ -494,8 +494,10 @@ const char *ledger_label(ledger_t *l, const tcuq_t *m, uint32_t ago, int32_t lab
     l->entries[at] = (uint16_t)(entry | 32768u);
     l->labels++;
     right = label == -1 || label == (int32_t)(entry % (1u << bits));
-    if ((entry & 16384u) != 0u && head->error_num > 0u) {
-        l->vouched++;
+    back = right && 4 * l->error >= 3 * (int64_t)head->error_shut &&
+           (int64_t)(entry % 8192u | ((1u << bits) - 1u)) >= 8192 - (int64_t)(head->error_reference >> 5);
+    if (((entry & 16384u) != 0u || back) && head->error_num > 0u) {
+        l->vouched++; /* or on the way back */
         l->wrong += !right;
         l->error += (right ? 0 : head->error_den) - head->error_num;
         l->error = l->error < -(int64_t)head->error_shut ? -(int64_t)head->error_shut : l->error;

@@ -167,7 +167,7 @@ def test_right_labels_withdraw_an_alarm_and_wrong_ones_bring_it_forward() -> Non
 
 
 class Ledger:
-    """Counts vouched steps that were labeled, and those of them that were wrong, apart from the core."""
+    """Counts labels of vouched steps and of the way back, and wrong ones, apart from the core."""
 
     def __init__(self, params: Params) -> None:
         self.monitor, self.params = Monitor(params), params
@@ -190,11 +190,13 @@ class Ledger:
 
     def label(self, step: int, right: bool) -> None:
         """Give a label, and look whether the bound holds."""
+        head, debt = self.params.feedback, self.monitor.error_debt
+        back = right and not self.vouched[step] and 4 * debt >= 3 * head.shut - 1e-9  # type: ignore[union-attr]
         taken = self.monitor.feedback(step, right)
         assert taken == (step not in self.known and len(self.vouched) - step <= self.params.feedback.memory)  # type: ignore[union-attr]
         if taken:
             self.known.add(step)
-            self.labels += self.vouched[step]
+            self.labels += self.vouched[step] or back
             self.wrong += self.vouched[step] and not right
         over = self.wrong - self.params.feedback.max_error * self.labels  # type: ignore[union-attr, operator]
         self.worst = max(self.worst, over)
