@@ -56,7 +56,7 @@ def _in_accepted(text: str, side: str = "", inner: str = "") -> Explained:
 EXPLAINED = (
     Explained("branch", _CHECKS, "uint16_t, 0, 65535", "true", _WHOLE),
     Explained("branch", _CHECKS, "uint32_t, 0, 4294967295", "true", _WHOLE),
-    Explained("condition", ("accepted",), "uint16_t, 0, 65535", "", _WHOLE),
+    Explained("condition", _CHECKS, "uint16_t, 0, 65535", "", _WHOLE),
     Explained("condition", ("accepted",), "uint32_t, 0, 4294967295", "", _WHOLE),
     Explained("branch", _CHECKS, "NUMBER(version", "true", _VERSION),
     Explained("condition", ("accepted",), "NUMBER(version", "", _VERSION),

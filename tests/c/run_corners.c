@@ -27,6 +27,7 @@ static const int8_t centers[CLASSES * FEATURES];
 static const int16_t offsets[CLASSES];
 static tcuq_evidence_t head;
 static tcuq_instant_t instant;
+static const tcuq_feedback_t labels = {1, 0, 1, 0, 0, 0, 0, 0};
 static uint32_t ring[WORDS];
 static unsigned held;
 
@@ -159,6 +160,9 @@ static void lacks(void)
         head.own_looks = 1;
         NEED(tcuq_check(&p) == (has(TCUQ_OWN_REFERENCE) ? TCUQ_OK : TCUQ_ERR_SIGNALS));
         head.own_looks = 0;
+        p.feedback = &labels;
+        NEED(tcuq_check(&p) == (has(TCUQ_FEEDBACK) ? TCUQ_OK : TCUQ_ERR_SIGNALS));
+        p.feedback = NULL;
     }
     p.evidence = NULL;
     p.instant = &instant;

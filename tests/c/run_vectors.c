@@ -610,6 +610,11 @@ static void do_label(void)
     (void)ago, (void)label;
 #endif
     same("result of feedback", next_number(-127, 1), result);
+#if ((TCUQ_SIGNALS) & TCUQ_FEEDBACK) != 0
+    if (result >= 0 || params.feedback == NULL) { /* else a damaged debt may still be there */
+        same("error debt within its bound", 1, tcuq_error_debt(&monitor) <= tcuq_error_bound(&params));
+    }
+#endif
 }
 
 /* Damage to what labels need: a word of the ring behind those of the slow means, then 16-bit numbers in the order of
