@@ -100,6 +100,10 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["run", "m.json", "in.csv", "--speed"], "--speed"),
         (["run", "m.json", "in.csv", "--sig"], "--sig"),
         (["fit", "in.npz", "-o", "p.json", "--budget", "much"], "much"),
+        (
+            ["fit", "in.npz", "-o", "p.json", "--max-error", "few"],
+            "'few', expected a share, or a share,steps",
+        ),
         (["fit", "in.npz", "-o", "p.json", "--level", "low"], "'low', expected a number or the word budget"),
         (["fit", "in.npz", "-o", "p.json", "--budget", "1.5"], "budget is 1.5, expected 0 to 1"),
         (["fit", "in.npz"], "-o"),
@@ -433,30 +437,36 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
     monkeypatch.setattr(tcuq.fitting, "fit", fit)
     assert main(["fit", "in.npz", "-o", "p.json"]) == 0
     assert capsys.readouterr().out.startswith("120 steps in ") and Params.load("p.json") == fitted
-    options = "--profile paper --level budget --budget 0.1 --run-length 500 --about prediction"
+    options = "--profile paper --level budget --budget 0.1 --run-length 500"
     options += (
         " --alarm risk --feature-scale 0.5 --feature-zero-point -3 --posterior-only --quiet --own-looks 9"
+        " --max-error 0.05,32"
     )
     assert main(["fit", "in.npz", "-o", "p.json", *options.split()]) == 0
     assert capsys.readouterr().out == ""
     assert seen[0] == (120, {"clean": None, "options": FitOptions()}) and seen[1][1] == {
         "clean": None,
         "profile": "paper",
-        "about": "prediction",
         "alarm": "risk",
         "level": "budget",
         "budget": 0.1,
         "run_length": 500,
-        "options": FitOptions(feature_scale=0.5, feature_zero_point=-3, use_features=False, own_looks=9),
+        "options": FitOptions(
+            feature_scale=0.5,
+            feature_zero_point=-3,
+            use_features=False,
+            own_looks=9,
+            max_error=0.05,
+            feedback=32,
+        ),
     }
     assert main(["fit", "in.npz", "-o", "p.json", "--clean", "in.csv", "--level", "0.2"]) == 0
     assert len(seen[2][1].pop("clean")) == 120 and seen[2][1] == {"level": 0.2, "options": FitOptions()}
 
 
 def test_fit_run_and_audit_in_earnest(place, capsys):
-    assert (
-        main(["fit", "in.npz", "-o", "p.json", "--about", "prediction", "--run-length", "100", "--json"]) == 0
-    )
+    quick = ["--profile", "paper", "--run-length", "100"]
+    assert main(["fit", "in.npz", "-o", "p.json", *quick, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["fit"]
     assert main(["run", "p.json", "in.npz", "-o", "d.npz", "--quiet"]) == 0
     assert main(["audit", "d.npz", "p.json", "--log", "in.npz"]) == 0
@@ -629,7 +639,7 @@ def test_logits_are_taken_when_they_are_said_to_be(place, capsys, monkeypatch):
     log = stream()
     logits = np.log(log.probs)
     np.savez("logits.npz", probs=logits, labels=log.labels, segments=log.segments)
-    quick = ["--about", "prediction", "--run-length", "100"]
+    quick = ["--profile", "paper", "--run-length", "100"]
     assert main(["fit", "in.npz", "-o", "p.json", *quick, "--quiet"]) == 0
     assert main(["fit", "logits.npz", "--logits", "-o", "q.json", *quick, "--quiet"]) == 0
     assert Params.load("p.json") == Params.load("q.json")

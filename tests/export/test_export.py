@@ -144,7 +144,7 @@ def test_the_self_check_notices_labels_that_change_nothing(tmp_path):
     export(CASES["labels"], folder)
     core = folder / "tcuq_feedback.c"
     right = core.read_text()
-    for old, new in (("? 0 : head->error_den", "? head->error_den : 0"), ("? 32768 : 0)", "? 32767 : 0)")):
+    for old, new in (("+ wrong * head->error_den", ""), ("32768 - 32768 * wrong", "32767 - 32768 * wrong")):
         assert right.count(old) == 1
         core.write_text(right.replace(old, new))
         assert subprocess.run([build(folder, "-std=c99")], input="", text=True).returncode != 0

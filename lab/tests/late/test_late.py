@@ -13,7 +13,7 @@ LAB = Path(__file__).parents[2]
 
 
 def stored() -> list:
-    return json.loads((LAB / "results" / "labels.json").read_text())["rows"]
+    return json.loads((LAB / "results" / "late" / "labels.json").read_text())["rows"]
 
 
 def test_the_page_shows_the_stored_figures() -> None:

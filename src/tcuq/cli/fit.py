@@ -42,6 +42,15 @@ def level(text: str) -> float | str:
         raise argparse.ArgumentTypeError(f"{text!r}, expected a number or the word budget") from None
 
 
+def max_error(text: str) -> tuple[float, int]:
+    """Read a share of errors and, if it is there, how many steps late labels may come."""
+    share, _, memory = text.partition(",")
+    try:
+        return float(share), int(memory or 0)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}, expected a share, or a share,steps") from None
+
+
 def _keep_others(path: str) -> None:
     """Refuse to replace a file that neither is nor is called a parameter file: a model, a log, a picture."""
     if path == "-" or path.lower().endswith(".json") or not os.path.isfile(path):
@@ -134,16 +143,11 @@ def add(subparsers: Subparsers) -> None:
     )
     add(
         "--max-error",
-        type=float,
-        metavar="X",
-        help="for devices that are told labels later: largest share of wrong answers among labeled accepted "
-        "steps, proved up to a constant; where that needs it, the device abstains beyond the budget",
-    )
-    add("--feedback", type=int, metavar="N", help="steps back that a label may be for (default: 16)")
-    add(
-        "--hard",
-        choices=("error", "budget"),
-        help="which of --max-error and --budget holds where both cannot (default: error)",
+        type=max_error,
+        metavar="X[,N]",
+        help="for devices that are told labels up to N steps late (default: 16): largest share of wrong "
+        "answers among labeled accepted steps, proved up to a constant; the device then abstains beyond the "
+        "budget where that needs it",
     )
     add(
         "--run-length",
@@ -160,12 +164,6 @@ def add(subparsers: Subparsers) -> None:
         "--profile",
         choices=("standard", "paper"),
         help="standard learns the pace of the stream, paper is the published method (default: standard)",
-    )
-    add(
-        "--about",
-        choices=("answer", "prediction"),
-        help="whose errors are learned: those of the class to act on, or of the top class of this posterior "
-        "(default: answer; with profile paper label)",
     )
     add(
         "--alarm",
@@ -203,10 +201,16 @@ def command(args: argparse.Namespace) -> int:
     log, clean = _read(args)
     from ..fitting import FitOptions, fit
 
-    keywords = given(args, "budget", "level", "run_length", "profile", "about", "alarm")
-    names = ("feature_scale", "feature_zero_point", "own_looks", "max_error", "feedback", "hard")
+    keywords = given(args, "budget", "level", "run_length", "profile", "alarm")
+    names = ("feature_scale", "feature_zero_point", "own_looks")
+    share, memory = args.max_error or (None, 0)
     with progress(args) as bar, spoken():
-        options = FitOptions(use_features=not args.posterior_only, **given(args, *names))
+        options = FitOptions(
+            use_features=not args.posterior_only,
+            max_error=share,
+            feedback=memory,
+            **given(args, *names),
+        )
         params = fit(log, clean=clean, options=options, progress=patient(bar), **keywords)
     _give(args, params)
     return 0

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from .edge import UsageError
 
 OPTIONS = (
-    "about",
     "alarm",
     "budget",
     "clean",
@@ -19,6 +18,7 @@ OPTIONS = (
     "level",
     "logits",
     "logits_scale",
+    "max_error",
     "own_looks",
     "profile",
     "run_length",

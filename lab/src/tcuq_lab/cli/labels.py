@@ -41,7 +41,7 @@ def labels(args: argparse.Namespace) -> int:
     from ..late.run import run
     from ..late.table import placed, table
 
-    stored, page = home() / "results" / "labels.json", home().parent / "docs" / "LABELS.md"
+    stored, page = home() / "results" / "late" / "labels.json", home().parent / "docs" / "LABELS.md"
     with progress(args) as bar:
         rows = run(load(home() / "benchmark"), bar)
     text = json.dumps({"command": "tcuq-lab labels --write", "rows": rows}, indent=0) + "\n"
