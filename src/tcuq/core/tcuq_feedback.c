@@ -99,7 +99,7 @@ int tcuq_feedback(tcuq_t *m, uint32_t ago, int32_t label)
     number_put(numbers, index, entry ^ STEP_KNOWN);
     mask = answer_mask(m->params);
     wrong = label != (label < 0 ? TCUQ_RIGHT : (int32_t)(entry & mask)) ? 1 : 0;
-    if (4 * (int32_t)*debt >= 3 * m->params->feedback->error_shut && wrong == 0 &&
+    if (4 * (int32_t)*debt >= 3 * (int32_t)m->params->feedback->error_shut && wrong == 0 &&
         ((entry | mask) & (STEP_ALARM - 1u)) >= STEP_ALARM - (m->params->feedback->error_reference >> 5)) {
         entry |= STEP_VOUCHED; /* a way back from silence: it was sure, and right */
     }

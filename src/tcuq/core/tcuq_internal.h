@@ -469,7 +469,7 @@ static inline uint32_t level_above(const int8_t *numbers)
 
 static inline int32_t error_bound_of(const tcuq_feedback_t *head)
 {
-    return head->error_shut - 1 + head->memory * (head->error_den - head->error_num);
+    return (int32_t)head->error_shut - 1 + (int32_t)head->memory * (head->error_den - head->error_num);
 }
 
 /* Where it lies, in range whatever memory did to it; and whether it is, in a saved state. Only with feedback: a build
