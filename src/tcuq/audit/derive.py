@@ -145,7 +145,7 @@ def audit(
     flags = units["risk"] >= units["threshold"]
     checks.append(_flag_rate(rules, flags, numbers, start))
     abstained = steps["abstain"].astype(np.int64)
-    if params.feedback is None or params.feedback.max_error is None or params.feedback.hard == "budget":
+    if params.feedback is None or not params.feedback.above_budget:
         checks += _abstentions(rules, abstained, numbers, start)
     if heard is not None and params.feedback is not None and params.feedback.max_error is not None:
         checks.append(_error_rate(heard, numbers))

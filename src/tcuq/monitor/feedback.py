@@ -78,6 +78,11 @@ class Feedback:
             score = number(f"feedback {name}", getattr(self, name), 0, 8)
             put(self, name, min(snap(score, SCORE_UNIT), 8 - 1 / SCORE_UNIT))
 
+    @property
+    def above_budget(self) -> bool:
+        """Whether doubtful steps may abstain beyond the budget."""
+        return self.max_error is not None and self.hard == "error"
+
     def integers(self) -> dict[str, Any]:
         """Return the fields of the core's `tcuq_feedback_t`.
 

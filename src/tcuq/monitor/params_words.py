@@ -92,7 +92,10 @@ def _gain(params: Params, found: Mapping[str, Any]) -> str:
 
 def _abstains(params: Params) -> str:
     level, budget = (f"{100 * share:.4g}%" for share in (params.level, params.budget))
-    return f"Abstains: {f'on at most {budget} of the steps' if params.budget else 'never'}; flags {level}."
+    most = f"on at most {budget} of the steps" if params.budget else "never"
+    if params.feedback is not None and params.feedback.above_budget:
+        most = f"{most}, but for errors"
+    return f"Abstains: {most}; flags {level}."
 
 
 def _errors(params: Params, found: Mapping[str, Any]) -> list[str]:
@@ -105,7 +108,7 @@ def _errors(params: Params, found: Mapping[str, Any]) -> list[str]:
         return [f"Labels: those that come {late} correct the expected accuracy and the alarm."]
     first = (
         "where that needs it, the monitor abstains beyond the budget"
-        if head.hard == "error"
+        if head.above_budget
         else "but the budget holds first: beyond it, doubtful steps are accepted and not covered"
     )
     return [

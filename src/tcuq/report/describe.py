@@ -49,10 +49,19 @@ def bounds_in_words(params: Params, steps: int = 1000) -> list[str]:
         f"at most {params.burst} + {share} n abstentions in any n steps, "
         f"and at most {share} t in the first t, whatever the input",
     ]
-    if params.budget == 0:
+    head = params.feedback
+    if head is not None and head.above_budget:
+        words[1] = "abstentions of doubtful steps may exceed the budget: max_error comes first"
+    elif params.budget == 0:
         words[1] = "no step is ever abstained on: the budget is 0"
     elif params.warmup:
         words.append(f"no abstention in the first {params.warmup:,} steps")
+    if head is not None and head.max_error is not None:
+        words.append(
+            f"of accepted steps that get a label within {head.memory} steps, at most {head.max_error:g} of "
+            f"the labels + {params.error_constant:.1f} are wrong, whatever input and labels are"
+            + ("" if head.above_budget else ", but for doubtful ones that the budget no longer held back")
+        )
     if params.level < params.budget:
         words.append(
             "the level is below the budget: flags are rarer than the budget allows, so it only shapes bursts"
