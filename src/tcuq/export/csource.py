@@ -162,6 +162,7 @@ def params_source(params: Params, name: str) -> str:
     p = params.integers()
     flag = p["level_den"]
     summed = "of evidence" if params.evidence else "risk x steps"
+    beyond = ", but for errors" if params.feedback is not None and params.feedback.above_budget else ""
 
     def entry(value: str, field: str, note: str = "") -> str:
         return f"    {value}, /* {field}{f': {note}' if note else ''} */"
@@ -203,7 +204,7 @@ def params_source(params: Params, name: str) -> str:
         line("slope", f"{p['slope'] * flag / 256 / ONE:.6f} risk a flag"),
         line("steep_slope", f"{p['steep_slope'] * flag / 256 / ONE:.6f} risk a flag"),
         entry(str(p["knee"]), "knee", f"{p['knee'] / flag:g} flags"),
-        line("budget_num", f"abstain on a share of at most {p['budget_num'] / p['budget_den']:.4f}"),
+        line("budget_num", f"abstain on a share of at most {p['budget_num'] / p['budget_den']:.4f}{beyond}"),
         line("budget_den"),
         line("burst", "abstentions that may come at once"),
         line("rise_reference", f"{p['rise_reference'] / ONE:.4f}"),
