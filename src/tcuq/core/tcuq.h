@@ -7,7 +7,7 @@
  *
  * For every input sequence:
  *   - flagged steps: |flagged - level * t| <= the bound of tcuq_debt_bounds();
- *   - abstentions in any n consecutive steps <= burst + budget * n.
+ *   - abstentions in any n consecutive steps <= burst + budget * n, unless `error_first` asks for more;
  *   - with labels (tcuq_feedback()): wrong ones among labeled accepted steps <= max_error * labels
  *     that counted + the constant of tcuq_error_bound().
  * Without labels nothing bounds the error rate.
