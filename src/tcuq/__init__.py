@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._core import Step
+    from .base.errors import InputError
     from .fitting.fit import fit
     from .fitting.options import FitOptions
     from .monitor import (
@@ -45,6 +46,7 @@ __all__ = [
     "EvidenceHead",
     "Feedback",
     "FitOptions",
+    "InputError",
     "InstantHead",
     "Log",
     "Monitor",
@@ -65,6 +67,7 @@ __all__ = [
 
 _ELSEWHERE = {
     "FitOptions": "fitting",
+    "InputError": "base.errors",
     "Step": "_core",
     "fit": "fitting",
     "plot_steps": "report",

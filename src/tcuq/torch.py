@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .base.checks import integer
+from .base.errors import InputError, InputTypeError, placed
 from .monitor.log import Log
 from .monitor.monitor import Monitor
 from .monitor.params import Params
@@ -122,13 +123,17 @@ class Watch:
         keep: int | None = None,
     ) -> None:
         if not is_module(model):
-            raise TypeError(f"the model is of type {type(model).__name__}, expected a torch.nn.Module")
+            raise InputTypeError(
+                "value", f"the model is of type {type(model).__name__}, expected a torch.nn.Module"
+            )
         if isinstance(params, (str, Path)):
             params = Params.load(params)
         if keep is not None:
             integer("keep", keep, 1, sys.maxsize)
             if params is None:
-                raise ValueError("keep is for steps, and there are none without params; leave it out")
+                raise InputError(
+                    "missing", "keep is for steps, and there are none without params; leave it out"
+                )
         self.monitor = params if params is None or isinstance(params, Monitor) else Monitor(params)
         self._torch = import_module("torch")
         self._info = Info(type(model).__name__)
@@ -203,10 +208,12 @@ class Watch:
             When nothing was collected, or the number of labels or of `shifted` is another one.
         """
         if self.monitor is not None:
-            raise ValueError("outputs are collected without params only; call watch(model) for a log")
+            raise InputError(
+                "missing", "outputs are collected without params only; call watch(model) for a log"
+            )
         if not self._kept:
-            raise ValueError(
-                f"{self._info.name}: has not run since it is watched, expected at least one call"
+            raise InputError(
+                "missing", f"{self._info.name}: has not run since it is watched, expected at least one call"
             )
         rows = [0, *map(len, self._features)]
         features = np.concatenate(self._features) if sum(rows) == sum(map(len, self._kept)) else None
@@ -216,7 +223,7 @@ class Watch:
 
     def _need_monitor(self) -> Monitor:
         if self.monitor is None:
-            raise ValueError("there are no steps without params; pass them, or take the log")
+            raise InputError("missing", "there are no steps without params; pass them, or take the log")
         return self.monitor
 
     def _after(self, _: Any, __: Any, output: Any) -> None:
@@ -235,14 +242,20 @@ class Watch:
             else:
                 names = ", ".join(map(str, output)) if isinstance(output, dict) else "an attribute"
             said = f"returns {type(output).__name__}, expected a tensor"
-            raise ValueError(f"{name}: {said}; name the one with the posteriors with `output`: {names}")
+            raise InputError(
+                "value", f"{name}: {said}; name the one with the posteriors with `output`: {names}"
+            )
         try:
             named = isinstance(self._output, str) and not isinstance(output, dict)
             found = getattr(output, str(self._output)) if named else output[self._output]
         except (LookupError, AttributeError, TypeError):
-            raise ValueError(f"{name}: returns {type(output).__name__} without {self._output!r}") from None
+            raise InputError(
+                "missing", f"{name}: returns {type(output).__name__} without {self._output!r}"
+            ) from None
         if not isinstance(found, tensor):
-            raise ValueError(f"{name}: output {self._output!r} is {type(found).__name__}, expected a tensor")
+            raise InputError(
+                "value", f"{name}: output {self._output!r} is {type(found).__name__}, expected a tensor"
+            )
         return found
 
     def _rows(self, raw: Any) -> Any:
@@ -254,8 +267,8 @@ class Watch:
             alone = raw.ndim == 0 or seen == 1 or (seen is None and (whole or raw.size == classes != 2))
             return raw.reshape(1 if alone else len(raw), -1)
         if raw.size != raw.shape[0] * raw.shape[1]:
-            raise ValueError(
-                f"{self._info.name}: its output has shape {raw.shape}, expected (inputs, classes)"
+            raise InputError(
+                "value", f"{self._info.name}: its output has shape {raw.shape}, expected (inputs, classes)"
             )
         return raw.reshape(len(raw), -1)
 
@@ -271,7 +284,7 @@ class Watch:
         try:
             probs = posteriors(rows, None, self._logits)
         except ValueError as error:
-            raise ValueError(f"{self._info.name}: {error}") from None
+            raise placed(error, self._info.name) from None
         if not self._kept:  # later rows are judged one by one, by the core or by the fit
             refuse_model(probs, self._info.name)
         if self.monitor is None:
@@ -281,11 +294,13 @@ class Watch:
             return
         if features is None and self.monitor.params.features:
             said = f"{self._info.name}: the monitor reads {self.monitor.params.features} features"
-            raise ValueError(f"{said}; {self.notes[-1] if self.notes else 'name a module with `features`'}")
+            raise InputError(
+                "value", f"{said}; {self.notes[-1] if self.notes else 'name a module with `features`'}"
+            )
         try:
             self._last = self.monitor.run(probs, features)
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{self._info.name}: {error}") from None
+            raise placed(error, self._info.name) from None
         self._kept.append(self._last)
         self._count += count
         while self._keep is not None and self._count - len(self._kept[0]) >= self._keep:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError
 from ..base.fixed import ONE
 from ..io.decisions import OWN_COLUMN, Decisions
 from ..monitor.class_names import class_shown
@@ -113,7 +114,7 @@ def audit(
     if not isinstance(decisions, Decisions):
         decisions = Decisions(decisions, start.steps if start else 0)
     if not len(decisions):
-        raise ValueError("the decision log is empty, expected at least one step")
+        raise InputError("missing", "the decision log is empty, expected at least one step")
     decisions.check_params(params)
     rules = Rules(params)
     steps, numbers = decisions.steps, decisions.step_numbers()
@@ -127,7 +128,7 @@ def audit(
         classes = np.clip(steps["answer"].astype(np.int64), 0, params.classes - 1).tolist()
         heard = Heard(Told(params, state), classes, units["uncertainty"].tolist(), told)
     elif told:
-        raise ValueError("labels are given, but the parameters have no feedback")
+        raise InputError("missing", "labels are given, but the parameters have no feedback")
     evidence = _evidence(rules, decisions, params, units["look"], start, log)
     derived = rules.replay(units["risk"].tolist(), start, evidence, heard)
     corrections = 0 if heard is None else heard.corrections

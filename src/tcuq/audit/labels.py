@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
@@ -34,12 +35,13 @@ def label_rows(labels: npt.ArrayLike | None, first: int, count: int, classes: in
     found: dict[int, list[Any]] = defaultdict(list)
     rows = np.zeros((0, 3), dtype=np.int64) if labels is None else np.asarray(labels)
     if rows.ndim != 2 or rows.shape[1] != 3 or rows.dtype.kind not in "iu":
-        raise ValueError(f"labels are {rows.dtype} {rows.shape}, expected rows of three integers")
+        raise InputError("value", f"labels are {rows.dtype} {rows.shape}, expected rows of three integers")
     for after, step, label in rows.tolist():
         if not (step <= after and first <= after < first + count and -2 <= label < classes):
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"label {label} for step {step} after step {after}, expected a class, -1 or -2, for that "
-                f"step or one before, and after a step of {first} to {first + count - 1}"
+                f"step or one before, and after a step of {first} to {first + count - 1}",
             )
         found[after - first].append((after - step, label))
     return found

@@ -6,8 +6,10 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-CLOSE = 0.6
-"""Share of letters that two names have in common, in order, if one is offered for the other."""
+from .errors import InputError, wrong_value
+
+CLOSE, LONGEST = 0.7, 64
+"""Share of letters in common from which on one name is offered for another, and letters that are compared."""
 MOST_NAMES = 12
 """Names that an error lists."""
 
@@ -24,18 +26,18 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
     >>> integer("burst", 0, 1, 10)
     Traceback (most recent call last):
     ...
-    ValueError: burst is 0, expected 1 to 10
+    tcuq.InputError: burst is 0, expected 1 to 10
     """
-    expected = f"expected {low} to {high}"
+    expected = f"{low} to {high}"
     if isinstance(value, bool):
-        raise ValueError(f"{name} is {value}, {expected}")
+        raise wrong_value(name, value, expected)
     try:
-        number_ = operator.index(value)
+        whole = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} is {value!r}, not an integer, {expected}") from None
-    if not low <= number_ <= high:
-        raise ValueError(f"{name} is {value}, {expected}")
-    return number_
+        raise wrong_value(name, value, f"an integer, {expected}") from None
+    if not low <= whole <= high:
+        raise wrong_value(name, value, expected)
+    return whole
 
 
 def number(name: str, value: Any, low: float, high: float) -> float:
@@ -46,19 +48,19 @@ def number(name: str, value: Any, low: float, high: float) -> float:
     >>> number("blend", 1.5, 0, 1)
     Traceback (most recent call last):
     ...
-    ValueError: blend is 1.5, expected 0 to 1
+    tcuq.InputError: blend is 1.5, expected 0 to 1
     """
-    expected = f"expected {_shown(low)} to {_shown(high)}"
+    expected = f"{_shown(low)} to {_shown(high)}"
     if isinstance(value, (bool, str, bytes)) or value is None:
-        raise ValueError(f"{name} is {value!r}, not a number, {expected}")
+        raise wrong_value(name, value, f"a number, {expected}")
     try:
         result = float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} is {value!r}, not a number, {expected}") from None
+        raise wrong_value(name, value, f"a number, {expected}") from None
     except OverflowError:
-        raise ValueError(f"{name} is beyond all floats, {expected}") from None
+        raise InputError("value", f"{name} is too large for a float, expected {expected}", name) from None
     if not low <= result <= high:
-        raise ValueError(f"{name} is {result:g}, {expected}")
+        raise wrong_value(name, result, expected)
     return result
 
 
@@ -70,11 +72,13 @@ def known_only(what: str, values: Mapping[str, Any], known: Sequence[str]) -> No
     >>> known_only("field", {"hue": 1}, ("size", "shape"))
     Traceback (most recent call last):
     ...
-    ValueError: field 'hue' is unknown, expected one of size, shape
+    tcuq.InputError: field 'hue' is unknown, expected one of size, shape
     """
     for name in values:
         if name not in known:
-            raise ValueError(f"{what} {name!r} is unknown, expected one of {', '.join(known)}")
+            raise InputError(
+                "unknown", f"{what} {name!r} is unknown, expected one of {', '.join(known)}", name
+            )
 
 
 def known(what: str, name: str, names: Iterable[str], hint: str = "") -> str:
@@ -85,22 +89,22 @@ def known(what: str, name: str, names: Iterable[str], hint: str = "") -> str:
     >>> known("corruption", "fogg", {"fog": 1, "snow": 2})
     Traceback (most recent call last):
     ...
-    ValueError: corruption 'fogg' is unknown; did you mean fog?
+    tcuq.InputError: corruption 'fogg' is unknown; did you mean fog?
     >>> known("corruption", "rust", {"fog": 1, "snow": 2})
     Traceback (most recent call last):
     ...
-    ValueError: corruption 'rust' is unknown, expected one of fog, snow
+    tcuq.InputError: corruption 'rust' is unknown, expected one of fog, snow
     """
     all_names = list(names)
     if name not in all_names:
         near = nearest(name, all_names)
         if near is not None:
-            raise ValueError(f"{what} {name!r} is unknown; did you mean {near}?{hint}")
+            raise InputError("unknown", f"{what} {name!r} is unknown; did you mean {near}?{hint}", name)
         shown = all_names if len(all_names) <= MOST_NAMES + 1 else all_names[:MOST_NAMES]
         left = len(all_names) - len(shown)
         listed = ", ".join(map(str, shown)) + (f" and {left} more" if left else "")
         expected = f"expected one of {listed}" if all_names else "and there is none to choose from"
-        raise ValueError(f"{what} {name!r} is unknown, {expected}{hint}")
+        raise InputError("unknown", f"{what} {name!r} is unknown, {expected}{hint}", name)
     return name
 
 
@@ -116,7 +120,8 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
     text = str(name).lower()
     spelled = {str(each).lower(): str(each) for each in names}
-    close = difflib.get_close_matches(text, spelled, n=1, cutoff=CLOSE)
+    if len(text) > LONGEST:  # the time grows with the square of it
+        return None
     begun = [each for each in spelled if len(text) >= 3 and each.startswith(text)]
-    found = [*close, *begun]
+    found = difflib.get_close_matches(text, spelled, n=1, cutoff=CLOSE) or begun
     return spelled[found[0]] if found else None

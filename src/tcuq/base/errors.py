@@ -27,80 +27,86 @@ MOST = 600
 
 
 class InputError(ValueError):
-    """Something that was given cannot be used.
-
-    Decide by `code` and the fields, never by the text, which may change.
+    """Something that was given cannot be used. Decide by its fields; the text is for people and may change.
 
     Parameters
     ----------
     code : str
         One of `CODES`.
-    name : str
-        What it is about: an argument, a field, a column.
-    value : Any
-        What was given; left out where `problem` says it.
-    expected : Any
-        What would be right.
     problem : str
-        What is wrong with it, in place of the value.
-    hint : str
-        What to do.
+        What is wrong, what was expected, and what to do.
+    name, value, expected : optional
+        Where one value is wrong: what it belongs to, the value, and what would be right.
     where : str
         A file, or a place in it.
 
     Examples
     --------
-    >>> error = InputError("value", "burst", 0, "1 to 10", where="monitor.json")
+    >>> error = wrong_value("burst", 0, "1 to 10")
     >>> str(error), error.code, error.name
-    ('monitor.json: burst is 0, expected 1 to 10', 'value', 'burst')
-    >>> str(InputError("missing", "labels", problem="are missing", hint="record them with the log"))
-    'labels are missing; record them with the log'
+    ('burst is 0, expected 1 to 10', 'value', 'burst')
+    >>> with located("monitor.json"):
+    ...     raise error
+    Traceback (most recent call last):
+    ...
+    tcuq.InputError: monitor.json: burst is 0, expected 1 to 10
     """
+
+    __module__ = "tcuq"
 
     def __init__(
         self,
         code: str,
+        problem: str = "",
         name: str = "",
         value: Any = None,
         expected: Any = "",
-        *,
-        problem: str = "",
-        hint: str = "",
         where: str = "",
     ) -> None:
         assert code in CODES, code
-        super().__init__(code, name, value, expected, problem, hint, where)
-        self.code, self.name, self.value, self.expected = code, name, value, expected
-        self.problem, self.hint, self.where = problem, hint, where
+        super().__init__(code, problem, name, value, expected, where)
+        self.code, self.problem, self.name = code, problem, name
+        self.value, self.expected, self.where = value, expected, where
 
     def __str__(self) -> str:
-        about = " ".join(each for each in (self.name, self.problem or f"is {_shown(self.value)}") if each)
-        place = f"{self.where}: " if self.where else ""
-        expected = f", expected {self.expected}" if self.expected != "" else ""
-        return one_line(f"{place}{about}{expected}{f'; {self.hint}' if self.hint else ''}")
+        problem = self.problem or f"{self.name} is {_shown(self.value)}, expected {self.expected}"
+        return one_line(f"{self.where}: {problem}" if self.where else problem)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), *self.args)
+        return type(self), (self.code, self.problem, self.name, self.value, self.expected, self.where)
 
 
 class InputTypeError(InputError, TypeError):
     """An object of the wrong type was given."""
 
+    __module__ = "tcuq"
 
-def _again(kind: type[InputError], *fields: Any) -> InputError:
-    code, name, value, expected, problem, hint, where = fields
-    return kind(code, name, value, expected, problem=problem, hint=hint, where=where)
+
+def wrong_value(name: str, value: Any, expected: Any) -> InputError:
+    """Return the error of one value."""
+    return InputError("value", name=name, value=value, expected=expected)
+
+
+def wrong_type(name: str, value: Any, expected: Any) -> InputTypeError:
+    """Return the error of one object, whose type is named."""
+    problem = f"{name} is {type(value).__name__}, expected {expected}"
+    return InputTypeError("value", problem, name, value, expected)
+
+
+def placed(error: Exception, where: str) -> InputError:
+    """Return an error that also says where it arose: a file, or a line of it."""
+    found = error if isinstance(error, InputError) else InputError("value", str(error))
+    found.where = f"{where}: {found.where}" if found.where else where
+    return found
 
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Have an error say where it arose: a file, or a line of it. The innermost place comes last."""
+    """Have errors say where they arose."""
     try:
         yield
-    except InputError as error:
-        error.where = f"{where}: {error.where}" if error.where else where
-        error.args = (*error.args[:-1], error.where)
-        raise
+    except (ValueError, TypeError, OverflowError) as error:
+        raise placed(error, where) from None
 
 
 def _shown(value: Any) -> str:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from .checks import number
+from .errors import InputError
 
 ONE = 65536
 """1.0 in Q0.16."""
@@ -40,21 +41,21 @@ def weight_units(lags: Sequence[int], weights: Sequence[float] | None, unit: int
     if weights is None:
         weights = [1 / lag for lag in lags]
     if len(weights) != len(lags):
-        raise ValueError(
-            f"lag_weights has {len(weights)} entries; one for each of the {len(lags)} lags is needed"
+        raise InputError(
+            "value", f"lag_weights has {len(weights)} entries; one for each of the {len(lags)} lags is needed"
         )
     for weight in weights:
         number("lag weight", weight, 0, 1e9)
     total = math.fsum(weights)
     if total <= 0 or not math.isfinite(total):
-        raise ValueError(f"lag_weights sum to {total}; a finite sum above 0 is needed")
+        raise InputError("value", f"lag_weights sum to {total}; a finite sum above 0 is needed")
     shares = [weight * unit / total for weight in weights]
     units = [math.floor(share) for share in shares]
     by_remainder = sorted(range(len(lags)), key=lambda i: (units[i] - shares[i], i))
     for i in by_remainder[: unit - sum(units)]:
         units[i] += 1
     if units[0] == 0:
-        raise ValueError(
-            f"the weight of lag {lags[0]} is {weights[0]}; at least 1/{unit} of the sum is needed"
+        raise InputError(
+            "value", f"the weight of lag {lags[0]} is {weights[0]}; at least 1/{unit} of the sum is needed"
         )
     return tuple(units)

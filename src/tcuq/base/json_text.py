@@ -9,6 +9,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
+from .errors import InputError
 from .limits import LEAST_NESTING, Limits, limits_given
 
 # A string without an end reaches to the end of the text: each place is looked at once, whatever the text.
@@ -39,8 +40,8 @@ def check_depth(text: str, limits: Limits | None = None) -> None:
     >>> check_depth("[" * 20, Limits(nesting=10))
     Traceback (most recent call last):
     ...
-    ValueError: nests too deeply: lists and objects have 20 levels, expected at most 10 levels; to allow \
-more, set TCUQ_LIMITS=nesting=20
+    tcuq.InputError: nests too deeply: lists and objects have 20 levels, expected at most 10 levels; to \
+allow more, set TCUQ_LIMITS=nesting=20
     """
     # Most texts have fewer brackets than they may nest, which is quick to see.
     brackets = text.count("[") + text.count("{")
@@ -50,7 +51,7 @@ more, set TCUQ_LIMITS=nesting=20
     depth = depth_of(text) if brackets > given.nesting else 0
     if depth > given.nesting:
         expected = given.beyond("nesting", depth, "levels")
-        raise ValueError(f"nests too deeply: lists and objects have {depth:,} levels, {expected}")
+        raise InputError("limit", f"nests too deeply: lists and objects have {depth:,} levels, {expected}")
 
 
 def from_json(
@@ -74,21 +75,20 @@ def from_json(
     >>> from_json(b"\xff")
     Traceback (most recent call last):
     ...
-    ValueError: not JSON: not UTF-8 at byte 0
+    tcuq.InputError: not JSON: not UTF-8 at byte 0
     """
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"not JSON: not UTF-8 at byte {error.start}") from None
+        raise InputError("damaged", f"not JSON: not UTF-8 at byte {error.start}") from None
     check_depth(text, limits)
     try:
         return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=pairs)
     except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error}") from None
+        raise InputError("damaged", f"not JSON: {error}") from None
     except RecursionError:
-        raise ValueError("not JSON: nests too deeply") from None
-    except ValueError as error:
-        # Python refuses integers of thousands of digits in words of its own.
-        if "integer string conversion" in str(error):
-            raise ValueError("not JSON: an integer has thousands of digits") from None
+        raise InputError("damaged", "not JSON: nests too deeply") from None
+    except InputError:  # of `pairs`
         raise
+    except ValueError:  # Python takes no integer of thousands of digits
+        raise InputError("damaged", "not JSON: an integer has thousands of digits") from None

@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from .errors import InputError, InputTypeError
+
 VARIABLE = "TCUQ_LIMITS"
 """Of the environment: limits of every reader that is given none."""
 
@@ -56,7 +58,7 @@ class Limits:
     >>> Limits(line=0)
     Traceback (most recent call last):
     ...
-    ValueError: limit line is 0, expected an integer from 1 to 9223372036854775807
+    tcuq.InputError: limit line is 0, expected an integer from 1 to 9223372036854775807
     """
 
     line: int = 1 << 20
@@ -78,7 +80,7 @@ class Limits:
             least = LEAST_NESTING if item.name == "nesting" else 1
             if type(value) is not int or not least <= value < 2**63:
                 expected = f"expected an integer from {least} to {2**63 - 1}"
-                raise ValueError(f"limit {item.name} is {str(value)[:40]}, {expected}")
+                raise InputError("value", f"limit {item.name} is {str(value)[:40]}, {expected}")
 
     @classmethod
     def of(cls, text: str) -> Limits:
@@ -107,8 +109,8 @@ class Limits:
         >>> Limits.of("lines=4M")
         Traceback (most recent call last):
         ...
-        ValueError: TCUQ_LIMITS has 'lines=4M', expected NAME=NUMBER such as file=4G, with a NAME of line, \
-live_line, file, inputs, document, model, message, waiting, fields, nesting, pixels, devices
+        tcuq.InputError: TCUQ_LIMITS has 'lines=4M', expected NAME=NUMBER such as file=4G, with a NAME of \
+line, live_line, file, inputs, document, model, message, waiting, fields, nesting, pixels, devices
         """
         names = [item.name for item in fields(cls)]
         found: dict[str, int] = {}
@@ -116,7 +118,7 @@ live_line, file, inputs, document, model, message, waiting, fields, nesting, pix
             match = re.fullmatch(r"(\w+)\s*=\s*([0-9]{1,19})([KMGT]?)", part, re.ASCII)
             if match is None or match[1] not in names:
                 expected = f"expected NAME=NUMBER such as file=4G, with a NAME of {', '.join(names)}"
-                raise ValueError(f"{VARIABLE} has {part[:40]!r}, {expected}")
+                raise InputError("value", f"{VARIABLE} has {part[:40]!r}, {expected}")
             found[match[1]] = int(match[2]) << _UNITS[match[3]]
         return cls(**found)
 
@@ -203,12 +205,14 @@ def file_name(path: str | Path) -> str:
     >>> file_name(True)
     Traceback (most recent call last):
     ...
-    TypeError: path is True, expected the name of a file
+    tcuq.InputTypeError: path is True, expected the name of a file
     """
     try:
         return os.fsdecode(path)
     except TypeError:
-        raise TypeError(f"path is {str(path)[:60]}, expected the name of a file") from None
+        raise InputTypeError(
+            "value", f"path is {str(path)[:60]}, expected the name of a file", "path"
+        ) from None
 
 
 def read_limited(path: str | Path, name: str = "document", limits: Limits | None = None) -> bytes:
@@ -227,7 +231,7 @@ def read_limited(path: str | Path, name: str = "document", limits: Limits | None
     if max(size, len(content)) > most:
         known = size if size > most else None
         has = f"has {size:,} bytes" if known else "has more bytes"
-        raise ValueError(f"{path}: {has}, {given.beyond(name, known)}")
+        raise InputError("limit", f"{path}: {has}, {given.beyond(name, known)}")
     return content
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from .errors import InputError
+
 
 def needed(module: str, install: str, what: str) -> Any:
     """Import a package that is used here alone, or say in one line how to get it.
@@ -21,12 +23,13 @@ def needed(module: str, install: str, what: str) -> Any:
     >>> needed("no_such_package", "tcuq[tflite]", "a .tflite model")
     Traceback (most recent call last):
     ...
-    ValueError: a .tflite model needs the package no_such_package; install it with: pip install 'tcuq[tflite]'
+    tcuq.InputError: a .tflite model needs the package no_such_package; install it with: pip install \
+'tcuq[tflite]'
     """
     try:
         return import_module(module)
     except ImportError:
         name = module.partition(".")[0]
-        raise ValueError(
-            f"{what} needs the package {name}; install it with: pip install '{install}'"
+        raise InputError(
+            "needs", f"{what} needs the package {name}; install it with: pip install '{install}'"
         ) from None

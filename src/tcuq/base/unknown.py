@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Sequence
 
-from .told import one_line
+from .checks import LONGEST, nearest
+from .errors import one_line
 
-LONGEST, MOST = 64, 40
-"""Characters of a name, and number of names, that are compared with those that may have been meant."""
+MOST = 40
+"""Names that are compared with those that may have been meant."""
 
 
 _POSTERIORS = {"p0", "p", "probs"}
@@ -55,7 +56,7 @@ def unknown_text(what: str, names: Sequence[str], known: Collection[str]) -> str
     # Either number of a word may be there: label or labels.
     free = [name for name in known if not {name, f"{name}s", name.removesuffix("s")} & set(names)]
     guesses = [
-        f" Is {name!r} meant to be {near!r}?" for name in unknown[:MOST] if (near := meant(name, free))
+        f" Is {name!r} meant to be {near!r}?" for name in unknown[:MOST] if (near := nearest(name, free))
     ]
     return one_line(f"{verb} not used.{''.join(guesses[:3])}")
 
@@ -88,23 +89,6 @@ def note_unknown(what: str, names: Sequence[str], known: Collection[str], where:
         warnings.warn(InputNote(f"{where}: {text}"), stacklevel=4)
 
 
-def meant(name: str, known: Sequence[str]) -> str | None:
-    """Return the known name that was probably meant, or None.
-
-    Examples
-    --------
-    >>> meant("Probs", ["probs", "label"]), meant("time", ["probs", "label"])
-    ('probs', None)
-    """
-    import difflib  # slow to import, and seldom needed
-
-    lower = {other.lower(): other for other in known}
-    if len(name) > LONGEST:  # the time grows with the square of it
-        return None
-    near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.75)
-    return lower[near[0]] if near else None
-
-
 def guess(names: Sequence[str], missing: str) -> str:
     """Return the question to add when a name is missing and another one looks like it, or nothing.
 
@@ -122,5 +106,5 @@ def guess(names: Sequence[str], missing: str) -> str:
         return ". This is a log; `tcuq run` makes decisions of it"
     if missing == "prediction" and "label" in found and found >= _DECIDED:
         return ". An older tcuq called it 'label' and made these decisions; make them again with `tcuq run`"
-    near = meant(missing, [name for name in names[: 25 * MOST] if len(name) <= LONGEST])
+    near = nearest(missing, [name for name in names[: 25 * MOST] if len(name) <= LONGEST])
     return "" if near is None else f". Is {near!r} meant to be {missing!r}?"

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from .errors import InputError
+
 _ATTEMPTS = 20
 """How often a name is tried that others take at the same time."""
 
@@ -118,9 +120,10 @@ def refuse_links(folder: str | Path, *inside: str) -> None:
             with os.scandir(place) as entries:
                 for entry in entries:
                     if entry.is_symlink():
-                        raise ValueError(
+                        raise InputError(
+                            "value",
                             f"{entry.path} is a symbolic link, expected only plain files and folders in "
-                            f"{folder}; remove the link, or choose another folder"
+                            f"{folder}; remove the link, or choose another folder",
                         )
 
 

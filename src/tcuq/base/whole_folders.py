@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .errors import InputError
 from .whole_files import sync_folder, write_synced
 
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM, errno.EACCES)
@@ -72,9 +73,10 @@ def refuse_fixed(target: Path) -> None:
     if not what and target in here.parents:
         what = "around the current folder"
     if what:
-        raise ValueError(
+        raise InputError(
+            "unsupported",
             f"{target}: is {what}, which cannot be replaced as a whole; "
-            f"name a folder inside it, such as {target / 'monitor'}"
+            f"name a folder inside it, such as {target / 'monitor'}",
         )
 
 
@@ -89,9 +91,10 @@ def _shop(target: Path) -> Iterator[Path]:
         # What is there now was left by a process that was killed.
         _put_back(shop, target)
         if (shop / "old").is_dir() and (shop / "new").is_dir():
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"{target}: was made anew after an export was interrupted; the folder as it was before lies "
-                f"in {shop / 'old'}: move it where you want it, then remove {shop}"
+                f"in {shop / 'old'}: move it where you want it, then remove {shop}",
             )
         for left in list(shop.iterdir()):
             _remove(left)
@@ -115,9 +118,10 @@ def _put_back(shop: Path, target: Path) -> None:
         try:
             os.rename(old, target)
         except OSError as error:
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"{target}: an export was interrupted and its folder cannot be put back ({error.strerror}); "
-                f"it lies in {old}"
+                f"it lies in {old}",
             ) from None
         sync_folder(target.parent)
 
@@ -144,7 +148,9 @@ def _lock(shop: Path, target: Path) -> int | None:
     except OSError as error:
         os.close(handle)
         if error.errno in (errno.EAGAIN, errno.EACCES):
-            raise ValueError(f"{target}: another export is writing to it; wait until it has ended") from None
+            raise InputError(
+                "busy", f"{target}: another export is writing to it; wait until it has ended"
+            ) from None
         return None  # a file system without locks
     return handle
 
@@ -178,11 +184,15 @@ def _take_along(source: Path, copy: Path, replaced: set[Path], inside: Path) -> 
                 os.symlink(os.readlink(entry.path), place)
         elif entry.is_dir():
             if os.path.ismount(entry.path):
-                raise ValueError(f"{entry.path}: is a mount point; export into a folder without one")
+                raise InputError(
+                    "missing", f"{entry.path}: is a mount point; export into a folder without one"
+                )
             os.mkdir(place)
             copied += _take_along(Path(entry.path), place, replaced, path)
         elif not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
-            raise ValueError(f"{entry.path}: is a device, pipe or socket; export into a folder without one")
+            raise InputError(
+                "missing", f"{entry.path}: is a device, pipe or socket; export into a folder without one"
+            )
         elif path not in replaced:
             _link(entry.path, place)
     return [*copied, (source, copy)]

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.errors import InputError, placed
 from ..io.decisions import RowText, decision_columns
 from ..io.jsonl import RowParser
-from ..io.sources import STANDARD, at_line, decode_lines, read_lines, shown
+from ..io.sources import STANDARD, decode_lines, read_lines, shown
 from ..io.values import Shape, refuse
 from ..monitor.logits import paired, softmax
 from .common import Skipped, logits_given, odd_posteriors
 from .edge import Stopped
-from .words import in_options
+from .words import worded
 
 if TYPE_CHECKING:
     from ..monitor.monitor import Monitor
@@ -69,8 +70,7 @@ def answer_lines(
                     monitor.reset()
                 step = monitor.step(row.probs, row.features if params.features else None)
             except (ValueError, TypeError) as error:
-                message = at_line(where, line, in_options(str(error)))
-                refuse(message, bad if args.skip_bad else None)
+                refuse(worded(placed(error, f"{where}, line {line}")), bad if args.skip_bad else None)
                 continue
             if text is None:  # the stream itself may name its classes, before its first step
                 names = params.names or parser.names
@@ -96,7 +96,7 @@ def answer_lines(
             save()
     if not counts["steps"]:
         skipped = f" ({bad})" if bad.count else ""
-        raise ValueError(f"{where}: holds no steps; at least one line is needed{skipped}")
+        raise InputError("missing", f"{where}: holds no steps; at least one line is needed{skipped}")
     return {**counts, "notes": odd_posteriors(args, where, np.array(seen)) if notes is None else notes}
 
 

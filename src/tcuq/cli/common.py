@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ..base.errors import placed
 from .edge import UsageError, tell, tell_line
 from .words import spoken
 
@@ -110,7 +111,7 @@ def about(path: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise placed(error, str(path)) from None
 
 
 def check_named(args: argparse.Namespace, decisions: Decisions, params: Params) -> None:

@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from ..base.errors import InputError
 from .common import answer, need_files, progress
 from .parser import declare
 
@@ -42,7 +43,7 @@ def command(args: argparse.Namespace) -> int:
 
     need_files(args, "--out")
     if os.path.exists(args.out) and not os.path.isdir(args.out):
-        raise ValueError(f"{args.out}: is a file, expected a folder; name another one with --out")
+        raise InputError("value", f"{args.out}: is a file, expected a folder; name another one with --out")
     with progress(args) as bar:
         found = dict(import_module("tcuq.demo").main(args.out, args.seed, bar))
     lines = [f"{name}: {value}" for name, value in found.items() if not isinstance(value, (dict, list))]

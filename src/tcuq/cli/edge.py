@@ -62,7 +62,7 @@ def tell(text: str, end: str = "\n") -> None:
 
 def tell_line(command: str, message: str) -> None:
     """Print a message as one line on standard error; control characters in it never reach the terminal."""
-    from ..base.told import one_line
+    from ..base.errors import one_line
 
     tell(one_line(f"{command}: {' '.join(message.split())}", MOST))
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..base.errors import placed
 from .common import (
     FORMATS,
     add_logits_options,
@@ -82,7 +83,7 @@ def _read(args: argparse.Namespace) -> tuple[Log, Log | None]:
         try:
             refuse_logits(log.probs)
         except ValueError as error:
-            raise ValueError(f"{shown(path)}: {error}") from None
+            raise placed(error, str(shown(path))) from None
         return log
 
     with spoken():

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..base.errors import InputError
 from .common import answer, note, print_json
 from .edge import UsageError, tell
 from .fleet_folder import add_folder, clock, healthy, opened, versions
@@ -210,10 +211,10 @@ def _names(path: str) -> list[str]:
     try:
         lines = read_limited(path, "file").decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: is no text, expected one name of a device a line") from None
+        raise InputError("value", f"{path}: is no text, expected one name of a device a line") from None
     names = [line.strip() for line in lines if line.strip()]
     if not names:
-        raise ValueError(f"{path}: names no device, expected one a line")
+        raise InputError("missing", f"{path}: names no device, expected one a line")
     return names
 
 
@@ -226,7 +227,7 @@ def _disk() -> Iterator[None]:
         if error.filename is not None:
             raise
         said = str(error.strerror or error).partition("; call commit()")[0]
-        raise ValueError(f"{said}; run this again when that is mended: nothing is lost") from None
+        raise InputError("value", f"{said}; run this again when that is mended: nothing is lost") from None
 
 
 @contextmanager
@@ -312,7 +313,7 @@ def show_status(args: argparse.Namespace) -> int:
         if args.device is not None:
             rows = one_device(fleet, args.device)
             if not rows:
-                raise ValueError(f"{args.folder}: no device is called {args.device!r}")
+                raise InputError("value", f"{args.folder}: no device is called {args.device!r}")
             answer(args, {"devices": rows}, device_text(rows))
             return 0
         summary = fleet.summary(clock(args)(), max(1, args.worst), healthy(args))

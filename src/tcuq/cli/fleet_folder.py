@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..base.errors import InputError
 from .edge import UsageError
 from .words import expect_params
 
@@ -85,7 +86,7 @@ def opened(args: argparse.Namespace, params: Any, devices: Any, options: dict[st
     except ValueError as error:
         if "in use by process" in str(error):
             said = str(error).partition(";")[0]
-            raise ValueError(f"{said}; look at it with: tcuq fleet status {args.folder}") from None
+            raise InputError("value", f"{said}; look at it with: tcuq fleet status {args.folder}") from None
         if "holds versions" in str(error):
             raise ValueError(_roll_out(args)) from None
         raise

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.csv_text import csv_name, name_in_csv
+from ..base.errors import InputError
 from .common import answer, note
 from .edge import UsageError
 from .parser import declare
@@ -114,9 +115,9 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
     try:
         return _rows(path, content.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: is no text, expected the file that was asked for") from None
+        raise InputError("value", f"{path}: is no text, expected the file that was asked for") from None
     except csv.Error as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise InputError("value", f"{path}: {error}") from None
 
 
 def _rows(path: Path, text: str) -> list[dict[str, Any]]:
@@ -125,21 +126,22 @@ def _rows(path: Path, text: str) -> list[dict[str, Any]]:
         try:
             return _labels(reader, path)
         except csv.Error as error:
-            raise ValueError(f"{path}, line {reader.line_num + 1}: {error}") from None
+            raise InputError("value", f"{path}, line {reader.line_num + 1}: {error}") from None
 
 
 def _labels(reader: csv.DictReader[str], path: Path) -> list[dict[str, Any]]:
     for name in ("device", "version", "boot", "seq", "label"):
         if name not in (reader.fieldnames or ()):
-            raise ValueError(
-                f"{path}: column {name!r} is missing, expected those of the file that was asked for"
+            raise InputError(
+                "missing",
+                f"{path}: column {name!r} is missing, expected those of the file that was asked for",
             )
     rows = []
     for row in reader:
         try:
             place = {key: int(row[key]) for key in ("boot", "seq")}
         except (TypeError, ValueError):
-            raise ValueError(f"{path}, line {reader.line_num}: boot or seq is no integer") from None
+            raise InputError("value", f"{path}, line {reader.line_num}: boot or seq is no integer") from None
         names = {key: name_in_csv(row[key] or "") for key in ("device", "version")}
         label = name_in_csv((row["label"] or "").strip())
         rows.append({**names, **place, "label": label or None})

@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from ..base.errors import InputError
 from .common import about, need_files, print_json
 from .edge import UsageError
 from .parser import declare
@@ -57,9 +58,10 @@ def command(args: argparse.Namespace) -> int:
             params.save(args.file)
         found = describe_params(params)
     else:
-        raise ValueError(
+        raise InputError(
+            "value",
             f"{args.file}: is neither a parameter file (JSON, from tcuq fit) nor a saved state (from tcuq "
-            "run --state-out)"
+            "run --state-out)",
         )
     if args.json:
         print_json({"file": args.file, **found})

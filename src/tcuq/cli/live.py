@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..base.errors import InputError
 from .common import about, add_logits_options, answer, logits_given, need_files, note
 from .edge import UsageError
 from .parser import declare
@@ -184,7 +185,7 @@ def _merge(args: argparse.Namespace, params: Params) -> int:
 
     folder = Path(args.source)
     if not (folder / SESSION).is_file():
-        raise ValueError(f"{folder}: is not a folder of tcuq live, expected one with {SESSION}")
+        raise InputError("unknown", f"{folder}: is not a folder of tcuq live, expected one with {SESSION}")
     log_format(args.merge)
     read_session(folder, params)
     first, last = _span(args.steps)

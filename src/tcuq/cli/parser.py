@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..base.checks import nearest
 from .edge import UsageError
 
 if TYPE_CHECKING:
@@ -133,13 +134,9 @@ def like(word: str, known: Iterable[str]) -> str:
     >>> like("--buget=0.1", ["--budget", "--burst"]), like("dance", ["fit", "run"])
     ('; did you mean --budget?', '')
     """
-    from difflib import get_close_matches  # takes longer to import than a command that is spelled right
-
     plain = {each.lstrip("-"): each for each in known}
-    typed = word.partition("=")[0].lstrip("-")
-    longer = [each for each in plain if typed and each.startswith(typed)]
-    found = longer or get_close_matches(typed, list(plain), 1, 0.75)
-    return f"; did you mean {plain[found[0]]}?" if found else ""
+    found = nearest(word.partition("=")[0].lstrip("-"), plain)
+    return f"; did you mean {plain[found]}?" if found else ""
 
 
 def epilog(example: str, then: str = "") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from ..base.errors import InputError
 from .common import (
     add_logits_options,
     answer,
@@ -61,8 +62,8 @@ def command(args: argparse.Namespace) -> int:
         check_named(args, decisions, params)
     log = None if args.log is None else read_run_log(args)
     if log is not None and len(log) != len(decisions):
-        raise ValueError(
-            f"{args.log}: has {len(log)} steps, expected {len(decisions)} as in {args.decisions}"
+        raise InputError(
+            "value", f"{args.log}: has {len(log)} steps, expected {len(decisions)} as in {args.decisions}"
         )
     from ..report import write_report
 

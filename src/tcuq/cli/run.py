@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..base.errors import InputError
 from .common import (
     Skipped,
     about,
@@ -82,7 +83,7 @@ def _load_params(args: argparse.Namespace) -> Params:
         except (ValueError, OSError):
             expect_params(args.params)
             raise error from None
-        raise ValueError(f"{error} (did you swap PARAMS and INPUT?)") from None
+        raise InputError("conflict", f"{error} (did you swap PARAMS and INPUT?)") from None
 
 
 def command(args: argparse.Namespace) -> int:
@@ -161,7 +162,7 @@ def _recorded(args: argparse.Namespace, monitor: Monitor, kind: str, bad: Skippe
                 yield (header + text.lines(part)).encode()
         except OSError as error:  # of the input: what writes would take it for one of the output
             failed.append(error)
-            raise ValueError(str(error)) from None
+            raise InputError("failed", str(error)) from None
         if kept:
             yield encode_decisions(_joined(kept), kind)
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from ..base.errors import InputError
 from .edge import UsageError
 
 OPTIONS = (
@@ -81,13 +82,22 @@ def in_options(text: str, options: Sequence[str] = OPTIONS) -> str:
     return _BARE.sub(lambda match: f"--{match.group(1).replace('_', '-')}", _QUOTED.sub(quoted, text))
 
 
+def worded(error: InputError, options: Sequence[str] = OPTIONS) -> InputError:
+    """Return an error of the library in the words of the command line."""
+    if error.name in options:
+        error.name = f"--{error.name.replace('_', '-')}"
+    error.problem = in_options(error.problem, options)
+    error.expected = in_options(str(error.expected), options)
+    return error
+
+
 @contextmanager
 def spoken(options: Sequence[str] = OPTIONS) -> Iterator[None]:
     """Put errors of the library into the words of the command line."""
     try:
         yield
-    except ValueError as error:
-        raise ValueError(in_options(str(error), options)) from None
+    except InputError as error:
+        raise worded(error, options) from None
 
 
 MODELS = (".tflite", ".onnx", ".keras", ".h5", ".pt", ".pth", ".joblib", ".pkl", ".pickle")

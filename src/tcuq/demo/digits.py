@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError
 from ..monitor.log import Log
 
 Floats = npt.NDArray[np.float64]
@@ -57,7 +58,9 @@ def _sklearn() -> Any:
         for name in ("datasets", "neural_network"):
             import_module(f"sklearn.{name}")
     except ImportError:
-        raise ValueError('the demo needs scikit-learn; install it with: pip install "tcuq[demo]"') from None
+        raise InputError(
+            "needs", 'the demo needs scikit-learn; install it with: pip install "tcuq[demo]"'
+        ) from None
     return import_module("sklearn")
 
 

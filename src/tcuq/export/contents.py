@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._version import VERSION
+from ..base.errors import InputError, wrong_value
 from ..monitor.cost import cost
 from ..monitor.logits import softmax_table
 from ..monitor.params import Params
@@ -297,23 +298,23 @@ def check_name(name: str) -> str:
     >>> check_name("while")
     Traceback (most recent call last):
     ...
-    ValueError: name is 'while', a word that C or C++ uses already; choose another one
+    tcuq.InputError: name is 'while', a word that C or C++ uses already; choose another one
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or len(name) > MAX_NAME:
-        raise ValueError(
-            f"name is {name!r}, expected a letter, then letters, digits and _, at most {MAX_NAME} in all"
-        )
+        raise wrong_value("name", name, f"a letter, then letters, digits and _, at most {MAX_NAME} in all")
     if name in TAKEN or name.lower() == "main" or name.endswith("_t"):
-        raise ValueError(f"name is {name!r}, a word that C or C++ uses already; choose another one")
+        raise InputError("value", f"name is {name!r}, a word that C or C++ uses already; choose another one")
     if name.endswith(ENDINGS):
-        raise ValueError(
-            f"name is {name!r}, but {', '.join(ENDINGS)} end the names of its own files; choose another"
+        raise InputError(
+            "value",
+            f"name is {name!r}, but {', '.join(ENDINGS)} end the names of its own files; choose another",
         )
     if name == name.upper():
-        raise ValueError(f"name is {name!r}, but capitals are for macros; use lower case")
+        raise InputError("value", f"name is {name!r}, but capitals are for macros; use lower case")
     # File systems and macros do not tell Tcuq from tcuq.
     if name.lower().startswith("tcuq"):
-        raise ValueError(
-            f"name is {name!r}, but names that begin with tcuq belong to the core; choose another one"
+        raise InputError(
+            "value",
+            f"name is {name!r}, but names that begin with tcuq belong to the core; choose another one",
         )
     return name

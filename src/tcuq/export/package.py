@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from ..base.checks import known
+from ..base.errors import InputError
 from ..base.whole_folders import recover, write_folder
 from ..monitor.params import Params
 from .contents import Contents
@@ -157,17 +158,17 @@ def put(
     """
     target = Path(folder)
     if not target.parent.is_dir():
-        raise ValueError(f"{target}: folder {target.parent} does not exist; make it first")
+        raise InputError("missing", f"{target}: folder {target.parent} does not exist; make it first")
     recover(target)
     if target.exists() and not target.is_dir():
-        raise ValueError(f"{target}: is a file, expected a folder; name another one")
+        raise InputError("value", f"{target}: is a file, expected a folder; name another one")
     if form is not None:
         refuse_other_form(target, form)
     _refuse_other_kinds(texts, target)
     present = sorted(file for file in texts if (target / file).exists())
     if present and not force:
-        raise ValueError(
-            f"{target / present[0]}: exists; choose another folder, or replace it with `force=True`"
+        raise InputError(
+            "exists", f"{target / present[0]}: exists; choose another folder, or replace it with `force=True`"
         )
     write_folder(target, texts)
     return sorted(target / file for file in texts)
@@ -200,9 +201,10 @@ def refuse_other_form(folder: Path, form: Form) -> None:
     for other in (*whole, *found):
         # Beside a package of this form, the manifest of another one is the user's own.
         if other.header != form.header or (other in whole and form not in whole):
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"{folder}: holds {other.header}, as --form {other.name} writes it; for --form {form.name} "
-                "choose another folder, or remove this one first"
+                "choose another folder, or remove this one first",
             )
 
 
@@ -210,7 +212,11 @@ def _refuse_other_kinds(texts: dict[str, str], target: Path) -> None:
     """Refuse a folder where a file is to be and the other way round: force must not take those away."""
     for file in sorted(texts):
         if (target / file).is_dir():
-            raise ValueError(f"{target / file}: is a folder, expected a file or nothing; move it away")
+            raise InputError(
+                "value", f"{target / file}: is a folder, expected a file or nothing; move it away"
+            )
         for folder in Path(file).parents:
             if (target / folder).exists() and not (target / folder).is_dir():
-                raise ValueError(f"{target / folder}: is a file, expected a folder or nothing; move it away")
+                raise InputError(
+                    "value", f"{target / folder}: is a file, expected a folder or nothing; move it away"
+                )

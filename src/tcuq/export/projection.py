@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number
+from ..base.errors import InputError, placed
 from ..base.limits import limits_given, read_limited
 from ..monitor.params import Params
 
@@ -64,7 +65,7 @@ class IntegerProjection:
         """Return the features of int8 rows (T, inputs), bit for bit as `tcuq_project` does."""
         if wide.dtype != np.int8 or wide.ndim != 2 or wide.shape[1] != self.inputs:
             shape = f"{wide.dtype} of shape {wide.shape}"
-            raise ValueError(f"wide features are {shape}, expected int8 of shape (T, {self.inputs})")
+            raise InputError("value", f"wide features are {shape}, expected int8 of shape (T, {self.inputs})")
         sums = wide.astype(np.int64) @ self.matrix.astype(np.int64).T + self.bias
         return np.asarray(np.clip(sums >> self.shift.astype(np.int64), -128, 127), np.int8)
 
@@ -125,13 +126,17 @@ def _table(
             raise ValueError
         weights, added = np.asarray(matrix, np.float64), np.asarray(offset, np.float64)
     except (TypeError, ValueError):
-        raise ValueError("matrix or offset of the projection holds no numbers, expected numbers") from None
+        raise InputError(
+            "missing", "matrix or offset of the projection holds no numbers, expected numbers"
+        ) from None
     if weights.ndim != 2:
-        raise ValueError(f"matrix of the projection has {weights.ndim} dimensions, expected 2")
+        raise InputError("value", f"matrix of the projection has {weights.ndim} dimensions, expected 2")
     if added.shape != weights.shape[1:]:
-        raise ValueError(f"offset of the projection has shape {added.shape}, expected {weights.shape[1:]}")
+        raise InputError(
+            "value", f"offset of the projection has shape {added.shape}, expected {weights.shape[1:]}"
+        )
     if not (np.isfinite(weights).all() and np.isfinite(added).all()):
-        raise ValueError("the projection holds inf or nan, expected finite numbers")
+        raise InputError("value", "the projection holds inf or nan, expected finite numbers")
     return weights, added
 
 
@@ -146,17 +151,19 @@ def _row(
         if np.abs(row).max() <= 127 and abs(bias) + 128 * np.abs(row).sum() < 2**31:
             return row.astype(int).tolist(), int(bias), shift
     largest = float(np.abs(weights).max())
-    raise ValueError(
+    raise InputError(
+        "value",
         f"output {number_} of the projection has a weight of {largest:g} and an offset of {added:g} in units"
-        " of the monitor's features, expected -127 to 127 and sums of 32 bits"
+        " of the monitor's features, expected -127 to 127 and sums of 32 bits",
     )
 
 
 def check_outputs(outputs: int, params: Params) -> None:
     """Refuse a projection that does not give what a monitor reads."""
     if outputs != params.features:
-        raise ValueError(
-            f"the projection has {outputs} outputs, expected {params.features}, the monitor's features"
+        raise InputError(
+            "value",
+            f"the projection has {outputs} outputs, expected {params.features}, the monitor's features",
         )
 
 
@@ -200,9 +207,9 @@ def load_projection(path: str | Path, params: Params) -> IntegerProjection:
     offset = arrays.get("offset", np.zeros(matrix.shape[1:]))
     for key in ("scale", "zero_point"):
         if arrays[key].size != 1:
-            raise ValueError(f"{path}: {key} has {arrays[key].size} values, expected one number")
+            raise InputError("value", f"{path}: {key} has {arrays[key].size} values, expected one number")
     try:
         scale, zero_point = arrays["scale"].item(), arrays["zero_point"].item()
         return integer_projection(matrix, offset, scale, zero_point, params)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise placed(error, str(path)) from None

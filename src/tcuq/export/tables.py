@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..base.errors import InputError
 from ..base.fixed import ONE
 from ..base.plain_text import plain_text
 from ..monitor.params import Params
@@ -53,13 +54,14 @@ def check_names(names: Sequence[str] | None) -> None:
     >>> check_names(["cat", "x" * 256])
     Traceback (most recent call last):
     ...
-    ValueError: name of class 1 is 256 bytes long, expected at most 255 in an export
+    tcuq.InputError: name of class 1 is 256 bytes long, expected at most 255
     """
     for number, name in enumerate(names or ()):
         size = len(name.encode("utf-8", "replace"))
         if size > MAX_CLASS_NAME:
-            raise ValueError(
-                f"name of class {number} is {size} bytes long, expected at most {MAX_CLASS_NAME} in an export"
+            raise InputError(
+                "limit",
+                f"name of class {number} is {size} bytes long, expected at most {MAX_CLASS_NAME}",
             )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ..base.errors import wrong_value
+
 _PARTS = re.compile(
     r"(?P<release>\d+(?:\.\d+)*)"
     r"(?:(?P<pre>a|b|rc)(?P<pre_number>\d+))?"
@@ -48,5 +50,5 @@ def semver_of(version: str) -> str:
 def _parsed(version: str) -> dict[str, str]:
     found = _PARTS.fullmatch(version)
     if found is None:
-        raise ValueError(f"version is {version!r}, expected numbers with dots, as 1.4.0 or 1.4.0rc1")
+        raise wrong_value("version", version, "numbers with dots, as 1.4.0 or 1.4.0rc1")
     return found.groupdict()

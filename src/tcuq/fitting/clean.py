@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..base.errors import InputError
 from ..monitor.log import Log
 from ..monitor.params import Params
 from ..monitor.quantize import quantize_features
@@ -45,7 +46,7 @@ def clean_part(params: Params, log: Log, clean: Log | None) -> Clean:
     chosen = log if clean is None else clean
     runs = rested_stretches(params, chosen)
     if not runs:
-        raise ValueError("no clean steps are left; threshold and alarm need some")
+        raise InputError("value", "no clean steps are left; threshold and alarm need some")
     marked = len(chosen) if chosen.shifted is None else int((~chosen.shifted).sum())
     source = "clean log" if clean is not None else "all" if log.shifted is None else "log"
     return Clean(chosen, runs, marked, source)
@@ -60,14 +61,14 @@ def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
         Whether the monitor reads features, so that their number matters.
     """
     if clean.classes != log.classes:
-        raise ValueError(f"the clean log has {clean.classes} classes, the log has {log.classes}")
+        raise InputError("value", f"the clean log has {clean.classes} classes, the log has {log.classes}")
     if reads_features and clean.width != log.width:
-        raise ValueError(f"the clean log has {clean.width} features, the log has {log.width}")
+        raise InputError("value", f"the clean log has {clean.width} features, the log has {log.width}")
     formats = [(each.feature_scale, each.feature_zero_point) for each in (log, clean)]
     if reads_features and None not in (*formats[0], *formats[1]) and formats[0] != formats[1]:
         own, other = (f"scale {scale:g} and zero point {zero}" for scale, zero in formats)
-        raise ValueError(
-            f"the clean log has features of {other}, the log of {own}; record both with one model"
+        raise InputError(
+            "value", f"the clean log has features of {other}, the log of {own}; record both with one model"
         )
 
 
@@ -94,9 +95,10 @@ def format_of_both(
         scale, zero_point = clean.feature_scale, clean.feature_zero_point
     if raw != clean_raw and scale is None:
         own, other = ("int8", "float") if raw else ("float", "int8")
-        raise ValueError(
+        raise InputError(
+            "value",
             f"the log has {own} features and the clean log {other} ones; pass feature_scale and "
-            "feature_zero_point of the int8 features"
+            "feature_zero_point of the int8 features",
         )
     return scale, zero_point
 

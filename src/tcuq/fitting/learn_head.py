@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..base.errors import InputError
 from ..base.fixed import ONE
 from ..monitor.evidence_head import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT
 from ..monitor.log import Log
@@ -157,9 +158,10 @@ def learn_moments(parts: Sequence[Part], names: Sequence[str], classes: int) -> 
     used, x, subject, weights, target = _rows(parts, names)
     few = int((~target).sum()), int(target.sum())
     if min(few) < FEWEST:
-        raise ValueError(
+        raise InputError(
+            "value",
             f"evidence cannot be learned: the log has {few[0]} clean and {few[1]} degraded steps; at least "
-            f"{FEWEST} of each are needed"
+            f"{FEWEST} of each are needed",
         )
     means = means_by_class(x[~target], subject[~target], classes, weights[~target])
     coef, bias = _logistic(x - means[subject], target, weights)
@@ -172,7 +174,7 @@ def deviations(parts: Sequence[Part], names: Sequence[str], classes: int) -> Mom
     Each signal is centered by its clean mean under the same class and divided by its clean deviation.
     """
     if not any(name in WEIGHT for name in names):
-        raise ValueError(f"evidence needs one of the signals {', '.join(WEIGHT)}")
+        raise InputError("value", f"evidence needs one of the signals {', '.join(WEIGHT)}")
     used, x, subject, weights, target = _rows(parts, names)
     x, subject, weights = x[~target], subject[~target], weights[~target]
     means = means_by_class(x, subject, classes, weights)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base.checks import integer, number
+from ..base.errors import wrong_value
 from ..monitor.feedback import HARD
 from ..monitor.fixed_point import RANGE
 from ..monitor.params import WARMUP
@@ -98,4 +99,4 @@ class FitOptions:
         if self.max_error is not None:
             number("max_error", self.max_error, 0.001, 0.999)
         if self.hard not in HARD:
-            raise ValueError(f"hard is {self.hard!r}, expected one of {', '.join(HARD)}")
+            raise wrong_value("hard", self.hard, f"one of {', '.join(HARD)}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ..base.errors import InputError, InputTypeError, placed
 from ..monitor.frames import is_frame
 from ..monitor.log import Log
 from ..monitor.logits import softmax
@@ -59,10 +60,13 @@ def as_log(source: Source, *, logits: bool = False, logits_scale: float | None =
     >>> as_log([[0.5, 0.5]])
     Traceback (most recent call last):
     ...
-    TypeError: the log is of type list, expected a path, a Log, or a data frame with columns p0, p1, ...
+    tcuq.InputTypeError: the log is of type list, expected a path, a Log, or a data frame with columns p0, \
+p1, ...
     """
     if logits_scale is not None and not logits:
-        raise ValueError("`logits_scale` is given without `logits=True`; pass both for int8 logits")
+        raise InputError(
+            "missing", "`logits_scale` is given without `logits=True`; pass both for int8 logits"
+        )
     where = ""
     if isinstance(source, Log):
         log = source
@@ -78,21 +82,22 @@ def as_log(source: Source, *, logits: bool = False, logits_scale: float | None =
     else:
         kind = type(source).__name__
         expected = "a path, a Log, or a data frame with columns p0, p1, ..."
-        raise TypeError(f"the log is of type {kind}, expected {expected}")
+        raise InputTypeError("value", f"the log is of type {kind}, expected {expected}")
     try:
         refuse_logits(log.probs)
         quantize_probs(log.probs)  # names the first float row that the core would refuse
     except ValueError as error:
-        raise ValueError(f"{where}{error}") from None
+        raise placed(error, where.removesuffix(": ")) from None
     return log
 
 
 def refuse_one_class(log: Log) -> None:
     """Refuse labels that are all the same: errors between classes cannot be learned from them."""
     if log.labels is not None and len(np.unique(log.labels)) == 1:
-        raise ValueError(
+        raise InputError(
+            "missing",
             f"every label is class {log.labels[0]}: nothing can be learned about errors between classes; "
-            "use a log that shows several classes, or leave the labels out for a fit without them"
+            "use a log that shows several classes, or leave the labels out for a fit without them",
         )
 
 

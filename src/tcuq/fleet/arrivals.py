@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.errors import one_line
 from ..base.json_text import check_depth
-from ..base.told import one_line
 from ..io.values import written_int8
 from .events import MAX_NAME, MAX_NUMBER, Events
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..base.told import one_line
+from ..base.errors import one_line
 from ..base.whole_files import sync_folder
 from ..monitor.params import Params
 from . import store

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.told import one_line
+from ..base.errors import one_line
 from ..monitor.steps import STEP_DTYPE, Steps
 from .events import Decided
 from .store import packed, read_arrays, unpacked, write_arrays

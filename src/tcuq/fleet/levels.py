@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.told import one_line
+from ..base.errors import one_line
 from ..monitor.params import Params
 from .lane import Changes, Lane
 from .order import Touched

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import one_line
 from ..base.json_text import from_json
 from ..base.limits import read_limited
-from ..base.told import one_line
 from ..base.whole_files import NO_LINK, refuse_links, sync_folder
 
 FORMAT = "tcuq fleet"

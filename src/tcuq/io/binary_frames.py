@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..base.errors import wrong_value
 from .frame_codes import unstuffed
 from .frame_items import (
     KINDS,
@@ -63,7 +64,7 @@ class Decoder:
 
     def __init__(self, max_bytes: int = 65536) -> None:
         if max_bytes < 1:
-            raise ValueError(f"max_bytes is {max_bytes}, expected at least 1")
+            raise wrong_value("max_bytes", max_bytes, "at least 1")
         self.max_bytes = max_bytes
         self.broken = 0
         self.skipped = 0

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError, located, placed, wrong_value
 from ..base.limits import Limits, limits_given
-from ..base.told import one_line
 from ..base.unknown import note_unknown
 from ..monitor.class_names import checked_names, class_number
 from ..monitor.columns import EXPECTED, PLAIN, Layout
 from ..monitor.log import Log
 from ..monitor.shift_names import ShiftNumbers
-from .sources import at_line, check_length
-from .values import Bad, Kind, Softmax, check_label, make_log, number_shown, refuse
+from .sources import check_length
+from .values import Bad, Kind, Softmax, check_label, make_log, refuse
 
 _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 """Begins the line before the header that names the classes: ``# names: cat,dog``."""
@@ -28,9 +28,9 @@ _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 def _header(cells: Sequence[str], where: str) -> Layout:
     """Read the first row; refuse one without posteriors, and note columns that are not known."""
     if len(cells) == 1 and ";" in cells[0]:
-        raise ValueError("the columns are separated by semicolons, expected commas")
+        raise InputError("value", "the columns are separated by semicolons, expected commas")
     if all(_is_number(name) for name in cells):
-        raise ValueError("the first line must name the columns: p0,p1,...")
+        raise InputError("value", "the first line must name the columns: p0,p1,...")
     layout = Layout.of(cells)
     note_unknown("column", layout.names, layout.known, where)
     return layout
@@ -50,7 +50,7 @@ def _number(name: str, text: str) -> float:
     value = float(text) if _is_number(text) else np.nan
     # float() also takes 1_000, which no writer means.
     if "_" in text or not np.isfinite(value):
-        raise ValueError(f"{name} is {text!r}, expected {accepted}{hint}")
+        raise wrong_value(name, text, f"{accepted}{hint}")
     return value
 
 
@@ -96,7 +96,7 @@ class _Table:
         """Take one row."""
         if len(cells) != len(self._names):
             count = f"{len(cells)} values, expected {len(self._names)} as in the header"
-            raise ValueError(f"the row has {count}")
+            raise InputError("value", f"the row has {count}")
         rows, raw = [], []
         for columns, places, kind in self._parts:
             texts = [cells[place] for place in places]
@@ -123,7 +123,7 @@ class _Table:
         most = 255 if name == "shifted" else 2**53
         if value != np.floor(value) or abs(value) > most or (name == "shifted" and value < 0):
             accepted = "0 to 255" if name == "shifted" else "an integer"
-            raise ValueError(f"{name} is {number_shown(value)}, expected {accepted}")
+            raise wrong_value(name, value, accepted)
         if name == "label":
             check_label(int(value), self._classes)
         return self._shifts.of(int(value)) if name == "shifted" else int(value)
@@ -179,7 +179,7 @@ def csv_parts(
     >>> next(csv_parts(["p0,p1", "0.75,x"], "log.csv"))
     Traceback (most recent call last):
     ...
-    ValueError: log.csv, line 2: p1 is 'x', expected a number
+    tcuq.InputError: log.csv, line 2: p1 is 'x', expected a number
     """
     numbered_lines = enumerate(lines, 1)
     first, classes = next(numbered_lines, None), None
@@ -188,18 +188,17 @@ def csv_parts(
             classes = [cell.strip() for cell in _cells(first[1][mark.end() :])]
             first = next(numbered_lines, None)
         if first is None:
-            raise ValueError(f"{where}: is empty, expected a header with {EXPECTED}")
+            raise InputError("missing", f"is empty, expected a header with {EXPECTED}")
         header = _cells(first[1])
         given = limits_given(limits)
         if len(header) > given.fields:
-            raise ValueError(
-                f"the header has {len(header):,} columns, {given.beyond('fields', len(header), 'columns')}"
+            raise InputError(
+                "limit",
+                f"the header has {len(header):,} columns, {given.beyond('fields', len(header), 'columns')}",
             )
         table = _Table(_header(header, where), softmax, classes)
     except ValueError as error:
-        text = str(error)
-        at = 1 if first is None else first[0]
-        raise ValueError(text if text.startswith(f"{where}: ") else at_line(where, at, text)) from None
+        raise placed(error, where if first is None else f"{where}, line {first[0]}") from None
     begun = False
     for number, line in numbered_lines:
         try:
@@ -207,21 +206,19 @@ def csv_parts(
             if cells:
                 table.add(cells, number)
         except ValueError as error:
-            refuse(one_line(at_line(where, number, str(error))), on_bad)
+            refuse(placed(error, f"{where}, line {number}"), on_bad)
         if table.rows == rows:
             begun = True
             yield _made(table, where)
     if not table.rows and not begun:
-        raise ValueError(f"{where}: holds no steps, expected at least one row")
+        raise InputError("missing", f"{where}: holds no steps, expected at least one row")
     if table.rows:
         yield _made(table, where)
 
 
 def _made(table: _Table, where: str) -> Log:
-    try:
+    with located(where):
         return table.log()
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
 
 
 def _cells(line: str) -> list[str]:
@@ -229,4 +226,4 @@ def _cells(line: str) -> list[str]:
     try:
         return next(csv.reader([line], strict=True))
     except csv.Error as error:
-        raise ValueError(str(error)) from None
+        raise InputError("damaged", str(error)) from None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.csv_text import name_in_csv
+from ..base.errors import InputError, located, placed, wrong_value
 from ..base.fixed import ONE
 from ..base.limits import Limits, limits_given
-from ..base.told import as_one_line
 from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_name, checked_names
 from ..monitor.signals import NUMBER, SIGNALS
@@ -23,7 +22,7 @@ from ..monitor.steps import NO_REASON, STEP_DTYPE
 from .decisions import COLUMNS, NAME, NEWER, OWN_COLUMN, Decisions, fingerprint_number
 from .jsonl import parse_object
 from .npz import arrays_of
-from .sources import TABLES, at_line, check_length, decode_lines, format_of, read_bytes, read_lines, shown
+from .sources import TABLES, check_length, decode_lines, format_of, read_bytes, read_lines, shown
 from .tables import TableFile, cells_of
 from .values import BESIDE, number_shown
 
@@ -56,15 +55,6 @@ _CODED: dict[str, Callable[[Any], Any]] = {
 }
 """Columns that text formats write as words, and what gives their number."""
 _KNOWN = (*COLUMNS, *NEWER, "low_mass", *OWN_COLUMN, "params")
-
-
-@contextmanager
-def _named(where: str) -> Iterator[None]:
-    """Put the name of a file in front of what is said about its content."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
 
 
 def read_decisions(path: str | Path, format: str | None = None, *, limits: Limits | None = None) -> Decisions:
@@ -101,8 +91,7 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
     [0, 0]
     """
     kind, where = format_of(path, format), shown(path)
-    with as_one_line():
-        return _read(path, kind, where, limits_given(limits))
+    return _read(path, kind, where, limits_given(limits))
 
 
 def _read(path: str | Path, kind: str, where: str, limits: Limits) -> Decisions:
@@ -113,19 +102,17 @@ def _read(path: str | Path, kind: str, where: str, limits: Limits) -> Decisions:
         for name, values in columns.items():
             if values.ndim != 1 or values.dtype.kind not in "iufb" or len(values) != len(columns["step"]):
                 shape = f"{values.dtype} of shape {values.shape}"
-                raise ValueError(f"{where}: {name} is {shape}, expected one number a step")
+                raise InputError("value", f"{where}: {name} is {shape}, expected one number a step")
         lines = list(range(len(columns["step"])))
-        with _named(where):
+        with located(where):
             told = {} if names is None else dict(enumerate(checked_names(names, names.size) or ()))
         return _assemble(columns, lines, where, "row", told)
     if kind in TABLES:
         return _from_table(TableFile(path, kind, limits), where)
     filled = []
     for number, text in enumerate(decode_lines(read_lines(path, limits, whole=True)), 1):
-        try:
+        with located(f"{where}, line {number}"):
             check_length(text)
-        except ValueError as error:
-            raise ValueError(at_line(where, number, str(error))) from None
         if text.strip():
             filled.append((number, text.rstrip("\r\n")))
     told = {}
@@ -142,22 +129,22 @@ def _from_table(file: TableFile, where: str) -> Decisions:
         found = [*found, NAME]
     parts = [{name: cells_of(piece, name) for name in found} for piece in file.pieces(found)]
     if not sum(len(part["step"]) for part in parts):
-        raise ValueError(f"{where}: holds no steps, expected at least one")
+        raise InputError("missing", f"{where}: holds no steps, expected at least one")
     columns = {name: np.concatenate([part[name] for part in parts]) for name in found}
     lines = list(range(len(columns["step"])))
     named = columns.pop(NAME, None)
-    with _named(where):
+    with located(where):
         for name, values in columns.items():
             if name in ("reason", "params"):
                 values = np.array(_coded(name, values))
             if values.dtype.kind not in "iufb":
-                raise ValueError(f"column {name!r} holds {values.dtype}, expected numbers")
+                raise InputError("value", f"column {name!r} holds {values.dtype}, expected numbers")
             columns[name] = values
         told: Told = {}
         if named is not None and "answer" in columns:
             texts = ["" if text is None else text for text in named.tolist()]
             if odd := [text for text in texts if not isinstance(text, str)]:
-                raise ValueError(f"{NAME} is {odd[0]!r}, expected text")
+                raise wrong_value(NAME, odd[0], "text")
             for answer, text in sorted(set(zip(columns["answer"].tolist(), texts, strict=True))):
                 _told(told, answer, text)
     return _assemble(columns, lines, where, "row", told)
@@ -166,10 +153,10 @@ def _from_table(file: TableFile, where: str) -> Decisions:
 def _coded(name: str, values: npt.NDArray[Any]) -> list[int]:
     """Return the numbers of words, of which there are few kinds."""
     if values.dtype.kind not in "OU":
-        raise ValueError(f"column {name!r} holds {values.dtype}, expected text")
+        raise InputError("value", f"column {name!r} holds {values.dtype}, expected text")
     texts = values.tolist()
     if odd := [text for text in texts if not isinstance(text, str)]:
-        raise ValueError(f"{name} is {odd[0]!r}, expected text")
+        raise wrong_value(name, odd[0], "text")
     numbers = {text: int(_CODED[name](text)) for text in set(texts)}
     return [numbers[text] for text in texts]
 
@@ -177,18 +164,19 @@ def _coded(name: str, values: npt.NDArray[Any]) -> list[int]:
 def _known_columns(names: list[str], where: str) -> list[str]:
     """Return the columns that are read, in the order of the file; note the others, refuse a missing one."""
     if not names:
-        raise ValueError(f"{where}: is empty, expected decisions, as `tcuq run` writes them")
+        raise InputError("missing", f"{where}: is empty, expected decisions, as `tcuq run` writes them")
     for name in COLUMNS:
         if name not in names:
-            raise ValueError(
-                f"{where}: column {name!r} is missing, expected {', '.join(COLUMNS)}{guess(names, name)}"
+            raise InputError(
+                "missing",
+                f"{where}: column {name!r} is missing, expected {', '.join(COLUMNS)}{guess(names, name)}",
             )
     found = [name for name in names if name in _KNOWN]
     if len(set(found)) != len(found):
         twice = next(name for name in found if found.count(name) > 1)
-        raise ValueError(f"{where}: column {twice!r} is there twice, expected once")
+        raise InputError("value", f"{where}: column {twice!r} is there twice, expected once")
     if "low_mass" not in found and any(name in OWN_COLUMN for name in found):
-        raise ValueError(f"{where}: column 'low_mass' is missing, expected beside signals")
+        raise InputError("missing", f"{where}: column 'low_mass' is missing, expected beside signals")
     note_unknown("column", [name for name in names if name not in BESIDE[1:]], (*_KNOWN, NAME), where)
     return found
 
@@ -198,7 +186,7 @@ def _told(told: Told, answer: float, name: Any) -> None:
     if name == "" or not float(answer).is_integer():  # such an answer is refused with all others out of range
         return
     if told.setdefault(int(answer), name) != name:
-        raise ValueError(f"{NAME} is {name!r}, expected {told[int(answer)]!r} as on a line before")
+        raise wrong_value(NAME, name, f"{told[int(answer)]!r} as on a line before")
     checked_name(name, int(answer))
 
 
@@ -209,7 +197,7 @@ def _cells(text: str) -> list[str]:
     try:
         return next(csv.reader([text]))
     except csv.Error as error:
-        raise ValueError(str(error)) from None
+        raise InputError("damaged", str(error)) from None
 
 
 def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[list[str], list[list[float]]]:
@@ -222,13 +210,15 @@ def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[lis
         try:
             cells = _cells(text)
             if len(cells) != len(header):
-                raise ValueError(f"the row has {len(cells)} values, expected {len(header)} as in the header")
+                raise InputError(
+                    "value", f"the row has {len(cells)} values, expected {len(header)} as in the header"
+                )
             kept = [cells[place] for place in places]
             rows.append([_number(name, text) for name, text in zip(names, kept, strict=True)])
             if named is not None:
                 _told(told, rows[-1][names.index("answer")], name_in_csv(cells[named]))
         except ValueError as error:
-            raise ValueError(at_line(where, number, str(error))) from None
+            raise placed(error, f"{where}, line {number}") from None
     return names, rows
 
 
@@ -238,14 +228,14 @@ def _number(name: str, text: str) -> float:
     except ValueError:
         if name in ("reason", "params"):
             raise
-        raise ValueError(f"{name} is {text!r}, expected a number") from None
+        raise wrong_value(name, text, "a number") from None
 
 
 def _code(reason: Any) -> int:
     if reason == "":
         return NO_REASON
     if not isinstance(reason, str) or reason not in NUMBER:
-        raise ValueError(f"reason is {reason!r}, expected empty or one of {', '.join(SIGNALS)}")
+        raise wrong_value("reason", reason, f"empty or one of {', '.join(SIGNALS)}")
     return NUMBER[reason]
 
 
@@ -266,21 +256,21 @@ def _jsonl_rows(
                 name: content[name] for name in content if name not in extra and name not in BESIDE[1:]
             }
             if content.keys() != set(names):
-                raise ValueError(
-                    f"keys are {', '.join(content)}, expected {', '.join(names)} as on the first line"
+                raise InputError(
+                    "value",
+                    f"keys are {', '.join(content)}, expected {', '.join(names)} as on the first line",
                 )
             content |= {name: _CODED[name](content[name]) for name in _CODED if name in content}
             for name, value in content.items():
                 kinds = (bool,) if name in _FLAGS else (int, float) if name in _FRACTIONS else (int,)
                 if type(value) not in kinds:
                     accepted = "true or false" if name in _FLAGS else "a number"
-                    raise ValueError(f"{name} is {value!r}, expected {accepted}")
+                    raise wrong_value(name, value, accepted)
             rows.append([float(content[name]) for name in names])
             if named and "answer" in content:
                 _told(told, float(content["answer"]), named)
         except (ValueError, OverflowError) as error:
-            text = str(error)
-            raise ValueError(text if text.startswith(where) else at_line(where, number, text)) from None
+            raise placed(error, f"{where}, line {number}") from None
     return names, rows
 
 
@@ -289,7 +279,7 @@ def _assemble(
 ) -> Decisions:
     """Check every value against its range and put the columns together."""
     if not lines:
-        raise ValueError(f"{where}: holds no steps, expected at least one")
+        raise InputError("missing", f"{where}: holds no steps, expected at least one")
     steps = np.zeros(len(lines), dtype=STEP_DTYPE)
     steps["expected_accuracy"] = np.nan
     signals = np.zeros((len(lines), len(SIGNALS)))
@@ -318,7 +308,7 @@ def _assemble(
         if wrong.any():
             row = int(wrong.argmax())
             value = number_shown(float(given[row]))
-            raise ValueError(f"{where}, {unit} {lines[row]}: {name} is {value}, expected {accepted}")
+            raise InputError("value", f"{where}, {unit} {lines[row]}: {name} is {value}, expected {accepted}")
         if name in OWN_COLUMN:
             signals[:, NUMBER[name]] = values
         elif name not in ("step", "params"):
@@ -342,7 +332,7 @@ def _assemble(
         fingerprints = [f"{int(value):08x}" for value in np.unique(columns["params"])]
         if len(fingerprints) > 1:
             found = " and ".join(fingerprints[:2])
-            raise ValueError(f"{where}: params is {found}, expected decisions of one monitor")
+            raise InputError("value", f"{where}: params is {found}, expected decisions of one monitor")
         named = fingerprints[0]
     names = tuple(told.get(number, "") for number in range(1 + max(told))) if told else None
     if names is not None and "answer" in columns:

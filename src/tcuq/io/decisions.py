@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.csv_text import csv_name
+from ..base.errors import InputError, wrong_type, wrong_value
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.steps import STEP_DTYPE, reason_names
@@ -79,7 +80,7 @@ def fingerprint_number(text: Any) -> int:
     255
     """
     if not isinstance(text, str) or not re.fullmatch("[0-9a-f]{8}", text):
-        raise ValueError(f"params is {text!r}, expected a fingerprint of eight hexadecimal digits")
+        raise wrong_value("params", text, "a fingerprint of eight hexadecimal digits")
     return int(text, 16)
 
 
@@ -125,13 +126,16 @@ class Decisions:
 
     def __post_init__(self) -> None:
         if getattr(self.steps, "dtype", None) != STEP_DTYPE or self.steps.ndim != 1:
-            raise TypeError(f"steps is {type(self.steps).__name__}, expected a row of tcuq.STEP_DTYPE a step")
+            raise wrong_type("steps", self.steps, "a row of tcuq.STEP_DTYPE a step")
         if self.signals is not None and self.signals.shape != (len(self.steps), len(SIGNALS)):
-            raise ValueError(
-                f"signals have shape {self.signals.shape}, expected ({len(self.steps)}, {len(SIGNALS)})"
+            raise InputError(
+                "value",
+                f"signals have shape {self.signals.shape}, expected ({len(self.steps)}, {len(SIGNALS)})",
             )
         if self.numbers is not None and self.numbers.shape != (len(self.steps),):
-            raise ValueError(f"numbers have shape {self.numbers.shape}, expected ({len(self.steps)},)")
+            raise InputError(
+                "value", f"numbers have shape {self.numbers.shape}, expected ({len(self.steps)},)"
+            )
         if self.fingerprint is not None:
             fingerprint_number(self.fingerprint)
 
@@ -158,9 +162,10 @@ class Decisions:
             When they were made with others.
         """
         if self.fingerprint not in (None, params.fingerprint):
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"made with parameters {self.fingerprint}, expected {params.fingerprint}, "
-                "the fingerprint of the parameters given"
+                "the fingerprint of the parameters given",
             )
 
     def step_numbers(self) -> npt.NDArray[np.int64]:

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError, one_line, placed
 from ..base.json_text import check_depth
 from ..base.limits import Limits
-from ..base.told import one_line
 from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_names, class_number
 from ..monitor.log import Log
 from ..monitor.quantize import two_classes
 from ..monitor.shift_names import ShiftNumbers
-from .sources import at_line, check_length
+from .sources import check_length
 from .values import ALIASES, BESIDE, Bad, Kind, Shape, Softmax, check_label, make_log, refuse
 
 KEYS = ("probs", "features", "label", "segment", "shifted")
@@ -64,7 +64,7 @@ class RowParser:
     >>> parse('{"probs": [0.75, 0.25]}', 2)
     Traceback (most recent call last):
     ...
-    ValueError: key 'label' is missing; the first line has probs, label
+    tcuq.InputError: key 'label' is missing; the first line has probs, label
     """
 
     def __init__(
@@ -122,9 +122,11 @@ class RowParser:
 
     def _take_names(self, names: Any) -> None:
         if self._first or self.names is not None:
-            raise ValueError("names come after the first line, expected once and before the first step")
+            raise InputError(
+                "value", "names come after the first line, expected once and before the first step"
+            )
         if not isinstance(names, list):
-            raise ValueError(f"names is {_short(names)}, expected a list of texts")
+            raise InputError("value", f"names is {_short(names)}, expected a list of texts", "names")
         found = checked_names(names, len(names) if self._shape is None else self._shape.classes)
         if self._shape is not None:
             self._shape.check_names(found)
@@ -133,7 +135,9 @@ class RowParser:
     def _check_keys(self, content: dict[str, Any]) -> None:
         unknown = [key for key in content if key not in KEYS]
         if "probs" not in content:
-            raise ValueError(f"key 'probs' is missing, expected {', '.join(KEYS)}{guess(unknown, 'probs')}")
+            raise InputError(
+                "missing", f"key 'probs' is missing, expected {', '.join(KEYS)}{guess(unknown, 'probs')}"
+            )
         if unknown and not self._told:
             note_unknown("key", [key for key in content if key not in BESIDE], KEYS, self._where)
             self._told = True
@@ -142,40 +146,46 @@ class RowParser:
         if self._first and content.keys() != self._keys:
             odd = next(key for key in KEYS if (key in content) != (key in self._keys))
             what = "new" if odd in content else "missing"
-            raise ValueError(f"key {odd!r} is {what}; the first line has {self._first}")
+            raise InputError("value", f"key {odd!r} is {what}; the first line has {self._first}")
 
     def _numbers(self, key: str, values: Any) -> list[float]:
         if not isinstance(values, list) or not values:
-            raise ValueError(f"{key} is {_short(values)}, expected a list of numbers")
+            raise InputError("value", f"{key} is {_short(values)}, expected a list of numbers", key)
         if not set(map(type, values)) <= {int, float}:
             odd = next(value for value in values if type(value) not in (int, float))
-            raise ValueError(f"{key} holds {_short(odd)}, expected numbers")
+            raise InputError("value", f"{key} holds {_short(odd)}, expected numbers")
         most = self._widths.get(key, 1000 if key == "probs" else 256)
         if self._first and len(values) != most:
-            raise ValueError(f"{key} has {len(values)} values, expected {most} as on the first line")
+            raise InputError("value", f"{key} has {len(values)} values, expected {most} as on the first line")
         if len(values) > most:
-            raise ValueError(f"{key} has {len(values)} values, expected at most {most}")
+            raise InputError("limit", f"{key} has {len(values)} values, expected at most {most}")
         try:
             return list(map(float, values))
         except OverflowError:
-            raise ValueError(f"{key} holds an integer of more than 300 digits, expected numbers") from None
+            raise InputError(
+                "limit", f"{key} holds an integer of more than 300 digits, expected numbers"
+            ) from None
 
     def _row(
         self, content: dict[str, Any], probs: list[float], features: list[float] | None, raw: dict[str, bool]
     ) -> Row:
         if self.names is not None and max(2, len(probs)) != len(self.names):
-            raise ValueError(f"probs has {len(probs)} values, expected {len(self.names)} as there are names")
+            raise InputError(
+                "value", f"probs has {len(probs)} values, expected {len(self.names)} as there are names"
+            )
         if self.names is not None and isinstance(content.get("label"), str):
             content["label"] = class_number(content["label"], self.names)
         for key in ("label", "segment"):
             value = content.get(key)
             if key in content and (type(value) is not int or abs(value) > 2**53):
                 hint = " (-1: none of the classes)" if key == "label" and value is None else ""
-                raise ValueError(f"{key} is {_short(value)}, expected an integer{hint}")
+                raise InputError("value", f"{key} is {_short(value)}, expected an integer{hint}", key)
         shifted = content.get("shifted")
         known = isinstance(shifted, str) or (isinstance(shifted, int) and 0 <= shifted <= 255)
         if "shifted" in content and not known:
-            raise ValueError(f"shifted is {_short(shifted)}, expected true, false, 0 to 255 or a name")
+            raise InputError(
+                "value", f"shifted is {_short(shifted)}, expected true, false, 0 to 255 or a name", "shifted"
+            )
         check_label(content.get("label", -1), max(2, len(probs)))
         array = np.array(probs, dtype=np.int8 if raw["probs"] else np.float64)
         kind = np.int8 if raw.get("features") else np.float64
@@ -195,7 +205,7 @@ def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) != len(items):
         names = [name for name, _ in items]
         twice = Counter(names).most_common(1)[0][0]
-        raise ValueError(f"key {one_line(repr(twice), 60)} is there twice, expected once")
+        raise InputError("value", f"key {one_line(repr(twice), 60)} is there twice, expected once")
     return content
 
 
@@ -220,18 +230,18 @@ def parse_object(
     >>> parse_object('[1]')
     Traceback (most recent call last):
     ...
-    ValueError: the line holds [1], expected an object in braces
+    tcuq.InputError: the line holds [1], expected an object in braces
     """
     check_length(text)
     check_depth(text, limits)
     try:
         content = _DECODE(text.strip())
     except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
+        raise InputError("damaged", f"not JSON: {error.msg} at column {error.colno}") from None
     except RecursionError:
-        raise ValueError("not a step: the line nests too deeply") from None
+        raise InputError("limit", "not a step: the line nests too deeply") from None
     if not isinstance(content, dict):
-        raise ValueError(f"the line holds {_short(content)}, expected an object in braces")
+        raise InputError("value", f"the line holds {_short(content)}, expected an object in braces")
     if aliases and not aliases.keys().isdisjoint(content):
         return _pairs([(aliases.get(key, key), value) for key, value in content.items()])
     return content
@@ -286,12 +296,12 @@ def jsonl_parts(
                 row = parser.parse(text, line)
                 rows += [] if row is None else [row]
             except ValueError as error:
-                refuse(one_line(at_line(where, line, str(error))), on_bad)
+                refuse(placed(error, f"{where}, line {line}"), on_bad)
             if len(rows) == size:
                 yield _log_of(rows, parser)
                 begun, rows = True, []
     if not rows and not begun:
-        raise ValueError(f"{where}: holds no steps, expected at least one line")
+        raise InputError("missing", f"{where}: holds no steps, expected at least one line")
     if rows:
         yield _log_of(rows, parser)
 

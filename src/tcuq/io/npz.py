@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError, located, one_line
 from ..base.limits import Limits, limits_given
-from ..base.told import as_one_line, one_line
 from ..base.unknown import guess, note_unknown
 from ..monitor.log import Log
 from .values import ALIASES, Softmax, make_log, refuse_bad_rows
@@ -67,19 +67,21 @@ def arrays_of(
     entries = content.count(b"PK\x01\x02")
     if entries > given.fields:
         expected = given.beyond("fields", entries, "arrays")
-        raise ValueError(f"{where}: is an archive of {entries:,} files, {expected}")
+        raise InputError("value", f"{where}: is an archive of {entries:,} files, {expected}")
     # Damage comes as whatever the decoder of the day runs into: too many kinds to name them.
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except MemoryError:
         raise
     except Exception:
-        raise ValueError(f"{where}: is not an NPZ file, or is damaged; write it with numpy.savez") from None
+        raise InputError(
+            "unknown", f"{where}: is not an NPZ file, or is damaged; write it with numpy.savez"
+        ) from None
     with archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if odd := [key for key in members if not key.isprintable() or len(key) > LONGEST_KEY]:
             expected = f"expected at most {LONGEST_KEY} printable characters"
-            raise ValueError(f"{where}: has an array named {one_line(repr(odd[0]), 60)}, {expected}")
+            raise InputError("value", f"{where}: has an array named {one_line(repr(odd[0]), 60)}, {expected}")
         for each in needed:
             key, *others = (each,) if isinstance(each, str) else each
             if not any(name in members for name in (key, *others)):
@@ -88,7 +90,7 @@ def arrays_of(
                 has = f"; it has {', '.join(list(members)[:6])}" if members and not hint else ""
                 if key == "probs" and "x" in members:
                     has += ": are these inputs? `tcuq record` runs a model over them"
-                raise ValueError(f"{where}: array {key!r} is missing, expected {names}{hint}{has}")
+                raise InputError("missing", f"{where}: array {key!r} is missing, expected {names}{hint}{has}")
         wanted = [key for key in members if accepted is None or key in accepted]
         most: int = getattr(given, name)
         total = 0
@@ -96,9 +98,10 @@ def arrays_of(
             size = _unpacked_size(archive, members[key], key, where, len(content))
             total += size
             if total > most:
-                raise ValueError(
+                raise InputError(
+                    "value",
                     f"{where}: its arrays take {total:,} bytes up to {key!r} when unpacked, "
-                    f"{given.beyond(name, total)}"
+                    f"{given.beyond(name, total)}",
                 )
         arrays = {}
         for key in wanted:
@@ -119,8 +122,9 @@ def _whole(key: str, where: str) -> Iterator[None]:
     except MemoryError:
         raise
     except Exception:
-        raise ValueError(
-            f"{where}: array {key!r} is damaged or holds objects, expected numbers as numpy.savez writes them"
+        raise InputError(
+            "damaged",
+            f"{where}: array {key!r} is damaged or holds objects, expected numbers, as numpy.savez writes",
         ) from None
 
 
@@ -133,22 +137,23 @@ def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, wh
         Bytes of the archive, which bound what can be in it.
     """
     if info.compress_type not in _RATIOS:
-        raise ValueError(
+        raise InputError(
+            "value",
             f"{where}: array {key!r} is packed by method {info.compress_type} of ZIP, expected 0 or 8 as "
-            "numpy.savez and numpy.savez_compressed write it"
+            "numpy.savez and numpy.savez_compressed write it",
         )
     with _whole(key, where), archive.open(info) as member:
         version = np.lib.format.read_magic(member)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
         shape, _, dtype = read[version](member)
         if dtype.hasobject:
-            raise ValueError("objects")
+            raise InputError("value", "objects")
         size = math.prod(shape) * int(dtype.itemsize)
         # A header that promises more than the archive holds is damage, whatever the limit.
         most = min(info.file_size, stored * _RATIOS[info.compress_type])
         # An array without values may have a long side all the same, and be as many empty lists.
         if size > most or max(shape, default=0) > max(most, 1 << 16):
-            raise ValueError("truncated")
+            raise InputError("damaged", "truncated")
     return size
 
 
@@ -173,14 +178,13 @@ def read_npz(content: bytes, where: str, limits: Limits | None = None, softmax: 
     found = arrays_of(content, where, (*KEYS, *ALIASES.values()), ("probs",), limits)
     for key, values in found.items():
         if ALIASES.get(key, key) in arrays:
-            raise ValueError(f"{where}: array {key!r} is there twice, once under another name; remove one")
+            raise InputError(
+                "value", f"{where}: array {key!r} is there twice, once under another name; remove one"
+            )
         arrays[ALIASES.get(key, key)] = values
-    with as_one_line():
-        try:
-            log = make_log(**arrays, softmax=softmax)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{where}: {error}") from None
-        refuse_bad_rows(log, where)
+    with located(where):
+        log = make_log(**arrays, softmax=softmax)
+    refuse_bad_rows(log, where)
     return log
 
 

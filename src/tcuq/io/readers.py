@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..base.limits import Limits, limits_given
-from ..base.told import as_one_line
 from ..monitor.log import Log
 from ..monitor.logits import paired, softmax
 from ..monitor.params import Params
@@ -81,8 +80,7 @@ def read_log(
     """
     kind, where = format_of(path, format), shown(path)
     given = limits_given(limits).but(file=max_bytes)
-    with as_one_line():
-        return next(_parts(path, kind, where, on_bad, params, logits, logits_scale, given, None))
+    return next(_parts(path, kind, where, on_bad, params, logits, logits_scale, given, None))
 
 
 PART = 1 << 14
@@ -105,8 +103,7 @@ def read_parts(
         As of `read_log`.
     """
     kind, where, given = format_of(path), shown(path), limits_given(None)
-    with as_one_line():
-        yield from _parts(path, kind, where, on_bad, params, logits, logits_scale, given, PART)
+    yield from _parts(path, kind, where, on_bad, params, logits, logits_scale, given, PART)
 
 
 def _parts(

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from ..base.errors import InputError, wrong_value
 from ..base.limits import Limits, file_name, limits_given
 from ..base.whole_files import pieces_of, write_whole
 
@@ -60,18 +61,18 @@ def format_of(path: str | Path, chosen: str | None = None) -> str:
     >>> format_of("log.txt")
     Traceback (most recent call last):
     ...
-    ValueError: log.txt: extension '.txt' is unknown, expected .csv, .npz, .jsonl, .ndjson, .parquet, .arrow \
-or .feather
+    tcuq.InputError: log.txt: extension '.txt' is unknown, expected .csv, .npz, .jsonl, .ndjson, .parquet, \
+.arrow or .feather
     """
     if chosen is not None:
         if chosen not in FORMATS:
-            raise ValueError(f"format is {chosen!r}, expected one of {', '.join(FORMATS)}")
+            raise wrong_value("format", chosen, f"one of {', '.join(FORMATS)}")
         return chosen
     if str(path) == STANDARD:
         return "jsonl"
     extension = Path(path).suffix.lower()
     if extension not in _EXTENSIONS:
-        raise ValueError(f"{path}: extension {extension!r} is unknown, expected {ENDINGS}")
+        raise InputError("unknown", f"{path}: extension {extension!r} is unknown, expected {ENDINGS}")
     return _EXTENSIONS[extension]
 
 
@@ -86,20 +87,9 @@ def shown(path: str | Path) -> str:
     return "standard input" if str(path) == STANDARD else Path(path).as_posix()
 
 
-def at_line(where: str, line: int, message: str) -> str:
-    """Return a message that names the line it is about.
-
-    Examples
-    --------
-    >>> at_line("log.csv", 3, "a value is missing")
-    'log.csv, line 3: a value is missing'
-    """
-    return f"{where}, line {line}: {message}"
-
-
 def _standard_input() -> BinaryIO:
     if sys.stdin is None:
-        raise ValueError("standard input is closed")
+        raise InputError("value", "standard input is closed")
     return sys.stdin.buffer
 
 
@@ -138,7 +128,7 @@ def read_bytes(path: str | Path, limits: Limits | None = None, name: str = "file
                 known = size
     if size > most:
         has = "more" if known is None else f"{known:,}"
-        raise ValueError(f"{shown(path)}: has {has} bytes, {given.beyond(name, known)}")
+        raise InputError("limit", f"{shown(path)}: has {has} bytes, {given.beyond(name, known)}")
     return content
 
 
@@ -174,12 +164,12 @@ def check_length(text: str) -> None:
     >>> check_length(long)
     Traceback (most recent call last):
     ...
-    ValueError: the line is too long to be one step, expected at most 1,000 bytes; to allow more, set \
+    tcuq.InputError: the line is too long to be one step, expected at most 1,000 bytes; to allow more, set \
 TCUQ_LIMITS=line=2K; it begins with '[[0.1, 0.9], [0.8'
     """
     if isinstance(text, LongLine):
-        raise ValueError(
-            f"the line is too long to be one step, {text.expected}; it begins with {str(text)!r}"
+        raise InputError(
+            "limit", f"the line is too long to be one step, {text.expected}; it begins with {str(text)!r}"
         )
 
 
@@ -213,7 +203,7 @@ def read_lines(path: str | Path, limits: Limits | None = None, whole: bool = Fal
         yield from _lines(path, _standard_input(), given, whole)
         return
     if whole and os.path.isfile(path) and (size := os.stat(path).st_size) > given.file:
-        raise ValueError(f"{shown(path)}: has {size:,} bytes, {given.beyond('file', size)}")
+        raise InputError("limit", f"{shown(path)}: has {size:,} bytes, {given.beyond('file', size)}")
     with open(file_name(path), "rb") as file:
         yield from _lines(path, file, given, whole)
 
@@ -228,7 +218,7 @@ def _lines(path: str | Path, stream: BinaryIO, limits: Limits, whole: bool) -> I
             return
         left -= size
         if whole and left < 0:
-            raise ValueError(f"{shown(path)}: has more bytes, {limits.beyond('file', None)}")
+            raise InputError("limit", f"{shown(path)}: has more bytes, {limits.beyond('file', None)}")
         yield line
 
 
@@ -259,13 +249,13 @@ def check_target(path: str | Path) -> None:
         return
     target = Path(path)
     if target.is_dir():
-        raise ValueError(f"{path}: is a folder, expected a file name")
+        raise InputError("value", f"{path}: is a folder, expected a file name")
     if target.exists() and not target.is_file():
         return  # a device or pipe is written in place
     if not target.parent.is_dir():
-        raise ValueError(f"{path}: folder {target.parent} does not exist; make it first")
+        raise InputError("missing", f"{path}: folder {target.parent} does not exist; make it first")
     if not os.access(target.parent, os.W_OK):
-        raise ValueError(f"{path}: folder {target.parent} cannot be written to")
+        raise InputError("value", f"{path}: folder {target.parent} cannot be written to")
 
 
 def put(path: str | Path, content: str | bytes | Iterable[bytes]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError, located
 from ..base.limits import Limits, limits_given
 from ..base.optional import needed
 from ..base.unknown import note_unknown
@@ -41,11 +42,11 @@ def _whole(kind: str, where: str) -> Iterator[None]:
         if type(error) is MemoryError:
             raise
         # The package asks for as much as a file says, also where that is a lie.
-        raise ValueError(f"{where}: is damaged, or takes more memory than there is") from None
+        raise InputError("damaged", f"{where}: is damaged, or takes more memory than there is") from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno:
             raise type(error)(error.errno, error.strerror, where) from None
-        raise ValueError(f"{where}: is not {_NAMES[kind]}, or is damaged") from None
+        raise InputError("damaged", f"{where}: is not {_NAMES[kind]}, or is damaged") from None
 
 
 class TableFile:
@@ -89,7 +90,7 @@ class TableFile:
             self.metadata = self._schema.metadata
         if len(self.names) > self._limits.fields:
             expected = self._limits.beyond("fields", len(self.names), "columns")
-            raise ValueError(f"{self._where}: has {len(self.names):,} columns, {expected}")
+            raise InputError("value", f"{self._where}: has {len(self.names):,} columns, {expected}")
 
     def _open_arrow(self, content: Any) -> Any:
         ipc = package(self._kind, "pyarrow.ipc")
@@ -134,7 +135,7 @@ class TableFile:
         return total
 
     def _too_large(self) -> None:
-        raise ValueError(f"{self._where}: takes more memory, {self._limits.beyond('file', None)}")
+        raise InputError("limit", f"{self._where}: takes more memory, {self._limits.beyond('file', None)}")
 
     def _parquet(self, names: list[str]) -> Iterator[Any]:
         # One row tells how many may come at once: it may hold a picture.
@@ -178,21 +179,17 @@ def table_parts(
         All in one part. Integers wider than a byte are always read so, as all tell whether they are int8.
     """
     file = TableFile(path, kind, limits)
-    try:
+    with located(where):
         layout = Layout.of(file.names, lists=True)
         details = details_of(file.metadata)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
     places = [place for place, name in enumerate(layout.names) if name in layout.known and name != "step"]
     kept = Layout([layout.names[place] for place in places], layout.probs, layout.features)
     parts: list[Columns] = []
     start = 0
     for piece in file.pieces([file.names[place] for place in places]):
-        try:
+        with located(f"{where}, rows from {start} on"):
             parts.append(columns_of(piece, kept))
             _refuse_wide(parts[-1])
-        except ValueError as error:
-            raise ValueError(f"{where}, rows from {start} on: {error}") from None
         if not start:
             note_unknown("column", layout.noted, layout.known, where)
         start += piece.num_rows
@@ -200,7 +197,7 @@ def table_parts(
             yield _log_of(parts, where, softmax, details, start - piece.num_rows)
             parts = []
     if not start:
-        raise ValueError(f"{where}: holds no steps, expected at least one row")
+        raise InputError("missing", f"{where}: holds no steps, expected at least one row")
     if parts:
         yield _log_of(parts, where, softmax, details, 0)
 
@@ -208,10 +205,8 @@ def table_parts(
 def _log_of(
     parts: list[Columns], where: str, softmax: Softmax | None, details: dict[str, Any], start: int
 ) -> Log:
-    try:
+    with located(where):
         log = make_log(**Columns.joined(parts).narrowed()._asdict(), softmax=softmax, **details)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{where}: {error}") from None
     refuse_bad_rows(log, where, start)
     return log
 
@@ -220,7 +215,7 @@ def _refuse_wide(part: Columns) -> None:
     """Refuse at the first piece what a log does not take; the rest of such a file may fill the memory."""
     for name, rows, most in (("probs", part.probs, MAX_CLASSES), ("features", part.features, MAX_FEATURES)):
         if rows is not None and rows.shape[1] > most:
-            raise ValueError(f"{name} has {rows.shape[1]:,} values a row, expected at most {most}")
+            raise InputError("limit", f"{name} has {rows.shape[1]:,} values a row, expected at most {most}")
 
 
 def log_table(log: Log) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError, located, wrong_value
 from ..monitor.class_names import counted
 from ..monitor.columns import ALIASES as ALIASES
 from ..monitor.log import Log
@@ -111,7 +112,7 @@ class Kind:
     >>> kind.judge([0.5, 0.5], [0.5, 0.5])
     Traceback (most recent call last):
     ...
-    ValueError: probs[0] is 0.5, expected an integer in -128 to 127, as posteriors were read as int8 \
+    tcuq.InputError: probs[0] is 0.5, expected an integer in -128 to 127, as posteriors were read as int8 \
 from line 1 on (write a float 1 as 1.0)
     """
 
@@ -143,11 +144,14 @@ from line 1 on (write a float 1 as 1.0)
             at = next(i for i in range(len(cells)) if not written_whole(cells[i : i + 1]))
             expected = f"an integer in {LOW} to {HIGH}{self._since('int8')}"
             shown = str(cells[at]).strip()
-            raise ValueError(f"{self._column(at)} is {shown}, expected {expected} (write a float 1 as 1.0)")
+            name = self._column(at)
+            raise InputError(
+                "value", f"{name} is {shown}, expected {expected} (write a float 1 as 1.0)", name
+            )
         if min(values) < LOW or max(values) > HIGH:
             at = next(i for i, value in enumerate(values) if not LOW <= value <= HIGH)
             expected = f"{LOW} to {HIGH}{self._since('int8')}"
-            raise ValueError(f"{self._column(at)} is {number_shown(values[at])}, expected {expected}")
+            raise wrong_value(self._column(at), float(values[at]), expected)
 
     def _judge_float(self, values: Sequence[float], cells: Sequence[str] | Sequence[float]) -> None:
         table = np.array([values], dtype=np.float64)
@@ -158,7 +162,7 @@ from line 1 on (write a float 1 as 1.0)
         hint = logits_hint(table[0]) if self._posteriors else ""
         if written_whole(cells):
             hint = (f", or int8 {LOW} to {HIGH}" if self._raw is None else self._since("float")) + hint
-        raise ValueError(found[0] + hint)
+        raise InputError("value", found[0] + hint)
 
     def _column(self, at: int) -> str:
         return self._columns[at] if self._columns else f"{self._name}[{at}]"
@@ -264,10 +268,10 @@ def check_label(label: int, classes: int) -> None:
     >>> check_label(5, classes=3)
     Traceback (most recent call last):
     ...
-    ValueError: label is 5, expected at most 2
+    tcuq.InputError: label is 5, expected at most 2
     """
     if label >= classes:
-        raise ValueError(f"label is {label}, expected at most {classes - 1}{counted(label, classes)}")
+        raise wrong_value("label", label, f"at most {classes - 1}{counted(label, classes)}")
 
 
 def make_log(
@@ -306,7 +310,7 @@ def _single(name: str, value: Any) -> Any:
     """Return the one number that an array holds."""
     array = np.asarray(value)
     if array.size != 1:
-        raise ValueError(f"{name} has {array.size} values, expected one")
+        raise InputError("value", f"{name} has {array.size} values, expected one")
     return array.reshape(-1)[0].item()
 
 
@@ -321,7 +325,7 @@ def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:
         Number of the first row in the file.
     """
     if not len(log):
-        raise ValueError(f"{where}: holds no steps, expected at least one row")
+        raise InputError("missing", f"{where}: holds no steps, expected at least one row")
     for at in range(0, len(log), LOOKED_AT):  # the check takes several times the memory of its rows
         bad: dict[int, str] = {}
         probs, features = log.probs[at : at + LOOKED_AT], log.features
@@ -332,14 +336,14 @@ def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:
                 bad[row] = message + logits_hint(probs[row])
         if bad:
             row = min(bad)
-            raise ValueError(f"{where}, row {start + at + row}: {bad[row]}")
+            raise InputError("value", f"{where}, row {start + at + row}: {bad[row]}")
 
 
-def refuse(message: str, on_bad: Bad | None) -> None:
-    """Raise an error, or hand it to `on_bad` when bad lines are skipped."""
+def refuse(error: InputError, on_bad: Bad | None) -> None:
+    """Raise an error, or hand its text to `on_bad` when bad lines are skipped."""
     if on_bad is None:
-        raise ValueError(message)
-    on_bad(message)
+        raise error from None
+    on_bad(str(error))
 
 
 _SAID = "as the parameters say"
@@ -360,7 +364,7 @@ class Shape(NamedTuple):
     >>> Shape.of(Params(classes=3)).check_row(2, None)
     Traceback (most recent call last):
     ...
-    ValueError: probs has 2 values, expected 3 as the parameters say
+    tcuq.InputError: probs has 2 values, expected 3 as the parameters say
     """
 
     classes: int
@@ -377,26 +381,24 @@ class Shape(NamedTuple):
     def check_row(self, probs: int, features: int | None) -> None:
         """Refuse a row with another number of values; one sigmoid output stands for two classes."""
         if max(2, probs) != self.classes:
-            raise ValueError(f"probs has {probs} values, expected {self.classes} {_SAID}")
+            raise InputError("value", f"probs has {probs} values, expected {self.classes} {_SAID}")
         if features is None and self.needed:
-            raise ValueError(f"features are missing, expected {self.features} {_SAID}")
+            raise InputError("missing", f"features are missing, expected {self.features} {_SAID}")
         if features is not None and self.features and features != self.features:
-            raise ValueError(f"features has {features} values, expected {self.features} {_SAID}")
+            raise InputError("value", f"features has {features} values, expected {self.features} {_SAID}")
 
     def check_names(self, names: tuple[str, ...] | None) -> None:
         """Refuse names of classes that are not those of the parameters."""
         for number, (given, own) in enumerate(zip(names or (), self.names or (), strict=False)):
             if given != own:
-                raise ValueError(f"names[{number}] is {given!r}, expected {own!r} {_SAID}")
+                raise InputError("value", f"names[{number}] is {given!r}, expected {own!r} {_SAID}")
 
     def check_log(self, log: Log, where: str) -> None:
         """Refuse a log of another shape; `where` is its name in messages."""
         if log.classes != self.classes:
-            raise ValueError(f"{where}: has {log.classes} classes, expected {self.classes} {_SAID}")
+            raise InputError("value", f"{where}: has {log.classes} classes, expected {self.classes} {_SAID}")
         given = self.needed or log.features is not None
         if self.features and given and log.width != self.features:
-            raise ValueError(f"{where}: has {log.width} features, expected {self.features} {_SAID}")
-        try:
+            raise InputError("value", f"{where}: has {log.width} features, expected {self.features} {_SAID}")
+        with located(where):
             self.check_names(log.names)
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}") from None

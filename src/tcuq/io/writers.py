@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..base.errors import InputError
 from ..monitor.log import Log
 from .npz import encode_log
 from .sources import TABLES, format_of, put
@@ -22,10 +23,10 @@ def log_format(path: str | Path) -> str:
     >>> log_format("dev.csv")
     Traceback (most recent call last):
     ...
-    ValueError: dev.csv: a log is written as .npz, .parquet, .arrow or .feather
+    tcuq.InputError: dev.csv: a log is written as .npz, .parquet, .arrow or .feather
     """
     if Path(path).suffix.lower() not in LOG_ENDINGS.replace(" or", ",").split(", "):
-        raise ValueError(f"{path}: a log is written as {LOG_ENDINGS}")
+        raise InputError("value", f"{path}: a log is written as {LOG_ENDINGS}")
     kind = format_of(path)
     if kind in TABLES:
         package(kind)  # missing, it is to be missed before the work

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from ..base.errors import one_line
 from ..base.json_text import from_json
 from ..base.limits import read_limited
-from ..base.told import one_line
 from ..base.whole_files import NO_LINK, make_folder, refuse_links, write_whole
 from ..monitor.class_names import checked_names
 from ..monitor.params import Params

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-from ..base.told import one_line
+from ..base.errors import one_line
 from .guards import as_json, is_whole, own_name, same
 from .page import live_page, own_policy
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import one_line
 from ..base.json_text import from_json
 from ..base.limits import limits_given
-from ..base.told import as_one_line, one_line
 from ..monitor.class_names import checked_names
 from ..monitor.log import Log
 from ..monitor.params import Params
@@ -74,8 +74,7 @@ def labeled_log(folder: str | Path, params: Params, first: int = 0, last: int | 
         more = {"feature_scale": params.feature_scale, "feature_zero_point": params.feature_zero_point}
         more["features"] = np.array(features, dtype=np.int8)
     more |= {"labels": labels, "segments": segments, "names": names}
-    with as_one_line():
-        return Log(np.array(probs, dtype=np.int8), **more)
+    return Log(np.array(probs, dtype=np.int8), **more)
 
 
 def _odd(content: dict[str, Any], params: Params) -> str | None:

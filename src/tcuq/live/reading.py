@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import one_line
 from ..base.limits import Limits, limits_given
-from ..base.told import one_line
 from ..base.unknown import unknown_text
 from ..fleet.checked import read_features
 from ..io.binary_frames import DecisionsFrame, Decoder, PosteriorsFrame, StateFrame, Text

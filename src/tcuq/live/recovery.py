@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import one_line
 from ..base.json_text import from_json
-from ..base.told import one_line
 from ..fleet.checked import read_features
 from ..monitor.params import Params
 from ..monitor.steps import STEP_DTYPE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ..base.told import one_line
+from ..base.errors import one_line
 
 Tell = Callable[[str, str, int], None]
 """Takes kind, text and step of a remark."""

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .._version import VERSION
-from ..base.told import one_line
+from ..base.errors import one_line
 
 TIMEOUT, TRIES, WAITING = 5.0, 5, 100
 """Seconds for one attempt, attempts a message, and messages that wait at most."""

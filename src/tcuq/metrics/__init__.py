@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number
+from ..base.errors import InputError, InputTypeError, wrong_value
 from .inputs import Floats, Ints, flags, marks, not_empty, numbers, same_length, unit, wholes
 
 __all__ = [
@@ -254,7 +255,7 @@ def wilson(successes: int, n: int, z: float = 1.96) -> tuple[float, float]:
     hits = integer("successes", successes, 0, trials)
     width = number("z", z, 0, 100)
     if width == 0:
-        raise ValueError("z is 0, expected above 0, up to 100")
+        raise InputError("value", "z is 0, expected above 0, up to 100")
     if trials == 0:
         return 0.0, 1.0
     extra = width * width
@@ -278,9 +279,9 @@ def bootstrap_settings(
     size, count = integer("block", block, 1, longest), integer("replicates", replicates, 1, MOST_REPLICATES)
     inside = number("level", level, 0, 1)
     if not 0 < inside < 1:
-        raise ValueError(f"level is {inside:g}, expected above 0 and below 1")
+        raise wrong_value("level", inside, "above 0 and below 1")
     if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng is {type(rng).__name__}; a numpy.random.Generator is needed")
+        raise InputTypeError("value", f"rng is {type(rng).__name__}; a numpy.random.Generator is needed")
     return size, count, inside
 
 
@@ -322,8 +323,8 @@ def block_bootstrap(
     """
     columns = [np.asarray(array) for array in arrays]
     if not columns or any(column.ndim == 0 for column in columns):
-        raise ValueError(
-            f"arrays has {len(columns)} entries, expected at least 1, each of 1 or more dimensions,"
+        raise InputError(
+            "value", f"arrays has {len(columns)} entries, expected at least 1, each of 1 or more dimensions,"
         )
     not_empty("arrays[0]", columns[0])
     for at, column in enumerate(columns):

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError
+
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -15,29 +17,30 @@ Ints = npt.NDArray[np.int64]
 def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
     array = np.asarray(values)
     if array.ndim != 1:
-        raise ValueError(f"{name} has {array.ndim} dimensions, expected 1")
+        raise InputError("value", f"{name} has {array.ndim} dimensions, expected 1")
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} has dtype {array.dtype}, expected real numbers or booleans")
+        raise InputError("value", f"{name} has dtype {array.dtype}, expected real numbers or booleans")
     return array
 
 
 def _refuse(name: str, array: npt.NDArray[Any], bad: Bools, accepted: str) -> None:
     if bad.any():
         at = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(f"{name}[{', '.join(map(str, at))}] is {array[at]}, expected {accepted}")
+        raise InputError("value", f"{name}[{', '.join(map(str, at))}] is {array[at]}, expected {accepted}")
 
 
 def not_empty(name: str, array: npt.NDArray[Any]) -> None:
     """Refuse an array without entries."""
     if len(array) == 0:
-        raise ValueError(f"{name} has 0 entries, expected at least 1")
+        raise InputError("value", f"{name} has 0 entries, expected at least 1")
 
 
 def same_length(name: str, array: npt.NDArray[Any], other: str, reference: npt.NDArray[Any]) -> None:
     """Refuse two arrays of different length."""
     if len(array) != len(reference):
-        raise ValueError(
-            f"{name} has {len(array)} entries, {other} has {len(reference)}, expected the same number"
+        raise InputError(
+            "value",
+            f"{name} has {len(array)} entries, {other} has {len(reference)}, expected the same number",
         )
 
 
@@ -52,9 +55,9 @@ def unit(name: str, values: npt.ArrayLike, dimensions: int = 1) -> Floats:
     """Return floats in [0, 1]; a matrix when `dimensions` is 2."""
     raw = np.asarray(values)
     if raw.ndim != dimensions:
-        raise ValueError(f"{name} has {raw.ndim} dimensions, expected {dimensions}")
+        raise InputError("value", f"{name} has {raw.ndim} dimensions, expected {dimensions}")
     if raw.dtype.kind not in "biuf":
-        raise ValueError(f"{name} has dtype {raw.dtype}, expected real numbers")
+        raise InputError("value", f"{name} has dtype {raw.dtype}, expected real numbers")
     array = raw.astype(np.float64)
     _refuse(name, array, ~((array >= 0) & (array <= 1)), "0 to 1")
     return array

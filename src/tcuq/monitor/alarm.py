@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..base.checks import integer, known_only, number
+from ..base.errors import InputError, InputTypeError
 from ..base.filled import Filled
 from ..base.fixed import ONE, snap
 from .fixed_point import RANGE, real_range
@@ -55,7 +56,7 @@ class AlarmSide:
         object.__setattr__(self, "cap", max(limit, cap))
         clear = snap(number("alarm clear", self.clear, 0, most), ONE)
         if clear >= limit:
-            raise ValueError(f"alarm clear is {self.clear:g}, expected below the limit, {limit:g}")
+            raise InputError("value", f"alarm clear is {self.clear:g}, expected below the limit, {limit:g}")
         object.__setattr__(self, "clear", clear)
 
 
@@ -87,9 +88,11 @@ class Alarm:
     def __post_init__(self) -> None:
         for name, side in (("rise", self.rise), ("fall", self.fall)):
             if side is not None and not isinstance(side, AlarmSide):
-                raise TypeError(f"alarm {name} is {side!r}; an AlarmSide or None is needed")
+                raise InputTypeError("value", f"alarm {name} is {side!r}; an AlarmSide or None is needed")
         if self.fall is not None and self.fall.clear:
-            raise ValueError(f"alarm fall has clear {self.fall.clear:g}, expected 0: it is of rise alone")
+            raise InputError(
+                "value", f"alarm fall has clear {self.fall.clear:g}, expected 0: it is of rise alone"
+            )
         object.__setattr__(self, "mean", snap(number("alarm mean", self.mean, 0, 1), ONE))
         object.__setattr__(self, "hold", integer("alarm hold", self.hold, *RANGE["hold"]))
 
@@ -127,17 +130,17 @@ class Alarm:
 def alarm_from(content: Any) -> Alarm:
     """Build an alarm from the `alarm` object of a parameter file."""
     if not isinstance(content, Mapping):
-        raise ValueError(f"alarm is {content!r}; an object is needed")
+        raise InputError("value", f"alarm is {content!r}; an object is needed")
     known_only("alarm field", content, FIELDS)
     sides: dict[str, AlarmSide | None] = {}
     for name in ("rise", "fall"):
         side = content.get(name)
         if side is not None:
             if not isinstance(side, Mapping):
-                raise ValueError(f"alarm {name} is {side!r}; an object or null is needed")
+                raise InputError("value", f"alarm {name} is {side!r}; an object or null is needed")
             known_only(f"alarm {name} field", side, SIDE_FIELDS[name])
             if "allowance" not in side or "limit" not in side:
-                raise ValueError(f"alarm {name} needs allowance and limit")
+                raise InputError("value", f"alarm {name} needs allowance and limit")
             side = AlarmSide(**side)
         sides[name] = side
     return Alarm(content.get("mean", 0.0), sides["rise"], sides["fall"], content.get("hold", 0))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer
+from ..base.errors import InputError, InputTypeError, wrong_value
 from .monitor import added, params_given, refusal
 from .params import Params
 from .quantize import as_rows
@@ -144,17 +145,22 @@ class Bank:
         [True, True, False]
         """
         if self.params.feedback is None:
-            raise ValueError("the params have no feedback; fit with max_error, or add a tcuq.Feedback")
+            raise InputError(
+                "missing", "the params have no feedback; fit with max_error, or add a tcuq.Feedback"
+            )
         wanted, given, steps = self._slots(slots), np.asarray(labels), np.asarray(ago)
         for name, values, kinds in (("ago", steps, "iu"), ("labels", given, "iub")):
             if values.shape != wanted.shape or (values.size and values.dtype.kind not in kinds):
-                raise ValueError(f"{name} are {values.dtype} {values.shape}, expected {len(wanted)} integers")
+                raise InputError(
+                    "value", f"{name} are {values.dtype} {values.shape}, expected {len(wanted)} integers"
+                )
         if given.dtype != bool and given.size and not -1 <= given.min() <= given.max() < self.params.classes:
-            raise ValueError(
-                f"labels are {given.min()} to {given.max()}, expected -1 to {self.params.classes - 1}"
+            raise InputError(
+                "value",
+                f"labels are {given.min()} to {given.max()}, expected -1 to {self.params.classes - 1}",
             )
         if steps.size and steps.min() < 0:
-            raise ValueError(f"ago is {steps.min()}, expected steps before the last one, from 0 on")
+            raise wrong_value("ago", steps.min(), "steps before the last one, from 0 on")
         codes = np.where(given, -1, -2) if given.dtype == bool else np.where(given == -1, -2, given)
         out = np.empty(len(wanted), dtype=np.int8)
         self._core.feedback(wanted, steps.astype(np.int64), codes.astype(np.int64), out)
@@ -209,12 +215,14 @@ class Bank:
         )
         if given.size and given.dtype != np.uint8:
             size = self._core.sizes()[2]
-            raise TypeError(f"states are {given.dtype} {given.shape}, expected uint8, {size} of them a slot")
+            raise InputTypeError(
+                "value", f"states are {given.dtype} {given.shape}, expected uint8, {size} of them a slot"
+            )
         # A copy, since the core reads it twice while other threads run.
         refused = self._core.load_many(self._slots(slots), np.array(given, dtype=np.uint8, order="C"))
         if refused is not None:
             status, place = refused
-            raise ValueError(f"states[{place}] is refused: {refusal(status, self.params)}")
+            raise InputError("value", f"states[{place}] is refused: {refusal(status, self.params)}")
 
     def __repr__(self) -> str:
         return f"Bank(classes={self.params.classes}, features={self.params.features}, count={len(self)})"
@@ -226,7 +234,7 @@ class Bank:
     def _slots(self, slots: npt.ArrayLike) -> npt.NDArray[np.int64]:
         found = np.asarray(slots)
         if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
-            raise ValueError(f"slots are {found.dtype} {found.shape}, expected one row of integers")
+            raise InputError("value", f"slots are {found.dtype} {found.shape}, expected one row of integers")
         if found.dtype == np.uint64:
             # As int64 they would be negative.
             for at in np.flatnonzero(found > MOST)[:1]:

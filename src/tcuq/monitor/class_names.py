@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError, wrong_value
+
 LONGEST = 64
 """Characters of a name at most: it stands in tables, in a tooltip and on a line of a terminal."""
 
@@ -27,17 +29,19 @@ def checked_name(name: Any, place: int) -> str:
     >>> checked_name("cat\x1b[2J", 3)
     Traceback (most recent call last):
     ...
-    ValueError: names[3] is 'cat\x1b[2J', expected printable characters only
+    tcuq.InputError: names[3] is 'cat\x1b[2J', expected printable characters only
     """
     if not isinstance(name, str):
-        raise ValueError(f"names[{place}] is {name!r}, expected a text")
+        raise InputError("value", f"names[{place}] is {name!r}, expected a text")
     if len(name) > LONGEST:
         shown = f"{name[:20]!r}..."
-        raise ValueError(f"names[{place}] is {shown} of {len(name)} characters, expected at most {LONGEST}")
+        raise InputError(
+            "limit", f"names[{place}] is {shown} of {len(name)} characters, expected at most {LONGEST}"
+        )
     if not name.strip():
-        raise ValueError(f"names[{place}] is {name!r}, expected a name")
+        raise InputError("value", f"names[{place}] is {name!r}, expected a name")
     if not name.isprintable():  # no line breaks, no escapes of a terminal, no marks that turn the direction
-        raise ValueError(f"names[{place}] is {name!r}, expected printable characters only")
+        raise InputError("value", f"names[{place}] is {name!r}, expected printable characters only")
     return str(name)
 
 
@@ -51,18 +55,18 @@ def checked_names(names: Any, classes: int) -> tuple[str, ...] | None:
     >>> checked_names(["cat"], 2)
     Traceback (most recent call last):
     ...
-    ValueError: names has 1 entries, expected 2
+    tcuq.InputError: names has 1 entries, expected 2
     """
     if names is None:
         return None
     if isinstance(names, np.ndarray):
         if names.ndim != 1:
-            raise ValueError(f"names has {names.ndim} dimensions, expected one name a class")
+            raise InputError("value", f"names has {names.ndim} dimensions, expected one name a class")
         names = texts_of(names)
     if isinstance(names, (str, bytes)) or not isinstance(names, Sequence):
-        raise ValueError(f"names is {names!r}, expected a list of texts")
+        raise wrong_value("names", names, "a list of texts")
     if len(names) != classes:
-        raise ValueError(f"names has {len(names)} entries, expected {classes}")
+        raise InputError("value", f"names has {len(names)} entries, expected {classes}")
     return tuple(checked_name(name, place) for place, name in enumerate(names))
 
 
@@ -77,7 +81,7 @@ def texts_of(names: npt.NDArray[Any]) -> list[Any]:
     try:
         return list(names.tolist())
     except (SystemError, ValueError):
-        raise ValueError("names are damaged, expected texts") from None
+        raise InputError("damaged", "names are damaged, expected texts") from None
 
 
 def class_shown(number: int, names: Sequence[str] | None) -> str:
@@ -102,16 +106,16 @@ def class_number(label: str, names: Sequence[str]) -> int:
     >>> class_number("cow", ("cat", "dog"))
     Traceback (most recent call last):
     ...
-    ValueError: label is 'cow', expected a number or one of cat, dog
+    tcuq.InputError: label is 'cow', expected a number or one of cat, dog
     """
     found = [number for number, name in enumerate(names) if name == label]
     if len(found) == 1:
         return found[0]
     if found:
         numbers = " and ".join(map(str, found[:2]))
-        raise ValueError(f"label is {label!r}, the name of classes {numbers}, expected a number")
+        raise InputError("value", f"label is {label!r}, the name of classes {numbers}, expected a number")
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-    raise ValueError(f"label is {label!r}, expected a number or one of {shown}")
+    raise wrong_value("label", label, f"a number or one of {shown}")
 
 
 def numbered(labels: npt.NDArray[Any], names: Sequence[str]) -> npt.NDArray[np.int64]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..base.errors import InputError
 from ..base.unknown import guess
 
 ALIASES = {"labels": "label", "segments": "segment"}
@@ -29,7 +30,7 @@ def numbered(names: Sequence[str], letter: str) -> list[str]:
     >>> numbered(["p0", "p2"], "p")
     Traceback (most recent call last):
     ...
-    ValueError: column 'p1' is missing, expected p0 to p2 without a gap
+    tcuq.InputError: column 'p1' is missing, expected p0 to p2 without a gap
     """
     if f"{letter}0" not in names:
         return []
@@ -37,8 +38,9 @@ def numbered(names: Sequence[str], letter: str) -> list[str]:
     last = max(found)
     if len(found) <= last:
         gap = next(number for number in range(last + 1) if number not in found)
-        raise ValueError(
-            f"column '{letter}{gap}' is missing, expected {letter}0 to {letter}{last} without a gap"
+        raise InputError(
+            "missing",
+            f"column '{letter}{gap}' is missing, expected {letter}0 to {letter}{last} without a gap",
         )
     return [f"{letter}{number}" for number in range(last + 1)]
 
@@ -81,11 +83,11 @@ class Layout(NamedTuple):
         known = {*probs, *features, *PLAIN}
         for place, name in enumerate(names):
             if name in known and name in names[:place]:
-                raise ValueError(f"column {name!r} is there twice, expected once")
+                raise InputError("value", f"column {name!r} is there twice, expected once")
         if not probs:
             expected = f"probs or {EXPECTED}" if lists else EXPECTED
             hint = guess(names, "p0") or (guess(names, "probs") if lists else "")
-            raise ValueError(f"column 'p0' is missing, expected {expected}{hint}")
+            raise InputError("missing", f"column 'p0' is missing, expected {expected}{hint}")
         return cls(names, probs, features)
 
     @staticmethod
@@ -94,7 +96,7 @@ class Layout(NamedTuple):
         if not lists or name not in names:
             return found
         if found:
-            raise ValueError(f"{name} are there twice, as {name} and as {found[0]}; remove one")
+            raise InputError("value", f"{name} are there twice, as {name} and as {found[0]}; remove one")
         return [name]
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, known_only, number
+from ..base.errors import InputError
 from ..base.fixed import ONE, snap
 from .fixed_point import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, OFFSET_UNIT, RANGE, real_range
 from .signals import NUMBER, SIGNALS, SLOW
@@ -81,9 +82,9 @@ class EvidenceHead:
 
     def __post_init__(self) -> None:
         if not isinstance(self.coef, Mapping):
-            raise ValueError(f"evidence coef is {self.coef!r}; an object is needed")
+            raise InputError("value", f"evidence coef is {self.coef!r}; an object is needed")
         if isinstance(self.offsets, str) or not isinstance(self.offsets, Sequence):
-            raise ValueError(f"evidence offsets is {self.offsets!r}; a list is needed")
+            raise InputError("value", f"evidence offsets is {self.offsets!r}; a list is needed")
         known_only("evidence signal", self.coef, SIGNALS)
         put = object.__setattr__
         coef = {
@@ -110,10 +111,10 @@ class EvidenceHead:
 
     def _checked_own(self, own: Any) -> tuple[int, float, float]:
         if isinstance(own, str) or not isinstance(own, Sequence) or len(own) != 3:
-            raise ValueError(f"evidence own is {own!r}, expected looks, mean and most")
+            raise InputError("value", f"evidence own is {own!r}, expected looks, mean and most")
         if self.bet is not None:
-            raise ValueError(
-                "evidence has both own and bet; a bet is fair only without a reference of its own"
+            raise InputError(
+                "missing", "evidence has both own and bet; a bet is fair only without a reference of its own"
             )
         looks = integer("looks of an own reference", own[0], 1, RANGE["evidence own_looks"][1])
         mean = number("mean of an own reference", own[1], *real_range("evidence own_mean", ONE))
@@ -122,14 +123,15 @@ class EvidenceHead:
 
     def _checked_bet(self, bet: Any) -> tuple[float, float]:
         if isinstance(bet, str) or not isinstance(bet, Sequence) or len(bet) != 2:
-            raise ValueError(f"evidence bet is {bet!r}, expected base and slope")
+            raise InputError("value", f"evidence bet is {bet!r}, expected base and slope")
         base = snap(number("base of the bet", bet[0], 0, RANGE["evidence bet_base"][1] / ONE), ONE)
         least, most = 1 / ONE, RANGE["evidence bet_slope"][1] / ONE
         slope = max(least, snap(number("slope of the bet", bet[1], least, most), ONE))
         if not (base - slope * self.clip >= BET_LEAST and base + slope * self.clip < BET_MOST):
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"base and slope of the bet are {base:g} and {slope:g}, expected factors from {BET_LEAST:g} "
-                f"to {BET_MOST:g} at both clips"
+                f"to {BET_MOST:g} at both clips",
             )
         return base, slope
 
@@ -246,15 +248,15 @@ def head_from(content: Any) -> EvidenceHead | None:
     >>> head_from({"coef": {}})
     Traceback (most recent call last):
     ...
-    ValueError: evidence needs coef and offsets
+    tcuq.InputError: evidence needs coef and offsets
     """
     if content is None:
         return None
     if not isinstance(content, Mapping):
-        raise ValueError(f"evidence is {content!r}; an object or null is needed")
+        raise InputError("value", f"evidence is {content!r}; an object or null is needed")
     known_only("evidence field", content, FIELDS)
     if "coef" not in content or "offsets" not in content:
-        raise ValueError("evidence needs coef and offsets")
+        raise InputError("value", "evidence needs coef and offsets")
     given = dict(content)
     for name in ("own", "bet"):
         if isinstance(given.get(name), list):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import FIELDS, PARAMS_VERSION
 from ..base.checks import integer, number
+from ..base.errors import InputError
 from ..base.fixed import ONE, nearest, ratio, snap, weight_units
 from .signals import SIGNALS, mask
 
@@ -75,7 +76,7 @@ def snap_lags(
     """
     lags = tuple(integer("lag", lag, *RANGE["lags"]) for lag in given)
     if len(set(lags)) != len(lags):
-        raise ValueError(f"lags {list(lags)} repeat; distinct ones are needed")
+        raise InputError("value", f"lags {list(lags)} repeat; distinct ones are needed")
     order = sorted(range(len(lags)), key=lambda i: lags[i])
     if weights is not None and len(weights) == len(lags):
         weights = tuple(weights[i] for i in order)
@@ -124,7 +125,7 @@ def by_signal(
     """Return one number for each signal in use, 0 where none is given; those of other signals are refused."""
     unknown = [signal for signal in given if signal not in signals]
     if unknown:
-        raise ValueError(f"{name} names {unknown[0]!r}, expected one of {', '.join(signals)}")
+        raise InputError("value", f"{name} names {unknown[0]!r}, expected one of {', '.join(signals)}")
     snapped = {}
     for signal in signals:
         value = snap(number(f"{name}[{signal}]", given.get(signal, 0.0), *limits), unit)

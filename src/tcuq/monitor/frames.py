@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError
 from ..base.optional import needed
 from .columns import ALIASES, PLAIN, Layout, numbered
 
@@ -50,7 +51,9 @@ class Columns(NamedTuple):
             widths = {each.shape[1:] for each in values}
             if len(widths) > 1:
                 counts = " and ".join(str(width[0]) for width in sorted(widths)[:2])
-                raise ValueError(f"{name} has rows of {counts} values, expected the same in each row")
+                raise InputError(
+                    "value", f"{name} has rows of {counts} values, expected the same in each row"
+                )
             whole.append(np.concatenate(values))
         return cls(*whole)
 
@@ -137,7 +140,7 @@ def details_of(metadata: Any) -> dict[str, Any]:
         found = json.loads(content)
         return {key: found[key] for key in DETAIL_KEYS if found.get(key) is not None}
     except (ValueError, AttributeError, RecursionError):
-        raise ValueError(f"the metadata {DETAILS!r} is damaged, expected a JSON object") from None
+        raise InputError("damaged", f"the metadata {DETAILS!r} is damaged, expected a JSON object") from None
 
 
 def columns_of(table: Any, layout: Layout) -> Columns:
@@ -163,7 +166,7 @@ def columns_of(table: Any, layout: Layout) -> Columns:
         if found.dtype.kind not in "iufb":
             shown = names[0] if len(names) == 1 else f"columns {names[0]} to {names[-1]}"
             verb = "holds" if len(names) == 1 else "hold"
-            raise ValueError(f"{shown} {verb} {found.dtype}, expected numbers")
+            raise InputError("value", f"{shown} {verb} {found.dtype}, expected numbers")
         return found.reshape(-1, 1) if found.ndim == 1 else found
 
     def column(name: str) -> npt.NDArray[Any] | None:
@@ -191,7 +194,9 @@ def _refuse_missing(name: str, values: npt.NDArray[Any]) -> None:
     if missing.any():
         hint = " (-1: none of the classes)" if name == "label" else ""
         expected = "0 to 255" if name == "shifted" else "an integer"
-        raise ValueError(f"{name} is missing in row {int(missing.argmax())}, expected {expected}{hint}")
+        raise InputError(
+            "missing", f"{name} is missing in row {int(missing.argmax())}, expected {expected}{hint}"
+        )
 
 
 def _is_missing(value: Any) -> bool:
@@ -224,8 +229,10 @@ def _refuse_lengths(name: str, sizes: npt.NDArray[Any]) -> None:
         return
     row = int(odd.argmax())
     if sizes[row] < 0:
-        raise ValueError(f"{name} is missing in row {row}, expected a list of numbers")
-    raise ValueError(f"{name} has {sizes[row]} values in row {row}, expected {sizes[0]} as in the row before")
+        raise InputError("missing", f"{name} is missing in row {row}, expected a list of numbers")
+    raise InputError(
+        "value", f"{name} has {sizes[row]} values in row {row}, expected {sizes[0]} as in the row before"
+    )
 
 
 def _from_arrow(name: str, column: Any) -> npt.NDArray[Any]:
@@ -241,7 +248,9 @@ def _from_arrow(name: str, column: Any) -> npt.NDArray[Any]:
         return _array(name, values.to_numpy(zero_copy_only=False))
     if values.null_count:
         missing = values.is_null().to_numpy(zero_copy_only=False)
-        raise ValueError(f"{name} is missing in row {int(missing.argmax())}, expected a list of numbers")
+        raise InputError(
+            "missing", f"{name} is missing in row {int(missing.argmax())}, expected a list of numbers"
+        )
     width = values.type.list_size if fixed else None
     if width is None:
         sizes = values.value_lengths().to_numpy(zero_copy_only=False)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..base.checks import known_only, number
+from ..base.errors import InputError, wrong_value
 from ..base.fixed import ONE, snap
 from .fixed_point import COEF_LIMIT, COEF_UNIT, RANGE, real_range
 from .signals import SIGNALS
@@ -45,7 +46,7 @@ class InstantHead:
 
     def __post_init__(self) -> None:
         if not isinstance(self.coef, Mapping):
-            raise ValueError(f"instant coef is {self.coef!r}, expected an object")
+            raise InputError("value", f"instant coef is {self.coef!r}, expected an object")
         known_only("instant signal", self.coef, SIGNALS)
         coef = {
             name: min(
@@ -100,11 +101,11 @@ class InstantHead:
 
 def _shares(given: Any) -> tuple[float, ...]:
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise ValueError(f"class_mix is {given!r}, expected a list")
+        raise wrong_value("class_mix", given, "a list")
     low, high = RANGE["instant class_mix"]
     shares = tuple(number(f"class_mix[{place}]", share, 0, 1) for place, share in enumerate(given))
     if not 0.99 < sum(shares) < 1.01:
-        raise ValueError(f"class_mix sums to {sum(shares):.3f}, expected 1")
+        raise InputError("value", f"class_mix sums to {sum(shares):.3f}, expected 1")
     return tuple(min(max(low, round(share * ONE)), high) / ONE for share in shares)
 
 
@@ -122,8 +123,8 @@ def instant_from(content: Any) -> InstantHead | None:
     if content is None:
         return None
     if not isinstance(content, Mapping):
-        raise ValueError(f"instant is {content!r}, expected an object or null")
+        raise wrong_value("instant", content, "an object or null")
     known_only("instant field", content, FIELDS)
     if "coef" not in content:
-        raise ValueError("instant lacks the field 'coef'")
+        raise InputError("missing", "instant lacks the field 'coef'")
     return InstantHead(**content)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import number
+from ..base.errors import InputError, wrong_value
 
 Floats = npt.NDArray[np.float64]
 
@@ -96,22 +97,26 @@ def accuracy_from_labels(
     """
     inside = number("level", level, 0, 1)
     if not 0 < inside < 1:
-        raise ValueError(f"level is {inside:g}, expected above 0 and below 1")
+        raise wrong_value("level", inside, "above 0 and below 1")
     count = ~np.asarray(steps["abstain"], dtype=bool) if among is None else np.asarray(among, dtype=bool)
     guess = np.asarray(steps["uncertainty"] if expected is None else expected, dtype=np.float64)
     columns = {"asked": np.asarray(asked, dtype=bool), "chance": np.asarray(chance, dtype=np.float64)}
     columns |= {"labels": np.asarray(labels, dtype=np.float64), "among": count, "expected": guess}
     for name, values in columns.items():
         if values.shape != (len(steps),):
-            raise ValueError(f"{name} has the shape {values.shape}, expected {(len(steps),)}, one a step")
+            raise InputError(
+                "value", f"{name} has the shape {values.shape}, expected {(len(steps),)}, one a step"
+            )
     drawn, chances, given, guess = (
         columns[name][count] for name in ("asked", "chance", "labels", "expected")
     )
     if not ((chances > 0) & (chances <= 1)).all() or not ((guess >= 0) & (guess <= 1)).all():
-        raise ValueError("chance or expected is out of range, expected above 0 and at most 1, and 0 to 1")
+        raise InputError(
+            "limit", "chance or expected is out of range, expected above 0 and at most 1, and 0 to 1"
+        )
     places = np.arange(1, len(drawn) + 1) if at is None else np.asarray(at, dtype=np.int64)
     if places.size and not 1 <= places.min() <= places.max() <= len(drawn):
-        raise ValueError(f"at is {places.min()} to {places.max()}, expected 1 to {len(drawn)}")
+        raise InputError("value", f"at is {places.min()} to {places.max()}, expected 1 to {len(drawn)}")
     unknown = drawn & np.isnan(given)
     wrong = (given != np.asarray(steps["answer"])[count]).astype(np.float64)
     ends = []

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number
+from ..base.errors import InputError
 from ..base.unknown import unknown_text
 from .class_names import checked_names, counted, numbered
 from .frames import is_frame, mixes, read_frame
@@ -94,19 +95,23 @@ class Log:
     def __post_init__(self) -> None:
         put = object.__setattr__
         if is_frame(self.probs) and mixes(self.probs):
-            raise ValueError("probs is a data frame with more than posteriors; use Log.from_frame(frame)")
+            raise InputError(
+                "limit", "probs is a data frame with more than posteriors; use Log.from_frame(frame)"
+            )
         put(self, "notes", tuple(self.notes))
         probs = as_rows("probs", self.probs)
         put(self, "probs", probs)
         if not 2 <= probs.shape[1] <= MAX_CLASSES:
-            raise ValueError(f"probs has {probs.shape[1]} classes, expected 2 to {MAX_CLASSES}")
+            raise InputError("value", f"probs has {probs.shape[1]} classes, expected 2 to {MAX_CLASSES}")
         put(self, "names", checked_names(self.names, probs.shape[1]))
         if self.features is not None:
             features = as_rows("features", self.features)
             if len(features) != len(probs):
-                raise ValueError(f"features have {len(features)} rows, probs have {len(probs)}")
+                raise InputError("value", f"features have {len(features)} rows, probs have {len(probs)}")
             if not 1 <= features.shape[1] <= MAX_FEATURES:
-                raise ValueError(f"features has {features.shape[1]} columns, expected 1 to {MAX_FEATURES}")
+                raise InputError(
+                    "value", f"features has {features.shape[1]} columns, expected 1 to {MAX_FEATURES}"
+                )
             put(self, "features", features)
         self._check_feature_format()
         if self.labels is not None:
@@ -117,7 +122,7 @@ class Log:
             if len(labels) and labels.max() >= probs.shape[1]:
                 at = int(labels.argmax())
                 most = f"{probs.shape[1] - 1}{counted(labels[at], probs.shape[1])}"
-                raise ValueError(f"labels[{at}] is {labels[at]}, expected at most {most}")
+                raise InputError("limit", f"labels[{at}] is {labels[at]}, expected at most {most}")
             put(self, "labels", labels)
         if self.segments is not None:
             put(self, "segments", whole("segments", one_a_step("segments", self.segments, len(probs))))
@@ -130,12 +135,14 @@ class Log:
             shifted = whole("shifted", given)
             odd = (shifted < 0) | (shifted > 255)
             if odd.any():
-                raise ValueError(f"shifted holds {shifted[odd][0]}, expected 0 to 255")
+                raise InputError("value", f"shifted holds {shifted[odd][0]}, expected 0 to 255")
             marks, kinds = np.asarray(shifted > 0), shifted.astype(np.uint8)
             if self._kinds is not None and np.asarray(self.shifted).dtype == np.bool_:
                 kinds = self._kinds if np.array_equal(marks, self._kinds > 0) else kinds
             if names is not None and kinds.max(initial=0) > len(names):
-                raise ValueError(f"shifted holds {kinds.max()}, and there are {len(names)} shift_names")
+                raise InputError(
+                    "value", f"shifted holds {kinds.max()}, and there are {len(names)} shift_names"
+                )
             put(self, "kinds", kinds)
             put(self, "shifted", marks)
             put(self, "shift_names", names)
@@ -147,10 +154,12 @@ class Log:
         if self.feature_scale is None and self.feature_zero_point is None:
             return
         if self.feature_scale is None or self.feature_zero_point is None:
-            raise ValueError("feature_scale and feature_zero_point go together; one is missing")
+            raise InputError("missing", "feature_scale and feature_zero_point go together; one is missing")
         if self.features is None or self.features.dtype != np.int8:
             kind = "missing" if self.features is None else str(self.features.dtype)
-            raise ValueError(f"feature_scale is given and features are {kind}, expected int8 features")
+            raise InputError(
+                "value", f"feature_scale is given and features are {kind}, expected int8 features"
+            )
         object.__setattr__(self, "feature_scale", number("feature_scale", self.feature_scale, 1e-30, 1e30))
         zero_point = integer("feature_zero_point", self.feature_zero_point, -128, 127)
         object.__setattr__(self, "feature_zero_point", zero_point)
@@ -293,7 +302,7 @@ class Log:
             When the log has no labels.
         """
         if self.labels is None:
-            raise ValueError("labels are missing; errors cannot be told")
+            raise InputError("missing", "labels are missing; errors cannot be told")
         return np.asarray(self.predictions() != self.labels)
 
     def pieces(self) -> list[slice]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import number
+from ..base.errors import InputError, InputTypeError
 
 ENTRIES = 256
 """Distances between two int8 values."""
@@ -40,23 +41,27 @@ def softmax(logits: npt.ArrayLike, scale: float | None = None) -> npt.NDArray[An
     """
     values = np.asarray(logits)
     if values.ndim not in (1, 2) or values.shape[-1] < 2:
-        raise ValueError(f"logits have shape {values.shape}, expected (T, L) or (L,) with L of 2 or more")
+        raise InputError(
+            "value", f"logits have shape {values.shape}, expected (T, L) or (L,) with L of 2 or more"
+        )
     if values.dtype == np.int8:
         if scale is None:
-            raise ValueError("logits are int8; pass `logits_scale`, what one unit of them is worth")
+            raise InputError("value", "logits are int8; pass `logits_scale`, what one unit of them is worth")
         found = posteriors(np.atleast_2d(values), softmax_table(scale))
         return found if values.ndim == 2 else found[0]
     if values.dtype.kind not in "fiu":
-        raise TypeError(f"logits have dtype {values.dtype}, expected int8 or float")
+        raise InputTypeError("value", f"logits have dtype {values.dtype}, expected int8 or float")
     if scale is not None:
-        raise ValueError(f"`logits_scale` is for int8 logits; these are {values.dtype}, leave it out")
+        raise InputError(
+            "value", f"`logits_scale` is for int8 logits; these are {values.dtype}, leave it out"
+        )
     table = np.atleast_2d(values).astype(np.float64)
     top = table.max(axis=1, keepdims=True)
     bad = np.isnan(table) | np.isposinf(table) | np.isneginf(top)
     if bad.any():
         row, column = np.argwhere(bad)[0].tolist()
         place = f"[{row}, {column}]" if values.ndim == 2 else f"[{column}]"
-        raise ValueError(f"logits{place} is {table[row, column]:g}, expected a finite number")
+        raise InputError("value", f"logits{place} is {table[row, column]:g}, expected a finite number")
     shares = np.exp(table - top)
     shares /= shares.sum(axis=1, keepdims=True)
     return shares if values.ndim == 2 else np.asarray(shares[0])
@@ -73,7 +78,9 @@ def paired(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if logits.ndim == 0 or logits.shape[-1] != 1:
         return logits
     if logits.dtype == np.int8:
-        raise ValueError("logits have one int8 column, whose zero point is unknown, expected float, or two")
+        raise InputError(
+            "unknown", "logits have one int8 column, whose zero point is unknown, expected float, or two"
+        )
     return np.concatenate([np.zeros_like(logits), logits], axis=-1)
 
 
@@ -97,7 +104,7 @@ def softmax_table(scale: float) -> npt.NDArray[np.uint16]:
     >>> softmax_table(0)
     Traceback (most recent call last):
     ...
-    ValueError: logits_scale is 0, expected 1e-06 to 1000
+    tcuq.InputError: logits_scale is 0, expected 1e-06 to 1000
     """
     scale = number("logits_scale", scale, 1e-6, 1e3)
     return np.array(
@@ -126,7 +133,9 @@ def posteriors(logits: npt.NDArray[Any], table: npt.NDArray[np.uint16]) -> npt.N
     [[59, -59]]
     """
     if logits.dtype != np.int8 or logits.ndim != 2:
-        raise ValueError(f"logits are {logits.dtype} of {logits.ndim} dimensions, expected int8 of 2")
+        raise InputError(
+            "value", f"logits are {logits.dtype} of {logits.ndim} dimensions, expected int8 of 2"
+        )
     values = logits.astype(np.int64)
     shares = table.astype(np.int64)[values.max(axis=1, keepdims=True) - values]
     total = shares.sum(axis=1, keepdims=True)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .. import _core
 from .._core import Step
 from ..base.checks import integer
+from ..base.errors import InputError, InputTypeError, wrong_type
 from ..base.limits import read_limited
 from ..base.unknown import InputNote
 from ..base.whole_files import write_whole
@@ -119,7 +120,9 @@ class Monitor:
             probs = opened(probs)
         if isinstance(probs, Log) or (is_frame(probs) and holds_log(probs)):
             if features is not None:
-                raise TypeError("features are given beside a log, which has its own; leave them out")
+                raise InputTypeError(
+                    "value", "features are given beside a log, which has its own; leave them out"
+                )
             log = probs if isinstance(probs, Log) else Log.from_frame(probs)
             unread = () if log is probs else log.notes  # those of a log are known to whoever made it
             for each in (*unread, *format_notes(log, self.params)):
@@ -175,11 +178,13 @@ class Monitor:
         (True, False, 0.9)
         """
         if self.params.feedback is None:
-            raise ValueError("the params have no feedback; fit with max_error, or add a tcuq.Feedback")
+            raise InputError(
+                "missing", "the params have no feedback; fit with max_error, or add a tcuq.Feedback"
+            )
         code = label_code(label, self.params.classes)
         taken = self.steps
         if taken == 0:
-            raise ValueError("no step was taken yet; a label is of a past step")
+            raise InputError("value", "no step was taken yet; a label is of a past step")
         return self._core.feedback(taken - 1 - integer("step", step, 0, taken - 1), code) == 1
 
     @property
@@ -250,7 +255,9 @@ class Monitor:
         content = bytes(state) if isinstance(state, (bytes, bytearray, memoryview)) else read_limited(state)
         status = self._core.load(content)
         if status:
-            raise ValueError(f"state of {len(content)} bytes is refused: {refusal(status, self.params)}")
+            raise InputError(
+                "value", f"state of {len(content)} bytes is refused: {refusal(status, self.params)}"
+            )
         return self
 
     def verify(self) -> None:
@@ -316,7 +323,7 @@ def params_given(params: Params | str | Path) -> Params:
     if isinstance(params, (str, Path)):
         return Params.load(params)
     if not isinstance(params, Params):
-        raise TypeError(f"params is {type(params).__name__}, expected Params or the path of a parameter file")
+        raise wrong_type("params", params, "Params or the path of a parameter file")
     return params
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from .. import _core
 from ..base.checks import integer, known_only, number
+from ..base.errors import InputError, InputTypeError, located, wrong_type, wrong_value
 from ..base.filled import Filled
 from ..base.fixed import ONE, snap
 from ..base.limits import Limits, read_limited
-from ..base.told import one_line
 from ..base.whole_files import write_whole
 from .alarm import Alarm
 from .class_names import checked_names
@@ -158,7 +158,7 @@ class Params:
     >>> Params(classes=1)
     Traceback (most recent call last):
     ...
-    ValueError: classes is 1, expected 2 to 1000
+    tcuq.InputError: classes is 1, expected 2 to 1000
     """
 
     classes: int
@@ -227,17 +227,19 @@ class Params:
         )
         given = self.signals
         if isinstance(given, str) or not all(isinstance(name, str) for name in given):
-            raise ValueError(f"signals is {given!r}; a list of names is needed")
+            raise InputError("value", f"signals is {given!r}; a list of names is needed")
         signals = ordered(given) if given else profile_signals("paper", self.features)
         needing = [s for s in signals if s in FEATURE_BASED]
         if needing and self.features == 0:
-            raise ValueError(f"features is 0; signal {needing[0]!r} needs 1 to {RANGE['features'][1]}")
+            raise InputError(
+                "value", f"features is 0; signal {needing[0]!r} needs 1 to {RANGE['features'][1]}"
+            )
         self._put(signals=signals)
 
     def _check_past(self) -> None:
         lags, weights = snap_lags(self.lags, self.lag_weights)
         if not lags and any(s in LAGGED for s in self.signals):
-            raise ValueError(f"lags is empty; at least one of 1 to {MAX_LAG} is needed")
+            raise InputError("missing", f"lags is empty; at least one of 1 to {MAX_LAG} is needed")
         warmup = integer("warmup", self.warmup, *RANGE["warmup"])
         self._put(lags=lags, lag_weights=weights, warmup=warmup)
 
@@ -247,11 +249,11 @@ class Params:
             blend=snap(number("blend", self.blend, *real_range("blend", ONE)), ONE),
         )
         if self.anchor not in ANCHORS:
-            raise ValueError(f"anchor is {self.anchor!r}, expected one of {', '.join(ANCHORS)}")
+            raise wrong_value("anchor", self.anchor, f"one of {', '.join(ANCHORS)}")
         if self.anchor == "belief" and self.instant is None:
-            raise ValueError("anchor is 'belief'; it needs an instant head")
+            raise InputError("value", "anchor is 'belief'; it needs an instant head")
         if self.about not in ABOUT:
-            raise ValueError(f"about is {self.about!r}, expected one of {', '.join(ABOUT)}")
+            raise wrong_value("about", self.about, f"one of {', '.join(ABOUT)}")
         self._check_instant()
         stock = {name: value for name, value in STOCK_COEF.items() if name in self.signals}
         coef = stock if self.coef is None else self.coef
@@ -268,39 +270,43 @@ class Params:
                 self.about == "answer" and "about='answer'"
             )
             if needing:
-                raise ValueError(f"instant is None; {needing} needs an InstantHead")
+                raise InputError("value", f"instant is None; {needing} needs an InstantHead")
             return
         if not isinstance(self.instant, InstantHead):
-            raise TypeError(f"instant is {type(self.instant).__name__}, expected an InstantHead or None")
+            raise wrong_type("instant", self.instant, "an InstantHead or None")
         known_only("instant signal", self.instant.coef, self.signals)
         if self.instant.class_mix is not None and len(self.instant.class_mix) != self.classes:
-            raise ValueError(f"class_mix has {len(self.instant.class_mix)} shares, expected {self.classes}")
+            raise InputError(
+                "value", f"class_mix has {len(self.instant.class_mix)} shares, expected {self.classes}"
+            )
 
     def _check_classes(self) -> None:
         """Check what is said class by class, and the expected accuracy."""
         if (self.centers is None) == ("distance" in self.signals):
             given = "missing" if self.centers is None else "given"
-            raise ValueError(f"centers are {given}, expected exactly with the signal 'distance'")
+            raise InputError("value", f"centers are {given}, expected exactly with the signal 'distance'")
         if self.centers is not None:
             low, high = RANGE["centers"]
             if len(self.centers) != self.classes or any(len(row) != self.features for row in self.centers):
-                raise ValueError(f"centers have another shape, expected {self.classes} x {self.features}")
+                raise InputError(
+                    "value", f"centers have another shape, expected {self.classes} x {self.features}"
+                )
             self._put(
                 centers=tuple(tuple(integer("center", c, low, high) for c in row) for row in self.centers)
             )
         self._put(names=checked_names(self.names, self.classes))
         if self.horizon not in HORIZONS or isinstance(self.horizon, bool):
-            raise ValueError(f"horizon is {self.horizon!r}, expected one of {', '.join(map(str, HORIZONS))}")
+            raise wrong_value("horizon", self.horizon, f"one of {', '.join(map(str, HORIZONS))}")
         start = number("expected_start", self.expected_start, 0, 1)
         if start and not self.horizon:
-            raise ValueError(f"expected_start is {start:g}, expected 0 without a horizon")
+            raise wrong_value("expected_start", start, "0 without a horizon")
         self._put(expected_start=min(snap(start, ONE), 1 - 1 / ONE) if start else 0.0)
         if self.accuracy_error is not None:
             self._put(accuracy_error=self._checked_error(self.accuracy_error))
 
     def _checked_error(self, given: Any) -> tuple[float, ...]:
         if not self.horizon or not isinstance(given, (tuple, list)) or len(given) != 2:
-            raise ValueError(f"accuracy_error is {given!r}, expected two numbers, or none without a horizon")
+            raise wrong_value("accuracy_error", given, "two numbers, or none without a horizon")
         return tuple(number("accuracy_error", each, 0, 1) for each in given)
 
     def _check_decisions(self) -> None:
@@ -312,30 +318,37 @@ class Params:
         slope, steep_slope, knee = snap_slopes(self.slope, self.steep_slope, self.knee, level.denominator)
         self._put(reference=min(1 - 1 / ONE, reference), slope=slope, steep_slope=steep_slope, knee=knee)
         if not isinstance(self.alarm, Alarm):
-            raise TypeError(f"alarm is {type(self.alarm).__name__}; an Alarm is needed")
+            raise InputTypeError("value", f"alarm is {type(self.alarm).__name__}; an Alarm is needed")
         if self.feedback is not None and not isinstance(self.feedback, Feedback):
-            raise TypeError(f"feedback is {type(self.feedback).__name__}; a Feedback or None is needed")
+            raise InputTypeError(
+                "value", f"feedback is {type(self.feedback).__name__}; a Feedback or None is needed"
+            )
 
     def _check_evidence(self) -> None:
         head = self.evidence
         if "drift" in self.signals and "distance" not in self.signals:
-            raise ValueError("signal 'drift' needs the signal 'distance'")
+            raise InputError("value", "signal 'drift' needs the signal 'distance'")
         if head is None:
             slow = [name for name in self.signals if name in SLOW]
             if slow:
-                raise ValueError(f"evidence is None; signal {slow[0]!r} needs an EvidenceHead")
+                raise InputError("value", f"evidence is None; signal {slow[0]!r} needs an EvidenceHead")
             return
         if not isinstance(head, EvidenceHead):
-            raise TypeError(f"evidence is {type(head).__name__}; an EvidenceHead or None is needed")
+            raise InputTypeError(
+                "value", f"evidence is {type(head).__name__}; an EvidenceHead or None is needed"
+            )
         if len(head.offsets) != self.classes:
-            raise ValueError(
-                f"evidence has {len(head.offsets)} offsets; one for each of {self.classes} classes is needed"
+            raise InputError(
+                "value",
+                f"evidence has {len(head.offsets)} offsets; one for each of {self.classes} classes is needed",
             )
         known_only("evidence signal", head.coef, self.signals)
         if not {"odds", "distance"} & set(self.signals):
-            raise ValueError("evidence needs one of the signals odds, distance: they tell what is new")
+            raise InputError(
+                "value", "evidence needs one of the signals odds, distance: they tell what is new"
+            )
         if self.alarm.fall is not None:
-            raise ValueError("alarm fall is on; with evidence the alarm has the rise side only")
+            raise InputError("value", "alarm fall is on; with evidence the alarm has the rise side only")
 
     @property
     def profile(self) -> str:
@@ -418,7 +431,7 @@ class Params:
         >>> Params(classes=10).flag_bound(0)
         Traceback (most recent call last):
         ...
-        ValueError: steps is 0, expected 1 to 9223372036854775807
+        tcuq.InputError: steps is 0, expected 1 to 9223372036854775807
         """
         low, high = self.debt_bounds
         return max(-low, high) / integer("steps", steps, 1, 2**63 - 1)
@@ -588,11 +601,9 @@ class Params:
         try:
             text = read_limited(path, limits=limits).decode()
         except UnicodeDecodeError:
-            raise ValueError(f"{path}: not a parameter file (not text)") from None
-        try:
+            raise InputError("value", f"{path}: not a parameter file (not text)") from None
+        with located(f"{path}"):
             return cls.from_dict(content_from(text, limits), sealed)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise ValueError(one_line(f"{path}: {error}")) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Params.from_dict, (self.to_dict(),))

@@ -10,6 +10,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from ..base.checks import known_only
+from ..base.errors import InputError
 from ..base.json_text import from_json
 from ..base.limits import Limits
 from .alarm import FIELDS as ALARM_FIELDS
@@ -103,9 +104,10 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
     given, expected = content.get("checksum"), checksum_of(content)
     if sealed and given != expected:
         said = "missing" if given is None else repr(given)
-        raise ValueError(
+        raise InputError(
+            "damaged",
             f"checksum is {said}, expected {expected!r}: the file is damaged, or was edited; "
-            "after an edit of your own run `tcuq inspect FILE --seal`, or read it with sealed=False"
+            "after an edit of your own run `tcuq inspect FILE --seal`, or read it with sealed=False",
         )
 
 
@@ -113,7 +115,7 @@ def _complete(what: str, values: Mapping[str, Any], names: Sequence[str]) -> Non
     """Refuse what lacks a name: a default in its place would be another monitor."""
     for name in names:
         if name not in values:
-            raise ValueError(f"{what} {name!r} is missing, expected all of {', '.join(names)}")
+            raise InputError("missing", f"{what} {name!r} is missing, expected all of {', '.join(names)}")
 
 
 def content_from(text: str, limits: Limits | None = None) -> Any:
@@ -124,7 +126,7 @@ def content_from(text: str, limits: Limits | None = None) -> Any:
     >>> content_from('{"classes": 3, "classes": 4}')
     Traceback (most recent call last):
     ...
-    ValueError: field 'classes' comes twice
+    tcuq.InputError: field 'classes' comes twice
     """
     return from_json(text, limits, _once)
 
@@ -132,24 +134,24 @@ def content_from(text: str, limits: Limits | None = None) -> Any:
 def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     """Return arguments of `Params` from the content of a file; unknown fields and versions are refused."""
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise ValueError(f'not a parameter file: "format" must be "{FORMAT}"')
+        raise InputError("value", f'not a parameter file: "format" must be "{FORMAT}"')
     version = content.get("version")
     if version != VERSION or not isinstance(version, int):
         advice = "use a newer tcuq" if isinstance(version, int) and version > VERSION else "fit again"
-        raise ValueError(f"parameters have version {version!r}, expected {VERSION}; {advice}")
+        raise InputError("value", f"parameters have version {version!r}, expected {VERSION}; {advice}")
     values = {k: v for k, v in content.items() if k not in ("format", "version", "checksum")}
     known_only("field", values, [item.name for item in fields(kind)])
     if "classes" not in values:
         low, high = RANGE["classes"]
-        raise ValueError(f"field 'classes' is missing, expected {low} to {high}")
+        raise InputError("missing", f"field 'classes' is missing, expected {low} to {high}")
     for name in ("signals", "lags", "lag_weights"):
         if name in values:
             values[name] = _list(name, values[name])
     if values.get("signals") == ():
-        raise ValueError("signals is empty; at least one is needed")
+        raise InputError("missing", "signals is empty; at least one is needed")
     for name in ("coef", "clean_means", "notes"):
         if name in values and not isinstance(values[name], Mapping):
-            raise ValueError(f"{name} is {values[name]!r}; an object is needed")
+            raise InputError("value", f"{name} is {values[name]!r}; an object is needed")
     if "alarm" in values:
         values["alarm"] = alarm_from(values["alarm"])
     if "evidence" in values:
@@ -166,7 +168,7 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
 
 def _list(name: str, value: Any) -> tuple[Any, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise ValueError(f"{name} is {value!r}; a list is needed")
+        raise InputError("value", f"{name} is {value!r}; a list is needed")
     return tuple(value)
 
 
@@ -175,17 +177,17 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"field {twice!r} comes twice")
+        raise InputError("value", f"field {twice!r} comes twice")
     return content
 
 
 def plain(notes: Any) -> dict[str, Any]:
     """Return notes as a JSON file would give them back, so that a round trip changes nothing."""
     if not isinstance(notes, Mapping):
-        raise ValueError(f"notes is {notes!r}; an object is needed")
+        raise InputError("value", f"notes is {notes!r}; an object is needed")
     try:
         content: dict[str, Any] = json.loads(json.dumps(dict(notes), allow_nan=False))
         json.dumps(content, ensure_ascii=False).encode()
     except (TypeError, ValueError) as error:
-        raise ValueError(f"notes cannot be written as JSON: {error}") from None
+        raise InputError("value", f"notes cannot be written as JSON: {error}") from None
     return content

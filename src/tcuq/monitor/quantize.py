@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..base.checks import integer, number
+from ..base.errors import InputError, InputTypeError
 
 LEAST_TOLERANCE = 0.02
 """How far the sum of a float posterior may always be from 1."""
@@ -22,9 +23,9 @@ def _converted(name: str, values: npt.ArrayLike, dimensions: int) -> npt.NDArray
     try:
         array = np.asarray(values)
     except ValueError:
-        raise ValueError(f"{name} has rows of different lengths, expected a table") from None
+        raise InputError("value", f"{name} has rows of different lengths, expected a table") from None
     if array.ndim != dimensions:
-        raise ValueError(f"{name} has {array.ndim} dimensions; {dimensions} expected")
+        raise InputError("value", f"{name} has {array.ndim} dimensions; {dimensions} expected")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype in _DIRECT:
@@ -38,11 +39,11 @@ def _converted(name: str, values: npt.ArrayLike, dimensions: int) -> npt.NDArray
         # Python lists carry no width: integers are taken as the int8 that a runtime prints.
         low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
         if low < -128 or high > 127:
-            raise ValueError(
-                f"{name} holds {low if low < -128 else high}; integers must be int8, -128 to 127"
+            raise InputError(
+                "value", f"{name} holds {low if low < -128 else high}; integers must be int8, -128 to 127"
             )
         return np.ascontiguousarray(array, dtype=np.int8)
-    raise TypeError(f"{name} has dtype {array.dtype}, expected int8, uint8, float32 or float64")
+    raise InputTypeError("value", f"{name} has dtype {array.dtype}, expected int8, uint8, float32 or float64")
 
 
 def as_vector(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -176,7 +177,7 @@ trained with a softmax.'
     return None
 
 
-def refuse_logits(probs: npt.NDArray[Any]) -> None:
+def refuse_logits(probs: npt.NDArray[Any], what: str = "rows of probs") -> None:
     """Refuse a log of which most rows cannot come from a softmax, and say what to do.
 
     A float row that is odd would be refused by the core alone; single int8 rows of any sum are fine.
@@ -186,23 +187,24 @@ def refuse_logits(probs: npt.NDArray[Any]) -> None:
     >>> refuse_logits(np.array([[90, 30]], dtype=np.int8))
     Traceback (most recent call last):
     ...
-    ValueError: 1 of 1 rows of probs cannot come from a softmax: they sum to 1.47 on average, expected \
+    tcuq.InputError: 1 of 1 rows of probs cannot come from a softmax: they sum to 1.47 on average, expected \
 1.00 with int8 of scale 1/256 and zero point -128. Are these logits? Pass `logits=True` and \
 `logits_scale`, the scale of the int8 logits.
     """
     odd = odd_sums(probs)
     if 2 * int(odd.sum()) <= len(probs):
         return
-    rows = f"{int(odd.sum()):,} of {len(probs):,} rows of probs cannot come from a softmax"
+    rows = f"{int(odd.sum()):,} of {len(probs):,} {what} cannot come from a softmax"
     other = other_outputs(probs[odd])
     if other is not None and _percentages(probs):
-        raise ValueError(f"{rows}: most sum to about 100. {other}")
+        raise InputError("value", f"{rows}: most sum to about 100. {other}")
     floats = probs.dtype.kind == "f"
     kind = "" if floats else f" with {_FORMATS[str(probs.dtype)]}"
     extra = "" if floats else " and `logits_scale`, the scale of the int8 logits"
-    raise ValueError(
+    raise InputError(
+        "value",
         f"{rows}: they sum to {_average(probs):.2f} on average, expected 1.00{kind}. "
-        + (other or f"Are these logits? Pass `logits=True`{extra}.")
+        + (other or f"Are these logits? Pass `logits=True`{extra}."),
     )
 
 
@@ -225,7 +227,7 @@ def quantize_features(features: npt.ArrayLike, scale: float, zero_point: int) ->
     if rows.dtype == np.int8:
         return rows
     if rows.dtype == np.uint8:
-        raise ValueError("features are uint8, expected int8, float32 or float64")
+        raise InputError("value", "features are uint8, expected int8, float32 or float64")
     out = np.empty(rows.shape, dtype=np.int8)
     number("feature_scale", scale, 1e-30, 1e30)
     integer("feature_zero_point", zero_point, -128, 127)
@@ -251,7 +253,7 @@ def choose_feature_scale(features: npt.NDArray[Any]) -> tuple[float, int]:
     low = min(0.0, float(features.min())) if features.size else 0.0
     high = max(0.0, float(features.max())) if features.size else 0.0
     if not np.isfinite(high - low):
-        raise ValueError(f"features range from {low} to {high}, expected finite values")
+        raise InputError("value", f"features range from {low} to {high}, expected finite values")
     scale = (high - low) / 255 or 1.0
     return scale, int(np.clip(round(-128 - low / scale), -128, 127))
 

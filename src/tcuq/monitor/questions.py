@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number
+from ..base.errors import InputError
 from ..base.step_hashes import device_keys, step_hashes
 
 FLOOR = 0.5
@@ -55,7 +56,7 @@ class Questions:
     def __init__(self, rate: float, seed: int = 0, device: str = "") -> None:
         self.rate = number("rate", rate, 0, 1)
         if not self.rate:
-            raise ValueError("rate is 0, expected above 0 and at most 1")
+            raise InputError("limit", "rate is 0, expected above 0 and at most 1")
         self.seed = integer("seed", seed, 0, 2**63 - 1)
         self.device = device
         self.steps, self.expected = 0, 0.0
@@ -80,11 +81,13 @@ class Questions:
         """
         doubts = np.atleast_1d(np.asarray(uncertainty, dtype=np.float64))
         if doubts.ndim != 1 or not ((doubts >= 0) & (doubts <= 1)).all():
-            raise ValueError("uncertainty has other values than numbers from 0 to 1, expected one a step")
+            raise InputError(
+                "value", "uncertainty has other values than numbers from 0 to 1, expected one a step"
+            )
         places = self.steps + np.arange(len(doubts)) if seqs is None else np.atleast_1d(np.asarray(seqs))
         starts = np.broadcast_to(np.asarray(boots), doubts.shape)
         if places.shape != doubts.shape:
-            raise ValueError(f"seqs are {len(places)}, expected {len(doubts)}, one a step")
+            raise InputError("value", f"seqs are {len(places)}, expected {len(doubts)}, one a step")
         chance = np.array([self._chance(spread) for spread in np.sqrt(doubts * (1 - doubts)).tolist()])
         keys = np.repeat(device_keys("", [self.device]), len(doubts))
         draws = (step_hashes(self.seed, keys, starts, places) >> np.uint64(11)) * 2.0**-53

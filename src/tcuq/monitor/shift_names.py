@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError, wrong_value
 from .class_names import LONGEST, texts_of
 
 MOST = 255
@@ -45,7 +46,7 @@ class ShiftNumbers:
             return self._known[text]
         number = 1 if text.lower() == "true" else int(text) if text.isdecimal() else None
         if self._plain if number is None else self.names:
-            raise ValueError(f"shifted is {text!r}, expected names of shifts or numbers, not both")
+            raise wrong_value("shifted", text, "names of shifts or numbers, not both")
         if number is None:
             return self._next(text)
         self._plain = True
@@ -54,9 +55,9 @@ class ShiftNumbers:
     def _next(self, name: str) -> int:
         if len(name) > LONGEST or not name.isprintable():
             expected = f"expected at most {LONGEST} printable characters"
-            raise ValueError(f"shifted is {name[:20]!r}, {expected}")
+            raise InputError("value", f"shifted is {name[:20]!r}, {expected}")
         if len(self.names) == MOST:
-            raise ValueError(f"shifted is {name!r}, expected at most {MOST} kinds of shift")
+            raise wrong_value("shifted", name, f"at most {MOST} kinds of shift")
         self.names.append(name)
         self._known[name] = len(self.names)
         return len(self.names)

@@ -13,6 +13,7 @@ from .._core import (
     SIGNAL_NAMES,
     STANDARD_SIGNALS,
 )
+from ..base.errors import InputError, wrong_value
 
 SIGNALS: tuple[str, ...] = SIGNAL_NAMES
 """Names by number; a number is never given to another signal."""
@@ -76,7 +77,7 @@ def profile_signals(profile: str, features: int, evidence: bool = True) -> tuple
     ('divergence', 'flips', 'doubt')
     """
     if profile not in PROFILES:
-        raise ValueError(f"profile is {profile!r}, expected one of {', '.join(PROFILES)}")
+        raise wrong_value("profile", profile, f"one of {', '.join(PROFILES)}")
     left_out = (() if features > 0 else FEATURE_BASED) + (() if evidence else SLOW)
     return tuple(s for s in PROFILES[profile] if s not in left_out)
 
@@ -92,9 +93,9 @@ def ordered(names: Iterable[str]) -> tuple[str, ...]:
     wanted = list(names)
     for name in wanted:
         if name not in NUMBER:
-            raise ValueError(f"signal {name!r} is unknown, expected one of {', '.join(SIGNALS)}")
+            raise InputError("unknown", f"signal {name!r} is unknown, expected one of {', '.join(SIGNALS)}")
     if not wanted:
-        raise ValueError("signals is empty; at least one is needed")
+        raise InputError("missing", "signals is empty; at least one is needed")
     return tuple(s for s in SIGNALS if s in wanted)
 
 

@@ -7,6 +7,7 @@ import zlib
 from dataclasses import dataclass
 
 from .._core import STATE_VERSION as VERSION
+from ..base.errors import InputError
 from .params import Params
 from .signals import NUMBER, SIGNALS, SLOW
 
@@ -75,11 +76,11 @@ def read_state(content: bytes) -> State:
     >>> read_state(b"something else")
     Traceback (most recent call last):
     ...
-    ValueError: state of 14 bytes is refused: it does not begin with TCUQ
+    tcuq.InputError: state of 14 bytes is refused: it does not begin with TCUQ
     """
 
-    def refuse(why: str) -> ValueError:
-        return ValueError(f"state of {len(content)} bytes is refused: {why}")
+    def refuse(why: str) -> InputError:
+        return InputError("damaged", f"state of {len(content)} bytes is refused: {why}")
 
     if content[:4] != MAGIC:
         raise refuse("it does not begin with TCUQ")
@@ -133,7 +134,8 @@ def state_for(params: Params, content: bytes) -> State:
     """Return the header of a state that belongs to these parameters; refuse any other."""
     state = read_state(content)
     if state.fingerprint != fingerprint(params):
-        raise ValueError(
-            f"state of {len(content)} bytes is refused: it belongs to a monitor with other parameters"
+        raise InputError(
+            "value",
+            f"state of {len(content)} bytes is refused: it belongs to a monitor with other parameters",
         )
     return state

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError
+
 
 def one_a_step(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
     """Return values as an array; refuse another number of them than there are steps.
@@ -16,13 +18,13 @@ def one_a_step(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any
     >>> one_a_step("labels", [0, 1], 3)
     Traceback (most recent call last):
     ...
-    ValueError: labels has 2 entries, probs has 3 rows
+    tcuq.InputError: labels has 2 entries, probs has 3 rows
     """
     array = np.asarray(values)
     if array.ndim != 1:
-        raise ValueError(f"{name} has {array.ndim} dimensions, expected one value for each step")
+        raise InputError("value", f"{name} has {array.ndim} dimensions, expected one value for each step")
     if len(array) != length:
-        raise ValueError(f"{name} has {len(array)} entries, probs has {length} rows")
+        raise InputError("value", f"{name} has {len(array)} entries, probs has {length} rows")
     return array
 
 
@@ -48,13 +50,13 @@ def whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     [1, 2]
     """
     if array.dtype.kind == "f" and not (np.isfinite(array).all() and (array == np.round(array)).all()):
-        raise ValueError(f"{name} has dtype {array.dtype}, expected integers")
+        raise InputError("value", f"{name} has dtype {array.dtype}, expected integers")
     if array.dtype.kind not in "iubf":
         hint = "; pass `names`, the names of the classes" if name == "labels" and all_text(array) else ""
-        raise ValueError(f"{name} has dtype {array.dtype}, expected integers{hint}")
+        raise InputError("value", f"{name} has dtype {array.dtype}, expected integers{hint}")
     if array.dtype.kind in "uf" and array.size:
         most = 2**53 if array.dtype.kind == "f" else np.iinfo(np.int64).max
         for value in (array.min(), array.max()):
             if abs(int(value)) > most:  # would wrap around
-                raise ValueError(f"{name} holds {value}, expected at most {most}")
+                raise InputError("limit", f"{name} holds {value}, expected at most {most}")
     return array.astype(np.int64)

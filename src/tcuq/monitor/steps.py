@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError, InputTypeError, wrong_type
 from ..base.fixed import ONE
 from ..base.optional import needed
 from .columns import ALIASES, PLAIN, Layout
@@ -80,7 +81,9 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             A view of the same memory.
         """
         if steps.dtype != STEP_DTYPE or steps.ndim != 1:
-            raise TypeError(f"steps are {steps.dtype}, expected one row of tcuq.STEP_DTYPE a step")
+            raise InputTypeError(
+                "value", f"steps are {steps.dtype}, expected one row of tcuq.STEP_DTYPE a step"
+            )
         found = steps.view(cls)
         found.class_names = None if class_names is None else tuple(class_names)
         return found
@@ -184,25 +187,25 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         if beside is None:
             return {}
         if not is_frame(beside):
-            raise TypeError(f"beside is {type(beside).__name__}, expected a data frame")
+            raise wrong_type("beside", beside, "a data frame")
         table = opened(beside)
         names = names_of(table)
         read = Layout.of(names, lists=True).known if holds_log(table) else PLAIN
         own = set(step_columns(self[:0], self.class_names))
         if len(table) != len(self):
-            raise ValueError(f"beside has {len(table)} rows, expected {len(self)}, one a step")
+            raise InputError("conflict", f"beside has {len(table)} rows, expected {len(self)}, one a step")
         kept: dict[str, Any] = {}
         for place, name in enumerate(names):
             true = ALIASES.get(name, name) == "label"
             if not true and ALIASES.get(name, name) in read:
                 continue
             if name in own:
-                raise ValueError(
-                    f"column {name!r} is in the input and in the steps; rename that of the input"
+                raise InputError(
+                    "value", f"column {name!r} is in the input and in the steps; rename that of the input"
                 )
             new = "label" if true else name
             if new in kept:
-                raise ValueError(f"column {new!r} would be there twice; rename one of the input")
+                raise InputError("value", f"column {new!r} would be there twice; rename one of the input")
             kept[new] = column_at(table, place)
         return kept
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.errors import InputError, placed
 from ..base.limits import limits_given
 from ..io.npz import arrays_of
 from ..io.sources import read_bytes, shown
@@ -88,7 +89,9 @@ def open_data(x: Any, y: Any, asked: Asked) -> Data:
     """
     if isinstance(y, (str, Path)):
         if Path(y).suffix.lower() != ".npy":
-            raise ValueError(f"{shown(Path(y))}: labels in a file of their own are .npy, from numpy.save")
+            raise InputError(
+                "value", f"{shown(Path(y))}: labels in a file of their own are .npy, from numpy.save"
+            )
         y = _npy(Path(y))
     if isinstance(x, (str, Path)):
         path = Path(x)
@@ -104,17 +107,17 @@ def open_data(x: Any, y: Any, asked: Asked) -> Data:
 
 def _arrays(x: Array, y: Any, name: str, **more: Any) -> Data:
     if x.dtype.kind not in "iufb":
-        raise ValueError(f"{name}: x is {x.dtype}, expected numbers")
+        raise InputError("value", f"{name}: x is {x.dtype}, expected numbers")
     if x.ndim < 2:
-        raise ValueError(f"{name}: x has {x.ndim} dimensions, expected one row an input")
+        raise InputError("value", f"{name}: x has {x.ndim} dimensions, expected one row an input")
     if not x.size:
-        raise ValueError(f"{name}: holds no inputs, expected at least one of at least one value")
+        raise InputError("missing", f"{name}: holds no inputs, expected at least one of at least one value")
     labels = None if y is None else np.asarray(y)
     if labels is not None and labels.ndim != 1:
         hint = "; for one-hot rows, y.argmax(axis=1)" if labels.ndim == 2 and labels.shape[1] > 1 else ""
-        raise ValueError(f"{name}: y has shape {labels.shape}, expected one class an input{hint}")
+        raise InputError("value", f"{name}: y has shape {labels.shape}, expected one class an input{hint}")
     if labels is not None and len(labels) != len(x):
-        raise ValueError(f"{name}: y has {len(labels):,} labels, x has {len(x):,} inputs")
+        raise InputError("value", f"{name}: y has {len(labels):,} labels, x has {len(x):,} inputs")
 
     def batches(size: int) -> Iterator[Batch]:
         for start in range(0, len(x), size):
@@ -129,9 +132,10 @@ def _file(path: Path, y: Any) -> Data:
     if not kind and not path.exists():  # a folder that is not there
         raise FileNotFoundError(errno.ENOENT, "No such file or directory", where)
     if kind not in (".npz", ".npy"):
-        raise ValueError(
+        raise InputError(
+            "unknown",
             f"{where}: extension {kind!r} is unknown, expected .npz, .npy, a folder of class folders, "
-            "or module:function"
+            "or module:function",
         )
     if kind == ".npy":
         return _arrays(_npy(path), y, where)
@@ -145,11 +149,13 @@ def _file(path: Path, y: Any) -> Data:
         if key not in more:
             continue
         if more[key].ndim != 1:
-            raise ValueError(f"{where}: {key} has shape {more[key].shape}, expected one name a {each}")
+            raise InputError(
+                "value", f"{where}: {key} has shape {more[key].shape}, expected one name a {each}"
+            )
         try:
             more[key] = texts_of(more[key])
         except ValueError as error:
-            raise ValueError(f"{where}: {error}") from None
+            raise placed(error, str(where)) from None
     labels = found.get(y_name) if y is None else y
     return _arrays(found[x_name], labels, where, **more)
 
@@ -163,8 +169,9 @@ def _npy(path: Path) -> Array:
     except OSError as error:
         raise type(error)(error.errno, error.strerror, shown(path)) from None
     except Exception:  # damage comes as whatever numpy and the reader of its header run into
-        raise ValueError(
-            f"{shown(path)}: is not an NPY file of numbers, or is damaged; write it with numpy.save"
+        raise InputError(
+            "unknown",
+            f"{shown(path)}: is not an NPY file of numbers, or is damaged; write it with numpy.save",
         ) from None
 
 
@@ -190,13 +197,13 @@ def _made(source: Any, name: str) -> Data:
     try:
         given = source() if callable(source) else source
     except Exception as error:  # of the user's own code
-        raise ValueError(f"{name}: failed: {type(error).__name__}: {first_line(error)}") from error
+        raise InputError("failed", f"{name}: failed: {type(error).__name__}: {first_line(error)}") from error
     if isinstance(given, np.ndarray):
         return _arrays(given, None, name)
     if isinstance(given, tuple) and len(given) == 2:
         return _arrays(np.asarray(given[0]), given[1], name)
     if not isinstance(given, Iterable):
-        raise ValueError(f"{name}: gives {type(given).__name__}, expected batches (x, y)")
+        raise InputError("value", f"{name}: gives {type(given).__name__}, expected batches (x, y)")
 
     def batches(size: int) -> Iterator[Batch]:
         for each in _guarded(given, name):
@@ -216,5 +223,7 @@ def _guarded(given: Iterable[Any], name: str) -> Iterator[Any]:
         except StopIteration:
             return
         except Exception as error:
-            raise ValueError(f"{name}: failed: {type(error).__name__}: {first_line(error)}") from error
+            raise InputError(
+                "failed", f"{name}: failed: {type(error).__name__}: {first_line(error)}"
+            ) from error
         yield each

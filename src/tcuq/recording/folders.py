@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..base.errors import InputError
 from ..io.sources import shown
 from .model import Array
 from .pictures import PICTURES, picture_reader
@@ -50,26 +51,29 @@ def read_folder(path: Path, asked: Asked) -> Folder:
     where = shown(path)
     folders = sorted(each for each in path.iterdir() if each.is_dir() and not each.name.startswith("."))
     if not folders:
-        raise ValueError(f"{where}: holds no class folders, expected one folder a class, such as {where}/cat")
+        raise InputError(
+            "missing", f"{where}: holds no class folders, expected one folder a class, such as {where}/cat"
+        )
     names = tuple(asked.names) if asked.names is not None else tuple(each.name for each in folders)
     unknown = [each.name for each in folders if each.name not in names]
     if unknown:
         some = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
-        raise ValueError(f"{where}/{unknown[0]}: is no class, expected one of {some}")
+        raise InputError("value", f"{where}/{unknown[0]}: is no class, expected one of {some}")
     found = {
         each: sorted(file for file in each.rglob("*") if file.suffix.lower() in (*PICTURES, *SOUNDS))
         for each in folders
     }
     empty = [each for each, files in found.items() if not files]
     if empty:
-        raise ValueError(
+        raise InputError(
+            "missing",
             f"{shown(empty[0])}: holds no pictures ({', '.join(PICTURES)}) and no sounds "
-            f"({', '.join(SOUNDS)}); fill or remove it"
+            f"({', '.join(SOUNDS)}); fill or remove it",
         )
     files = [(file, names.index(each.name)) for each, inside in found.items() for file in inside]
     sounds = [file.suffix.lower() in SOUNDS for file, _ in files]
     if any(sounds) and not all(sounds):
-        raise ValueError(f"{where}: holds pictures and sounds, expected one kind")
+        raise InputError("value", f"{where}: holds pictures and sounds, expected one kind")
     # Class after class would read as a stream in which a class stays for as long as its folder lasts.
     files = [files[n] for n in np.random.default_rng(0).permutation(len(files))]
     notes = ("files are mixed, as a folder is no stream; pass a stream as NPZ with `segments`",)

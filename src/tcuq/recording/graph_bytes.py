@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..base.errors import InputError
+
 GRAPH, NODE, OUTPUT = 7, 1, 12
 """Field numbers: the graph of a model, a node of a graph, an output of a graph."""
 
@@ -35,7 +37,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
         if byte < 128:
             return value, at
         if shift > 63:
-            raise ValueError("number too long")
+            raise InputError("limit", "number too long")
 
 
 def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
@@ -57,11 +59,11 @@ def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tupl
         elif kind == 2:
             size, at = _number(data, at)
             if at + size > end:
-                raise ValueError("truncated")
+                raise InputError("damaged", "truncated")
             yield tag >> 3, at, at + size
             at += size
         else:
-            raise ValueError(f"wire type {kind}")
+            raise InputError("value", f"wire type {kind}")
 
 
 def nodes(model: bytes) -> list[Node]:

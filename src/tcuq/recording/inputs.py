@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import InputError
 from ..base.inputs import WRONG_SCALE, outside, whole_units
 from .model import Array, Format, Info
 from .options import Range
@@ -66,9 +67,9 @@ class Preparation:
     def __call__(self, x: Array) -> Array:
         """Return a batch as the model takes it."""
         if x.dtype.kind not in "iufb":
-            raise ValueError(f"{self._name}: x is {x.dtype}, expected numbers")
+            raise InputError("value", f"{self._name}: x is {x.dtype}, expected numbers")
         if x.dtype.kind == "f" and not np.isfinite(x).all():
-            raise ValueError(f"{self._name}: x holds NaN or infinity, expected finite numbers")
+            raise InputError("value", f"{self._name}: x holds NaN or infinity, expected finite numbers")
         shaped, info = self._shaped(x), self._info
         if info.quantized is not None:
             return self._integers(shaped, info.quantized)
@@ -92,19 +93,22 @@ class Preparation:
         """Return values in the range that the model was trained on."""
         self._own = self._own or ((0.0, 255.0) if self._pixels else range_of(x))
         if self._own is None:
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"{self._name}: values range from {x.min():.4g} to {x.max():.4g}, which is no usual range of "
-                f"inputs; convert them to {shown_range(wanted)} and leave out `input_range`"
+                f"inputs; convert them to {shown_range(wanted)} and leave out `input_range`",
             )
         return moved(x, self._own, wanted)
 
     def _indices(self, x: Array, dtype: Any) -> Array:
         limits = np.iinfo(dtype)
         if self._wanted is not None:
-            raise ValueError(f"{self._info.name}: takes {dtype} as they are; leave out `input_range`")
+            raise InputError(
+                "value", f"{self._info.name}: takes {dtype} as they are; leave out `input_range`"
+            )
         if (x != np.floor(x)).any() or x.min() < limits.min or x.max() > limits.max:
-            raise ValueError(
-                f"{self._name}: x ranges from {x.min():g} to {x.max():g}, the model takes {dtype}"
+            raise InputError(
+                "value", f"{self._name}: x ranges from {x.min():g} to {x.max():g}, the model takes {dtype}"
             )
         return x.astype(dtype)
 
@@ -132,7 +136,7 @@ class Preparation:
             said = f"{much} lie outside {_ends(format, dtype)}, which the model takes"
             hint = f"they range from {numbers.min():.4g} to {numbers.max():.4g}; set `input_range`"
             if share >= WRONG_SCALE:
-                raise ValueError(f"{self._name}: {said}: {hint}")
+                raise InputError("value", f"{self._name}: {said}: {hint}")
             self._note(f"{said}: {hint} if that is not meant")
         return found
 
@@ -144,10 +148,11 @@ class Preparation:
         )
         if format is None or not 0 < (self._highest - self._lowest) / format.scale < FEW_STEPS:
             return
-        raise ValueError(
+        raise InputError(
+            "value",
             f"{self._name}: all values lie between {self._lowest:.4g} and {self._highest:.4g}, and "
             f"{info.name} takes {_ends(format, dtype)}: to it they are nearly all the same; set "
-            "`input_range`, or convert them"
+            "`input_range`, or convert them",
         )
 
     def _note(self, text: str) -> None:
@@ -158,7 +163,7 @@ class Preparation:
         """Return a batch in the shape of the model's input; lengths of 1 may be missing or too many."""
         shape, given = self._info.shape, x.shape[1:]
         if x.ndim < 2:
-            raise ValueError(f"{self._name}: x has {x.ndim} dimensions, expected one row an input")
+            raise InputError("value", f"{self._name}: x has {x.ndim} dimensions, expected one row an input")
         if shape is None or _fits(given, shape):
             return x
         found = with_ones(x, shape)
@@ -171,7 +176,9 @@ class Preparation:
         elif None not in shape and np.prod(given) == np.prod([each or 0 for each in shape]):
             hint = f"; x.reshape(-1, {', '.join(map(str, shape))}) if that is what they are"
         shown = f"({', '.join(map(str, wanted))}{',' if len(wanted) == 1 else ''})"
-        raise ValueError(f"{self._name}: an input has shape {given}, {self._info.name} takes {shown}{hint}")
+        raise InputError(
+            "value", f"{self._name}: an input has shape {given}, {self._info.name} takes {shown}{hint}"
+        )
 
 
 def ends_of(format: Format, dtype: Any) -> Range:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import InputError
 from .model import Array, Features, Info, Outputs, first_line, too_wide
 
 
@@ -39,7 +40,9 @@ class Keras:
         layers = {layer.name: layer for layer in model.layers}
         if self._asked and chosen not in layers:
             last = ", ".join(list(layers)[-5:])
-            raise ValueError(f"{self.info.name}: has no layer {chosen!r}; the last ones are {last}")
+            raise InputError(
+                "missing", f"{self.info.name}: has no layer {chosen!r}; the last ones are {last}"
+            )
         dense = [layer for layer in layers.values() if type(layer).__name__ == "Dense"]
         if not self._asked and not dense:
             self.info.notes.append(
@@ -61,8 +64,8 @@ class Keras:
         try:
             found = self._model.predict(x, verbose=0, batch_size=len(x))
         except (ValueError, TypeError) as error:
-            raise ValueError(
-                f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
+            raise InputError(
+                "value", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
             ) from None
         probs, features = found if self._two else (found, None)
         rows = None if features is None else np.asarray(features).reshape(len(x), -1)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError
 from ..base.optional import needed as needed
 
 Array = npt.NDArray[Any]
@@ -98,7 +99,7 @@ def too_wide(info: Info, name: str, width: int, asked: bool) -> bool:
         return False
     said = f"tensor {name!r} has {width:,} values, a log takes at most {WIDEST}"
     if asked:
-        raise ValueError(f"{info.name}: {said}; name a smaller one with `features`")
+        raise InputError("value", f"{info.name}: {said}; name a smaller one with `features`")
     info.notes.append(f"features are left out: {said}; name a smaller one with `features`")
     return True
 

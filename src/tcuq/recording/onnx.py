@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import InputError
 from ..base.limits import read_limited
 from .graph_bytes import nodes, penultimate, tail_output
 from .model import Array, Features, Info, Outputs, first_line, needed, too_wide
@@ -42,10 +43,12 @@ class ONNX:
         plain = self._load(content)
         inputs = plain.get_inputs()
         if len(inputs) != 1:
-            raise ValueError(f"{path.name}: has {len(inputs)} inputs, expected a classifier with one")
+            raise InputError(
+                "value", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
+            )
         (found,) = inputs
         if found.type not in TYPES:
-            raise ValueError(f"{path.name}: its input is {found.type}, expected numbers")
+            raise InputError("value", f"{path.name}: its input is {found.type}, expected numbers")
         self._input = found.name
         dims = [each if isinstance(each, int) and each > 0 else None for each in found.shape]
         self.info.shape = tuple(dims[1:])
@@ -67,17 +70,18 @@ class ONNX:
         try:
             return self._ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its kinds of errors have no common name
-            raise ValueError(
+            raise InputError(
+                "damaged",
                 f"{self.info.name}: is no ONNX model that ONNX Runtime can run, or is truncated: "
-                f"{first_line(error)}"
+                f"{first_line(error)}",
             ) from None
 
     def _choose_output(self, outputs: list[Any], name: str | None) -> str:
         names = [each.name for each in outputs]
         if name is not None:
             if name not in names:
-                raise ValueError(
-                    f"{self.info.name}: has no output {name!r}, expected one of {', '.join(names)}"
+                raise InputError(
+                    "missing", f"{self.info.name}: has no output {name!r}, expected one of {', '.join(names)}"
                 )
             return name
         floats = [each.name for each in outputs if each.type in FLOATS]
@@ -85,12 +89,13 @@ class ONNX:
             return str(floats[0])
         if not floats:
             hint = " (from scikit-learn: convert it with zipmap=False)" if len(outputs) == 2 else ""
-            raise ValueError(
-                f"{self.info.name}: has no output of floats, expected posteriors or logits{hint}"
+            raise InputError(
+                "missing", f"{self.info.name}: has no output of floats, expected posteriors or logits{hint}"
             )
-        raise ValueError(
+        raise InputError(
+            "value",
             f"{self.info.name}: has {len(floats)} outputs; name that of the posteriors with `posteriors`: "
-            f"{', '.join(floats)}"
+            f"{', '.join(floats)}",
         )
 
     def _choose_features(self, plain: Any, content: bytes, chosen: Features) -> None:
@@ -98,7 +103,7 @@ class ONNX:
         try:
             found = nodes(content)
         except (ValueError, IndexError):
-            raise ValueError(f"{info.name}: is no ONNX model, or is truncated") from None
+            raise InputError("damaged", f"{info.name}: is no ONNX model, or is truncated") from None
         name = str(chosen) if self._asked else penultimate(found)
         if name is None:
             info.notes.append(
@@ -108,7 +113,7 @@ class ONNX:
         made = [output for node in found for output in node.outputs]
         if self._asked and name not in made:
             last = ", ".join(made[-5:])
-            raise ValueError(f"{info.name}: has no tensor {name!r}; the last ones are {last}")
+            raise InputError("missing", f"{info.name}: has no tensor {name!r}; the last ones are {last}")
         if name not in made:
             info.notes.append("features are left out: the only fully connected layer reads the input itself")
             return
@@ -123,8 +128,8 @@ class ONNX:
         try:
             results = [self._session.run(names, {self._input: part}) for part in parts]
         except Exception as error:  # as above
-            raise ValueError(
-                f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
+            raise InputError(
+                "value", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
             ) from None
         columns = [np.concatenate(each) for each in zip(*results, strict=True)]
         probs = columns[0].reshape(len(x), -1)
@@ -145,6 +150,6 @@ class ONNX:
 
     def _leave_out(self, said: str) -> None:
         if self._asked:
-            raise ValueError(f"{self.info.name}: {said}, expected floats, one row an input")
+            raise InputError("value", f"{self.info.name}: {said}, expected floats, one row an input")
         self.info.notes.append(f"features are left out: {said}")
         self._features = None

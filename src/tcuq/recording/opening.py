@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..base.errors import InputError, InputTypeError
 from .model import Features, Model, first_line
 
 READ = (".tflite", ".onnx", ".keras")
@@ -31,7 +32,7 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
     >>> open_model("net.h6", None, None, False)
     Traceback (most recent call last):
     ...
-    ValueError: net.h6: extension '.h6' is unknown, expected .tflite, .onnx or .keras, or module:name
+    tcuq.InputError: net.h6: extension '.h6' is unknown, expected .tflite, .onnx or .keras, or module:name
     """
     if isinstance(model, (str, Path)):
         path = Path(model)
@@ -40,22 +41,28 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
         else:
             kind = path.suffix.lower()
             if kind in CODE:
-                raise ValueError(
+                raise InputError(
+                    "value",
                     f"{path}: is a {CODE[kind]} file, expected module:name; load the model in a Python file, "
-                    "such as net = ... in my_model.py, and pass my_model:net"
+                    "such as net = ... in my_model.py, and pass my_model:net",
                 )
             if kind == ".h5":
-                raise ValueError(
-                    f"{path}: is an old Keras file, expected .keras; save it with model.save('x.keras')"
+                raise InputError(
+                    "value",
+                    f"{path}: is an old Keras file, expected .keras; save it with model.save('x.keras')",
                 )
             if path.is_dir():
-                raise ValueError(f"{path}: is a folder, expected a model file ({ENDINGS}) or module:name")
+                raise InputError(
+                    "value", f"{path}: is a folder, expected a model file ({ENDINGS}) or module:name"
+                )
             if not path.exists() and kind in ("", *READ):
-                raise ValueError(f"{path}: No such file or directory")
+                raise InputError("value", f"{path}: No such file or directory")
             if kind == ".py":
-                raise ValueError(f"{path}: is a Python file; pass {path.stem}:NAME of a model in it")
+                raise InputError("value", f"{path}: is a Python file; pass {path.stem}:NAME of a model in it")
             if kind not in READ:
-                raise ValueError(f"{path}: extension {kind!r} is unknown, expected {ENDINGS}, or module:name")
+                raise InputError(
+                    "unknown", f"{path}: extension {kind!r} is unknown, expected {ENDINGS}, or module:name"
+                )
             return _from_file(path, kind, features, posteriors, fast)
     return _from_object(model, features)
 
@@ -75,7 +82,9 @@ def _from_file(path: Path, kind: str, features: Features, posteriors: str | None
     try:
         loaded = models.load_model(path, compile=False)
     except (ValueError, OSError, TypeError, KeyError) as error:
-        raise ValueError(f"{path.name}: is no Keras model, or is truncated: {first_line(error)}") from None
+        raise InputError(
+            "damaged", f"{path.name}: is no Keras model, or is truncated: {first_line(error)}"
+        ) from None
     return Keras(loaded, features)
 
 
@@ -86,12 +95,14 @@ def _keras() -> Any:
     except ImportError as error:
         missing = str(getattr(error, "name", "") or "").partition(".")[0]
         if missing in ("", "keras"):
-            raise ValueError(
-                "a .keras model needs Keras and a backend; install them with: pip install keras tensorflow"
+            raise InputError(
+                "value",
+                "a .keras model needs Keras and a backend; install them with: pip install keras tensorflow",
             ) from None
-        raise ValueError(
+        raise InputError(
+            "needs",
             f"a .keras model needs a backend of Keras, and {missing} is not installed: pip install {missing}"
-            ", or choose one that is with the environment variable KERAS_BACKEND: tensorflow, jax or torch"
+            ", or choose one that is with the environment variable KERAS_BACKEND: tensorflow, jax or torch",
         ) from None
 
 
@@ -106,9 +117,10 @@ def _from_object(model: Any, features: Features) -> Model:
         return Keras(model, features)
     if callable(getattr(model, "predict_proba", None)) or callable(model):
         return Plain(model, features)
-    raise TypeError(
+    raise InputTypeError(
+        "value",
         f"the model is of type {type(model).__name__}, expected a path, a PyTorch or Keras model, an object "
-        "with predict_proba, or a function"
+        "with predict_proba, or a function",
     )
 
 
@@ -131,14 +143,14 @@ def referred(text: str, what: str) -> Any:
     >>> referred("math:sqroot", "MODEL")
     Traceback (most recent call last):
     ...
-    ValueError: MODEL is math:sqroot; the module math has no 'sqroot'
+    tcuq.InputError: MODEL is math:sqroot; the module math has no 'sqroot'
     """
     module, _, name = text.partition(":")
     try:
         found = import_module(module)
     except Exception as error:  # of the user's own code
         said = f"{type(error).__name__}: {first_line(error)}"
-        raise ValueError(f"{what} is {text}; {module} cannot be imported: {said}") from error
+        raise InputError("value", f"{what} is {text}; {module} cannot be imported: {said}") from error
     if not hasattr(found, name):
-        raise ValueError(f"{what} is {text}; the module {module} has no {name!r}")
+        raise InputError("missing", f"{what} is {text}; the module {module} has no {name!r}")
     return getattr(found, name)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import InputError, located
 from ..monitor.logits import paired, softmax
 from ..monitor.quantize import odd_sums, refuse_logits, two_classes
 from .model import Array, Format
@@ -56,9 +57,10 @@ def posteriors(raw: Array, format: Format | None, logits: bool) -> Array:
     if not single:
         return raw
     if raw.dtype.kind == "f" and not ((raw >= 0) & (raw <= 1)).all():
-        raise ValueError(
+        raise InputError(
+            "value",
             f"the output ranges from {raw.min():.4g} to {raw.max():.4g}, expected a sigmoid of 0 to 1. "
-            "Are these logits? Pass `logits=True`."
+            "Are these logits? Pass `logits=True`.",
         )
     return two_classes(raw)
 
@@ -98,10 +100,8 @@ def like_inputs(outputs: int, inputs: int) -> str:
 
 def refuse_model(probs: Array, name: str) -> None:
     """Refuse outputs that cannot come from a softmax."""
-    try:
-        refuse_logits(probs)
-    except ValueError as error:
-        raise ValueError(f"{name}: {str(error).replace('rows of probs', 'outputs', 1)}") from None
+    with located(name):
+        refuse_logits(probs, "outputs")
 
 
 def features_of(raw: Array, format: Format | None) -> tuple[Array, Format | None]:
@@ -140,5 +140,5 @@ def numbers_of(labels: Array, classes: Sequence[Any] | None) -> Array:
     for each in values:
         if each not in known and not (isinstance(each, (int, float)) and each < 0):
             shown = ", ".join(map(str, list(known)[:8])) + ", ..." * (len(known) > 8)
-            raise ValueError(f"y holds {each!r}, expected one of the model's classes: {shown}")
+            raise InputError("value", f"y holds {each!r}, expected one of the model's classes: {shown}")
     return np.array([known.get(each, -1) for each in values], np.int64)

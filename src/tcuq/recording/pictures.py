@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..base.errors import InputError
 from ..base.limits import limits_given
 from ..io.sources import shown
 from .model import Array, needed
@@ -46,7 +47,7 @@ def layout(shape: tuple[int | None, ...] | None, where: str) -> Layout:
     >>> layout((784,), "digits")
     Traceback (most recent call last):
     ...
-    ValueError: digits: the model takes (784,), expected (height, width, channels) with 1 or 3 channels \
+    tcuq.InputError: digits: the model takes (784,), expected (height, width, channels) with 1 or 3 channels \
 for pictures; give the shape with `input_shape`, or arrays as NPZ
     """
     if shape is not None and None not in shape:
@@ -58,9 +59,10 @@ for pictures; give the shape with `input_shape`, or arrays as NPZ
         if len(sizes) == 3 and sizes[0] in MODES:
             return Layout(sizes[1], sizes[2], sizes[0], 0)
     taken = "does not say its input" if shape is None else f"takes {shape}"
-    raise ValueError(
+    raise InputError(
+        "value",
         f"{where}: the model {taken}, expected (height, width, channels) with 1 or 3 channels for pictures; "
-        "give the shape with `input_shape`, or arrays as NPZ"
+        "give the shape with `input_shape`, or arrays as NPZ",
     )
 
 
@@ -107,7 +109,7 @@ def picture_reader(shape: tuple[int | None, ...] | None, where: str) -> Callable
         except (TooLarge, MemoryError):
             raise
         except Exception:  # damage comes as whatever the decoder of the day runs into
-            raise ValueError(f"{shown(path)}: is no picture, or is damaged; remove it") from None
+            raise InputError("damaged", f"{shown(path)}: is no picture, or is damaged; remove it") from None
         if picture.size != (wanted.width, wanted.height):
             picture = picture.resize((wanted.width, wanted.height), pil.Resampling.BILINEAR)
         pixels = np.asarray(picture, np.uint8)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import InputError
 from .model import WIDEST, Array, Features, Info, Outputs, first_line
 
 
@@ -27,9 +28,10 @@ class Plain:
         self.info.classes = None if classes is None else list(np.asarray(classes).tolist())
         self._wanted = features is not False
         if features not in (None, True, False):
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"{self.info.name}: is a function, in which {features!r} cannot be looked up; "
-                "let it return (posteriors, features)"
+                "let it return (posteriors, features)",
             )
 
     def __call__(self, x: Array) -> Outputs:
@@ -37,9 +39,10 @@ class Plain:
         try:
             found = self._call(x)
         except Exception as error:  # of the user's own code
-            raise ValueError(
+            raise InputError(
+                "failed",
                 f"{self.info.name}: failed on input of shape {x.shape[1:]}: {type(error).__name__}: "
-                f"{first_line(error)}"
+                f"{first_line(error)}",
             ) from error
         pair = isinstance(found, tuple) and len(found) == 2
         probs, features = found if pair else (found, None)
@@ -48,8 +51,9 @@ class Plain:
             return Outputs(probs)
         features = self._rows("features", features, len(x))
         if features.shape[1] > WIDEST:
-            raise ValueError(
-                f"{self.info.name}: returns {features.shape[1]:,} features, a log takes at most {WIDEST}"
+            raise InputError(
+                "limit",
+                f"{self.info.name}: returns {features.shape[1]:,} features, a log takes at most {WIDEST}",
             )
         return Outputs(probs, features)
 
@@ -57,11 +61,12 @@ class Plain:
         try:
             rows = np.asarray(values)
         except (ValueError, TypeError):
-            raise ValueError(f"{self.info.name}: {what} are no table of numbers") from None
+            raise InputError("value", f"{self.info.name}: {what} are no table of numbers") from None
         if rows.dtype.kind not in "iuf":
-            raise ValueError(f"{self.info.name}: {what} are {rows.dtype}, expected numbers")
+            raise InputError("value", f"{self.info.name}: {what} are {rows.dtype}, expected numbers")
         if rows.ndim == 0 or len(rows) != count:
-            raise ValueError(
-                f"{self.info.name}: {what} have shape {rows.shape} for {count} inputs, expected one row each"
+            raise InputError(
+                "value",
+                f"{self.info.name}: {what} have shape {rows.shape} for {count} inputs, expected one row each",
             )
         return rows.reshape(count, -1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..base.errors import InputError
 from ..base.limits import read_limited
 from ..monitor.log import Log
 from .options import RecordOptions
@@ -79,7 +80,7 @@ def record(
     if not asks_for_stream(stream, shifts):
         for name, value in (("steps", steps), ("seed", seed)):
             if value is not None:
-                raise ValueError(f"{name} is {value}, which is for a stream; pass `stream` as well")
+                raise InputError("value", f"{name} is {value}, which is for a stream; pass `stream` as well")
         return open_session(model, x, y, wanted).log(progress=progress)
     paces = paces_of(stream or True)
     session = open_session(model, x, y, wanted)
@@ -101,5 +102,5 @@ def read_names(text: str) -> list[str]:
     try:
         lines = read_limited(text).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise ValueError(f"{text}: is no text, expected one name of a class a line") from None
+        raise InputError("value", f"{text}: is no text, expected one name of a class a line") from None
     return [line.strip() for line in lines if line.strip()]

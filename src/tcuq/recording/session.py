@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import InputError, placed
 from ..monitor.class_names import counted, numbered
 from ..monitor.label_check import SHOWN
 from ..monitor.log import Log
@@ -175,12 +176,14 @@ class _Kept:
         try:
             probs = posteriors(found.probs, self.info.probs, self.logits)
         except ValueError as error:
-            raise ValueError(f"{self.info.name}: {error}") from None
+            raise placed(error, str(self.info.name)) from None
         if not self.count:
             self._first(probs, int(np.prod(part.x.shape[1:])))
         if probs.shape[1] != self.classes:
             changed = f"{self.classes} classes, then {probs.shape[1]}"
-            raise ValueError(f"{self.info.name}: gives {changed}, expected the same number for all inputs")
+            raise InputError(
+                "value", f"{self.info.name}: gives {changed}, expected the same number for all inputs"
+            )
         self.probs.append(np.array(probs))  # a model may use its memory again
         if found.features is not None:
             rows, self.format = features_of(found.features, self.info.features)
@@ -190,7 +193,9 @@ class _Kept:
         self.count += len(part.x)
         self.twice = self.twice and are_posteriors(found.probs, self.info.probs)
         if self.twice and self.count >= ENOUGH:
-            raise ValueError(f"{self.info.name}: its outputs are posteriors already; leave out `logits`")
+            raise InputError(
+                "value", f"{self.info.name}: its outputs are posteriors already; leave out `logits`"
+            )
 
     def _first(self, probs: Array, inputs: int) -> None:
         """Refuse at the first batch what would be refused at the end."""
@@ -200,7 +205,7 @@ class _Kept:
             refuse_model(probs, self.info.name)
         except ValueError:
             if doubt:
-                raise ValueError(f"{self.info.name}: has no softmax, and {doubt}") from None
+                raise InputError("missing", f"{self.info.name}: has no softmax, and {doubt}") from None
             raise
         if self.logits and doubt:
             self.notes.append(f"{self.info.name}: {doubt}")
@@ -210,30 +215,33 @@ class _Kept:
                 f"{self.data.name}: has {len(self.names)} classes by name ({some}), and {self.info.name} has "
             )
             if len(self.names) > self.classes and not self.given:
-                raise ValueError(f"{said}only {self.classes} outputs. Is it the model for these data?")
-            raise ValueError(
-                f"{said}{self.classes} outputs; pass `names` in the order of these, one an output"
+                raise InputError(
+                    "value", f"{said}only {self.classes} outputs. Is it the model for these data?"
+                )
+            raise InputError(
+                "value", f"{said}{self.classes} outputs; pass `names` in the order of these, one an output"
             )
 
     def _numbers(self, labels: Array, count: int) -> Array:
         where = self.data.name
         if labels.shape != (count,):
-            raise ValueError(f"{where}: y has shape {labels.shape}, expected one class an input")
+            raise InputError("value", f"{where}: y has shape {labels.shape}, expected one class an input")
         try:
             if labels.dtype.kind in "UO" and self.names is not None:
                 self.by_name = True
                 return numbered(labels.astype(str), self.names)
             found = labels if self.data.folder else numbers_of(labels, self.info.classes)
         except ValueError as error:
-            raise ValueError(f"{where}: {error}") from None
+            raise placed(error, str(where)) from None
         if found.dtype.kind not in "iubf" or (found != np.floor(found)).any():
             hint = "; pass `names` in the order of the outputs" if found.dtype.kind in "UO" else ""
-            raise ValueError(f"{where}: y is {found.dtype}, expected whole numbers of classes{hint}")
+            raise InputError("value", f"{where}: y is {found.dtype}, expected whole numbers of classes{hint}")
         if found.max() >= self.classes:
             at = int(found.argmax())
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"{where}: label {found[at]} of input {self.count + at}, expected 0 to {self.classes - 1}, "
-                f"as {self.info.name} has {self.classes} classes{counted(int(found[at]), self.classes)}"
+                f"as {self.info.name} has {self.classes} classes{counted(int(found[at]), self.classes)}",
             )
         return found.astype(np.int64)
 
@@ -241,13 +249,13 @@ class _Kept:
         """Return what was recorded."""
         where = self.data.name
         if not self.count:
-            raise ValueError(f"{where}: holds no inputs, expected at least one")
+            raise InputError("missing", f"{where}: holds no inputs, expected at least one")
         columns: dict[str, Any] = {}
         for key, parts in (("features", self.features), ("labels", self.labels)):
             rows = sum(map(len, parts))
             if rows not in (0, self.count):
-                raise ValueError(
-                    f"{where}: {rows:,} of {self.count:,} inputs have {key}, expected all or none"
+                raise InputError(
+                    "value", f"{where}: {rows:,} of {self.count:,} inputs have {key}, expected all or none"
                 )
             columns[key] = np.concatenate(parts) if parts else None
         if self.features and self.format is not None:
@@ -270,7 +278,7 @@ class _Kept:
                 **columns,
             )
         except ValueError as error:
-            raise ValueError(f"{where}: {error}") from None
+            raise placed(error, str(where)) from None
         hint = self._order(log)
         return log if hint is None else replace(log, notes=(*log.notes, hint))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..base.errors import InputError
 from ..io.sources import shown
 from .model import Array
 
@@ -30,9 +31,10 @@ class SoundReader:
         long = [each for each in shape or () if each != 1]
         if len(long) != 1 or long[0] is None:
             taken = "does not say its input" if shape is None else f"takes {shape}"
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"{where}: the model {taken}, expected one length for waveforms; give it with `input_shape`, "
-                "or compute the model's own features and pass them as NPZ"
+                "or compute the model's own features and pass them as NPZ",
             )
         self._length = long[0]
         self._shape = tuple(each or 0 for each in shape or ())
@@ -47,15 +49,18 @@ class SoundReader:
                 raw = raw[: len(raw) // (width * channels) * width * channels]  # of a file that is cut short
         # A chunk that claims to be longer than the file comes as an error of seeking or of the number.
         except (wave.Error, EOFError, RuntimeError, ValueError, OverflowError, struct.error):
-            raise ValueError(f"{shown(path)}: is no WAV file of plain PCM, or is damaged") from None
+            raise InputError(
+                "damaged", f"{shown(path)}: is no WAV file of plain PCM, or is damaged"
+            ) from None
         first, other = self._rate or (rate, path)
         if rate != first:
-            raise ValueError(
-                f"{shown(path)}: has {rate} samples a second, {shown(other)} has {first}; resample them first"
+            raise InputError(
+                "value",
+                f"{shown(path)}: has {rate} samples per second, {shown(other)} {first}; resample them first",
             )
         self._rate = first, other
         if not channels or width not in (1, 2, 3, 4):
-            raise ValueError(f"{shown(path)}: has samples of {width} bytes, expected 1 to 4")
+            raise InputError("value", f"{shown(path)}: has samples of {width} bytes, expected 1 to 4")
         samples = waveform(raw, width).reshape(-1, channels).mean(axis=1)
         full = np.zeros(self._length, np.float32)
         full[: len(samples)] = samples[: self._length]

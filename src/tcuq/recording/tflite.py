@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import InputError
 from ..base.limits import read_limited
 from .model import Array, Features, Format, Info, Outputs, first_line, needed, too_wide
 
@@ -63,7 +64,9 @@ class TFLite:
                 )
         inputs = self._runner.get_input_details()
         if len(inputs) != 1:
-            raise ValueError(f"{path.name}: has {len(inputs)} inputs, expected a classifier with one")
+            raise InputError(
+                "value", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
+            )
         self._input = inputs[0]
         self._output = self._choose_output(posteriors)
         info = self.info
@@ -78,7 +81,7 @@ class TFLite:
 
     def _load(self, litert: Any, content: bytes, kind: Any) -> Any:
         if not content:
-            raise ValueError(f"{self.info.name}: is empty, expected a TFLite model")
+            raise InputError("missing", f"{self.info.name}: is empty, expected a TFLite model")
         try:
             found = litert.Interpreter(
                 model_content=content,
@@ -87,9 +90,10 @@ class TFLite:
             )
             found.allocate_tensors()
         except (ValueError, RuntimeError) as error:
-            raise ValueError(
+            raise InputError(
+                "damaged",
                 f"{self.info.name}: is no TFLite model that LiteRT can run, or is truncated: "
-                f"{first_line(error)}"
+                f"{first_line(error)}",
             ) from None
         return found
 
@@ -117,14 +121,15 @@ class TFLite:
         names = [each["name"] for each in found]
         if name is not None:
             if name not in names:
-                raise ValueError(
-                    f"{self.info.name}: has no output {name!r}, expected one of {', '.join(names)}"
+                raise InputError(
+                    "missing", f"{self.info.name}: has no output {name!r}, expected one of {', '.join(names)}"
                 )
             return found[names.index(name)]
         if len(found) > 1:
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"{self.info.name}: has {len(found)} outputs; name that of the posteriors with `posteriors`: "
-                f"{', '.join(names)}"
+                f"{', '.join(names)}",
             )
         return found[0]
 
@@ -145,7 +150,9 @@ class TFLite:
             number = int(chosen) if str(chosen).isdecimal() else -1
             if not named and number not in tensors:
                 last = ", ".join(f"{n} {each['name']}" for n, each in sorted(tensors.items())[-5:])
-                raise ValueError(f"{self.info.name}: has no tensor {chosen!r}; the last ones are {last}")
+                raise InputError(
+                    "missing", f"{self.info.name}: has no tensor {chosen!r}; the last ones are {last}"
+                )
             found = named[0] if named else tensors[number]
             self._refuse_constant(found)
         width = int(np.prod(found["shape"])) // max(1, int(self._input["shape"][0]))
@@ -157,9 +164,10 @@ class TFLite:
         made = {int(self._input["index"]), *(int(each) for op in ops for each in op["outputs"])}
         if int(tensor["index"]) not in made:
             numbers = ", ".join(map(str, sorted(made)))
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"{self.info.name}: tensor {tensor['index']} is a constant; choose one that is computed: "
-                f"{numbers}"
+                f"{numbers}",
             )
 
     def reset(self) -> None:

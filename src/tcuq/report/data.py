@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError, InputTypeError, wrong_type
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
@@ -188,36 +189,39 @@ def checked(
     steps = np.asarray(decisions)
     missing = [name for name in STEP_DTYPE.names or () if name not in (steps.dtype.names or ())]
     if missing:
-        raise TypeError(f"decisions lack the field {missing[0]!r}, expected an array as Monitor.run gives it")
+        raise InputTypeError(
+            "value", f"decisions lack the field {missing[0]!r}, expected an array as Monitor.run gives it"
+        )
     if steps.ndim != 1:
-        raise ValueError(f"decisions have {steps.ndim} dimensions, expected one row a step")
+        raise InputError("value", f"decisions have {steps.ndim} dimensions, expected one row a step")
     if not len(steps):
-        raise ValueError("decisions are empty, expected at least one step")
+        raise InputError("missing", "decisions are empty, expected at least one step")
     for name in ("risk", "threshold"):
         if not np.isfinite(steps[name]).all():
-            raise ValueError(f"decisions hold a {name} that is not finite")
+            raise InputError("value", f"decisions hold a {name} that is not finite")
     if params is not None and not isinstance(params, Params):
-        raise TypeError(f"params is {type(params).__name__}, expected a Params or None")
+        raise wrong_type("params", params, "a Params or None")
     if log is not None and not isinstance(log, Log):
-        raise TypeError(f"log is {type(log).__name__}, expected a Log or None")
+        raise wrong_type("log", log, "a Log or None")
     if log is not None and len(log) != len(steps):
-        raise ValueError(f"log has {len(log)} steps, decisions have {len(steps)}")
+        raise InputError("value", f"log has {len(log)} steps, decisions have {len(steps)}")
     if log is not None:
         other = int((np.argmax(log.probs, axis=1) != steps["prediction"]).sum())
         # Rounding to int8 may turn a near tie; a log of another stream differs nearly everywhere, which a few
         # steps cannot show.
         if len(steps) >= 20 and 2 * other > len(steps):
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"log and decisions name different classes at {other:,} of {len(steps):,} steps, expected "
-                "the log that these decisions were made from"
+                "the log that these decisions were made from",
             )
     if signals is None:
         return steps, None
     values = np.asarray(signals, dtype=np.float64)
     if values.shape != (len(steps), len(SIGNALS)):
-        raise ValueError(f"signals have shape {values.shape}, expected {(len(steps), len(SIGNALS))}")
+        raise InputError("value", f"signals have shape {values.shape}, expected {(len(steps), len(SIGNALS))}")
     if not np.isfinite(values).all():
-        raise ValueError("signals hold a value that is not finite")
+        raise InputError("value", "signals hold a value that is not finite")
     return steps, values
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.errors import InputError
 from ..base.whole_files import write_whole
 from ..monitor.log import Log
 from .data import FALL, RISE, SHIFTED, checked, flag_bits, kind_changes
@@ -66,7 +67,7 @@ class StepsFigure:
             For another extension.
         """
         if Path(path).suffix.lower() != ".svg":
-            raise ValueError(f"{path}: a figure is written as .svg")
+            raise InputError("value", f"{path}: a figure is written as .svg")
         write_whole(path, self.svg.encode())
 
 

@@ -11,9 +11,9 @@ from typing import Any, get_args
 
 import numpy as np
 
+from ...base.errors import one_line
 from ...base.json_text import from_json
 from ...base.limits import Limits, limits_given, read_limited
-from ...base.told import one_line
 from ...base.whole_files import write_whole
 from ...io.npz import arrays_of
 from .check import check

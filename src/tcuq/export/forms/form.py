@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...base.errors import InputError
 from ..contents import Contents
 
 
@@ -85,15 +86,18 @@ class Form:
     def check_name(self, name: str) -> str:
         """Return a name that this platform has not taken; refuse others."""
         if name in self.taken:
-            raise ValueError(f"name is {name!r}, a word that {self.platform} already; choose another one")
+            raise InputError(
+                "value", f"name is {name!r}, a word that {self.platform} already; choose another one"
+            )
         for what, texts, found in (
             ("begin", self.starts, name.startswith(self.starts)),
             ("end", self.ends, name.endswith(self.ends)),
         ):
             if found:
                 listed = ", ".join(texts)
-                raise ValueError(
+                raise InputError(
+                    "value",
                     f"name is {name!r}, but {self.platform} names that {what} with {listed};"
-                    " choose another one"
+                    " choose another one",
                 )
         return name

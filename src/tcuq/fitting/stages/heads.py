@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import InputError
 from ...base.fixed import ONE
 from ...metrics import auroc
 from ...monitor.params import COEF_LIMIT
@@ -143,9 +144,10 @@ def _carrying(state: FitState) -> tuple[tuple[str, ...], dict[str, float]]:
 def _need_both(target: Any) -> None:
     errors, correct = int(target.sum()), int((~target).sum())
     if errors < FEWEST or correct < FEWEST:
-        raise ValueError(
+        raise InputError(
+            "missing",
             f"the log has {errors} errors and {correct} correct steps after the first of each segment; at "
-            f"least {FEWEST} of each are needed (leave the labels out for a fit without them)"
+            f"least {FEWEST} of each are needed (leave the labels out for a fit without them)",
         )
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...base.errors import InputError
 from ...monitor.feedback import Feedback
 from ...monitor.log import watch
 from ...monitor.monitor import Monitor
@@ -28,7 +29,7 @@ def set_feedback(state: FitState) -> None:
     if not memory:
         return
     if options.max_error is not None and state.errors is None:
-        raise ValueError("max_error needs a log with labels: they tell which risk goes with it")
+        raise InputError("value", "max_error needs a log with labels: they tell which risk goes with it")
     reference, findings = 0.0, dict[str, float]()
     if options.max_error is not None:
         reference, findings = _reference(state, options.max_error)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import InputError
 from ...monitor.evidence_head import EvidenceHead
 from ...monitor.instant_head import InstantHead
 from ...monitor.label_check import label_note
@@ -28,7 +29,7 @@ def read(request: Request) -> FitState:
     log = as_log(request.log, **told)
     clean = None if request.clean is None else as_log(request.clean, **told)
     if len(log) == 0:
-        raise ValueError("the log is empty; at least one step is needed")
+        raise InputError("missing", "the log is empty; at least one step is needed")
     refuse_one_class(log)
     params = start_params(log, request, clean)
     log = in_format(log, params)
@@ -89,7 +90,7 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
         if request.alarm_of != "risk":  # to be learned
             more["evidence"] = EvidenceHead({}, [0.0] * log.classes)
     elif options.class_mix:
-        raise ValueError("class_mix corrects beliefs, expected profile 'standard'")
+        raise InputError("value", "class_mix corrects beliefs, expected profile 'standard'")
     if "distance" in names and features:  # without features `Params` says what is missing
         more["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
     return Params(
@@ -119,11 +120,15 @@ def _signals(request: Request, features: int) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             expected = f"some of {', '.join(known)}"
-            raise ValueError(f"signal {name!r} is not of profile {request.profile!r}, expected {expected}")
+            raise InputError(
+                "value", f"signal {name!r} is not of profile {request.profile!r}, expected {expected}"
+            )
         if name in FEATURE_BASED and not features:
-            raise ValueError(f"signal {name!r} reads features, and there are none")
+            raise InputError("value", f"signal {name!r} reads features, and there are none")
     if request.two_heads and "disbelief" not in names:
-        raise ValueError("signals are without 'disbelief', which the two heads of profile 'standard' need")
+        raise InputError(
+            "missing", "signals are without 'disbelief', which the two heads of profile 'standard' need"
+        )
     # The alarm sums it, whether or not the uncertainty weighs it.
     return ordered([*names, "severity"]) if evidence else names
 
@@ -139,16 +144,17 @@ def feature_format(log: Log | None, scale: float | None, zero_point: int | None)
         return 1.0, 0
     if log.features.dtype == np.int8:
         if zero_point is None:
-            raise ValueError(
+            raise InputError(
+                "missing",
                 "features are int8 and feature_zero_point is missing; pass -128 for a ReLU output, "
-                "0 for a symmetric one"
+                "0 for a symmetric one",
             )
         return 1.0 if scale is None else scale, zero_point
     chosen_scale, chosen_zero = choose_feature_scale(log.features)
     if scale is None and zero_point is None:
         return chosen_scale, chosen_zero
     if scale is None or zero_point is None:
-        raise ValueError("feature_scale and feature_zero_point go together; one is missing")
+        raise InputError("missing", "feature_scale and feature_zero_point go together; one is missing")
     return scale, zero_point
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ...base.checks import integer
+from ...base.errors import InputError, wrong_type, wrong_value
 from ...monitor.evidence_head import EvidenceHead
 from ...monitor.log import Log
 from ...monitor.params import Params
@@ -54,23 +55,21 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.profile not in ALARMS:
-            raise ValueError(f"profile is {self.profile!r}, expected one of {', '.join(ALARMS)}")
+            raise wrong_value("profile", self.profile, f"one of {', '.join(ALARMS)}")
         if self.about not in (None, "answer", "prediction"):
-            raise ValueError(f"about is {self.about!r}, expected 'answer' or 'prediction'")
+            raise wrong_value("about", self.about, "'answer' or 'prediction'")
         if self.about == "answer" and not self.two_heads:
-            raise ValueError("about is 'answer', expected 'prediction' with profile 'paper'")
+            raise InputError("value", "about is 'answer', expected 'prediction' with profile 'paper'")
         if self.alarm not in (None, *ALARMS[self.profile]):
             where = "" if self.two_heads else " with profile 'paper'"
             possible = ", ".join(ALARMS[self.profile])
-            raise ValueError(f"alarm is {self.alarm!r}, expected one of {possible}{where}")
+            raise wrong_value("alarm", self.alarm, f"one of {possible}{where}")
         integer("run_length", self.run_length, 10, 10_000_000)
         integer("seed", self.seed, 0, 2**63 - 1)
         if not isinstance(self.options, FitOptions):
-            raise TypeError(f"options is {type(self.options).__name__}, expected a FitOptions")
+            raise wrong_type("options", self.options, "a FitOptions")
         if self.options.own_looks and self.alarm_of != "evidence":
-            raise ValueError(
-                f"own_looks is {self.options.own_looks}, expected 0 with an alarm of {self.alarm_of}"
-            )
+            raise wrong_value("own_looks", self.options.own_looks, f"0 with an alarm of {self.alarm_of}")
 
     @property
     def two_heads(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.errors import InputError, InputTypeError, wrong_value
 from ..data import Data
 from ..model import Array, Info, first_line
 from ..opening import is_reference, referred
@@ -94,21 +95,23 @@ def choose(
     named = [each for each in wanted if isinstance(each, str)]
     given = [each for each in named if each in FAMILIES]
     if len(given) > 1:
-        raise ValueError(f"shifts are {' and '.join(given)}, expected one family")
+        raise InputError("value", f"shifts are {' and '.join(given)}, expected one family")
     sample = _sample(data, among, given[0] if given else data.family)
     guessed = data.family or family_of(sample.shape[1:], sample.dtype)
     family = given[0] if given else guessed
     generic = bool(given) or True in wanted
     indices = not given and guessed in ("signals", None) and are_indices(sample, info)
     if indices and generic:
-        raise ValueError(
+        raise InputError(
+            "value",
             f"{data.name}: inputs are whole numbers from 0 on, as indices are, which no generic shift suits; "
-            "pass your own function as `shifts`, `shifts=none`, or `shifts=signals` if they were measured"
+            "pass your own function as `shifts`, `shifts=none`, or `shifts=signals` if they were measured",
         )
     if family is None and generic:
-        raise ValueError(
+        raise InputError(
+            "value",
             f"{data.name}: an input has shape {sample.shape[1:]}, which is no picture, sound or signal; "
-            "pass your own function as `shifts`, or `shifts=none`"
+            "pass your own function as `shifts`, or `shifts=none`",
         )
     form = None if family is None or indices else form_of(family, sample, data.pixels, data.name)
     kinds: list[Kind] = []
@@ -136,18 +139,18 @@ def listed(shifts: Shifts) -> list[Any]:
         parts = [each.strip() for each in shifts.split(",")]
         for each in parts:
             if each not in (*FAMILIES, "none", "auto") and not is_reference(each):
-                raise ValueError(
-                    f"shifts is {each!r}, expected {', '.join(FAMILIES)}, none, or module:function"
-                )
+                raise wrong_value("shifts", each, f"{', '.join(FAMILIES)}, none, or module:function")
         if "none" in parts and len(parts) > 1:
-            raise ValueError("shifts is none and more, expected one of both")
+            raise InputError("value", "shifts is none and more, expected one of both")
         return [True if each == "auto" else each for each in parts if each != "none"]
     if isinstance(shifts, Sequence):
         found = [part for each in shifts for part in listed(each)]
         return [each for n, each in enumerate(found) if each not in found[:n]]
     if shifts is True or isinstance(shifts, Mapping) or callable(shifts):
         return [shifts]
-    raise TypeError(f"shifts is of type {type(shifts).__name__}, expected text, functions or True")
+    raise InputTypeError(
+        "value", f"shifts is of type {type(shifts).__name__}, expected text, functions or True"
+    )
 
 
 def _sample(data: Data, among: Array | None, family: str | None) -> Array:
@@ -210,8 +213,9 @@ def _own(each: Any, where: str) -> list[Kind]:
     for name, function in pairs:
         if not callable(function):
             shown = text or name
-            raise ValueError(
-                f"shifts is {shown}, of type {type(function).__name__}; expected a function (x, rng) -> x"
+            raise InputError(
+                "value",
+                f"shifts is {shown}, of type {type(function).__name__}; expected a function (x, rng) -> x",
             )
     return [_checked(name, function, where) for name, function in pairs]
 
@@ -221,15 +225,18 @@ def _checked(name: str, function: Shift, where: str) -> Kind:
         try:
             found = np.asarray(function(x.copy(), rng))
         except Exception as error:  # of the user's own code
-            raise ValueError(
-                f"shift {name}: failed on an input of {where}: {type(error).__name__}: {first_line(error)}"
+            raise InputError(
+                "failed",
+                f"shift {name}: failed on an input of {where}: {type(error).__name__}: {first_line(error)}",
             ) from error
         if found.shape != x.shape:
-            raise ValueError(f"shift {name}: returns shape {found.shape}, expected {x.shape} as it was given")
+            raise InputError(
+                "value", f"shift {name}: returns shape {found.shape}, expected {x.shape} as it was given"
+            )
         if found.dtype.kind not in "iufb":
-            raise ValueError(f"shift {name}: returns {found.dtype}, expected numbers")
+            raise InputError("value", f"shift {name}: returns {found.dtype}, expected numbers")
         if not np.isfinite(found).all():
-            raise ValueError(f"shift {name}: returns NaN or infinity, expected finite numbers")
+            raise InputError("value", f"shift {name}: returns NaN or infinity, expected finite numbers")
         return _like(x, found)
 
     return Kind(name, apply, own=True)
@@ -239,6 +246,6 @@ def _refuse_twins(kinds: Sequence[Kind]) -> None:
     names = [each.name for each in kinds]
     twins = sorted({each for each in names if names.count(each) > 1})
     if twins:
-        raise ValueError(f"two shifts are named {twins[0]!r}; give one another name in a mapping")
+        raise InputError("value", f"two shifts are named {twins[0]!r}; give one another name in a mapping")
     if len(kinds) > MOST:
-        raise ValueError(f"there are {len(kinds)} shifts, expected at most {MOST}")
+        raise InputError("limit", f"there are {len(kinds)} shifts, expected at most {MOST}")

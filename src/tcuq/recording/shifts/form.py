@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...base.errors import InputError
 from ..model import Array, Info
 from ..ranges import CHANNELS, range_of
 
@@ -112,9 +113,10 @@ def form_of(family: str, sample: Array, pixels: bool, where: str) -> Form:
     return make(sample, pixels, where)
 
 
-def _refuse(where: str, family: str, shape: tuple[int, ...], wanted: str) -> ValueError:
-    return ValueError(
-        f"{where}: an input has shape {shape}, {family} have {wanted}; choose other `shifts`, or your own"
+def _refuse(where: str, family: str, shape: tuple[int, ...], wanted: str) -> InputError:
+    return InputError(
+        "value",
+        f"{where}: an input has shape {shape}, {family} have {wanted}; choose other `shifts`, or your own",
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...base.checks import integer
+from ...base.errors import InputError
 from ...base.whole_folders import recover, refuse_fixed, write_folder
 from ...export import FORMS, refuse_other_form, sources
 from ...fitting import fit
@@ -139,18 +140,20 @@ def start(
     if own:
         asked = shifts is not True and listed(shifts)
         if stream is not None or asked:
-            raise ValueError(
+            raise InputError(
+                "value",
                 f"{session.data.name}: has segments or shifted, so it is a stream already; leave out "
-                "`stream` and `shifts`"
+                "`stream` and `shifts`",
             )
         recorded = _own_stream(session, tell)
     else:
         recorded = _made_stream(session, stream, shifts, seed, tell)
     features = recorded.dev.features
     if features is not None and features.dtype == np.int8 and recorded.dev.feature_scale is None:
-        raise ValueError(
+        raise InputError(
+            "unknown",
             f"{session.model.info.name}: its features are int8 of unknown scale; return them as floats, or "
-            "use tcuq record, and tcuq fit with --feature-scale and --feature-zero-point"
+            "use tcuq record, and tcuq fit with --feature-scale and --feature-zero-point",
         )
     if not force:
         _refuse_chance(session, recorded.dev)
@@ -184,14 +187,15 @@ def check_folder(out: str | Path, force: bool) -> Path:
     """Return the folder to write, or refuse it before any work is done."""
     target = Path(out)
     if not target.parent.is_dir():
-        raise ValueError(f"{target}: folder {target.parent} does not exist; make it first")
+        raise InputError("missing", f"{target}: folder {target.parent} does not exist; make it first")
     recover(target)
     if target.exists() and not target.is_dir():
-        raise ValueError(f"{target}: is a file, expected a folder; name another one")
+        raise InputError("value", f"{target}: is a file, expected a folder; name another one")
     refuse_fixed(target.resolve())
     if target.is_dir() and any(target.iterdir()) and not force:
-        raise ValueError(
-            f"{target}: exists and is not empty; choose another folder, or replace files with `force=True`"
+        raise InputError(
+            "exists",
+            f"{target}: exists and is not empty; choose another folder, or replace files with `force=True`",
         )
     return target
 
@@ -207,14 +211,18 @@ def _refuse_chance(session: Session, log: Log) -> None:
         log.labels[clean], log.predictions()[clean], log.classes, log.names if by_name else None
     )
     said = "; ".join([order or f"{doubt}; check them (`names`, `input_range`)", *session.notes])
-    raise ValueError(f"{session.model.info.name}: {said}; nothing is written, unless with `force=True`")
+    raise InputError(
+        "value", f"{session.model.info.name}: {said}; nothing is written, unless with `force=True`"
+    )
 
 
 def _put(target: Path, contents: dict[str, str | bytes]) -> list[str]:
     """Put all files into the folder at once."""
     for inside in contents:
         if (target / inside).is_dir():
-            raise ValueError(f"{target / inside}: is a folder, expected a file or nothing; move it away")
+            raise InputError(
+                "value", f"{target / inside}: is a folder, expected a file or nothing; move it away"
+            )
     write_folder(target, contents)
     return sorted(contents)
 
@@ -230,7 +238,7 @@ def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
     except ValueError as error:
         if log.labels is None or _teaches(log, log.labels):
             raise
-        note = f"the labels are left out of the fit: {str(error).partition(' (')[0]}"
+        note = f"the labels are left out of the fit: {error}"
         try:
             return fit(replace(log, labels=None, notes=(*log.notes, note)), **options)
         except ValueError:
@@ -278,7 +286,7 @@ def _own_stream(session: Session, tell: Progress) -> Recorded:
     """Run the model over a stream of the user and cut it in two."""
     log = session.log(progress=tell)
     if len(log) < FEWEST:
-        raise ValueError(f"{session.data.name}: holds {len(log)} steps, expected at least {FEWEST}")
+        raise InputError("value", f"{session.data.name}: holds {len(log)} steps, expected at least {FEWEST}")
     cut = split_stream(log)
     dev, test = log.take(slice(0, cut)), log.take(slice(cut, None))
     facts = {"made": False, "fit_kinds": _shown_kinds(dev), "judge_kinds": _shown_kinds(test)}

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...base.checks import integer
+from ...base.errors import InputError
 from ..data import Data
 from ..model import Array, Info
 from ..shifts import Chosen, choose, listed
@@ -86,17 +87,20 @@ def without_order(notes: Sequence[str]) -> tuple[str, ...]:
 def refuse_unfit(data: Data, fewest: int) -> None:
     """Refuse data that cannot be arranged as a stream."""
     if data.take is None:
-        raise ValueError(
+        raise InputError(
+            "value",
             f"{data.name}: gives batches in one order only, no stream can be made of them; pass arrays "
-            "(NPZ or NPY) or a folder"
+            "(NPZ or NPY) or a folder",
         )
     if data.segments is not None or data.shifted is not None:
         have = "segments" if data.segments is not None else "shifted"
-        raise ValueError(
-            f"{data.name}: has {have}, so it is a stream already; leave out `stream` and `shifts`"
+        raise InputError(
+            "value", f"{data.name}: has {have}, so it is a stream already; leave out `stream` and `shifts`"
         )
     if data.total < fewest:
-        raise ValueError(f"{data.name}: holds {data.total} examples, expected at least {fewest} for a stream")
+        raise InputError(
+            "value", f"{data.name}: holds {data.total} examples, expected at least {fewest} for a stream"
+        )
 
 
 def fitting_paces(data: Data, paces: Sequence[Pace], usual: bool) -> tuple[Sequence[Pace], tuple[str, ...]]:
@@ -104,9 +108,10 @@ def fitting_paces(data: Data, paces: Sequence[Pace], usual: bool) -> tuple[Seque
     if data.labels is not None or not any(each.word == "dwell" for each in paces):
         return paces, ()
     if not usual:
-        raise ValueError(
+        raise InputError(
+            "missing",
             f"{data.name}: has no labels, by which dwell finds examples of one class; pass labels, or "
-            '`stream="held=8,shuffled"`'
+            '`stream="held=8,shuffled"`',
         )
     shown = ",".join(map(str, UNLABELED))
     return UNLABELED, (f"without labels no class can stay: the stream is {shown}",)

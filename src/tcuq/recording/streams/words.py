@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...base.checks import number
+from ...base.errors import InputError, InputTypeError, wrong_value
 
 LONGEST = 10_000
 """Steps that a class stays on average, at most."""
@@ -47,12 +48,12 @@ def paces_of(text: bool | str) -> tuple[Pace, ...]:
     >>> paces_of("dwell")
     Traceback (most recent call last):
     ...
-    ValueError: stream is 'dwell', expected mixed, or a list of shuffled, dwell=N and held=N
+    tcuq.InputError: stream is 'dwell', expected mixed, or a list of shuffled, dwell=N and held=N
     """
     if text is True or text == "mixed":
         return MIXED
     if not isinstance(text, str):
-        raise TypeError(f"stream is {text!r}, {WANTED}")
+        raise InputTypeError("value", f"stream is {text!r}, {WANTED}")
     found = []
     for each in text.split(","):
         word, equals, value = each.strip().partition("=")
@@ -60,10 +61,10 @@ def paces_of(text: bool | str) -> tuple[Pace, ...]:
             found.append(Pace(word))
             continue
         if word not in ("dwell", "held") or not equals:
-            raise ValueError(f"stream is {each.strip()!r}, {WANTED}")
+            raise InputError("value", f"stream is {each.strip()!r}, {WANTED}")
         try:
             mean = float(value)
         except ValueError:
-            raise ValueError(f"stream is {each.strip()!r}, expected a number after {word}=") from None
+            raise wrong_value("stream", each.strip(), f"a number after {word}=") from None
         found.append(Pace(word, number(f"{word} of stream", mean, 1, LONGEST)))
     return tuple(found)
