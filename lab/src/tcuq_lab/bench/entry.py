@@ -169,6 +169,7 @@ class Fitted:
 
     def __init__(self, entry: Entry, dev: Dev, task: str) -> None:
         self.entry, self.task, self.classes = entry, task, dev.probs.shape[1]
+        self.late: Mapping[int, tuple[int, int]] = {}  # after which steps a label comes: of a step, a class
         with blamed(entry.place, "Method()"):
             self.method = entry.make()
         if callable(getattr(self.method, "fit", None)):
@@ -184,7 +185,7 @@ class Fitted:
         with blamed(self.entry.place, "state_bytes"):
             return integer("state_bytes", found, 0, 2**40)
 
-    def say(self, stream: Stream, where: str, late: Mapping[int, tuple[int, int]] | None = None) -> Said:
+    def say(self, stream: Stream, where: str) -> Said:
         """Return what the method says to a stretch, checked, as arrays.
 
         Parameters
@@ -192,12 +193,10 @@ class Fitted:
         stream : Stream
         where : str
             Name of the stretch in messages.
-        late : mapping of int to (int, int), optional
-            After which steps a label comes: of which step, and the true class.
         """
         place = f"on {self.task}, {where}"
         with blamed(self.entry.place, f"{'watch' if self._watches else 'step'}() {place}"):
-            said = Said.of(self.method.watch(stream)) if self._watches else self._stepped(stream, late or {})
+            said = Said.of(self.method.watch(stream)) if self._watches else self._stepped(stream)
         try:
             if self.entry.told and said.accept is None:
                 raise ValueError("accept is None, expected True or False at each step: it has feedback")
@@ -220,15 +219,15 @@ class Fitted:
     def _watches(self) -> bool:
         return not self.entry.told and callable(getattr(self.method, "watch", None))
 
-    def _stepped(self, stream: Stream, late: Mapping[int, tuple[int, int]]) -> Said:
+    def _stepped(self, stream: Stream) -> Said:
         start = getattr(self.method, "start", None)
         if callable(start):
             start()
         rows = []
         for at, (probs, features) in enumerate(zip(stream.probs, stream.features, strict=True)):
             rows.append(Said.of(self.method.step(probs, features)))
-            if at in late:
-                self.method.feedback(*late[at])
+            if at in self.late:
+                self.method.feedback(*self.late[at])
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(Said._fields)
         mixed = [
             name

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from .entry import Broken, Fitted
@@ -53,15 +51,7 @@ def check_past(fitted: Fitted, stream: Stream, whole: Said, where: str) -> None:
     _compare(fitted, other, whole, middle, where, "when later steps are others")
 
 
-def check_again(
-    fitted: Fitted,
-    stream: Stream,
-    first: Said,
-    where: str,
-    how: str,
-    remedy: str,
-    late: Mapping[int, tuple[int, int]] | None = None,
-) -> None:
+def check_again(fitted: Fitted, stream: Stream, first: Said, where: str, how: str, remedy: str) -> None:
     """Refuse a method that says something else to the same stretch.
 
     Parameters
@@ -72,10 +62,8 @@ def check_again(
         What was said before.
     where, how, remedy : str
         Name of the stretch, what was done again, and what to do, in messages.
-    late : mapping, optional
-        See `Fitted.say`.
     """
-    step = difference(fitted.say(stream, where, late), first, len(stream))
+    step = difference(fitted.say(stream, where), first, len(stream))
     if step is not None:
         raise Broken(
             f"{fitted.entry.place} on {fitted.task}, {where}: step {step[1]} gets another {step[0]} {how}. "

@@ -11,23 +11,13 @@ import numpy as np
 from ..reproduce.field.intervals import Drawn, difference
 from .files import CLEAN
 from .results import LATE, TRACKS, Result
-from .scores import (
-    ACCEPTED,
-    ACCURACY,
-    AUROC,
-    CLEAN_ON,
-    DELAY,
-    EXCESS,
-    FALSE,
-    FOUND,
-    LEFT,
-    RATES,
-    RELATIVE,
-    WRONG,
-)
+from .scores import ACCEPTED, ACCURACY, AUROC, CLEAN_ON, DELAY, FALSE, FOUND, LEFT, RELATIVE
+from .told import LATE_COLUMNS
 
 BEGIN, END = "<!-- leaderboard: begin -->", "<!-- leaderboard: end -->"
 NONE = "No results yet."
+SILENT = 0.01
+"""A method that accepts less of a stream has fallen silent."""
 
 
 class Place(NamedTuple):
@@ -109,15 +99,17 @@ def leaderboard(results: Sequence[Result]) -> str:
 
 def _late(places: Sequence[Place]) -> list[str]:
     """Return a line a method; it has no rank, as one that accepts nothing has no excess."""
-    columns = [f"{column}, {rate:.0%}" for rate in RATES for column in (EXCESS, WRONG, ACCEPTED)]
-    rows = [["method", "excess", *(each.replace("%", " %") for each in columns), "state"]]
+    columns = [each.replace("%", " %") for each in LATE_COLUMNS]
+    rows = [["method", "excess", *columns, "silent", "state"]]
     for _, each in places:
         head = each.headline
+        shares = [one.value for one in each.found.lines if one.column.startswith(ACCEPTED)]
         rows.append(
             [
                 _titled(each),
                 f"{head.estimate:.1%} ({head.low:.1%} to {head.high:.1%})".replace("%", " %"),
-                *(_number(mean_of(each, column), ".1%") for column in columns),
+                *(_number(mean_of(each, column), ".1%") for column in LATE_COLUMNS),
+                f"{sum(one < SILENT for one in shares)} of {len(shares)}",
                 "" if each.state_bytes is None else f"{each.state_bytes:,} B",
             ]
         )

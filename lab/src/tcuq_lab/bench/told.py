@@ -16,6 +16,7 @@ from .scores import ACCEPTED, EXCESS, RATES, WRONG
 
 LATE_BY = 100
 """Steps from an answer to its label."""
+LATE_COLUMNS = [f"{column}, {rate:.0%}" for rate in RATES for column in (EXCESS, WRONG, ACCEPTED)]
 
 
 def told(fitted: Fitted, again: Fitted, task: Task, stream: str) -> tuple[dict[str, Drawn], int]:
@@ -38,10 +39,11 @@ def told(fitted: Fitted, again: Fitted, task: Task, stream: str) -> tuple[dict[s
     found: dict[str, Drawn] = {}
     name = f"bench {task.name} {stream}"
     for rate in RATES:
-        where, late = f"stream {stream!r}, {rate:.0%} labels", labels_of(shown, name, rate)
-        said = fitted.say(whole, where, late)
-        check_again(fitted, first, said, where, "the second time", fitted.carried, late)
-        check_again(again, first, said, where, "after a second fit", "Seed the random numbers of fit.", late)
+        where = f"stream {stream!r}, {rate:.0%} labels"
+        fitted.late = again.late = labels_of(shown, name, rate)
+        said = fitted.say(whole, where)
+        check_again(fitted, first, said, where, "the second time", fitted.carried)
+        check_again(again, first, said, where, "after a second fit", "Seed the random numbers of fit.")
         found |= {f"{column}, {rate:.0%}": each for column, each in errors(shown, said, name).items()}
     return found, len(RATES) * (len(whole) + len(first))
 

@@ -192,21 +192,8 @@ def _summary(outcome: Outcome) -> dict[str, object]:
 def _shown(outcome: Outcome) -> str:
     """Return a screen: the headline, then a line a stream."""
     from ..bench.interface import MAX_ERROR
-    from ..bench.scores import (
-        ACCEPTED,
-        ACCURACY,
-        AUROC,
-        CLEAN_ON,
-        DELAY,
-        ERRORS,
-        EXCESS,
-        FALSE,
-        FOUND,
-        LEFT,
-        RATES,
-        RELATIVE,
-        WRONG,
-    )
+    from ..bench.scores import ACCURACY, AUROC, CLEAN_ON, DELAY, ERRORS, FALSE, FOUND, LEFT, RELATIVE
+    from ..bench.told import LATE_COLUMNS
 
     columns = {
         ERRORS: ".1%",
@@ -218,7 +205,7 @@ def _shown(outcome: Outcome) -> str:
         CLEAN_ON: ".1%",
         FALSE: ".1f",
         ACCURACY: ".3f",
-        **{f"{name}, {rate:.0%}": ".1%" for rate in RATES for name in (EXCESS, WRONG, ACCEPTED)},
+        **dict.fromkeys(LATE_COLUMNS, ".1%"),
     }
     have = {(each.task, each.stream, each.column): each for each in outcome.lines}
     used = [name for name in columns if any(key[2] == name for key in have)]
