@@ -185,9 +185,11 @@ def test_the_interval_holds_after_every_day_at_once(missing: float, streams: int
             # Wrong where it is sure, while no error was found; else as often as it expects.
             sly = found["errors_found"] < 3
             wrong = rng.random(size) < (0.3 * (doubts < 0.1) if sly else doubts)
-            offered(labels, "d", np.arange(size), np.full(size, day * DAY), made_up(doubts))
-            rows = [row for row in labels.pick(day) if rng.random() >= missing * (1 + wrong[row["seq"]])]
-            labels.tell([{**row, "label": -int(wrong[row["seq"]])} for row in rows])
+            offered(labels, "d", day * 10_000 + np.arange(size), np.full(size, day * DAY), made_up(doubts))
+            rows = [
+                row for row in labels.pick(day) if rng.random() >= missing * (1 + wrong[row["seq"] % 10_000])
+            ]
+            labels.tell([{**row, "label": -int(wrong[row["seq"] % 10_000])} for row in rows])
             errors, steps = errors + int(wrong.sum()), steps + size
             found = labels.accuracy(0.9)
             if found["steps"] == steps:
