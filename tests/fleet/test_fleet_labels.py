@@ -98,13 +98,11 @@ def test_the_interval_is_that_of_accuracy_from_labels_and_folding_changes_nothin
     rows = [row for day in range(3) for row in labels.pick(day)]
     told = [{**row, "label": int(rng.random() < 0.3)} for row in rows[::2]]
     assert labels.tell(told)["told"] == len(told) == labels.accuracy()["told"]
-    kinds = []
+    kinds, zero = [], np.zeros(2000, np.int64)
     other = Labels(200)  # the chances of all steps, by the same rule
     for day in range(3):
         other._begin(day) if day else None
-        kinds.append(
-            other._drawn(np.zeros(2000, np.uint64), *np.zeros((2, 2000), int), steps[2000 * day :][:2000])[0]
-        )
+        kinds.append(other._drawn(np.zeros(2000, np.uint64), zero, zero, steps[2000 * day :][:2000])[0])
     chance = CHANCES[np.concatenate(kinds) % len(CHANCES)]
     asked, truth = np.zeros(6000, bool), np.full(6000, np.nan)
     asked[[row["seq"] for row in rows]] = True
