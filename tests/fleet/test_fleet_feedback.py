@@ -17,7 +17,7 @@ from tcuq.fleet import Fleet
 from tcuq.fleet.events import Events
 
 PARAMS = Params(classes=3, warmup=0, feedback=Feedback(memory=32, max_error=0.1, reference=0.6, hard="error"))
-DAY = 86400.0
+DAY, TODAY = 86400.0, 19_000
 PROBS = np.random.default_rng(0).dirichlet(np.ones(3) * 0.5, 80)
 
 
@@ -76,8 +76,12 @@ def test_a_label_of_a_step_before_a_missing_one_or_another_start_reaches_nobody(
 def test_labels_that_were_asked_for_count_for_the_accuracy_and_for_monitors(tmp_path: Path) -> None:
     with Fleet(PARAMS, tmp_path / "f", labels_per_day=10_000) as fleet:
         seqs = list(range(20))
-        fleet.take(Events(["a"] * 20, [0] * 20, seqs, PROBS[:20], times=[5.0] * 10 + [DAY] * 10))
-        rows = [{**each, "label": each["answer"]} for each in fleet.labels(1)]
+        fleet.take(
+            Events(
+                ["a"] * 20, [0] * 20, seqs, PROBS[:20], times=[(TODAY - 1) * DAY] * 10 + [TODAY * DAY] * 10
+            )
+        )
+        rows = [{**each, "label": each["answer"]} for each in fleet.labels(TODAY)]
         assert fleet.tell([*rows, row(99, 0)]) == {
             "told": 10,
             "unlabeled": 0,
@@ -92,8 +96,16 @@ def test_labels_that_were_asked_for_count_for_the_accuracy_and_for_monitors(tmp_
 def test_killed_while_told_and_told_again_it_is_told_once(tmp_path: Path) -> None:
     root = tmp_path / "work"
     with Fleet(PARAMS, root / "fleet", labels_per_day=10_000) as fleet:
-        fleet.take(Events(["a"] * 20, [0] * 20, list(range(20)), PROBS[:20], times=[5.0] * 10 + [DAY] * 10))
-        rows = [{**each, "label": 1} for each in fleet.labels(1)]
+        fleet.take(
+            Events(
+                ["a"] * 20,
+                [0] * 20,
+                list(range(20)),
+                PROBS[:20],
+                times=[(TODAY - 1) * DAY] * 10 + [TODAY * DAY] * 10,
+            )
+        )
+        rows = [{**each, "label": 1} for each in fleet.labels(TODAY)]
 
     def tell() -> int:
         with Fleet(PARAMS, root / "fleet") as fleet:
