@@ -279,7 +279,7 @@ def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
         thread = threading.Thread(target=answer)
         thread.start()
         with pytest.raises(ValueError, match=r"f: no labels are asked for here"):
-            requests.ask(folder, {"pick": None}, wait=10)
+            requests.ask(folder, {"tell": []}, wait=10)
         thread.join()
         with pytest.raises(ValueError, match="labels_per_day is 0, expected at least 1 to ask for labels"):
             fleet.labels(3)
