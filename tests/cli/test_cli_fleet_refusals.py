@@ -98,7 +98,7 @@ def test_labels_are_asked_for_and_told(work: Path, capsys: pytest.CaptureFixture
     lines = text.splitlines()
     Path("l.csv").write_text("\n".join([lines[0], *(line + "x" for line in lines[1:])]) + "\n")
     assert run("labels", "f", "--tell", "l.csv") == 0
-    assert f"took {len(found['rows'])} labels; accuracy 100" in capsys.readouterr().out
+    assert f"took {len(found['rows'])} labels; accuracy of accepted answers" in capsys.readouterr().out
     assert told_text({"told": 0, "bad": 2, "accuracy": {"estimate": None}}) == "took 0 labels, 2 are no class"
 
 

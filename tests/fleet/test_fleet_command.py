@@ -200,24 +200,29 @@ def test_labels_are_asked_for_and_told_while_the_fleet_runs(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("tcuq.fleet.labels", reason="labels are not there")
-    order = ("run", "monitor.json", "events.jsonl", "--folder", "fleet", "--labels-per-day", "10")
+    order = ("run", "monitor.json", "events.jsonl", "--folder", "fleet", "--labels-per-day", "1000")
     process = started(work, *order, "--follow")
     try:
         until(lambda: steps_of(capsys) == 200)
         assert run("labels", "fleet", "-o", "none.csv") == 0
-        assert "nothing to label up to" in capsys.readouterr().err  # the day is not over
+        assert "nothing to label of" in capsys.readouterr().err  # the day is not over
         assert run("labels", "fleet", "--day", "2024-10-04", "-o", "ask.csv") == 0
         asked = list(csv.DictReader((work / "ask.csv").read_text().splitlines()))
-        assert len(asked) == 10 and {row["answer_name"] for row in asked} <= {"x", "y", "z"}
+        assert len(asked) >= 4 and {row["answer_name"] for row in asked} <= {"x", "y", "z"}
         for place, row in enumerate(asked):
-            row["label"] = ("x", "2", "", "nonsense")[place % 4]
+            row["label"] = ("x", "2", "", "nonsense")[min(place, 3)]
         with (work / "told.csv").open("w", newline="") as file:
             writer = csv.DictWriter(file, list(asked[0]))
             writer.writeheader()
             writer.writerows(asked)
         capsys.readouterr()
         found = said(capsys, "labels", "fleet", "--tell", "told.csv")
-        assert (found["told"], found["unlabeled"], found["bad"], found["unknown"]) == (6, 2, 2, 0)
+        assert (found["told"], found["unlabeled"], found["bad"], found["unknown"]) == (
+            2,
+            1,
+            len(asked) - 3,
+            0,
+        )
     finally:
         process.terminate()
         process.communicate(timeout=20)
@@ -225,7 +230,7 @@ def test_labels_are_asked_for_and_told_while_the_fleet_runs(
     assert run("labels", "fleet", "--day", "2024-10-04", "-o", "again.csv") == 0
     assert (work / "again.csv").read_text() == (work / "ask.csv").read_text()
     capsys.readouterr()
-    assert said(capsys, "status", "fleet")["labels"]["told"] == 6
+    assert said(capsys, "status", "fleet")["labels"]["told"] == 2
     assert not list((work / "fleet" / "requests").iterdir())
     assert run("labels", "fleet", "--day", "yesterday") == 2
     assert run("labels", "fleet", "--tell", "events.jsonl") == 2

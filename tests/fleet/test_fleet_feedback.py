@@ -17,6 +17,7 @@ from tcuq.fleet import Fleet
 from tcuq.fleet.events import Events
 
 PARAMS = Params(classes=3, warmup=0, feedback=Feedback(memory=32, max_error=0.1, reference=0.6, hard="error"))
+DAY, TODAY = 86400.0, 19_000
 PROBS = np.random.default_rng(0).dirichlet(np.ones(3) * 0.5, 80)
 
 
@@ -73,26 +74,38 @@ def test_a_label_of_a_step_before_a_missing_one_or_another_start_reaches_nobody(
 
 
 def test_labels_that_were_asked_for_count_for_the_accuracy_and_for_monitors(tmp_path: Path) -> None:
-    with Fleet(PARAMS, tmp_path / "f", labels_per_day=4) as fleet:
+    with Fleet(PARAMS, tmp_path / "f", labels_per_day=10_000) as fleet:
         seqs = list(range(20))
-        fleet.take(Events(["a"] * 20, [0] * 20, seqs, PROBS[:20], times=[5.0] * 20))
-        rows = [{**each, "label": each["answer"]} for each in fleet.labels(0)]
+        fleet.take(
+            Events(
+                ["a"] * 20, [0] * 20, seqs, PROBS[:20], times=[(TODAY - 1) * DAY] * 10 + [TODAY * DAY] * 10
+            )
+        )
+        rows = [{**each, "label": each["answer"]} for each in fleet.labels(TODAY)]
         assert fleet.tell([*rows, row(99, 0)]) == {
-            "told": 4,
+            "told": 10,
             "unlabeled": 0,
             "unknown": 1,
             "bad": 0,
-            "used": 4,
+            "used": 10,
         }
-        assert fleet.accuracy()["told"] == 4
+        assert fleet.accuracy()["told"] == 10
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed after a fork")
 def test_killed_while_told_and_told_again_it_is_told_once(tmp_path: Path) -> None:
     root = tmp_path / "work"
-    with Fleet(PARAMS, root / "fleet", labels_per_day=4) as fleet:
-        fleet.take(Events(["a"] * 20, [0] * 20, list(range(20)), PROBS[:20], times=[5.0] * 20))
-        rows = [{**each, "label": 1} for each in fleet.labels(0)]
+    with Fleet(PARAMS, root / "fleet", labels_per_day=10_000) as fleet:
+        fleet.take(
+            Events(
+                ["a"] * 20,
+                [0] * 20,
+                list(range(20)),
+                PROBS[:20],
+                times=[(TODAY - 1) * DAY] * 10 + [TODAY * DAY] * 10,
+            )
+        )
+        rows = [{**each, "label": 1} for each in fleet.labels(TODAY)]
 
     def tell() -> int:
         with Fleet(PARAMS, root / "fleet") as fleet:
@@ -110,7 +123,7 @@ def test_killed_while_told_and_told_again_it_is_told_once(tmp_path: Path) -> Non
             before = fleet.accuracy()["told"]
             outcomes.add((before, fleet.tell(rows)["used"]))
             assert (state(fleet), fleet.accuracy()) == expected
-    assert outcomes == {(0, 4), (4, 0)}
+    assert outcomes == {(0, 10), (10, 0)}
 
 
 def test_the_command_tells_monitors_without_a_budget(

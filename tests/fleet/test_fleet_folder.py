@@ -569,18 +569,34 @@ def test_a_list_of_devices_holds_for_those_that_are_there(tmp_path: Path) -> Non
             fleet.adopt("a", monitor.save(), 0, 5)
 
 
-def test_a_smaller_budget_of_labels_holds_at_once(tmp_path: Path) -> None:
+def test_another_budget_holds_from_the_next_day_on_and_rows_of_an_earlier_release_begin_anew(
+    tmp_path: Path,
+) -> None:
     probs, _ = device(50)
     names = [f"d{n}" for n in range(50)]
-    with small(tmp_path / "f", labels_per_day=40) as fleet:
-        fleet.take(Events(names, [0] * 50, [0] * 50, probs, times=[NOW] * 50))
-    with small(tmp_path / "f", labels_per_day=3):
-        pass
-    with small(tmp_path / "f") as fleet:
-        rows = fleet.labels(int(NOW // 86400))
-        assert len(rows) == 3
+
+    def take(fleet: Fleet, day: int) -> list[dict[str, Any]]:
+        fleet.take(Events(names, [0] * 50, [day] * 50, probs, times=[NOW - (9 - day) * 86400] * 50))
+        return fleet.labels(int(NOW // 86400) - 9 + day)
+
+    with small(tmp_path / "f", labels_per_day=1000) as fleet:
+        take(fleet, 0)
+        assert len(take(fleet, 1)) == 50
+    with small(tmp_path / "f", labels_per_day=3) as fleet:
+        rows = take(fleet, 2)
+        assert len(rows) < 10 and Fleet.open_read(tmp_path / "f").labels(int(NOW // 86400) - 7) == rows
         told = fleet.tell([{**row, "label": PARAMS.classes} for row in rows])
-        assert (told["told"], told["bad"]) == (0, 3)
+        assert (told["told"], told["bad"]) == (0, len(rows))
+        old = np.frombuffer(b"[[7,0.2,5,null,null],[]]", dtype=np.uint8)
+        assert fleet.label_choice is not None
+        fleet.label_choice.arrays = lambda: {"open": old, "asked": old}  # type: ignore[method-assign]
+        take(fleet, 3)
+    for opened in (lambda: Fleet.open_read(tmp_path / "f"), lambda: small(tmp_path / "f")):
+        with opened() as fleet:
+            assert ["earlier release: counted anew" in each for each in fleet.remarks] == [True]
+            assert fleet.label_choice is not None
+            assert (fleet.label_choice.per_day, fleet.label_choice.seed) == (7, 5)
+    assert not Fleet.open_read(tmp_path / "f").remarks
 
 
 def test_a_budget_is_kept_before_the_first_event(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def test_status_says_what_matters() -> None:
     ):
         assert words in text or words in " ".join(text.split())
     assert "refused: 41 unknown version, 12 bad posterior, 3 not JSON" in text
-    assert "accuracy 93.1 % (90.8 % to 95.0 % with 95 % confidence)" in text
+    assert "accuracy of accepted answers 93.1 % (90.8 % to 95.0 % with 95 % confidence)" in text
     assert re.search(r"^! sensor-\d{6}  v1 ", text, re.M)
 
 

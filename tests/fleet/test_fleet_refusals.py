@@ -25,13 +25,11 @@ from tcuq.fleet.arrivals import MOST_KINDS, Bad, Gathering, seconds
 from tcuq.fleet.event_lines import StandardInput
 from tcuq.fleet.events import joined
 from tcuq.fleet.file_marks import among, has_beginning
-from tcuq.fleet.labels import MOST_OPEN, Labels
 from tcuq.fleet.looks import all_devices, histograms, one_device, timelines
 from tcuq.fleet.pump import pump
 from tcuq.fleet.sources import FileSource, open_source
 from tcuq.fleet.words import ago, moment
 from tcuq.io import Limits
-from tcuq.monitor.steps import STEP_DTYPE
 
 PARAMS = Params(classes=3, warmup=0)
 DAY = 86400
@@ -259,26 +257,11 @@ def test_looking_at_a_fleet_of_nothing_and_at_few_bytes(
         assert "more than 2 devices: tcuq fleet status --device" in all_devices(fleet)["why"]
 
 
-def test_days_beyond_the_bound_wait_together() -> None:
-    choice = Labels(10)
-    steps = np.zeros(1, dtype=STEP_DTYPE)
-
-    def add(day: int) -> None:
-        choice.offer("v", ["a"], np.zeros(1, int), np.array([day]), np.array([day * DAY + 1.0]), steps)
-
-    for day in range(1, MOST_OPEN + 3):
-        add(day)
-    assert sorted(choice._open) == list(range(1, MOST_OPEN + 1))
-    assert choice._open[MOST_OPEN].steps == 3  # the last one took in two later ones
-    add(0)
-    assert sorted(choice._open) == list(range(MOST_OPEN)) and choice._open[MOST_OPEN - 1].steps == 4
-
-
 def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
     folder = tmp_path / "f"
     with Fleet(PARAMS, folder) as fleet:
         with pytest.raises(ValueError, match=r"did not answer within 0\.05 s"):
-            requests.ask(folder, {"pick": None}, wait=0.05)
+            requests.ask(folder, {"tell": []}, wait=0.05)
         assert list((folder / requests.REQUESTS).iterdir()) == []  # the question is taken back
         place = folder / requests.REQUESTS
         wrong = ["{", "[]", '{"pick": "x"}', '{"tell": 5}', "[" * 100_000, '{"pick": 1e999}', '{"pick": 3}']
@@ -296,7 +279,7 @@ def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
         thread = threading.Thread(target=answer)
         thread.start()
         with pytest.raises(ValueError, match=r"f: no labels are asked for here"):
-            requests.ask(folder, {"pick": None}, wait=10)
+            requests.ask(folder, {"tell": []}, wait=10)
         thread.join()
         with pytest.raises(ValueError, match="labels_per_day is 0, expected at least 1 to ask for labels"):
             fleet.labels(3)

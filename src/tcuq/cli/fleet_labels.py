@@ -18,7 +18,7 @@ from .parser import declare
 if TYPE_CHECKING:
     from .parser import Subparsers
 
-COLUMNS = ("device", "version", "boot", "seq", "time", "risk", "answer", "answer_name", "part", "label")
+COLUMNS = ("device", "version", "boot", "seq", "time", "risk", "answer", "answer_name", "chance", "label")
 """Of the file of steps to label; `label` is empty, to be filled in."""
 
 NAMES = ("device", "version", "answer_name")
@@ -43,7 +43,7 @@ def add(actions: Subparsers) -> None:
     parser.add_argument(
         "--day",
         metavar="DATE",
-        help="pick from steps up to this day, such as 2026-11-30 (default: the last that is over)",
+        help="steps of this day, such as 2026-11-30 (default: the last that is over)",
     )
     parser.add_argument("-o", "--output", metavar="ASK.csv", help="table to write (default: standard output)")
     parser.add_argument(
@@ -69,9 +69,7 @@ def command(args: argparse.Namespace) -> int:
     rows = found["rows"]
     shown = str(EPOCH + timedelta(days=found["day"]))
     if not rows and not args.json:
-        note(
-            args, f"{args.folder}: there is nothing to label up to {shown}; steps of a day that goes on wait"
-        )
+        note(args, f"{args.folder}: there is nothing to label of {shown}; --day has the steps of another day")
     if args.json:
         answer(args, {**found, "day": shown}, "")
     elif args.output is None:
@@ -80,9 +78,7 @@ def command(args: argparse.Namespace) -> int:
         from ..base.whole_files import write_whole
 
         write_whole(args.output, asked_text(rows))
-        answer(
-            args, {}, f"wrote {args.output}: {len(rows):,} steps up to {shown}; fill in its column `label`"
-        )
+        answer(args, {}, f"wrote {args.output}: {len(rows):,} steps of {shown}; fill in its column `label`")
     return 0
 
 
@@ -164,7 +160,7 @@ def told_text(found: Mapping[str, Any]) -> str:
     if accuracy.get("estimate") is not None:
         low, high = accuracy["interval"]
         said += (
-            f"; accuracy {share(accuracy['estimate'])}, {share(low)} to {share(high)} with "
-            f"{share(accuracy['level'], 0)} confidence"
+            f"; accuracy of accepted answers {share(accuracy['estimate'])}, {share(low)} to {share(high)} "
+            f"with {share(accuracy['level'], 0)} confidence"
         )
     return said.replace(NBSP, " ")

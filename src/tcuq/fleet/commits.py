@@ -62,7 +62,7 @@ class Commits:
         options: Mapping[str, int | None],
         defaults: Mapping[str, int],
         known: Container[str] | None,
-        labels: tuple[int | None, float, int],
+        labels: tuple[int | None, int],
     ) -> None:
         """Read the last commit, or begin a folder."""
         if self.read_only:
@@ -104,7 +104,7 @@ class Commits:
                     self._check_versions(head, given, False)
                 everything = {each["name"]: self._stored(each) for each in head["versions"]}
                 self._load(head, everything if given is None else given, known)
-                self._open_labels((None, 0.0, 0))
+                self._open_labels((None, 0))
                 return
             except FileNotFoundError:
                 if attempt + 1 == ATTEMPTS:
@@ -195,16 +195,16 @@ class Commits:
                 sync_folder(target.parent)
         self.lanes = {name: self.lanes[name] for name in given}
 
-    def _open_labels(self, options: tuple[int | None, float, int]) -> None:
-        per_day, share, seed = options
+    def _open_labels(self, options: tuple[int | None, int]) -> None:
+        per_day, seed = options
         file = self._labels_file
         if file is not None:
             self.labels = self._read_labels(file)
-            if per_day is not None and (per_day, share) != (self.labels.per_day, self.labels.random_share):
-                self.labels.change(per_day, share)
+            if per_day is not None and per_day != self.labels.per_day:
+                self.labels.change(per_day)
                 self.labels_stale = True
         elif per_day:
-            self.labels = Labels(per_day, share, seed)
+            self.labels = Labels(per_day, seed)
             self.labels_stale = True
         for lane in self.lanes.values():
             lane.labels = self.labels
@@ -213,6 +213,12 @@ class Commits:
         path = self.folder / file["name"]
         arrays = store.read_arrays(path, file["bytes"])
         try:
+            if "open" in arrays:  # an earlier release: each day the highest risks, and a sample of the rest
+                self.remarks.append(
+                    f"labels of {self.folder} were chosen by an earlier release: counted anew"
+                )
+                self.labels_stale = not self.read_only
+                return Labels.restarted(arrays)
             return Labels.restored(arrays)
         except MemoryError:
             raise

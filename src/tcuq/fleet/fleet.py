@@ -53,10 +53,8 @@ class Fleet:
         Missing events that a monitor passes over; after more it forgets its past. Default 16.
     labels_per_day : int, optional
         Steps to have labeled a day, over all devices; default none.
-    random_share : float, default 0.2
-        Share of the labels that are chosen at random.
     seed : int, default 0
-        Of that choice.
+        Of that choice. Who chooses the input must not know it.
     keep_decisions : bool or int, default True
         Whether to keep decisions in the folder; a number keeps those of as many commits.
     clock : callable, optional
@@ -99,7 +97,6 @@ class Fleet:
         hold: int | None = None,
         bridge: int | None = None,
         labels_per_day: int | None = None,
-        random_share: float = 0.2,
         seed: int = 0,
         keep_decisions: bool | int = True,
         clock: Callable[[], float] = time.time,
@@ -128,7 +125,7 @@ class Fleet:
                 {"hold": hold, "bridge": bridge},
                 {"hold": HOLD, "bridge": BRIDGE},
                 known,
-                (labels_per_day, random_share, seed),
+                (labels_per_day, seed),
             )
         except BaseException:
             self.close()
@@ -455,7 +452,7 @@ class Fleet:
         return summarize(self.lanes, self.refused, self._commits.labels, now, worst, baseline)
 
     def labels(self, day: int | None = None) -> list[dict[str, Any]]:
-        """Return which steps to have labeled, each at most once; see `Labels.pick`.
+        """Return which steps of a day to have labeled; see `Labels.pick`.
 
         Parameters
         ----------
@@ -468,12 +465,8 @@ class Fleet:
             A row for each step: `device`, `version`, `boot`, `seq` and more about it. Add a `label` to each
             and hand them to `tell`.
         """
-        choice = self._label_maker()
-        with self._alone():
-            rows = choice.pick(choice.whole_day() if day is None else day)
-            self._commits.labels_stale = True
-            self._changed(list, None)
-        return rows
+        choice = self._label_maker(read=self.read_only)
+        return choice.pick(choice.whole_day() if day is None else day)
 
     def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         """Take true labels of steps that `labels` gave; see `Labels.tell`.
@@ -521,23 +514,23 @@ class Fleet:
         odd = lane is not None and isinstance(label, int) and label >= lane.params.classes
         return {**row, "label": "none of the classes"} if odd else row
 
-    def accuracy(self, level: float = 0.95, day: int | None = None) -> dict[str, Any]:
+    def accuracy(self, level: float = 0.95, among: str = "accepted") -> dict[str, Any]:
         """Return what labels say about the accuracy of the fleet, with an interval; see `Labels.accuracy`.
 
         Parameters
         ----------
         level : float, default 0.95
-            Chance that the interval covers the accuracy, at least.
-        day : int, optional
-            Days since 1970: the pick of that day alone; default: all of them.
+            Chance that the interval holds the accuracy, however often you look.
+        among : {"accepted", "all"}
+            Which answers count; default: those of steps that were accepted.
 
         Returns
         -------
         dict
-            `estimate` (None before there is a label), `interval`, `level`, `steps`, `days`, `asked`, `told`
-            and `errors_found`.
+            `estimate` (None before there is a label), `interval`, `level`, `steps`, `asked`, `told` and
+            `errors_found`.
         """
-        return self._label_maker(read=True).accuracy(level, day)
+        return self._label_maker(read=True).accuracy(level, among)
 
     def _label_maker(self, read: bool = False) -> Labels:
         if not read:

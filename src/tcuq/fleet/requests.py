@@ -38,10 +38,10 @@ def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> d
     """
     from .fleet import Fleet
 
-    with Fleet.open_read(folder) as looked:
-        params = {version: lane.params for version, lane in looked.lanes.items()}
+    looked = Fleet.open_read(folder)  # which is enough to pick: steps are drawn when they are decided
+    params = {version: lane.params for version, lane in looked.lanes.items()}
     try:
-        with Fleet(params, folder) as fleet:
+        with looked if "pick" in request else Fleet(params, folder) as fleet:
             found = answered(fleet, request)
     except ValueError as error:
         if not _is_taken(error):
@@ -113,7 +113,7 @@ def _plain(value: Any) -> Any:
 
 
 def answered(fleet: Any, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Pick steps to label, or take in labels; the fleet commits either."""
+    """Pick steps to label, or take in labels, which the fleet commits."""
     feeds = any(lane.params.feedback is not None for lane in fleet.lanes.values())
     if fleet.label_choice is None and not (feeds and "tell" in request):
         raise ValueError("no labels are asked for here; run the fleet with --labels-per-day")

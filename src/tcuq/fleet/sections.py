@@ -288,7 +288,8 @@ def labels(summary: Mapping[str, Any]) -> str:
     level = share(told.get("level") or 0.95, 0)
     if known(told.get("estimate")) and told.get("interval"):
         low, high = told["interval"]
-        said = f"Accuracy {share(told['estimate'])}, with {level} confidence {share(low)} to {share(high)}."
+        said = f"Accuracy of accepted answers {share(told['estimate'])}, with {level} confidence "
+        said += f"{share(low)} to {share(high)}."
     else:
         said = "Not enough labels yet to estimate the accuracy."
     asked, known_labels = told.get("asked") or 0, told.get("told") or 0
@@ -297,8 +298,8 @@ def labels(summary: Mapping[str, Any]) -> str:
     return section(
         "labels",
         "Labels",
-        f"At most {count(told.get('per_day') or 0)} steps a day are picked for labeling: the highest risks, "
-        "and a random share. The estimate weighs them by their chance to be picked.",
+        f"About {count(told.get('per_day') or 0)} steps a day are drawn for labeling, more often where "
+        "the monitor is in doubt. The estimate weighs each by its chance.",
         f'<p class="verdict">{said}</p><p class="fact">{plural(asked, "step")} asked for, '
         f"{count(known_labels)} labeled, {plural(errors, 'error')} found{rate}.</p>",
     )

@@ -138,7 +138,7 @@ def _rest(summary: Mapping[str, Any]) -> list[str]:
         if known(told.get("estimate")) and told.get("interval"):
             low, high = told["interval"]
             said = (
-                f"accuracy {share(told['estimate'])} ({share(low)} to {share(high)} with "
+                f"accuracy of accepted answers {share(told['estimate'])} ({share(low)} to {share(high)} with "
                 f"{share(told.get('level') or 0.95, 0)} confidence)"
             )
         lines.append(
