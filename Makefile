@@ -101,7 +101,7 @@ test-slow: .venv/.test
 
 # One process: Spark takes both cores.
 test-spark: .venv/.spark
-	$(BIN)/python -m pytest -m spark tests/fleet --durations=0
+	$(BIN)/python -m pytest -m spark watch/tests/fleet --durations=0
 
 fleet-demo: .venv/.fleet
 	$(BIN)/python tools/fleet_demo.py out/fleet-demo

@@ -26,8 +26,8 @@ TESTS = (
     "tests/binding",
     "tests/monitor/test_bank.py",
     "tests/monitor/test_input.py",
-    "tests/fleet/test_lane_order.py",
-    "tests/fleet/test_fleet_tallies.py",
+    "watch/tests/fleet/test_lane_order.py",
+    "watch/tests/fleet/test_fleet_tallies.py",
     "tests/io/test_binary_frames.py",
 )
 EXCEPTIONS: tuple[tuple[str, str, str, str], ...] = (

@@ -11,9 +11,9 @@ import pytest
 
 from tcuq import Params
 from tcuq.base.json_text import depth_of, from_json
-from tcuq.fleet.arrivals import MOST_BAD, Bad, Gathering
 from tcuq.io.jsonl import parse_object
-from tcuq.live.reading import Reading
+from tcuq_watch.fleet.arrivals import MOST_BAD, Bad, Gathering
+from tcuq_watch.live.reading import Reading
 
 SECONDS = 1.0
 """For 200 KB; what is linear takes hundredths of that."""

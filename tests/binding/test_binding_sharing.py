@@ -18,10 +18,10 @@ import pytest
 
 from tcuq import Bank, Log, Monitor, Params
 from tcuq.base.turns import Turn
-from tcuq.fleet import Events, Fleet
-from tcuq.fleet.order import Order
-from tcuq.fleet.tallies import Tallies
 from tcuq.monitor.steps import STEP_DTYPE
+from tcuq_watch.fleet import Events, Fleet
+from tcuq_watch.fleet.order import Order
+from tcuq_watch.fleet.tallies import Tallies
 
 PARAMS = Params(classes=3, warmup=0, reference=0.3, names=("a", "b", "c"))
 RNG = np.random.default_rng(3)
@@ -137,7 +137,7 @@ def test_a_second_thread_is_turned_away(kind: str, monkeypatch: pytest.MonkeyPat
 
     name = "tally" if kind == "tallies" else "order"
     with monkeypatch.context() as patched:
-        patched.setattr(f"tcuq.fleet.{kind}._core", type("Seen", (), {name: staticmethod(second)}))
+        patched.setattr(f"tcuq_watch.fleet.{kind}._core", type("Seen", (), {name: staticmethod(second)}))
         use()
     assert len(said) == 2 and all("\n" not in each for each in said)
     use()  # free again

@@ -19,7 +19,7 @@ import pytest
 
 from tcuq import Params
 from tcuq.cli import common, edge, main
-from tcuq.cli.live import _Printer, _Stop
+from tcuq_watch.cli.live import _Printer, _Stop
 
 
 def ended(act: Callable[[argparse.Namespace], Any]) -> int:

@@ -25,7 +25,7 @@ from tcuq.export import FORMS
 
 HEADERS = ROOT / "tests" / "c" / "msvc"
 BINDING = sorted((ROOT / "src" / "tcuq" / "binding").glob("*.c"))
-KERNELS = ROOT / "src" / "tcuq" / "device" / "kernels"
+KERNELS = ROOT / "device" / "src" / "tcuq_device" / "kernels"
 EXPORTED = ROOT / "src" / "tcuq" / "export" / "c"
 CLANG = [
     *("clang", "--target=x86_64-pc-windows-msvc", "-fms-compatibility", "-fms-extensions", "-std=c11"),

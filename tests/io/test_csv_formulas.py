@@ -14,8 +14,8 @@ import pytest
 
 from tcuq import Monitor, Params
 from tcuq.base.csv_text import csv_name, name_in_csv
-from tcuq.cli.fleet_labels import asked_text, read_labels
 from tcuq.io import Decisions, read_decisions, write_decisions
+from tcuq_watch.cli.fleet_labels import asked_text, read_labels
 
 NAMES = ("=1+cmd|' /C calc'!A0", "-1+cmd|x", "+1", "@SUM(1)", "'=x", "'n", "n", '="a,b"')
 START = ("=", "+", "-", "@", "\t", "\r")
@@ -51,7 +51,7 @@ def test_labels_come_back_with_names_of_devices_and_classes(tmp_path: Path) -> N
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is missing")
 def test_the_page_of_live_says_it_in_the_same_way() -> None:
-    source = Path(__file__).parents[2] / "src" / "tcuq" / "live" / "saving.js"
+    source = Path(__file__).parents[2] / "watch" / "src" / "tcuq_watch" / "live" / "saving.js"
     script = (
         source.read_text(encoding="utf-8") + "\nconsole.log(process.argv.slice(1).map(cell).join('\\n'));"
     )

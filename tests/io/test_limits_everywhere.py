@@ -23,25 +23,25 @@ from places import ROOT
 from tcuq import Monitor, Params
 from tcuq.base.limits import limits_given
 from tcuq.cli import main
-from tcuq.device.cost.stored import load as load_figures
-from tcuq.device.graph.storage import load_graph
-from tcuq.device.tflite.importing import import_model
 from tcuq.export.projection import load_projection
-from tcuq.fleet import Fleet
-from tcuq.fleet.arrivals import Bad, Gathering
-from tcuq.fleet.event_lines import StandardInput
-from tcuq.fleet.events import Events
-from tcuq.fleet.sources import FileSource
 from tcuq.io import Limits, read_decisions, read_log
-from tcuq.live.folder import Folder
-from tcuq.live.marks import labeled_log
-from tcuq.live.reading import Reading
 from tcuq.recording.data import open_data
 from tcuq.recording.folders import Asked
 from tcuq.recording.run import read_names
+from tcuq_device.cost.stored import load as load_figures
+from tcuq_device.graph.storage import load_graph
+from tcuq_device.tflite.importing import import_model
+from tcuq_watch.fleet import Fleet
+from tcuq_watch.fleet.arrivals import Bad, Gathering
+from tcuq_watch.fleet.event_lines import StandardInput
+from tcuq_watch.fleet.events import Events
+from tcuq_watch.fleet.sources import FileSource
+from tcuq_watch.live.folder import Folder
+from tcuq_watch.live.marks import labeled_log
+from tcuq_watch.live.reading import Reading
 
 PARAMS = Params(classes=2, warmup=0)
-MODEL = ROOT / "tests" / "data" / "tflite" / "dense.tflite"
+MODEL = ROOT / "device" / "tests" / "data" / "dense.tflite"
 SAID = re.compile(r"expected at most [0-9,]+ \w+; to allow more, set TCUQ_LIMITS=(\w+)=[0-9]+[KMGT]?\b")
 
 
@@ -267,8 +267,8 @@ def test_events_of_a_fleet(tmp_path: Path) -> None:
 
 def test_messages_of_a_broker(tmp_path: Path) -> None:
     pytest.importorskip("paho.mqtt", reason="paho-mqtt is not installed")
-    from tcuq.fleet.mqtt import MqttSource
-    from tcuq.fleet.mqtt_client import Address
+    from tcuq_watch.fleet.mqtt import MqttSource
+    from tcuq_watch.fleet.mqtt_client import Address
 
     limits = Limits(message=100, waiting=250)
     source = MqttSource(Address.of("mqtt://localhost/a/+"), tmp_path, limits)
@@ -317,7 +317,7 @@ def test_a_line_of_a_live_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_fleet_unpacks_nothing(tmp_path: Path) -> None:
-    from tcuq.fleet.store import read_arrays
+    from tcuq_watch.fleet.store import read_arrays
 
     path = tmp_path / "a.npz"
     np.savez_compressed(path, x=np.zeros(10_000_000, np.uint8))

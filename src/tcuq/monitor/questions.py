@@ -32,7 +32,7 @@ class Questions:
     uncertainty u: there a label narrows `accuracy_from_labels` most. It depends on this step and on earlier
     ones alone. The draw is a hash of seed, device, boot and seq: the same however steps are batched, and
     after a restart. Keep the object with the monitor's state; `pickle` takes it. A fleet has one budget for
-    all devices: `tcuq.fleet.Labels`.
+    all devices: `tcuq_watch.fleet.Labels`.
 
     Parameters
     ----------
