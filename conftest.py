@@ -17,7 +17,11 @@ from places import ROOT
 os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
 
 # Programs that tests run on their own: they import what a test builds.
-collect_ignore = ["tests/support/memory_cases.py", "tests/support/memory_cases_params.py"]
+collect_ignore = [
+    "tests/support/memory_cases.py",
+    "tests/support/memory_cases_params.py",
+    "watch/tests/support/memory_cases_native.py",
+]
 
 # Time is asked for where it is promised; a machine that stalls for a moment is no counterexample.
 settings.register_profile("quick", deadline=None, max_examples=25)

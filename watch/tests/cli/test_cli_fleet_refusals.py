@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from tcuq import Params
-from tcuq.cli import fleet as command
 from tcuq.cli import main
+from tcuq_watch.cli import fleet as command
 from tcuq_watch.cli.fleet_folder import healthy, versions
 from tcuq_watch.cli.fleet_labels import read_labels, told_text
 

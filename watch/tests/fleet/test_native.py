@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+import extensions
 import numpy as np
 import pytest
 from memory_cases_params import FULL
@@ -223,3 +225,12 @@ def test_restored_devices_are_checked(name: str, value: float, said: str) -> Non
     with pytest.raises(ValueError) as refused:
         Tallies.restored(FULL, arrays)
     assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_each_request_for_memory_fails_once_without_harm(tmp_path: Path) -> None:
+    counts = extensions.requests(extensions.ROOT / "watch/tests/support/memory_cases_native.py", tmp_path)
+    # The program itself checks; a case with few requests would have checked nothing.
+    assert min(counts["tally"]) >= 8 and min(counts["order"]) >= 17
+    assert {name for name in vars(_native) if callable(getattr(_native, name)) and "__" not in name} == set(
+        counts
+    )
