@@ -127,3 +127,10 @@ def dense(path: Path, inputs: int, outputs: int) -> Path:
     builder.Finish(model.Pack(builder), b"TFL3")
     path.write_bytes(builder.Output())
     return path
+
+
+def test_a_model_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "m.npz").write_bytes(b"x")
+    place = str(tmp_path / "m.npz")
+    assert main(["device", "import", place, "-o", place]) == 2
+    assert f"GRAPH and MODEL are both {place!r}; one would be lost" in capsys.readouterr().err

@@ -331,7 +331,7 @@ def all_cases() -> list[Case]:
         command("fleet labels", "fleet labels IN/fleet -o OUT/ask.csv --quiet", _pages),
         command(
             "device import",
-            f"device import {ROOT}/tests/data/tflite/net.tflite -o OUT/net.npz --quiet",
+            f"device import {ROOT}/device/tests/data/net.tflite -o OUT/net.npz --quiet",
             functools.partial(_base, net_npz=b"old"),
         ),
         Case("device bench", functools.partial(_base, bench_json=b"old"), _benched),

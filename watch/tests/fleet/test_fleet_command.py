@@ -388,7 +388,7 @@ def test_a_package_that_is_missing_loses_no_file(
         patch.setitem(sys.modules, "pyarrow.parquet", None)
         assert run(*order) == 2
     err = capsys.readouterr().err
-    assert err.count("\n") == 1 and "pip install 'tcuq[tables]'" in err
+    assert err.count("\n") == 1 and "pip install 'tcuq-watch[tables]'" in err
     assert said(capsys, *order)["events"] == 6
 
 

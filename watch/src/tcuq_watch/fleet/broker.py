@@ -72,7 +72,7 @@ class Broker:
         identity : str
             Name of the client at the broker.
         """
-        mqtt = needed("paho.mqtt.client", "tcuq[mqtt]", "MQTT")
+        mqtt = needed("paho.mqtt.client", "tcuq-watch", "MQTT")
         found = mqtt.Client(
             mqtt.CallbackAPIVersion.VERSION2, client_id=identity, clean_session=False, manual_ack=True
         )

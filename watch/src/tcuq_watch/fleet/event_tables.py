@@ -20,7 +20,7 @@ PLAIN = ("device", "boot", "seq", "time", "version")
 
 
 def _arrow(module: str = "pyarrow") -> Any:
-    return needed(module, "tcuq[tables]", "a Parquet file")
+    return needed(module, "tcuq-watch[tables]", "a Parquet file")
 
 
 class EventTable:

@@ -90,7 +90,7 @@ class Connection:
     """
 
     def __init__(self, address: Address, name: str, subscribe: bool) -> None:
-        self._paho = needed("paho.mqtt.client", "tcuq[mqtt]", f"the address {address}")
+        self._paho = needed("paho.mqtt.client", "tcuq-watch", f"the address {address}")
         self.address, self.number, self.lost = address, 0, 0
         self.away = self._leaving = False
         self.error: str | None = None
@@ -109,8 +109,8 @@ class Connection:
 
     def open(self, timeout: float = 10.0) -> None:
         """Connect; an error says why in one line."""
-        properties = needed("paho.mqtt.properties", "tcuq[mqtt]", "MQTT").Properties(
-            needed("paho.mqtt.packettypes", "tcuq[mqtt]", "MQTT").PacketTypes.CONNECT
+        properties = needed("paho.mqtt.properties", "tcuq-watch", "MQTT").Properties(
+            needed("paho.mqtt.packettypes", "tcuq-watch", "MQTT").PacketTypes.CONNECT
         )
         properties.SessionExpiryInterval = LOST_AFTER
         properties.ReceiveMaximum = IN_FLIGHT

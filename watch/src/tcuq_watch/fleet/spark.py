@@ -209,7 +209,7 @@ def _versions(params: Params | Mapping[str, Params]) -> dict[str, Params]:
 
 def _prepared(df: Any, params: Mapping[str, Params], shards: int) -> Any:
     """Return the columns that jobs read, of fixed types, and `version` and `shard`."""
-    functions = needed("pyspark.sql.functions", "tcuq[spark]", "a fleet on Spark")
+    functions = needed("pyspark.sql.functions", "tcuq-watch[spark]", "a fleet on Spark")
     integer("shards", shards, 1, 2**31 - 1)
     there = set(df.columns)
     missing = [name for name in ("device", "boot", "seq", "probs") if name not in there]
@@ -299,7 +299,7 @@ class _Job:
         return Lane.restored(version, self.params[version], arrays, **self.options)
 
     def _run(self, lane: Lane, frames: list[Any], by_arrival: bool) -> list[Decided]:
-        pandas = needed("pandas", "tcuq[spark]", "a fleet on Spark")
+        pandas = needed("pandas", "tcuq-watch[spark]", "a fleet on Spark")
         frame = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
         rows = ShardRows(frame, lane)
         order = rows.order(by_arrival)
@@ -326,7 +326,7 @@ def _frame(decided: Decided) -> Any:
 
     Texts are plain objects: Spark cannot send all that pandas makes of texts.
     """
-    pandas = needed("pandas", "tcuq[spark]", "a fleet on Spark")
+    pandas = needed("pandas", "tcuq-watch[spark]", "a fleet on Spark")
     columns: dict[str, Any] = {
         "version": np.full(len(decided), decided.version, dtype=object),
         "device": decided.devices,

@@ -24,7 +24,7 @@ def by_device(decisions: Any) -> Any:
     --------
     >>> by_device(spark.read.parquet("decisions")).orderBy("severity").show()  # doctest: +SKIP
     """
-    functions = needed("pyspark.sql.functions", "tcuq[spark]", "a fleet on Spark")
+    functions = needed("pyspark.sql.functions", "tcuq-watch[spark]", "a fleet on Spark")
     place = functions.struct("boot", "seq")
     last = [functions.max_by(name, place).alias(name) for name in ("alarm", "severity", "boot", "seq")]
     # Risks are multiples of 1/65536: their sum is exact in any order.
@@ -65,7 +65,7 @@ def summary(decisions: Any, worst: int = 20) -> dict[str, Any]:
     --------
     >>> found = summary(spark.read.parquet("decisions"))  # doctest: +SKIP
     """
-    functions = needed("pyspark.sql.functions", "tcuq[spark]", "a fleet on Spark")
+    functions = needed("pyspark.sql.functions", "tcuq-watch[spark]", "a fleet on Spark")
     devices = by_device(decisions)
     in_alarm = functions.sum((functions.col("alarm") > 0).cast("int")).alias("in_alarm")
     total = functions.sum("steps")

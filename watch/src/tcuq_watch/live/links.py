@@ -34,7 +34,7 @@ class Serial(Source):
         self._serial: Any = None
 
     def _opened(self) -> Any:
-        serial = needed("serial", "tcuq[serial]", "a serial port")
+        serial = needed("serial", "tcuq-watch", "a serial port")
         more = {"exclusive": True} if os.name == "posix" else {}
         try:
             return serial.Serial(self.port, self.baud, timeout=0.1, **more)
