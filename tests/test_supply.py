@@ -28,7 +28,8 @@ EVERY_MODULE = """
 import importlib, itertools, pkgutil, tcuq, tcuq_device, tcuq_watch
 seen = 0
 packages = (tcuq, tcuq_device, tcuq_watch)
-for module in itertools.chain(*(pkgutil.walk_packages(each.__path__, f"{each.__name__}.") for each in packages)):
+walks = [pkgutil.walk_packages(each.__path__, each.__name__ + ".") for each in packages]
+for module in itertools.chain(*walks):
     if module.name.rpartition(".")[2] == "__main__":
         continue
     try:

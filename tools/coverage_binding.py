@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Print which lines and branches of the compiled parts the tests run; exit 1 where some are not.
 
-The binding of the core and the native part of the fleet are built by gcc with counters, without optimization, beside a copy of the Python files in a
-scratch folder; nothing of the checkout changes. EXCEPTIONS names what no test can reach, with the reason; one
-that is reached is an error as well.
+The binding of the core and the native part of the fleet are built by gcc with counters, without optimization,
+beside copies of the Python files in a scratch folder; nothing of the checkout changes. EXCEPTIONS names what
+no test can reach, with the reason; one that is reached is an error as well.
 """
 
 from __future__ import annotations

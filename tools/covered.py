@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Print how much of tcuq, tcuq-device and tcuq-watch their tests have run, from what pytest-cov left; exit 1 below the floor."""
+"""Print how much of the three products their tests have run, from pytest-cov's data; exit 1 below a floor."""
 
 from __future__ import annotations
 

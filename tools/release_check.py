@@ -1,4 +1,4 @@
-"""Build the archives of every distribution, install them without a compiler and a network, and try them there.
+"""Build the archives of all distributions, install them without a compiler and a network, and try them there.
 
     python tools/release_check.py
 

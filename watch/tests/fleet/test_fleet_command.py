@@ -395,7 +395,7 @@ def test_a_package_that_is_missing_loses_no_file(
 def test_waiting_says_where_from_and_where_to_without_a_password(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tcuq.cli import fleet
+    from tcuq_watch.cli import fleet
     from tcuq_watch.fleet.mqtt_client import Address
 
     def said_of(source: str, out: str | None, quiet: bool = False) -> str:
