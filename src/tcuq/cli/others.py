@@ -37,6 +37,7 @@ def _stand_in(subparsers: Subparsers, name: str, extra: str, help: str) -> None:
     def command(args: argparse.Namespace) -> int:
         raise UsageError(f"tcuq {name} is in the package tcuq-{extra}; install it with: {advice}")
 
-    parser = subparsers.add_parser(name, help=f"{help} ({advice})", add_help=False)
+    # No word begins an option here: whatever follows, the advice is what helps.
+    parser = subparsers.add_parser(name, help=f"{help} ({advice})", add_help=False, prefix_chars="\0")
     parser.add_argument("rest", nargs=argparse.REMAINDER)
     parser.set_defaults(command=command)
