@@ -11,14 +11,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tcuq_device.boards import board
+from tcuq_device.cost.bench import LEVELS, STEPS, made_stream
+from tcuq_device.cost.measure import measure
+from tcuq_device.cost.stock import standard
+from tcuq_device.firmware.build import Levels
+from tcuq_device.firmware.decision import Watch
+from tcuq_device.firmware.firmware import Firmware
+
 from tcuq import Feedback
-from tcuq.device.boards import board
-from tcuq.device.cost.bench import LEVELS, STEPS, made_stream
-from tcuq.device.cost.measure import measure
-from tcuq.device.cost.stock import standard
-from tcuq.device.firmware.build import Levels
-from tcuq.device.firmware.decision import Watch
-from tcuq.device.firmware.firmware import Firmware
 
 
 def main() -> int:

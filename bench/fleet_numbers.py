@@ -24,11 +24,11 @@ import numpy.typing as npt
 from tcuq import Bank, Params, fit
 from tcuq.base.step_hashes import device_keys
 from tcuq.demo import digits as demo
-from tcuq.fleet.baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period
-from tcuq.fleet.labels import Labels
-from tcuq.fleet.summary import summarize
-from tcuq.fleet.tallies import MEAN_ONE, Tallies
 from tcuq.monitor.label_interval import interval
+from tcuq_watch.fleet.baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period
+from tcuq_watch.fleet.labels import Labels
+from tcuq_watch.fleet.summary import summarize
+from tcuq_watch.fleet.tallies import MEAN_ONE, Tallies
 
 START, PERIOD = 1.7e9 // 3600 * 3600, 60.0
 HALF, LOOKS, POOL = 420, 200, 50_000

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tcuq.device.boards import board
-from tcuq.device.cost.stored import load
+from tcuq_device.boards import board
+from tcuq_device.cost.stored import load
 
 MADE = "<!-- Made by `tcuq-lab boards page` from lab/results/device and bench/monitors.json. -->"
 TASKS = {"speech_commands": "Speech Commands", "cifar10": "CIFAR-10", "mnist": "MNIST"}
@@ -142,7 +142,7 @@ def _all_monitors(measured: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _judged(measured: Sequence[Mapping[str, Any]]) -> str:
-    from tcuq.device.cost.bench import GOALS
+    from tcuq_device.cost.bench import GOALS
 
     met = []
     for each in measured:
