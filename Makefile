@@ -1,13 +1,14 @@
 # Each target sets up what it needs, then runs one command.
 BIN := .venv/bin
-SOURCES := pyproject.toml setup.py lab/pyproject.toml lab/setup.py tools/setup.sh $(wildcard src/tcuq/binding/* src/tcuq/core/*)
+SOURCES := pyproject.toml setup.py tools/archives.py tools/setup.sh $(wildcard */pyproject.toml */setup.py src/tcuq/binding/* src/tcuq/core/* watch/src/tcuq_watch/native/*)
+PRODUCTS := tests src device watch
 
 .PHONY: help demo test test-product test-slow test-spark fleet-demo check coverage fuzz fuzz-long hostile faults static prove mutants supply wheels registry bench device results pictures vectors tables sheets compare docs docs-links docs-check clean
 
 help:
 	@echo "make demo          set up, then train, fit, watch a stream of digits and write a report (out/demo)"
 	@echo "make test          set up, then lint, type-check, check imports and run all tests but the slow ones"
-	@echo "make test-product  the same for the product alone, without the lab"
+	@echo "make test-product  the same for tcuq, tcuq-device and tcuq-watch, without the lab"
 	@echo "make test-slow     the tests that take longer"
 	@echo "make test-spark    the tests of a fleet on Spark; installs Java and pyspark (10 minutes)"
 	@echo "make fleet-demo    some hundred simulated devices over MQTT, watched as a fleet (out/fleet-demo)"
@@ -53,7 +54,7 @@ test: check
 coverage: .venv/.test
 	$(BIN)/python tools/coverage_c.py
 	$(BIN)/python tools/coverage_binding.py
-	$(PYTEST) -m "not slow and not spark" tests src --cov=tcuq --cov-branch --cov-report=
+	$(PYTEST) -m "not slow and not spark" $(PRODUCTS) --cov=tcuq --cov=tcuq_device --cov=tcuq_watch --cov-branch --cov-report=
 	$(BIN)/python tools/covered.py
 
 # Seeds are printed; what is found is kept in out/fuzz.
@@ -94,14 +95,14 @@ wheels: .venv/.test
 	$(BIN)/python tools/release_check.py
 
 test-product: check
-	$(PYTEST) -m "not slow and not spark" tests src
+	$(PYTEST) -m "not slow and not spark" $(PRODUCTS)
 
 test-slow: .venv/.test
 	$(PYTEST) -m slow
 
 # One process: Spark takes both cores.
 test-spark: .venv/.spark
-	$(BIN)/python -m pytest -m spark tests/fleet --durations=0
+	$(BIN)/python -m pytest -m spark watch/tests/fleet --durations=0
 
 fleet-demo: .venv/.fleet
 	$(BIN)/python tools/fleet_demo.py out/fleet-demo
@@ -158,7 +159,7 @@ docs-links: .venv/.docs
 # An environment of its own: the package needs an old setuptools.
 .venv/.compare: $(SOURCES)
 	python3 -m venv .venv-compare
-	.venv-compare/bin/python -m pip install --quiet --disable-pip-version-check -e . -e "./lab[compare]" scikit-image pooch pytest
+	.venv-compare/bin/python -m pip install --quiet --disable-pip-version-check -e . -e ./device -e "./lab[compare]" scikit-image pooch pytest
 	@mkdir -p .venv && touch $@
 
 .venv/.demo: $(SOURCES)
@@ -175,11 +176,11 @@ docs-links: .venv/.docs
 	@touch $@
 
 .venv/.spark: $(SOURCES)
-	sh tools/setup.sh spark dev,spark
+	sh tools/setup.sh spark dev
 	@touch $@
 
 .venv/.fleet: $(SOURCES)
-	sh tools/setup.sh fleet demo,mqtt,tables
+	sh tools/setup.sh fleet demo
 	@touch $@
 
 .venv/.device: $(SOURCES)
@@ -200,4 +201,4 @@ docs-links: .venv/.docs
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-compare build lab/build out src/*.egg-info lab/src/*.egg-info src/tcuq/*.so .coverage .coverage.*
+	rm -rf .venv .venv-compare build */build out src/*.egg-info */src/*.egg-info src/tcuq/*.so watch/src/tcuq_watch/*.so .coverage .coverage.*

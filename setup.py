@@ -1,165 +1,32 @@
-"""The one compiled part, and archives that come out the same every time."""
+"""The compiled part of the product."""
 
-import gzip
-import os
-import posixpath
-import re
 import sys
-import sysconfig
-import tarfile
-import time
-import zipfile
 from pathlib import Path
 
 from setuptools import Extension, setup
-from setuptools.command.bdist_wheel import bdist_wheel
-from setuptools.command.build_ext import build_ext
-from setuptools.command.egg_info import egg_info
-from setuptools.command.sdist import sdist
 
-# The time that every file of an archive has: 2020-01-01, unless a build asks for another.
-MOMENT = int(os.environ.setdefault("SOURCE_DATE_EPOCH", "1577836800"))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE / "tools")]
 
-# Buffers joined the stable ABI in 3.11; there, one wheel serves every later Python.
-# Free-threaded builds have no stable ABI.
-STABLE = (
-    sys.version_info >= (3, 11)
-    and sys.implementation.name == "cpython"
-    and not sysconfig.get_config_var("Py_GIL_DISABLED")
-)
-
-SOURCES = sorted(str(path) for part in ("binding", "core") for path in Path("src/tcuq", part).glob("*.c"))
-HEADERS = sorted(str(path) for part in ("binding", "core") for path in Path("src/tcuq", part).glob("*.h"))
-
-# Each compiler in its own words. Products are never fused with sums: some processors would round differently.
-FLAGS = {
-    "unix": ["-std=c99", "-O3", "-g0", "-ffp-contract=off"],
-    "msvc": ["/std:c11", "/O2", "/fp:precise", "/utf-8"],
-}
-FLAGS["mingw32"] = FLAGS["unix"]
-
-PICTURES = (".gif", ".jpg", ".png", ".svg", ".webp")
+from archives import MACROS, OPTIONS, STABLE, commands  # noqa: E402
 
 
-class Build(build_ext):
-    """The extension, with the options that its compiler knows."""
-
-    def build_extensions(self):
-        """Choose the options once the compiler is known."""
-        for extension in self.extensions:
-            extension.extra_compile_args = FLAGS.get(self.compiler.compiler_type, [])
-        super().build_extensions()
+def files(ending):
+    """Return the files of the binding and the core with this ending."""
+    return sorted(str(path) for part in ("binding", "core") for path in Path("src/tcuq", part).glob(ending))
 
 
-def absolute(page: str, path: str, version: str) -> str:
-    """Return a Markdown page whose relative links lead to a tag of the repository, code left alone.
-
-    The page is at `path` of the repository. Elsewhere, such as on PyPI, its relative links lead nowhere.
-    """
-
-    def resolved(target: str) -> str:
-        if re.match(r"[a-z][a-z0-9+.-]*:|//", target, re.I):
-            return target
-        file, mark, anchor = target.partition("#")
-        place = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
-        picture = place.lower().endswith(PICTURES)
-        host = (
-            "https://raw.githubusercontent.com/tcuq/tcuq" if picture else "https://github.com/tcuq/tcuq/blob"
+setup(
+    cmdclass=commands("README.md"),
+    ext_modules=[
+        Extension(
+            "tcuq._core",
+            files("*.c"),
+            depends=files("*.h"),
+            include_dirs=["src/tcuq"],
+            define_macros=[("TCUQ_SIGNALS", "0x303FFuL"), *MACROS],
+            py_limited_api=STABLE,
         )
-        return f"{host}/v{version}/{place}{mark}{anchor}"
-
-    def replaced(found: "re.Match[str]") -> str:
-        before, target = found["before"], found["target"]
-        return found[0] if target is None else before + resolved(target)
-
-    code = r"^(?P<fence>```+|~~~+).*?^(?P=fence)|`[^`\n]+`"
-    link = r"""(?P<before>\]\(<?|^\[[^\]\n]+\]:[ ]+|\b(?:src|href|srcset)=["'])(?P<target>[^)>"'\s]+)"""
-    return re.sub(f"{code}|{link}", replaced, page, flags=re.M | re.S)
-
-
-class Info(egg_info):
-    """Metadata whose description reads well away from the repository."""
-
-    def finalize_options(self):
-        """Make the links of the description absolute."""
-        super().finalize_options()
-        about = self.distribution.metadata
-        about.long_description = absolute(about.long_description, "README.md", about.version)
-
-
-def mode(before: int) -> int:
-    """Return who may do what, whatever the builder's mask left: everybody reads, only the owner writes."""
-    return 0o755 if before & 0o100 else 0o644
-
-
-class Sdist(sdist):
-    """A source archive whose bytes depend on its files alone."""
-
-    def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
-        """Write names in order, without times, owners and masks of the machine."""
-        if format != "gztar":
-            return super().make_archive(base_name, format, root_dir, base_dir, owner, group)
-        target = Path(f"{base_name}.tar.gz")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(base_dir)
-        with (
-            target.open("wb") as plain,
-            gzip.GzipFile("", "wb", 9, plain, MOMENT) as packed,
-            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
-        ):
-            for path in sorted(folder.rglob("*")):
-                if path.is_file():
-                    entry = tarfile.TarInfo(f"{folder.name}/{path.relative_to(folder).as_posix()}")
-                    entry.size, entry.mtime, entry.mode = (
-                        path.stat().st_size,
-                        MOMENT,
-                        mode(path.stat().st_mode),
-                    )
-                    with path.open("rb") as content:
-                        archive.addfile(entry, content)
-        return str(target)
-
-
-class Wheel(bdist_wheel):
-    """A wheel whose bytes depend on its files and the compiler alone."""
-
-    def run(self):
-        """Write the wheel, then write it again in plain form."""
-        super().run()
-        for _, _, name in self.distribution.dist_files:
-            if name.endswith(".whl"):
-                rewrite(Path(name))
-
-
-def rewrite(wheel: Path) -> None:
-    """Give every file of a wheel the same time and mode; names, order and contents stay."""
-    rough = wheel.with_suffix(".rough")
-    wheel.replace(rough)
-    with zipfile.ZipFile(rough) as before, zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as after:
-        for entry in before.infolist():
-            plain = zipfile.ZipInfo(entry.filename, time.gmtime(MOMENT)[:6])
-            plain.compress_type, plain.create_system = zipfile.ZIP_DEFLATED, 3
-            plain.external_attr = (0o100000 | mode(entry.external_attr >> 16)) << 16
-            after.writestr(plain, before.read(entry), compresslevel=9)
-    rough.unlink()
-
-
-# Builders run this file; the lab, its tools and the tests import it.
-if __name__ == "__main__":
-    setup(
-        cmdclass={"build_ext": Build, "egg_info": Info, "sdist": Sdist, "bdist_wheel": Wheel},
-        ext_modules=[
-            Extension(
-                "tcuq._core",
-                SOURCES,
-                depends=HEADERS,
-                include_dirs=["src/tcuq"],
-                define_macros=[
-                    ("TCUQ_SIGNALS", "0x303FFuL"),
-                    *([("Py_LIMITED_API", "0x030B0000")] if STABLE else []),
-                ],
-                py_limited_api=STABLE,
-            )
-        ],
-        options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
-    )
+    ],
+    options=OPTIONS,
+)

@@ -42,6 +42,11 @@ def problem(tag: str, root: Path) -> str:
         return f"CHANGELOG.md: the entry of {version} has no date, expected '## {version} - YYYY-MM-DD'"
     if not re.search(r"^- ", entry[2], re.M):
         return f"CHANGELOG.md: the entry of {version} is empty: write what changes for users"
+    for part in ("device", "watch", "lab"):
+        asked = (root / part / "pyproject.toml").read_text(encoding="utf-8")
+        told = set(re.findall(r'(?:^version = "|"tcuq(?:-device)?==)([^"]+)"', asked, re.M))
+        if told != {version}:
+            return f"{part}/pyproject.toml says {', '.join(sorted(told))}, expected {version} everywhere"
     cited = re.search(r"^version: *(\S+)$", (root / "CITATION.cff").read_text(encoding="utf-8"), re.M)
     if cited is None or cited[1].strip("\"'") != version:
         return f"CITATION.cff does not say 'version: {version}'"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tcuq import Log, Monitor, Params, fit
-from tcuq.fleet import Events, Lane
+from tcuq_watch.fleet import Events, Lane
 
 RECORDED = Path(__file__).resolve().parents[1] / "lab" / "recorded"
 NETWORKS = ("cnn4", "dscnn", "resnet8")

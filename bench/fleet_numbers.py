@@ -1,6 +1,6 @@
 """What a fleet's numbers promise, on real digits: verdicts of healthy and degraded fleets, labels, intervals.
 
-python bench/fleet_numbers.py [--fleets N] [--days N] [--devices N] [--json FILE]
+python bench/fleet_numbers.py [--fleets N] [--labeled N] [--devices N] [--json FILE]
 
 Devices watch digits that no fit has seen, through the demo's classifier; degraded ones from the middle of
 the run on through one of three corruptions that no fit has seen either. Every fleet is judged at 200 looks,
@@ -22,14 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq import Bank, Params, fit
+from tcuq.base.step_hashes import device_keys
 from tcuq.demo import digits as demo
-from tcuq.fleet.baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period
-from tcuq.fleet.intervals import errors_interval
-from tcuq.fleet.label_accuracy import accuracy_of
-from tcuq.fleet.label_pools import device_keys
-from tcuq.fleet.labels import Labels
-from tcuq.fleet.summary import summarize
-from tcuq.fleet.tallies import MEAN_ONE, Tallies
+from tcuq.monitor.label_interval import interval
+from tcuq_watch.fleet.baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period
+from tcuq_watch.fleet.labels import Labels
+from tcuq_watch.fleet.summary import summarize
+from tcuq_watch.fleet.tallies import MEAN_ONE, Tallies
 
 START, PERIOD = 1.7e9 // 3600 * 3600, 60.0
 HALF, LOOKS, POOL = 420, 200, 50_000
@@ -201,68 +200,63 @@ def decided(found: World, name: str, devices: int, steps: int, degraded: float, 
     return np.stack(out), np.stack(wrong)
 
 
-def labeled(
-    found: World, name: str, days: int, per_day: int, share: float, degraded: float
-) -> dict[str, Any]:
-    """Simulate days of a fleet, drawn from a long run; return errors found, coverage, widths."""
-    devices, size = 1000, 20_000
+def labeled(found: World, name: str, fleets: int, per_day: int, degraded: float) -> dict[str, Any]:
+    """Simulate fleets for 30 days, drawn from a long run; look after every day, told all labels by then."""
+    devices, days = 1000, 30
     steps, wrong = decided(found, name, devices, 300, degraded, 5)
     flat, bad = steps.reshape(-1), wrong.reshape(-1)
     names = np.array([f"d{n}" for n in range(devices)], dtype=object)
     keys = device_keys("v", names)
-    rng = np.random.default_rng(9)
-    rows, truths, widths, plain, found_risk, found_all = [], [], [], [], 0, 0
-    for day in range(days):
-        chosen = rng.choice(len(flat), size, replace=False)
-        labels = Labels(per_day, share, seed=day)
-        seqs = chosen // devices
-        zeros, noon, whose = np.zeros(size, np.int64), np.full(size, 43200.0), chosen % devices
-        labels.offer("v", names[whose], zeros, seqs, noon, flat[chosen], keys[whose])
-        asked = labels.pick(0)
-        told = [
-            {**row, "label": -1 if bad[row["seq"] * devices + int(row["device"][1:])] else row["answer"]}
-            for row in asked
-        ]
-        labels.tell(told)
-        rows.append(labels.counts()[0])
-        truths.append(int(bad[chosen].sum()))
-        low, high = labels.accuracy()["interval"]
-        widths.append((low, high, 1 - truths[-1] / size))
-        x = int(bad[chosen[rng.choice(size, per_day, replace=False)]].sum())
-        ends = errors_interval(size, per_day, x, x)
-        plain.append((ends[1] - ends[0]) / size)
-        found_all += x
-        found_risk += int(rows[-1][4] + rows[-1][7])
-    table, ends = np.array(rows), np.array(widths)
-    groups = [rng.choice(days, 30, replace=False) for _ in range(days)]
-    several = np.array(
-        [
-            (*accuracy_of(table[group], 0.95)["interval"], 1 - sum(truths[n] for n in group) / size / 30)
-            for group in groups
-        ]
-    )
-    pooled = []
-    for group in groups:
-        x = int(sum(rng.hypergeometric(truths[n], size - truths[n], per_day) for n in group))
-        two = errors_interval(30 * size, 30 * per_day, x, x)
-        pooled.append((two[1] - two[0]) / size / 30)
-    return {
-        "days": days,
-        "per_day": per_day,
-        "random_share": share,
-        "steps_a_day": size,
-        "errors": float(bad.mean()),
-        "errors_per_label": found_risk / days / per_day,
-        "errors_per_random_label": found_all / days / per_day,
-        "covered": float(((ends[:, 0] <= ends[:, 2]) & (ends[:, 2] <= ends[:, 1])).mean()),
-        "width": float((ends[:, 1] - ends[:, 0]).mean()),
-        "width_random": float(np.mean(plain)),
-        "covered_30_days": float(
-            ((several[:, 0] <= several[:, 2]) & (several[:, 2] <= several[:, 1])).mean()
-        ),
-        "width_30_days": float((several[:, 1] - several[:, 0]).mean()),
-        "width_random_30_days": float(np.mean(pooled)),
-    }
+    rows: list[tuple[float, ...]] = []
+    for fleet in range(fleets):
+        rng, labels = np.random.default_rng(fleet), Labels(per_day, seed=fleet)
+        plain: list[Any] = []
+        held, steps_so_far, errors, before = True, 0, 0, 0
+        for day in range(days):
+            size = int(rng.uniform(0.9, 1.1) * 20_000)
+            chosen = rng.choice(len(flat), size, replace=False)
+            whose, noon = chosen % devices, np.full(size, day * 86400.0 + 43200)
+            place = np.full(size, day), chosen // devices
+            labels.offer("v", names[whose], *place, noon, flat[chosen], keys[whose])
+            told = []
+            for row in labels.pick(day):
+                at = row["seq"] * devices + int(row["device"][1:])
+                told.append({**row, "label": -1 if bad[at] else row["answer"]})
+            labels.tell(told)
+            mine = chosen[~flat["abstain"][chosen]]
+            steps_so_far, errors = steps_so_far + len(mine), errors + int(bad[mine].sum())
+            result = labels.accuracy()
+            low, high = result["interval"]
+            held = held and low <= 1 - errors / steps_so_far <= high
+            # As many labels, all at random: without and with the uncertainty of the monitor.
+            share = (result["asked"] - before) / size
+            before = result["asked"]
+            asked = rng.random(size) < share
+            plain.append((asked[flat["abstain"][chosen] == 0], np.full(len(mine), share), mine))
+            if day + 1 in (1, 7, days):
+                drawn, chance, which = (np.concatenate(part) for part in zip(*plain, strict=True))
+                lot: list[float] = []
+                for guess in (np.zeros(len(which)), flat["uncertainty"][which]):
+                    ends = interval(
+                        drawn, chance, guess, bad[which] * 1.0, 0.95, lambda v: np.array([v.sum()])
+                    )
+                    lot.append(float((ends.high - ends.low)[0]))
+                rows.append((day + 1, held, result["asked"] / (day + 1), high - low, *lot))
+                rows[-1] += (result["errors_found"] / max(1, result["told"]),)
+    table = np.array(rows)
+    out: dict[str, Any] = {"fleets": fleets, "per_day": per_day, "errors": float(bad.mean())}
+    for day in (1, 7, days):
+        mean = table[table[:, 0] == day].mean(axis=0)
+        keys_of = (
+            "held_so_far",
+            "asked_a_day",
+            "width",
+            "width_random",
+            "width_random_guess",
+            "errors_per_label",
+        )
+        out[f"after {day}"] = dict(zip(keys_of, mean[1:].tolist(), strict=True))
+    return out
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -271,7 +265,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--fleets", type=int, default=40, help="healthy ones; a tenth of it degraded")
-    parser.add_argument("--days", type=int, default=2000)
+    parser.add_argument("--labeled", type=int, default=200, help="fleets of 30 days that are labeled")
     parser.add_argument("--devices", type=int, default=1000)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", choices=("labels", "verdicts"))
@@ -280,13 +274,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = world()
     result: dict[str, Any] = {"labels": []}
     if args.only != "verdicts":
-        for per_day, share, degraded in (
-            (100, 0.2, 0.0),
-            (100, 0.2, 0.015),
-            (100, 0.5, 0.015),
-            (1000, 0.2, 0.015),
-        ):
-            row = labeled(found, "10,000", args.days, per_day, share, degraded)
+        for per_day, degraded in ((100, 0.0), (100, 0.015), (1000, 0.015)):
+            row = labeled(found, "10,000", args.labeled, per_day, degraded)
             result["labels"].append(row | {"degraded": degraded})
             print(f"degraded {degraded:g}", json.dumps(row), flush=True)
     if args.only != "labels":

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from tcuq.device.cost.stock import monitors
-from tcuq.fleet import Events, Fleet
+from tcuq_device.cost.stock import monitors
+from tcuq_watch.fleet import Events, Fleet
 
 
 def arrivals(devices: int, count: int, messy: bool, rng: np.random.Generator) -> Any:

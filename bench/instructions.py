@@ -82,7 +82,7 @@ def x86_64_counter(folder: Path) -> Counter | None:
         return None
     program = build(folder, "x86_64-linux-gnu-gcc")
     plugin = folder / "count.so"
-    source = ROOT / "src" / "tcuq" / "device" / "emulate" / "count.c"
+    source = ROOT / "device" / "src" / "tcuq_device" / "emulate" / "count.c"
     subprocess.run(["gcc", "-O2", "-shared", "-fPIC", str(source), "-o", str(plugin)], check=True)
 
     def emulated(signals: int, classes: int, features: int, lags: Sequence[int]) -> float:

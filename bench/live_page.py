@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 # The device that is not there and the driver of the browser serve the tests as well.
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "watch" / "tests" / "support"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
 import chromium

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "support")]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "watch" / "tests" / "support")]
 
 from spark_events import table  # noqa: E402
 
 from tcuq import Params  # noqa: E402
-from tcuq.fleet import Events, Fleet, Lane  # noqa: E402
-from tcuq.fleet.spark_rows import packed, unpacked  # noqa: E402
+from tcuq_watch.fleet import Events, Fleet, Lane  # noqa: E402
+from tcuq_watch.fleet.spark_rows import packed, unpacked  # noqa: E402
 
 WARM = 2
 """Micro-batches of a size that are not counted: they compile and fill caches."""
@@ -89,7 +89,7 @@ def spark_run(
     folder: Path, shards: int, first: int, count: int
 ) -> tuple[dict[str, Any], list[tuple[float, float]]]:
     """Run over all files; return what it tells, and wall and processor seconds at each commit."""
-    program = ROOT / "tests" / "support" / "spark_stream.py"
+    program = ROOT / "watch" / "tests" / "support" / "spark_stream.py"
     words = [folder / "params.json", folder / "in", folder / "run", 1, shards, "rates"]
     began, moments = time.time(), []
     process = subprocess.Popen(

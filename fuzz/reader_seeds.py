@@ -112,10 +112,10 @@ def parameters(out: Path) -> None:
 
 def networks(out: Path) -> None:
     """Write graphs, models and what goes into them."""
-    from tcuq.device.graph.storage import save_graph
-    from tcuq.device.tflite.importing import import_model
+    from tcuq_device.graph.storage import save_graph
+    from tcuq_device.tflite.importing import import_model
 
-    models = ROOT / "tests" / "data" / "tflite"
+    models = ROOT / "device" / "tests" / "data"
     for name in ("dense", "pools", "curves"):
         shutil.copy(models / f"{name}.tflite", out / "tflite" / f"{name}.tflite")
     for name in ("net", "dense", "shapes"):
@@ -203,10 +203,10 @@ def archived(folder: Path, target: Path) -> None:
 
 def folders(out: Path) -> None:
     """Write folders of a fleet and of a live session."""
-    from tcuq.fleet import Fleet
-    from tcuq.fleet.events import Events
-    from tcuq.live.inbox import Chunk
-    from tcuq.live.session import Session
+    from tcuq_watch.fleet import Fleet
+    from tcuq_watch.fleet.events import Events
+    from tcuq_watch.live.inbox import Chunk
+    from tcuq_watch.live.session import Session
 
     params = Params(classes=3, warmup=0)
     with tempfile.TemporaryDirectory() as scratch:
@@ -249,7 +249,7 @@ def media(out: Path) -> None:
         "flash": {"code": 1},
         "step": {"instructions": {"steps": 1, "mean": 2.0}},
     }
-    from tcuq.device.cost.stored import FORMAT
+    from tcuq_device.cost.stored import FORMAT
 
     content = {"format": FORMAT, "compiler": "1", "emulator": "1", "tcuq": "1", "measured": [entry]}
     (out / "bench" / "one.json").write_text(json.dumps(content))

@@ -113,15 +113,15 @@ def _frames(path: Path) -> None:
 
 
 def _graph(path: Path) -> None:
-    from tcuq.device.graph.check import check
-    from tcuq.device.graph.storage import load_graph
+    from tcuq_device.graph.check import check
+    from tcuq_device.graph.storage import load_graph
 
     check(load_graph(path))
 
 
 def _tflite(path: Path) -> None:
-    from tcuq.device.graph.check import check
-    from tcuq.device.tflite.importing import import_model
+    from tcuq_device.graph.check import check
+    from tcuq_device.tflite.importing import import_model
 
     check(import_model(path).graph)
 
@@ -135,9 +135,9 @@ def _projection(path: Path) -> None:
 
 def _inputs(path: Path) -> None:
     """Read inputs of `tcuq record`, of an emitted application, and of the script beside it."""
-    from tcuq.device.emit.feed import read_inputs
     from tcuq.recording.data import open_data
     from tcuq.recording.folders import Asked
+    from tcuq_device.emit.feed import read_inputs
 
     failed = None
     for read in (
@@ -160,7 +160,7 @@ def _judged(error: ValueError) -> ValueError:
 
 def _live(path: Path) -> None:
     """Lines of a device, whatever they are, never raise; what is told of them fits on a line."""
-    from tcuq.live.reading import Reading
+    from tcuq_watch.live.reading import Reading
 
     content = path.read_bytes()
     for params in (PARAMS, WIDE):
@@ -181,8 +181,8 @@ def told(text: str) -> None:
 
 
 def _events(path: Path) -> None:
-    from tcuq.fleet.checked import checked
-    from tcuq.fleet.sources import FileSource
+    from tcuq_watch.fleet.checked import checked
+    from tcuq_watch.fleet.sources import FileSource
 
     source = FileSource(path)
     for arrived in source.batches(None, 100, 1.0):
@@ -196,13 +196,13 @@ def _events(path: Path) -> None:
 
 def _message(path: Path) -> None:
     """Take a message from a broker, of JSON or of frames."""
-    from tcuq.fleet.arrivals import Bad
-    from tcuq.fleet.mqtt import MqttSource
-    from tcuq.fleet.mqtt_client import Address
+    from tcuq_watch.fleet.arrivals import Bad
+    from tcuq_watch.fleet.mqtt import MqttSource
+    from tcuq_watch.fleet.mqtt_client import Address
 
     source = MqttSource(Address.of("mqtt://localhost/devices/+"), path.parent)
-    from tcuq.fleet.arrivals import Gathering
-    from tcuq.fleet.mqtt import _Message
+    from tcuq_watch.fleet.arrivals import Gathering
+    from tcuq_watch.fleet.mqtt import _Message
 
     source.bad = Bad()
     rows = Gathering(source.bad, source.where)
@@ -230,7 +230,7 @@ def unfolded(path: Path) -> Path:
 
 
 def _fleet(path: Path) -> None:
-    from tcuq.fleet import Fleet
+    from tcuq_watch.fleet import Fleet
 
     place = unfolded(path)
     with Fleet.open_read(place) as fleet:
@@ -240,10 +240,10 @@ def _fleet(path: Path) -> None:
 
 def _session(path: Path) -> None:
     """Read a folder of `tcuq live`: what was saved, what came after it, and the log with marks."""
-    from tcuq.live.folder import Folder
-    from tcuq.live.judge import Judge
-    from tcuq.live.marks import labeled_log
-    from tcuq.live.recovery import recover
+    from tcuq_watch.live.folder import Folder
+    from tcuq_watch.live.judge import Judge
+    from tcuq_watch.live.marks import labeled_log
+    from tcuq_watch.live.recovery import recover
 
     place = unfolded(path)
     failed = None
@@ -268,13 +268,13 @@ def _names(path: Path) -> None:
 
 
 def _devices(path: Path) -> None:
-    from tcuq.cli.fleet import _names as device_names
+    from tcuq_watch.cli.fleet import _names as device_names
 
     device_names(str(path))
 
 
 def _labels(path: Path) -> None:
-    from tcuq.cli.fleet_labels import read_labels
+    from tcuq_watch.cli.fleet_labels import read_labels
 
     for row in read_labels(path):
         promise(isinstance(row["boot"], int) and isinstance(row["seq"], int), "boot and seq")
@@ -295,7 +295,7 @@ def _picture(path: Path) -> None:
 
 
 def _bench(path: Path) -> None:
-    from tcuq.device.cost.stored import load
+    from tcuq_device.cost.stored import load
 
     load(path)
 
@@ -323,9 +323,9 @@ def _http(path: Path) -> None:
     import socket
     from types import SimpleNamespace
 
-    from tcuq.live.feed import Feed
-    from tcuq.live.handler import Handler
-    from tcuq.live.server import Site
+    from tcuq_watch.live.feed import Feed
+    from tcuq_watch.live.handler import Handler
+    from tcuq_watch.live.server import Site
 
     marked: list[Any] = []
 

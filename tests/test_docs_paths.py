@@ -13,12 +13,12 @@ PAGES = sorted(
     for path in [
         *ROOT.glob("*.md"),
         *ROOT.glob("docs/**/*.md"),
-        *ROOT.glob("lab/*.md"),
+        *ROOT.glob("*/README.md"),
         *ROOT.glob("examples/**/*.md"),
     ]
     if path.name != "CHANGELOG.md"  # speaks of the past
 )
-FOLDERS = "bench|docs|examples|lab|src|tests|tools|vectors"
+FOLDERS = "bench|device|docs|examples|lab|src|tests|tools|vectors|watch"
 NAMED = re.compile(rf"(?<![\w./-])((?:{FOLDERS})/[\w./-]*\w)")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 MADE = {"docs/results.html"}

@@ -64,11 +64,31 @@ def test_one_version_in_one_place() -> None:
     assert f"## {tcuq.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
+@pytest.mark.parametrize("part", ["device", "watch", "lab"])
+def test_the_other_distributions_have_the_same_version(part: str) -> None:
+    text = (ROOT / part / "pyproject.toml").read_text()
+    told = re.findall(r'(?:^version = "|"tcuq(?:-device)?==)([^"]+)"', text, re.M)
+    assert len(told) >= 2 and set(told) == {tcuq.__version__}
+
+
+def test_the_picture_of_the_design_shows_the_layers_that_are_checked() -> None:
+    picture = (ROOT / "DESIGN.md").read_text().partition("```text\n")[2].partition("```")[0]
+    lines = picture.splitlines()
+    columns = [[line[:39].strip() for line in lines], [line[39:].strip() for line in lines]]
+    shown = "\n".join(line for column in columns for line in column if line)
+    contracts = (ROOT / "pyproject.toml").read_text().split("[[tool.importlinter.contracts]]")[1:]
+    layers = [re.findall(r'"([^"]+)"', each.partition("layers = [")[2]) for each in contracts]
+    assert len([each for each in layers if each]) == 6
+    assert [each for each in layers if "\n".join(each) not in shown] == []
+
+
 @pytest.mark.slow
 def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
     # A copy: what an earlier build left in the checkout would go into the wheel as well.
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "archives.py", tmp_path / "tools")
     shutil.copytree(PACKAGE, tmp_path / "src" / "tcuq", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     command = [
         sys.executable,
@@ -91,5 +111,6 @@ def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
         modules = [name for name in content.namelist() if name.endswith(".py")]
         templates = [name for name in content.namelist() if "/templates/" in name]
     assert len(templates) == len([*(PACKAGE / "export" / "templates").glob("*/*.in")]) > 0
-    assert not [name for name in modules if name.startswith("tcuq_lab")]
-    assert wheel.stat().st_size <= 1_100_000
+    assert {name.split("/")[0] for name in modules} == {"tcuq"}
+    assert not {"device", "fleet", "live"} & {name.split("/")[1] for name in modules}
+    assert wheel.stat().st_size <= 640_000

@@ -13,7 +13,7 @@ from places import ROOT
 
 import tcuq
 
-PACKAGE = ROOT / "src" / "tcuq"
+PACKAGES = [ROOT / folder / "src" / name for name, folder in supply.PACKAGES.items() if name != "tcuq_lab"]
 
 # Connections and names that were looked up; those to this machine count too.
 WATCHED = """
@@ -25,9 +25,11 @@ def watch(event, args):
 sys.addaudithook(watch)
 """
 EVERY_MODULE = """
-import importlib, pkgutil, tcuq
+import importlib, itertools, pkgutil, tcuq, tcuq_device, tcuq_watch
 seen = 0
-for module in pkgutil.walk_packages(tcuq.__path__, "tcuq."):
+packages = (tcuq, tcuq_device, tcuq_watch)
+walks = [pkgutil.walk_packages(each.__path__, each.__name__ + ".") for each in packages]
+for module in itertools.chain(*walks):
     if module.name.rpartition(".")[2] == "__main__":
         continue
     try:
@@ -90,7 +92,8 @@ def test_the_watch_sees_a_connection(tmp_path: Path) -> None:
 def test_nothing_of_others_is_inside() -> None:
     """Files of others would need their license and a digest here: there are none."""
     told = re.compile(rb"copyright|@license|all rights reserved|sourceMappingURL", re.IGNORECASE)
-    shipped = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".so", ".pyc")]
+    files = [path for package in PACKAGES for path in package.rglob("*") if path.is_file()]
+    shipped = [path for path in files if path.suffix not in (".so", ".pyc")]
     assert len(shipped) > 300
     assert {path.name for path in shipped if told.search(path.read_bytes())} == {"tcuq_LICENSE.txt"}  # ours
 
@@ -99,7 +102,7 @@ def test_pages_load_nothing_from_elsewhere() -> None:
     loads = re.compile(
         r"""(?:src|href)=["']?https?://(?!github\.com/tcuq)|@import|url\(["']?https?:|import\(["']http"""
     )
-    pages = [path for kind in ("*.js", "*.css") for path in PACKAGE.rglob(kind)]
+    pages = [path for package in PACKAGES for kind in ("*.js", "*.css") for path in package.rglob(kind)]
     assert len(pages) > 10
     assert [path for path in pages if loads.search(path.read_text(encoding="utf-8"))] == []
 
@@ -127,6 +130,6 @@ def test_the_bill_names_what_is_needed() -> None:
 def test_two_builds_are_equal_byte_for_byte(tmp_path: Path) -> None:
     first, second = supply.twice(tmp_path)
     names = [(name.split("-")[0], name.rpartition(".")[2]) for name in sorted(first)]
-    assert names == [("tcuq", "whl"), ("tcuq", "gz"), ("tcuq_lab", "whl"), ("tcuq_lab", "gz")]
+    assert sorted(names) == sorted((name, kind) for name in supply.PACKAGES for kind in ("gz", "whl"))
     assert all(f"-{tcuq.__version__}" in name for name in first)
     assert first == second

@@ -24,15 +24,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from step_loops import step_bound
 
-from tcuq.device.boards import Board, board
-from tcuq.device.cost.stock import monitors
-from tcuq.device.emulate.emulator import emulate
-from tcuq.device.firmware.build import ALONE, BOARDS, START, fresh, link
-from tcuq.device.firmware.decision import CORE, FIRMWARE, Watch
-from tcuq.device.firmware.image import Image
-from tcuq.device.firmware.stack import bound_of, stack_bound, usage_of
-from tcuq.device.tools import missing
 from tcuq.monitor.params import Params
+from tcuq_device.boards import Board, board
+from tcuq_device.cost.stock import monitors
+from tcuq_device.emulate.emulator import emulate
+from tcuq_device.firmware.build import ALONE, BOARDS, START, fresh, link
+from tcuq_device.firmware.decision import CORE, FIRMWARE, Watch
+from tcuq_device.firmware.image import Image
+from tcuq_device.firmware.stack import bound_of, stack_bound, usage_of
+from tcuq_device.tools import missing
 
 Int8 = npt.NDArray[np.int8]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Print how much of the product its tests have run, from what pytest-cov left; exit 1 below the floor."""
+"""Print how much of the three products their tests have run, from pytest-cov's data; exit 1 below a floor."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def main() -> int:
     if not data.has_arcs():
         print("the data of coverage hold no branches, expected what `make coverage` leaves", file=sys.stderr)
         return 2
-    product = counted(measured, ROOT / "src" / "tcuq")
+    folders = [ROOT / "src", ROOT / "device" / "src", ROOT / "watch" / "src"]
+    product = {name: found for folder in folders for name, found in counted(measured, folder).items()}
     overall = total(product.values())
     print(f"the product's tests run {overall}")
     for name in sorted(product, key=lambda name: -product[name].missing)[:WORST]:

@@ -28,7 +28,7 @@ from fault_cases import all_cases, folder_cases, kept_cases  # noqa: E402
 from fault_checks import Going, Tried  # noqa: E402
 from fleet_runs import folder_in_memory  # noqa: E402
 
-from tcuq.device.tools import missing  # noqa: E402
+from tcuq_device.tools import missing  # noqa: E402
 
 
 def cases() -> dict[str, Any]:

@@ -41,8 +41,8 @@ def _to_lines(path: str, played: Played) -> tuple[Callable[[Any], None], Callabl
 
 
 def _to_tables(path: str, played: Played) -> tuple[Callable[[Any], None], Callable[[], None]]:
-    arrow = needed("pyarrow", "tcuq[tables]", "a Parquet file")
-    parquet = needed("pyarrow.parquet", "tcuq[tables]", "a Parquet file")
+    arrow = needed("pyarrow", "tcuq-watch[tables]", "a Parquet file")
+    parquet = needed("pyarrow.parquet", "tcuq-watch[tables]", "a Parquet file")
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     sent = [0, 0]
@@ -61,7 +61,7 @@ def _to_tables(path: str, played: Played) -> tuple[Callable[[Any], None], Callab
 
 
 def _to_mqtt(address: str, played: Played) -> tuple[Callable[[Any], None], Callable[[], None]]:
-    mqtt = needed("paho.mqtt.client", "tcuq[mqtt]", "MQTT")
+    mqtt = needed("paho.mqtt.client", "tcuq-watch", "MQTT")
     place, _, topic = address.removeprefix("mqtt://").partition("/")
     host, _, port = place.partition(":")
     client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)

@@ -165,10 +165,10 @@ def compare(folder: Path, inputs: int) -> int:
     """Run every model both ways; return how many differ."""
     from make_tflite_models import answers, random_inputs
 
-    from tcuq.device.graph import oracle
-    from tcuq.device.kernels.host import Network
-    from tcuq.device.tflite.convert import graph_of
-    from tcuq.device.tflite.read import read_model
+    from tcuq_device.graph import oracle
+    from tcuq_device.kernels.host import Network
+    from tcuq_device.tflite.convert import graph_of
+    from tcuq_device.tflite.read import read_model
 
     equal, tensors, refused, wrong = 0, 0, {}, 0
     for path in sorted(folder.glob("*.tflite"), key=lambda each: int(each.stem)):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tcuq.device.cost.stock import FEATURES, WIDE, monitors
-from tcuq.device.tools import PACKAGE
 from tcuq.export import integer_projection, sources
+from tcuq_device.cost.stock import FEATURES, WIDE, monitors
+from tcuq_device.tools import PACKAGE
 
 
 def generated(folder: Path) -> list[Path]:

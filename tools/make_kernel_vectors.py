@@ -2,7 +2,7 @@
 
     python tools/make_kernel_vectors.py
 
-They come from the arithmetic in numpy (tcuq.device.graph.oracle), not from the C that they check.
+They come from the arithmetic in numpy (tcuq_device.graph.oracle), not from the C that they check.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tcuq.base.whole_files import write_whole
-from tcuq.device.kernels import checked
+from tcuq_device.kernels import checked
 
 TARGET = Path(checked.__file__).parent / checked.VECTORS
 

@@ -1,4 +1,4 @@
-"""Make the small int8 models of tests/data/tflite, and what LiteRT's reference kernels answer.
+"""Make the small int8 models of device/tests/data, and what LiteRT's reference kernels answer.
 
 Needs tensorflow and ai-edge-litert, each in an environment of its own if need be::
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-FOLDER = Path(__file__).resolve().parents[1] / "tests" / "data" / "tflite"
+FOLDER = Path(__file__).resolve().parents[1] / "device" / "tests" / "data"
 INPUTS = 1
 """Random inputs a model whose answers are stored."""
 

@@ -1,4 +1,4 @@
-"""Build the archives of product and lab, install them without a compiler and a network, and try them there.
+"""Build the archives of all distributions, install them without a compiler and a network, and try them there.
 
     python tools/release_check.py
 
@@ -30,9 +30,12 @@ import supply  # noqa: E402
 import tiny_models  # noqa: E402
 
 FOLDERS = [ROOT / folder / "src" / package for package, folder in supply.PACKAGES.items()]
-VISIBLE = ("numpy", "scikit-learn", "ai-edge-litert", "pillow", "pytest", "hypothesis")
+VISIBLE = (
+    *("numpy", "paho-mqtt", "pyserial"),
+    *("scikit-learn", "ai-edge-litert", "pillow", "pytest", "hypothesis"),
+)
 # What is copied to be run there: nothing there may find the sources of the checkout.
-TRIED = ("README.md", "tests/conftest.py", "tests/support", "tests/binding/test_vectors_python.py", "vectors")
+TRIED = ("README.md", "conftest.py", "tests/support", "tests/binding/test_vectors_python.py", "vectors")
 
 
 class Failed(Exception):
@@ -142,7 +145,9 @@ def try_out(home: Path, environment: Mapping[str, str], version: str) -> list[st
     if version not in said:
         raise Failed(f"tcuq --version says {said!r}, expected {version}")
     run([*alone(), str(home / "bin" / "tcuq-lab"), "--help"], place, environment)
-    done = [f"tcuq --version: {said}", "tcuq-lab --help"]
+    for name in ("device", "fleet", "live"):
+        run([*alone(), str(home / "bin" / "tcuq"), name, "--help"], place, environment)
+    done = [f"tcuq --version: {said}", "tcuq-lab --help", "tcuq device, fleet, live --help"]
     given = reader(place)
     smoke = run([*alone(), python, "release_smoke.py", "README.md", *given], place, environment)
     done += [line[6:] if line.startswith("ok") else line for line in smoke.splitlines()]
@@ -207,7 +212,7 @@ def check(out: Path, quick: bool = False) -> list[str]:
         done = [f"{name}  {len(content):,} bytes" for name, content in archives.items()]
         done.append(descriptions(out))
         home = Path(scratch, "home").resolve()
-        environment = install(out, home, ["tcuq[demo]", "tcuq-lab"])
+        environment = install(out, home, ["tcuq[demo,device,watch]", "tcuq-lab"])
         done.append("installed without a compiler" + (" and a network" if alone() else " and an index"))
         return done + try_out(home, environment, version)
 

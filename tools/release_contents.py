@@ -11,10 +11,21 @@ from email.message import Message
 from pathlib import Path
 
 # Files of the source folder that a wheel leaves out: the extension is compiled from them.
-SOURCE_ONLY = ("tcuq/binding/",)
+SOURCE_ONLY = ("tcuq/binding/", "tcuq_watch/native/")
 # Files beside src/ in a source archive.
-BESIDE = {"LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg", "setup.py"}
-EXTENSION = re.compile(r"tcuq/_core\.[\w.-]*(so|pyd)")
+BESIDE = {
+    *("LICENSE", "MANIFEST.in", "PKG-INFO", "README.md"),
+    *("archives.py", "pyproject.toml", "setup.cfg", "setup.py"),
+}
+# What a package needs beside numpy; of ours, this very version.
+NEEDED = {
+    "tcuq": set[str](),
+    "tcuq_device": {"tcuq"},
+    "tcuq_watch": {"tcuq", "paho-mqtt>=2.0", "pyserial>=3.5"},
+    "tcuq_lab": {"tcuq", "tcuq-device"},
+}
+COMPILED = ("tcuq", "tcuq_watch")
+EXTENSION = re.compile(r"(tcuq/_core|tcuq_watch/_native)\.[\w.-]*(so|pyd)")
 RELATIVE = re.compile(r"""\]\((?!https?:|mailto:)[^)\s]+|(?:src|href)=["'](?!https?:)[^"']+""")
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.M | re.S)
 
@@ -44,7 +55,8 @@ def metadata_problems(about: Message, package: str, version: str) -> list[str]:
     if (about["Name"], about["Version"]) != (name, version):
         problems.append(f"metadata names {about['Name']} {about['Version']}, expected {name} {version}")
     needed = [text for text in about.get_all("Requires-Dist", []) if "extra ==" not in text]
-    expected = {"numpy>=1.24"} | ({f"tcuq=={version}"} if package == "tcuq_lab" else set())
+    asked = NEEDED[package]
+    expected = {"numpy>=1.24"} | {f"{each}=={version}" if each.startswith("tcuq") else each for each in asked}
     if set(needed) != expected:
         problems.append(f"metadata requires {', '.join(needed)}, expected {', '.join(sorted(expected))}")
     page = str(about.get_payload())
@@ -69,8 +81,8 @@ def wheel_problems(wheel: bytes, source: Path, version: str) -> list[str]:
     expected |= {f"{info}/{file}" for file in ("METADATA", "WHEEL", "RECORD", "entry_points.txt")}
     expected |= {f"{info}/top_level.txt", f"{info}/licenses/LICENSE"}
     problems = differences(names - extensions, expected)
-    if len(extensions) != (package == "tcuq"):
-        problems.append(f"{len(extensions)} compiled modules, expected {int(package == 'tcuq')}")
+    if len(extensions) != (package in COMPILED):
+        problems.append(f"{len(extensions)} compiled modules, expected {int(package in COMPILED)}")
     return problems + metadata_problems(about, package, version)
 
 

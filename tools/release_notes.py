@@ -7,22 +7,13 @@ Needs setuptools, as setup.py does. Exit status: 0; 2 with one line where the ve
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
+
+from archives import absolute
 
 ROOT = Path(__file__).resolve().parent.parent
-
-
-def product_setup() -> ModuleType:
-    """Return setup.py as a module; importing it builds nothing."""
-    spec = importlib.util.spec_from_file_location("product_setup", ROOT / "setup.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def notes(changes: str, version: str) -> str:
@@ -46,7 +37,7 @@ def notes(changes: str, version: str) -> str:
         raise ValueError(f"version is {version}, expected one of CHANGELOG.md: {known}")
     if not entry[1].strip():
         raise ValueError(f"CHANGELOG.md: the entry of {version} is empty, expected what changes for users")
-    made: str = product_setup().absolute(entry[1].strip() + "\n", "CHANGELOG.md", version)
+    made: str = absolute(entry[1].strip() + "\n", "CHANGELOG.md", version)
     return made
 
 

@@ -1,15 +1,15 @@
 #!/bin/sh
 # Make the virtual environment. First argument, what it is for:
 #   product  the product, with the extras of the second argument
-#   device   the product and the tools that build and run firmware
-#   spark    the product with extras, and Java
-#   fleet    the product with extras, and an MQTT broker
+#   device   the product, tcuq-device and the tools that build and run firmware
+#   spark    the product with extras, tcuq-device, tcuq-watch on Spark, and Java
+#   fleet    the product with extras, tcuq-watch with tables, and an MQTT broker
 #   trust    the product with extras, and tools that analyze and prove C
-#   docs     the product with extras, and the lab without PyTorch: what the site is made from
-#   lab      the product and the lab, with PyTorch
+#   docs     all four distributions, without PyTorch: what the site is made from
+#   lab      the product, tcuq-device and the lab, with PyTorch
 #   test     all of these, and the tools that some tests use
 # What cannot be installed is named; tests that need it skip themselves.
-set -eu
+set -euf
 cd "$(dirname "$0")/.."
 kind=$1
 extras=${2:-}
@@ -84,16 +84,25 @@ fi
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 install() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"; }
 product=".${extras:+[$extras]}"
+# What is installed beside it, in one call: they ask for this very version of each other.
+case $kind in
+    device) others="-e ./device" ;;
+    lab) others="-e ./device -e ./lab[vision,sound,plots]" ;;
+    fleet) others="-e ./watch[tables]" ;;
+    spark) others="-e ./device -e ./watch[spark]" ;;
+    docs) others="-e ./device -e ./watch -e ./lab" ;;
+    test) others="-e ./device -e ./watch -e ./lab[vision,sound,plots]" ;;
+    *) others="" ;;
+esac
 if [ "$kind" = docs ]; then
     # What is there needs no network.
-    .venv/bin/python -c 'import furo, myst_parser, numpydoc, sphinx, tcuq._core, tcuq_lab' 2>/dev/null && exit 0
-    # Together: the lab asks for this very version of the product.
-    install -e "$product" -e ./lab ||
-        { echo "setup: not installed: the tools of the site (pip install -e '$product' -e ./lab)" >&2; exit 2; }
+    .venv/bin/python -c 'import furo, myst_parser, numpydoc, sphinx, tcuq._core, tcuq_device, tcuq_watch._native, tcuq_lab' 2>/dev/null && exit 0
+    install -e "$product" $others ||
+        { echo "setup: not installed: the tools of the site (pip install -e '$product' $others)" >&2; exit 2; }
     exit 0
 fi
 if [ "$kind" != test ] && [ "$kind" != lab ]; then
-    install -e "$product"
+    install -e "$product" $others
     exit 0
 fi
 if ! .venv/bin/python -c 'import torch' 2>/dev/null; then
@@ -101,12 +110,11 @@ if ! .venv/bin/python -c 'import torch' 2>/dev/null; then
     install torch==2.13.0 ||
         echo "setup: not installed: torch (pip install torch); what needs networks is skipped or refused" >&2
 fi
-# Together: the lab asks for this very version of the product.
-install -e "$product" -e "./lab[vision,sound,plots]"
+install -e "$product" $others
 if [ "$kind" = test ]; then
-    # What runs models that are recorded (the tests also write ONNX files), what has tables, ways to devices, what builds the
+    # What runs models that are recorded (the tests also write ONNX files), what has tables, what builds the
     # site, and what executes notebooks. Not every platform has all of them.
-    for package in ai-edge-litert onnxruntime onnx pyarrow pandas polars pyserial paho-mqtt sphinx myst-parser numpydoc furo nbclient ipykernel; do
+    for package in ai-edge-litert onnxruntime onnx pyarrow pandas polars sphinx myst-parser numpydoc furo nbclient ipykernel; do
         install "$package" || echo "setup: not installed: $package (pip install $package); its tests are skipped" >&2
     done
 fi

@@ -36,7 +36,11 @@ from tcuq.monitor.signals import PROFILES, SIGNALS, mask
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "src" / "tcuq" / "core"
 EXPORTED = ROOT / "src" / "tcuq" / "export" / "c"
-BINDING = ROOT / "src" / "tcuq" / "binding"
+BINDING = [
+    path
+    for folder in ("src/tcuq/binding", "watch/src/tcuq_watch/native")
+    for path in sorted((ROOT / folder).glob("*.c"))
+]
 MISRA_PAGE = ROOT / "docs" / "MISRA.md"
 PORTABLE = [*sorted(CORE.glob("*.c")), *sorted(EXPORTED.glob("*.c"))]
 
@@ -213,7 +217,7 @@ def analyzed(command: Sequence[str], name: str) -> list[Check]:
     checks = []
     for subject, sources, options in (
         ("core and export", PORTABLE, ["-std=c99", f"-I{CORE}"]),
-        ("binding", sorted(BINDING.glob("*.c")), python_options()),
+        ("binding", BINDING, python_options()),
     ):
         check = Check(name, subject, len(sources))
         check.over(sources, [*command, *options, "-o", "/dev/null"], REASONS.get(name, {}))

@@ -1,4 +1,4 @@
-"""Build the archives of product and lab twice, in different places, and say what is in them.
+"""Build the archives of every distribution twice, in different places, and say what is in them.
 
 `python tools/supply.py` fails when two builds differ in one byte. It writes the archives, their digests
 (`SHA256SUMS`) and a bill of materials (CycloneDX) into `out/supply`.
@@ -32,7 +32,7 @@ build_meta.build_wheel(target)
 # What is packed: what an earlier build left in a checkout is not.
 FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "MANIFEST.in")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "*.egg-info")
-PACKAGES = {"tcuq": ".", "tcuq_lab": "lab"}  # with its folder
+PACKAGES = {"tcuq": ".", "tcuq_device": "device", "tcuq_watch": "watch", "tcuq_lab": "lab"}  # with its folder
 
 
 def copied(place: Path) -> None:
@@ -42,6 +42,8 @@ def copied(place: Path) -> None:
         shutil.copytree(ROOT / folder / source, place / folder / source, ignore=LEFT_OUT)
         for name in FILES:
             shutil.copy(ROOT / folder / name, place / folder / name)
+    (place / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "archives.py", place / "tools")
 
 
 def built(place: Path, mask: int = 0o022, zone: str = "UTC") -> dict[str, bytes]:

@@ -78,12 +78,9 @@ _ELSEWHERE = {
 _PARTS = (
     "audit",
     "demo",
-    "device",
     "export",
     "fitting",
-    "fleet",
     "io",
-    "live",
     "metrics",
     "monitor",
     "recording",

@@ -17,20 +17,7 @@ CASES = extensions.ROOT / "tests/support/memory_cases.py"
 
 @pytest.fixture(scope="module")
 def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
-    folder = tmp_path_factory.mktemp("failing")
-    extensions.build(
-        sys.executable, [extensions.ROOT / "tests/c/failing_memory.c"], folder / "failing_memory", "-Wall"
-    )
-    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", str(CASES)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = [line.rsplit(maxsplit=2) for line in done.stdout.splitlines()]
-    return {name: [int(one), int(all_after)] for name, one, all_after in rows}
+    return extensions.requests(CASES, tmp_path_factory.mktemp("failing"))
 
 
 @pytest.mark.parametrize(
@@ -40,8 +27,6 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
         ("Bank", 40),
         ("Core.step", 20),
         ("Bank.run", 3),
-        ("tally", 8),
-        ("order", 17),
         ("module", 100),
     ],
 )

@@ -4,30 +4,24 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from forks import forked, needs_fork
 
 from tcuq import Bank, Log, Monitor, Params
 from tcuq.base.turns import Turn
-from tcuq.fleet import Events, Fleet
-from tcuq.fleet.order import Order
-from tcuq.fleet.tallies import Tallies
-from tcuq.monitor.steps import STEP_DTYPE
 
 PARAMS = Params(classes=3, warmup=0, reference=0.3, names=("a", "b", "c"))
 RNG = np.random.default_rng(3)
 PROBS = RNG.dirichlet(np.ones(3), 200)
 COPIES: list[Callable[[Any], Any]] = [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
 
 @pytest.mark.parametrize("copied", COPIES, ids=["copy", "deepcopy", "pickle"])
@@ -42,7 +36,10 @@ def test_copies_go_on_alone(copied: Callable[[Any], Any]) -> None:
     slots = np.arange(100) % 2
     assert other.run(slots, PROBS[100:]).tobytes() == bank.run(slots, PROBS[100:]).tobytes()
     found = copied(expected)
-    assert found.tobytes() == expected.tobytes() and found.class_names == expected.class_names
+    # Not the bytes: numpy leaves those between the fields of a row behind.
+    for name in found.dtype.names or ():
+        np.testing.assert_array_equal(found[name], expected[name])
+    assert found.class_names == expected.class_names
     step = monitor.step(PROBS[0], signals=True)
     assert copied(step) == step and copied(step).reason == step.reason
     log = Log(
@@ -51,29 +48,6 @@ def test_copies_go_on_alone(copied: Callable[[Any], Any]) -> None:
     twin = copied(log)
     assert np.array_equal(twin.probs, log.probs) and twin.kinds.tolist() == (np.arange(200) % 3).tolist()
     assert (twin.notes, twin.names) == (log.notes, log.names)
-
-
-@pytest.mark.parametrize("copied", COPIES, ids=["copy", "deepcopy", "pickle"])
-def test_copies_of_an_order_share_no_cells(copied: Callable[[Any], Any]) -> None:
-    order = Order(1, 4, 0)
-    order.grow(2)
-    rows = np.arange(6, dtype=np.uint8)[:, None]
-    order.take([0, 0], [0, 0], [0, 2], rows[:2])
-    other = copied(order)
-    other.take([1, 1, 1], [0, 0, 0], [0, 2, 4], rows[2:5])
-    assert order.take([0], [0], [1], rows[5:]).rows.ravel().tolist() == [5, 1]
-    tallies = Tallies(PARAMS)
-    tallies.grow(1)
-    twin = copied(tallies)
-    zeros = np.zeros(1, np.int64)
-    twin.update(zeros, np.zeros(1), zeros, zeros, np.zeros(1, STEP_DTYPE))
-    assert (int(twin.devices["steps"][0]), int(tallies.devices["steps"][0])) == (1, 0)
-
-
-@pytest.mark.parametrize("copied", COPIES, ids=["copy", "deepcopy", "pickle"])
-def test_a_fleet_says_what_to_copy_instead(tmp_path: Path, copied: Callable[[Any], Any]) -> None:
-    with Fleet(PARAMS, tmp_path / "f") as fleet, pytest.raises(TypeError, match=r"folder; open that with"):
-        copied(fleet)
 
 
 @pytest.mark.parametrize("copied", COPIES, ids=["copy", "deepcopy", "pickle"])
@@ -110,57 +84,6 @@ def test_threads_share_a_monitor() -> None:
     assert not wrong and monitor.save() == alone.save()
 
 
-@pytest.mark.parametrize("kind", ["tallies", "order"])
-def test_a_second_thread_is_turned_away(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    order, tallies, zeros = Order(1, 4, 0), Tallies(PARAMS), np.zeros(1, np.int64)
-    order.grow(1)
-    tallies.grow(1)
-
-    def use() -> None:
-        if kind == "order":
-            order.take(zeros, zeros, zeros, np.zeros((1, 1), np.uint8))
-        else:
-            tallies.update(zeros, np.zeros(1), zeros, zeros, np.zeros(1, STEP_DTYPE))
-
-    def second(*given: Any) -> None:
-        if kind == "order":
-            given[0][0] = 1  # the event is taken
-
-        def other() -> None:
-            for call in (use, lambda: (order if kind == "order" else tallies).grow(1)):
-                with pytest.raises(RuntimeError, match=f"the {kind} is in use by another thread") as caught:
-                    call()
-                said.append(str(caught.value))
-
-        together(other, 1)
-
-    name = "tally" if kind == "tallies" else "order"
-    with monkeypatch.context() as patched:
-        patched.setattr(f"tcuq.fleet.{kind}._core", type("Seen", (), {name: staticmethod(second)}))
-        use()
-    assert len(said) == 2 and all("\n" not in each for each in said)
-    use()  # free again
-
-
-def forked(work: Callable[[], str]) -> str:
-    """Return what a forked child says."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            text = work()
-        except BaseException as error:
-            text = f"{type(error).__name__}: {error}"
-        os.write(write, text.encode())
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read, "rb") as file:
-        text = file.read().decode()
-    os.waitpid(child, 0)
-    return text
-
-
 @needs_fork
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_fork_has_monitors_of_its_own() -> None:
@@ -187,17 +110,10 @@ def enter(turn: Turn) -> str:
 
 @needs_fork
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_fork_in_the_middle_is_told(tmp_path: Path) -> None:
+def test_a_fork_in_the_middle_is_told() -> None:
     turn = Turn("the order")
     with turn:
         assert "was when this process was forked" in forked(lambda: enter(turn))
-    with Fleet(PARAMS, tmp_path / "f") as fleet:
-        event = Events(["d"], [0], [0], [[0.9, 0.05, 0.05]])
-        for work in (lambda: fleet.take(event), fleet.flush, fleet.commit, lambda: fleet.refuse("bad line")):
-            said = forked(lambda work=work: str(work()))  # type: ignore[misc]
-            assert said.startswith("RuntimeError: fleet ") and "open it after a fork" in said
-        assert len(fleet.take(event)) == 1
-    assert Fleet.open_read(tmp_path / "f").commit_number == 1
 
 
 WRITTEN = """
@@ -236,12 +152,7 @@ def test_arrays_that_are_not_aligned() -> None:
         return found
 
     zeros = np.zeros(2, np.int64)
-    order, tallies, bank = Order(1, 4, 0), Tallies(PARAMS), Bank(PARAMS, 1)
-    order.grow(1)
-    tallies.grow(1)
-    assert len(order.take(odd(zeros), odd(zeros), odd(np.arange(2)), np.zeros((2, 1), np.uint8)).seqs) == 2
-    tallies.update(odd(zeros), odd(np.zeros(2)), zeros, zeros, np.zeros(2, STEP_DTYPE))
-    assert len(bank.run(odd(zeros), odd(PROBS[:2]).reshape(2, 3))) == 2
+    assert len(Bank(PARAMS, 1).run(odd(zeros), odd(PROBS[:2]).reshape(2, 3))) == 2
     assert Monitor(PARAMS).step(odd(PROBS[0])).prediction == PROBS[0].argmax()
 
 

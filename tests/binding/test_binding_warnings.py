@@ -13,11 +13,13 @@ from compilers import need_compiler
 
 FLAGS = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 BINDING = [path for path in extensions.SOURCES if path.parent.name == "binding"]
+NATIVE = sorted((extensions.ROOT / "watch/src/tcuq_watch/native").glob("*.c"))
 
 
+@pytest.mark.parametrize("sources", [BINDING, NATIVE], ids=["core", "watch"])
 @pytest.mark.parametrize("stable", [True, False], ids=["stable", "full"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_no_warning(compiler: str, stable: bool, tmp_path: Path) -> None:
+def test_no_warning(compiler: str, stable: bool, sources: list[Path], tmp_path: Path) -> None:
     need_compiler(compiler, "plain", tmp_path)
     include, _, free = extensions.facts(sys.executable)
     if stable and (free or sys.version_info < (3, 11)):
@@ -26,6 +28,6 @@ def test_no_warning(compiler: str, stable: bool, tmp_path: Path) -> None:
     command = [compiler, *FLAGS, *([extensions.LIMITED] if stable else [])]
     where = ["-I", str(extensions.ROOT / "src/tcuq"), "-isystem", include]
     done = subprocess.run(
-        [*command, *where, "-c", *map(str, BINDING)], cwd=tmp_path, capture_output=True, text=True
+        [*command, *where, "-c", *map(str, sources)], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The monitor alone: parameters and steps come from the input, and every integer that the core gives goes out, a line
- * each. tests/support/device_replay.py writes the input and says what it holds.
+ * each. device/tests/support/device_replay.py writes the input and says what it holds.
  *
  * REPLAY_BYTES is the room for a ring, and for a saved state; a multiple of 4. REPLAY_CLASSES and
  * REPLAY_CENTERS are the most classes and bytes of centers that a case may have. */

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Callable
@@ -19,7 +18,6 @@ import pytest
 
 from tcuq import Params
 from tcuq.cli import common, edge, main
-from tcuq.cli.live import _Printer, _Stop
 
 
 def ended(act: Callable[[argparse.Namespace], Any]) -> int:
@@ -95,36 +93,6 @@ def test_estimates_of_boards_that_nobody_published() -> None:
     assert common.estimate([None, None], ".1f", "ms") == "unknown: the board's file has no source for it"
     assert common.estimate([1.0, 2.5], ".1f", "ms") == "1.0-2.5 ms, an estimate without wait states"
     assert common.span([None, None], ",.0f") == "unknown"
-
-
-def test_the_second_interrupt_of_a_live_run_ends_it_at_once() -> None:
-    ending = _Stop()
-    ending.on_signal(signal.SIGTERM, None)
-    ending.on_signal(signal.SIGTERM, None)  # asks again for what is under way
-    with pytest.raises(KeyboardInterrupt):
-        ending.on_signal(signal.SIGINT, None)
-
-
-def test_nothing_is_printed_after_the_reader_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[str] = []
-
-    class Gone(io.StringIO):
-        def write(self, text: str) -> int:
-            tried.append(text)
-            raise BrokenPipeError(32, "Broken pipe")
-
-    monkeypatch.setattr(sys, "stdout", Gone())
-    output = _Printer()
-    output("one")
-    output("two")
-    assert tried == ["one"] and isinstance(output.broken, BrokenPipeError)
-
-
-def test_a_model_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "m.npz").write_bytes(b"x")
-    place = str(tmp_path / "m.npz")
-    assert main(["device", "import", place, "-o", place]) == 2
-    assert f"GRAPH and MODEL are both {place!r}; one would be lost" in capsys.readouterr().err
 
 
 def test_a_fit_writes_over_no_log_and_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,7 +41,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what takes time and has nothing to do with formats of logs."""
     monkeypatch.setattr("tcuq.fitting.FitOptions", partial(FitOptions, explain=False))
     monkeypatch.setattr("tcuq.fitting.alarms.RESAMPLINGS", 2)
-    monkeypatch.setattr("tcuq.live.session.PACE", 0.0)
+    monkeypatch.setattr("tcuq_watch.live.session.PACE", 0.0)
 
 
 def columns(seed: int, raw: bool, features: bool, labels: bool, shifted: bool) -> Columns:

@@ -14,10 +14,10 @@ import step_loops
 from places import CORE
 from tiers import first_quick
 
-from tcuq.device.boards import board
-from tcuq.device.cost.stock import monitors
-from tcuq.device.tools import missing
 from tcuq.monitor.params import Params
+from tcuq_device.boards import board
+from tcuq_device.cost.stock import monitors
+from tcuq_device.tools import missing
 
 needs_boards = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 

@@ -25,7 +25,8 @@ from tcuq.export import FORMS
 
 HEADERS = ROOT / "tests" / "c" / "msvc"
 BINDING = sorted((ROOT / "src" / "tcuq" / "binding").glob("*.c"))
-KERNELS = ROOT / "src" / "tcuq" / "device" / "kernels"
+NATIVE = sorted((ROOT / "watch" / "src" / "tcuq_watch" / "native").glob("*.c"))
+KERNELS = ROOT / "device" / "src" / "tcuq_device" / "kernels"
 EXPORTED = ROOT / "src" / "tcuq" / "export" / "c"
 CLANG = [
     *("clang", "--target=x86_64-pc-windows-msvc", "-fms-compatibility", "-fms-extensions", "-std=c11"),
@@ -113,7 +114,7 @@ def test_the_binding_compiles(stable: bool) -> None:
     include, _, _ = extensions.facts(sys.executable)
     python = ["-include", str(HEADERS / "pyconfig_windows.h"), "-isystem", include, f"-I{CORE.parent}"]
     limited = [extensions.LIMITED] if stable else []
-    assert complaints(BINDING, *python, *limited) == ""
+    assert complaints([*BINDING, *NATIVE], *python, *limited) == ""
 
 
 @pytest.mark.parametrize("which", [pytest.param("plain", marks=pytest.mark.slow), "everything"])
@@ -134,7 +135,7 @@ def test_an_emitted_network_compiles(tmp_path: Path) -> None:
 
 def test_no_text_is_longer_than_that_compiler_takes() -> None:
     """A piece of a string has at most 16,380 bytes there; bytes beyond ASCII depend on the language set."""
-    folders = (CORE, CORE.parent / "binding", EXPORTED, KERNELS)
+    folders = (CORE, CORE.parent / "binding", NATIVE[0].parent, EXPORTED, KERNELS)
     for path in (path for folder in folders for path in folder.glob("*.[ch]")):
         text = path.read_bytes()
         assert text.isascii(), path

@@ -112,8 +112,8 @@ def huge(folder: Path) -> None:
 
 def firmware(folder: Path) -> None:
     """`model.npz`, an int8 graph; `monitor.json`, fitted on a log of it; inputs of it in `inputs.npz`."""
-    from tcuq.device.graph.storage import save_graph
-    from tcuq.device.tflite.importing import import_model
+    from tcuq_device.graph.storage import save_graph
+    from tcuq_device.tflite.importing import import_model
 
     pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
     save_graph(folder / "model.npz", import_model(MODELS / "int8.tflite").graph)

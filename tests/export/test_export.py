@@ -11,11 +11,11 @@ from places import CORE, CORE_SOURCES, ROOT
 from tiers import first_quick
 
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Monitor, Params
-from tcuq.device.cost.stock import standard
 from tcuq.export import FORMS, check_name, export, sources
 from tcuq.export.contents import build_mask
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.signals import SLOW
+from tcuq_device.cost.stock import standard
 
 CC, CXX = shutil.which("cc"), shutil.which("c++")
 TCUQ = tuple(path.name for path in CORE_SOURCES if path.name != "tcuq_feedback.c")

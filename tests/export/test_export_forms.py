@@ -15,12 +15,12 @@ from places import CORE_SOURCES, ROOT
 from tcuq import Params
 from tcuq.base.platforms import PLATFORMS
 from tcuq.cli import main
-from tcuq.device.cost import stock
 from tcuq.export import FORMS, export, sources
 from tcuq.export import contents as contents_module
 from tcuq.export.contents import build_mask
 from tcuq.export.package import put
 from tcuq.export.versions import release_of, semver_of
+from tcuq_device.cost import stock
 
 HERE = ROOT / "tests" / "c"
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]

@@ -17,11 +17,11 @@ from places import ROOT
 from tiers import first_quick
 
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
-from tcuq.device.cost.stock import standard
 from tcuq.export import export, integer_projection, load_projection, posteriors, softmax_table
 from tcuq.export.contents import Contents
 from tcuq.export.selfcheck import SelfCheck
 from tcuq.monitor.instant_head import InstantHead
+from tcuq_device.cost.stock import standard
 
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")

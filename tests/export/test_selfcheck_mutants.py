@@ -13,11 +13,11 @@ import pytest
 from tiers import first_quick
 
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
-from tcuq.device.cost.stock import standard
 from tcuq.export import export
 from tcuq.export.contents import Contents
 from tcuq.export.selfcheck import SelfCheck
 from tcuq.monitor.instant_head import InstantHead
+from tcuq_device.cost.stock import standard
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 

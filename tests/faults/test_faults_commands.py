@@ -16,7 +16,7 @@ from fault_cases import Case, Kept, all_cases, folder_cases, kept_cases
 from fault_checks import Going, Tried, sampled
 from fleet_runs import folder_in_memory
 
-from tcuq.device.tools import missing
+from tcuq_device.tools import missing
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="faults are tried in forked processes")
 

@@ -4,20 +4,16 @@
 from __future__ import annotations
 
 import csv
-import io
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from tcuq import Monitor, Params
-from tcuq.base.csv_text import csv_name, name_in_csv
-from tcuq.cli.fleet_labels import asked_text, read_labels
 from tcuq.io import Decisions, read_decisions, write_decisions
 
 NAMES = ("=1+cmd|' /C calc'!A0", "-1+cmd|x", "+1", "@SUM(1)", "'=x", "'n", "n", '="a,b"')
+
+
 START = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -32,32 +28,3 @@ def test_decisions_come_back_with_their_names(tmp_path: Path) -> None:
     found = read_decisions(path).names
     assert found is not None
     assert {name for name in found if name} == {NAMES[step] for step in steps["answer"].tolist()}
-
-
-def test_labels_come_back_with_names_of_devices_and_classes(tmp_path: Path) -> None:
-    rows = [{"device": name, "version": name, "boot": 0, "seq": 1, "answer_name": name} for name in NAMES]
-    text = asked_text(rows)  # type: ignore[arg-type]
-    filled = io.StringIO()
-    given = list(csv.DictReader(io.StringIO(text, newline="")))
-    writer = csv.DictWriter(filled, given[0])
-    writer.writeheader()
-    for row in given:
-        assert not any(row[key].startswith(START) for key in ("device", "version", "answer_name"))
-        writer.writerow({**row, "label": row["answer_name"]})
-    (tmp_path / "l.csv").write_text(filled.getvalue(), encoding="utf-8")
-    found = read_labels(tmp_path / "l.csv")
-    assert [(row["device"], row["version"], row["label"]) for row in found] == [(name,) * 3 for name in NAMES]
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is missing")
-def test_the_page_of_live_says_it_in_the_same_way() -> None:
-    source = Path(__file__).parents[2] / "src" / "tcuq" / "live" / "saving.js"
-    script = (
-        source.read_text(encoding="utf-8") + "\nconsole.log(process.argv.slice(1).map(cell).join('\\n'));"
-    )
-    script += "\nconsole.log([-0.5, 3].map(cell).join(' '));"
-    done = subprocess.run(["node", "-e", script, "--", *NAMES], capture_output=True, text=True, check=True)
-    *cells, numbers = done.stdout.splitlines()
-    assert [next(csv.reader([cell])) for cell in cells] == [[csv_name(name)] for name in NAMES]
-    assert numbers == "-0.5 3"
-    assert [name_in_csv(csv_name(name)) for name in NAMES] == list(NAMES)

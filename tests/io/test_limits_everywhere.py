@@ -4,13 +4,10 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
-import os
 import re
 import struct
 import tracemalloc
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,44 +15,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from limit_checks import refusal, says
 from places import ROOT
 
 from tcuq import Monitor, Params
 from tcuq.base.limits import limits_given
 from tcuq.cli import main
-from tcuq.device.cost.stored import load as load_figures
-from tcuq.device.graph.storage import load_graph
-from tcuq.device.tflite.importing import import_model
 from tcuq.export.projection import load_projection
-from tcuq.fleet import Fleet
-from tcuq.fleet.arrivals import Bad, Gathering
-from tcuq.fleet.event_lines import StandardInput
-from tcuq.fleet.events import Events
-from tcuq.fleet.sources import FileSource
 from tcuq.io import Limits, read_decisions, read_log
-from tcuq.live.folder import Folder
-from tcuq.live.marks import labeled_log
-from tcuq.live.reading import Reading
 from tcuq.recording.data import open_data
 from tcuq.recording.folders import Asked
 from tcuq.recording.run import read_names
 
 PARAMS = Params(classes=2, warmup=0)
-MODEL = ROOT / "tests" / "data" / "tflite" / "dense.tflite"
-SAID = re.compile(r"expected at most [0-9,]+ \w+; to allow more, set TCUQ_LIMITS=(\w+)=[0-9]+[KMGT]?\b")
-
-
-def refusal(read: Callable[[], Any]) -> str:
-    with pytest.raises(ValueError) as caught:
-        read()
-    assert type(caught.value).__module__ in ("builtins", "tcuq", "tcuq.recording.pictures")
-    return str(caught.value)
-
-
-def says(text: str, name: str, figure: str = "") -> None:
-    """Check the form of a refusal: the figure, the limit, how to raise it, in one line."""
-    found = SAID.search(text)
-    assert found is not None and found[1] == name and text.isprintable() and figure in text, text
 
 
 def test_limits_from_a_text() -> None:
@@ -183,9 +155,6 @@ def test_nesting(tmp_path: Path) -> None:
     params.write_text(json.dumps(content))
     says(refusal(lambda: Params.load(params)), "nesting", "81 levels")
     assert "notes" in refusal(lambda: Params.load(params, limits=Limits(nesting=100)))
-    rows = Gathering(Bad(), "stdin")
-    rows.add_line(b'{"device": "a", "seq": 0, "probs": ' + b"[" * 100 + b"]" * 100 + b"}", "line 1")
-    says(rows.bad.first["not JSON"], "nesting")
 
 
 def test_brackets_in_texts_do_not_nest() -> None:
@@ -195,7 +164,7 @@ def test_brackets_in_texts_do_not_nest() -> None:
 
 
 def test_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parameters, states, sessions, heads of fleets, figures, names: refused before they are read."""
+    """Parameters, states, names, projections, inputs: refused before they are read."""
     path = tmp_path / "m.json"
     PARAMS.save(path)
     size = path.stat().st_size
@@ -211,79 +180,13 @@ def test_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     readers: tuple[Callable[[], Any], ...] = (
         lambda: Params.load(huge),
         lambda: Monitor(PARAMS).load(huge),
-        lambda: load_figures(huge),
         lambda: read_names(str(huge)),
     )
     for read in readers:
         says(refusal(read), "document", "has 1,099,511,627,776 bytes")
-    for name in ("session.json", "HEAD"):
-        place = tmp_path / name.lower()
-        place.mkdir()
-        os.link(huge, place / name)
-        open_it = (lambda p: Folder(p, PARAMS)) if name != "HEAD" else Fleet.open_read
-        says(refusal(lambda place=place, open_it=open_it: open_it(place)), "document")  # type: ignore[misc]
-
-
-def test_models_graphs_and_projections(tmp_path: Path) -> None:
-    size = MODEL.stat().st_size
-    assert import_model(MODEL, limits=Limits(model=size)).graph is not None
-    says(refusal(lambda: import_model(MODEL, limits=Limits(model=size - 1))), "model", f"has {size:,} bytes")
-    path = tmp_path / "g.npz"
-    np.savez_compressed(path, header=np.zeros(1 << 20, np.uint8))
-    says(refusal(lambda: load_graph(path, Limits(model=1 << 19))), "model", "take 1,048,576 bytes")
-    huge = tmp_path / "huge.npz"
-    with huge.open("wb") as file:
-        file.truncate(1 << 40)
-    says(refusal(lambda: load_graph(huge)), "model", "has 1,099,511,627,776 bytes")
     says(refusal(lambda: load_projection(huge, PARAMS)), "model")
+    huge = huge.rename(tmp_path / "huge.npz")
     says(refusal(lambda: open_data(huge, None, Asked())), "inputs")
-
-
-def test_a_live_stream_without_line_ends_stays_small() -> None:
-    reading = Reading(PARAMS, limits=Limits(live_line=1000))
-    tracemalloc.start()
-    for _ in range(300):
-        assert not reading.push(b"x" * 4096, 0.0)
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert reading.held <= 1000 and most < 200_000 and reading.broken == 1
-    says(reading.why, "live_line")
-    assert len(reading.push(b'\n{"probs": [0.5, 0.5]}\n', 0.0)) == 1
-
-
-def test_events_of_a_fleet(tmp_path: Path) -> None:
-    good = b'{"device": "a", "seq": 0, "probs": [0.5, 0.5]}\n'
-    path = tmp_path / "e.jsonl"
-    path.write_bytes(b"[" * 3_000_000 + b"\n" + good)
-    source = FileSource(path)
-    [arrived] = [each for each in source.batches(None, 10, 1.0) if each is not None]
-    assert arrived.count == 1 and arrived.refused == {"long line": 1}
-    says(source.bad.first["long line"], "line", "has 3,000,001 bytes")
-    pipe = StandardInput(io.BytesIO(b"[" * 2000 + b"\n" + good), Limits(line=1000))
-    [arrived] = [each for each in pipe.batches(None, 10, 1.0) if each is not None]
-    assert arrived.count == 1
-    says(pipe.bad.first["long line"], "line")
-
-
-def test_messages_of_a_broker(tmp_path: Path) -> None:
-    pytest.importorskip("paho.mqtt", reason="paho-mqtt is not installed")
-    from tcuq.fleet.mqtt import MqttSource
-    from tcuq.fleet.mqtt_client import Address
-
-    limits = Limits(message=100, waiting=250)
-    source = MqttSource(Address.of("mqtt://localhost/a/+"), tmp_path, limits)
-
-    def arrives(size: int, qos: int) -> None:
-        source._arrived(None, None, SimpleNamespace(payload=b"{" * size, qos=qos, mid=1, topic="a/d"))
-
-    arrives(101, 0)
-    assert source._messages.qsize() == 0
-    says(source.bad.first["large message"], "message", "has 101 bytes")
-    arrives(101, 1)  # is acknowledged with its commit, so that it does not come again
-    assert source._messages.qsize() == 1 and source._messages.get().payload == b""
-    for _ in range(5):
-        arrives(100, 0)
-    assert source.bad.counts == {"large message": 2, "too fast": 2} and source._messages.qsize() == 3
 
 
 def test_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,37 +199,6 @@ def test_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read(path).shape == (8, 8, 1)
     monkeypatch.setenv("TCUQ_LIMITS", "pixels=599")
     says(refusal(lambda: read(path)), "pixels", "has 600 pixels")
-
-
-def test_devices_of_a_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TCUQ_LIMITS", "devices=2")
-    state = Monitor(PARAMS).save()
-    with Fleet(PARAMS, tmp_path / "fleet") as fleet:
-        fleet.take(Events(["a", "b", "c", "c", "a"], [0] * 5, [0, 0, 0, 1, 1], [[0.5, 0.5]] * 5))
-        assert fleet.refused == {"too many devices": 2}
-        says(refusal(lambda: fleet.adopt("d", state, 0, 3)), "devices", "number 3")
-        fleet.adopt("a", state, 0, 3)
-    with Fleet.open_read(tmp_path / "fleet") as fleet:
-        assert fleet.refused["too many devices"] == 2
-
-
-def test_a_line_of_a_live_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "received.jsonl").write_text('{"step": 0}' + " " * 500 + "\n")
-    monkeypatch.setenv("TCUQ_LIMITS", "line=100")
-    says(refusal(lambda: labeled_log(tmp_path, PARAMS)), "line", "line 1 is longer")
-
-
-def test_a_fleet_unpacks_nothing(tmp_path: Path) -> None:
-    from tcuq.fleet.store import read_arrays
-
-    path = tmp_path / "a.npz"
-    np.savez_compressed(path, x=np.zeros(10_000_000, np.uint8))
-    assert "is packed" in refusal(lambda: read_arrays(path))
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "|u1", "fortran_order": False, "shape": (2**40,)})
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("x.npy", header.getvalue())
-    assert "takes more than the file has" in refusal(lambda: read_arrays(path))
 
 
 def test_a_page_of_zeros_is_refused_before_it_is_unpacked(

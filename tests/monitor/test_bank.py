@@ -15,7 +15,7 @@ import pytest
 from streams import int8_stream, learned_params, same_steps
 
 from tcuq import Bank, Monitor, Params
-from tcuq.device.cost.stock import monitors
+from tcuq_device.cost.stock import monitors
 
 STOCK = monitors()
 

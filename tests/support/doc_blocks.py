@@ -144,11 +144,11 @@ def parse(text: str, name: str) -> Page:
 
 
 def page_files() -> list[Path]:
-    """Return the pages of the documentation: the README's, the lab's, those of examples and proofs.
+    """Return the pages of the documentation: the READMEs of all distributions, those of examples and proofs.
 
     Pages of the site below docs/project are these files once more.
     """
-    places = ("*.md", "docs/**/*.md", "lab/*.md", "lab/benchmark/*.md", "examples/**/*.md", "proofs/*.md")
+    places = ("*.md", "docs/**/*.md", "*/README.md", "lab/benchmark/*.md", "examples/**/*.md")
     found = {path for place in places for path in ROOT.glob(place)}
     return sorted(path for path in found if path.name != "CHANGELOG.md")  # which speaks of the past
 

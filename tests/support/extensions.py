@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +46,18 @@ def build(python: str, sources: list[Path], target: Path, *flags: str) -> Path:
     shared = [compiler(), "-shared", "-fPIC", "-O1", f"-I{ROOT / 'src/tcuq'}", f"-I{include}"]
     subprocess.run([*shared, *flags, *map(str, sources), "-o", str(library)], check=True)
     return library
+
+
+def requests(program: Path, folder: Path) -> dict[str, list[int]]:
+    """Run a program of cases whose requests for memory fail; return how many each has, one or all failing."""
+    build(sys.executable, [ROOT / "tests/c/failing_memory.c"], folder / "failing_memory", "-Wall")
+    path = os.pathsep.join([str(folder), str(ROOT / "tests/support"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", str(program)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.rsplit(maxsplit=2) for line in done.stdout.splitlines()]
+    return {name: [int(one), int(all_after)] for name, one, all_after in rows}

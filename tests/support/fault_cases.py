@@ -211,7 +211,7 @@ def _demo(once: _Once, place: Path) -> int:
 
 
 def _graph(place: Path, **old: bytes) -> None:
-    from tcuq.device.graph.storage import save_graph
+    from tcuq_device.graph.storage import save_graph
 
     _base(place, **old)
     save_graph(place / "in" / "net.npz", graph_of())
@@ -241,7 +241,7 @@ def _benched(place: Path) -> int:
 
 def _pages(place: Path) -> None:
     """Make a fleet that has decided."""
-    from tcuq.fleet import Fleet
+    from tcuq_watch.fleet import Fleet
 
     _base(place, page_html=b"old", ask_csv=b"old")
     _events(place)
@@ -264,8 +264,8 @@ def _events(place: Path, steps: int = 8) -> None:
 def _merged(place: Path) -> None:
     from live_runs import PARAMS, json_lines, steps_of
 
-    from tcuq.live.inbox import Chunk
-    from tcuq.live.session import Session
+    from tcuq_watch.live.inbox import Chunk
+    from tcuq_watch.live.session import Session
 
     _base(place, field_npz=b"old")
     PARAMS.save(place / "in" / "live.json")
@@ -331,7 +331,7 @@ def all_cases() -> list[Case]:
         command("fleet labels", "fleet labels IN/fleet -o OUT/ask.csv --quiet", _pages),
         command(
             "device import",
-            f"device import {ROOT}/tests/data/tflite/net.tflite -o OUT/net.npz --quiet",
+            f"device import {ROOT}/device/tests/data/net.tflite -o OUT/net.npz --quiet",
             functools.partial(_base, net_npz=b"old"),
         ),
         Case("device bench", functools.partial(_base, bench_json=b"old"), _benched),
@@ -448,8 +448,8 @@ class Kept:
 def _live_begun(place: Path) -> None:
     from live_runs import PARAMS, json_lines, steps_of
 
-    from tcuq.live.inbox import Chunk
-    from tcuq.live.session import Session
+    from tcuq_watch.live.inbox import Chunk
+    from tcuq_watch.live.session import Session
 
     for name in ("in", "out"):
         (place / name).mkdir(parents=True)
@@ -461,8 +461,8 @@ def _live_begun(place: Path) -> None:
 def _live(place: Path) -> int:
     from live_runs import PARAMS, json_lines, steps_of
 
-    from tcuq.live.inbox import Chunk
-    from tcuq.live.session import Session
+    from tcuq_watch.live.inbox import Chunk
+    from tcuq_watch.live.session import Session
 
     def work() -> None:
         session = Session(PARAMS, place / "out" / "live", "-", save_every=15)
@@ -481,7 +481,7 @@ def _live(place: Path) -> int:
 def _live_look(place: Path) -> Any:
     from live_runs import decided_alike, received, steps_of
 
-    from tcuq.live.marks import read_marks
+    from tcuq_watch.live.marks import read_marks
 
     folder = place / "out" / "live"
     alike = decided_alike(folder, received(folder))

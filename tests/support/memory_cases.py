@@ -14,17 +14,13 @@ import sys
 import sysconfig
 from collections.abc import Callable
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 import failing_memory  # type: ignore[import-not-found]
 import numpy as np
 from memory_cases_params import FULL
 
 from tcuq import _core
-from tcuq.fleet.order import Order
-from tcuq.fleet.tallies import Tallies
 from tcuq.monitor.steps import STEP_DTYPE
 
 COUNT = len(_core.SIGNAL_NAMES)
@@ -134,52 +130,6 @@ def bank_cases() -> list[Case]:
     ]
 
 
-def fleet_cases() -> list[Case]:
-    """Return what a fleet asks for."""
-    tallies, order = Tallies(FULL), Order(1, 4, 0)
-    tallies.grow(3)
-    order.grow(3)
-    steps = np.zeros(3, STEP_DTYPE)
-    times, rows = np.zeros(3), np.zeros((3, 1), np.uint8)
-    counted = (tallies.devices, tallies.classes, tallies._buckets)
-    arrays = [each.view(np.uint8) for each in counted]
-    clock = tallies._clock.view(np.uint8)
-
-    call: Any = _core.tally
-
-    def tally() -> None:
-        call(*arrays, tallies._seen, clock, SLOTS, times, steps.view(np.uint8))
-
-    def held() -> Any:
-        return [each.tobytes() for each in counted]
-
-    def uncount() -> None:
-        for each in counted:
-            each.view(np.uint8)[:] = 0
-
-    calls: list[tuple[Any, ...]] = []
-
-    def stop(*given: Any) -> None:
-        calls.append(given)
-        raise StopIteration
-
-    with patch("tcuq.fleet.order._core", SimpleNamespace(order=stop)), contextlib.suppress(StopIteration):
-        order.take(SLOTS, [0, 0, 0], [0, 1, 2], rows)
-    kept = [each.copy() for each in calls[0]]
-
-    def unorder() -> None:
-        for each, old in zip(calls[0], kept, strict=True):
-            each[...] = old
-
-    def ordered() -> Any:
-        return [each.tobytes() for each in calls[0]]
-
-    return [
-        Case("tally", tally, held, uncount),
-        Case("order", partial(_core.order, *calls[0]), ordered, unorder),
-    ]
-
-
 def table_cases() -> list[Case]:
     """Return functions without a state, refusals and the module itself."""
     target, features = np.empty((3, 3), np.int8), np.empty((3, 2), np.int8)
@@ -244,11 +194,8 @@ def failing(case: Case, lasting: bool) -> int:
     raise AssertionError(f"{case.name}: more than {MOST} requests")
 
 
-def main() -> int:
+def tried(cases: list[Case]) -> int:
     """Run all cases, or those that are named."""
-    cases = [*core_cases(), *bank_cases(), *fleet_cases(), *table_cases()]
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        cases.pop()  # "module": such a Python crashes by itself where it has no memory for a type
     wanted = sys.argv[1:]
     for case in cases:
         if wanted and case.name not in wanted:
@@ -259,6 +206,14 @@ def main() -> int:
         gc.freeze()  # makes the collections of "module" quick
         print(case.name, failing(case, False), failing(case, True), flush=True)
     return 0
+
+
+def main() -> int:
+    """Try the calls of the core."""
+    cases = [*core_cases(), *bank_cases(), *table_cases()]
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        cases.pop()  # "module": such a Python crashes by itself where it has no memory for a type
+    return tried(cases)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from tcuq import Alarm, AlarmSide, Params
-from tcuq.device.cost.stock import monitors
 from tcuq.export import export
+from tcuq_device.cost.stock import monitors
 
 
 def profiles() -> dict[str, Params]:

@@ -16,9 +16,9 @@ pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 import device_graphs
 from places import LAB
 
-from tcuq.device.graph.model import Graph
-from tcuq.device.graph.storage import load_graph, save_graph
-from tcuq.device.kernels.host import Network
+from tcuq_device.graph.model import Graph
+from tcuq_device.graph.storage import load_graph, save_graph
+from tcuq_device.kernels.host import Network
 from tcuq_lab.boards import accuracy, stored_graphs
 from tcuq_lab.boards.quantize import input_of
 from tcuq_lab.boards.stored_graphs import (

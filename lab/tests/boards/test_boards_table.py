@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from device_graphs import CLASSES, graph_of, pictures
 
-from tcuq.device.boards import board
-from tcuq.device.cost.bench import made_stream, monitors
-from tcuq.device.emulate.emulator import emulate
-from tcuq.device.firmware.build import build
-from tcuq.device.firmware.decision import Rule
-from tcuq.device.firmware.firmware import Firmware
-from tcuq.device.tools import missing
+from tcuq_device.boards import board
+from tcuq_device.cost.bench import made_stream, monitors
+from tcuq_device.emulate.emulator import emulate
+from tcuq_device.firmware.build import build
+from tcuq_device.firmware.decision import Rule
+from tcuq_device.firmware.firmware import Firmware
+from tcuq_device.tools import missing
 from tcuq_lab.boards.rival_rules import ConformalRule, VoteRule
 from tcuq_lab.boards.table import methods, table
 from tcuq_lab.methods.conformal import p_values

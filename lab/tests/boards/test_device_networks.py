@@ -14,15 +14,15 @@ from places import LAB, ROOT
 
 from tcuq import Params
 from tcuq.cli import main as product
-from tcuq.device.boards import board
-from tcuq.device.cost import bench
-from tcuq.device.cost.measure import measure
-from tcuq.device.cost.stored import load
-from tcuq.device.firmware.decision import Watch
-from tcuq.device.firmware.firmware import Firmware
-from tcuq.device.graph.model import Graph
-from tcuq.device.graph.storage import load_graph
-from tcuq.device.tools import version
+from tcuq_device.boards import board
+from tcuq_device.cost import bench
+from tcuq_device.cost.measure import measure
+from tcuq_device.cost.stored import load
+from tcuq_device.firmware.decision import Watch
+from tcuq_device.firmware.firmware import Firmware
+from tcuq_device.graph.model import Graph
+from tcuq_device.graph.storage import load_graph
+from tcuq_device.tools import version
 from tcuq_lab.boards import agree
 from tcuq_lab.boards.agree import expected, first_difference
 from tcuq_lab.boards.page import page

@@ -15,11 +15,11 @@ torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 from places import LAB  # noqa: E402
 from torch import nn  # noqa: E402
 
-from tcuq.device.graph import oracle  # noqa: E402
-from tcuq.device.graph.check import check  # noqa: E402
-from tcuq.device.graph.model import Graph  # noqa: E402
-from tcuq.device.graph.steps import HIGHEST, Conv, Dense, Drop, Softmax  # noqa: E402
-from tcuq.device.graph.storage import save_graph  # noqa: E402
+from tcuq_device.graph import oracle  # noqa: E402
+from tcuq_device.graph.check import check  # noqa: E402
+from tcuq_device.graph.model import Graph  # noqa: E402
+from tcuq_device.graph.steps import HIGHEST, Conv, Dense, Drop, Softmax  # noqa: E402
+from tcuq_device.graph.storage import save_graph  # noqa: E402
 from tcuq_lab.boards.balance import balanced  # noqa: E402
 from tcuq_lab.boards.quantize import input_of, posteriors, quantize  # noqa: E402
 from tcuq_lab.boards.ranges import Scale, Seen, of_logits, rectified, signed, spanning  # noqa: E402

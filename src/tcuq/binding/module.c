@@ -8,9 +8,7 @@
 #include "binding/fields.h"
 #include "binding/frames.h"
 #include "binding/input.h"
-#include "binding/order.h"
 #include "binding/step.h"
-#include "binding/tally.h"
 #include "core/tcuq.h"
 
 static const struct {
@@ -29,10 +27,8 @@ static const struct {
     {"ERR_OTHER", TCUQ_ERR_OTHER},
 };
 
-static PyMethodDef module_methods[] = {{"order", order_events, METH_VARARGS, NULL},
-                                       {"quantize_probs", quantize_probs, METH_VARARGS, NULL},
+static PyMethodDef module_methods[] = {{"quantize_probs", quantize_probs, METH_VARARGS, NULL},
                                        {"quantize_features", quantize_features, METH_VARARGS, NULL},
-                                       {"tally", tally, METH_VARARGS, NULL},
                                        {"decision_rows", decision_rows, METH_VARARGS, NULL},
                                        {NULL, NULL, 0, NULL}};
 

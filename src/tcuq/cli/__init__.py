@@ -26,20 +26,8 @@ def build_parser() -> Parser:
     'monitor.json'
     """
     from .._version import VERSION
-    from . import (
-        audit,
-        demo,
-        device,
-        export,
-        fit,
-        fleet,
-        inspect,
-        live,
-        record,
-        report,
-        run,
-        start,
-    )
+    from . import audit, demo, export, fit, inspect, record, report, run, start
+    from .others import add_others
     from .parser import Parser, epilog
 
     parser = Parser(
@@ -57,9 +45,9 @@ def build_parser() -> Parser:
     subparsers = parser.add_subparsers(
         title="commands, in the order in which you need them", metavar="COMMAND", required=True
     )
-    ours = (demo, start, record, fit, run, report, audit, inspect, export, live, fleet, device)
-    for command in ours:
+    for command in (demo, start, record, fit, run, report, audit, inspect, export):
         command.add(subparsers)
+    add_others(subparsers)
     return parser
 
 

@@ -222,7 +222,7 @@ class Bank:
         refused = self._core.load_many(self._slots(slots), np.array(given, dtype=np.uint8, order="C"))
         if refused is not None:
             status, place = refused
-            raise InputError("value", f"states[{place}] is refused: {refusal(status, self.params)}")
+            raise InputError("damaged", f"states[{place}] is refused: {refusal(status, self.params)}")
 
     def __repr__(self) -> str:
         return f"Bank(classes={self.params.classes}, features={self.params.features}, count={len(self)})"

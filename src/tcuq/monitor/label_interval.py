@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,9 +96,6 @@ def accuracy_from_labels(
     >>> [round(float(end[0]), 2) for end in found], round(float(np.mean(steps["answer"] == truth)), 2)
     ([0.73, 0.66, 0.79], 0.74)
     """
-    inside = number("level", level, 0, 1)
-    if not 0 < inside < 1:
-        raise wrong_value("level", inside, "above 0 and below 1")
     count = ~np.asarray(steps["abstain"], dtype=bool) if among is None else np.asarray(among, dtype=bool)
     guess = np.asarray(steps["uncertainty"] if expected is None else expected, dtype=np.float64)
     columns = {"asked": np.asarray(asked, dtype=bool), "chance": np.asarray(chance, dtype=np.float64)}
@@ -117,21 +115,53 @@ def accuracy_from_labels(
     places = np.arange(1, len(drawn) + 1) if at is None else np.asarray(at, dtype=np.int64)
     if places.size and not 1 <= places.min() <= places.max() <= len(drawn):
         raise InputError("value", f"at is {places.min()} to {places.max()}, expected 1 to {len(drawn)}")
-    unknown = drawn & np.isnan(given)
-    wrong = (given != np.asarray(steps["answer"])[count]).astype(np.float64)
+    wrong = np.where(np.isnan(given), np.nan, given != np.asarray(steps["answer"])[count])
+    return interval(drawn, chances, guess, wrong, level, lambda values: np.cumsum(values)[places - 1])
+
+
+def interval(
+    asked: npt.NDArray[np.bool_],
+    chance: Floats,
+    expected: Floats,
+    wrong: Floats,
+    level: float,
+    summed: Callable[[Floats], Floats],
+) -> LabeledAccuracy:
+    """Return what `accuracy_from_labels` does, from steps or from counts of steps that are alike.
+
+    Parameters
+    ----------
+    asked, chance, expected : arrays
+        As there.
+    wrong : array
+        1 for a wrong answer, 0 for a right one, NaN for a label that has not come; not read elsewhere.
+    level : float
+    summed : callable
+        Adds up one value a step: the sums at each place to look at.
+
+    Examples
+    --------
+    >>> asked, few = np.array([True, True, False]), np.array([10, 40, 950])
+    >>> rows = asked, np.full(3, 0.05), np.full(3, 0.1), np.array([1, 0, np.nan])
+    >>> found = interval(*rows, 0.95, lambda values: np.array([few @ values]))
+    >>> [round(float(end[0]), 2) for end in found]
+    [0.8, 0.51, 0.94]
+    """
+    inside = number("level", level, 0, 1)
+    if not 0 < inside < 1:
+        raise wrong_value("level", inside, "above 0 and below 1")
+    known = asked & ~np.isnan(wrong)
     ends = []
     for sign in (1, -1):
         # A label that has not come is taken as what widens the interval.
-        truth = np.where(unknown, float(sign < 0), wrong)
-        off = sign * (truth - guess), -guess if sign > 0 else guess - 1
-        logs = [np.cumsum(np.log1p(gain(stake, *off, drawn, chances)))[places - 1] for stake in STAKES]
+        truth = np.where(known, wrong, float(sign < 0))
+        off = sign * (truth - expected), -expected if sign > 0 else expected - 1
+        logs = [summed(np.log1p(gain(stake, *off, asked, chance))) for stake in STAKES]
         ends.append(sign * _least(np.array(logs), math.log(2 * len(STAKES) / (1 - inside))))
-    known = drawn & ~unknown
-    surely = np.cumsum(known & (wrong > 0))[places - 1], np.cumsum(known & (wrong == 0))[places - 1]
-    total = np.cumsum(guess)[places - 1]
-    low = np.maximum(total + ends[0], surely[0]) / places
-    high = np.minimum(total + ends[1], places - surely[1]) / places
-    found = np.cumsum(guess + np.where(known, wrong - guess, 0) / chances)[places - 1] / places
+    count, total = summed(np.ones(len(asked))), summed(expected)
+    low = np.maximum(total + ends[0], summed((known & (wrong > 0)).astype(np.float64))) / count
+    high = np.minimum(total + ends[1], count - summed((known & (wrong == 0)).astype(np.float64))) / count
+    found = summed(expected + np.where(known, wrong - expected, 0) / chance) / count
     return LabeledAccuracy(1 - np.clip(found, low, high), 1 - high, 1 - low)
 
 

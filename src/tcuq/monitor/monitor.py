@@ -256,7 +256,7 @@ class Monitor:
         status = self._core.load(content)
         if status:
             raise InputError(
-                "value", f"state of {len(content)} bytes is refused: {refusal(status, self.params)}"
+                "damaged", f"state of {len(content)} bytes is refused: {refusal(status, self.params)}"
             )
         return self
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..base.checks import integer, number
 from ..base.errors import InputError
-from ..base.step_hashes import device_keys, step_hashes
+from ..base.step_hashes import U64, device_keys, step_hashes
 
 FLOOR = 0.5
 """Share of the rate that every step has: where the monitor is sure it may be wrong, and a label that is
@@ -26,14 +26,33 @@ class Asked(NamedTuple):
     chance: npt.NDArray[np.float64]
 
 
+def spread(uncertainty: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return ``sqrt(u * (1 - u))`` of each step: by how much its label may differ from what is expected."""
+    return np.sqrt(uncertainty * (1 - uncertainty))
+
+
+def drawn(
+    seed: int, keys: U64, boots: npt.NDArray[Any], seqs: npt.NDArray[Any], chance: npt.NDArray[np.float64]
+) -> npt.NDArray[np.bool_]:
+    """Say which steps are asked for, each with its chance: a function of what names the step alone.
+
+    Examples
+    --------
+    >>> keys, zero = device_keys("", ["a"] * 4000), np.zeros(4000, dtype=np.int64)
+    >>> int(drawn(0, keys, zero, np.arange(4000), np.full(4000, 0.25)).sum())
+    987
+    """
+    return np.asarray((step_hashes(seed, keys, boots, seqs) >> np.uint64(11)) * 2.0**-53 < chance)
+
+
 class Questions:
     """Ask for labels of one device at random, more often where the monitor is in doubt.
 
     The chance of a step is half the rate, plus what is proportional to ``sqrt(u * (1 - u))`` of its
     uncertainty u: there a label narrows `accuracy_from_labels` most. It depends on this step and on earlier
     ones alone. The draw is a hash of seed, device, boot and seq: the same however steps are batched, and
-    after a restart. Keep the object with the monitor's state; `pickle` takes it. A fleet has one budget for
-    all devices: `tcuq.fleet.Labels`.
+    after a restart. Keep the object with the monitor's state; `pickle` takes it. A fleet draws in the same
+    way, with one budget a day for all devices: `tcuq_watch.fleet.labels.Labels`.
 
     Parameters
     ----------
@@ -88,15 +107,14 @@ class Questions:
         starts = np.broadcast_to(np.asarray(boots), doubts.shape)
         if places.shape != doubts.shape:
             raise InputError("value", f"seqs are {len(places)}, expected {len(doubts)}, one a step")
-        chance = np.array([self._chance(spread) for spread in np.sqrt(doubts * (1 - doubts)).tolist()])
+        chance = np.array([self._chance(each) for each in spread(doubts).tolist()])
         keys = np.repeat(device_keys("", [self.device]), len(doubts))
-        draws = (step_hashes(self.seed, keys, starts, places) >> np.uint64(11)) * 2.0**-53
-        return Asked(draws < chance, chance)
+        return Asked(drawn(self.seed, keys, starts, places, chance), chance)
 
-    def _chance(self, spread: float) -> float:
+    def _chance(self, doubt: float) -> float:
         least = max(FLOOR * self.rate, 2 * self.rate - 1)  # so that a rate of 1 asks for all
-        wanted = least + (self.rate - least) * spread * (self.steps + 1) / self._total
+        wanted = least + (self.rate - least) * doubt * (self.steps + 1) / self._total
         room = self.rate * (self.steps + 1) + BURST - self.expected
         found = min(1.0, max(least, min(wanted, room)))
-        self.steps, self.expected, self._total = self.steps + 1, self.expected + found, self._total + spread
+        self.steps, self.expected, self._total = self.steps + 1, self.expected + found, self._total + doubt
         return found

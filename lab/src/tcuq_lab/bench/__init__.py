@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .interface import ASKED, Dev, Recorded, Said, Stream
+from .interface import ASKED, MAX_ERROR, Dev, Recorded, Said, Stream
 
-__all__ = ["ASKED", "Dev", "Recorded", "Said", "Stream"]
+__all__ = ["ASKED", "MAX_ERROR", "Dev", "Recorded", "Said", "Stream"]

@@ -7,7 +7,7 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,8 @@ class Entry:
         Of that file.
     place : str
         What errors name: the file, or the name of a built-in method.
+    told : bool
+        Whether it has `feedback`, and so runs in the track with late labels.
     """
 
     make: Callable[[], Any]
@@ -52,6 +54,7 @@ class Entry:
     source: str
     sha256: str
     place: str
+    told: bool = False
 
 
 def is_name(name: object) -> bool:
@@ -94,6 +97,9 @@ def entry_of(kind: Any, source: str, sha256: str, place: str) -> Entry:
     """
     if not (callable(getattr(kind, "watch", None)) or callable(getattr(kind, "step", None))):
         raise Broken(f"{place}: Method has neither watch nor step; {HINT}")
+    told = callable(getattr(kind, "feedback", None))
+    if told and not callable(getattr(kind, "step", None)):
+        raise Broken(f"{place}: Method has feedback but no step; define step(self, probs, features)")
     fits = callable(getattr(kind, "fit", None))
     uses_labels = getattr(kind, "uses_labels", fits)
     if not isinstance(uses_labels, bool):
@@ -103,7 +109,7 @@ def entry_of(kind: Any, source: str, sha256: str, place: str) -> Entry:
     name = getattr(kind, "name", Path(place).stem)
     if not is_name(name):
         raise Broken(f"{place}: name is {name!r}, expected a text of up to {LONGEST} characters without |")
-    return Entry(kind, name.strip(), uses_labels and fits, passes, source, sha256, place)
+    return Entry(kind, name.strip(), uses_labels and fits, passes, source, sha256, place, told)
 
 
 def load_entry(path: str | Path) -> Entry:
@@ -163,6 +169,7 @@ class Fitted:
 
     def __init__(self, entry: Entry, dev: Dev, task: str) -> None:
         self.entry, self.task, self.classes = entry, task, dev.probs.shape[1]
+        self.late: Mapping[int, tuple[int, int]] = {}  # after which steps a label comes: of a step, a class
         with blamed(entry.place, "Method()"):
             self.method = entry.make()
         if callable(getattr(self.method, "fit", None)):
@@ -191,6 +198,8 @@ class Fitted:
         with blamed(self.entry.place, f"{'watch' if self._watches else 'step'}() {place}"):
             said = Said.of(self.method.watch(stream)) if self._watches else self._stepped(stream)
         try:
+            if self.entry.told and said.accept is None:
+                raise ValueError("accept is None, expected True or False at each step: it has feedback")
             return checked(said, stream, self.classes)
         except ValueError as error:
             raise Broken(f"{self.entry.place} {place}: {error}") from None
@@ -208,16 +217,17 @@ class Fitted:
 
     @property
     def _watches(self) -> bool:
-        return callable(getattr(self.method, "watch", None))
+        return not self.entry.told and callable(getattr(self.method, "watch", None))
 
     def _stepped(self, stream: Stream) -> Said:
         start = getattr(self.method, "start", None)
         if callable(start):
             start()
-        rows = [
-            Said.of(self.method.step(probs, features))
-            for probs, features in zip(stream.probs, stream.features, strict=True)
-        ]
+        rows = []
+        for at, (probs, features) in enumerate(zip(stream.probs, stream.features, strict=True)):
+            rows.append(Said.of(self.method.step(probs, features)))
+            if at in self.late:
+                self.method.feedback(*self.late[at])
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(Said._fields)
         mixed = [
             name
@@ -250,15 +260,18 @@ def checked(said: Said, stream: Stream, classes: int) -> Said:
     if said.answer is not None:
         answer = _column("answer", said.answer, len(stream), "iu").astype(np.int64)
         _refuse("answer", answer, (answer < 0) | (answer >= classes), f"a class from 0 to {classes - 1}")
-    alarm = accuracy = None
-    if said.alarm is not None:
-        alarm = _column("alarm", said.alarm, len(stream), "biu")
-        _refuse("alarm", alarm, (alarm != 0) & (alarm != 1), "True or False")
-        alarm = alarm.astype(bool)
+    accuracy = None
+    switches = []
+    for name, values in (("alarm", said.alarm), ("accept", said.accept)):
+        if values is not None:
+            values = _column(name, values, len(stream), "biu")
+            _refuse(name, values, (values != 0) & (values != 1), "True or False")
+            values = values.astype(bool)
+        switches.append(values)
     if said.accuracy is not None:
         accuracy = _column("accuracy", said.accuracy, len(stream), "fiu").astype(np.float64)
         _refuse("accuracy", accuracy, ~((accuracy >= 0) & (accuracy <= 1)), "0 to 1")
-    return Said(risk, answer, alarm, accuracy)
+    return Said(risk, answer, switches[0], accuracy, switches[1])
 
 
 def _column(name: str, values: Any, length: int, kinds: str) -> npt.NDArray[Any]:

@@ -16,6 +16,9 @@ Ints = npt.NDArray[np.int64]
 ASKED = 2000
 """Clean steps per false alarm that alarms should aim for, so that their delays can be compared."""
 
+MAX_ERROR = 0.05
+"""Share of accepted answers that may be wrong in the track with late labels."""
+
 
 @dataclass(frozen=True, eq=False)
 class Stream:
@@ -141,6 +144,8 @@ class Said(NamedTuple):
         Whether the method says that the input has degraded.
     accuracy : number from 0 to 1, optional
         Expected share of right answers over the last 200 steps.
+    accept : boolean, optional
+        Whether the answer is given; a method with `feedback` has to say it.
 
     Examples
     --------
@@ -149,13 +154,14 @@ class Said(NamedTuple):
     >>> Said.of({"rsk": [0.25]})
     Traceback (most recent call last):
     ...
-    ValueError: unknown key 'rsk'; allowed: risk, answer, alarm, accuracy
+    ValueError: unknown key 'rsk'; allowed: risk, answer, alarm, accuracy, accept
     """
 
     risk: Any
     answer: Any = None
     alarm: Any = None
     accuracy: Any = None
+    accept: Any = None
 
     @classmethod
     def of(cls, value: Any) -> Said:

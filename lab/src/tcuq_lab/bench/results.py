@@ -24,11 +24,11 @@ from ..reproduce.result_files import read_content
 from ..reproduce.table import plain
 from .entry import is_name
 from .run import Outcome
-from .scores import RELATIVE
+from .scores import HEADLINES
 
 FORMAT = "tcuq bench 1"
-WITH, WITHOUT = "with labels", "without labels"
-TRACKS = (WITHOUT, WITH)
+WITH, WITHOUT, LATE = "with labels", "without labels", "late labels"
+TRACKS = (WITHOUT, WITH, LATE)
 
 
 def result_text(outcome: Outcome, streams: str, command: str) -> str:
@@ -46,7 +46,7 @@ def result_text(outcome: Outcome, streams: str, command: str) -> str:
     content = {
         "format": FORMAT,
         "name": entry.name,
-        "track": WITH if entry.uses_labels else WITHOUT,
+        "track": LATE if entry.told else WITH if entry.uses_labels else WITHOUT,
         "passes": entry.passes,
         "state_bytes": outcome.state_bytes,
         "method": {"file": entry.source, "sha256": entry.sha256},
@@ -135,7 +135,9 @@ def result_of(path: str | Path, content: Mapping[str, Any]) -> Result:
         if content["state_bytes"] is not None:
             integer("state_bytes", content["state_bytes"], 0, 2**40)
         found = Found(from_entries(content["lines"]))
-        cells = [each.value for each in found.lines if each.column == RELATIVE and not math.isnan(each.value)]
+        cells = [
+            each.value for each in found.lines if each.column in HEADLINES and not math.isnan(each.value)
+        ]
         if not cells or abs(sum(cells) / len(cells) - float(head["value"])) > 1e-4:
             raise ValueError(f"headline is {head['value']}, expected the mean of its {len(cells)} lines")
         return Result(

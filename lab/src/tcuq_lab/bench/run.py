@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,8 @@ from .entry import Broken, Entry, Fitted
 from .files import CLEAN, Benchmark, Task
 from .interface import Said
 from .rules import check_again, check_past
-from .scores import RELATIVE, confidence, figures, joined
+from .scores import HEADLINES, confidence, figures, joined
+from .told import told
 
 Progress = Callable[[int, int, str], None]
 
@@ -32,7 +33,8 @@ class Outcome:
     entry : Entry
     lines : list of Line
     cells : list of Drawn
-        Errors at 90 % relative to confidence, one for each task and stream. Their mean is the headline.
+        Errors at 90 % relative to confidence, one for each task and stream; of a method with `feedback` the
+        excess, one for each share of labels too. Their mean is the headline.
     state_bytes : int, optional
         Most of all tasks.
     fit_seconds, step_microseconds : float
@@ -70,7 +72,7 @@ def run(entry: Entry, benchmark: Benchmark, progress: Progress | None = None) ->
     Broken
         Where the method fails or breaks a rule.
     """
-    total = sum(len(task.tests) + 1 for task in benchmark.tasks)
+    total = sum(len(task.tests) + (not entry.told) for task in benchmark.tasks)
     done, lines, cells, states = 0, [], [], []
     fit_seconds = watch_seconds = 0.0
     steps = 0
@@ -78,6 +80,14 @@ def run(entry: Entry, benchmark: Benchmark, progress: Progress | None = None) ->
     def tell(text: str) -> None:
         if progress is not None:
             progress(done, total, f"{entry.name}: {text}")
+
+    def keep(task: Task, stream: str, values: Mapping[str, Drawn], taken: int) -> None:
+        nonlocal done, steps
+        for column, each in values.items():
+            lines.append(line(task.name, stream, entry.name, "", column, mean([each]), 1))
+            if column in HEADLINES:
+                cells.append(each)
+        done, steps = done + 1, steps + taken
 
     for task in benchmark.tasks:
         tell(f"fit on {task.name}")
@@ -87,13 +97,18 @@ def run(entry: Entry, benchmark: Benchmark, progress: Progress | None = None) ->
         fit_seconds += time.perf_counter() - began
         again = Fitted(entry, dev, task.name)
         kinds = None
-        for stream in (*task.tests, CLEAN):
+        for stream in task.tests if entry.told else (*task.tests, CLEAN):
             tell(f"{task.name}, {stream}")
+            if entry.told:
+                began = time.perf_counter()
+                values, taken = told(fitted, again, task, stream)
+                watch_seconds += time.perf_counter() - began
+                keep(task, stream, values, taken)
+                continue
             given = task.given(stream)
             began = time.perf_counter()
             said = [fitted.say(each, _where(stream, number)) for number, each in enumerate(given)]
             watch_seconds += time.perf_counter() - began
-            steps += sum(map(len, given))
             kinds = _same_kinds(entry, task, said, kinds)
             where = _where(stream, 0)
             check_again(fitted, given[0], said[0], where, "the second time", fitted.carried)
@@ -101,11 +116,8 @@ def run(entry: Entry, benchmark: Benchmark, progress: Progress | None = None) ->
             check_again(
                 again, given[0], said[0], where, "after a second fit", "Seed the random numbers of fit."
             )
-            for column, each in figures(task, stream, joined(said), confidence(given)).items():
-                lines.append(line(task.name, stream, entry.name, "", column, mean([each]), 1))
-                if column == RELATIVE:
-                    cells.append(each)
-            done += 1
+            values = figures(task, stream, joined(said), confidence(given))
+            keep(task, stream, values, sum(map(len, given)))
         states.append(fitted.state_bytes)
     tell("done")
     if all(math.isnan(each.value) for each in cells):

@@ -19,6 +19,11 @@ AUROC, ERRORS, LEFT, RELATIVE = "error AUROC", "errors", "errors at 90 %", "rela
 FOUND, DELAY, CLEAN_ON, SHIFTED_ON = "found", "delay", "clean on", "shifted on"
 COSTLY_ON, BENIGN_ON = "costly on", "benign on"
 FALSE, ACCURACY = "false per 10,000", "accuracy error"
+WRONG, EXCESS, ACCEPTED = "wrong of accepted", "excess", "accepted"
+RATES = (0.01, 0.1)
+"""Shares of steps that get a label in the track with late labels."""
+HEADLINES = (RELATIVE, *(f"{EXCESS}, {rate:.0%}" for rate in RATES))
+"""Columns whose mean is the headline: one track has the first, the other the rest."""
 COVERAGE = 0.9
 COSTLY = 0.1
 """Accuracy that a corruption costs the network, at least, to be one that an alarm should find."""

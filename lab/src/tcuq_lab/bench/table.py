@@ -10,11 +10,14 @@ import numpy as np
 
 from ..reproduce.field.intervals import Drawn, difference
 from .files import CLEAN
-from .results import TRACKS, Result
-from .scores import ACCURACY, AUROC, CLEAN_ON, DELAY, FALSE, FOUND, LEFT, RELATIVE
+from .results import LATE, TRACKS, Result
+from .scores import ACCEPTED, ACCURACY, AUROC, CLEAN_ON, DELAY, FALSE, FOUND, LEFT, RELATIVE
+from .told import LATE_COLUMNS
 
 BEGIN, END = "<!-- leaderboard: begin -->", "<!-- leaderboard: end -->"
 NONE = "No results yet."
+SILENT = 0.01
+"""A method that accepts less of a stream has fallen silent."""
 
 
 class Place(NamedTuple):
@@ -87,9 +90,34 @@ def leaderboard(results: Sequence[Result]) -> str:
     parts = []
     for track in TRACKS:
         places = ranked([each for each in results if each.track == track])
-        if places:
+        if places and track == LATE:
+            parts += [f"### Track: {track}", "", *_late(places), ""]
+        elif places:
             parts += [f"### Track: {track}", "", *_overview(places), "", *_by_stream(places), ""]
     return "\n".join(parts)
+
+
+def _late(places: Sequence[Place]) -> list[str]:
+    """Return a line a method; it has no rank, as one that accepts nothing has no excess."""
+    columns = [each.replace("%", " %") for each in LATE_COLUMNS]
+    rows = [["method", "excess", *columns, "silent", "state"]]
+    for _, each in places:
+        head = each.headline
+        shares = [one.value for one in each.found.lines if one.column.startswith(ACCEPTED)]
+        rows.append(
+            [
+                _titled(each),
+                f"{head.estimate:.1%} ({head.low:.1%} to {head.high:.1%})".replace("%", " %"),
+                *(_number(mean_of(each, column), ".1%") for column in LATE_COLUMNS),
+                f"{sum(one < SILENT for one in shares)} of {len(shares)}",
+                "" if each.state_bytes is None else f"{each.state_bytes:,} B",
+            ]
+        )
+    return markdown(rows, left=1)
+
+
+def _titled(result: Result) -> str:
+    return result.name if result.typed in (None, result.name) else f"{result.name} (`{result.typed}`)"
 
 
 def _overview(places: Sequence[Place]) -> list[str]:
@@ -113,7 +141,7 @@ def _overview(places: Sequence[Place]) -> list[str]:
         rows.append(
             [
                 str(rank),
-                each.name if each.typed in (None, each.name) else f"{each.name} (`{each.typed}`)",
+                _titled(each),
                 f"{head.estimate:.2f} ({head.low:.2f} to {head.high:.2f})",
                 _number(mean_of(each, AUROC), ".3f"),
                 _number(mean_of(each, LEFT), ".1%"),

@@ -13,12 +13,12 @@ import numpy.typing as npt
 import torch
 
 from tcuq._version import VERSION
-from tcuq.device.graph import oracle
-from tcuq.device.graph.model import Graph
-from tcuq.device.graph.steps import Int8
 from tcuq.metrics import auroc
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.monitor import Monitor
+from tcuq_device.graph import oracle
+from tcuq_device.graph.model import Graph
+from tcuq_device.graph.steps import Int8
 
 from ..corruptions import suite_of
 from ..data import Dataset

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import integer
-from tcuq.device.graph.model import Graph
+from tcuq_device.graph.model import Graph
 
 from ..corruptions import suite_of
 from ..data.parts import load_part

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import integer
-from tcuq.device.firmware.firmware import Firmware, posteriors
-from tcuq.device.graph.model import Graph
-from tcuq.device.graph.steps import Int8
-from tcuq.device.kernels.host import Network
 from tcuq.fitting import FitOptions, fit
 from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
+from tcuq_device.firmware.firmware import Firmware, posteriors
+from tcuq_device.graph.model import Graph
+from tcuq_device.graph.steps import Int8
+from tcuq_device.kernels.host import Network
 
 from ..corruptions import suite_of
 from ..data import Dataset

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tcuq.device.boards import board
-from tcuq.device.cost.stored import load
+from tcuq_device.boards import board
+from tcuq_device.cost.stored import load
 
 MADE = "<!-- Made by `tcuq-lab boards page` from lab/results/device and bench/monitors.json. -->"
 TASKS = {"speech_commands": "Speech Commands", "cifar10": "CIFAR-10", "mnist": "MNIST"}
@@ -53,6 +53,12 @@ INTRODUCTION = (
     "- **Networks** are the int8 graphs in `lab/weights/int8`, the same on every machine.\n\n"
     "`make device` and `tcuq-lab boards accuracy` measure all of it again and say what differs. "
     "`tcuq device bench --check` fails when a figure differs from the stored one under the same compiler."
+)
+
+LABELS = (
+    "These builds take no labels. With [labels compiled in](LABELS.md) (`TCUQ_FEEDBACK`), a step of the "
+    "standard monitor takes 4,436 instructions at `-Os` instead of 4,257: `python bench/feedback_cost.py` "
+    "counts them."
 )
 
 INT8 = (
@@ -127,7 +133,7 @@ def _monitors(measured: Sequence[Mapping[str, Any]]) -> str:
         "## What does the monitor add?\n\n10 classes; 32 features unless it watches posteriors alone. Bytes "
         "are what a firmware with the monitor beside a network has more than the firmware without it. "
         f"{_judged(measured)} The paper gives 12 KB of flash and 3 KB of RAM on the larger board. "
-        "All cores are at [the end](#the-monitor-on-all-cores).\n\n" + _monitor_rows(shown)
+        f"All cores are at [the end](#the-monitor-on-all-cores). {LABELS}\n\n" + _monitor_rows(shown)
     )
 
 
@@ -136,7 +142,7 @@ def _all_monitors(measured: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _judged(measured: Sequence[Mapping[str, Any]]) -> str:
-    from tcuq.device.cost.bench import GOALS
+    from tcuq_device.cost.bench import GOALS
 
     met = []
     for each in measured:

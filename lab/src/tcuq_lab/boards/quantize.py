@@ -11,11 +11,11 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from tcuq.device.graph import oracle
-from tcuq.device.graph.check import check
-from tcuq.device.graph.model import Graph
-from tcuq.device.graph.steps import Int8
 from tcuq.monitor.logits import softmax_table
+from tcuq_device.graph import oracle
+from tcuq_device.graph.check import check
+from tcuq_device.graph.model import Graph
+from tcuq_device.graph.steps import Int8
 
 from ..zoo.outputs import core
 from .balance import balanced
@@ -113,7 +113,7 @@ def input_of(graph: Graph, examples: npt.NDArray[Any]) -> Int8:
 
     Examples
     --------
-    >>> from tcuq.device.graph.model import Tensor
+    >>> from tcuq_device.graph.model import Tensor
     >>> gray = Graph("g", {"x": Tensor("x", (1, 2, 1), 1 / 255, -128)}, [], "x", {})
     >>> input_of(gray, np.array([[[0, 255]]], dtype=np.uint8)).ravel().tolist()
     [-128, 127]

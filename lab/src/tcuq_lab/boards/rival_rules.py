@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from tcuq.base.checks import integer, number
-from tcuq.device.firmware.decision import Rule
+from tcuq_device.firmware.decision import Rule
 
 ONE = 65536
 SOURCES = Path(str(resources.files("tcuq_lab"))) / "boards" / "c"

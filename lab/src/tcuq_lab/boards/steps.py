@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tcuq.base.checks import number
-from tcuq.device.graph.model import Tensor
-from tcuq.device.graph.steps import (
+from tcuq.monitor.logits import softmax_table
+from tcuq_device.graph.model import Tensor
+from tcuq_device.graph.steps import (
     HIGHEST,
     Add,
     Conv,
@@ -24,7 +25,6 @@ from tcuq.device.graph.steps import (
     Softmax,
     Step,
 )
-from tcuq.monitor.logits import softmax_table
 
 from .ranges import Scale, Seen, of_logits, rectified, signed
 from .trace import INPUT, Convolution, Dropping, Floats, Layer, Matrix, Mean, Sum, Trace, read_by

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tcuq.base.checks import known
-from tcuq.device.graph.model import Graph
-from tcuq.device.graph.steps import Step
-from tcuq.device.graph.storage import load_graph
+from tcuq_device.graph.model import Graph
+from tcuq_device.graph.steps import Step
+from tcuq_device.graph.storage import load_graph
 
 from ..methods.networks import names_of, suffix_of
 from ..methods.registry import method

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tcuq.device.boards import board
-from tcuq.device.cost.bench import STEPS, Progress, made_stream, silent
-from tcuq.device.cost.measure import measure, overhead
-from tcuq.device.cost.stored import result
-from tcuq.device.firmware.build import Levels
-from tcuq.device.firmware.decision import Prediction, Rule, Watch
-from tcuq.device.firmware.firmware import Firmware
-from tcuq.device.graph.model import Graph
-from tcuq.device.graph.steps import Int8
 from tcuq.monitor.params import Params
+from tcuq_device.boards import board
+from tcuq_device.cost.bench import STEPS, Progress, made_stream, silent
+from tcuq_device.cost.measure import measure, overhead
+from tcuq_device.cost.stored import result
+from tcuq_device.firmware.build import Levels
+from tcuq_device.firmware.decision import Prediction, Rule, Watch
+from tcuq_device.firmware.firmware import Firmware
+from tcuq_device.graph.model import Graph
+from tcuq_device.graph.steps import Int8
 
 from .rival_rules import ConformalRule, VoteRule
 

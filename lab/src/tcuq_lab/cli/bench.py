@@ -91,12 +91,14 @@ def bench(args: argparse.Namespace) -> int:
         return _run(args)
     from ..bench.builtin import BUILT_IN
     from ..home import NoCheckout, home
+    from ..late.entries import ENTRIES
 
     try:
         example = str(home() / "examples" / "bench_method.py")
     except NoCheckout:
         example = "lab/examples/bench_method.py"  # within a checkout
-    answer(args, {"built_in": list(BUILT_IN)}, NEXT.format(names=", ".join(BUILT_IN), example=example))
+    names = [*BUILT_IN, *ENTRIES]
+    answer(args, {"built_in": names}, NEXT.format(names=", ".join(names), example=example))
     return 0
 
 
@@ -132,15 +134,19 @@ def _run(args: argparse.Namespace) -> int:
     from ..bench.results import beside, result_of, result_text, stored
     from ..bench.run import run
     from ..bench.table import rank_line
+    from ..late.entries import ENTRIES, late_entry
 
-    names = list(BUILT_IN) if args.methods == ["all"] else list(dict.fromkeys(args.methods))
+    names = [*BUILT_IN, *ENTRIES] if args.methods == ["all"] else list(dict.fromkeys(args.methods))
     stems = [Path(name).stem for name in names]
     for number, name in enumerate(names):
         if name.endswith(".json"):
             raise UsageError(f"{name} is no method; for a result file type: tcuq-lab bench --table {name}")
         if stems[number] in stems[:number]:
             raise UsageError(f"{name} would have the result file of {names[stems.index(stems[number])]}")
-    entries = [load_entry(name) if name.endswith(".py") else built_in(name) for name in names]
+    entries = [
+        load_entry(name) if name.endswith(".py") else (late_entry if name in ENTRIES else built_in)(name)
+        for name in names
+    ]
     place = _folder(args.streams)
     benchmark = load(place)
     others = stored(place / RESULTS, benchmark.digest)
@@ -154,7 +160,7 @@ def _run(args: argparse.Namespace) -> int:
             found[entry.name] = _summary(outcome)
             shown.append(_shown(outcome))
             result = result_of(name, json.loads(text))
-            if others:
+            if others and not entry.told:
                 shown.append(rank_line(result, beside([result], others)))
             if args.out:
                 path = Path(args.out) / f"{Path(name).stem}.json"
@@ -172,7 +178,11 @@ def _summary(outcome: Outcome) -> dict[str, object]:
 
     head = outcome.interval()
     return {
-        "relative_errors": {"value": head.estimate, "low": head.low, "high": head.high},
+        "excess" if outcome.entry.told else "relative_errors": {
+            "value": head.estimate,
+            "low": head.low,
+            "high": head.high,
+        },
         "fit_seconds": outcome.fit_seconds,
         "step_microseconds": outcome.step_microseconds,
         "lines": plain(entries(outcome.lines)),
@@ -181,7 +191,9 @@ def _summary(outcome: Outcome) -> dict[str, object]:
 
 def _shown(outcome: Outcome) -> str:
     """Return a screen: the headline, then a line a stream."""
+    from ..bench.interface import MAX_ERROR
     from ..bench.scores import ACCURACY, AUROC, CLEAN_ON, DELAY, ERRORS, FALSE, FOUND, LEFT, RELATIVE
+    from ..bench.told import LATE_COLUMNS
 
     columns = {
         ERRORS: ".1%",
@@ -193,13 +205,21 @@ def _shown(outcome: Outcome) -> str:
         CLEAN_ON: ".1%",
         FALSE: ".1f",
         ACCURACY: ".3f",
+        **dict.fromkeys(LATE_COLUMNS, ".1%"),
     }
     have = {(each.task, each.stream, each.column): each for each in outcome.lines}
     used = [name for name in columns if any(key[2] == name for key in have)]
     head, track = outcome.interval(), "with labels" if outcome.entry.uses_labels else "without labels"
+    what, remark = "relative errors", "1 is confidence, less is better"
+    if outcome.entry.told:
+        track, what, remark = (
+            "late labels",
+            "excess",
+            f"0 keeps to {MAX_ERROR}; see what is accepted beside it",
+        )
     lines = [
-        f"{outcome.entry.name} ({track}): relative errors {head.estimate:.3f} ({head.low:.3f} to "
-        f"{head.high:.3f}); 1 is confidence, less is better",
+        f"{outcome.entry.name} ({track}): {what} {head.estimate:.3f} ({head.low:.3f} to {head.high:.3f}); "
+        f"{remark}",
         f"fit {outcome.fit_seconds:.1f} s, {outcome.step_microseconds:.1f} µs a step on this machine",
         f"{'task':16} {'stream':18}" + "".join(f"{name:>{max(10, len(name) + 2)}}" for name in used),
     ]

@@ -13,7 +13,7 @@ from tcuq.cli.parser import declare, declare_group
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Parser, Subparsers
-    from tcuq.device.graph.model import Graph
+    from tcuq_device.graph.model import Graph
 
     from ..boards.lineup import Lineup
 
@@ -182,7 +182,7 @@ def quantize(args: argparse.Namespace) -> int:
 
 def _quantize_one(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer
-    from tcuq.device.graph.storage import save_graph
+    from tcuq_device.graph.storage import save_graph
 
     from ..boards.calibrate import narrowed, quantize_file
     from ..boards.stored_graphs import stored_path
@@ -204,7 +204,7 @@ def _quantize_one(args: argparse.Namespace) -> int:
 
 def _quantize_tasks(args: argparse.Namespace) -> int:
     from tcuq.base.checks import known
-    from tcuq.device.graph.storage import save_graph
+    from tcuq_device.graph.storage import save_graph
 
     from ..boards.stored_graphs import FOLDER, TaskGraphs
 
@@ -228,7 +228,7 @@ def _quantize_tasks(args: argparse.Namespace) -> int:
 
 def _compared(graph: Graph, path: Path) -> tuple[int | None, str]:
     """Return how many values differ from a stored graph, and that in words."""
-    from tcuq.device.graph.storage import load_graph
+    from tcuq_device.graph.storage import load_graph
 
     from ..boards.stored_graphs import difference
 
@@ -243,7 +243,7 @@ def _compared(graph: Graph, path: Path) -> tuple[int | None, str]:
 def _lineups(args: argparse.Namespace) -> dict[str, Lineup]:
     _torch()
     from tcuq.base.checks import integer, known
-    from tcuq.device.tools import version
+    from tcuq_device.tools import version
 
     from ..boards.lineup import line_up
 
@@ -289,8 +289,8 @@ def _line(entry: dict[str, Any]) -> str:
 def replay(args: argparse.Namespace) -> int:
     """Compare boards with Python, step by step; exit 1 where they differ."""
     from tcuq.base.changes import keep
-    from tcuq.device.boards import board
-    from tcuq.device.cost.stored import result
+    from tcuq_device.boards import board
+    from tcuq_device.cost.stored import result
 
     from ..boards.agree import first_difference
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from tcuq import FitOptions, Log, Monitor, Params, fit
 
 from ..bench.files import Benchmark, Task
+from ..bench.interface import MAX_ERROR, Dev
 from .rules import RULES, Fixed
 
-MAX_ERROR = 0.05
 SLACK = 0.02
 """By how much the error of a stream's second half may be above it."""
 
@@ -87,7 +87,8 @@ def run(benchmark: Benchmark, tell: Callable[[int, int, str], None] | None = Non
     found: list[Row] = []
     total = sum(len(task.tests) for task in benchmark.tasks)
     for task in benchmark.tasks:
-        params = _fitted(task)
+        dev = task.dev(labels=True)
+        params = {memory: fitted(dev, memory) for memory in sorted({_memory(each) for each in SETTINGS})}
         for name in task.tests:
             for setting in SETTINGS:
                 found += _stream(task, name, params[_memory(setting)], setting)
@@ -100,20 +101,12 @@ def _memory(setting: Setting) -> int:
     return min(1024, max(16, setting.delay + 24))
 
 
-def _fitted(task: Task) -> dict[int, Params]:
-    dev = task.dev(labels=True)
+def fitted(dev: Dev, memory: int) -> Params:
+    """Return a monitor that takes labels of so many steps back, and abstains for no other reason."""
     log = Log(dev.probs, dev.features, dev.labels, dev.stretches, dev.shifted)
     clean = Log(dev.clean.probs, dev.clean.features, segments=dev.clean.stretches)
-    return {
-        memory: fit(
-            log,
-            clean=clean,
-            budget=0.0,
-            level=0.15,
-            options=FitOptions(explain=False, max_error=MAX_ERROR, feedback=memory),
-        )
-        for memory in sorted({_memory(setting) for setting in SETTINGS})
-    }
+    options = FitOptions(explain=False, max_error=MAX_ERROR, feedback=memory)
+    return fit(log, clean=clean, budget=0.0, level=0.15, options=options)
 
 
 def _stream(task: Task, name: str, params: Params, setting: Setting) -> Iterator[Row]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..bench.interface import MAX_ERROR
 from ..bench.table import markdown
 from .rules import RULES
-from .run import MAX_ERROR, OURS, SETTINGS, SLACK
+from .run import OURS, SETTINGS, SLACK
 
 BEGIN, END = "<!-- labels: begin -->", "<!-- labels: end -->"
 

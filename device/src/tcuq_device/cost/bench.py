@@ -1,0 +1,208 @@
+"""What stock monitors cost on every board, on a made-up stream that is the same everywhere."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.monitor.logits import softmax_table
+
+from ..boards import Board, board
+from ..firmware.build import Levels
+from ..firmware.decision import Watch
+from ..firmware.firmware import Firmware
+from ..graph.model import Graph, Tensor
+from ..graph.steps import Conv, Dense, MeanPool, Softmax, Step
+from .measure import measure, overhead
+from .stock import CLASSES, FEATURES, PROJECTION, WIDE, Project, monitors
+from .stored import result
+
+STEPS = 1000
+BOARDS = ("microbit", "stm32f767zi", "stm32l432kc")
+"""One of each core: others with the same core give the same counts."""
+LEVELS = ("-Os", "-O2", "-O3")
+GOALS = {"flash": 4300, "ram": 512, "instructions": 2500}
+"""What the paper's profile may add to a firmware on the Cortex-M4 with 10 classes and 32 features.
+
+Flash: 4,096 bytes, and 5 % for a state that survives memory errors (SPEC.md section 12)."""
+
+STANDARD_GOALS = {"flash": 7168, "ram": 640, "instructions": 6000}
+"""The same of the standard profile."""
+
+Progress = Callable[[int, int, str], None]
+
+
+def small_graph() -> Graph:
+    """Return a network of one convolution with weights of no meaning: something to put a monitor beside."""
+    side, inputs = 6, 4
+    draw = np.random.PCG64(1).random_raw(FEATURES * 9 * inputs + CLASSES * FEATURES) >> np.uint64(56)
+    weights = (draw.astype(np.int64) - 128).astype(np.int8)
+    kernels = weights[: FEATURES * 9 * inputs].reshape(FEATURES, 3, 3, inputs)
+    matrix = weights[FEATURES * 9 * inputs :].reshape(CLASSES, FEATURES)
+    tensors = [
+        Tensor("input", (side, side, inputs), 1 / 256, -128),
+        Tensor("hidden", (side, side, FEATURES), 0.1, -128),
+        Tensor("features", (FEATURES,), 0.1, -128),
+        Tensor("logits", (CLASSES,), 0.1, 0),
+        Tensor("probs", (CLASSES,), 1 / 256, -128),
+    ]
+    pad = np.full(inputs, -128, np.int8)
+    steps: list[Step] = [
+        Conv(
+            "input", "hidden", kernels, _row(FEATURES, 0), _row(FEATURES, 1 << 23), (1, 1), (1, 1, 1, 1), pad
+        ),
+        MeanPool("hidden", "features", side * side * 128, 2**32 // (side * side)),
+        Dense("features", "logits", matrix, _row(CLASSES, 0), _row(CLASSES, 1 << 24)),
+        Softmax("logits", "probs", softmax_table(0.1)),
+    ]
+    outputs = {"probs": "probs", "features": "features"}
+    return Graph("small", {tensor.name: tensor for tensor in tensors}, steps, "input", outputs)
+
+
+def _row(count: int, value: int) -> npt.NDArray[np.int32]:
+    return np.full(count, value, np.int32)
+
+
+def silent(done: int, total: int, text: str) -> None:
+    """Show no progress."""
+
+
+def bench_monitors(
+    boards: Sequence[str] | None = None,
+    steps: int = STEPS,
+    levels: Sequence[str] = LEVELS,
+    progress: Progress = silent,
+    only: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Measure every monitor on every board at every level.
+
+    Parameters
+    ----------
+    boards : sequence of str, optional
+        Default: one of each core.
+    levels : sequence of str
+        How hard the compiler tries with the monitor.
+    only : sequence of str, optional
+        Names of `monitors` to measure.
+
+    Returns
+    -------
+    dict
+        A result file's content. `overhead` is what a monitor adds to a firmware with a network, `alone` what
+        it adds to one without, where it must bring the library's functions itself.
+    """
+    wanted = list(boards or BOARDS)
+    rows = only or [*monitors(), PROJECTION]
+    jobs = [(name, level, monitor) for name in wanted for level in levels for monitor in rows]
+    found = []
+    with tempfile.TemporaryDirectory() as kept:
+        for number, (name, level, monitor) in enumerate(jobs):
+            progress(number, len(jobs), f"{name} {level} {monitor}")
+            found.append(_bench_monitor(board(name), level, monitor, steps, Path(kept)))
+    return result("monitors", found)
+
+
+def _bench_projection(on: Board, level: str, steps: int, kept: Path) -> dict[str, Any]:
+    """Return what a projection of wide features takes that stands before a monitor."""
+    tried, shape = Levels(rule=level), (CLASSES, WIDE)
+    rows = made_stream(*shape, steps)
+    projected, _ = measure(Firmware(PROJECTION, rule=Project(), shape=shape), on, rows, tried, kept)
+    bare, _ = measure(Firmware("prediction", shape=shape), on, rows[:1], tried, kept)
+    more = overhead(projected, bare)
+    return {
+        "name": PROJECTION,
+        "board": on.name,
+        "level": level,
+        "classes": CLASSES,
+        "features": WIDE,
+        "flash": projected["flash"],
+        "ram": projected["ram"],
+        "overhead": more,
+        "alone": more,
+        "step": projected["rule"],
+    }
+
+
+def _bench_monitor(on: Board, level: str, name: str, steps: int, kept: Path) -> dict[str, Any]:
+    if name == PROJECTION:
+        return _bench_projection(on, level, steps, kept)
+    params = monitors()[name]
+    tried = Levels(rule=level)
+    shape = (params.classes, params.features)
+    rows = made_stream(*shape, steps)
+    watched, _ = measure(Firmware(name, rule=Watch(params), shape=shape), on, rows, tried, kept)
+    bare, _ = measure(Firmware("prediction", shape=shape), on, rows[:1], tried, kept)
+    graph = small_graph()
+    pictures = made_stream(2, graph.tensors["input"].size - 2, 4)
+    beside, _ = measure(Firmware(name, [graph], rule=Watch(params)), on, pictures, tried, kept)
+    network, _ = measure(Firmware("prediction", [graph]), on, pictures, tried, kept)
+    return {
+        "name": name,
+        "board": on.name,
+        "level": level,
+        "classes": params.classes,
+        "features": params.features,
+        "flash": watched["flash"],
+        "ram": watched["ram"],
+        "among": watched["among"],
+        "step": watched["rule"],
+        "alone": overhead(watched, bare),
+        "overhead": overhead(beside, network),
+    }
+
+
+def goals(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Hold the standard and the paper's profile on the Cortex-M4 against their goals, at every level.
+
+    Parameters
+    ----------
+    found : mapping
+        What `bench_monitors` gives.
+    """
+    wanted, held = {"standard": STANDARD_GOALS, "paper": GOALS}, []
+    for entry in found["measured"]:
+        if entry["name"] in wanted and entry["board"] == "stm32l432kc":
+            values = {**entry["overhead"], "instructions": entry["step"]["instructions"]["mean"]}
+            limits = {name: [values[name], most] for name, most in wanted[entry["name"]].items()}
+            held.append({"name": entry["name"], "level": entry["level"], **limits})
+    return held
+
+
+DWELL = 8
+
+
+def made_stream(classes: int, features: int, steps: int, seed: int = 0) -> npt.NDArray[np.int8]:
+    """Return rows of a posterior and its features, as a network leaves them.
+
+    Returns
+    -------
+    int8 array (steps, classes + features)
+
+    Examples
+    --------
+    >>> rows = made_stream(10, 32, 100)
+    >>> rows.shape, bool(((rows[:, :10].astype(int) + 128).sum(axis=1) == 256).all())
+    ((100, 42), True)
+    """
+    bits = np.random.PCG64(seed)
+
+    def draw(below: int, *shape: int) -> npt.NDArray[np.int64]:
+        # Raw integers: distributions may change from one version to the next.
+        raw = bits.random_raw(int(np.prod(shape)))
+        return np.asarray(raw >> np.uint64(33), np.int64).reshape(shape) % below
+
+    labels = np.repeat(draw(classes, steps // DWELL + 1), DWELL)[:steps]
+    top = 90 + draw(150, steps)
+    share = 1 + draw(1000, steps, classes)
+    share[np.arange(steps), labels] = 0
+    u = (256 - top)[:, None] * share // share.sum(axis=1, keepdims=True)
+    # What rounding loses goes to the label.
+    u[np.arange(steps), labels] = np.minimum(255, 256 - u.sum(axis=1))
+    centers = draw(120, classes, features) if features else np.zeros((classes, 0), np.int64)
+    noise = draw(60, steps, features) if features else np.zeros((steps, 0), np.int64)
+    return np.concatenate([u - 128, centers[labels] + noise - 128], axis=1).astype(np.int8)

@@ -1,0 +1,134 @@
+"""One firmware on one board: bytes, instructions, estimates."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.errors import InputError
+
+from ..boards import Board
+from ..emulate.emulator import REGIONS, Ran, emulate
+from ..firmware.build import Levels, build
+from ..firmware.firmware import Firmware
+from ..firmware.image import Image, MemorySizes, TooLarge
+from ..firmware.stack import bound_of
+from .cycles import cycles
+
+Int8 = npt.NDArray[np.int8]
+
+
+def measure(
+    firmware: Firmware,
+    board: Board,
+    inputs: Int8,
+    levels: Levels | None = None,
+    kept: Path | None = None,
+) -> tuple[dict[str, Any], Ran | None]:
+    """Build a firmware, run it over inputs and return what it costs, and what it said.
+
+    Parameters
+    ----------
+    inputs : int8 array (steps, ...)
+        One row a step.
+    kept : path, optional
+        A folder for what other measurements can use again.
+
+    Returns
+    -------
+    found : dict
+        For JSON. What does not fit has sizes and `over`, the bytes that each memory lacks, but no counts.
+    ran : Ran, optional
+        None for what does not fit.
+    """
+    rows = np.ascontiguousarray(inputs, dtype=np.int8).reshape(len(inputs), -1)
+    if rows.shape[1] != firmware.input_bytes:
+        raise InputError(
+            "value",
+            f"inputs have {rows.shape[1]} bytes; {firmware.input_bytes} are needed by {firmware.name}",
+        )
+    levels = levels or Levels()
+    found: dict[str, Any] = {"firmware": firmware.name, "board": board.name, "levels": vars(levels).copy()}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            image = build(firmware, board, Path(folder) / "build", levels, kept)
+        except TooLarge as error:
+            return {**found, "over": error.over, **_memories(error.sizes, None), "said": str(error)}, None
+        ran = emulate(image, rows.tobytes(), counted=True, kept=kept)
+        # A line says how deep the stack was, behind its first word.
+        depth = max((int(line.split()[1]) for line in ran.lines), default=0)
+        if depth >= board.stack_bytes:
+            # Nothing guards what lies below: the variables may be overwritten.
+            raise InputError(
+                "value",
+                f"the stack of {firmware.name} on {board.title} is {depth} bytes deep or more, "
+                f"expected less than {board.stack_bytes}",
+            )
+        most = bound_of(image).bytes
+        if depth > most:
+            raise InputError(
+                "limit", f"the stack of {firmware.name} was {depth} bytes deep, expected at most {most}"
+            )
+        found |= _memories(image.sizes, depth)
+        found["ram"]["stack_bound"] = most
+        found |= {region: _region(image, ran, region) for region in REGIONS}
+        return found, ran
+
+
+def _memories(sizes: MemorySizes, stack: int | None) -> dict[str, Any]:
+    flash = {"code": sizes.code, "constants": sizes.constants, "data": sizes.data, "total": sizes.flash}
+    ram = {"data": sizes.data, "zeroed": sizes.zeroed, "stack": stack, "total": sizes.ram + (stack or 0)}
+    among = {"library": sizes.library, "arena": sizes.arena, "input": sizes.input}
+    return {"flash": flash, "ram": ram, "among": among}
+
+
+def _region(image: Image, ran: Ran, region: str) -> dict[str, Any]:
+    counts = ran.counts[region]
+    return {"instructions": summary(counts.instructions), "cycles": cycles(image, counts)}
+
+
+def summary(values: Sequence[int]) -> dict[str, float]:
+    """Return how many values there are, the least, median and most, their mean and deviation.
+
+    Examples
+    --------
+    >>> summary([3, 1, 2])
+    {'steps': 3, 'least': 1, 'median': 2, 'most': 3, 'mean': 2, 'sd': 1.0}
+    """
+    if not values:
+        return {"steps": 0}
+    return {
+        "steps": len(values),
+        "least": min(values),
+        "median": statistics.median(values),
+        "most": max(values),
+        "mean": statistics.mean(values),
+        "sd": statistics.stdev(values) if len(values) > 1 else 0.0,
+    }
+
+
+def overhead(found: dict[str, Any], without: dict[str, Any]) -> dict[str, int]:
+    """Return what one image has more than another, in bytes.
+
+    Parameters
+    ----------
+    found, without : dict
+        What `measure` gives of a firmware with and without a rule.
+
+    Raises
+    ------
+    ValueError
+        When the larger firmware came out smaller: then the two are no pair.
+    """
+    more = {memory: found[memory]["total"] - without[memory]["total"] for memory in ("flash", "ram")}
+    for memory, least in more.items():
+        if least < 0:
+            names = f"{found['firmware']} and {without['firmware']}"
+            raise InputError("value", f"{memory} of {names} differs by {least} bytes, expected 0 or more")
+    return more

@@ -1,0 +1,112 @@
+"""A package on its way to the disk: built once to know what it takes, written as a whole."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tcuq.base.errors import InputError, wrong_value
+from tcuq.export.package import put
+
+from ..boards import Board, board, names
+from ..firmware.stack import bound_of
+from ..tools import MissingTool, version
+from .application import Application
+from .image import COMPILER, build_package
+from .readme import Figures, readme
+from .text import texts
+
+DEFAULT_BOARD = "netduinoplus2"
+NO_BOARD = "none"
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """What was written.
+
+    Parameters
+    ----------
+    files : list of Path
+    figures : Figures, optional
+        Of the image; None without a board or a compiler.
+    missing : str
+        What to say of a compiler that is missing, else empty.
+    """
+
+    files: list[Path]
+    figures: Figures | None
+    missing: str
+
+
+def flashed_board(name: str) -> Board | None:
+    """Return a board whose start-up is known; None for "none".
+
+    Examples
+    --------
+    >>> flashed_board("netduinoplus2").chip.machine
+    'netduinoplus2'
+    >>> flashed_board("microbit")
+    Traceback (most recent call last):
+    ...
+    tcuq.InputError: board is 'microbit', expected netduinoplus2, or none for a package without a start-up
+    """
+    if name == NO_BOARD:
+        return None
+    known = [each for each in names() if board(each).chip is not None]
+    if name not in known:
+        raise wrong_value(
+            "board", name, f"{', '.join(known)}, or {NO_BOARD} for a package without a start-up"
+        )
+    return board(name)
+
+
+def emit(
+    application: Application, folder: str | Path, on: Board | None = None, force: bool = False
+) -> Emitted:
+    """Write a network and its monitor as one C package, all files or none.
+
+    Parameters
+    ----------
+    application : Application
+    folder : path
+        Made when it does not exist; the folder around it must.
+    on : Board, optional
+        One with a chip, whose start-up goes along.
+    force : bool
+        Replace files that are there already.
+
+    Raises
+    ------
+    TooLarge
+        When it does not fit the board.
+    """
+    files = texts(application, on)
+    figures, missing = None, ""
+    if on is not None:
+        try:
+            figures = measured(application, files, on)
+        except MissingTool as error:
+            missing = str(error)
+    files["README.md"] = readme(application, on, figures)
+    return Emitted(put(files, folder, force), figures, missing)
+
+
+def measured(application: Application, files: dict[str, str], on: Board) -> Figures:
+    """Build a package and return what its image takes.
+
+    Raises
+    ------
+    ValueError
+        When the stack can get deeper than what is kept free for it.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        image = build_package(application, files, on, Path(folder) / "build")
+        stack = bound_of(image)
+        if stack.bytes > on.stack_bytes:
+            raise InputError(
+                "limit",
+                f"the stack of {application.name} takes up to {stack.bytes} bytes, "
+                f"expected at most the {on.stack_bytes} of {on.title}",
+            )
+        return Figures(image.sizes, stack, version(COMPILER))

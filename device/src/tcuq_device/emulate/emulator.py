@@ -1,0 +1,152 @@
+"""Running an image in the emulator, with an input from a file, and counting what it executes."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tcuq.base.errors import InputError
+
+from ..firmware.image import Image, symbols_of
+from ..tools import HERE, call, path_of
+
+REGIONS = ("network", "rule")
+"""Parts of a step that are counted; the firmware marks them."""
+
+STATUSES = {"2": "refused its input", "3": "took a fault"}
+
+MOST_INPUT = (16 << 20) - 4
+"""Bytes of memory beyond the board's, but for the length; on the microbit what the image leaves of flash."""
+
+
+@dataclass
+class Counts:
+    """What one region executed.
+
+    Parameters
+    ----------
+    instructions : list of int
+        A step each, the cost of counting taken off.
+    blocks : list of (int, int, int)
+        Address, instructions and executions of straight runs of instructions, over all steps.
+    """
+
+    instructions: list[int] = field(default_factory=list)
+    blocks: list[tuple[int, int, int]] = field(default_factory=list)
+
+
+@dataclass
+class Ran:
+    """What an emulation gave.
+
+    Parameters
+    ----------
+    lines : list of str
+        What the firmware wrote.
+    counts : dict of str to Counts
+        By region; empty when nothing was counted.
+    """
+
+    lines: list[str]
+    counts: dict[str, Counts]
+
+
+def emulate(
+    image: Image,
+    data: bytes,
+    counted: bool = False,
+    timeout: float = 600,
+    singly: bool = False,
+    kept: Path | None = None,
+) -> Ran:
+    """Run an image until its input ends.
+
+    Parameters
+    ----------
+    data : bytes
+        The input, as the firmware reads it.
+    counted : bool
+        Count the instructions of every step's regions.
+    timeout : float
+        Seconds.
+    singly : bool
+        Let the emulator look at one instruction at a time: slower, and no count may change by it.
+    kept : path, optional
+        A folder that keeps the compiled plugin.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        command = [*command_of(image, data, folder), *(["-singlestep"] if singly else [])]
+        if counted:
+            command += ["-plugin", f"{plugin(kept or folder)},out=counts.txt,{','.join(_marks(image))}"]
+        try:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=folder, timeout=timeout
+            )
+        except subprocess.TimeoutExpired:
+            raise InputError(
+                "value", f"the emulation of {image.path} did not end within {timeout:g} s"
+            ) from None
+        said, _, status = f"\n{done.stdout}".rpartition("\nexit ")
+        if done.returncode != 0 or status.strip() != "0":
+            why = STATUSES.get(status.strip()) or f"ended with status {done.returncode}: {_last(done.stderr)}"
+            raise InputError("value", f"the firmware {image.path} {why}")
+        return Ran(said.splitlines()[1:], _read(folder / "counts.txt", image) if counted else {})
+
+
+def command_of(image: Image, data: bytes, folder: Path) -> list[str]:
+    """Write the input into a folder, and return the command that runs an image there.
+
+    A reset of the machine ends it. There is no semihosting and no network: what runs reaches no file of this
+    computer and no other machine.
+    """
+    if len(data) > MOST_INPUT:
+        raise InputError("limit", f"the input has {len(data):,} bytes, expected at most {MOST_INPUT:,}")
+    at = image.board.emulated
+    (folder / "input.bin").write_bytes(data + struct.pack("<I", len(data)))
+    command = [path_of("qemu-system-arm"), "-M", at.machine, "-display", "none", "-monitor", "none"]
+    command += ["-nic", "none", "-no-reboot", "-serial", "stdio", "-kernel", str(image.path)]
+    return [*command, "-device", f"loader,file=input.bin,addr={at.input_end - len(data) - 4:#x},force-raw=on"]
+
+
+def plugin(folder: Path) -> Path:
+    """Compile the counting plugin into a folder, unless it is there, and return it."""
+    target = folder / "count.so"
+    if not target.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            made = Path(name) / target.name
+            call("gcc", ["-O2", "-shared", "-fPIC", HERE / "emulate" / "count.c", "-o", made])
+            made.replace(target)  # whole or not at all
+    return target.resolve()
+
+
+def _last(text: str) -> str:
+    return ([line.strip() for line in text.splitlines() if line.strip()] or ["nothing was said"])[-1]
+
+
+def _marks(image: Image) -> list[str]:
+    found = symbols_of(image.path)
+    ends = [(found[f"{region}_begin"][0], found[f"{region}_end"][0]) for region in REGIONS]
+    return [f"region={begin:x}:{end:x}" for begin, end in ends]
+
+
+def _read(path: Path, image: Image) -> dict[str, Counts]:
+    counts = {region: Counts() for region in REGIONS}
+    marks = symbols_of(image.path)
+    own = {marks[f"{region}_{end}"][0] for region in REGIONS for end in ("begin", "end")}
+    for line in path.read_text("ascii").splitlines():
+        kind, number, *rest = line.split()
+        region = counts[REGIONS[int(number)]]
+        if kind == "region":
+            region.instructions.append(int(rest[0]))
+        elif int(rest[0], 16) not in own:
+            region.blocks.append((int(rest[0], 16), int(rest[1]), int(rest[2])))
+    for region in counts.values():
+        # The first passage has nothing inside: it is what counting costs.
+        nothing, *steps = region.instructions
+        region.instructions = [step - nothing for step in steps]
+    return counts

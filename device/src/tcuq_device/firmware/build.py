@@ -1,0 +1,243 @@
+"""From a firmware to an image: its files, written and compiled as hard as each deserves."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tcuq.base.errors import InputError
+from tcuq.base.whole_files import write_whole
+
+from ..boards import Board
+from ..generate.arena import lay_out
+from ..generate.source import write
+from ..tools import HERE, PACKAGES, MissingTool, call, path_of
+from .decision import CORE, FIRMWARE
+from .firmware import Firmware, plan_header, plan_source
+from .image import Image, TooLarge, sizes_of
+from .stack import OPTION
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How hard the compiler tries.
+
+    Parameters
+    ----------
+    network, rule : str
+        Options for the kernels and for the rule with the monitor's core.
+    rest : str
+        For what joins them.
+    """
+
+    network: str = "-O3"
+    rule: str = "-O2"
+    rest: str = "-Os"
+
+
+def build(
+    firmware: Firmware,
+    board: Board,
+    folder: str | Path,
+    levels: Levels | None = None,
+    kept: Path | None = None,
+) -> Image:
+    """Build a firmware for a board.
+
+    Parameters
+    ----------
+    folder : path
+        Made when it does not exist; what it holds is replaced.
+    kept : path, optional
+        A folder that keeps compiled files for other builds; one that asks for the same is quicker.
+
+    Returns
+    -------
+    Image
+
+    Raises
+    ------
+    TooLarge
+        When the linker finds no room.
+    """
+    levels, work, rule = levels or Levels(), fresh(folder), firmware.rule
+    network_files = {
+        path
+        for name, graph in zip(firmware.names(), firmware.graphs, strict=True)
+        for path in write(graph, work, name, firmware.keeps_input)
+        if path.suffix == ".c"
+    }
+    layouts = [lay_out(graph, keep_input=firmware.keeps_input) for graph in firmware.graphs]
+    arena = max((layout.bytes for layout in layouts), default=0)
+    texts = rule.texts()
+    for name, text in {
+        **texts,
+        "plan.h": plan_header(firmware),
+        "plan.c": plan_source(firmware, arena),
+    }.items():
+        (work / name).write_text(text, encoding="utf-8")
+    first, *others = rule.files()
+    made = [work / name for name in texts if name.endswith(".c")]
+    groups: list[Group] = [
+        ([*sorted(network_files), work / "plan.c"], [levels.network]),
+        ([first, FIRMWARE / "rule_top.c", *made, *others], [levels.rule]),
+        ([FIRMWARE / "main.c", BOARDS / "startup.c"], [levels.rest, *START]),
+        (sorted(FIRMWARE / f"harness{end}.c" for end in ("", "_report", "_step")), ALONE),
+    ]
+    return link(firmware.name, board, work, groups, rule.options(), kept)
+
+
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
+SPLIT = ("-mthumb", "-ffunction-sections", "-fdata-sections")
+# The harness may not lean on the C library, nor may its marks be folded into one function.
+ALONE = ("-O2", "-ffreestanding", "-fno-builtin", "-fno-tree-loop-distribute-patterns", "-fno-ipa-icf")
+START = ("-fno-tree-loop-distribute-patterns",)
+"""What runs before the memory is set up may not call the library either."""
+
+BOARDS = HERE / "boards"
+
+Group = tuple[Sequence[Path], Sequence[str]]
+"""Files, and the options that they are compiled with."""
+
+
+def memory(board: Board, wide: bool = False) -> str:
+    """Return memory.ld: the regions of a board as `boards/image.ld` wants them.
+
+    Parameters
+    ----------
+    wide : bool
+        Give more room than any board has, to see how large something is that does not fit.
+
+    Examples
+    --------
+    >>> from tcuq_device.boards import board
+    >>> print(memory(board("microbit")))
+    MEMORY
+    {
+        FLASH (rx) : ORIGIN = 0x0, LENGTH = 262144
+        RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 16384
+    }
+    REGION_ALIAS("HARNESS_CODE", FLASH)
+    REGION_ALIAS("HARNESS_DATA", RAM)
+    STACK_BYTES = 1024;
+    input_end = 0x40000;
+    <BLANKLINE>
+    """
+    at = board.emulated
+    regions = {
+        "FLASH (rx)": (at.flash, board.flash_bytes),
+        "RAM (rwx)": (at.ram, board.ram_bytes),
+        "HARNESS_FLASH (rx)": at.harness_flash,
+        "HARNESS_RAM (rwx)": at.harness_ram,
+    }
+    if wide:
+        # A call reaches 16 MB.
+        regions = {"FLASH (rx)": (0, 12 << 20), "RAM (rwx)": (0x20000000, 64 << 20)}
+        regions |= {"HARNESS_FLASH (rx)": (12 << 20, 1 << 20), "HARNESS_RAM (rwx)": (0x30000000, 2 << 20)}
+    lines = [
+        f"    {name} : ORIGIN = {place[0]:#x}, LENGTH = {place[1]}"
+        for name, place in regions.items()
+        if place
+    ]
+    code, data = ("HARNESS_FLASH", "HARNESS_RAM") if regions["HARNESS_RAM (rwx)"] else ("FLASH", "RAM")
+    aliases = [f'REGION_ALIAS("HARNESS_CODE", {code})', f'REGION_ALIAS("HARNESS_DATA", {data})']
+    symbols = [f"STACK_BYTES = {board.stack_bytes};", f"input_end = {at.input_end:#x};"]
+    return "\n".join(["MEMORY", "{", *lines, "}", *aliases, *symbols, ""])
+
+
+def fresh(folder: str | Path) -> Path:
+    """Return an empty folder; what it held is removed."""
+    work = Path(folder)
+    if work.exists():
+        shutil.rmtree(work)
+    work.mkdir(parents=True)
+    return work.resolve()
+
+
+def link(
+    name: str,
+    board: Board,
+    work: Path,
+    groups: Sequence[Group],
+    defines: Sequence[str],
+    kept: Path | None = None,
+) -> Image:
+    """Compile files and link them under the limits of a board.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    work : path
+        A folder of its own.
+    groups : sequence of (files, options)
+        In the order of the link; files named harness* lie beyond the board's memories.
+    defines : sequence of str
+        Options for all.
+    kept : path, optional
+        A folder that keeps compiled files.
+
+    Raises
+    ------
+    TooLarge
+        When the linker finds no room.
+    """
+    objects: list[Path] = []
+    seen = [*defines, *(f"-I{path}" for path in (work, CORE, FIRMWARE))]
+    for files, options in groups:
+        for file in files:
+            target = work / f"{file.stem}.o"
+            flags = [*STRICT, *SPLIT, *board.compiler, *options, OPTION]
+            _compile(file, target, flags, seen, kept)
+            objects.append(target)
+    over = _link(board, work, objects, "image.elf", wide=False)
+    if over:
+        _link(board, work, objects, "wide.elf", wide=True)
+        raise TooLarge(name, board, over, sizes_of(work / "wide.elf"))
+    return Image(board, work / "image.elf", sizes_of(work / "image.elf"))
+
+
+def _compile(file: Path, target: Path, flags: Sequence[str], names: Sequence[str], kept: Path | None) -> None:
+    """Compile, unless what the preprocessor makes of it was compiled with the same flags before."""
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
+        text = call("arm-none-eabi-gcc", [*flags, *names, "-E", "-P", file])
+        mark = hashlib.sha256("\0".join([*flags, text]).encode()).hexdigest()
+        known = kept / f"{file.stem}-{mark}.o"
+        if known.exists():
+            shutil.copyfile(known, target)
+            shutil.copyfile(known.with_suffix(".su"), target.with_suffix(".su"))
+            return
+    call("arm-none-eabi-gcc", [*flags, *names, "-c", file, "-o", target])
+    if kept is not None:
+        # Whole or not at all: another build would take half a file for one that was compiled. The usage file
+        # first: whoever sees the other finds both.
+        write_whole(known.with_suffix(".su"), target.with_suffix(".su").read_bytes())
+        write_whole(known, target.read_bytes())
+
+
+def _link(board: Board, work: Path, objects: Sequence[Path], target: str, wide: bool) -> dict[str, int]:
+    """Link; return the bytes that each memory lacks, nothing when all is well."""
+    (work / "memory.ld").write_text(memory(board, wide), encoding="utf-8")
+    options = [*SPLIT, *board.compiler, "-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections"]
+    # Names without folders: the linker script knows the harness by its files' names.
+    names = [path.name for path in objects]
+    command = [path_of("arm-none-eabi-gcc"), *options, "-T", str(BOARDS / "image.ld"), *names, "-o", target]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=work)
+    if done.returncode == 0:
+        return {}
+    if "nano.specs" in done.stderr:
+        package = PACKAGES["arm-none-eabi-gcc"]
+        raise MissingTool(
+            f"the C library of arm-none-eabi-gcc is missing: on Debian, apt-get install {package}"
+        )
+    found = re.findall(r"region `(FLASH|RAM)' overflowed by (\d+) byte", done.stderr)
+    if not found or wide:
+        said = [line for line in done.stderr.splitlines() if "warning" not in line] or ["nothing"]
+        raise InputError("value", f"arm-none-eabi-gcc cannot link: {said[0].strip()}")
+    return {{"FLASH": "flash", "RAM": "RAM"}[region]: int(most) for region, most in found}

@@ -1,0 +1,257 @@
+"""What must hold for a graph before anybody runs it: names, shapes, sums within 32 bits."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tcuq.base.checks import integer
+from tcuq.base.errors import InputError, wrong_value
+from tcuq.export.contents import TAKEN
+
+from .check_moves import MOVES
+from .check_sums import SUMS
+from .check_values import array, confined, pair, picture, same, sides, within
+from .model import Graph, Tensor
+from .steps import HIGHEST, Add, Conv, Dense, Depthwise, Drop, Softmax, Step, sources_of
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+RESERVED = frozenset(
+    re.findall(
+        r"\w+",
+        "auto break case char const continue default do double else enum extern float for goto if inline "
+        "int long register restrict return short signed sizeof static struct switch typedef union unsigned "
+        "void volatile while",
+    )
+)
+"""Words of C that cannot be names."""
+OUTPUT = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*_?")
+"""Outputs are members of a struct: a name that a compiler or a header defines would break it."""
+MACRO = re.compile(r"[A-Z0-9_]+|\w+_t")
+"""Names in capitals are for macros, and those of types end in _t."""
+MOST_VALUES = 2**24
+"""Of a tensor: more than any microcontroller holds, and few enough to plan for."""
+MOST_CLASSES = 32_000
+"""With more, the sum of a softmax would leave 32 bits."""
+
+
+def check(graph: Graph) -> Graph:
+    """Return a graph that can be run, or say in one line why it cannot.
+
+    Raises
+    ------
+    ValueError
+        Naming the step and the value.
+
+    Examples
+    --------
+    >>> tensors = {"a": Tensor("a", (2,), 1.0, 0), "b": Tensor("b", (2,), 1.0, 0)}
+    >>> check(Graph("g", tensors, [Drop("a", "b", 300, 2**15)], "a", {"y": "b"}))
+    Traceback (most recent call last):
+    ...
+    tcuq.InputError: step 0 (Drop to b): threshold is 300, expected 0 to 255
+    """
+    _identifier("name of the graph", graph.name)
+    for name, tensor in graph.tensors.items():
+        _tensor(name, tensor)
+    if graph.input not in graph.tensors:
+        raise wrong_value("input", graph.input, _all(graph.tensors))
+    ready = {graph.input}
+    for number, step in enumerate(graph.steps):
+        if not isinstance(step, Step):
+            accepted = ", ".join(kind.__name__ for kind in _CHECKS)
+            raise InputError("value", f"step {number} is a {type(step).__name__}, expected {accepted}")
+        try:
+            _named(graph, step, ready)
+            _CHECKS[type(step)](graph, step)
+        except ValueError as error:
+            raise InputError(
+                "value", f"step {number} ({type(step).__name__} to {step.target}): {error}"
+            ) from None
+        ready.add(step.target)
+    for name in graph.tensors:
+        if name not in ready:
+            raise InputError("value", f"tensor {name} is made by no step; every one but the input must be")
+    if not graph.outputs:
+        raise InputError("value", "outputs are none; at least one is needed")
+    for use, name in graph.outputs.items():
+        _output(use)
+        if name not in graph.tensors:
+            raise InputError("value", f"output {use} is {name!r}, expected {_all(graph.tensors)}")
+    return graph
+
+
+def _all(names: Iterable[str]) -> str:
+    return f"one of {', '.join(names)}"
+
+
+def _identifier(what: str, name: Any) -> None:
+    if not isinstance(name, str) or not NAME.fullmatch(name) or name in RESERVED:
+        raise InputError("value", f"{what} is {name!a}, expected a C identifier of up to 63 characters")
+    # Constants are called after tensors, and those of the kernels begin so.
+    if name.lower().startswith("tcuq"):
+        raise InputError("value", f"{what} is {name!r}; names that begin with tcuq belong to the kernels")
+
+
+def _output(name: Any) -> None:
+    """Refuse names that mean something to compilers or headers: `__FILE__`, `while`, `linux`, `NULL`."""
+    _identifier("name of an output", name)
+    if not OUTPUT.fullmatch(name) or MACRO.fullmatch(name) or name in TAKEN:
+        raise InputError(
+            "value",
+            f"name of an output is {name!r}; C or C++ may know it already, "
+            "expected a word like 'probs' or 'features_2'",
+        )
+
+
+def _tensor(name: str, tensor: Tensor) -> None:
+    _identifier("name of a tensor", name)
+    if not isinstance(tensor, Tensor) or tensor.name != name:
+        raise InputError("value", f"tensor {name} is filed under another name or is none")
+    if not isinstance(tensor.shape, tuple) or not 1 <= len(tensor.shape) <= 3:
+        raise InputError("value", f"tensor {name} has shape {tensor.shape}, expected one to three dimensions")
+    for each in tensor.shape:
+        integer(f"tensor {name}: dimension", each, 1, 65535)
+    if tensor.size > MOST_VALUES:
+        raise InputError(
+            "limit", f"tensor {name} has {tensor.size:,} values, expected at most {MOST_VALUES:,}"
+        )
+    if not isinstance(tensor.scale, float) or not math.isfinite(tensor.scale) or tensor.scale <= 0:
+        raise InputError("value", f"tensor {name} has scale {tensor.scale!r}, expected a positive number")
+    integer(f"tensor {name}: zero", tensor.zero, -128, 127)
+
+
+def _named(graph: Graph, step: Step, ready: set[str]) -> None:
+    for name in sources_of(step):
+        if name not in graph.tensors:
+            raise InputError("value", f"source {name!r} is no tensor of the graph")
+        if name not in ready:
+            raise InputError(
+                "value", f"source {name} is not there yet; an earlier step or the input makes it"
+            )
+    if step.target not in graph.tensors:
+        raise InputError("value", f"target {step.target!r} is no tensor of the graph")
+    if step.target in ready:
+        raise InputError("value", f"target {step.target} is made twice or is the input")
+
+
+def _sums(step: Conv | Depthwise | Dense, outputs: int, axes: tuple[int, ...]) -> None:
+    """Refuse multipliers that are out of range, and sums that could leave 32 bits in whatever order."""
+    for what in ("bias", "multiplier"):
+        array(what, getattr(step, what), np.int32, (outputs,))
+    if step.multiplier.min() < 0:
+        raise wrong_value("multiplier", step.multiplier.min(), f"0 to {HIGHEST}")
+    largest = np.abs(step.bias.astype(np.int64)) + 128 * np.abs(step.weights.astype(np.int64)).sum(axis=axes)
+    if step.shift is not None:
+        array("shift", step.shift, np.int32, (outputs,))
+        for each in (int(step.shift.min()), int(step.shift.max())):
+            integer("shift", each, -31, 30)
+        shifts = np.maximum(step.shift, 0).tolist()
+        within(max(each << shift for each, shift in zip(largest.tolist(), shifts, strict=True)))
+    within(int(largest.max()))
+    confined(step.low, step.high)
+
+
+def _window(step: Conv | Depthwise, source: Tensor, kernel: tuple[int, int], outputs: int) -> tuple[int, ...]:
+    """Return the shape that a convolution gives."""
+    height, width, channels = picture(source)
+    pair("stride", step.stride, 1, 16)
+    pair("dilation", step.dilation, 1, 255)
+    top, left, bottom, right = sides(step.padding, 255)
+    array("pad", step.pad, np.int8, (channels,))
+    reach = tuple((each - 1) * by + 1 for each, by in zip(kernel, step.dilation, strict=True))
+    spare = (top + height + bottom - reach[0], left + width + right - reach[1])
+    if min(spare) < 0:
+        raise wrong_value("kernel", reach, "at most the padded picture")
+    return spare[0] // step.stride[0] + 1, spare[1] // step.stride[1] + 1, outputs
+
+
+def _conv(graph: Graph, step: Conv) -> None:
+    source = graph.tensors[step.source]
+    array("weights", step.weights, np.int8, (None, None, None, picture(source)[2]))
+    outputs, *kernel, _ = step.weights.shape
+    shape = _window(step, source, (kernel[0], kernel[1]), outputs)
+    same("target's shape", graph.tensors[step.target].shape, shape)
+    _sums(step, outputs, (1, 2, 3))
+
+
+def _depthwise(graph: Graph, step: Depthwise) -> None:
+    source = graph.tensors[step.source]
+    array("weights", step.weights, np.int8, (None, None, None))
+    *kernel, outputs = step.weights.shape
+    if outputs % picture(source)[2]:
+        raise InputError(
+            "value", f"weights are for {outputs} outputs, expected a multiple of {source.shape[2]}"
+        )
+    shape = _window(step, source, (kernel[0], kernel[1]), outputs)
+    same("target's shape", graph.tensors[step.target].shape, shape)
+    _sums(step, outputs, (0, 1))
+
+
+def _dense(graph: Graph, step: Dense) -> None:
+    source = graph.tensors[step.source]
+    array("weights", step.weights, np.int8, (None, None))
+    outputs, inputs = step.weights.shape
+    if source.size % inputs:
+        raise InputError("value", f"weights are for rows of {inputs}, expected {source.size} or a part of it")
+    # The target may have any shape whose last dimension is a row.
+    rows, shape = source.size // inputs, graph.tensors[step.target].shape
+    if shape[-1] != outputs or graph.tensors[step.target].size != rows * outputs:
+        raise InputError(
+            "value", f"target's shape is {shape}, expected {(rows, outputs) if rows > 1 else (outputs,)}"
+        )
+    _sums(step, outputs, (1,))
+
+
+def _add(graph: Graph, step: Add) -> None:
+    shape = graph.tensors[step.first].shape
+    same("second's shape", graph.tensors[step.second].shape, shape)
+    same("target's shape", graph.tensors[step.target].shape, shape)
+    integer("left", step.left, -(2**15), 2**15 - 1)
+    integer("right", step.right, -(2**15), 2**15 - 1)
+    integer("offset", step.offset, -(2**31), HIGHEST)
+    integer("shift", step.shift, 0, 31)
+    within(128 * (abs(step.left) + abs(step.right)) + abs(step.offset))
+
+
+def _drop(graph: Graph, step: Drop) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    same("target's shape", target.shape, source.shape)
+    if target.zero != source.zero:
+        raise InputError(
+            "value", f"target's zero is {target.zero}, expected {source.zero}, as of its source,"
+        )
+    integer("threshold", step.threshold, 0, 255)
+    integer("multiplier", step.multiplier, 0, (HIGHEST - 2**14) // 255)
+
+
+def _softmax(graph: Graph, step: Softmax) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    if len(source.shape) != 1 or not 2 <= source.size <= MOST_CLASSES:
+        raise InputError(
+            "value", f"source {source.name} has shape {source.shape}, expected 2 to {MOST_CLASSES} classes"
+        )
+    same("target's shape", target.shape, source.shape)
+    if (target.scale, target.zero) != (1 / 256, -128):
+        raise InputError(
+            "value", f"target has scale {target.scale:g} and zero {target.zero}, expected 1/256 and -128"
+        )
+    array("table", step.table, np.uint16, (256,))
+    if step.table[0] != 65535 or (np.diff(step.table.astype(np.int64)) > 0).any():
+        raise InputError("value", f"table begins with {step.table[0]} or rises, expected 65535, falling,")
+
+
+_CHECKS: dict[type, Any] = {
+    Conv: _conv,
+    Depthwise: _depthwise,
+    Dense: _dense,
+    Add: _add,
+    Drop: _drop,
+    Softmax: _softmax,
+    **SUMS,
+    **MOVES,
+}

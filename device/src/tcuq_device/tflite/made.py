@@ -1,0 +1,126 @@
+"""A graph while it is made from a TFLite model."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tcuq.base.errors import InputError
+
+from ..graph import model as own
+from ..graph import steps
+from .model import Model, Operator, Tensor
+
+
+class Made:
+    """The graph so far.
+
+    Parameters
+    ----------
+    model : Model
+        As `read_model` gives it, with one input.
+
+    Attributes
+    ----------
+    tensors : dict of str to Tensor
+    steps : list of steps
+    names : dict of int to str
+        Tensors of the graph by the numbers of the model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.tensors: dict[str, own.Tensor] = {}
+        self.steps: list[steps.Step] = []
+        self.names: dict[int, str] = {}
+        number = model.inputs[0]
+        shape = model.tensors[number].shape
+        if not 2 <= len(shape) <= 4 or shape[0] != 1:
+            raise InputError(
+                "value",
+                f"input, tensor {number} {model.tensors[number].title}: shape is {shape}, expected two to "
+                "four dimensions, the first of them 1: convert the model for a batch of one",
+            )
+        self.add(number)
+
+    def add(self, number: int, shape: tuple[int, ...] | None = None) -> str:
+        """Add a tensor of the model, and return its name."""
+        tensor = self.model.tensors[number]
+        name = f"t{number}"
+        self.names[number] = name
+        self.tensors[name] = own.Tensor(name, shape or shape_of(tensor), float(tensor.scale), tensor.zero)
+        return name
+
+    def extra(self, shape: tuple[int, ...], scale: float, zero: int) -> str:
+        """Add a tensor that the model does not have, and return its name."""
+        name = f"made{len(self.tensors)}"
+        self.tensors[name] = own.Tensor(name, shape, scale, zero)
+        return name
+
+    def vector(self, name: str) -> str:
+        """Return a tensor as a vector: itself, or a view of it."""
+        tensor = self.tensors[name]
+        if len(tensor.shape) == 1:
+            return name
+        made = self.extra((tensor.size,), tensor.scale, tensor.zero)
+        self.steps.append(steps.View(name, made))
+        return made
+
+    def name(self, number: int) -> str:
+        """Return a tensor that is there: the input, what was computed, or a constant."""
+        if number not in self.names:
+            tensor = self.model.tensors[number]
+            assert tensor.data is not None
+            name = self.add(number)
+            values = np.ascontiguousarray(tensor.data, dtype=np.int8).reshape(self.tensors[name].shape)
+            self.steps.append(steps.Constant(name, values))
+        return self.names[number]
+
+    def source(self, operator: Operator, at: int = 0) -> tuple[str, Tensor]:
+        """Return an input of an operator: its name in the graph, and the tensor of the model."""
+        number = operator.inputs[at]
+        return self.name(number), self.model.tensors[number]
+
+    def target(self, operator: Operator) -> Tensor:
+        """Return the tensor of the model that an operator makes."""
+        return self.model.tensors[operator.outputs[0]]
+
+
+def leading(tensor: Tensor) -> int:
+    """Return how many dimensions a tensor of the graph lacks: 1 for that of a batch of one, else 0."""
+    return int(len(tensor.shape) > 1 and tensor.shape[0] == 1)
+
+
+def shape_of(tensor: Tensor) -> tuple[int, ...]:
+    """Return a shape without the batch of one."""
+    shape = tensor.shape[leading(tensor) :] or (1,)
+    if len(shape) > 3:
+        raise InputError(
+            "limit",
+            f"tensor {tensor.title} has shape {tensor.shape}, expected at most four dimensions, the first 1",
+        )
+    return shape
+
+
+def limits(activation: str, tensor: Tensor) -> tuple[int, int]:
+    """Return what a fused activation confines a tensor to.
+
+    Examples
+    --------
+    >>> tensor = Tensor("t", (1,), "int8", np.array([0.05], np.float32), np.array([-100]))
+    >>> limits("NONE", tensor), limits("RELU", tensor), limits("RELU6", tensor)
+    ((-128, 127), (-100, 127), (-100, 20))
+    """
+    low = {"RELU": 0.0, "RELU6": 0.0, "RELU_N1_TO_1": -1.0}.get(activation)
+    high = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0}.get(activation)
+    return (
+        -128 if low is None else max(-128, _quantized(low, tensor)),
+        127 if high is None else min(127, _quantized(high, tensor)),
+    )
+
+
+def _quantized(value: float, tensor: Tensor) -> int:
+    """Return a number at the scale of a tensor, half away from zero."""
+    ratio = float(np.float32(value) / tensor.scale)
+    return tensor.zero + math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1)

@@ -1,0 +1,142 @@
+"""Options of operators, from their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tcuq.base.errors import InputError, wrong_value
+
+from .flatbuffer import Table
+from .model import Options
+from .schema import ACTIVATIONS, PADDINGS
+
+MOST = 65_535
+"""Largest stride, dilation or window."""
+
+
+def _named(table: Table, field: int, what: str, names: tuple[str, ...]) -> str:
+    found = int(table.number(field, "<i1", 0))
+    if not 0 <= found < len(names):
+        raise InputError("value", f"{what} is number {found}, expected one of {', '.join(names)}")
+    return names[found]
+
+
+def _padding(table: Table) -> str:
+    return _named(table, 0, "padding", PADDINGS)
+
+
+def _activation(table: Table, field: int) -> str:
+    return _named(table, field, "the fused activation", ACTIVATIONS)
+
+
+def _pair(table: Table, what: str, height: int, width: int, default: int = 0) -> tuple[int, int]:
+    found = table.number(height, "<i4", default), table.number(width, "<i4", default)
+    if not all(1 <= each <= MOST for each in found):
+        raise wrong_value(what, found, f"1 to {MOST}")
+    return found
+
+
+def _conv(table: Table) -> Options:
+    return Options(
+        padding=_padding(table),
+        stride=_pair(table, "stride", 2, 1),
+        activation=_activation(table, 3),
+        dilation=_pair(table, "dilation", 5, 4, 1),
+    )
+
+
+def _depthwise(table: Table) -> Options:
+    return Options(
+        padding=_padding(table),
+        stride=_pair(table, "stride", 2, 1),
+        multiplier=table.number(3, "<i4", 0),
+        activation=_activation(table, 4),
+        dilation=_pair(table, "dilation", 6, 5, 1),
+    )
+
+
+def _pool(table: Table) -> Options:
+    return Options(
+        padding=_padding(table),
+        stride=_pair(table, "stride", 2, 1),
+        window=_pair(table, "window", 4, 3),
+        activation=_activation(table, 5),
+    )
+
+
+def _dense(table: Table) -> Options:
+    layout = table.number(1, "<i1", 0)
+    if layout:
+        raise InputError("value", f"weights are in layout {layout}, expected 0, row by row")
+    return Options(activation=_activation(table, 0), keep=bool(table.number(2, "<u1", 0)))
+
+
+def _sum(table: Table) -> Options:
+    return Options(activation=_activation(table, 0))
+
+
+def _mean(table: Table) -> Options:
+    return Options(keep=bool(table.number(0, "<u1", 0)))
+
+
+def _joined(table: Table) -> Options:
+    return Options(axis=table.number(0, "<i4", 0), activation=_activation(table, 1))
+
+
+def _softmax(table: Table) -> Options:
+    return Options(beta=table.number(0, "<f4", 0.0))
+
+
+def _none(table: Table) -> Options:
+    return Options()
+
+
+READERS: dict[str, tuple[int | None, Callable[[Table], Options]]] = {
+    "ADD": (11, _sum),
+    "AVERAGE_POOL_2D": (5, _pool),
+    "CONCATENATION": (10, _joined),
+    "CONV_2D": (1, _conv),
+    "DEPTHWISE_CONV_2D": (2, _depthwise),
+    "EXPAND_DIMS": (None, _none),
+    "FULLY_CONNECTED": (8, _dense),
+    "LOGISTIC": (None, _none),
+    "MAX_POOL_2D": (5, _pool),
+    "MEAN": (27, _mean),
+    "MUL": (21, _sum),
+    "PAD": (None, _none),
+    "PADV2": (None, _none),
+    "QUANTIZE": (None, _none),
+    "RELU": (None, _none),
+    "RELU6": (None, _none),
+    "RESHAPE": (None, _none),
+    "SOFTMAX": (9, _softmax),
+    "SQUEEZE": (None, _none),
+}
+"""Operators that are supported: the type of their options, None where nothing in them matters."""
+
+
+def options_of(code: str, kind: int, table: Table | None) -> Options:
+    """Return the options of an operator.
+
+    Parameters
+    ----------
+    code : str
+        Name of a supported operator.
+    kind : int
+        Type of the options as the file gives it.
+
+    Examples
+    --------
+    >>> options_of("RESHAPE", 0, None).activation
+    'NONE'
+    >>> options_of("SOFTMAX", 8, None)
+    Traceback (most recent call last):
+    ...
+    tcuq.InputError: options are of type 8 or missing, expected type 9
+    """
+    wanted, reader = READERS[code]
+    if wanted is None:
+        return Options()
+    if kind != wanted or table is None:
+        raise InputError("missing", f"options are of type {kind} or missing, expected type {wanted}")
+    return reader(table)

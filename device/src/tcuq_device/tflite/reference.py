@@ -1,0 +1,316 @@
+"""The integer arithmetic of TFLite's reference kernels, in numpy: what an imported model is held against.
+
+Bit for bit what LiteRT computes with its reference kernels, tensor by tensor. Real factors become a
+multiplier of 31 bits and a shift. Where two roundings are named, the product is rounded, then its shift.
+
+- Convolutions: sum of (input - zero) * weight, plus bias; rescaled with two roundings by a factor for each
+  output channel; the output's zero point added; confined to the range of the fused activation.
+- Fully connected: the same with one rounding.
+- ADD: both inputs times 2**20, rescaled to twice the larger scale, summed, rescaled: two roundings each.
+- MUL, RELU, RELU6, QUANTIZE: a difference from the zero point, or a product of two, rescaled.
+- AVERAGE_POOL_2D: the mean of what lies inside the picture, half away from zero. MEAN: the sum rescaled by a
+  multiplier that has the count divided out.
+- SOFTMAX: exponentials and reciprocals in fixed point. LOGISTIC: a table made in single precision.
+- PAD, CONCATENATION, RESHAPE, SQUEEZE, MAX_POOL_2D move bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.errors import InputError
+
+from .check import axes_of
+from .fixed_point import (
+    Int64,
+    exponential,
+    high_product,
+    multiplier_of,
+    radius,
+    reciprocal,
+    rescaled_once,
+    rescaled_twice,
+    shifted_right,
+)
+from .geometry import spread
+from .model import Model, Operator, Tensor
+
+Int8 = npt.NDArray[np.int8]
+Values = dict[int, Int8]
+
+
+def evaluate(model: Model, inputs: Sequence[Int8]) -> Values:
+    """Return every tensor that a model computes, by number, and its inputs.
+
+    Parameters
+    ----------
+    model : Model
+        As `read_model` gives it.
+    inputs : sequence of int8 arrays
+        One for each input of the model, of its shape.
+
+    Examples
+    --------
+    >>> from tcuq_device.tflite.model import Operator
+    >>> def tensor(scale: float, zero: int) -> Tensor:
+    ...     return Tensor("t", (1, 3), "int8", np.array([scale], np.float32), np.array([zero]))
+    >>> model = Model([tensor(0.5, 0), tensor(0.25, -128)], [Operator("RELU", (0,), (1,))], (0,), (1,))
+    >>> evaluate(model, [np.array([[-7, 1, 100]], np.int8)])[1].tolist()
+    [[-128, -126, 72]]
+    """
+    if len(inputs) != len(model.inputs):
+        raise InputError("value", f"{len(inputs)} inputs, expected {len(model.inputs)}")
+    values: Values = {}
+    for number, x in zip(model.inputs, inputs, strict=True):
+        wanted = model.tensors[number].shape
+        if x.dtype != np.int8 or x.shape != wanted:
+            raise InputError("value", f"input is {x.dtype} {x.shape}, expected int8 {wanted}")
+        values[number] = x
+    for operator in model.operators:
+        target = operator.outputs[0]
+        made = _OPERATORS[operator.code](_Step(model, operator, values))
+        values[target] = np.asarray(made, dtype=np.int8).reshape(model.tensors[target].shape)
+    return values
+
+
+class _Step:
+    """An operator with its tensors at hand."""
+
+    def __init__(self, model: Model, operator: Operator, values: Values) -> None:
+        self.options = operator.options
+        self.tensors = [None if each < 0 else model.tensors[each] for each in operator.inputs]
+        self.target = model.tensors[operator.outputs[0]]
+        self._operator = operator
+        self._values = values
+
+    def tensor(self, at: int = 0) -> Tensor:
+        found = self.tensors[at]
+        assert found is not None
+        return found
+
+    def constant(self, at: int) -> npt.NDArray[np.int64]:
+        data = self.tensor(at).data
+        assert data is not None
+        return data.astype(np.int64)
+
+    def raw(self, at: int = 0) -> Int64:
+        tensor = self.tensor(at)
+        found = tensor.data if tensor.data is not None else self._values[self._operator.inputs[at]]
+        return np.asarray(found, dtype=np.int64)
+
+    def centered(self, at: int = 0) -> Int64:
+        return self.raw(at) - self.tensor(at).zero
+
+    def bias(self) -> Int64 | int:
+        return self.constant(2).reshape(-1) if len(self.tensors) > 2 and self.tensors[2] is not None else 0
+
+    def finished(self, values: Int64) -> Int64:
+        """Add the zero point and confine to the fused activation."""
+        low, high = _range(self.options.activation, self.target)
+        return np.clip(values + self.target.zero, low, high)
+
+
+def _range(activation: str, target: Tensor) -> tuple[int, int]:
+    def quantized(value: float) -> int:
+        ratio = float(np.float32(value) / target.scale)
+        return target.zero + int(math.copysign(math.floor(abs(ratio) + 0.5), ratio))
+
+    ends = {"RELU": (0.0, math.inf), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
+    if activation == "NONE":
+        return -128, 127
+    low, high = ends[activation]
+    return max(-128, quantized(low)), 127 if math.isinf(high) else min(127, quantized(high))
+
+
+def _channel_factors(step: _Step, outputs: int) -> tuple[Int64, Int64]:
+    """Return multipliers and shifts for output channels, from scales in double precision."""
+    weights = np.broadcast_to(step.tensor(1).scales.astype(np.float64), outputs)
+    factors = float(step.tensor().scale) * weights / float(step.target.scale)
+    pairs = [multiplier_of(each) for each in factors.tolist()]
+    return np.array([m for m, _ in pairs], dtype=np.int64), np.array([s for _, s in pairs], dtype=np.int64)
+
+
+def _framed(step: _Step, x: Int64, window: tuple[int, int], value: int) -> tuple[Int64, int, int]:
+    """Return pictures with their borders, and how many rows and columns the output has."""
+    options = step.options
+    rows, top, bottom = spread(x.shape[1], window[0], options.stride[0], options.dilation[0], options.padding)
+    columns, left, right = spread(
+        x.shape[2], window[1], options.stride[1], options.dilation[1], options.padding
+    )
+    borders = ((0, 0), (top, bottom), (left, right), (0, 0))
+    return np.pad(x, borders, constant_values=value), rows, columns
+
+
+def _cells(step: _Step, framed: Int64, window: tuple[int, int], rows: int, columns: int) -> list[Int64]:
+    """Return, for each place in the window, what the outputs see there."""
+    (down, across), (tall, wide) = step.options.stride, step.options.dilation
+    return [
+        framed[:, i * tall :: down, j * wide :: across][:, :rows, :columns]
+        for i in range(window[0])
+        for j in range(window[1])
+    ]
+
+
+def _product(rows: Int64, weights: Int64) -> Int64:
+    """Return rows times weights; doubles are exact, as no sum leaves 32 bits."""
+    return np.asarray(rows.astype(np.float64) @ weights.astype(np.float64), dtype=np.int64)
+
+
+def _conv(step: _Step) -> Int64:
+    weights = step.constant(1)
+    outputs, height, width, depth = weights.shape
+    framed, rows, columns = _framed(step, step.centered(), (height, width), 0)
+    seen = np.stack(_cells(step, framed, (height, width), rows, columns), axis=3)
+    groups = framed.shape[3] // depth
+    parts = []
+    for group, part in enumerate(np.split(weights, groups)):
+        mine = seen[..., group * depth : (group + 1) * depth]
+        flat = mine.reshape(-1, height * width * depth)
+        parts.append(_product(flat, part.reshape(len(part), -1).T).reshape(*seen.shape[:3], len(part)))
+    acc = np.concatenate(parts, axis=3) + step.bias()
+    return step.finished(rescaled_twice(acc, *_channel_factors(step, outputs)))
+
+
+def _depthwise(step: _Step) -> Int64:
+    weights = step.constant(1)
+    _, height, width, outputs = weights.shape
+    framed, rows, columns = _framed(step, step.centered(), (height, width), 0)
+    acc = np.zeros((len(framed), rows, columns, outputs), dtype=np.int64) + step.bias()
+    cells = _cells(step, framed, (height, width), rows, columns)
+    for weight, seen in zip(weights.reshape(-1, outputs), cells, strict=True):
+        acc += np.repeat(seen, step.options.multiplier, axis=3) * weight
+    return step.finished(rescaled_twice(acc, *_channel_factors(step, outputs)))
+
+
+def _dense(step: _Step) -> Int64:
+    weights = step.constant(1)
+    acc = _product(step.centered().reshape(-1, weights.shape[1]), weights.T) + step.bias()
+    if len(step.tensor(1).scales) > 1:
+        return step.finished(rescaled_once(acc, *_channel_factors(step, len(weights))))
+    # The product of the scales is one of single precision.
+    factor = float(step.tensor().scale * step.tensor(1).scale) / float(step.target.scale)
+    return step.finished(rescaled_once(acc, *multiplier_of(factor)))
+
+
+def _add(step: _Step) -> Int64:
+    scales = float(step.tensor().scale), float(step.tensor(1).scale)
+    twice = 2 * max(scales)
+    first, second = (
+        rescaled_twice(step.centered(at) << 20, *multiplier_of(scales[at] / twice)) for at in (0, 1)
+    )
+    factor = twice / (2**20 * float(step.target.scale))
+    return step.finished(rescaled_twice(first + second, *multiplier_of(factor)))
+
+
+def _mul(step: _Step) -> Int64:
+    factor = float(step.tensor().scale * step.tensor(1).scale / step.target.scale)
+    return step.finished(rescaled_twice(step.centered() * step.centered(1), *multiplier_of(factor)))
+
+
+def _average(step: _Step) -> Int64:
+    x, window = step.raw(), step.options.window
+    framed, rows, columns = _framed(step, x, window, 0)
+    inside, _, _ = _framed(step, np.ones_like(x), window, 0)
+    total = sum(_cells(step, framed, window, rows, columns), np.zeros(1, np.int64))
+    count = sum(_cells(step, inside, window, rows, columns), np.zeros(1, np.int64))
+    mean = np.sign(total) * ((np.abs(total) + count // 2) // count)
+    return np.asarray(np.clip(mean, *_range(step.options.activation, step.target)))
+
+
+def _max(step: _Step) -> Int64:
+    window = step.options.window
+    framed, rows, columns = _framed(step, step.raw(), window, -128)
+    cells = _cells(step, framed, window, rows, columns)
+    found = cells[0]
+    for each in cells[1:]:
+        found = np.maximum(found, each)
+    return np.clip(found, *_range(step.options.activation, step.target))
+
+
+def _mean(step: _Step) -> Int64:
+    axes = axes_of(step.constant(1), len(step.tensor().shape))
+    count = math.prod(step.tensor().shape[at] for at in axes)
+    multiplier, shift = multiplier_of(float(step.tensor().scale) / float(step.target.scale))
+    more = min(count.bit_length() - 1, 32, 31 + shift)
+    divided = (multiplier << more) // count
+    return step.finished(rescaled_twice(step.centered().sum(axis=axes), divided, shift - more))
+
+
+def _pad(step: _Step) -> Int64:
+    value = int(step.constant(2).reshape(-1)[0]) if len(step.tensors) > 2 else step.target.zero
+    return np.pad(step.raw(), step.constant(1).tolist(), constant_values=value)
+
+
+def _joined(step: _Step) -> Int64:
+    return np.concatenate([step.raw(at) for at in range(len(step.tensors))], axis=step.options.axis)
+
+
+def _moved(step: _Step) -> Int64:
+    return step.raw()
+
+
+def _scaled(step: _Step) -> Int64:
+    factor = float(step.tensor().scale) / float(step.target.scale)
+    return np.clip(rescaled_twice(step.centered(), *multiplier_of(factor)) + step.target.zero, -128, 127)
+
+
+def _rectified(activation: str) -> Callable[[_Step], Int64]:
+    def rectified(step: _Step) -> Int64:
+        factor = float(step.tensor().scale / step.target.scale)
+        made = rescaled_twice(step.centered(), *multiplier_of(factor)) + step.target.zero
+        return np.clip(made, *_range(activation, step.target))
+
+    return rectified
+
+
+def _logistic(step: _Step) -> Int64:
+    """Look every byte up in a table that was made in single precision."""
+    scale, single = step.tensor().scale, np.float32
+    inputs = scale * (np.arange(-128, 128) - step.tensor().zero).astype(single)
+    with np.errstate(over="ignore"):
+        # Rounded from double precision, so that no machine's own exponential matters.
+        powers = np.exp(-inputs.astype(np.float64)).astype(single)
+    table = np.floor(single(1) / (single(1) + powers) * single(256) + single(0.5))
+    return np.asarray(np.clip(table[step.raw() + 128] - 128, -128, 127), dtype=np.int64)
+
+
+def _softmax(step: _Step) -> Int64:
+    x = step.raw()
+    factor = min(float(np.float32(step.options.beta)) * float(step.tensor().scale) * 2**26, 2.0**31 - 1)
+    multiplier, shift = multiplier_of(factor)
+    below = x - x.max(axis=-1, keepdims=True)
+    counted = below >= -radius(5, shift)
+    power = exponential(high_product(np.where(counted, below, 0) << shift, multiplier), 5)
+    total = np.where(counted, shifted_right(power, 12), 0).sum(axis=-1, keepdims=True)
+    # The sum has twelve bits before its point; it is shifted up to lie between 1 and 2.
+    room = 32 - np.frexp(total.astype(np.float64))[1].astype(np.int64)
+    scale = reciprocal((total << room) - 2**31)
+    made = shifted_right(high_product(power, scale), 12 - room + 23) - 128
+    return np.where(counted, np.clip(made, -128, 127), -128)
+
+
+_OPERATORS: dict[str, Callable[[_Step], Int64]] = {
+    "ADD": _add,
+    "AVERAGE_POOL_2D": _average,
+    "CONCATENATION": _joined,
+    "CONV_2D": _conv,
+    "DEPTHWISE_CONV_2D": _depthwise,
+    "EXPAND_DIMS": _moved,
+    "FULLY_CONNECTED": _dense,
+    "LOGISTIC": _logistic,
+    "MAX_POOL_2D": _max,
+    "MEAN": _mean,
+    "MUL": _mul,
+    "PAD": _pad,
+    "PADV2": _pad,
+    "QUANTIZE": _scaled,
+    "RELU": _rectified("RELU"),
+    "RELU6": _rectified("RELU6"),
+    "RESHAPE": _moved,
+    "SOFTMAX": _softmax,
+    "SQUEEZE": _moved,
+}

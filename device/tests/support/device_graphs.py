@@ -1,0 +1,297 @@
+"""Int8 graphs for tests, and their arithmetic once more, in plain numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from device_steps import evaluate_step
+
+from tcuq_device.graph.model import Graph, Tensor
+from tcuq_device.graph.steps import (
+    Add,
+    Concat,
+    Constant,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    FixedSoftmax,
+    MeanPool,
+    Mul,
+    Pad,
+    Pool,
+    Softmax,
+    Step,
+    Table,
+    TableAdd,
+    View,
+    sources_of,
+)
+
+CLASSES, FEATURES = 10, 32
+WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax)
+
+
+def requantized(acc: np.ndarray, multiplier: np.ndarray | int, zero: int) -> np.ndarray:
+    assert np.abs(acc).max() < 2**31
+    scaled = (acc * np.asarray(multiplier, np.int64) + 2**31) >> 32
+    return np.clip(scaled + zero, -128, 127)
+
+
+def finished(step: Conv | Depthwise | Dense, acc: np.ndarray, zero: int) -> np.ndarray:
+    """Return sums as a step leaves them: rounded once, twice, or once by TFLite's rule, and confined."""
+    if step.shift is None:
+        return np.clip(requantized(acc, step.multiplier, zero), step.low, step.high)
+    shift, multiplier = step.shift.astype(np.int64), step.multiplier.astype(np.int64)
+    assert (np.abs(acc) << np.maximum(shift, 0)).max() < 2**31
+    if isinstance(step, Dense):
+        made = np.floor_divide(acc * multiplier + (np.int64(1) << (30 - shift)), np.int64(1) << (31 - shift))
+    else:
+        product = np.floor_divide((acc << np.maximum(shift, 0)) * multiplier + 2**30, 2**31)
+        whole = np.int64(1) << np.maximum(-shift, 0)
+        up, down = (product + whole // 2) // whole, -((whole // 2 - product) // whole)
+        made = np.where(product < 0, down, up)
+    return np.clip(made + zero, step.low, step.high)
+
+
+def padded(step: Conv | Depthwise, x: np.ndarray) -> np.ndarray:
+    top, left, bottom, right = step.padding
+    height, width, channels = x.shape
+    whole = np.empty((height + top + bottom, width + left + right, channels), np.int64)
+    whole[:] = step.pad
+    whole[top : top + height, left : left + width] = x
+    return whole
+
+
+def evaluate(step: Step, values: dict[str, np.ndarray], graph: Graph, random: list[int]) -> np.ndarray:
+    if isinstance(step, (MeanPool, *WITHOUT_WEIGHTS)) and getattr(step, "shift", 0) is not None:
+        return evaluate_step(step, values, graph)
+    x = values[sources_of(step)[0]].astype(np.int64)
+    target = graph.tensors[step.target]
+    if isinstance(step, (Conv, Depthwise)):
+        whole = padded(step, x)
+        rows, columns = target.shape[:2]
+        acc = np.zeros(target.shape, np.int64) + step.bias
+        kernel = step.weights.shape[1:3] if isinstance(step, Conv) else step.weights.shape[:2]
+        for i in range(kernel[0]):
+            for j in range(kernel[1]):
+                corner = whole[i * step.dilation[0] :, j * step.dilation[1] :]
+                seen = corner[:: step.stride[0], :: step.stride[1]][:rows, :columns]
+                if isinstance(step, Conv):
+                    acc += seen @ step.weights[:, i, j].astype(np.int64).T
+                else:
+                    channels = np.arange(target.shape[2]) // (target.shape[2] // x.shape[2])
+                    acc += seen[..., channels] * step.weights[i, j]
+        return finished(step, acc, target.zero)
+    if isinstance(step, Dense):
+        acc = x.reshape(-1, step.weights.shape[1]) @ step.weights.astype(np.int64).T + step.bias
+        return finished(step, acc, target.zero)
+    if isinstance(step, Add):
+        total = x * step.left + values[step.second].astype(np.int64) * step.right + step.offset
+        return np.clip(total >> step.shift, -128, 127)
+    if isinstance(step, MeanPool):
+        return requantized(x.sum(axis=(0, 1)) + step.bias, step.multiplier, target.zero)
+    if isinstance(step, Softmax):
+        e = step.table.astype(np.int64)[x.max() - x]
+        return np.minimum((e * 512 + e.sum()) // (2 * e.sum()), 255) - 128
+    assert isinstance(step, Drop)
+    flat = x.ravel()
+    out = np.empty_like(flat)
+    for i, q in enumerate(flat):
+        if i % 4 == 0:
+            state = random[0]
+            state ^= state << 13 & 0xFFFFFFFF
+            state ^= state >> 17
+            state ^= state << 5 & 0xFFFFFFFF
+            random[0] = state
+        kept = (((q - target.zero) * step.multiplier + 2**14) >> 15) + target.zero
+        out[i] = target.zero if (random[0] >> 8 * (i % 4)) % 256 < step.threshold else kept
+    return np.clip(out, -128, 127).reshape(x.shape)
+
+
+def expected(graph: Graph, x: np.ndarray, seed: int = 1) -> dict[str, np.ndarray]:
+    """Return what a graph gives for a batch."""
+    random, found = [seed], []
+    for one in x:
+        values = {graph.input: one}
+        for step in graph.steps:
+            out = evaluate(step, values, graph, random)
+            values[step.target] = out.reshape(graph.tensors[step.target].shape).astype(np.int8)
+        found.append({purpose: values[name] for purpose, name in graph.outputs.items()})
+    return {purpose: np.stack([each[purpose] for each in found]) for purpose in graph.outputs}
+
+
+class Maker:
+    """Adds steps with random constants to a graph.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the input.
+    seed : int
+    extreme : bool
+        Whether weights and pads are only the lowest and the highest values, and multipliers let everything
+        saturate.
+    prefix : str
+        Begins the names of tensors, so that several graphs can go into one C file.
+    """
+
+    def __init__(
+        self, shape: tuple[int, ...], seed: int = 0, extreme: bool = False, prefix: str = "t"
+    ) -> None:
+        self.prefix = prefix
+        self.draw = np.random.default_rng(seed)
+        self.extreme = extreme
+        self.tensors = {"input": Tensor("input", shape, 1 / 256, -128)}
+        self.steps: list[Step] = []
+        self.features, self.probs = "", [""]
+
+    def int8(self, *shape: int) -> np.ndarray:
+        if self.extreme:
+            return self.draw.choice(np.array([-128, 127], np.int8), shape)
+        return self.draw.integers(-128, 128, shape).astype(np.int8)
+
+    def _tensor(self, shape: Sequence[int], zero: int | None = None, scale: float = 0.1) -> str:
+        name = f"{self.prefix}{len(self.tensors)}"
+        chosen = int(self.draw.integers(-128, 128)) if zero is None else zero
+        self.tensors[name] = Tensor(name, tuple(int(side) for side in shape), scale, chosen)
+        return name
+
+    def _affine(self, outputs: int, products: int) -> tuple[np.ndarray, np.ndarray]:
+        bias = self.draw.integers(-20000, 20000, outputs).astype(np.int32)
+        if self.extreme:
+            return bias, np.where(self.draw.random(outputs) < 0.5, 2**31 - 1, 0).astype(np.int32)
+        # Sums of products are about 5400 * sqrt(products); most outputs then lie inside.
+        typical = 60 / (5400 * np.sqrt(products)) * 2**32
+        return bias, (typical * self.draw.uniform(0.3, 2, outputs)).astype(np.int32)
+
+    def _add(self, step: Step) -> str:
+        self.steps.append(step)
+        return step.target
+
+    def _places(self, source: str, kernel: Sequence[int], stride: int, padding: Sequence[int]) -> list[int]:
+        height, width = self.tensors[source].shape[:2]
+        top, left, bottom, right = padding
+        return [
+            (height + top + bottom - kernel[0]) // stride + 1,
+            (width + left + right - kernel[1]) // stride + 1,
+        ]
+
+    def conv(
+        self,
+        source: str,
+        outputs: int,
+        kernel: tuple[int, int],
+        stride: int = 1,
+        padding: tuple[int, int, int, int] = (0, 0, 0, 0),
+    ) -> str:
+        inputs = self.tensors[source].shape[2]
+        bias, multiplier = self._affine(outputs, inputs * kernel[0] * kernel[1])
+        target = self._tensor([*self._places(source, kernel, stride, padding), outputs])
+        weights = self.int8(outputs, *kernel, inputs)
+        return self._add(
+            Conv(source, target, weights, bias, multiplier, (stride, stride), padding, self.int8(inputs))
+        )
+
+    def depthwise(
+        self,
+        source: str,
+        kernel: tuple[int, int] = (3, 3),
+        stride: int = 1,
+        padding: tuple[int, int, int, int] = (1, 1, 1, 1),
+    ) -> str:
+        channels = self.tensors[source].shape[2]
+        bias, multiplier = self._affine(channels, kernel[0] * kernel[1])
+        target = self._tensor([*self._places(source, kernel, stride, padding), channels])
+        weights = self.int8(*kernel, channels)
+        return self._add(
+            Depthwise(
+                source, target, weights, bias, multiplier, (stride, stride), padding, self.int8(channels)
+            )
+        )
+
+    def dense(self, source: str, outputs: int) -> str:
+        inputs = self.tensors[source].size
+        bias, multiplier = self._affine(outputs, inputs)
+        return self._add(Dense(source, self._tensor([outputs]), self.int8(outputs, inputs), bias, multiplier))
+
+    def add(self, first: str, second: str) -> str:
+        left, right = (int(value) for value in self.draw.integers(-(2**15), 2**15, 2))
+        target = self._tensor(self.tensors[first].shape)
+        shift = 6 if self.extreme else 15
+        return self._add(
+            Add(first, second, target, left, right, int(self.draw.integers(-(2**21), 2**21)), shift)
+        )
+
+    def mean(self, source: str) -> str:
+        height, width, channels = self.tensors[source].shape
+        multiplier = 2**31 - 1 if self.extreme else int(2**32 / (height * width + 3))
+        return self._add(
+            MeanPool(source, self._tensor([channels]), int(self.draw.integers(-999, 999)), multiplier)
+        )
+
+    def drop(self, source: str, threshold: int = 100) -> str:
+        tensor = self.tensors[source]
+        multiplier = 2**15 * 256 // (256 - min(threshold, 255))
+        return self._add(Drop(source, self._tensor(tensor.shape, tensor.zero), threshold, multiplier))
+
+    def softmax(self, source: str, scale: float = 0.05) -> str:
+        table = np.rint(65535 * np.exp(-scale * np.arange(256))).astype(np.uint16)
+        return self._add(Softmax(source, self._tensor(self.tensors[source].shape, -128, 1 / 256), table))
+
+    def graph(self, **outputs: str) -> Graph:
+        return Graph("random", self.tensors, self.steps, "input", outputs, {"made": "for a test"})
+
+    def input(self, count: int) -> np.ndarray:
+        return self.int8(count, *self.tensors["input"].shape)
+
+
+def resnet8(seed: int = 0, classes: int = 10) -> Maker:
+    """ResNet-8 for pictures of 32 x 32 x 3; the last tensors are features, logits, posteriors."""
+    make = Maker((32, 32, 3), seed)
+    same = (1, 1, 1, 1)
+    x = make.conv("input", 16, (3, 3), 1, same)
+    y = make.conv(make.conv(x, 16, (3, 3), 1, same), 16, (3, 3), 1, same)
+    x = make.add(y, x)
+    for width in (32, 64):
+        y = make.conv(make.conv(x, width, (3, 3), 2, (0, 0, 1, 1)), width, (3, 3), 1, same)
+        x = make.add(y, make.conv(x, width, (1, 1), 2))
+    make.softmax(make.dense(make.mean(x), classes))
+    return make
+
+
+def dscnn(seed: int = 0, classes: int = 12) -> Maker:
+    """DS-CNN for 49 x 10 coefficients; the last tensors are features, logits, posteriors."""
+    make = Maker((49, 10, 1), seed)
+    x = make.conv("input", 64, (10, 4), 2, (4, 1, 5, 1))
+    for _ in range(4):
+        x = make.conv(make.depthwise(x), 64, (1, 1))
+    make.softmax(make.dense(make.mean(x), classes))
+    return make
+
+
+def whole(make: Maker) -> Graph:
+    """A backbone's graph, with the names that the monitor asks for."""
+    features, _, probs = list(make.tensors)[-3:]
+    return make.graph(probs=probs, features=features)
+
+
+def backbone(seed: int = 0, drop: bool = False, heads: int = 1) -> Maker:
+    """A small picture network: two convolutions, a pool, one or more heads with a posterior each."""
+    make = Maker((12, 12, 3), seed)
+    x = make.conv(make.conv("input", 16, (3, 3), 2, (1, 1, 1, 1)), FEATURES, (3, 3), 2, (1, 1, 1, 1))
+    features = make.mean(make.drop(x) if drop else x)
+    make.features = features
+    make.probs = [make.softmax(make.dense(features, CLASSES)) for _ in range(heads)]
+    return make
+
+
+def graph_of(seed: int = 0, drop: bool = False, heads: int = 1) -> Graph:
+    make = backbone(seed, drop, heads)
+    names = ["probs", *(f"probs_{number}" for number in range(1, heads))]
+    return make.graph(features=make.features, **dict(zip(names, make.probs, strict=True)))
+
+
+def pictures(count: int) -> np.ndarray:
+    return backbone().input(count)

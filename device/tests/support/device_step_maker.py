@@ -1,0 +1,104 @@
+"""Graphs of steps without weights in TFLite's arithmetic, made at random for tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from device_graphs import Maker
+
+from tcuq_device.graph.steps import (
+    Concat,
+    Constant,
+    FixedSoftmax,
+    MeanPool,
+    Mul,
+    Pad,
+    Pool,
+    Table,
+    TableAdd,
+    View,
+)
+
+
+class StepMaker(Maker):
+    """Adds steps without weights to a graph."""
+
+    def like(self, source: str, shape: tuple[int, ...]) -> str:
+        """Add a tensor with the scale and the zero of another."""
+        tensor = self.tensors[source]
+        return self._tensor(shape, tensor.zero, tensor.scale)
+
+    def ends(self) -> tuple[int, int]:
+        low, high = (int(each) for each in np.sort(self.draw.integers(-128, 128, 2)))
+        return (low, high) if self.draw.random() < 0.3 else (-128, 127)
+
+    def both(self, first: str, second: str) -> tuple[str, tuple[int, int]]:
+        shapes = [self.tensors[name].shape for name in (first, second)]
+        return self._tensor(np.broadcast_shapes(*shapes)), self.ends()
+
+    def table_add(self, first: str, second: str, curved: bool = False) -> str:
+        target, (low, high) = self.both(first, second)
+        byte = np.arange(-128, 128)
+        tables = [(byte - int(z)) << 19 for z in self.draw.integers(-128, 128, 2)]
+        tables[int(self.draw.integers(2))] = np.rint((byte - 5) * 2**19 * self.draw.uniform(0.05, 1)).astype(
+            int
+        )
+        if curved:
+            tables = [self.draw.integers(-(2**26), 2**26, 256) for _ in range(2)]
+        left, right = (each.astype(np.int32) for each in tables)
+        shift = int(self.draw.choice([0, -1, -10] if self.extreme else [-17, -18, -19, -20]))
+        multiplier = int(self.draw.integers(2**30, 2**31))
+        return self._add(TableAdd(first, second, target, left, right, multiplier, shift, low, high))
+
+    def mul(self, first: str, second: str) -> str:
+        target, (low, high) = self.both(first, second)
+        shift = int(self.draw.choice([15, 1, 0, -1, -31] if self.extreme else [-5, -6, -7, -8]))
+        multiplier = int(self.draw.integers(2**30, 2**31))
+        return self._add(Mul(first, second, target, multiplier, shift, low, high))
+
+    def means(self, source: str, outer: int, shape: tuple[int, ...], tail: int = 1) -> str:
+        target = self._tensor(shape)
+        count = self.tensors[source].size // self.tensors[target].size
+        multiplier = int(self.draw.integers(2**30, 2**31))
+        shift = 2 if self.extreme else -(count.bit_length() - 1)
+        bias = int(self.draw.integers(-999, 999))
+        return self._add(MeanPool(source, target, bias, multiplier, shift, *self.ends(), outer, tail))
+
+    def pool(
+        self,
+        source: str,
+        kind: str,
+        window: tuple[int, int],
+        stride: tuple[int, int] = (1, 1),
+        padding: tuple[int, int, int, int] = (0, 0, 0, 0),
+    ) -> str:
+        height, width, channels = self.tensors[source].shape
+        rows = (height + padding[0] + padding[2] - window[0]) // stride[0] + 1
+        columns = (width + padding[1] + padding[3] - window[1]) // stride[1] + 1
+        target = self.like(source, (rows, columns, channels))
+        return self._add(Pool(source, target, kind, window, stride, padding, *self.ends()))
+
+    def table(self, source: str) -> str:
+        return self._add(Table(source, self._tensor(self.tensors[source].shape), self.int8(256)))
+
+    def pad(self, source: str, before: tuple[int, ...], after: tuple[int, ...]) -> str:
+        sides = zip(before, self.tensors[source].shape, after, strict=True)
+        target = self.like(source, tuple(sum(each) for each in sides))
+        return self._add(Pad(source, target, before, after, int(self.draw.integers(-128, 128))))
+
+    def concat(self, sources: tuple[str, ...], axis: int) -> str:
+        shapes = [self.tensors[name].shape for name in sources]
+        length = sum(shape[axis] for shape in shapes)
+        target = self.like(sources[0], (*shapes[0][:axis], length, *shapes[0][axis + 1 :]))
+        return self._add(Concat(sources, target, axis))
+
+    def view(self, source: str, shape: tuple[int, ...]) -> str:
+        return self._add(View(source, self.like(source, shape)))
+
+    def constant(self, shape: tuple[int, ...], like: str) -> str:
+        return self._add(Constant(self.like(like, shape), self.int8(*shape)))
+
+    def fixed_softmax(self, source: str, scale: float = 0.1) -> str:
+        e = np.minimum(np.floor(2**31 * np.exp(-scale * np.arange(256))), 2**31 - 1)
+        e[int(self.draw.integers(100, 256)) :] = 0
+        target = self._tensor(self.tensors[source].shape, -128, 1 / 256)
+        return self._add(FixedSoftmax(source, target, e.astype(np.int32)))

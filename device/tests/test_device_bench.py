@@ -1,0 +1,366 @@
+"""Firmware with networks and monitors: the bits of Python, counts that repeat, a check of growth."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from device_graphs import graph_of, pictures
+from device_growth import grown
+from places import ROOT
+from tiers import first_quick
+
+from tcuq import Monitor, Params
+from tcuq.cli import main
+from tcuq_device.boards import board
+from tcuq_device.cli import STORED, render
+from tcuq_device.cost import bench
+from tcuq_device.cost.bench import made_stream
+from tcuq_device.cost.cycles import cycles
+from tcuq_device.cost.measure import measure, overhead
+from tcuq_device.cost.stored import load
+from tcuq_device.emulate.emulator import command_of, emulate, plugin
+from tcuq_device.firmware.build import Levels, build
+from tcuq_device.firmware.decision import Watch
+from tcuq_device.firmware.firmware import SEED, Firmware, posteriors
+from tcuq_device.graph.model import Graph
+from tcuq_device.kernels.host import Network
+from tcuq_device.tools import call, missing, path_of, version
+from tcuq_lab.boards.agree import digest, words
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+SMALL, BIG = board("stm32l432kc"), board("stm32f767zi")
+CLASSES, FEATURES = 10, 32
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.mark.parametrize(
+    "profile", first_quick(["standard, class mix", "paper", "standard", "standard, bet"], 2)
+)
+@pytest.mark.parametrize("on", first_quick([SMALL, BIG]), ids=lambda each: each.name)
+def test_backbone_and_monitor_say_what_python_says(on: Any, profile: str, kept: Path, tmp_path: Path) -> None:
+    graph, x, params = graph_of(), pictures(40), bench.monitors()[profile]
+    image = build(Firmware("f", [graph], rule=Watch(params)), on, tmp_path / "build", kept=kept)
+    ran = emulate(image, x.tobytes())
+    host, monitor = Network(graph).run(x), Monitor(params)
+    expected = []
+    for probs, features in zip(host["probs"], host["features"], strict=True):
+        step = monitor.step(probs, features)
+        expected.append([probs.tobytes().hex(), digest(features), *words(step)])
+    assert [line.split()[2:] for line in ran.lines] == expected
+    assert len({line[0] for line in expected}) > 30, "posteriors differ from step to step"
+
+
+@pytest.mark.parametrize(
+    ("graphs", "passes"),
+    [
+        ([graph_of(heads=3)], 1),
+        ([graph_of(seed) for seed in range(5)], 1),
+        ([graph_of(drop=True)], 10),
+    ],
+    ids=["heads", "networks", "dropout"],
+)
+def test_members_are_averaged(graphs: list[Graph], passes: int, kept: Path, tmp_path: Path) -> None:
+    x = pictures(6)
+    firmware = Firmware("f", graphs, passes)
+    ran = emulate(build(firmware, BIG, tmp_path / "build", kept=kept), x.tobytes())
+    networks = [Network(graph, seed=SEED) for graph in graphs]
+    for line, one in zip(ran.lines, x, strict=True):
+        total = np.zeros(CLASSES, np.int64)
+        for _ in range(passes):
+            for network in networks:
+                found = network.run(one[None])
+                total += sum(found[name][0].astype(np.int64) + 128 for name in posteriors(network.graph))
+        mean = (total + firmware.members // 2) // firmware.members - 128
+        assert line.split()[2] == mean.astype(np.int8).tobytes().hex()
+
+
+def test_counts_repeat_to_the_instruction(kept: Path, tmp_path: Path) -> None:
+    """Twice in blocks and once instruction by instruction."""
+    rows = made_stream(CLASSES, FEATURES, 50)
+    firmware = Firmware("f", rule=Watch(bench.monitors()["paper"]), shape=(CLASSES, FEATURES))
+    image = build(firmware, SMALL, tmp_path / "build", kept=kept)
+    runs = [
+        emulate(image, rows.tobytes(), counted=True, kept=kept, singly=singly)
+        for singly in (False, False, True)
+    ]
+    counts = [run.counts["rule"].instructions for run in runs]
+    assert counts[0] == counts[1] == counts[2] and len(counts[0]) == 50 and len(set(counts[0])) > 5
+    totals = [sum(length * times for _, length, times in run.counts["rule"].blocks) for run in runs]
+    # The blocks also hold the call of the mark behind each step, and of the pair with nothing between.
+    assert totals == [sum(counts[0]) + 51] * 3
+
+
+def test_the_plugin_also_counts_a_whole_program(kept: Path, tmp_path: Path) -> None:
+    """As counts of x86-64 on other machines use it: everything, reset and harness included."""
+    rows = made_stream(CLASSES, FEATURES, 20)
+    image = build(Firmware("f", shape=(CLASSES, FEATURES)), SMALL, tmp_path / "build", kept=kept)
+    command = [*command_of(image, rows.tobytes(), tmp_path), "-plugin", str(plugin(kept))]
+    runs = [
+        subprocess.run(
+            command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        )
+        for _ in range(2)
+    ]
+    totals = [int(run.stderr.split()[-1]) for run in runs]
+    counts = emulate(image, rows.tobytes(), counted=True, kept=kept).counts
+    assert totals[0] == totals[1] > sum(sum(each.instructions) for each in counts.values())
+
+
+def test_what_runs_in_the_emulator_reaches_no_file(kept: Path, tmp_path: Path) -> None:
+    """Semihosting would open any file of this computer; a breakpoint that asks for it is a fault here."""
+    image = build(Firmware("f", shape=(CLASSES, FEATURES)), SMALL, tmp_path / "build", kept=kept)
+    command = " ".join(command_of(image, b"", tmp_path))
+    assert "semihosting" not in command and "-nic none" in command
+    listing = subprocess.run(
+        [path_of("arm-none-eabi-objdump"), "-d", image.path], capture_output=True, text=True, check=True
+    )
+    assert "<harness_exit>" in listing.stdout and "bkpt" not in listing.stdout
+
+
+def test_counts_are_those_of_the_listing(kept: Path, tmp_path: Path) -> None:
+    """Without a network its part is straight code, which can be read off the disassembly."""
+    image = build(Firmware("f", shape=(CLASSES, FEATURES)), SMALL, tmp_path / "build", kept=kept)
+    ran = emulate(image, made_stream(CLASSES, FEATURES, 3).tobytes(), counted=True, kept=kept)
+    text = call("arm-none-eabi-objdump", ["-d", "--no-show-raw-insn", image.path])
+    blocks = {part.split(">:")[0].split("<")[-1]: part.splitlines()[1:] for part in text.split("\n\n")}
+    lines = [line for line in blocks["network_run"] if ":\t" in line]
+    # What follows the return only fills up to the next function.
+    inside = 1 + next(number for number, line in enumerate(lines) if "bx\tlr" in line)
+    body = [line for line in blocks["main"] if ":\t" in line]
+    calls = [
+        number for number, line in enumerate(body) if "<network_begin>" in line or "<network_end>" in line
+    ]
+    _, _, begin, end = calls
+    assert ran.counts["network"].instructions == [inside + end - begin - 1] * 3
+
+
+def test_the_stack_is_measured(kept: Path) -> None:
+    """The watermark is no less than what the compiler says that one frame of the monitor takes."""
+    shape = (CLASSES, FEATURES)
+    rows = made_stream(*shape, 20)
+    watched, _ = measure(
+        Firmware("w", rule=Watch(bench.monitors()["paper"]), shape=shape), SMALL, rows, kept=kept
+    )
+    bare, _ = measure(Firmware("b", shape=shape), SMALL, rows, kept=kept)
+    assert 0 < bare["ram"]["stack"] < 160 < watched["ram"]["stack"] < SMALL.stack_bytes
+    assert watched["ram"]["total"] == watched["ram"]["zeroed"] + watched["ram"]["stack"]
+
+
+def test_a_stack_that_is_used_up_is_refused(kept: Path) -> None:
+    shape = (CLASSES, FEATURES)
+    firmware = Firmware("w", rule=Watch(bench.monitors()["paper"]), shape=shape)
+    rows = made_stream(*shape, 3)
+    depth = measure(firmware, SMALL, rows, kept=kept)[0]["ram"]["stack"]
+    with pytest.raises(ValueError, match=f"is {depth} bytes deep or more, expected less than {depth}"):
+        measure(firmware, replace(SMALL, stack_bytes=depth), rows, kept=kept)
+
+
+@pytest.mark.slow
+def test_estimates_are_labeled_and_ordered(kept: Path, tmp_path: Path) -> None:
+    rows = made_stream(CLASSES, FEATURES, 20)
+    firmware = Firmware("f", rule=Watch(bench.monitors()["paper"]), shape=(CLASSES, FEATURES))
+    for on in (SMALL, BIG, board("microbit"), board("netduinoplus2")):
+        image = build(firmware, on, tmp_path / on.name, kept=kept)
+        ran = emulate(image, rows.tobytes(), counted=True, kept=kept)
+        found = cycles(image, ran.counts["rule"])
+        mean = sum(ran.counts["rule"].instructions) / 20
+        if on.cycles is None:
+            assert found is None
+            continue
+        assert found is not None and found["estimate"] is True
+        assert 0.9 * mean < found["least"] < found["most"] < 4 * mean
+        assert found["milliseconds"][0] == pytest.approx(found["least"] / (on.clock_mhz * 1e3))
+        if on is SMALL:
+            assert found["microjoules"][1] == pytest.approx(found["most"] * 84e-12 * 3.3 * 1e6)
+        else:
+            assert "microjoules" not in found
+    assert BIG.cycles is None, "no table of the core is published: a least value alone would mislead"
+
+
+def test_a_pair_that_is_none_is_refused() -> None:
+    more, less = ({"firmware": n, "flash": {"total": n}, "ram": {"total": 1}} for n in (2, 1))
+    assert overhead(more, less) == {"flash": 1, "ram": 0}
+    with pytest.raises(ValueError, match="flash of 1 and 2 differs by -1 bytes, expected 0 or more"):
+        overhead(less, more)
+
+
+def test_inputs_of_another_size_are_refused() -> None:
+    with pytest.raises(ValueError, match="inputs have 9 bytes; 42 are needed by f"):
+        measure(Firmware("f", shape=(10, 32)), SMALL, np.zeros((3, 9), np.int8))
+
+
+@pytest.fixture(scope="module")
+def emulated() -> dict[str, Any]:
+    found = bench.bench_monitors(["stm32l432kc"], 100, ("-Os", "-O2"), only=["standard", "paper"])
+    return {**found, "goals": bench.goals(found)}
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[str, Any]:
+    """Figures of the repository."""
+    found = load(ROOT / STORED)
+    return {**found, "goals": bench.goals(found)}
+
+
+@pytest.mark.slow
+def test_profiles_meet_their_goals(emulated: dict[str, Any]) -> None:
+    """The paper's signals keep to their flash where the compiler tries to be small."""
+    for held in emulated["goals"]:
+        goals = bench.STANDARD_GOALS if held["name"] == "standard" else bench.GOALS
+        for name, most in goals.items():
+            value, limit = held[name]
+            print(f"{held['name']} {held['level']} {name}: {value:,.0f} of {most:,}")
+            assert limit == most
+            if (held["name"], held["level"], name) != ("paper", "-O2", "flash"):
+                assert value <= most, (held, name)
+    assert len(emulated["goals"]) == 2 * 2
+
+
+@pytest.mark.slow
+def test_what_the_standard_profile_costs_without_features(kept: Path) -> None:
+    found = bench.bench_monitors(["stm32l432kc"], 100, ("-Os", "-O2"), only=["standard, posteriors alone"])
+    for entry in found["measured"]:
+        assert entry["overhead"]["ram"] <= 320 and entry["step"]["instructions"]["mean"] <= 4500
+
+
+def test_what_a_projection_costs() -> None:
+    (found,) = bench.bench_monitors(["stm32l432kc"], 5, ("-O2",), only=[bench.PROJECTION])["measured"]
+    # A byte a weight, five an output, a loop; several instructions a weight.
+    assert 64 * 32 + 5 * 32 < found["overhead"]["flash"] < 64 * 32 + 5 * 32 + 400
+    assert 3 * 64 * 32 < found["step"]["instructions"]["mean"] < 12 * 64 * 32
+
+
+@pytest.mark.slow
+def test_what_monitors_cost(emulated: dict[str, Any]) -> None:
+    for entry in emulated["measured"]:
+        assert entry["overhead"]["flash"] > 1000 and entry["overhead"]["ram"] >= 100
+        assert entry["alone"]["flash"] >= entry["overhead"]["flash"]
+        counts = entry["step"]["instructions"]
+        assert counts["steps"] == 100 and counts["least"] <= counts["median"] <= counts["most"]
+    text = render(emulated)
+    assert text.count("stm32l432kc") == 4 + 4
+
+
+def test_growth_is_found(measured: dict[str, Any]) -> None:
+    assert grown(measured, measured) == []
+    after = copy.deepcopy(measured)
+    after["measured"][0]["flash"]["code"] *= 1.021
+    after["measured"][0]["step"]["instructions"]["mean"] *= 1.019
+    after["measured"][1]["step"]["instructions"]["mean"] *= 1.021
+    said = grown(measured, after)
+    assert len(said) == 2 and "code bytes" in said[0] and "step instructions" in said[1]
+    assert grown(after, measured) == [], "what shrinks is welcome"
+
+
+def run_bench(measured: dict[str, Any], monkeypatch: pytest.MonkeyPatch, *options: str) -> int:
+    """Run the command with figures that are known, in place of a minute of emulation."""
+    monkeypatch.setattr(bench, "bench_monitors", lambda *_, **__: copy.deepcopy(measured))
+    return main(["device", "bench", *options])
+
+
+def changed(measured: dict[str, Any], **more: Any) -> str:
+    content = copy.deepcopy(measured)
+    content["measured"][0]["flash"]["code"] //= 2
+    return json.dumps({**content, **more}, indent=1)
+
+
+def test_the_command_writes_nothing_unless_told_to(
+    measured: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Neither folders nor files, in a checkout or outside; with --write, what changes is shown first."""
+    monkeypatch.chdir(tmp_path)
+    assert run_bench(measured, monkeypatch) == 0
+    assert "bench/monitors.json does not exist: nothing to compare with" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "bench").mkdir()
+    (tmp_path / STORED).write_text(changed(measured))
+    assert run_bench(measured, monkeypatch) == 0
+    assert (tmp_path / STORED).read_text() == changed(measured)
+    said = capsys.readouterr().err
+    code = measured["measured"][0]["flash"]["code"]
+    assert f"lines differ from {STORED}" in said and f'"code": {code}' in said
+    assert "nothing was written; --write stores this" in said
+    assert run_bench(measured, monkeypatch, "--write") == 0
+    shown, written = capsys.readouterr().err.split("written: ")
+    assert f'"code": {code}' in shown and written == f"{STORED}\n"
+    assert load(tmp_path / STORED)["measured"] == measured["measured"]
+    assert run_bench(measured, monkeypatch) == 0
+    assert f"the same as {STORED}" in capsys.readouterr().err
+
+
+def test_the_command_checks(
+    measured: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "monitors.json"
+    where = ["--check", "--stored", str(path)]
+    path.write_text(json.dumps(measured))
+    assert run_bench(measured, monkeypatch, *where) == 0
+    path.write_text(changed(measured))
+    capsys.readouterr()
+    assert run_bench(measured, monkeypatch, *where) == 1
+    assert capsys.readouterr().err.count("stale: ") == 1
+    stale = copy.deepcopy(measured)
+    stale["measured"][0]["overhead"]["flash"] += 1  # less than what has always been called growth
+    path.write_text(json.dumps(stale))
+    assert run_bench(measured, monkeypatch, *where, "--quiet") == 1
+    now = measured["measured"][0]["overhead"]["flash"]
+    said = capsys.readouterr().err
+    assert said.startswith(f"tcuq: stale: microbit, standard, -Os: {now + 1:,} bytes of flash, ")
+    assert f" stored, {now:,} bytes of flash, " in said
+    path.write_text(changed(measured, compiler="another"))
+    assert run_bench(measured, monkeypatch, *where) == 0
+    assert "not compared: " in capsys.readouterr().err
+    for text, said in [
+        (b"{}", "a result file of tcuq device is needed"),
+        (b'{"format": "tcuq-device"}', "lacks 'compiler'; a result file of tcuq device is needed"),
+        (b"\xff", "monitors.json: not JSON: "),
+    ]:
+        path.write_bytes(text)
+        assert run_bench(measured, monkeypatch, *where) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_what_was_stored_is_of_every_board() -> None:
+    """The figures of the repository; the check itself is a command, since compilers differ."""
+    content = load(ROOT / STORED)
+    assert content["compiler"] and content["emulator"]
+    found = {(entry["board"], entry["name"], entry["level"]) for entry in content["measured"]}
+    assert len(found) == 3 * (len(bench.monitors()) + 1) * len(bench.LEVELS)
+    assert json.dumps(content, allow_nan=False)
+
+
+def test_levels_reach_the_compiler(kept: Path, tmp_path: Path) -> None:
+    firmware = Firmware("f", rule=Watch(Params(classes=10)), shape=(10, 0))
+    sizes = [
+        build(firmware, SMALL, tmp_path / level, Levels(rule=level), kept).sizes.code
+        for level in ("-Os", "-O3")
+    ]
+    assert sizes[0] < sizes[1]
+
+
+@pytest.mark.slow
+def test_monitors_have_not_grown() -> None:
+    stored = load(ROOT / STORED)
+    if stored["compiler"] != version("arm-none-eabi-gcc"):
+        pytest.skip(f"figures are of {stored['compiler']}; tcuq device bench --write stores those of another")
+    found = bench.bench_monitors(["stm32l432kc"], levels=("-O2",))
+    assert len(found["measured"]) == len(bench.monitors()) + 1
+    assert grown(stored, found) == []

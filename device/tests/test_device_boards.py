@@ -1,0 +1,348 @@
+"""Boards: true limits that the linker keeps, and what is said when something is missing or does not fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import device_graphs
+import device_programs
+import numpy as np
+import pytest
+from device_replay import HARNESS
+from places import ROOT
+
+from tcuq import Params
+from tcuq.cli import main
+from tcuq_device import tools
+from tcuq_device.boards import board, names
+from tcuq_device.cost.bench import made_stream
+from tcuq_device.emulate.emulator import emulate
+from tcuq_device.firmware.build import build
+from tcuq_device.firmware.decision import Prediction, Rule, Watch
+from tcuq_device.firmware.firmware import Firmware, plan_source
+from tcuq_device.firmware.image import TooLarge, symbols_of
+from tcuq_device.graph.model import Graph, Tensor
+from tcuq_device.graph.steps import Conv
+from tcuq_device.graph.storage import save_graph
+
+tooled = pytest.mark.skipif(tools.missing() is not None, reason=str(tools.missing()))
+SMALL = board("stm32l432kc")
+OUTSIDE = (
+    "bench/monitors.json does not exist, so there is nothing to check against: "
+    "run this in a checkout of tcuq, or pass --stored FILE"
+)
+
+
+def test_limits_are_those_of_the_chips() -> None:
+    memories = {name: (board(name).flash_bytes >> 10, board(name).ram_bytes >> 10) for name in names()}
+    known = {"stm32l432kc": (256, 64), "stm32f767zi": (2048, 512), "microbit": (256, 16)}
+    assert memories == {**known, "netduinoplus2": (1024, 128)}
+
+
+def test_models_have_sources_or_are_blank() -> None:
+    for name in names():
+        for model in (board(name).cycles, board(name).energy):
+            assert model is None or (model.source and model.assumes)
+    assert board("stm32f767zi").energy is None and board("microbit").energy is None
+    energy = SMALL.energy
+    assert energy is not None and "sibling" in energy.source
+    assert energy.nanojoules == pytest.approx(84e-6 / 1e6 * 3.3 * 1e9)
+
+
+def test_the_harness_lies_beyond_the_board() -> None:
+    for name in ("stm32l432kc", "stm32f767zi", "netduinoplus2"):
+        at = board(name).emulated
+        assert at.harness_flash is not None and at.harness_flash[0] >= at.flash + board(name).flash_bytes
+        assert at.harness_ram is not None and at.harness_ram[0] >= at.ram + board(name).ram_bytes
+
+
+def dense(outputs: int) -> Graph:
+    """A network of one product: its weights are nearly all that it has."""
+    make = device_graphs.Maker((256,))
+    return make.graph(probs=make.softmax(make.dense("input", outputs)))
+
+
+def named(graph: Graph, name: str, **more: str) -> Graph:
+    """The same network, its posterior by another name and further outputs beside it."""
+    return replace(graph, outputs={name: graph.outputs["probs"], **more})
+
+
+@tooled
+def test_the_linker_keeps_every_byte_of_flash(tmp_path: Path) -> None:
+    """What fills the flash to the last byte links, with a byte less it does not."""
+    firmware = Firmware("full", [dense(20)])
+    kept = tmp_path / "kept"
+    sizes = build(firmware, SMALL, tmp_path / "a", kept=kept).sizes
+    assert sizes.constants >= 20 * 256 and sizes.input == 0 and sizes.arena > 256
+    exact = replace(SMALL, flash_bytes=sizes.flash)
+    assert build(firmware, exact, tmp_path / "b", kept=kept).sizes == sizes
+    with pytest.raises(TooLarge) as caught:
+        build(firmware, replace(SMALL, flash_bytes=sizes.flash - 1), tmp_path / "c", kept=kept)
+    assert caught.value.over == {"flash": 1} and caught.value.sizes.flash == sizes.flash
+
+
+@tooled
+def test_the_linker_keeps_every_byte_of_ram(tmp_path: Path) -> None:
+    firmware = Firmware("full", [dense(20)])
+    kept = tmp_path / "kept"
+    sizes = build(firmware, SMALL, tmp_path / "a", kept=kept).sizes
+    need = (sizes.ram + 7) // 8 * 8 + SMALL.stack_bytes
+    build(firmware, replace(SMALL, ram_bytes=need), tmp_path / "b", kept=kept)
+    with pytest.raises(TooLarge) as caught:
+        build(firmware, replace(SMALL, ram_bytes=need - 8), tmp_path / "c", kept=kept)
+    assert caught.value.over == {"RAM": 8}
+
+
+@tooled
+def test_too_large_says_where_the_bytes_are(tmp_path: Path) -> None:
+    with pytest.raises(TooLarge) as caught:
+        build(Firmware("wide", [dense(1100)]), SMALL, tmp_path / "a")
+    said = str(caught.value)
+    sizes, over = caught.value.sizes, caught.value.over
+    assert over["flash"] == sizes.flash - SMALL.flash_bytes > 0
+    assert said.startswith(
+        f"wide is too large for STM32L432KC: flash over by {over['flash']:,} bytes (weights and"
+    )
+    assert f"weights and tables {sizes.constants:,}, code {sizes.code:,}" in said and "\n" not in said
+    assert sizes.constants >= 1100 * 256
+
+
+@tooled
+def test_nothing_of_the_harness_counts(tmp_path: Path) -> None:
+    """Every symbol of its files lies beyond the board's memories, every other one within."""
+    image = build(Firmware("bare", shape=(10, 32)), SMALL, tmp_path / "a")
+    harness = {name for file in image.path.parent.glob("harness*.o") for name in symbols_of(file)}
+    assert {"harness_read", "report", "waiting"} <= harness
+    harness.add("input_end")  # where the emulator's memory of the input ends
+    for name, (address, _) in symbols_of(image.path).items():
+        begin = 0x20000000 if address >= 0x20000000 else 0
+        inside = address < begin + (SMALL.ram_bytes if begin else SMALL.flash_bytes)
+        assert inside == (name not in harness), name
+    assert image.sizes.flash < 512
+
+
+@tooled
+def test_a_fault_ends_the_emulation(tmp_path: Path) -> None:
+    image = build(Firmware("bare", shape=(10, 0)), SMALL, tmp_path / "a")
+    data = bytearray(image.path.read_bytes())
+    found = data.find(_bytes_at(image.path, symbols_of(image.path)["main"][0]))
+    data[found : found + 2] = b"\xff\xde"  # an instruction that is none
+    image.path.write_bytes(bytes(data))
+    with pytest.raises(ValueError, match=r"image\.elf took a fault$"):
+        emulate(image, b"", timeout=20)
+
+
+def _bytes_at(elf: Path, address: int) -> bytes:
+    """Return some bytes of a program, from its listing."""
+    text = tools.call(
+        "arm-none-eabi-objdump", ["-s", f"--start-address={address}", f"--stop-address={address + 16}", elf]
+    )
+    return bytes.fromhex("".join(text.splitlines()[-1].split()[1:5]))
+
+
+def test_a_missing_tool_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = tools.missing()
+    packages = "gcc-arm-none-eabi libnewlib-arm-none-eabi"
+    assert said == f"arm-none-eabi-gcc is missing: on Debian, apt-get install {packages}"
+    assert main(["device", "bench"]) == 2
+    assert capsys.readouterr().err == f"tcuq: {said}\n"
+
+
+@pytest.mark.slow
+@tooled
+def test_the_cost_of_a_monitor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Params(classes=10, features=32, feature_zero_point=-128).save(tmp_path / "m.json")
+    assert main(["device", "cost", str(tmp_path / "m.json"), "--steps", "50", "--level", "Os", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["overhead"]["flash"] > 3000 and found["rule"]["instructions"]["steps"] == 50
+    assert main(["device", "cost", str(tmp_path / "m.json"), "--steps", "5", "--board", "microbit"]) == 0
+    out = capsys.readouterr().out
+    assert "cycles        unknown: the board's file" in out
+    assert re.search(r"stack         at most (\d+) bytes \(static bound\), \d+ measured", out)
+
+
+@pytest.mark.slow
+@tooled
+def test_the_cost_of_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params, graph = tmp_path / "m.json", tmp_path / "g.npz"
+    Params(classes=10, features=32, feature_zero_point=-128).save(params)
+    made = device_graphs.graph_of()
+    save_graph(graph, made)
+    assert main(["device", "cost", str(graph), "--params", str(params), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    counts = found["network"]["instructions"]
+    assert counts["steps"] == 2 and found["macs"] / 2 < counts["mean"] < 20 * found["macs"]
+    assert found["rule"]["instructions"]["mean"] > 1000
+    assert main(["device", "cost", str(graph), "--steps", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "an inference" in out and "and the monitor" not in out and "MACs" in out
+    assert main(["device", "cost", str(params), "--params", str(params)]) == 2
+    assert "--params goes with a network" in capsys.readouterr().err
+
+
+@tooled
+def test_a_monitor_that_is_too_large(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params = Params(classes=1000, features=256, lags=(1, 64))
+    params.save(tmp_path / "m.json")
+    assert main(["device", "cost", str(tmp_path / "m.json")]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "m.json is too large for STM32L432KC: RAM over by " in said
+    over = int(said.split("RAM over by ")[1].split()[0].replace(",", ""))
+    assert params.ring_bytes - 65536 < over < params.ring_bytes - 65536 + 4096
+
+
+@pytest.mark.parametrize("rule", [Prediction(), Watch(Params(classes=10))], ids=type)
+def test_the_firmware_is_clean_for_another_compiler(rule: Rule, tmp_path: Path) -> None:
+    device_programs.no_warnings_from_clang(rule, [HARNESS], tmp_path)
+
+
+@tooled
+def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params, graph, out = (tmp_path / name for name in ("params.json", "g.npz", "f.elf"))
+    Params(classes=10, features=32, feature_zero_point=-128).save(params)
+    save_graph(graph, device_graphs.graph_of())
+    arguments = [str(graph), "--params", str(params), "--out", str(out), "--json"]
+    assert main(["device", "build", *arguments]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert 5000 < said["flash"] < 40_000 and said["ram"] < 10_000 and out.read_bytes()[:4] == b"\x7fELF"
+    assert 300 < said["stack_bound"] == sum(frame for _, frame in said["stack_path"]) < said["stack_reserved"]
+    side = 400
+    wide = {"x": Tensor("x", (side, side, 1), 1.0, 0), "probs": Tensor("probs", (side, side, 1), 1.0, 0)}
+    one = np.ones(1, np.int32)
+    step = Conv(
+        "x", "probs", np.ones((1, 1, 1, 1), np.int8), one, one, (1, 1), (0, 0, 0, 0), np.zeros(1, np.int8)
+    )
+    save_graph(tmp_path / "wide.npz", Graph("wide", wide, [step], "x", {"probs": "probs"}))
+    save_graph(tmp_path / "logits.npz", Graph("wide", wide, [step], "x", {"logits": "probs"}))
+    for options, message in [
+        ([str(tmp_path / "wide.npz")], "bytes"),
+        ([str(tmp_path / "logits.npz")], "outputs of graph wide are logits; probs is needed in a firmware"),
+        (
+            [str(graph), "--board", "stm32f7"],
+            "expected one of microbit, netduinoplus2, stm32f767zi, stm32l432kc",
+        ),
+        ([str(params)], "params.json"),
+    ]:
+        assert main(["device", "build", *options]) == 2
+        err = capsys.readouterr().err
+        assert message in err and err.count("\n") == 1
+
+
+@tooled
+def test_a_rule_of_your_own(tmp_path: Path) -> None:
+    """A rule brings its file, a constant and a table; the firmware needs to know nothing else of it."""
+    (tmp_path / "mine.c").write_text(
+        '#include "rule.h"\n#include "shares.h"\n'
+        "int rule_start(void) { return 0; }\n"
+        "void rule_step(const int8_t *probs, const int8_t *features, decision_t *out)\n"
+        "{ (void)features; out->score = shares[rule_top(probs, &out->prediction) & PLAN_MASK]; }\n"
+    )
+    header = "#include <stdint.h>\nextern const uint16_t shares[2];\n"
+    shares = '#include "shares.h"\nconst uint16_t shares[2] = {700u, 900u};\n'
+
+    class Mine(Rule):
+        def files(self) -> list[Path]:
+            return [tmp_path / "mine.c"]
+
+        def texts(self) -> dict[str, str]:
+            return {"shares.h": header, "shares.c": shares}
+
+        def macros(self) -> dict[str, int]:
+            return {"MASK": 1}
+
+    rows = made_stream(10, 0, 30)
+    image = build(Firmware("f", rule=Mine(), shape=(10, 0)), SMALL, tmp_path / "build")
+    said = [[int(word) for word in line.split()[-2:]] for line in emulate(image, rows.tobytes()).lines]
+    top = rows.astype(int).max(axis=1) + 128
+    assert said == [[int(row.argmax()), 900 if odd else 700] for row, odd in zip(rows, top % 2, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--board", "esp32", "--check"],
+            "board is 'esp32', expected one of microbit, netduinoplus2, stm32f767zi, stm32l432kc",
+        ),
+        (["--check"], OUTSIDE),
+        (
+            ["--check", "--stored", "x.json"],
+            "x.json does not exist, so there is nothing to check against: pass --stored FILE",
+        ),
+        (
+            ["--write", "--stored", "/nowhere/x.json"],
+            "/nowhere is no folder; --write needs one that exists, see --stored",
+        ),
+        (["--write", "--board", "microbit"], "--write stores the figures of all boards; leave --board out"),
+    ],
+)
+def test_bad_options(
+    options: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Outside a checkout; no folder is made."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["device", "bench", *options]) == 2
+    assert capsys.readouterr().err == f"tcuq: {said}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_list_of_boards(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["device", "boards"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(names())
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Firmware("f"), "firmware f has neither graphs nor a shape"),
+        (lambda: Firmware("f", [dense(3), dense(4)]), "expected one pair"),
+        (lambda: Firmware("f", [named(dense(3), "logits")]), "are logits; probs is needed in a firmware"),
+        (lambda: Firmware("f", [named(dense(3), "probs", probs_1="input")]), "expected one pair"),
+        (lambda: Firmware("f", [dense(3)] * 3, 100), "averages 300 posteriors, expected 1 to 257"),
+        (
+            lambda: Firmware("f", shape=(10, 3), rule=Watch(Params(classes=9))),
+            r"is for \(9, 0\) classes and features",
+        ),
+        (lambda: Firmware("f", shape=(10, 3), passes=0), "passes is 0, expected 1 to 100"),
+    ],
+)
+def test_a_firmware_that_makes_no_sense(make, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_networks_share_one_arena() -> None:
+    text = plan_source(Firmware("five", [dense(3)] * 5), 1234)
+    assert text.count("int8_t bytes[1234]") == 1
+    assert text.count("_run((const int8_t *)input, arena.bytes") == 5, (
+        "each reads an input that none may change"
+    )
+    assert "/ 5u" in text and "*features = NULL;" in text
+
+
+def test_the_made_up_stream_is_the_same_everywhere() -> None:
+    """Counts of other machines are comparable only then."""
+    rows = made_stream(10, 32, 50)
+    assert rows.dtype == "int8" and int(rows.astype(int).sum()) == -110744
+    assert rows.tobytes() == made_stream(10, 32, 50).tobytes() != made_stream(10, 32, 50, seed=1).tobytes()
+
+
+def test_make_device_stores_nothing() -> None:
+    """`make device` once put false accuracies into a tracked page: its commands may only compare."""
+    recipe = (ROOT / "Makefile").read_text().split("\ndevice:")[1].split("\n\n")[0]
+    commands = re.findall(r"\$\(BIN\)/(tcuq device \w+|tcuq-lab boards \w+)", recipe)
+    assert commands == [
+        "tcuq device bench",
+        *(f"tcuq-lab boards {name}" for name in ("replay", "table", "page")),
+    ]
+    assert "--write" not in recipe

@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: MIT
+"""Plans of memory, the C that a graph becomes, and its execution on this computer."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from device_graphs import Maker, dscnn, expected, resnet8, whole
+from device_programs import WARNINGS, kernels_in
+
+from tcuq_device.boards import board
+from tcuq_device.generate.arena import lag_of, lay_out
+from tcuq_device.generate.pack import scratch_of
+from tcuq_device.generate.place import SCRATCH
+from tcuq_device.generate.source import KERNELS, sources, write
+from tcuq_device.graph.model import Graph, Tensor
+from tcuq_device.graph.steps import Add, Conv, Depthwise, Step, sources_of
+from tcuq_device.kernels import checked, host
+from tcuq_device.kernels.host import Network
+
+RNG = np.random.default_rng(5)
+
+
+def small() -> Maker:
+    make = Maker((6, 6, 3), 3)
+    x = make.conv("input", 8, (3, 3), 1, (1, 1, 1, 1))
+    x = make.add(make.conv(make.depthwise(x), 8, (1, 1)), x)
+    make.softmax(make.dense(make.mean(x), 5))
+    return make
+
+
+# Memory.
+
+
+def survives(step: Conv, source: Tensor, target: Tensor, lag: int) -> bool:
+    """Return whether a convolution finds its input untouched when its output begins `lag` before it."""
+    height, width, channels = source.shape
+    rows, columns, outputs = target.shape
+    kernel = step.weights.shape[1:3]
+    written = np.zeros(2 * (source.size + target.size + abs(lag)), bool)
+    base = source.size + target.size + abs(lag)  # of the input
+    for pixel in range(rows * columns):
+        y, x = (
+            p * by - side
+            for p, by, side in zip(divmod(pixel, columns), step.stride, step.padding[:2], strict=True)
+        )
+        for i in range(max(y, 0), min(y + kernel[0], height)):
+            begin, end = max(x, 0), min(x + kernel[1], width)
+            if (
+                begin < end
+                and written[base + (i * width + begin) * channels : base + (i * width + end) * channels].any()
+            ):
+                return False
+        at = base - lag + pixel * outputs
+        written[at : at + outputs] = True
+    return True
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_lag_is_enough_and_no_more(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    make = Maker((int(draw.integers(3, 8)), int(draw.integers(3, 8)), int(draw.integers(1, 6))), seed)
+    kernel = (int(draw.integers(1, 4)), int(draw.integers(1, 4)))
+    # A kernel that always sees some of the picture, so that its first byte is really read.
+    padding = tuple(int(draw.integers(0, side)) for side in (*kernel, *kernel))
+    name = make.conv("input", int(draw.integers(1, 8)), kernel, int(draw.integers(1, 3)), padding)
+    step, source, target = make.steps[0], make.tensors["input"], make.tensors[name]
+    assert isinstance(step, Conv)
+    lag = lag_of(step, source, target)
+    assert lag is not None
+    assert survives(step, source, target, lag)
+    if lag > -source.size:
+        assert not survives(step, source, target, lag - 1)
+
+
+def reads_in_time(step: Depthwise, source: Tensor, target: Tensor) -> bool:
+    """Return whether one channel finds its rows untouched when its output begins where its input does."""
+    height, width = source.shape[:2]
+    written = np.zeros(max(height * width, target.size), bool)
+    reached = 0
+    for row in range(target.shape[0]):
+        end = min(row * step.stride[0] - step.padding[0] + step.weights.shape[0], height)
+        if end > reached:
+            if written[reached * width : end * width].any():
+                return False
+            reached = end
+        written[row * target.shape[1] : (row + 1) * target.shape[1]] = True
+    return True
+
+
+def test_a_depthwise_step_overwrites_its_input_only_where_it_has_read() -> None:
+    draw = np.random.default_rng(8)
+    same = apart = 0
+    for seed in range(400):
+        make = Maker((*(int(side) for side in draw.integers(3, 9, 2)), 4), seed)
+        kernel = (int(draw.integers(1, 4)), int(draw.integers(1, 4)))
+        padding = tuple(int(side) for side in draw.integers(0, 4, 4))
+        make.depthwise(make.drop("input", 0), kernel, int(draw.integers(1, 4)), padding)
+        drop, step = make.steps
+        assert isinstance(step, Depthwise)
+        source, target = make.tensors[drop.target], make.tensors[step.target]
+        offsets = lay_out(make.graph(y=step.target)).offsets
+        if offsets[drop.target] == offsets[step.target]:
+            assert reads_in_time(step, source, target), (source, target, step.padding)
+            same += 1
+        else:
+            apart += 1
+    assert same > 100
+    assert apart > 50
+
+
+@pytest.mark.parametrize("make", [small(), resnet8(), dscnn()])
+@pytest.mark.parametrize("overlap", [True, False])
+@pytest.mark.parametrize("keep_input", [True, False])
+def test_only_what_a_step_may_overwrite_shares_memory(make: Maker, overlap: bool, keep_input: bool) -> None:
+    graph = whole(make)
+    found = lay_out(graph, overlap, keep_input)
+    lives: dict[str, tuple[int, int, int]] = {}
+    if not keep_input:
+        read = [number for number, step in enumerate(graph.steps) if graph.input in sources_of(step)]
+        lives[graph.input] = (graph.tensors[graph.input].size, 0, max(read))
+    for number, step in enumerate(graph.steps):
+        last = max(
+            [n for n, later in enumerate(graph.steps) if step.target in sources_of(later)], default=number
+        )
+        last = len(graph.steps) if step.target in graph.outputs.values() else last
+        lives[step.target] = (graph.tensors[step.target].size, number, last)
+        size = scratch_of(step, graph.tensors[sources_of(step)[0]], graph.tensors[step.target])
+        if size:
+            lives[f"{SCRATCH}{number}"] = (size, number, number)
+    assert set(lives) == set(found.offsets)
+    allowed = (
+        {(step.target, source) for step in graph.steps for source in sources_of(step)} if overlap else set()
+    )
+    for a, (size, first, last) in lives.items():
+        assert found.offsets[a] % 4 == 0
+        assert found.offsets[a] + size <= found.size
+        for b, (other, begin, end) in lives.items():
+            together = a != b and first <= end and begin <= last
+            if together and (a, b) not in allowed and (b, a) not in allowed:
+                at, bt = found.offsets[a], found.offsets[b]
+                assert at + size <= bt or bt + other <= at, (a, b)
+
+
+def test_known_networks_fit() -> None:
+    pictures, words = whole(resnet8()), whole(dscnn())
+    assert lay_out(pictures).size == lay_out(pictures).bound == 34496
+    assert lay_out(words).size == lay_out(words).bound == 8512
+    assert lay_out(pictures, overlap=False).size <= 3 * 16384 + 1200
+    for graph in (pictures, words):
+        assert lay_out(graph, keep_input=True).size == lay_out(graph).size, "the input lies in it for nothing"
+
+
+def test_a_large_input_fits_since_it_shares_the_arena() -> None:
+    """MobileNet, a quarter of its channels, pictures of 96 x 96 x 3: 65,760 bytes with a buffer for them."""
+    make = Maker((96, 96, 3), 1)
+    x = make.conv("input", 8, (3, 3), 2, (0, 0, 1, 1))
+    ones = [(1, 128)] * 5
+    for stride, channels in (
+        (1, 16),
+        (2, 32),
+        (1, 32),
+        (2, 64),
+        (1, 64),
+        (2, 128),
+        *ones,
+        (2, 256),
+        (1, 256),
+    ):
+        x = make.depthwise(x, (3, 3), stride, (1, 1, 1, 1) if stride == 1 else (0, 0, 1, 1))
+        x = make.conv(x, channels, (1, 1))
+    graph = make.graph(probs=make.softmax(make.dense(make.mean(x), 2)))
+    small = board("stm32l432kc").ram_bytes
+    apart = lay_out(graph, keep_input=True).size + graph.tensors["input"].size
+    assert lay_out(graph).size <= 38_600 < small - 16_384 and apart > small
+
+
+def test_an_input_that_is_an_output_is_kept() -> None:
+    make = Maker((4,), 1)
+    graph = make.graph(y=make.softmax("input"), x="input")
+    offsets = lay_out(graph).offsets
+    assert sorted(offsets.values()) == [0, 4]
+    x = make.input(3)
+    assert np.array_equal(Network(graph).run(x)["x"], x)
+
+
+# Text.
+
+
+def test_files_and_what_the_header_declares(tmp_path: Path) -> None:
+    graph = whole(small())
+    files = write(graph, tmp_path / "new" / "folder", "tiny")
+    assert [file.name for file in files] == [*KERNELS, "tiny.c", "tiny.h"]
+    header = (tmp_path / "new" / "folder" / "tiny.h").read_text()
+    values = dict(re.findall(r"#define TINY_(\w+) (\d+)", header))
+    arena = str(lay_out(graph).size)
+    at = str(lay_out(graph).offsets["input"])
+    sizes = {"ARENA": arena, "INPUT": "108", "CLASSES": "5", "FEATURES": "8", "RANDOM": "0"}
+    assert values == {**sizes, "INPUT_AT": at}
+    assert "void tiny_run(int8_t *arena, tiny_outputs *out);" in header
+    kept = sources(graph, "tiny", keep_input=True)["tiny.h"]
+    assert "void tiny_run(const int8_t *input, int8_t *arena, tiny_outputs *out);" in kept
+    assert "INPUT_AT" not in kept
+    assert "made for a test" in header
+
+
+def test_the_same_graph_gives_the_same_text() -> None:
+    assert sources(whole(small()), "tiny") == sources(whole(small()), "tiny")
+
+
+def test_equal_constants_are_written_once() -> None:
+    make = Maker((4,), 1)
+    a = make.softmax("input")
+    b = make.softmax(a)
+    assert sources(make.graph(probs=b), "tiny")["tiny.c"].count("static const uint16_t") == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["*/ int x; /*", "*\\ int x;", "*??/\n/ int x;", "*\r/ \u202e\u2066\x07\u00e9"]
+)
+def test_a_comment_cannot_be_left(text: str) -> None:
+    """The file name of a model stands there, where `*` and a backslash became the end of the comment."""
+    graph = replace(whole(small()), about={"file": text, text: 1})
+    for name in ("tiny.c", "tiny.h"):
+        banner, _, rest = sources(graph, "tiny")[name].partition(" */\n")
+        assert rest == sources(whole(small()), "tiny")[name].partition(" */\n")[2]
+        assert re.fullmatch(r"/\*(?: [A-Za-z0-9 .,:;_+=()-]+(?:\n \*)?)+", banner), banner
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["__FILE__", "_x", "a__b", "linux", "while", "class", "NULL", "INT8_MAX", "int8_t", "errno", "\u202ex"],
+)
+def test_an_output_whose_name_a_compiler_knows_is_refused(name: str) -> None:
+    """`__FILE__` gave C that does not compile."""
+    graph = whole(small())
+    with pytest.raises(ValueError, match=r"^name of an output is ") as caught:
+        sources(replace(graph, outputs={name: "t1"}), "tiny")
+    assert str(caught.value).isascii()
+
+
+def test_tensors_do_not_take_names_of_the_kernels() -> None:
+    """A sum called tcuq_nn would be a constant called like its type."""
+    x, y = Tensor("x", (4,), 1.0, 0), Tensor("tcuq_nn", (4,), 1.0, 0)
+    graph = Graph("g", {"x": x, "tcuq_nn": y}, [Add("x", "x", "tcuq_nn", 1, 1, 0, 1)], "x", {"y": "tcuq_nn"})
+    with pytest.raises(ValueError, match="name of a tensor is 'tcuq_nn'; names that begin with tcuq belong"):
+        sources(graph, "tiny")
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
+def test_generated_code_has_no_warnings(compiler: str, tmp_path: Path) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is missing: install the Debian package {compiler.replace('++', '')}")
+    make = small()
+    make.drop("input")
+    nothing = Graph("nothing", {"x": Tensor("x", (3,), 1.0, 0)}, [], "x", {"probs": "x"})
+    for name, graph in (("tiny", make.graph(probs=make.steps[-2].target)), ("nothing", nothing)):
+        write(graph, tmp_path, name)
+    language = ["-x", "c++", "-std=c++11"] if "++" in compiler else ["-std=c99", "-Wstrict-prototypes"]
+    strict = ["-Werror", "-Wshadow", "-Wcast-qual", "-Wundef", "-Wmissing-declarations", "-fsyntax-only"]
+    for name in ("tiny.c", "nothing.c", *(file.name for file in kernels_in(tmp_path))):
+        done = subprocess.run(
+            [compiler, *language, *WARNINGS, *strict, tmp_path / name], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+
+
+# Refusals.
+
+
+@dataclass(frozen=True)
+class Blur:
+    source: str
+    target: str
+
+
+def test_an_unknown_step_is_named() -> None:
+    graph = whole(small())
+    steps: list[Step] = [*graph.steps[:2], Blur("t1", "t2")]  # type: ignore[list-item]
+    kinds = "expected Conv, Depthwise, Dense, Add, Drop, Softmax, TableAdd, Mul, MeanPool, Pool, FixedSoftmax"
+    with pytest.raises(ValueError, match=f"^step 1 is a Blur, {kinds}, Table, Pad, Concat, View, Constant$"):
+        sources(replace(graph, steps=[steps[0], steps[2]]), "tiny")
+
+
+def test_a_name_that_c_knows_is_refused() -> None:
+    with pytest.raises(ValueError, match="a word that C or C\\+\\+ uses already"):
+        sources(whole(small()), "double")
+
+
+# On this computer.
+
+BREAKS = {
+    "Conv": ("b->out[i][2 * pair] = finished(way, sum,", "b->out[i][2 * pair] = finished(way, 1 - sum,"),
+    "Depthwise": ("    sums[3] += x[3] * weights[3];", ""),
+    "Dense": ("widen4(column + whole, 2, last);", ""),
+    "Add": ("a[i] * s->left + b[i] * s->right", "b[i] * s->left + a[i] * s->right"),
+    "MeanPool": ("sum += *at;", "sum += i & 1 ? *at : 0;"),
+    "Drop": ("x ^= x >> 17;", "x ^= x >> 16;"),
+    "Softmax": ("p > 255u ? 255u : p", "p > 250u ? 250u : p"),
+    "Depthwise, by TFLite": ("high -= high < 0;", ""),
+    "Conv, by TFLite, dilated": (
+        "column = x + j * c->wide;\n            int inside",
+        "column = x + j; int inside",
+    ),
+    "Depthwise, by TFLite, 2 outputs": ("x[(first + i) / each]", "x[(first + i) % each]"),
+    "Dense, by TFLite": ("(int32_t)1 << (-2 - shift)", "(int32_t)1 << (-1 - shift)"),
+}
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [each if at % 4 == 0 else pytest.param(each, marks=pytest.mark.slow) for at, each in enumerate(BREAKS)],
+)
+def test_a_compiler_that_breaks_a_kernel_is_refused(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line before the first answer: the operator, the compiler, its options, and what to do."""
+    old, new = BREAKS[operator]
+    texts = host.kernel_texts()
+    assert sum(old in text for text in texts.values()) == 1
+    broken = {file: text.replace(old, new) for file, text in texts.items()}
+    monkeypatch.setattr(host, "kernel_texts", lambda: broken)
+    x, y = Tensor("x", (4,), 1.0, 0), Tensor("y", (4,), 1.0, 0)
+    graph = Graph("g", {"x": x, "y": y}, [Add("x", "x", "y", 1, 1, 0, 1)], "x", {"y": "y"})
+    # Options of its own: what was compiled with others is kept.
+    flags = ["-std=c99", "-O1", f"-DBROKEN_{''.join(filter(str.isalnum, operator))}"]
+    with pytest.raises(ValueError) as caught:
+        Network(graph, flags=flags)
+    said = str(caught.value)
+    assert said.startswith(f"cc {' '.join(flags)} (") and "\n" not in said
+    assert f"breaks the kernel {operator}" in said
+    assert said.endswith("use another compiler, or its options -O1 -fno-tree-vectorize")
+
+
+def test_the_vectors_of_kernels_are_those_of_the_oracle() -> None:
+    folder = Path(checked.__file__).parent
+    assert (folder / checked.VECTORS).read_text("ascii") == checked.made(), "run tools/make_kernel_vectors.py"
+
+
+def test_the_vectors_of_kernels_tell_values_apart() -> None:
+    """Inside and at both ends, and the same as in the arithmetic that tests have of their own."""
+    ends = inner = 0
+    for case in checked.cases():
+        values = expected(case.graph, case.x)["y"]
+        assert values.astype(np.int8).tobytes() == checked.stored()[case.name], case.name
+        inner += int(((values > -128) & (values < 127)).sum())
+        ends += int(((values == -128) | (values == 127)).sum())
+    assert inner > 800 and ends > 200
+
+
+def test_the_host_asks_for_no_vectors() -> None:
+    assert "-fno-tree-vectorize" in host.FLAGS
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiler() -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("cc is missing: install the Debian package gcc")
+
+
+@pytest.mark.parametrize("make", [resnet8(1), dscnn(1)])
+def test_whole_networks_give_the_bits_of_the_arithmetic(make: Maker) -> None:
+    graph, x = whole(make), make.input(2)
+    found, wanted = Network(graph).run(x), expected(graph, x)
+    assert set(found) == {"probs", "features"}
+    for purpose, values in wanted.items():
+        assert found[purpose].dtype == np.int8
+        assert np.array_equal(found[purpose], values)
+    assert len(np.unique(found["features"])) > 10
+
+
+def test_one_generator_runs_through_a_batch() -> None:
+    make = Maker((3, 3, 3), 2)
+    graph, x = make.graph(y=make.drop("input", 128)), make.input(4)
+    network = Network(graph, seed=9)
+    halves = [network.run(x[:2])["y"], network.run(x[2:])["y"]]
+    wanted = expected(graph, x, seed=9)["y"]
+    assert np.array_equal(np.concatenate(halves), wanted)
+    assert not np.array_equal(Network(graph, seed=10).run(x)["y"], wanted)
+
+
+def test_an_empty_batch_and_inputs_that_are_not_in_a_row() -> None:
+    make = small()
+    graph, x = whole(make), make.input(6)
+    network = Network(graph)
+    assert network.run(x[:0])["probs"].shape == (0, 5)
+    assert np.array_equal(network.run(x[::2])["probs"], expected(graph, x[::2])["probs"])
+
+
+def test_refusals_of_the_host() -> None:
+    x, y = Tensor("x", (4,), 1.0, 0), Tensor("y", (4,), 1.0, 0)
+    graph = Graph("g", {"x": x, "y": y}, [Add("x", "x", "y", 1, 1, 0, 1)], "x", {"y": "y"})
+    # Errors of values are one line of a command; one of files would name standard output.
+    with pytest.raises(ValueError, match=r"^no_such_cc is missing: put it on the PATH$"):
+        Network(graph, compiler="no_such_cc")
+    with pytest.raises(ValueError, match=r"^cc failed: .*no-such-option.*$"):
+        Network(graph, flags=["-no-such-option"])
+    with pytest.raises(ValueError, match="source 'z' is no tensor of the graph"):
+        Network(replace(graph, steps=[Add("z", "x", "y", 1, 1, 0, 1)]))
+    with pytest.raises(ValueError, match="seed is 0, expected 1 to"):
+        Network(graph, seed=0)
+    network = Network(graph)
+    for bad in (np.zeros((1, 5), np.int8), np.zeros((1, 4), np.uint8), np.zeros(4, np.int8)):
+        with pytest.raises(ValueError, match=r"expected int8 \(n, 4\)"):
+            network.run(bad)

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: MIT
+"""The int8 kernels give the integers of the arithmetic, with every compiler, optimization and core."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compilers import builds, need_compiler
+from device_graphs import Maker, dscnn, expected, whole
+from device_programs import (
+    HERE,
+    MACHINES,
+    WARNINGS,
+    GraphCase,
+    check,
+    compile_with,
+    kernels_in,
+    prepare,
+    run_elsewhere,
+    run_here,
+    run_on,
+)
+
+from tcuq_device.graph.model import Graph, Tensor
+from tcuq_device.graph.steps import Conv, Dense
+
+MODES = {
+    "O0": ["-O0", "-Werror"],
+    "O3": ["-O3", "-Werror"],
+    "Ofast": ["-Ofast"],  # newer clang warns about the option itself
+    "plain": ["-O2", "-Werror", "-DTCUQ_NN_PLAIN"],
+    "sanitized": ["-O1", "-g", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+}
+CORES = {
+    "m4": ("mps2-an386", ["-mcpu=cortex-m4"]),
+    "m4_plain": ("mps2-an386", ["-mcpu=cortex-m4", "-DTCUQ_NN_PLAIN"]),
+    "m4_unoptimized": ("mps2-an386", ["-mcpu=cortex-m4", "-O0"]),
+    "m4_small": ("mps2-an386", ["-mcpu=cortex-m4", "-Os"]),
+    "m7": ("mps2-an500", ["-mcpu=cortex-m7"]),
+    "m3": ("mps2-an385", ["-mcpu=cortex-m3"]),
+    "m0": ("mps2-an385", ["-mcpu=cortex-m0"]),  # a machine that also runs what a Cortex-M0 does
+}
+QUICK = ("m4", "m0")
+QUICK_CORES = [core if core in QUICK else pytest.param(core, marks=pytest.mark.slow) for core in CORES]
+"""The others run in the slow tier."""
+
+
+def convolutions(extreme: bool) -> list[GraphCase]:
+    """One convolution each: shape, outputs, kernel, stride, padding."""
+    shapes = [
+        ((7, 9, 1), 3, (3, 3), 1, (1, 1, 1, 1)),
+        ((8, 8, 3), 16, (3, 3), 1, (1, 1, 1, 1)),
+        ((9, 5, 5), 1, (3, 3), 2, (0, 1, 2, 1)),
+        ((6, 12, 16), 5, (3, 3), 1, (1, 1, 1, 1)),
+        ((8, 11, 4), 10, (3, 3), 2, (0, 0, 1, 1)),
+        ((13, 10, 1), 8, (10, 4), 2, (4, 1, 5, 1)),
+        ((12, 6, 3), 2, (10, 4), 1, (0, 3, 1, 0)),
+        ((5, 5, 10), 16, (1, 1), 1, (0, 0, 0, 0)),
+        ((5, 7, 16), 3, (1, 1), 2, (0, 0, 0, 0)),
+        ((3, 3, 8), 4, (1, 1), 1, (1, 0, 0, 2)),
+        ((1, 1, 20), 6, (3, 3), 1, (1, 1, 1, 1)),
+        ((2, 3, 4), 6, (5, 7), 1, (3, 4, 2, 2)),
+        ((3, 4, 12), 2, (2, 2), 3, (3, 0, 4, 5)),
+    ]
+    cases = []
+    for number, (shape, *rest) in enumerate(shapes):
+        make = Maker(shape, number, extreme, f"c{int(extreme)}_{number}_")
+        cases.append((make.graph(y=make.conv("input", *rest)), make.input(1 + (number < 3))))
+    return cases
+
+
+def depthwise(extreme: bool) -> list[GraphCase]:
+    shapes = [
+        ((9, 5, 8), (3, 3), 1, (1, 1, 1, 1)),
+        ((6, 6, 10), (3, 3), 1, (1, 1, 1, 1)),
+        ((5, 4, 1), (3, 3), 1, (0, 2, 2, 0)),
+        ((9, 8, 5), (3, 3), 2, (0, 0, 1, 1)),
+        ((7, 7, 16), (3, 3), 2, (1, 1, 1, 1)),
+        ((13, 6, 3), (10, 4), 2, (4, 1, 5, 2)),
+        ((6, 7, 4), (1, 1), 1, (0, 0, 0, 0)),
+        ((8, 7, 4), (4, 2), 2, (1, 0, 1, 1)),
+        ((1, 1, 4), (3, 3), 1, (2, 1, 3, 4)),
+        ((4, 4, 4), (3, 3), 1, (4, 4, 4, 4)),
+        ((8, 9, 12), (3, 3), 1, (0, 0, 0, 0)),
+        ((7, 5, 6), (2, 2), 3, (0, 0, 0, 0)),
+    ]
+    cases = []
+    for number, (shape, *rest) in enumerate(shapes):
+        make = Maker(shape, 50 + number, extreme, f"d{int(extreme)}_{number}_")
+        # Behind a step of its own: only what lies in the arena can be written over.
+        source = make.drop("input", 0)
+        cases.append((make.graph(y=make.depthwise(source, *rest)), make.input(1)))
+    return cases
+
+
+def others(extreme: bool) -> list[GraphCase]:
+    make = Maker((5, 7, 6), 90, extreme, f"o{int(extreme)}_")
+    half = make.drop("input", 128)
+    total = make.add(half, "input")
+    again = make.add(half, total)
+    pooled = make.mean(again)
+    many = make.dense(again, 7)
+    probs = make.softmax(make.dense(pooled, 10), 0.3)
+    flat = make.softmax(make.dense(many, 300), 0.0)
+    outputs = {"probs": probs, "features": pooled, "probs_1": flat, "dropped": half, "sum": again}
+    # More pixels than 16 bits can sum, the lowest value everywhere.
+    long = Maker((30, 23, 9), 91, extreme, f"p{int(extreme)}_")
+    lowest = np.full((1, 30, 23, 9), -128, np.int8)
+    return [(make.graph(**outputs), make.input(2)), (long.graph(y=long.mean("input")), lowest)]
+
+
+def random_chain(seed: int) -> GraphCase:
+    """A few steps of any kind, with branches that are added up and some values that are asked for."""
+    draw = np.random.default_rng(1000 + seed)
+    make = Maker(
+        (int(draw.integers(4, 10)), int(draw.integers(4, 10)), int(draw.integers(1, 9))),
+        seed,
+        prefix=f"r{seed}_",
+    )
+    x, kept = "input", {}
+    for number in range(6):
+        height, width, channels = make.tensors[x].shape
+        kind = draw.integers(6)
+        padding = tuple(int(side) for side in draw.integers(0, 3, 4))
+        if kind == 0:
+            x = make.conv(x, int(draw.integers(1, 13)), (3, 3), 1, (1, 1, 1, 1))
+        elif kind == 1:
+            stride = int(draw.integers(1, 3)) if min(height, width) > 3 else 1
+            x = make.conv(
+                x, int(draw.integers(1, 9)), (int(draw.integers(1, 4)), 2), stride, (1, *padding[1:])
+            )
+        elif kind == 2:
+            x = make.depthwise(x)
+        elif kind == 3:
+            x = make.add(make.conv(x, channels, (3, 3), 1, (1, 1, 1, 1)), x)
+        elif kind == 4:
+            x = make.add(x, make.conv(make.depthwise(x), channels, (1, 1)))
+        else:
+            x = make.drop(x)
+        if draw.random() < 0.2:
+            kept[f"kept_{number}"] = x
+    features = make.mean(x)
+    return make.graph(probs=make.softmax(make.dense(features, 4)), features=features, **kept), make.input(2)
+
+
+def rounding() -> GraphCase:
+    """Sums at the ends of 32 bits and products half way between two integers."""
+    sums = [0, 1, -1, 2, -2, 3, -3, 2**31 - 1, 1 - 2**31, 2**30, -(2**30), 2**20 + 1, -(2**20) - 1]
+    factors = [0, 1, 2**30, 2**31 - 1, 2**31 - 2, 3 << 29, 2**16, 2**16 + 1]
+    bias, multiplier = np.array([(b, m) for b in sums for m in factors], np.int64).T
+    n = len(bias)
+    step = Dense(
+        "input", "rounded", np.zeros((n, 1), np.int8), bias.astype(np.int32), multiplier.astype(np.int32)
+    )
+    tensors = {"input": Tensor("input", (1,), 1.0, 0), "rounded": Tensor("rounded", (n,), 1.0, 5)}
+    return Graph("rounding", tensors, [step], "input", {"y": "rounded"}), np.zeros((1, 1), np.int8)
+
+
+def largest_sum() -> GraphCase:
+    """The lowest weights on the lowest inputs, with a bias that takes the sum to the end of 32 bits."""
+    inputs, channels = 60, 5
+    weights = np.full((2, 1, 1, inputs), -128, np.int8)
+    bias = np.full(2, 2**31 - 1 - 128 * 128 * inputs, np.int32)
+    step = Conv(
+        "input",
+        "peak",
+        weights,
+        bias,
+        np.array([2**31 - 1, 150], np.int32),
+        (1, 1),
+        (0, 0, 0, 0),
+        weights[0, 0, 0],
+    )
+    tensors = {
+        "input": Tensor("input", (1, channels, inputs), 1.0, 0),
+        "peak": Tensor("peak", (1, channels, 2), 1.0, 0),
+    }
+    x = np.full((1, 1, channels, inputs), -128, np.int8)
+    return Graph("largest", tensors, [step], "input", {"y": "peak"}), x
+
+
+@cache
+def cases() -> list[GraphCase]:
+    found = [rounding(), largest_sum()]
+    for extreme in (False, True):
+        found += convolutions(extreme) + depthwise(extreme) + others(extreme)
+    return found + [random_chain(seed) for seed in range(16)]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sources of all cases."""
+    folder = tmp_path_factory.mktemp("networks")
+    prepare(cases(), folder)
+    return folder
+
+
+def test_cases_reach_both_ends_and_the_middle() -> None:
+    inner = 0
+    for graph, x in cases():
+        for values in expected(graph, x).values():
+            inner += int(((values > -128) & (values < 127)).sum())
+    saturated = expected(*convolutions(True)[3])["y"]
+    assert inner > 5000
+    assert {-128, 127} <= set(saturated.ravel().tolist())
+
+
+@pytest.mark.parametrize(("compiler", "mode"), builds(MODES))
+def test_same_bits_here(compiler: str, mode: str, written: Path, tmp_path: Path) -> None:
+    need_compiler(compiler, mode, tmp_path)
+    command = [compiler, "-std=c99", *WARNINGS, *MODES[mode]]
+    check(run_here(compile_with(command, written, tmp_path / "program")), cases())
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_same_bits_on_the_other_architecture(machine: str, written: Path, tmp_path: Path) -> None:
+    """A compiler for aarch64 broke a kernel that those for x86-64 did not: each side looks at the other."""
+    check(run_elsewhere(machine, written, tmp_path / "program"), cases())
+
+
+@pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=pytest.mark.slow)])
+def test_same_bits_as_cpp(compiler: str, written: Path, tmp_path: Path) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is missing: install the Debian package {compiler.replace('++', '')}")
+    command = [compiler, "-x", "c++", "-std=c++11", *WARNINGS, "-O1", "-Werror"]
+    check(run_here(compile_with(command, written, tmp_path / "program")), cases())
+
+
+def arm(core: str, folder: Path, program: Path) -> Path:
+    if shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("arm-none-eabi-gcc is missing: install the Debian package gcc-arm-none-eabi")
+    options = [
+        "-std=c99",
+        "-mthumb",
+        "-O3",
+        *CORES[core][1],
+        "-DBOARD",
+        "-nostartfiles",
+        "--specs=nano.specs",
+    ]
+    script = ["-ffunction-sections", "-Wl,--gc-sections", f"-Wl,-T,{HERE / 'board.ld'}"]
+    return compile_with(["arm-none-eabi-gcc", *options, *script], folder, program)
+
+
+@pytest.mark.parametrize("core", QUICK_CORES)
+def test_same_bits_on_a_board(core: str, written: Path, tmp_path: Path) -> None:
+    check(run_on(CORES[core][0], arm(core, written, tmp_path / "program")), cases())
+
+
+def test_a_whole_network_on_a_board(tmp_path: Path) -> None:
+    make = dscnn()
+    network = [(whole(make), make.input(1))]
+    prepare(network, tmp_path)
+    check(run_on("mps2-an386", arm("m4", tmp_path, tmp_path / "program")), network)
+
+
+@pytest.mark.parametrize("core", ["m4", "m4_plain", "m3"])
+def test_the_extension_is_used_where_it_is(core: str, tmp_path: Path) -> None:
+    prepare(cases()[:1], tmp_path)
+    program = arm(core, tmp_path, tmp_path / "program")
+    text = subprocess.run(
+        ["arm-none-eabi-objdump", "-d", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert ("smlad" in text) == (core == "m4")
+
+
+@pytest.mark.parametrize(
+    "options", [["-mcpu=cortex-m4", "-O3"], ["-mcpu=cortex-m4", "-O0"], ["-mcpu=cortex-m0", "-O2"]]
+)
+def test_kernels_have_no_warnings_for_a_board(options: list[str], written: Path, tmp_path: Path) -> None:
+    if shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("arm-none-eabi-gcc is missing: install the Debian package gcc-arm-none-eabi")
+    command = ["arm-none-eabi-gcc", "-std=c99", "-mthumb", *options, *WARNINGS, "-Werror", "-c"]
+    for file in kernels_in(written):
+        compile_with(command, written, tmp_path / "kernels.o", [file])

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: MIT
+"""Steps without weights in TFLite's arithmetic: the same integers from numpy, C, every compiler and core."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compilers import need_compiler
+from device_graphs import expected
+from device_programs import (
+    HERE,
+    MACHINES,
+    WARNINGS,
+    GraphCase,
+    check,
+    compile_with,
+    prepare,
+    run_elsewhere,
+    run_here,
+    run_on,
+)
+from device_step_maker import StepMaker
+
+from tcuq_device.generate.calls import pairs_of
+from tcuq_device.graph import oracle
+from tcuq_device.graph.check import check as check_graph
+from tcuq_device.graph.model import Graph, Tensor
+from tcuq_device.graph.steps import FixedSoftmax, Mul, Pool, TableAdd
+from tcuq_device.kernels import host
+from tcuq_device.kernels.host import Network
+
+SLOW = pytest.mark.slow
+MODES = {
+    "O0": ["-O0", "-Werror"],
+    "O3": ["-O3", "-Werror"],
+    "Ofast": ["-Ofast"],
+    "plain": ["-O2", "-Werror", "-DTCUQ_NN_PLAIN"],
+    "sanitized": ["-O1", "-g", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+}
+CORES = {
+    "m4": ("mps2-an386", ["-mcpu=cortex-m4", "-O3"]),
+    "m4_plain": ("mps2-an386", ["-mcpu=cortex-m4", "-O3", "-DTCUQ_NN_PLAIN"]),
+    "m4_unoptimized": ("mps2-an386", ["-mcpu=cortex-m4", "-O0"]),
+    "m7": ("mps2-an500", ["-mcpu=cortex-m7", "-O3"]),
+    "m0": ("microbit", ["-mcpu=cortex-m0", "-O2", "-DLARGEST=12000", "-Wl,--defsym=RAM_BYTES=16384"]),
+}
+
+
+def fixed(extreme: bool) -> GraphCase:
+    """Every kind once or more, with all shapes of broadcast, and views of everything."""
+    make = StepMaker((6, 7, 5), 3, extreme, f"f{int(extreme)}_")
+    curve = make.table("input")
+    again = make.view(make.view(curve, (42, 5)), (6, 7, 5))
+    total = make.table_add(again, make.table_add(curve, "input"), curved=True)
+    row = make.constant((7, 1), "input")
+    x = make.table_add(row, make.mul(total, row))
+    x = make.table_add(make.view(row, (1, 7, 1)), x)
+    x = make.mul(make.constant((1,), "input"), x)
+    mean = make.pool(x, "mean", (3, 2), (2, 1), (1, 0, 1, 1))
+    largest = make.pool(x, "max", (2, 3), (1, 2), (0, 1, 1, 1))
+    eight = make.concat((x, x, x), 2)
+    wide = [make.pool(eight, kind, (2, 2), (2, 2)) for kind in ("mean", "max")]
+    framed = make.pad(largest, (1, 0, 2), (0, 3, 1))
+    joined = make.concat((largest, make.concat((largest, largest), 1)), 1)
+    height, width, channels = make.tensors[joined].shape
+    means = [
+        make.means(framed, 1, make.tensors[framed].shape[2:]),
+        make.means(joined, height, (height, 1, channels)),
+        make.means(joined, 1, (width,), tail=channels),
+        make.means(joined, height * width, (height, width)),
+    ]
+    rows, one = make.fixed_softmax(joined), make.fixed_softmax(means[0], 0.01)
+    outputs = [mean, *wide, *means, rows, make.view(one, (1, make.tensors[one].size))]
+    return make.graph(**{f"out_{at}": name for at, name in enumerate(outputs)}), make.input(2)
+
+
+def random_steps(seed: int) -> GraphCase:
+    """Return a few steps of any kind in a row, some of whose values are asked for."""
+    draw = np.random.default_rng(4000 + seed)
+    shape = tuple(int(each) for each in draw.integers(3, 7, 3))
+    make = StepMaker(shape, seed, seed % 5 == 4, f"r{seed}_")
+    x, kept = "input", {}
+    for number in range(7):
+        height, width, channels = make.tensors[x].shape
+        kind = int(draw.integers(10))
+        if kind == 0:
+            x = make.table(x)
+        elif kind == 1:
+            x = make.table_add(x, make.table(x))
+        elif kind == 2:
+            x = make.table_add(make.table(x), x, curved=True)
+        elif kind == 3:
+            some = tuple(int(side) if draw.random() < 0.5 else 1 for side in make.tensors[x].shape)
+            pair = (x, make.constant(some[int(draw.integers(3)) :], x))
+            x = (make.mul if draw.random() < 0.5 else make.table_add)(*pair[:: int(draw.choice([1, -1]))])
+        elif kind == 4:
+            x = make.mul(x, make.table(x))
+        elif kind == 5 and min(height, width) > 2:
+            window = tuple(int(each) for each in draw.integers(1, 4, 2))
+            padding = tuple(int(draw.integers(0, side)) for side in (*window, *window))
+            stride = tuple(int(each) for each in draw.integers(1, 3, 2))
+            x = make.pool(x, str(draw.choice(["mean", "max"])), window, stride, padding)
+        elif kind == 6 and max(height, width) < 9:
+            before, after = (tuple(int(each) for each in draw.integers(0, 2, 3)) for _ in range(2))
+            x = make.pad(x, before, after)
+        elif kind == 7 and max(height, width, channels) < 9:
+            x = make.concat(
+                (x, make.view(make.view(x, (height * width, channels)), (height, width, channels))),
+                int(draw.integers(3)),
+            )
+        elif kind == 8:
+            x = make.view(x, (width, height, channels))
+        else:
+            x = make.fixed_softmax(x)
+        if draw.random() < 0.2:
+            kept[f"kept_{number}"] = x
+    features = make.means(x, 1, make.tensors[x].shape[2:])
+    return make.graph(probs=make.fixed_softmax(features), features=features, **kept), make.input(2)
+
+
+def halves() -> GraphCase:
+    """Sums and products that lie half way between two integers, on both sides of zero, at every shift."""
+    x = np.arange(-128, 128).astype(np.int8)
+    tensors = {"input": Tensor("input", (256,), 1.0, 0)}
+    steps: list[TableAdd | Mul] = []
+    line = np.arange(-128, 128).astype(np.int32)
+    for shift in (0, -1, -2, -3, -8):
+        for multiplier in (2**30, 2**31 - 1, 0):
+            for kind in ("sum", "product"):
+                name = f"h{len(steps)}"
+                tensors[name] = Tensor(name, (256,), 1.0, -3)
+                if kind == "sum":
+                    steps.append(
+                        TableAdd("input", "input", name, line, line * 3, multiplier, shift, -100, 100)
+                    )
+                else:
+                    steps.append(Mul("input", "input", name, multiplier, shift))
+    graph = Graph("halves", tensors, steps, "input", {f"out_{at}": s.target for at, s in enumerate(steps)})
+    return graph, x[None]
+
+
+@cache
+def cases() -> list[GraphCase]:
+    return [halves(), fixed(False), fixed(True), *(random_steps(seed) for seed in range(24))]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("steps")
+    prepare(cases(), folder)
+    return folder
+
+
+def test_the_oracle_and_the_loops_over_numbers_agree() -> None:
+    inner = ends = 0
+    for graph, x in cases():
+        check_graph(graph)
+        wanted = expected(graph, x)
+        for name, values in oracle.run(graph, x).items():
+            assert np.array_equal(values, wanted[name]), name
+            inner += int(((values > -128) & (values < 127)).sum())
+            ends += int(((values == -128) | (values == 127)).sum())
+    assert inner > 5000 and ends > 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(24, 60))
+def test_chains_on_this_computer(seed: int) -> None:
+    """Every tensor as an output, and then only the last ones, so that memory is used again."""
+    graph, x = random_steps(seed)
+    wanted = oracle.run(graph, x, every=True)
+    assert all(
+        np.array_equal(values, wanted[graph.outputs[name]]) for name, values in Network(graph).run(x).items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("compiler", "mode"),
+    [
+        (compiler, mode) if (compiler, mode) == ("gcc", "O0") else pytest.param(compiler, mode, marks=SLOW)
+        for compiler in ("gcc", "clang")
+        for mode in MODES
+    ],
+)
+def test_same_bits_with_every_compiler(compiler: str, mode: str, written: Path, tmp_path: Path) -> None:
+    need_compiler(compiler, mode, tmp_path)
+    command = [compiler, "-std=c99", *WARNINGS, *MODES[mode]]
+    check(run_here(compile_with(command, written, tmp_path / "program")), cases())
+
+
+@pytest.mark.parametrize("core", ["m4", *(pytest.param(core, marks=SLOW) for core in list(CORES)[1:])])
+def test_same_bits_on_every_core(core: str, written: Path, tmp_path: Path) -> None:
+    if shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("arm-none-eabi-gcc is missing: install the Debian package gcc-arm-none-eabi")
+    machine, options = CORES[core]
+    command = ["arm-none-eabi-gcc", "-std=c99", "-mthumb", *options, "-DBOARD", "-nostartfiles"]
+    command += [
+        "--specs=nano.specs",
+        "-ffunction-sections",
+        "-Wl,--gc-sections",
+        f"-Wl,-T,{HERE / 'board.ld'}",
+    ]
+    check(run_on(machine, compile_with(command, written, tmp_path / "program")), cases())
+
+
+BREAKS = {
+    "TableAdd": ("(first + t->right[b & 255]) / 2", "(first - t->right[b & 255]) / 2"),
+    "Mul": (
+        "(b[i * by_b] - m->second);\n        out[i] = near",
+        "(b[i * by_b] + m->second);\n        out[i] = near",
+    ),
+    "MeanPool of all kinds": ("sum += from[j];", "sum += j & 1 ? 0 : from[j];"),
+    "Pool": ("sum < 0 ? -(count / 2) : count / 2", "count / 2"),
+    "Table": ("out[i] = table[in[i] & 255];", "out[i] = table[in[i] & 127];"),
+    "Pad": ("f->after[1] * line", "f->after[1] * bytes"),
+    "Concat": ("rows--, in += bytes, out += apart", "rows--, in += bytes, out += bytes"),
+    "FixedSoftmax": (
+        "for (i = 0; i < 3; i++) {\n        int32_t missing",
+        "for (i = 0; i < 1; i++) {\n        int32_t missing",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", BREAKS)
+def test_a_compiler_that_breaks_a_kernel_is_refused(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = BREAKS[operator]
+    texts = host.kernel_texts()
+    assert sum(text.count(old) for text in texts.values()) == 1
+    monkeypatch.setattr(
+        host, "kernel_texts", lambda: {file: text.replace(old, new) for file, text in texts.items()}
+    )
+    make = StepMaker((4,), 1)
+    graph = make.graph(y=make.table("input"))
+    with pytest.raises(ValueError, match=f"breaks the kernel {operator}"):
+        Network(graph, flags=["-std=c99", "-O1", f"-DBROKEN_STEP_{operator.split()[0]}"])
+
+
+def test_pairs_are_as_few_dimensions_as_will_do() -> None:
+    assert pairs_of((1, 1, 1), (1,), (1, 1, 1)) == ((1, 1, 1), (0, 0, 0), (0, 0, 0))
+    assert pairs_of((4, 5, 3), (1, 5, 3), (4, 5, 3)) == ((1, 4, 15), (0, 15, 1), (0, 0, 1))
+    assert pairs_of((4, 1, 1), (5, 3), (4, 5, 3)) == ((1, 4, 15), (0, 1, 0), (0, 0, 1))
+
+
+# Refusals.
+
+
+def pair(step: TableAdd | Mul) -> Graph:
+    tensors = {name: Tensor(name, (2, 3), 1.0, 0) for name in "xy"}
+    return Graph("g", tensors, [step], "x", {"y": "y"})
+
+
+LINE = np.arange(256).astype(np.int32)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (TableAdd("x", "x", "y", LINE, LINE << 23, 2**30, -1), "a sum can reach 2139095295, expected below"),
+        (
+            TableAdd("x", "x", "y", LINE, LINE[:9], 2**30, -1),
+            r"right is int32 \(9,\), expected int32 \(256\)",
+        ),
+        (TableAdd("x", "x", "y", LINE, LINE, 2**30, 1), "shift is 1, expected -31 to 0"),
+        (TableAdd("x", "x", "y", LINE, LINE, -1, 0), "multiplier is -1, expected 0"),
+        (TableAdd("x", "x", "y", LINE, LINE, 1, 0, 5, 4), "high is 4, expected 5 to 127"),
+        (Mul("x", "x", "y", 2**30, 16), "a sum can reach 4261478400"),
+        (Mul("x", "x", "y", 2**30, -32), "shift is -32, expected -31 to 30"),
+    ],
+)
+def test_pairs_out_of_order_are_refused(step: TableAdd | Mul, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        check_graph(pair(step))
+
+
+def test_shapes_that_do_not_fit_are_refused() -> None:
+    make = StepMaker((4, 5, 3), 1)
+    table = make.table("input")
+    narrow, tail = make.pool(table, "max", (2, 2)), make.means(table, 1, (3,))
+    graph = make.graph(y=narrow, z=tail)
+    check_graph(graph)
+    pool, mean = make.steps[1:]
+    assert isinstance(pool, Pool)
+    changed = [
+        (1, replace(pool, window=(1, 2)), r"target's shape is \(3, 4, 3\), expected \(4, 4, 3\)"),
+        (1, replace(pool, padding=(2, 0, 0, 0)), "expected less than the window"),
+        (1, replace(pool, kind="median"), "kind is 'median', expected 'mean' or 'max'"),
+        (2, replace(mean, outer=2), "60 values do not give 3 with outer 2 and tail 1"),
+        (2, replace(mean, tail=7), "60 values do not give 3 with outer 1 and tail 7"),
+        (2, FixedSoftmax(table, tail, LINE), r"target's shape is \(3,\)"),
+    ]
+    for at, step, message in changed:
+        steps = [*make.steps[:at], step, *make.steps[at + 1 :]]
+        with pytest.raises(ValueError, match=message):
+            check_graph(replace(graph, steps=steps))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", MACHINES)
+def test_same_bits_on_the_other_architecture(machine: str, written: Path, tmp_path: Path) -> None:
+    check(run_elsewhere(machine, written, tmp_path / "program"), cases())

@@ -1,0 +1,310 @@
+"""TFLite models as our own graphs: every tensor equals the reference arithmetic, bit for bit."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from device_programs import HERE, compile_with, prepare, run_on
+from make_tflite_models import FOLDER, INPUTS, MODELS, random_inputs
+from tflite_graphs import assert_equal, every_tensor, stacked
+
+from tcuq.monitor.logits import softmax
+from tcuq.monitor.quantize import two_classes
+from tcuq_device.graph import oracle
+from tcuq_device.graph.counts import products, weight_bytes
+from tcuq_device.graph.storage import load_graph, save_graph
+from tcuq_device.kernels.host import Network
+from tcuq_device.tflite.convert import graph_of
+from tcuq_device.tflite.model import Model, Operator, Options, Tensor
+from tcuq_device.tflite.outputs import Asked
+from tcuq_device.tflite.read import load_model
+from tcuq_device.tflite.reference import evaluate
+
+SLOW = pytest.mark.slow
+CORES = {
+    "m4": ("mps2-an386", ["-mcpu=cortex-m4", "-O3"]),
+    "m7": ("mps2-an500", ["-mcpu=cortex-m7", "-O3"]),
+    "m0": ("microbit", ["-mcpu=cortex-m0", "-O2", "-DLARGEST=12000", "-Wl,--defsym=RAM_BYTES=16384"]),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_oracle_gives_the_stored_tensors(name: str, tmp_path: Path) -> None:
+    """What LiteRT answered, from a graph that was saved and read."""
+    model = load_model(FOLDER / f"{name}.tflite")
+    save_graph(tmp_path / "model.npz", graph_of(model, name))
+    graph = load_graph(tmp_path / "model.npz")
+    found = oracle.run(graph, stacked(graph, random_inputs(MODELS[name][1], INPUTS)), every=True)
+    with np.load(FOLDER / "answers.npz") as stored:
+        wanted = [
+            {each.outputs[0]: stored[f"{name}.{at}.{each.outputs[0]}"] for each in model.operators}
+            for at in range(INPUTS)
+        ]
+    assert assert_equal(model, graph, found, wanted) >= 5
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_tensor_in_c_equals_the_reference(name: str) -> None:
+    model = load_model(FOLDER / f"{name}.tflite")
+    graph = graph_of(model, name)
+    inputs = random_inputs(MODELS[name][1], 100)
+    wanted = [evaluate(model, [each]) for each in inputs]
+    x = stacked(graph, inputs)
+    found = Network(every_tensor(graph)).run(x)
+    assert_equal(model, graph, {key[5:]: values for key, values in found.items()}, wanted)
+    # With memory that is used again, the outputs are the same.
+    for use, values in Network(graph).run(x).items():
+        assert np.array_equal(values, found[f"made_{graph.outputs[use]}"]), use
+
+
+@pytest.mark.parametrize(
+    ("core", "count"), [("m4", 3), *(pytest.param(core, 100, marks=SLOW) for core in CORES)]
+)
+def test_every_tensor_on_a_core_equals_the_reference(core: str, count: int, tmp_path: Path) -> None:
+    if shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("arm-none-eabi-gcc is missing: install the Debian package gcc-arm-none-eabi")
+    cases, wanted = [], []
+    for name, (_, shape) in MODELS.items():
+        model = load_model(FOLDER / f"{name}.tflite")
+        # Names of their own: all models go into one file.
+        graph = renamed(graph_of(model, name), f"{name}_")
+        inputs = random_inputs(shape, count)
+        runs = [evaluate(model, [each]) for each in inputs]
+        numbers = {f"{name}_t{each.outputs[0]}": each.outputs[0] for each in model.operators}
+        outputs = {f"made_{tensor}": tensor for tensor in numbers}
+        cases.append((replace(graph, outputs=outputs), stacked(graph, inputs)))
+        wanted += [run[number].tobytes().hex() for run in runs for number in numbers.values()]
+        # And the outputs of the model alone.
+        cases.append((renamed(graph_of(model, name), f"{name}_only_"), stacked(graph, inputs[:1])))
+        only = cases[-1][0]
+        last = oracle.run(only, cases[-1][1])
+        wanted += [last[use].tobytes().hex() for use in only.outputs]
+    prepare(cases, tmp_path)
+    machine, options = CORES[core]
+    command = ["arm-none-eabi-gcc", "-std=c99", "-mthumb", *options, "-DBOARD", "-nostartfiles"]
+    command += ["--specs=nano.specs", "-ffunction-sections", "-Wl,--gc-sections"]
+    program = compile_with([*command, f"-Wl,-T,{HERE / 'board.ld'}"], tmp_path, tmp_path / "program")
+    assert run_on(machine, program).splitlines() == wanted
+
+
+def renamed(graph: Any, prefix: str) -> Any:
+    """Return a graph whose tensors have other names, all but the input."""
+
+    def new(name: Any) -> Any:
+        return f"{prefix}{name}" if name in graph.tensors and name != graph.input else name
+
+    steps = []
+    for step in graph.steps:
+        fields = {
+            key: tuple(map(new, value)) if key == "sources" else new(value)
+            for key, value in vars(step).items()
+            if isinstance(value, str) or key == "sources"
+        }
+        steps.append(replace(step, **fields))
+    tensors = {new(name): replace(tensor, name=new(name)) for name, tensor in graph.tensors.items()}
+    outputs = {use: new(name) for use, name in graph.outputs.items()}
+    return replace(graph, tensors=tensors, steps=steps, outputs=outputs)
+
+
+# Outputs.
+
+
+def tensor(shape: tuple[int, ...], scale: float = 0.5, zero: int = 0, data: Any = None) -> Tensor:
+    return Tensor(f"t{shape}", shape, "int8", np.array([scale], np.float32), np.array([zero]), data=data)
+
+
+def ended(code: str, classes: int) -> Model:
+    """Return a fully connected layer of four inputs, and perhaps a curve behind it."""
+    weights = np.random.default_rng(classes).integers(-90, 90, (classes, 4)).astype(np.int8)
+    tensors = [tensor((1, 4)), tensor((classes, 4), 0.001, data=weights), tensor((1, classes), 0.1, 5)]
+    operators = [Operator("FULLY_CONNECTED", (0, 1), (2,))]
+    if code:
+        tensors.append(tensor((1, classes), 1 / 256, -128))
+        operators.append(Operator(code, (2,), (3,), number=1))
+    return Model(tensors, operators, (0,), (len(tensors) - 1,))
+
+
+X = np.random.default_rng(5).integers(-128, 128, (50, 4)).astype(np.int8)
+
+
+def test_a_softmax_gives_posteriors_and_features() -> None:
+    graph = graph_of(ended("SOFTMAX", 3))
+    assert graph.outputs == {"probs": "t3", "features": "t0"}
+    assert (products(graph), weight_bytes(graph)) == (12, 12)
+
+
+def test_one_sigmoid_gives_posteriors_of_two_classes_as_a_log_has_them() -> None:
+    graph = graph_of(ended("LOGISTIC", 1))
+    found = oracle.run(graph, X, every=True)
+    assert np.array_equal(found[graph.outputs["probs"]], two_classes(found["t3"]))
+    assert np.array_equal(Network(graph).run(X)["probs"], found[graph.outputs["probs"]])
+    assert len(np.unique(found["t3"])) > 10
+
+
+def test_several_sigmoids_are_no_posteriors() -> None:
+    asked = Asked()
+    assert list(graph_of(ended("LOGISTIC", 3), asked=asked).outputs) == ["output_1", "features"]
+    assert asked.notes == ["outputs are 3 sigmoids, not posteriors: a monitor cannot read them"]
+
+
+def test_a_softmax_can_be_added_to_logits() -> None:
+    asked = Asked()
+    assert list(graph_of(ended("", 6), asked=asked).outputs) == ["logits", "features"]
+    assert "no softmax" in asked.notes[0]
+    graph = graph_of(ended("", 6), asked=Asked(softmax=True))
+    found = oracle.run(graph, X, every=True)
+    assert np.array_equal(found[graph.outputs["probs"]], softmax(found["t2"], float(np.float32(0.1))))
+    for model, message in (
+        (ended("SOFTMAX", 6), "ends in a softmax already; leave out `softmax`"),
+        (ended("", 1), r"the output has shape \(1,\), expected a row of 2 to 32000 logits"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            graph_of(model, asked=Asked(softmax=True))
+
+
+def test_features_can_be_named_left_out_or_missing() -> None:
+    model = ended("SOFTMAX", 6)
+    assert graph_of(model, asked=Asked(features="2")).outputs["features"] == "t2"
+    assert graph_of(model, asked=Asked(features="t(1, 4)")).outputs["features"] == "t0"
+    assert "features" not in graph_of(model, asked=Asked(features=False)).outputs
+    for name in ("7", "1", "nothing"):  # 1 is a constant
+        with pytest.raises(ValueError, match=f"computes no tensor '{name}'; the last ones are 0 "):
+            graph_of(model, asked=Asked(features=name))
+    wide = Model([tensor((1, 300)), tensor((1, 300))], [Operator("RELU", (0,), (1,))], (0,), (1,))
+    asked = Asked()
+    assert list(graph_of(wide, asked=asked).outputs) == ["logits"]
+    assert "no fully connected layer" in asked.notes[1]
+    with pytest.raises(ValueError, match="has 300 values, a log takes at most 256"):
+        graph_of(wide, asked=Asked(features="0"))
+
+
+def test_of_several_outputs_one_is_chosen() -> None:
+    model = replace(ended("SOFTMAX", 6), outputs=(2, 3))
+    assert graph_of(model).outputs == {"output_1": "t2", "probs": "t3", "features": "t0"}
+    asked = Asked(posteriors="t(1, 6)", softmax=True)
+    assert list(graph_of(model, asked=asked).outputs) == ["probs", "output_2", "features"]
+    with pytest.raises(ValueError, match="has no output 'x', expected one of 't"):
+        graph_of(model, asked=Asked(posteriors="x"))
+    none = Asked()
+    assert list(graph_of(replace(model, outputs=(2, 0)), asked=none).outputs) == [
+        "output_1",
+        "output_2",
+        "features",
+    ]
+    assert "has 2 outputs; name that of the posteriors" in none.notes[0]
+
+
+@pytest.mark.parametrize("name", ["net", "dense"])
+def test_the_choice_is_that_of_a_recording(name: str) -> None:
+    pytest.importorskip("ai_edge_litert")
+    from tcuq.recording.tflite import TFLite
+
+    path = FOLDER / f"{name}.tflite"
+    recording = TFLite(path, None, None, False)
+    graph = graph_of(load_model(path), name)
+    inputs = random_inputs(MODELS[name][1], 10)
+    rows = [recording(each) for each in inputs]
+    found = Network(graph).run(stacked(graph, inputs))
+    assert np.array_equal(found["probs"], np.concatenate([row.probs for row in rows]))
+    assert np.array_equal(found["features"], np.concatenate([row.features for row in rows]))
+    made = graph.tensors[graph.outputs["features"]]
+    assert recording.info.features is not None
+    assert (made.scale, made.zero) == (recording.info.features.scale, recording.info.features.zero_point)
+
+
+# Shapes that converters seldom write, and refusals.
+
+
+def alone(code: str, source: Any, target: Any, *more: Any, **options: Any) -> Model:
+    numbers = tuple(range(1, 1 + len(more)))
+    step = Operator(code, (0, *numbers), (1 + len(more),), Options(**options))
+    return Model([source, *more, target], [step], (0,), (1 + len(more),))
+
+
+def whole(values: Any) -> Tensor:
+    data = np.array(values, np.int32)
+    return Tensor("n", data.shape, "int32", np.empty(0, np.float32), np.empty(0, np.int64), data=data)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        alone("MEAN", tensor((1, 4, 5, 3)), tensor((1,), 0.3), whole([1, 2, 3])),
+        alone("MEAN", tensor((1, 4, 5, 3)), tensor((1, 5, 1), 0.01, 7), whole([1, 3]), keep=False),
+        alone("MEAN", tensor((1, 4, 5, 3)), tensor((1, 4, 5, 3), 0.7), whole([0]), keep=True),
+        alone("RESHAPE", tensor((1, 4, 6)), tensor((4, 6))),
+        alone("RESHAPE", tensor((1, 4, 6)), tensor((24,))),
+        alone("ADD", tensor((1, 4, 6)), tensor((1, 4, 6), 0.9), tensor((), data=np.array(3, np.int8))),
+        alone("MUL", tensor((1, 6)), tensor((1, 6), 0.9), tensor((6,), data=np.arange(6, dtype=np.int8))),
+        alone("ADD", tensor((1, 6)), tensor((1, 4, 6), 1.5), tensor((4, 1), data=np.ones((4, 1), np.int8))),
+        alone("PAD", tensor((1, 2, 6)), tensor((1, 2, 6)), whole([[0, 0], [0, 0], [0, 0]])),
+        alone("CONCATENATION", tensor((1, 2, 6)), tensor((1, 2, 6)), axis=-1),
+        alone(
+            "CONCATENATION",
+            tensor((1, 2, 3)),
+            tensor((1, 4, 3)),
+            tensor((1, 2, 3), data=np.ones((1, 2, 3), np.int8)),
+            axis=1,
+        ),
+        alone("EXPAND_DIMS", tensor((1, 4)), tensor((1, 1, 4)), whole(1)),
+        alone(
+            "PADV2",
+            tensor((1, 4)),
+            tensor((1, 6)),
+            whole([[0, 0], [1, 1]]),
+            tensor((1,), data=np.array([-9], np.int8)),
+        ),
+        alone("SOFTMAX", tensor((1, 4, 3), 0.2), tensor((1, 4, 3), 1 / 256, -128)),
+    ],
+)
+def test_odd_shapes_equal_the_reference(model: Model) -> None:
+    model = replace(model, operators=model.operators)
+    graph = graph_of(model)
+    inputs = random_inputs(model.tensors[0].shape, 20)
+    wanted = [evaluate(model, [each]) for each in inputs]
+    x = stacked(graph, inputs)
+    assert_equal(model, graph, oracle.run(graph, x, every=True), wanted)
+    found = Network(every_tensor(graph)).run(x)
+    assert_equal(model, graph, {key[5:]: values for key, values in found.items()}, wanted)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            alone("RELU", tensor((2, 4)), tensor((2, 4))),
+            r"shape is \(2, 4\), expected two to four dimensions, .* batch",
+        ),
+        (alone("RELU", tensor((4,)), tensor((4,))), r"shape is \(4,\), expected two to four dimensions"),
+        (
+            replace(alone("RELU", tensor((1, 4)), tensor((1, 4))), inputs=(0, 1)),
+            "the model has 2 inputs, expected one",
+        ),
+        (
+            alone("RESHAPE", tensor((1, 24)), tensor((1, 2, 2, 2, 3))),
+            r"operator 0 \(RESHAPE\) to tensor 1 .*: tensor .* has shape .*, expected at most four",
+        ),
+        (
+            alone("PAD", tensor((1, 3)), tensor((2, 3)), whole([[1, 0], [0, 0]])),
+            r"operator 0 \(PAD\) to tensor 2 .*: padding adds to the batch",
+        ),
+        (
+            alone(
+                "CONCATENATION",
+                tensor((1, 3)),
+                tensor((2, 3)),
+                tensor((1, 3), data=np.ones((1, 3), np.int8)),
+                axis=0,
+            ),
+            r"operator 0 \(CONCATENATION\) .*: tensors are joined along axis 0, the batch",
+        ),
+    ],
+)
+def test_what_a_graph_cannot_express_is_named(model: Model, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        graph_of(model)

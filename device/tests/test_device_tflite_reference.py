@@ -1,0 +1,141 @@
+"""The reference arithmetic of TFLite: every tensor as LiteRT's reference kernels compute it, bit for bit."""
+
+from __future__ import annotations
+
+import random
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from make_tflite_models import FOLDER, INPUTS, MODELS, answers, random_inputs
+
+from tcuq_device.tflite import fixed_point
+from tcuq_device.tflite.flatbuffer import root
+from tcuq_device.tflite.model import Model, Operator, Options, Tensor
+from tcuq_device.tflite.read import read_model
+from tcuq_device.tflite.reference import evaluate
+
+STORED = FOLDER / "answers.npz"
+INT8 = 9
+"""Number of the type."""
+
+
+def compared(content: bytes, shape: tuple[int, ...], expected: list[dict[int, Any]]) -> int:
+    """Return how many tensors were compared; all of them are equal."""
+    model = read_model(content)
+    count = 0
+    for x, tensors in zip(random_inputs(shape, len(expected)), expected, strict=True):
+        found = evaluate(model, [x])
+        for operator in model.operators:
+            number = operator.outputs[0]
+            where = f"operator {operator.number} ({operator.code})"
+            np.testing.assert_array_equal(found[number], tensors[number], err_msg=where, strict=True)
+            count += 1
+    return count
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_tensor_equals_the_stored_one(name: str) -> None:
+    with np.load(STORED) as stored:
+        expected: list[dict[int, Any]] = [{} for _ in range(INPUTS)]
+        for key in stored.files:
+            model, at, number = key.split(".")
+            if model == name:
+                expected[int(at)][int(number)] = stored[key]
+    content = (FOLDER / f"{name}.tflite").read_bytes()
+    assert compared(content, MODELS[name][1], expected) == len(read_model(content).operators) * INPUTS
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_tensor_equals_that_of_litert(name: str) -> None:
+    pytest.importorskip("ai_edge_litert")
+    content = (FOLDER / f"{name}.tflite").read_bytes()
+    shape = MODELS[name][1]
+    compared(content, shape, answers(content, random_inputs(shape, 100)))
+
+
+def rescaled(content: bytes, draw: random.Random) -> bytes:
+    """Return a model with other scales and zero points; tensors that had the same ones still do."""
+    changed = bytearray(content)
+    file = root(content)
+    buffers = file.tables(4)
+    width = draw.choice([0.5, 2, 6])
+    factors: dict[tuple[float, int], float] = {}
+    zeros: dict[tuple[float, int], int] = {}
+    for tensor in file.tables(2)[0].tables(0):
+        table = tensor.table(4)
+        if table is None or tensor.number(1, "<i1", 0) != INT8 or not table.has(2):
+            continue
+        scales, zero = table.numbers(2, "<f4"), table.numbers(3, "<i8")
+        if scales[0] == 1 / 256:
+            continue
+        kind = (float(scales[0]), int(zero[0]))
+        factor = factors.setdefault(kind, 2 ** draw.uniform(-width, width))
+        begin, count = table._vector(table._place(2) or 0)
+        struct.pack_into(f"<{count}f", changed, begin, *(scales * factor).tolist())
+        if len(buffers[tensor.number(2, "<u4", 0)].numbers(0, "<u1")) == 0:
+            begin, _ = table._vector(table._place(3) or 0)
+            some = draw.choice([-128, 127, 0, draw.randint(-128, 127)])
+            struct.pack_into("<q", changed, begin, zeros.setdefault(kind, some))
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_with_other_scales_equal_litert(name: str) -> None:
+    """Factors above one and tiny ones, zero points at both ends: what converters seldom write."""
+    pytest.importorskip("ai_edge_litert")
+    draw = random.Random(name)
+    shape = MODELS[name][1]
+    for _ in range(20):
+        content = rescaled((FOLDER / f"{name}.tflite").read_bytes(), draw)
+        compared(content, shape, answers(content, random_inputs(shape, 4)))
+
+
+def tensor(shape: tuple[int, ...], scale: float = 0.5, zero: int = 0) -> Tensor:
+    return Tensor("t", shape, "int8", np.array([scale], np.float32), np.array([zero]))
+
+
+def test_averages_round_half_away_from_zero() -> None:
+    step = Operator("AVERAGE_POOL_2D", (0,), (1,), Options(window=(1, 2)))
+    model = Model([tensor((1, 2, 2, 1)), tensor((1, 2, 1, 1))], [step], (0,), (1,))
+    x = np.array([3, 4, -3, -4], np.int8).reshape(1, 2, 2, 1)
+    assert evaluate(model, [x])[1].ravel().tolist() == [4, -4]
+
+
+def test_softmax_of_equal_and_of_distant_logits() -> None:
+    tensors = [tensor((2, 4), 1.0), tensor((2, 4), 1 / 256, -128)]
+    model = Model(tensors, [Operator("SOFTMAX", (0,), (1,))], (0,), (1,))
+    x = np.array([[5, 5, 5, 5], [127, -128, -128, 0]], np.int8)
+    assert evaluate(model, [x])[1].tolist() == [[-64] * 4, [127, -128, -128, -128]]
+
+
+def test_inputs_of_another_shape_are_refused() -> None:
+    model = Model([tensor((1, 2)), tensor((1, 2))], [Operator("RELU", (0,), (1,))], (0,), (1,))
+    with pytest.raises(ValueError, match=r"input is int8 \(2,\), expected int8 \(1, 2\)"):
+        evaluate(model, [np.zeros(2, np.int8)])
+    with pytest.raises(ValueError, match=r"0 inputs, expected 1"):
+        evaluate(model, [])
+
+
+def test_exponentials_and_reciprocals_are_close() -> None:
+    x = np.linspace(0, 2**31 - 1, 10_001).astype(np.int64)
+    found = fixed_point.exponential(-x, 5) / 2**31
+    np.testing.assert_allclose(found, np.exp(-x / 2**26), atol=1e-6)
+    np.testing.assert_allclose(fixed_point.reciprocal(x) / 2**31, 1 / (1 + x / 2**31), atol=1e-8)
+
+
+def test_two_roundings_are_not_one() -> None:
+    x = np.arange(-(2**12), 2**12)
+    once, twice = (
+        made(x, 1_500_000_001, -3) for made in (fixed_point.rescaled_once, fixed_point.rescaled_twice)
+    )
+    assert 0 < np.count_nonzero(once != twice) < len(x) // 4
+    assert np.abs(once - twice).max() == 1
+
+
+def test_data_are_small() -> None:
+    files = [each for each in Path(FOLDER).iterdir() if each.is_file()]
+    assert {each.stem for each in files} == {*MODELS, "answers"}
+    assert sum(each.stat().st_size for each in files) < 60_000

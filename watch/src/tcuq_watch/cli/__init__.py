@@ -1,0 +1,1 @@
+"""The commands `tcuq live` and `tcuq fleet`."""

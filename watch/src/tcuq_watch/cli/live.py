@@ -1,0 +1,294 @@
+"""`tcuq live`: watch one device while it runs."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tcuq.base.errors import InputError
+from tcuq.cli.common import about, add_logits_options, answer, logits_given, need_files, note
+from tcuq.cli.edge import UsageError
+from tcuq.cli.parser import declare
+from tcuq.cli.words import expect_params
+
+if TYPE_CHECKING:
+    from tcuq.cli.parser import Subparsers
+    from tcuq.monitor.params import Params
+
+    from ..live.inbox import Source
+    from ..live.session import Session
+
+PORT = 8357
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(
+        subparsers,
+        "live",
+        "watch one device while it runs, on a page in your browser",
+        "tcuq live monitor.json /dev/ttyUSB0@115200 --open",
+        command,
+        "tcuq live monitor.json monitor-live --merge field.npz",
+        about="Reads steps of a device as they come. Shows risk, answers and alarm on a page, where you can "
+        "mark wrong answers, and keeps every step in a folder. With --merge it writes what was kept, with "
+        "your marks as labels, to a log for tcuq fit.",
+    )
+    parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit")
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="where steps come from: - (standard input), a file that grows, /dev/ttyUSB0@115200, "
+        "mqtt://HOST/TOPIC, tcp://HOST:PORT, or tcp-listen://HOST:PORT",
+    )
+    parser.add_argument(
+        "--folder", metavar="DIR", help="where everything is kept, and continued (default: PARAMS-live)"
+    )
+    add_logits_options(parser, "SOURCE")
+    page = parser.add_argument_group("page")
+    page.add_argument("--open", action="store_true", help="open the page in a browser")
+    page.add_argument(
+        "--port", type=int, default=PORT, metavar="N", help=f"port of the page (default: {PORT})"
+    )
+    page.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address of the page (default: 127.0.0.1, this machine alone); another one needs a secret in "
+        "the variable TCUQ_TOKEN, which the page then asks for",
+    )
+    page.add_argument("--no-page", action="store_true", help="keep and judge steps, without a page")
+    tells = parser.add_argument_group("notifications")
+    tells.add_argument("--webhook", metavar="URL", help="POST JSON here when an alarm is raised or ends")
+    merge = parser.add_argument_group("recorded steps as a log")
+    merge.add_argument(
+        "--merge",
+        metavar="OUT",
+        help="write the received steps, with labels from your marks, to this log (.npz), and end; SOURCE is "
+        "then the folder",
+    )
+    merge.add_argument("--steps", metavar="A:B", help="with --merge: these steps, A and B included")
+
+
+def command(args: argparse.Namespace) -> int:
+    """Watch until told to stop."""
+    from tcuq.monitor.params import Params
+
+    need_files(args, "PARAMS")
+    logits_given(args)
+    expect_params(args.params)
+    params = Params.load(args.params)
+    if args.merge is not None:
+        return _merge(args, params)
+    if args.steps is not None:
+        raise UsageError("--steps is given without --merge")
+    with _ending() as stop:
+        return _watch(args, params, stop)
+
+
+def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
+    from ..live.folder import check_free
+    from ..live.session import Session
+    from ..live.sources import Growing, open_source
+
+    folder = Path(args.folder or f"{Path(args.params).stem}-live")
+    client = f"tcuq-live-{_hash(str(folder.resolve()))}"
+    source, printer = open_source(args.source, client), _Printer()
+    check_free(folder)  # a second client of this name would throw the first one off its broker
+    source.open()
+    session = Session(
+        params,
+        folder,
+        source.name,
+        softmax=_softmax(args),
+        tell=[lambda kind, text, step: _tell(args, kind, text, step)],
+        decided=printer if args.json else None,
+        key=source.key,
+    )
+    begun = False
+
+    def close(kind: object, *_: object) -> None:
+        # After an error between two steps, what is in the logs counts, not what is in memory.
+        session.close(save=kind is None)
+        if begun:  # what could not be written is known now
+            _summary(args, session)
+
+    with contextlib.ExitStack() as stack:
+        stack.push(close)
+        page = _serve(args, session, stack)
+        _connect(args, session, stack)
+        begun = True
+        if page:
+            note(args, f"the page is at {page}")
+        if isinstance(source, Growing):
+            source.resume(*session.place)
+        source.start()
+        stack.callback(source.close)
+        stack.callback(_drain, session, source)
+        stack.callback(source.stop)
+        session.run(source, lambda: stop() or printer.broken is not None, ends=not page)
+    if printer.broken is not None:
+        raise printer.broken
+    return 1 if session.folder.lost else 0
+
+
+def _drain(session: Session, source: Source) -> None:
+    """Take what was read before the source was closed."""
+    session.take(source.take(0))
+
+
+def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> str | None:
+    if args.no_page:
+        return None
+    from ..live.metrics import prometheus_text
+    from ..live.server import serve
+
+    telling = session.telling
+    server = serve(
+        telling.feed,
+        host=args.host,
+        port=args.port,
+        token=os.environ.get("TCUQ_TOKEN") or None,
+        mark=session.mark,
+        metrics=lambda: prometheus_text(telling.status, telling.feed.about),
+    )
+    stack.callback(server.close)
+    if args.open:
+        import webbrowser
+
+        webbrowser.open(server.url)
+    return server.url
+
+
+def _connect(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> None:
+    """Connect what else is told of the session."""
+    telling = session.telling
+    if args.webhook is not None:
+        from ..live.webhook import Webhook
+
+        told = {"source": session.source, "params": session.params.fingerprint}
+        hook = Webhook(args.webhook, told, lambda text: telling.remarks.now("webhook", text, session.step))
+        telling.on_alarm.append(hook)
+        stack.callback(hook.close)
+
+
+def _merge(args: argparse.Namespace, params: Params) -> int:
+    from tcuq.io import write_log
+    from tcuq.io.writers import log_format
+
+    from ..live.folder import MARKS, SESSION, read_session
+    from ..live.marks import labeled_log, read_marks
+
+    folder = Path(args.source)
+    if not (folder / SESSION).is_file():
+        raise InputError("unknown", f"{folder}: is not a folder of tcuq live, expected one with {SESSION}")
+    log_format(args.merge)
+    read_session(folder, params)
+    first, last = _span(args.steps)
+    with about(str(folder)):
+        log = labeled_log(folder, params, first, last)
+    write_log(args.merge, log)
+    marks = len(read_marks(folder / MARKS))
+    found = {"log": args.merge, "steps": len(log), "marks": marks, "errors": int(log.errors().sum())}
+    text = (
+        f"{len(log):,} steps with labels in {args.merge}, {marks:,} marked; steps not marked count as right"
+    )
+    answer(args, found, text)
+    return 0
+
+
+def _span(text: str | None) -> tuple[int, int | None]:
+    if text is None:
+        return 0, None
+    first, mark, last = text.partition(":")
+    if not mark or not (first or "0").isdigit() or not (last or "0").isdigit():
+        raise UsageError(f"--steps is {text!r}, expected A:B such as 1000:2000")
+    return int(first or 0), int(last) if last else None
+
+
+def _softmax(args: argparse.Namespace) -> Any:
+    if not args.logits:
+        return None
+    from tcuq.monitor.logits import paired, softmax
+
+    return lambda row: softmax(paired(row), args.logits_scale)
+
+
+def _hash(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+_SILENT = ("saved",)
+"""Remarks that a terminal is not told of."""
+
+
+def _tell(args: argparse.Namespace, kind: str, text: str, step: int) -> None:
+    if kind not in _SILENT:
+        note(args, f"step {step:,}: {text}")
+
+
+class _Printer:
+    """Prints decisions; a reader that goes away ends the watching, between two steps."""
+
+    def __init__(self) -> None:
+        self.broken: BrokenPipeError | None = None
+
+    def __call__(self, text: str) -> None:
+        if self.broken is None:
+            try:
+                sys.stdout.write(text)
+                sys.stdout.flush()
+            except BrokenPipeError as error:
+                self.broken = error
+
+
+def _summary(args: argparse.Namespace, session: Session) -> None:
+    from tcuq.report.text import NBSP, plural
+
+    counts = session.telling.counts
+    lost = session.folder.lost
+    kept = f"kept in {session.folder.path}"
+    kept += f", but {plural(lost, 'line')} could not be written" if lost else ""
+    told = {"steps": "step", "abstained": "abstention", "alarms": "alarm", "broken": "broken line"}
+    shown = ", ".join(plural(counts[name], one) for name, one in told.items())
+    note(args, f"{shown}; {kept}".replace(NBSP, " "))
+
+
+class _Stop:
+    """Tells whether a signal asked to end. A second one ends at once."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def __call__(self) -> bool:
+        return self._asked
+
+    def on_signal(self, number: int, frame: Any) -> None:
+        if self._asked and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self._asked = True
+
+
+@contextlib.contextmanager
+def _ending() -> Iterator[_Stop]:
+    """Let signals end the watching between two steps, so that nothing is half-done."""
+    import threading
+
+    stop = _Stop()
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    alone = threading.current_thread() is threading.main_thread()
+    known = [getattr(signal, name) for name in names if hasattr(signal, name)] if alone else []
+    before = {number: signal.signal(number, stop.on_signal) for number in known}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

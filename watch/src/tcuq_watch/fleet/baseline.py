@@ -1,0 +1,261 @@
+"""How often healthy devices are in alarm, and tests against it that hold at every look."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.monitor.params import Params
+from tcuq.report.text import plural
+
+from .intervals import beta_quantile, binomial_tail, count_bounds, gamma_tail
+from .tallies import ALARM_WINDOW
+
+LEVEL = 0.05
+"""Chance that a healthy fleet is ever called unhealthy, over all looks, and that any device of it is ever
+called worse."""
+
+MISSED, SPENT = LEVEL / 2, LEVEL / 2
+"""How it is divided: the baseline is higher than its bound, or the counts are higher than chance allows."""
+
+LENGTH = 32
+"""Steps that a false alarm lasts where none has been seen: a clean stream works one off in about 12."""
+
+PART = 8
+"""All looks within a window count as one: it sees one new alarm for so many that are there at any moment."""
+
+FINE = 32
+"""Steps of a fleet's size between two powers of two."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Alarms of healthy devices: counts, and bounds of what lies behind them.
+
+    Onsets are taken to come at random, and lengths to vary no more than exponential ones do. All three bounds
+    hold together with a chance of 1 - `MISSED`.
+
+    Parameters
+    ----------
+    share : float
+        Chance that a healthy device is in alarm at some moment, at most.
+    onsets : float
+        Alarms that begin a step, at most.
+    length : float
+        Mean steps of an alarm, at most.
+    expected : float
+        Chance that a healthy device is in alarm at some moment, as counted: no bound.
+    source : str
+        Where this is from, in words.
+    """
+
+    share: float
+    onsets: float
+    length: float
+    expected: float
+    source: str
+
+    @property
+    def window(self) -> float:
+        """Steps of a device in which all looks count as one."""
+        return max(1.0, self.share / self.onsets / PART) if self.onsets else 1.0
+
+    @classmethod
+    def counted(
+        cls, steps: int, onsets: int, alarm_steps: int, source: str, versions: int = 1
+    ) -> Baseline | None:
+        """Return what clean steps show; None without any.
+
+        Parameters
+        ----------
+        steps, onsets, alarm_steps : int
+            Clean steps, alarms that began in them, and steps in alarm.
+        source : str
+        versions : int
+            Baselines that share the chance to be missed.
+
+        Examples
+        --------
+        >>> found = Baseline.counted(100_000, 10, 200, "the lab")
+        >>> found.share > 200 / 100_000, found.onsets > 1 / 10_000, found.length > 20
+        (True, True, True)
+        """
+        if steps <= 0:
+            return None
+        side = MISSED / 3 / versions
+        rate = min(1.0, count_bounds(onsets, side)[1] / steps)
+        expected = min(1.0, max(alarm_steps, LENGTH) / steps)
+        if not alarm_steps:
+            return cls(min(1.0, rate * LENGTH), rate, LENGTH, expected, source)
+        onsets = max(1, onsets)  # an alarm that was there before has begun somewhere
+        # The rate is at most gamma(k + 1) / steps and the length alarm_steps / gamma(k): a ratio of two such
+        # numbers is x / (1 - x) with x of a beta distribution.
+        x = beta_quantile(onsets + 1, onsets, 1 - side)
+        share = alarm_steps / steps * x / (1 - x)
+        length = alarm_steps / count_bounds(onsets, side)[0]
+        return cls(min(1.0, share), rate, max(1.0, length), expected, source)
+
+
+def from_fit(params: Params, versions: int = 1) -> Baseline | str:
+    """Return the baseline that a fit found on held-out clean steps, or why there is none.
+
+    Examples
+    --------
+    >>> from_fit(Params(classes=2))
+    'no alarm is set'
+    """
+    if params.alarm.rise is None and params.alarm.fall is None:
+        return "no alarm is set"
+    fit = params.notes.get("fit")
+    found = fit if isinstance(fit, Mapping) else {}
+    held_out, aim = found.get("run_length_elsewhere"), _count(found.get("run_length"))
+    if isinstance(held_out, Mapping) and _count(held_out.get("steps")):
+        steps, onsets = _count(held_out["steps"]), _count(held_out.get("false_alarms"))
+        inside = _count(held_out.get("alarm_steps", onsets * LENGTH))
+        source = f"the fit: {plural(onsets, 'false alarm')} in {steps:,} held-out clean steps"
+        return Baseline.counted(steps, onsets, inside, source, versions) or "the fit had no clean steps"
+    if aim:
+        source = f"what the fit aimed at: a false alarm in {aim:,} clean steps, not measured"
+        return Baseline.counted(aim, 1, LENGTH, source, versions) or "the fit aimed at none"
+    return "the parameters do not say how often false alarms come"
+
+
+def _count(value: Any) -> int:
+    """Return a count of the notes; they are anyone's to write, so what is no count is 0."""
+    return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def from_period(
+    series: Mapping[str, npt.NDArray[Any]], width: int, period: tuple[float, float], versions: int = 1
+) -> Baseline | str:
+    """Return the baseline of a time in which the fleet was healthy, or why there is none.
+
+    Parameters
+    ----------
+    series : mapping
+        From `Tallies.over_time`.
+    width : int
+        Seconds of a bucket; buckets that lie in the period altogether count.
+    period : pair of float
+        From and to, in seconds since 1970.
+    versions : int
+        Baselines that share the chance to be missed.
+    """
+    start, end = period
+    inside = (series["time"] >= start) & (series["time"] + width <= end)
+    steps, onsets, alarm_steps = (
+        int(series[name][inside].sum()) for name in ("steps", "onsets", "alarm_steps")
+    )
+    hours = int(inside.sum()) * width / 3600
+    source = (
+        f"{hours:,.0f} hours declared healthy: {plural(onsets, 'alarm')} in {steps:,} steps of this fleet"
+    )
+    none = f"the healthy period holds no steps in parts of {width // 3600:,} h that lie in it altogether"
+    return Baseline.counted(steps, onsets, alarm_steps, source, versions) or none
+
+
+def spending(steps: npt.ArrayLike, window: float, choices: int = 1) -> npt.NDArray[np.float64]:
+    """Return the share of a level that is spent on the window in which this step lies.
+
+    Windows are of `window` steps, rounded down to a power of two; shares over all windows of all such sizes
+    add up to at most 1. So a test at this share of a level, at any step one likes, errs with that level over
+    all.
+
+    Parameters
+    ----------
+    steps : array
+        Steps so far, from 1.
+    window : float
+        From 1.
+    choices : int
+        Tests for each window.
+
+    Examples
+    --------
+    >>> bool(spending(np.arange(1, 2**14), 1).sum() < 0.5)
+    True
+    """
+    octave = np.floor(np.log2(np.maximum(1.0, np.asarray(steps, dtype=np.float64))))
+    size = np.minimum(octave, math.floor(math.log2(max(1.0, window))))
+    chosen = (octave + 1) * (octave + 2) * (size + 1) * (size + 2)
+    return np.asarray(1 / (chosen * 2.0 ** (octave - size) * choices))
+
+
+def fleet_p(in_alarm: int, devices: int, steps: int, baseline: Baseline) -> tuple[float, float]:
+    """Return the chance of so many devices in alarm in a healthy fleet: at this look, and over all looks.
+
+    Devices must be independent while they are healthy; they may differ. The second value is a bound: the
+    chance that it is ever at or below x, however often one looks, is at most x.
+
+    Parameters
+    ----------
+    in_alarm, devices : int
+    steps : int
+        Steps of all devices so far.
+    baseline : Baseline
+    """
+    now = binomial_tail(in_alarm, devices, baseline.share)
+    if not devices:
+        return 1.0, 1.0
+    grid = math.ceil(FINE * math.log2(devices))
+    most = max(devices, math.ceil(2 ** (grid / FINE)))
+    window = 2 ** (grid // FINE) * baseline.window
+    # In alarm within the window: at its beginning, or an alarm begins in it.
+    share = baseline.share + baseline.onsets * window / most
+    always = binomial_tail(in_alarm, most, min(1.0, share)) / float(spending(steps, window, FINE))
+    return now, min(1.0, max(now, always))
+
+
+def device_p(
+    recent_alarm: npt.NDArray[np.float64], steps: npt.NDArray[Any], baseline: Baseline
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the chance that a healthy device was in alarm so long lately: at this look, and over all looks.
+
+    Alarms that begin at random, last exponentially long and are forgotten exponentially add up to a gamma
+    variable.
+
+    Parameters
+    ----------
+    recent_alarm : array
+        Share of about the last `ALARM_WINDOW` steps, by which older ones have lost weight.
+    steps : array
+        Steps of each device so far.
+    baseline : Baseline
+    """
+    shape = max(1e-9, baseline.onsets * ALARM_WINDOW)
+    amount = recent_alarm * ALARM_WINDOW / baseline.length
+    window = min(baseline.window, ALARM_WINDOW / PART)
+    now = gamma_tail(shape, amount)
+    # Within a window the share falls by no more than this.
+    lower = gamma_tail(shape, amount * (1 - window / ALARM_WINDOW))
+    return now, np.minimum(1.0, np.maximum(now, lower / spending(steps, window)))
+
+
+def adjusted(p: npt.NDArray[np.float64], any_dependence: bool = True) -> npt.NDArray[np.float64]:
+    """Return p values corrected for their number, after Benjamini and Yekutieli: valid for any dependence.
+
+    Without `any_dependence` after Benjamini and Hochberg: for p values that are independent or rise together.
+
+    Of those at or below x, at most a share of x is false on average. Where all are healthy, any is found with
+    a chance of at most x.
+
+    Examples
+    --------
+    >>> adjusted(np.array([0.001, 0.5])).round(4).tolist()
+    [0.003, 0.75]
+    """
+    count = len(p)
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * count / np.arange(1, count + 1) * (_harmonic(count) if any_dependence else 1.0)
+    found = np.empty(count)
+    found[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
+    return found
+
+
+def _harmonic(count: int) -> float:
+    return float((1 / np.arange(1, count + 1)).sum()) if count else 0.0

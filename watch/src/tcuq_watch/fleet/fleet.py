@@ -1,0 +1,595 @@
+"""`Fleet`: all devices of all versions, in a folder that survives a crash at any moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from tcuq.base.checks import integer
+from tcuq.base.errors import InputError, InputTypeError, wrong_value
+from tcuq.monitor.params import Params
+
+from .checked import KINDS
+from .commits import ALL, Commits
+from .events import MAX_NUMBER, Decided, Events, joined
+from .labels import Labels
+from .lane import Lane
+from .order import BRIDGE, HOLD
+from .summary import summarize
+
+AHEAD = 86400.0
+"""Seconds that a device's clock may be ahead of that of the fleet."""
+
+MAX_VERSION = 64
+"""Characters of a version's name."""
+
+
+class Fleet:
+    """Watch many devices, of one or several versions of a model.
+
+    A batch of events is put in order, run and committed to the folder, all of it or nothing: a process that
+    is killed at any moment goes on as if it had not been, once its source goes on from `position`.
+    Results do not depend on how events are batched.
+
+    One thread at a time uses a fleet; a second one is turned away. A process that was forked opens the folder
+    to look, with `open_read`. A fleet is not copied or pickled: its folder holds all of it.
+
+    Parameters
+    ----------
+    params : Params or mapping of str to Params
+        Parameters by name of their version. One alone is named by its fingerprint.
+    folder : path
+        Where the fleet is kept; made if it is not there. One process at a time writes to it.
+    devices : iterable of str, optional
+        Devices that are accepted; default: all.
+    hold : int, optional
+        Events that are held back a device while earlier ones may still come, 1 to 64; default 8.
+    bridge : int, optional
+        Missing events that a monitor passes over; after more it forgets its past. Default 16.
+    labels_per_day : int, optional
+        Steps to have labeled a day, over all devices; default none.
+    seed : int, default 0
+        Of that choice. Who chooses the input must not know it.
+    keep_decisions : bool or int, default True
+        Whether to keep decisions in the folder; a number keeps those of as many commits.
+    clock : callable, optional
+        Tells seconds since 1970; `time.time` by default. A time more than a day after it is none: one wrong
+        clock must not move the whole fleet into the future.
+    read_only : bool, default False
+        Look at the last commit while another process may write.
+
+    Attributes
+    ----------
+    lanes : dict of str to Lane
+        By name of the version.
+    remarks : list of str
+        What you should know about the folder, such as versions of it that were not given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> params, folder = Params(classes=2, warmup=0, reference=0.3), tempfile.mkdtemp()
+    >>> fleet = Fleet(params, folder)
+    >>> events = Events(["door-1", "door-2", "door-1"], [0, 0, 0], [0, 0, 2], [[0.9, 0.1]] * 3)
+    >>> [decided] = fleet.take(events, position=3)
+    >>> decided.devices.tolist(), decided.seqs.tolist()
+    (['door-1', 'door-2'], [0, 0])
+    >>> fleet.close()
+    >>> with Fleet(params, folder) as fleet:
+    ...     print(fleet.position)
+    ...     [decided] = fleet.take(Events(["door-1"], [0], [1], [[0.5, 0.5]]), position=4)
+    ...     print(decided.seqs.tolist(), decided.steps["flagged"].tolist())
+    3
+    [1, 2] [True, False]
+    """
+
+    def __init__(
+        self,
+        params: Params | Mapping[str, Params] | None,
+        folder: str | Path,
+        *,
+        devices: Iterable[str] | None = None,
+        hold: int | None = None,
+        bridge: int | None = None,
+        labels_per_day: int | None = None,
+        seed: int = 0,
+        keep_decisions: bool | int = True,
+        clock: Callable[[], float] = time.time,
+        read_only: bool = False,
+    ) -> None:
+        given, alone = _versions(params)
+        if params is None and not read_only:
+            raise InputError("value", "params is None, expected Params or a dict of them; or read_only=True")
+        if isinstance(keep_decisions, bool):
+            keep_decisions = ALL if keep_decisions else 0
+        kept = integer("keep_decisions", keep_decisions, 0, ALL)
+        known = None if devices is None else frozenset(devices)
+        self.read_only = read_only
+        self._clock = clock
+        self._broken: str | None = None
+        self._closed = False
+        self._pending: tuple[list[Decided], Any] | None = None
+        self._waiting: list[Decided] = []
+        self._busy = Lock()
+        self._owner = os.getpid()
+        self._commits = Commits(Path(folder), read_only=read_only, kept=kept)
+        try:
+            self._commits.open(
+                given,
+                alone,
+                {"hold": hold, "bridge": bridge},
+                {"hold": HOLD, "bridge": BRIDGE},
+                known,
+                (labels_per_day, seed),
+            )
+        except BaseException:
+            self.close()
+            raise
+        self.lanes: dict[str, Lane] = self._commits.lanes
+        self.remarks: list[str] = self._commits.remarks
+        prints = [lane.params.fingerprint for lane in self.lanes.values()]
+        alone_in = {
+            each.params.fingerprint: each
+            for each in self.lanes.values()
+            if prints.count(each.params.fingerprint) == 1
+        }
+        self._by_name = {**alone_in, **self.lanes}
+
+    @classmethod
+    def open_read(cls, folder: str | Path) -> Fleet:
+        """Return the last commit of a folder, to look at; another process may go on writing.
+
+        Parameters
+        ----------
+        folder : path
+            As `Fleet` was given it.
+
+        Returns
+        -------
+        Fleet
+            To look at: it takes no events.
+
+        Raises
+        ------
+        ValueError
+            For a folder that holds no fleet.
+        """
+        return cls(None, folder, read_only=True)
+
+    @property
+    def folder(self) -> Path:
+        """Where the fleet is kept."""
+        return self._commits.folder
+
+    @property
+    def position(self) -> Any:
+        """What the last commit was told about the place in its source."""
+        return self._commits.position
+
+    @property
+    def commit_number(self) -> int:
+        """How many commits there were; each has a file of decisions of that number, if there were any."""
+        return self._commits.number
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """Events and states that could not be taken, by kind."""
+        total = sum((lane.refused for lane in self.lanes.values()), Counter(self._commits.refused))
+        return {kind: total[kind] for kind in dict.fromkeys((*KINDS, *total)) if total[kind]}
+
+    def refuse(self, kind: str, count: int = 1) -> None:
+        """Count what could not even be read as an event; the next commit keeps it.
+
+        Parameters
+        ----------
+        kind : str
+            What was wrong, in a word; the summary counts by it.
+        count : int, default 1
+            How many there were.
+        """
+        more = integer("count", count, 0, 2**62)
+        with self._alone():
+            self._check()
+            self._commits.refused[kind] += more
+
+    def take(self, events: Events | Sequence[Any], position: Any = None) -> list[Decided]:
+        """Take events in the order of arrival, run those whose turn it is, and commit.
+
+        Parameters
+        ----------
+        events : Events or sequence of Events
+            Each of one version. Between them may be states to adopt: objects with the attributes `device`,
+            `state`, `boot`, `seq` and `version`; one that is refused is counted and stops nothing.
+        position : JSON value, optional
+            Place in the source behind these events; None leaves it where it was.
+
+        Returns
+        -------
+        list of Decided
+            What monitors say of released events, one item a version.
+
+        Raises
+        ------
+        OSError
+            When the commit could not be written, such as on a full disk. The fleet then takes nothing more
+            until `commit` has succeeded, which returns these decisions, or the folder was opened again.
+        """
+        batch = [events] if isinstance(events, Events) else list(events)
+        for each in batch:
+            if not isinstance(each, Events) and not hasattr(each, "state"):
+                raise InputTypeError("value", f"events hold {type(each).__name__}, expected Events")
+        return self._change(lambda: [self._take(each) for each in batch], position)
+
+    def _take(self, item: Any) -> Decided | None:
+        lane = self._lane(item.version)
+        if lane is None:
+            self._commits.refused["unknown version"] += len(item) if isinstance(item, Events) else 1
+            return None
+        if isinstance(item, Events):
+            return lane.take(item, self._clock() + AHEAD)
+        before = lane.refused.total()
+        try:
+            return lane.adopt(item.device, item.state, item.boot, item.seq)
+        except ValueError:
+            if lane.refused.total() == before:
+                raise
+            return None
+
+    def _lane(self, version: str | None) -> Lane | None:
+        if version is None:
+            return next(iter(self.lanes.values())) if len(self.lanes) == 1 else None
+        return self._by_name.get(version) if isinstance(version, str) else None
+
+    def flush(self, position: Any = None) -> list[Decided]:
+        """Release all that is held back, as at the end of the input, and commit.
+
+        Parameters
+        ----------
+        position : JSON value, optional
+            Where the input stands, as of `take`.
+
+        Returns
+        -------
+        list of Decided
+            Decisions on the events that were held.
+        """
+        return self._change(lambda: [lane.flush() for lane in self.lanes.values()], position)
+
+    def adopt(
+        self,
+        device: str,
+        state: bytes,
+        boot: int,
+        seq: int,
+        version: str | None = None,
+        *,
+        position: Any = None,
+        commit: bool = True,
+    ) -> list[Decided]:
+        """Take over the state that a device with a monitor of its own saved after its event (boot, seq).
+
+        Parameters
+        ----------
+        device : str
+            Whose state it is.
+        state : bytes
+            As `Monitor.save` or the C package gives it.
+        boot, seq : int
+            The last event that the state has seen, seq -1 if none since that start; events up to there are
+            not run again.
+        version : str, optional
+            Name of its parameters; not needed where the fleet has only one set.
+        position : JSON value, optional
+            As of `take`.
+        commit : bool, default True
+            False leaves the commit, and what it returns, to the next call: for many states at once.
+
+        Returns
+        -------
+        list of Decided
+            Events that were held and became free.
+
+        Raises
+        ------
+        ValueError
+            For a state that is damaged, of other parameters, of an unknown version, or older than the last
+            event of the device that was run. It is counted, and nothing else changes.
+        """
+        self._check()
+        told = _plain(position)
+        lane = self._lane(version)
+        if lane is None:
+            self.refuse("unknown version")
+            expected = f"expected one of {', '.join(self.lanes)}"
+            raise InputError("value", f"version of the state of {device} is {version!r}, {expected}")
+        with self._alone():
+            self._check()
+            before = lane.refused.total()
+            try:
+                self._waiting.append(lane.adopt(device, state, boot, seq))
+            except BaseException:
+                if lane.refused.total() == before:
+                    self._broken = "a state was taken over in part"
+                raise
+            return self._changed(list, told) if commit else []
+
+    def commit(self, position: Any = None) -> list[Decided]:
+        """Write what is not written yet: a commit that failed, or states adopted with ``commit=False``.
+
+        Parameters
+        ----------
+        position : JSON value, optional
+            Where the input stands, as of `take`.
+
+        Returns
+        -------
+        list of Decided
+            The decisions that are now in the folder.
+        """
+        told = _plain(position)
+        with self._alone():
+            if self._pending is None or self._broken is not None:
+                return self._changed(list, told)
+            if position is not None:
+                raise InputError(
+                    "failed", "position is given, expected none: the commit that failed has its own"
+                )
+            return self._write(*self._pending)
+
+    def _change(self, run: Callable[[], list[Decided | None]], position: Any) -> list[Decided]:
+        told = _plain(position)
+        with self._alone():
+            return self._changed(run, told)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuse what comes while another thread is at work."""
+        self._check_owner()
+        if not self._busy.acquire(blocking=False):
+            raise RuntimeError(f"fleet {self.folder} is in use by another thread, expected one at a time")
+        try:
+            yield
+        finally:
+            self._busy.release()
+
+    def _changed(self, run: Callable[[], list[Decided | None]], told: Any) -> list[Decided]:
+        self._check()
+        try:
+            found = [*self._waiting, *(each for each in run() if each is not None)]
+        except BaseException:
+            self._broken = "a batch was taken in part"
+            raise
+        self._waiting = []
+        by_version: dict[str, list[Decided]] = {}
+        for each in found:
+            if len(each):
+                by_version.setdefault(each.version, []).append(each)
+        return self._write([joined(parts) for parts in by_version.values()], told)
+
+    def _write(self, decided: list[Decided], position: Any) -> list[Decided]:
+        self._pending = (decided, position)
+        self._commits.write(decided, position)
+        self._pending = None
+        return decided
+
+    def _check_owner(self) -> None:
+        """Refuse what comes after a fork: two processes would write the same commits."""
+        if os.getpid() != self._owner:
+            raise RuntimeError(
+                f"fleet {self.folder} was opened by process {self._owner}, expected this one; "
+                "open it after a fork, or use Fleet.open_read to look"
+            )
+
+    def _check(self) -> None:
+        self._check_owner()
+        if self.read_only or self._closed:
+            how = "closed" if self._closed else "opened to read"
+            raise RuntimeError(f"fleet {self.folder} is {how}, expected one that is open to write")
+        if self._broken is not None:
+            raise RuntimeError(f"fleet {self.folder} is not whole ({self._broken}); open the folder again")
+        if self._pending is not None:
+            raise RuntimeError(
+                f"fleet {self.folder} has a commit that failed; call commit() to try again, or open it again"
+            )
+
+    def decisions(self, first: int = 0) -> Iterator[Decided]:
+        """Yield the decisions in the folder, from a commit on, one item a commit and version.
+
+        Parameters
+        ----------
+        first : int, default 0
+            Number of the first commit to read.
+
+        Yields
+        ------
+        Decided
+            In the order in which they were made.
+        """
+        for _, parts in self.commits(first):
+            yield from parts
+
+    def commits(self, first: int = 0) -> Iterator[tuple[int, list[Decided]]]:
+        """Yield the numbers of commits that have decisions, with these.
+
+        Parameters
+        ----------
+        first : int, default 0
+            Number of the first commit to read.
+
+        Yields
+        ------
+        tuple of int and list of Decided
+            Number of the commit, and its decisions.
+        """
+        return self._commits.decisions(first)
+
+    def summary(
+        self,
+        now: float | None = None,
+        worst: int = 20,
+        baseline: tuple[float, float] | None = None,
+    ) -> dict[str, Any]:
+        """Return how the fleet is doing: alarms against the clean baseline, worst devices, silent ones.
+
+        Parameters
+        ----------
+        now : float, optional
+            Seconds since 1970; default: the latest time in the fleet.
+        worst : int, default 20
+            Devices to list.
+        baseline : pair of float, optional
+            From and to, in seconds since 1970, when this fleet was healthy: what alarms are compared with, in
+            place of what the fit found.
+
+        Returns
+        -------
+        dict
+            What `tcuq fleet status --json` prints.
+        """
+        return summarize(self.lanes, self.refused, self._commits.labels, now, worst, baseline)
+
+    def labels(self, day: int | None = None) -> list[dict[str, Any]]:
+        """Return which steps of a day to have labeled; see `Labels.pick`.
+
+        Parameters
+        ----------
+        day : int, optional
+            Days since 1970; default: the last day that is over, by the times of events.
+
+        Returns
+        -------
+        list of dict
+            A row for each step: `device`, `version`, `boot`, `seq` and more about it. Add a `label` to each
+            and hand them to `tell`.
+        """
+        choice = self._label_maker(read=self.read_only)
+        return choice.pick(choice.whole_day() if day is None else day)
+
+    def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+        """Take true labels of steps that `labels` gave; see `Labels.tell`.
+
+        Where params have `feedback`, monitors take them too, asked for or not, in the same commit: those of
+        a device's last steps, as `Lane.feedback` says.
+
+        Parameters
+        ----------
+        rows : iterable of mappings
+            Rows as `labels` gave them, each with its true `label`: a class, -1 where none is right, None
+            where it is not known.
+
+        Returns
+        -------
+        dict of str to int
+            Rows that were `told`, `unlabeled`, `unknown` or `bad`; with `feedback`, also those that monitors
+            `used`.
+        """
+        lanes = [lane for lane in self.lanes.values() if lane.params.feedback is not None]
+        choice = self._commits.labels if lanes else self._label_maker()
+        with self._alone():
+            self._check()
+            given = [self._with_class(row) for row in rows]
+            found = {} if choice is None else choice.tell(given)
+            if lanes:
+                found["used"] = sum(lane.feedback(self._places(lane, given)) for lane in lanes)
+            self._commits.labels_stale = choice is not None
+            self._changed(list, None)
+        return found
+
+    def _places(self, lane: Lane, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, int, int, int]]:
+        """Yield device, boot, seq and label of the rows of a lane; what `Labels.tell` refuses is left out."""
+        highs = {"boot": MAX_NUMBER - 1, "seq": MAX_NUMBER - 1, "label": lane.params.classes - 1}
+        for row in rows:
+            device = row.get("device")
+            if isinstance(device, str) and self._lane(row.get("version")) is lane:
+                with suppress(ValueError):
+                    boot, seq, label = (integer(key, row.get(key), -1, high) for key, high in highs.items())
+                    yield device, boot, seq, label
+
+    def _with_class(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a row whose label is one of the classes, or none at all."""
+        label, lane = row.get("label"), self.lanes.get(row.get("version", ""))
+        odd = lane is not None and isinstance(label, int) and label >= lane.params.classes
+        return {**row, "label": "none of the classes"} if odd else row
+
+    def accuracy(self, level: float = 0.95, among: str = "accepted") -> dict[str, Any]:
+        """Return what labels say about the accuracy of the fleet, with an interval; see `Labels.accuracy`.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Chance that the interval holds the accuracy, however often you look.
+        among : {"accepted", "all"}
+            Which answers count; default: those of steps that were accepted.
+
+        Returns
+        -------
+        dict
+            `estimate` (None before there is a label), `interval`, `level`, `steps`, `asked`, `told` and
+            `errors_found`.
+        """
+        return self._label_maker(read=True).accuracy(level, among)
+
+    def _label_maker(self, read: bool = False) -> Labels:
+        if not read:
+            self._check()
+        if self._commits.labels is None:
+            raise InputError("value", "labels_per_day is 0, expected at least 1 to ask for labels")
+        return self._commits.labels
+
+    @property
+    def label_choice(self) -> Labels | None:
+        """The `Labels` of this fleet, None without any."""
+        return self._commits.labels
+
+    def close(self) -> None:
+        """Let another process write; what was not committed is dropped."""
+        self._closed = True
+        self._commits.close()
+
+    def __enter__(self) -> Fleet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise InputTypeError(
+            "value",
+            f"fleet {self.folder} cannot be copied or pickled, expected its folder; open that with "
+            "Fleet.open_read to look",
+        )
+
+    def __repr__(self) -> str:
+        devices = sum(len(lane.devices) for lane in self.lanes.values())
+        return f"Fleet({str(self.folder)!r}, versions={list(self.lanes)}, devices={devices})"
+
+
+def _plain(position: Any) -> Any:
+    """Return a position as the folder will give it back."""
+    try:
+        return json.loads(json.dumps(position, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise wrong_value("position", position, f"a JSON value: {error}") from None
+
+
+def _versions(params: Any) -> tuple[dict[str, Params] | None, bool]:
+    """Return parameters by name, and whether they came without one."""
+    if params is None:
+        return None, False
+    alone = isinstance(params, Params)
+    given = {params.fingerprint: params} if alone else dict(params)
+    if not given:
+        raise InputError("missing", "params are empty, expected at least one version")
+    for name, each in given.items():
+        if not isinstance(each, Params):
+            raise InputTypeError("value", f"params[{name!r}] is {type(each).__name__}, expected Params")
+        if not isinstance(name, str) or not 1 <= len(name) <= MAX_VERSION or not name.isprintable():
+            raise wrong_value("version", name, f"1 to {MAX_VERSION} printable characters")
+    return given, alone

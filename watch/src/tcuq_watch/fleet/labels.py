@@ -1,0 +1,367 @@
+"""`Labels`: which steps of a fleet to have labeled under a daily budget, and what the labels then say."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.checks import integer, number
+from tcuq.base.errors import InputError, wrong_value
+from tcuq.base.step_hashes import U64, device_keys
+from tcuq.monitor.label_interval import interval
+from tcuq.monitor.questions import drawn, spread
+
+Integers = npt.NDArray[np.int64]
+
+DAY = 86400
+KEPT = 60
+"""Days whose steps can still be told; what is older is only counted."""
+
+MOST_A_DAY = 100_000
+MOST_CLASS = 65535
+
+FLOOR = 0.2
+"""Weight of a step of which the monitor is sure; one in full doubt has 1."""
+
+PLANNED = 0.9
+"""Share of the budget for an eighth more steps than usual; the rest is for a day that has even more."""
+
+FIRST = 2.5
+"""Steps in full doubt, for each label of the budget, after which a day of unknown length asks more rarely."""
+
+GUESSES, OCTAVES, UNIT = 32, 40, 1024
+EXPECTED = ((np.arange(GUESSES) + 0.5) / GUESSES) ** 2
+"""What is taken as the chance of an error, by level; close to each other where steps are sure."""
+
+WEIGHTS = np.rint(UNIT * (FLOOR + (1 - FLOOR) * 2 * spread(EXPECTED))).astype(np.int64)
+TOP = 1023 << 3
+CHANCES = ((TOP - np.arange(8 * OCTAVES, dtype=np.int64)) << 49).view(np.float64)
+"""Numbers from 1 down to 1e-12 with three bits after the first: a chance is one of them, rounded down."""
+
+CELLS = 2 * GUESSES * len(CHANCES)
+"""Kinds of steps: accepted or not, by what is expected, by chance."""
+
+RIGHT, WRONG, UNTOLD = 1, 2, 3
+"""What came of a step that was asked for; 0 is one that was not."""
+
+PARTS = ("version", "device", "boot", "seq")
+
+
+@dataclass
+class _Day:
+    """Steps of one day: those not asked for, counted by kind; those asked for, and their labels by place."""
+
+    day: int
+    rest: Integers = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int64))
+    rows: list[list[Any]] = field(default_factory=list)
+    told: dict[int, int] = field(default_factory=dict)
+
+    def counts(self) -> Integers:
+        """Return kinds of steps, of which each also says what came of it, and how many there are."""
+        found = [
+            row[-1] + CELLS * (UNTOLD if label is None else RIGHT if label == row[-2] else WRONG)
+            for row, label in ((row, self.told.get(place)) for place, row in enumerate(self.rows))
+        ]
+        return _merged([self.rest, np.array([found, [1] * len(found)], dtype=np.int64)])
+
+
+class Labels:
+    """Choose steps to be labeled at random, each with a chance that is known before it is drawn.
+
+    The chance is larger where the monitor is in doubt, and follows the number of steps of the days before.
+    For every stream, the chances of a day add up to at most `per_day`: so many labels are expected, and the
+    number varies by its square root. Steps that have no time, or come late, belong to the latest day so far.
+
+    Parameters
+    ----------
+    per_day : int
+        Labels a day over the whole fleet, 0 to 100,000.
+    seed : int
+        Another one draws other steps. Who chooses the input must not know it.
+
+    Examples
+    --------
+    >>> from tcuq import Monitor, Params
+    >>> steps = Monitor(Params(classes=2)).run(np.linspace([1, 0], [0.5, 0.5], 1000))
+    >>> labels, zero, seqs = Labels(per_day=20), np.zeros(1000, dtype=np.int64), np.arange(1000)
+    >>> labels.offer("v1", ["door-1"] * 1000, zero, seqs, np.full(1000, 5.0), steps)
+    >>> rows = labels.pick(0)
+    >>> [(row["seq"], row["chance"]) for row in rows[:2]]
+    [(22, 0.046875), (23, 0.046875)]
+    >>> labels.tell([{**row, "label": 0} for row in rows])["told"]
+    5
+    >>> [round(end, 2) for end in labels.accuracy()["interval"]]
+    [0.13, 1.0]
+    """
+
+    def __init__(self, per_day: int, seed: int = 0) -> None:
+        self.per_day = integer("per_day", per_day, 0, MOST_A_DAY)
+        self.seed = integer("seed", seed, 0, 2**63 - 1)
+        self._budget, self._weight, self._usual = self.per_day, 0, 0
+        self._rest = np.zeros(CELLS, dtype=np.int64)  # of the latest day
+        self._days = [_Day(0)]
+        self._past = np.zeros((2, 0), dtype=np.int64)
+        self._saved: dict[int, dict[str, npt.NDArray[Any]]] = {}
+
+    def change(self, per_day: int) -> None:
+        """Set another budget, for the days that have not begun; 0 ends asking at once."""
+        self.per_day = integer("per_day", per_day, 0, MOST_A_DAY)
+
+    def offer(
+        self,
+        version: str,
+        devices: Any,
+        boots: npt.NDArray[np.int64],
+        seqs: npt.NDArray[np.int64],
+        times: npt.NDArray[np.float64],
+        steps: npt.NDArray[Any],
+        keys: U64 | None = None,
+    ) -> None:
+        """Take in steps, each once, in the order in which they were decided.
+
+        Parameters
+        ----------
+        version : str
+        devices : array of n texts
+        boots, seqs, times, steps : arrays
+            As `Decided` has them.
+        keys : array of n numbers, optional
+            `device_keys` of the devices, where they are known already.
+        """
+        if not self.per_day or not len(steps):
+            return
+        names = np.asarray(devices, dtype=object)
+        found = device_keys(version, names.tolist()) if keys is None else np.asarray(keys, dtype=np.uint64)
+        moments = np.asarray(times, dtype=np.float64)
+        days = np.full(len(moments), self._days[-1].day)
+        known = np.isfinite(moments) & (np.abs(moments) < 1e15)
+        days[known] = np.floor(moments[known] / DAY)
+        days = np.maximum.accumulate(np.maximum(days, self._days[-1].day))
+        cuts = [0, *(np.flatnonzero(np.diff(days)) + 1).tolist(), len(days)]
+        for first, last in pairwise(cuts):
+            part = slice(first, last)
+            if days[first] > self._days[-1].day:
+                self._begin(int(days[first]))
+            kinds, asked = self._drawn(found[part], boots[part], seqs[part], steps[part])
+            self._rest += np.bincount(kinds[~asked], minlength=CELLS)
+            for at in (np.flatnonzero(asked) + first).tolist():
+                moment = float(moments[at]) if np.isfinite(moments[at]) else None
+                place = [version, str(names[at]), int(boots[at]), int(seqs[at]), moment]
+                about = [float(steps["risk"][at]), int(steps["answer"][at]), int(kinds[at - first])]
+                self._days[-1].rows.append([*place, *about])
+            self._saved.pop(self._days[-1].day, None)
+
+    def _drawn(self, keys: U64, boots: Any, seqs: Any, steps: Any) -> tuple[Integers, npt.NDArray[np.bool_]]:
+        """Return the kinds of steps of the latest day, and which are asked for."""
+        if not self._budget:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+        guess = np.minimum(GUESSES * np.sqrt(steps["uncertainty"]), GUESSES - 1).astype(np.int64)
+        weights = np.concatenate([[self._weight], WEIGHTS[guess]]).cumsum()
+        left = self._left(weights)
+        chance = np.clip(left[:-1] - left[1:], CHANCES[-1], 1.0)
+        level = TOP - (chance.view(np.int64) >> 49)
+        self._weight = int(weights[-1])
+        kinds = (np.where(steps["abstain"], 0, GUESSES) + guess) * len(CHANCES) + level
+        return kinds, drawn(self.seed, keys, boots, seqs, CHANCES[level])
+
+    def _left(self, weights: Integers) -> npt.NDArray[np.float64]:
+        """Return what is left of the day's budget after steps of so much weight: it only falls.
+
+        What a step takes from it is its chance. So the chances of a day add up to at most the budget.
+        """
+        plan = PLANNED if self._usual else 0.0
+        over = np.maximum(weights - self._usual, 0) / max(self._usual / 4, FIRST * UNIT * self._budget)
+        after = (1 - plan) * self._budget / np.sqrt(np.sqrt(1 + over))
+        if not self._usual:
+            return np.asarray(after)
+        within = self._budget * (1 - PLANNED * weights / self._usual)
+        return np.where(weights <= self._usual, within, after)
+
+    def _begin(self, day: int) -> None:
+        """Begin a day: what was usual stays so for a while after days of fewer steps."""
+        self._days = [*self._counted(), _Day(day)]
+        self._rest[:] = 0
+        self._budget, self._usual, self._weight = self.per_day, max(self._weight * 9, self._usual * 7) // 8, 0
+        while self._days[0].day <= day - KEPT:
+            self._saved.pop(self._days[0].day, None)
+            self._past = _merged([self._past, self._days.pop(0).counts()])
+
+    def _counted(self) -> list[_Day]:
+        """Return the days, of which the latest has its counts as the others have them."""
+        some = np.flatnonzero(self._rest)
+        return [*self._days[:-1], replace(self._days[-1], rest=np.stack([some, self._rest[some]]))]
+
+    def whole_day(self) -> int:
+        """Return the last day that is over: the one before the latest step's, and before today."""
+        return max(0, min(int(time.time() // DAY), self._days[-1].day) - 1)
+
+    def pick(self, day: int) -> list[dict[str, Any]]:
+        """Return the steps of a day that are asked for; of a day that goes on, those so far.
+
+        They were drawn when they were decided, so that they are the same whenever you ask again.
+
+        Parameters
+        ----------
+        day : int
+            Days since 1970; up to 60 days before the latest step. 0 also has steps before the first time.
+
+        Returns
+        -------
+        list of dict
+            `device`, `version`, `boot`, `seq`, `time`, `risk`, `answer` and `chance` of each.
+        """
+        wanted = integer("day", day, -(2**40), 2**40)
+        names = (*PARTS, "time", "risk", "answer")
+        return [
+            {**dict(zip(names, row, strict=False)), "chance": float(CHANCES[row[-1] % len(CHANCES)])}
+            for each in self._days
+            if each.day == wanted
+            for row in each.rows
+        ]
+
+    def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+        """Take in true labels; a step that is told again takes the new one.
+
+        Parameters
+        ----------
+        rows : iterable of mappings
+            With `device`, `version`, `boot`, `seq` and `label`: the true class, or -1 where none of the
+            classes is right. Rows without a label (None) are passed over.
+
+        Returns
+        -------
+        dict
+            Rows that were `told`, `unlabeled`, `unknown` (not asked for, or too long ago), or had a `bad`
+            label.
+        """
+        asked: dict[tuple[Any, ...], tuple[_Day, int]] = {
+            tuple(row[:4]): (day, place) for day in self._days for place, row in enumerate(day.rows)
+        }
+        found = {"told": 0, "unlabeled": 0, "unknown": 0, "bad": 0}
+        for row in rows:
+            name = tuple(row.get(part) for part in PARTS)
+            try:
+                where = asked.get(name)
+            except TypeError:  # a list, say, which can name nothing
+                where = None
+            if where is None:
+                found["unknown"] += 1
+            elif row.get("label") is None:
+                found["unlabeled"] += 1
+            else:
+                try:
+                    label = integer("label", row["label"], -1, MOST_CLASS)
+                except ValueError:
+                    found["bad"] += 1
+                    continue
+                where[0].told[where[1]] = label
+                self._saved.pop(where[0].day, None)
+                found["told"] += 1
+        return found
+
+    def accuracy(self, level: float = 0.95, among: str = "accepted") -> dict[str, Any]:
+        """Return the share of right answers, labeled or not, with an interval that holds at every look.
+
+        It speaks of all steps up to the end of the last day of which a label has come: those of later days
+        may all be wrong yet. A label that has not come may be either. The proof is that of
+        `tcuq.accuracy_from_labels`: the interval holds for all days at once, so that any of them may be
+        chosen.
+
+        Parameters
+        ----------
+        level : float
+            Chance that the interval holds the accuracy, at all looks.
+        among : {"accepted", "all"}
+            Which answers count.
+
+        Returns
+        -------
+        dict
+            `estimate` (None before there is a label), `interval`, `level`, `steps` that count; and over all
+            steps and days `asked`, `told` and `errors_found`.
+        """
+        if among not in ("accepted", "all"):
+            raise wrong_value("among", among, "'accepted' or 'all'")
+        inside = number("level", level, 0, 1)
+        parts = [self._past, *(day.counts() for day in self._counted())]
+        kinds, counts = _merged(parts)
+        untold, right, wrong = (int(counts[kinds // CELLS == each].sum()) for each in (UNTOLD, RIGHT, WRONG))
+        found = {"asked": untold + right + wrong, "told": right + wrong, "errors_found": wrong}
+        while len(parts) > 1 and found["told"] and not np.isin(parts[-1][0] // CELLS, (RIGHT, WRONG)).any():
+            parts.pop()
+        kinds, counts = _merged(parts)
+        mine = (kinds % CELLS >= CELLS // 2) | (among == "all")
+        kinds, counts = kinds[mine], counts[mine]
+        more: dict[str, Any] = {"estimate": None, "interval": [0.0, 1.0], "level": inside}
+        if found["told"] and len(counts):
+            truth = np.array([np.nan, 0.0, 1.0, np.nan])[kinds // CELLS]
+            chance, expected = CHANCES[kinds % len(CHANCES)], EXPECTED[kinds // len(CHANCES) % GUESSES]
+            ends = interval(
+                kinds >= CELLS, chance, expected, truth, inside, lambda values: np.array([counts @ values])
+            )
+            more["estimate"], *more["interval"] = (float(end[0]) for end in ends)
+        return {**more, "steps": int(counts.sum()), **found}
+
+    def summary(self, level: float = 0.95) -> dict[str, Any]:
+        """Return what `summarize` shows: the budget and the accuracy."""
+        return {"per_day": self.per_day} | self.accuracy(level)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all that must be kept; what belongs to a day that has not changed is the same object."""
+        numbers = [self.per_day, self.seed, self._budget, self._weight, self._usual]
+        found: dict[str, npt.NDArray[Any]] = {"past": self._past}
+        found["numbers"] = _packed([*numbers, [day.day for day in self._days]])
+        for day in self._counted():
+            if day.day not in self._saved:
+                rows = _packed([day.rows, sorted(day.told.items())])
+                self._saved[day.day] = {f"rest-{day.day}": day.rest, f"rows-{day.day}": rows}
+            found |= self._saved[day.day]
+        return found
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Labels:
+        """Return what `arrays` gave, as it was."""
+        per_day, seed, budget, weight, usual, days = _unpacked(arrays["numbers"])
+        found = cls(per_day, seed)
+        found._budget, found._weight, found._usual = budget, weight, usual
+        found._past, found._days = arrays["past"], []
+        for day in days:
+            rows, told = _unpacked(arrays[f"rows-{day}"])
+            found._days.append(_Day(day, arrays[f"rest-{day}"], rows, dict(map(tuple, told))))
+        _merged([found._past, *(day.counts() for day in found._days)])  # raises where something cannot be
+        kinds, counts = found._days[-1].rest
+        found._rest[kinds] = counts
+        return found
+
+    @classmethod
+    def restarted(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Labels:
+        """Return the budget and the seed of what an earlier release kept, and nothing else of it."""
+        [per_day, _, seed, *_], _ = _unpacked(arrays["open"])
+        return cls(per_day, seed)
+
+
+def _merged(parts: Sequence[Integers]) -> Integers:
+    """Return kinds and how many there are of each, in all parts."""
+    kinds, counts = np.concatenate(parts, axis=1)
+    if kinds.size and not 0 <= kinds.min() <= kinds.max() < 4 * CELLS:
+        raise InputError("value", "a kind of steps is out of range")
+    each, where = np.unique(kinds, return_inverse=True)
+    found = np.zeros(len(each), dtype=np.int64)
+    np.add.at(found, where, counts)
+    return np.stack([each, found])
+
+
+def _packed(content: Any) -> npt.NDArray[np.uint8]:
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+
+def _unpacked(content: npt.NDArray[Any]) -> Any:
+    return json.loads(np.asarray(content, dtype=np.uint8).tobytes().decode("utf-8", "surrogatepass"))

@@ -1,0 +1,326 @@
+"""What is counted of each device and of the whole fleet while steps go by."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.errors import InputError, InputTypeError
+from tcuq.base.turns import Turn
+from tcuq.monitor.params import Params
+from tcuq.monitor.steps import STEP_DTYPE
+
+from .. import _native
+
+HOUR = 3600
+BUCKETS, LEVELS = 512, 14
+"""Buckets of time that are kept, and how often they may double in width, as in native/tally.c."""
+
+END_OF_TIME = 2**33
+MOST_HOUR = END_OF_TIME // HOUR
+"""Since 1970; steps after it are in no bucket."""
+
+RISK_ONE, MEAN_ONE = 2**16, 2**24
+"""Units of sums of risk and accuracy, and of slow means."""
+
+ALARM_WINDOW, SEVERITY_WINDOW = 4096, 128
+"""Steps that `recent_alarm` and `severity` look back."""
+
+DEVICE_DTYPE = np.dtype(
+    [
+        ("steps", "u8"),
+        ("flagged", "u8"),
+        ("abstained", "u8"),
+        ("alarm_steps", "u8"),
+        ("risk", "u8"),
+        ("last_time", "f8"),
+        ("alarm_since", "f8"),
+        ("onsets", "u4"),
+        ("gap", "u4"),
+        ("recent_risk", "i4"),
+        ("recent_alarm", "i4"),
+        ("severity", "i4"),
+        ("bucket", "i4"),
+        ("alarm_bucket", "i4"),
+        ("accuracy", "u2"),
+        ("alarm", "u1"),
+        ("unused", "u1"),
+    ]
+)
+"""Of one device: `risk` is a sum in 1/65536; `recent_risk` and `recent_alarm` are slow means over about 256
+and 4096 steps in 2**-24, `severity` one over 128 in 1/65536; `onsets` counts how often an alarm began; `gap`
+is the usual pause between two steps in milliseconds; `bucket` and `alarm_bucket` the last hours that counted
+it."""
+
+CLASS_DTYPE = np.dtype([(name, "u8") for name in ("steps", "flagged", "abstained", "risk", "predictions")])
+"""Of the steps with one answer; `predictions` counts the steps that predicted it."""
+
+SUMS = ("steps", "flagged", "abstained", "alarm_steps", "onsets", "risk", "accuracy")
+BUCKET_DTYPE = np.dtype([(name, "u8") for name in SUMS])
+"""Of all steps in a bucket of time."""
+
+CLOCK_DTYPE = np.dtype([("first", "i8"), ("last", "i8"), ("level", "i8"), ("untimed", "u8")])
+"""First and last hour since 1970, how often the width of buckets has doubled, steps that are in no bucket."""
+
+
+class Tallies:
+    """Counts of one set of parameters. They do not depend on how steps are batched.
+
+    Over time they are kept in buckets of an hour; after 512 of those in buckets of two, and so on. A step
+    without a time (NaN, before 1970, after 2242), or from so long ago that all buckets would have to grow,
+    counts everywhere but there, and in `untimed`. A device counts once in a bucket; one whose clock goes back
+    by less than a day is not counted again. Other threads run meanwhile; a second one that comes to count is
+    turned away.
+
+    Parameters
+    ----------
+    params : Params
+
+    Attributes
+    ----------
+    devices : array of `DEVICE_DTYPE`
+        One row a slot.
+    classes : array of `CLASS_DTYPE`
+        One row a class, by the answer.
+
+    Examples
+    --------
+    >>> from tcuq import Bank
+    >>> params = Params(classes=2, warmup=0, reference=0.3)
+    >>> bank, tallies = Bank(params, 2), Tallies(params)
+    >>> tallies.grow(2)
+    >>> slots, zeros = np.array([0, 1, 0]), np.zeros(3, dtype=np.int64)
+    >>> steps = bank.run(slots, [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
+    >>> tallies.update(slots, np.array([10.0, 20.0, 3700.0]), zeros, zeros, steps)
+    >>> tallies.devices["steps"].tolist(), tallies.classes["steps"].tolist()
+    ([2, 1], [2, 1])
+    >>> found = tallies.over_time()
+    >>> found["time"].tolist(), found["devices"].tolist()
+    ([0, 3600], [2, 1])
+    """
+
+    PER_SLOT: ClassVar[tuple[str, ...]] = ("devices",)
+
+    def __init__(self, params: Params) -> None:
+        self.params = params
+        self._turn = Turn("the tallies")
+        self._room = np.zeros(0, dtype=DEVICE_DTYPE)
+        self.devices = self._room
+        self.classes = np.zeros(params.classes, dtype=CLASS_DTYPE)
+        self._buckets = np.zeros(BUCKETS, dtype=BUCKET_DTYPE)
+        self._seen = np.zeros((2, LEVELS, BUCKETS), dtype=np.uint32)
+        self._clock = np.zeros(1, dtype=CLOCK_DTYPE)
+        self._clock["last"] = -1  # before the first: nothing yet
+
+    def grow(self, count: int) -> None:
+        """Add new devices."""
+        with self._turn:
+            self._grow(count)
+
+    def _grow(self, count: int) -> None:
+        have, want = len(self.devices), len(self.devices) + count
+        if want > len(self._room):
+            room = np.zeros(max(want, have + have // 2), dtype=DEVICE_DTYPE)
+            room[:have] = self.devices
+            for name in ("last_time", "alarm_since"):
+                room[name][have:] = np.nan
+            for name in ("bucket", "alarm_bucket"):
+                room[name][have:] = -1
+            self._room = room
+        self.devices = self._room[:want]
+
+    def update(
+        self,
+        slots: npt.NDArray[np.int64],
+        times: npt.NDArray[np.float64],
+        boots: npt.NDArray[np.int64],
+        seqs: npt.NDArray[np.int64],
+        steps: npt.NDArray[Any],
+    ) -> None:
+        """Take in steps in the order of their release; all of them, or none where one is refused."""
+        if steps.dtype != STEP_DTYPE:
+            raise InputTypeError("value", f"steps are {steps.dtype}, expected tcuq.STEP_DTYPE")
+        rows = np.ascontiguousarray(np.asarray(steps)).view(np.uint8)  # numpy copies fields much more slowly
+        with self._turn:
+            # Copies, which are aligned. Another thread may write to the caller's arrays while they are read.
+            _native.tally(
+                self.devices.view(np.uint8),
+                self.classes.view(np.uint8),
+                self._buckets.view(np.uint8),
+                self._seen,
+                self._clock.view(np.uint8),
+                np.array(slots, dtype=np.int64, order="C"),
+                np.array(times, dtype=np.float64, order="C"),
+                rows.copy(),
+            )
+
+    def __copy__(self) -> Tallies:
+        return copy.deepcopy(self)  # two that share arrays would count into each other
+
+    @property
+    def width(self) -> int:
+        """Seconds of a bucket of time."""
+        return int(HOUR << int(self._clock["level"][0]))
+
+    @property
+    def untimed(self) -> int:
+        """Steps that are in no bucket of time."""
+        return int(self._clock["untimed"][0])
+
+    def over_time(self) -> dict[str, npt.NDArray[Any]]:
+        """Return `time` (when each bucket begins), `devices`, `in_alarm` and the sums of `BUCKET_DTYPE`.
+
+        `devices` and `in_alarm` count devices that made at least one step in a bucket, at least one in alarm.
+        """
+        level = int(self._clock["level"][0])
+        places = self._places(level)
+        rows = self._buckets[places % BUCKETS]
+        found = {
+            "time": places * self.width,
+            "devices": self._distinct(0, level, places),
+            "in_alarm": self._distinct(1, level, places),
+        }
+        return found | {name: rows[name].astype(np.int64) for name in SUMS}
+
+    def _distinct(self, kind: int, level: int, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return devices a bucket; one whose clock goes back and forth is counted again, others are there."""
+        seen = self._seen[kind, level, places % BUCKETS].astype(np.int64)
+        most: int = len(self.devices) or int(seen.max(initial=0))
+        return np.asarray(np.minimum(seen, most), dtype=np.int64)
+
+    def _places(self, level: int) -> npt.NDArray[np.int64]:
+        """Return the numbers of all buckets between the first and the last, at some width."""
+        first, last = int(self._clock["first"][0]), int(self._clock["last"][0])
+        return np.arange(first >> level, (last >> level) + 1 if last >= first else first >> level)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all that must be kept; of the buckets, those in use."""
+        level = int(self._clock["level"][0])
+        seen = [self._seen[:, k, self._places(k) % BUCKETS] for k in range(level, LEVELS)]
+        return {
+            "devices": self.devices,
+            "classes": self.classes.copy(),
+            "buckets": self._buckets[self._places(level) % BUCKETS],
+            "seen": np.concatenate(seen, axis=1),
+            "clock": self._clock.copy(),
+        }
+
+    @classmethod
+    def restored(cls, params: Params, arrays: Mapping[str, npt.NDArray[Any]]) -> Tallies:
+        """Return what `arrays` gave, as it was."""
+        found = cls(params)
+        devices = np.asarray(arrays.get("devices", found.devices))
+        classes = np.asarray(arrays["classes"])
+        if classes.dtype != CLASS_DTYPE:
+            raise InputError("value", f"classes of the tallies are {classes.dtype}, expected CLASS_DTYPE")
+        if devices.dtype != DEVICE_DTYPE or devices.ndim != 1 or classes.shape != found.classes.shape:
+            raise InputError(
+                "value",
+                f"tallies have {devices.dtype.itemsize} bytes a device and {len(classes)} "
+                f"classes, expected {DEVICE_DTYPE.itemsize} and {params.classes}",
+            )
+        _check_devices(devices)
+        found._room = found.devices = np.array(devices)
+        found.classes = np.array(classes)
+        found._clock = _checked_clock(arrays["clock"])
+        level, at = int(found._clock["level"][0]), 0
+        found._buckets[found._places(level) % BUCKETS] = arrays["buckets"]
+        for k in range(level, LEVELS):
+            places = found._places(k)
+            found._seen[:, k, places % BUCKETS] = arrays["seen"][:, at : at + len(places)]
+            at += len(places)
+        return found
+
+    @classmethod
+    def merged(cls, parts: Sequence[Tallies]) -> Tallies:
+        """Return the counts over disjoint sets of devices, such as shards: classes and time, without devices.
+
+        Examples
+        --------
+        >>> params = Params(classes=2)
+        >>> len(Tallies.merged([Tallies(params), Tallies(params)]).over_time()["time"])
+        0
+        """
+        found = cls(parts[0].params)
+        used = [part for part in parts if part._clock["last"][0] >= part._clock["first"][0]]
+        for part in parts:
+            for name in CLASS_DTYPE.names or ():
+                found.classes[name] += part.classes[name]
+            found._clock["untimed"] += part._clock["untimed"]
+        if not used:
+            return found
+        first = min(int(part._clock["first"][0]) for part in used)
+        last = max(int(part._clock["last"][0]) for part in used)
+        level = max(int(part._clock["level"][0]) for part in used)
+        while (last >> level) - (first >> level) >= BUCKETS:
+            level += 1
+        found._clock["first"], found._clock["last"], found._clock["level"] = first, last, level
+        for part in used:
+            own = int(part._clock["level"][0])
+            places = part._places(own)
+            for name in SUMS:
+                np.add.at(
+                    found._buckets[name],
+                    (places >> (level - own)) % BUCKETS,
+                    part._buckets[name][places % BUCKETS],
+                )
+            for k in range(level, LEVELS):
+                found._seen[:, k, part._places(k) % BUCKETS] += part._seen[:, k, part._places(k) % BUCKETS]
+        return found
+
+
+RANGES: dict[str, tuple[int, int]] = {
+    "recent_risk": (0, MEAN_ONE - 1),
+    "recent_alarm": (0, MEAN_ONE),
+    "bucket": (-1, MOST_HOUR),
+    "alarm_bucket": (-1, MOST_HOUR),
+    "alarm": (0, 3),
+}
+
+
+def _check_devices(devices: npt.NDArray[Any]) -> None:
+    """Refuse rows that no steps leave behind."""
+    for name in ("flagged", "abstained", "alarm_steps", "onsets"):
+        for at in np.flatnonzero(devices[name] > devices["steps"])[:1]:
+            raise InputError(
+                "limit",
+                f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected at most "
+                f"{devices['steps'][at]}, its steps",
+            )
+    for name, (low, high) in RANGES.items():
+        for at in np.flatnonzero((devices[name] < low) | (devices[name] > high))[:1]:
+            raise InputError(
+                "value",
+                f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected {low} to {high}",
+            )
+    for name in ("last_time", "alarm_since"):
+        for at in np.flatnonzero((devices[name] < 0) | (devices[name] >= END_OF_TIME))[:1]:
+            raise InputError(
+                "value",
+                f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected a time from 0 to "
+                f"{END_OF_TIME}, or NaN",
+            )
+
+
+def _checked_clock(clock: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a copy of a clock that the core can go on with."""
+    found = np.array(clock)
+    if found.dtype != CLOCK_DTYPE or found.shape != (1,):
+        raise InputError(
+            "value", f"clock of the tallies is {found.dtype} {found.shape}, expected one of CLOCK_DTYPE"
+        )
+    first, last, level = (int(found[name][0]) for name in ("first", "last", "level"))
+    used = last >= first
+    if not 0 <= level < LEVELS or (
+        used and (first < 0 or last > MOST_HOUR or (last >> level) - (first >> level) >= BUCKETS)
+    ):
+        raise InputError(
+            "value",
+            f"clock of the tallies is at hours {first} to {last} and level {level}, expected hours 0 to "
+            f"{MOST_HOUR} in {BUCKETS} buckets and level 0 to {LEVELS - 1}",
+        )
+    return found

@@ -1,0 +1,266 @@
+"""What a session keeps in its folder, and what is found there after a restart."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import json
+import math
+import os
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from tcuq.base.errors import InputError, one_line, wrong_value
+from tcuq.base.json_text import from_json
+from tcuq.base.limits import read_limited
+from tcuq.base.whole_files import NO_LINK, make_folder, refuse_links, write_whole
+from tcuq.monitor.class_names import checked_names
+from tcuq.monitor.params import Params
+
+from .journal import Journal
+from .order import Order
+
+RECEIVED, DECISIONS, MARKS = "received.jsonl", "decisions.jsonl", "marks.jsonl"
+SESSION, STATE, LOCK = "session.json", "state.bin", ".lock"
+
+
+@dataclass
+class Saved:
+    """What is saved every so many steps, in one file that is replaced whole.
+
+    Parameters
+    ----------
+    params : str
+        Fingerprint.
+    source : str
+    step : int
+        Number of the next step.
+    segment : int
+        Of the last step.
+    given_segment : int or None
+        The one that the device told.
+    by_device : bool or None
+        Who decides; None before the first step.
+    names : list of str or None
+        Names of classes that the device told.
+    received, decisions : int
+        Bytes of the two logs.
+    time : float
+        Of the last step.
+    at, identity
+        Place in a file that is followed, and which file it is.
+    order : list
+        Of `Order.saved`.
+    counts : dict
+    state : str
+        Of the monitor, in base 64; empty for a fresh one.
+    alarm : int
+        Of the last step.
+    marks : int
+        Bytes of the marks: those up to there have reached the monitor.
+    since : int
+        First step whose label can reach it: the monitor has seen the same steps as the log from there on.
+    """
+
+    params: str
+    source: str
+    step: int = 0
+    segment: int = 0
+    given_segment: int | None = None
+    by_device: bool | None = None
+    names: list[str] | None = None
+    received: int = 0
+    decisions: int = 0
+    time: float = 0.0
+    at: int = 0
+    identity: str = ""
+    order: list[Any] = field(default_factory=lambda: [None, None, []])
+    counts: dict[str, int] = field(default_factory=dict)
+    state: str = ""
+    alarm: int = 0
+    marks: int = 0
+    since: int = 0
+
+
+def _check_saved(saved: Saved) -> None:
+    """Refuse values of other types than `Folder.save` writes."""
+    for each in fields(saved):
+        value, kind = getattr(saved, each.name), str(each.type)
+        if kind.startswith("int"):
+            good = (type(value) is int and 0 <= value <= 2**53) or ("None" in kind and value is None)
+            # A segment is what a device says.
+            good = good or (each.name == "given_segment" and type(value) is int and abs(value) <= 2**53)
+        elif kind.startswith("float"):
+            good = type(value) in (int, float) and math.isfinite(value)
+        elif kind.startswith("bool"):
+            good = value is None or type(value) is bool
+        elif kind.startswith("dict"):
+            good = isinstance(value, dict) and all(type(count) is int for count in value.values())
+        elif each.name == "names":
+            good = value is None or checked_names(value, len(value)) is not None
+        else:
+            good = isinstance(value, str if kind == "str" else list)
+        if not good:
+            raise wrong_value(each.name, str(value)[:40], kind)
+
+
+def read_session(folder: Path, params: Params) -> Saved:
+    """Return what was saved last; raise in one line where it is damaged or belongs to other parameters."""
+    path = folder / SESSION
+    try:
+        saved = Saved(**from_json(read_limited(path)))
+        _check_saved(saved)
+        base64.b64decode(saved.state, validate=True)
+        Order.restored(saved.order)
+    except (ValueError, TypeError, OverflowError) as error:
+        why = one_line(str(error), 300)
+        raise InputError(
+            "damaged", f"{path}: is damaged ({why}); move it away or choose another folder"
+        ) from None
+    if saved.params != params.fingerprint:
+        raise InputError(
+            "value",
+            f"{folder}: holds a session of parameters {one_line(saved.params, 40)}, "
+            f"expected {params.fingerprint}; "
+            "choose another folder with --folder, or move this one away",
+        )
+    return saved
+
+
+class Folder:
+    """The files of one session; a second program is refused while one writes.
+
+    Parameters
+    ----------
+    path : path
+        Made where it does not exist.
+    params : Params
+        Those of a session that is there must be the same.
+    """
+
+    def __init__(self, path: str | Path, params: Params) -> None:
+        self.path = Path(path)
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError("value", f"{self.path}: is a file, expected a folder (--folder)")
+        try:
+            make_folder(self.path)
+            refuse_links(self.path)
+            self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | NO_LINK, 0o666)
+        except OSError as error:
+            raise InputError(
+                "value", f"{self.path}: {error.strerror}; choose another folder with --folder"
+            ) from None
+        try:
+            _lock(self._lock, self.path)
+            self.saved, self.fresh = self._load(params)
+            self.received = Journal(self.path / RECEIVED)
+            self.decisions = Journal(self.path / DECISIONS)
+            self.marks = Journal(self.path / MARKS)
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def _load(self, params: Params) -> tuple[Saved, bool]:
+        path = self.path / SESSION
+        if not path.exists():
+            # Empty ones are left by a kill at the very beginning.
+            logs = {name: self.path / name for name in (RECEIVED, DECISIONS)}
+            others = [name for name, log in logs.items() if log.exists() and log.stat().st_size]
+            if others:
+                raise InputError(
+                    "value",
+                    f"{self.path}: has {others[0]} and no {SESSION}, so it is not known what it belongs to; "
+                    "move it away or choose another folder with --folder",
+                )
+            return Saved(params.fingerprint, ""), True
+        return read_session(self.path, params), False
+
+    @property
+    def error(self) -> OSError | None:
+        """Why the logs cannot be written now, if they cannot."""
+        return self.received.error or self.decisions.error
+
+    @property
+    def lost(self) -> int:
+        """Lines that were not kept because the disk was full for too long."""
+        return self.received.lost + self.decisions.lost
+
+    def flush(self) -> bool:
+        """Hand the logs to the system: a decision is never there before the step that it is about."""
+        return self.received.flush() and self.decisions.flush()
+
+    def sync(self) -> bool:
+        """Wait until the disk has what was flushed; tell whether it does."""
+        return self.received.sync() and self.decisions.sync()
+
+    def save(self, saved: Saved, state: bytes) -> None:
+        """Save a state, after the logs that it belongs to.
+
+        Raises
+        ------
+        OSError
+            Where that is not possible; the state that was saved before stays.
+        """
+        if not self.flush():
+            raise self.error or OSError("the logs cannot be written")
+        if not self.sync():
+            raise self.error or OSError("the logs cannot be written")
+        saved.received, saved.decisions = self.received.size, self.decisions.size
+        saved.marks = self.marks.size
+        saved.state = base64.b64encode(state).decode()
+        write_whole(self.path / SESSION, json.dumps(vars(saved)) + "\n", links=False)
+        if state:
+            write_whole(self.path / STATE, state, links=False)
+        self.saved = saved
+
+    def state(self) -> bytes:
+        """Return the state that was saved last."""
+        return base64.b64decode(self.saved.state)
+
+    def mark(self, content: dict[str, Any]) -> None:
+        """Keep a mark, on the disk before this returns, or raise in one line."""
+        before = self.marks.size
+        if not self.marks.add(json.dumps({**content, "time": round(time.time(), 3)}) + "\n", 1):
+            raise InputError("value", "the mark was not kept: the disk is full")
+        if not self.marks.flush() or not self.marks.sync():
+            why = self.marks.error.strerror if self.marks.error else "unknown"
+            self.marks.forget(before)
+            raise InputError("value", f"the mark was not kept: {why}")
+
+    def close(self) -> None:
+        """Close all files; another program may use the folder then."""
+        for journal in (self.received, self.decisions, self.marks):
+            journal.close()
+        with suppress(OSError):  # a lock ends with its file, whatever the disk says
+            os.close(self._lock)
+
+
+def check_free(path: Path) -> None:
+    """Raise in one line where another program writes to a folder, before anything else is opened."""
+    try:
+        handle = os.open(path / LOCK, os.O_RDWR | NO_LINK)
+    except OSError:
+        return
+    try:
+        _lock(handle, path)
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, path: Path) -> None:
+    """Take the lock of a folder, which the system gives back however this process ends."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: two programs in one folder are not noticed there
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.EAGAIN, errno.EACCES):
+            return  # a file system without locks: as on Windows
+        raise InputError(
+            "value", f"{path}: another tcuq live writes there; end it, or choose another folder with --folder"
+        ) from None

@@ -1,0 +1,171 @@
+"""What is told of a session: steps and remarks to a page, counts and the last step to whoever asks."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.monitor.accuracy import accuracy_band
+from tcuq.monitor.alarm import alarm_words
+from tcuq.monitor.params import Params
+
+from .feed import Feed
+from .lines import feed_columns
+from .remarks import Remarks, Tell
+
+RECENT = 1000
+"""Steps over which the share of abstentions is told."""
+
+COUNTS = (
+    "steps",
+    "flagged",
+    "abstained",
+    "alarms",
+    "broken",
+    "lost",
+    "missing",
+    "duplicates",
+    "late",
+    "reboots",
+    "others",
+    "unkept",
+)
+"""What is counted: `others` are steps of other parameters or of the kind that is not used, `unkept` are lines
+of the logs that were lost because the disk was full for too long."""
+
+MOST_CHANGES = 8
+"""Changes of the alarm that are told of one batch of steps; a device may change it with every step."""
+
+
+class Telling:
+    """Tell of steps and remarks.
+
+    Parameters
+    ----------
+    params : Params
+    about : mapping
+        What stays the same, for the page.
+    tell : sequence of callables
+        Called with kind, text and step of each remark.
+    counts : mapping
+        Of an earlier session that goes on.
+    alarm : int
+        Of its last step: one that stays on is not told again.
+
+    Attributes
+    ----------
+    status : dict
+        The last step and all counts; replaced and never changed, so any thread may read it.
+    on_alarm : list of callables
+        Called with `status` when the alarm is raised and when it ends.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        about: Mapping[str, Any],
+        tell: Sequence[Tell],
+        counts: Mapping[str, int],
+        alarm: int = 0,
+    ) -> None:
+        self._params = params
+        self.feed = Feed(about)
+        self.remarks = Remarks([*tell, self.feed.add_remark])
+        self.counts = {**dict.fromkeys(COUNTS, 0), **counts}
+        self.on_alarm: list[Callable[[dict[str, Any]], None]] = []
+        self.connected = False
+        self._recent = np.zeros(0, dtype=bool)
+        self._looks = np.zeros(0)
+        self._bands: list[list[float] | None] = []
+        self.alarm = alarm
+        self._last: dict[str, Any] = {"time": None, "alarm": alarm}
+        self.status: dict[str, Any] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Bring `status` up to date."""
+        self.feed.counts = dict(self.counts)
+        share = float(self._recent.mean()) if len(self._recent) else 0.0
+        self.status = {
+            **self._last,
+            "counts": dict(self.counts),
+            "connected": self.connected,
+            "abstention_share": share,
+        }
+
+    def steps(
+        self,
+        first: int,
+        steps: npt.NDArray[Any],
+        times: Sequence[float],
+        signals: npt.NDArray[np.float64] | None,
+    ) -> None:
+        """Tell of steps from number `first` on."""
+        self.counts["steps"] += len(steps)
+        self.counts["flagged"] += int(steps["flagged"].sum())
+        self.counts["abstained"] += int(steps["abstain"].sum())
+        self._recent = np.concatenate([self._recent, steps["abstain"]])[-RECENT:]
+        self.feed.add_steps(first, feed_columns(steps, times, self._params.signals, signals))
+        self._bands = self._band(steps)
+        self._last = self._facts(first + len(steps) - 1, steps[-1], times[-1], self._bands[-1])
+        self._watch_alarm(first, steps, times)
+        self.refresh()
+
+    def _band(self, steps: npt.NDArray[Any]) -> list[list[float] | None]:
+        """Return the band of the expected accuracy at each step, None without one."""
+        if self._params.accuracy_error is None:
+            return [None] * len(steps)
+        looks = np.concatenate([self._looks, steps["look"]])
+        self._looks = looks[-2 * self._params.horizon :]
+        low, high = accuracy_band(self._params, steps, looks)
+        return [[float(each) for each in ends] for ends in zip(low.round(4), high.round(4), strict=True)]
+
+    def _facts(self, step: int, last: Any, time: float, band: list[float] | None) -> dict[str, Any]:
+        names = self.feed.about["names"]
+        accuracy = float(last["expected_accuracy"])
+        answer = int(last["answer"])
+        return {
+            "time": time,
+            "step": step,
+            "risk": float(last["risk"]),
+            "threshold": float(last["threshold"]),
+            "answer": answer,
+            "answer_name": names[answer] if names else str(answer),
+            "abstain": bool(last["abstain"]),
+            "alarm": int(last["alarm"]),
+            "warming_up": bool(last["warming_up"]),
+            "persistence": float(last["persistence"]),
+            "severity": float(last["severity"]),
+            "expected_accuracy": None if math.isnan(accuracy) else accuracy,
+            "accuracy_band": None if math.isnan(accuracy) else band,
+        }
+
+    def _watch_alarm(self, first: int, steps: npt.NDArray[Any], times: Sequence[float]) -> None:
+        levels = np.concatenate([[self.alarm], steps["alarm"]]).astype(np.int64)
+        self.alarm = int(levels[-1])
+        changes = np.flatnonzero(np.diff((levels > 0).astype(np.int8))).tolist()
+        self.counts["alarms"] += sum(int(levels[place + 1]) > 0 for place in changes[:-MOST_CHANGES])
+        for place in changes[-MOST_CHANGES:]:
+            level = int(levels[place + 1])
+            kind = "alarm" if level else "cleared"
+            raised = f"ALARM: {alarm_words(level, self._params.evidence is not None)}"
+            text = raised if level else "the alarm has ended"
+            self.counts["alarms"] += level > 0
+            self.remarks.now(kind, text, first + place)
+            told = {
+                **self._facts(first + place, steps[place], times[place], self._bands[place]),
+                "event": kind,
+                "text": text,
+            }
+            for call in self.on_alarm:
+                call({**told, "sent": round(time.time(), 3)})
+
+    def name(self, number: int) -> str:
+        """Return a class as a person reads it."""
+        names = self.feed.about["names"]
+        return "none of the classes" if number < 0 else names[number] if names else f"class {number}"

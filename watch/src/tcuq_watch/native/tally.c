@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "native.h"
+
+#include <string.h>
+
+/* fleet/tallies.py holds the matching dtypes and numbers. All sums are integers, so no result depends on how steps
+ * are batched. */
+#define BUCKETS 512
+#define LEVELS 14
+#define HOUR 3600.0
+#define DAY 86400.0
+#define DAY_BUCKETS 24
+#define END_OF_TIME 8589934592.0 /* 2^33 seconds: LEVELS are enough up to there */
+#define MOST_GAP 4294967295.0    /* milliseconds */
+#define ONE 65536.0
+#define NONE (-1)
+
+#define AHEAD 4
+#if defined(__GNUC__)
+#define FETCH(address) __builtin_prefetch(address, 1)
+#else
+#define FETCH(address) ((void)(address))
+#endif
+
+typedef struct {
+    uint64_t steps;
+    uint64_t flagged;
+    uint64_t abstained;
+    uint64_t alarm_steps;
+    uint64_t risk;      /* sum, in 1/65536 */
+    double last_time;   /* NaN: none yet */
+    double alarm_since; /* NaN: quiet, or unknown */
+    uint32_t onsets;
+    uint32_t gap;           /* usual pause, ms */
+    int32_t recent_risk;    /* slow means, Q0.24 */
+    int32_t recent_alarm;
+    int32_t severity;       /* slow mean, Q16.16 */
+    int32_t bucket;         /* last hour in which it was counted, NONE before */
+    int32_t alarm_bucket;   /* the same while in alarm */
+    uint16_t accuracy;      /* expected, Q0.16; 0 where there is none */
+    uint8_t alarm;
+    uint8_t unused; /* 88 bytes on every ABI */
+} device_t;
+
+typedef struct {
+    uint64_t steps;
+    uint64_t flagged;
+    uint64_t abstained;
+    uint64_t risk;
+    uint64_t predictions;
+} class_t;
+
+typedef struct {
+    uint64_t steps;
+    uint64_t flagged;
+    uint64_t abstained;
+    uint64_t alarm_steps;
+    uint64_t onsets;
+    uint64_t risk;
+    uint64_t accuracy;
+} bucket_t;
+
+/* Buckets are a ring: hour h is at (h >> level) % BUCKETS. first > last: nothing yet. */
+typedef struct {
+    int64_t first;
+    int64_t last;
+    int64_t level;
+    uint64_t untimed;
+} clock_row_t;
+
+/* A row of what Monitor.run() gives: tcuq.STEP_DTYPE, 72 bytes. */
+typedef struct {
+    double risk;
+    double threshold;
+    double uncertainty;
+    double persistence;
+    double look;
+    double severity;
+    double expected_accuracy; /* NaN where there is none */
+    int32_t prediction;
+    int32_t answer;
+    uint8_t flagged;
+    uint8_t abstain;
+    uint8_t alarm;
+    uint8_t warming_up;
+    uint8_t reason;
+    uint8_t low_mass;
+    uint8_t unused[2];
+} step_row_t;
+
+typedef uint32_t seen_t[LEVELS][BUCKETS];
+
+typedef struct {
+    device_t *devices;
+    class_t *classes;
+    bucket_t *buckets;
+    seen_t *seen; /* devices, then devices in alarm */
+    clock_row_t *clock;
+} tally_t;
+
+/* value / 2^shift, rounded down; >> of a negative number is up to the compiler. */
+static int64_t shifted(int64_t value, int shift)
+{
+    return value >= 0 ? value >> shift : -(-(value + 1) >> shift) - 1;
+}
+
+/* A slow mean after one more value; between both, so it fits. Wide, since anybody may have written the mean. */
+static int32_t nearer(int32_t mean, int64_t value, int64_t half, int shift)
+{
+    return (int32_t)(mean + shifted(value - mean + half, shift));
+}
+
+/* Join buckets in pairs. The counts of devices are kept at every level already: sums would count a device twice. */
+static void widen(tally_t *t)
+{
+    bucket_t old[BUCKETS];
+    int64_t at;
+    memcpy(old, t->buckets, sizeof old);
+    memset(t->buckets, 0, sizeof old);
+    memset(t->seen[0][t->clock->level], 0, sizeof t->seen[0][0]);
+    memset(t->seen[1][t->clock->level], 0, sizeof t->seen[1][0]);
+    for (at = t->clock->first >> t->clock->level; at <= t->clock->last >> t->clock->level; at++) {
+        const bucket_t *from = old + at % BUCKETS;
+        bucket_t *to = t->buckets + (at >> 1) % BUCKETS;
+        to->steps += from->steps;
+        to->flagged += from->flagged;
+        to->abstained += from->abstained;
+        to->alarm_steps += from->alarm_steps;
+        to->onsets += from->onsets;
+        to->risk += from->risk;
+        to->accuracy += from->accuracy;
+    }
+    t->clock->level++;
+}
+
+/* Make room for an hour: 1, or 0 where it lies so far back that all buckets would have to become wider. */
+static int place(tally_t *t, int64_t hour)
+{
+    clock_row_t *c = t->clock;
+    if (c->first > c->last) {
+        c->first = hour;
+        c->last = hour;
+    } else if (hour > c->last) {
+        while ((hour >> c->level) - (c->first >> c->level) >= BUCKETS) {
+            widen(t);
+        }
+        c->last = hour;
+    } else if (hour < c->first) {
+        if ((c->last >> c->level) - (hour >> c->level) >= BUCKETS) {
+            return 0;
+        }
+        c->first = hour;
+    }
+    return 1;
+}
+
+/* Count a device once an hour, and once in each of the wider buckets. A clock that went back by less than a day does
+ * not count it again. */
+static void count_device(tally_t *t, int which, int32_t *before, int32_t hour)
+{
+    int64_t level;
+    if (*before != NONE && hour <= *before && hour >= (int64_t)*before - DAY_BUCKETS) {
+        return;
+    }
+    for (level = t->clock->level; level < LEVELS; level++) {
+        if (*before != NONE && *before >> level == hour >> level) {
+            break;
+        }
+        t->seen[which][level][(hour >> level) % BUCKETS]++;
+    }
+    *before = hour;
+}
+
+/* The usual pause follows long ones quickly and short ones slowly: steps often come in bursts. */
+static void take_time(device_t *d, double time)
+{
+    double before = d->last_time;
+    if (time > before) {
+        double ms = (time - before) * 1000.0;
+        uint32_t gap = ms < MOST_GAP ? (uint32_t)ms : UINT32_MAX;
+        if (gap > d->gap) {
+            d->gap += d->gap == 0 ? gap : (gap - d->gap) / 4u;
+        } else {
+            d->gap -= (d->gap - gap) / 256u;
+        }
+        d->last_time = time;
+    } else if (!(time >= before - DAY)) { /* the first time, or the clock was set back */
+        d->last_time = time;
+    }
+}
+
+static void take(tally_t *t, size_t slot, double time, const step_row_t *step)
+{
+    device_t *d = t->devices + slot;
+    class_t *c = t->classes + step->answer;
+    uint32_t risk = (uint32_t)(step->risk * ONE + 0.5);
+    int timed = time >= 0.0 && time < END_OF_TIME;
+    unsigned onset = step->alarm != 0 && d->alarm == 0;
+    unsigned in_alarm = step->alarm != 0;
+    int32_t severity = (int32_t)(step->severity * ONE + (step->severity < 0 ? -0.5 : 0.5));
+    d->accuracy = step->expected_accuracy > 0 ? (uint16_t)(step->expected_accuracy * ONE + 0.5) : (uint16_t)0;
+    d->recent_risk = d->steps == 0 ? (int32_t)(risk << 8)
+                                   : nearer(d->recent_risk, (int64_t)risk << 8, 128, 8);
+    d->severity = d->steps == 0 ? severity : nearer(d->severity, severity, 64, 7);
+    d->recent_alarm = nearer(d->recent_alarm, in_alarm ? 1 << 24 : 0, 2048, 12);
+    d->steps++;
+    d->flagged += step->flagged;
+    d->abstained += step->abstain;
+    d->alarm_steps += in_alarm;
+    d->risk += risk;
+    d->onsets += onset;
+    if (onset) {
+        d->alarm_since = timed ? time : Py_NAN;
+    } else if (!in_alarm) {
+        d->alarm_since = Py_NAN;
+    }
+    d->alarm = step->alarm;
+    c->steps++;
+    c->flagged += step->flagged;
+    c->abstained += step->abstain;
+    c->risk += risk;
+    t->classes[step->prediction].predictions++;
+    if (timed) {
+        int32_t hour = (int32_t)(time / HOUR);
+        take_time(d, time);
+        if (place(t, hour)) {
+            bucket_t *b = t->buckets + (hour >> t->clock->level) % BUCKETS;
+            count_device(t, 0, &d->bucket, hour);
+            if (in_alarm) {
+                count_device(t, 1, &d->alarm_bucket, hour);
+            }
+            b->steps++;
+            b->flagged += step->flagged;
+            b->abstained += step->abstain;
+            b->alarm_steps += in_alarm;
+            b->onsets += onset;
+            b->risk += risk;
+            b->accuracy += d->accuracy;
+            return;
+        }
+    }
+    t->clock->untimed++;
+}
+
+/* Look at all steps before one is taken: 0, or -1 with an exception. */
+static int check(const int64_t *slots, const step_row_t *steps, Py_ssize_t count, Py_ssize_t devices, Py_ssize_t classes)
+{
+    Py_ssize_t i;
+    for (i = 0; i < count; i++) {
+        const step_row_t *s = steps + i;
+        if (slots[i] < 0 || slots[i] >= devices) {
+            PyErr_Format(PyExc_IndexError, "slots[%zd] is %lld, expected 0 to %zd", i, (long long)slots[i],
+                         devices - 1);
+            return -1;
+        }
+        if (s->answer < 0 || s->answer >= classes || s->prediction < 0 || s->prediction >= classes ||
+            !(s->risk >= 0 && s->risk < 1) || !(s->severity > -32768 && s->severity < 32768) ||
+            s->expected_accuracy >= 1) {
+            PyErr_Format(PyExc_ValueError, "steps[%zd] is no step of a monitor of %zd classes", i, classes);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Shifts, and places in the rings, stay in range with such a clock, and take() leaves one. */
+static int clock_fits(const clock_row_t *c)
+{
+    return c->level >= 0 && c->level < LEVELS &&
+           (c->first > c->last || (c->first >= 0 && c->last <= (int64_t)(END_OF_TIME / HOUR) &&
+                                   (c->last >> c->level) - (c->first >> c->level) < BUCKETS));
+}
+
+PyObject *tally(PyObject *module, PyObject *args)
+{
+    enum { DEVICES, CLASSES, BUCKET_ROWS, SEEN, CLOCK, SLOTS, TIMES, STEPS, ALL };
+    static const size_t unit[ALL] = {sizeof(device_t),    sizeof(class_t), sizeof(bucket_t),   sizeof(uint32_t),
+                                     sizeof(clock_row_t), sizeof(int64_t), sizeof(double), sizeof(step_row_t)};
+    PyObject *object[ALL];
+    Py_buffer view[ALL];
+    Py_ssize_t count[ALL];
+    PyObject *result = NULL;
+    int open;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOOOOOOO", object, object + 1, object + 2, object + 3, object + 4, object + 5,
+                          object + 6, object + 7)) {
+        return NULL;
+    }
+    for (open = 0; open < ALL; open++) {
+        if (PyObject_GetBuffer(object[open], view + open, PyBUF_C_CONTIGUOUS | (open < SLOTS ? PyBUF_WRITABLE : 0)) < 0) {
+            goto close;
+        }
+        count[open] = view[open].len / (Py_ssize_t)unit[open];
+        if (view[open].len % (Py_ssize_t)unit[open] != 0 || !ALIGNED(&view[open])) {
+            PyErr_Format(PyExc_ValueError, "argument %d has %zd bytes, expected rows of %zu, aligned to 8", open,
+                         view[open].len, unit[open]);
+            open++;
+            goto close;
+        }
+    }
+    if (count[BUCKET_ROWS] != BUCKETS || count[SEEN] != 2 * LEVELS * BUCKETS || count[CLOCK] != 1 ||
+        count[TIMES] != count[SLOTS] || count[STEPS] != count[SLOTS]) {
+        PyErr_SetString(PyExc_ValueError, "arrays of tally do not belong together");
+        goto close;
+    }
+    if (!clock_fits(view[CLOCK].buf)) {
+        PyErr_SetString(PyExc_ValueError, "clock of the tallies is out of range");
+        goto close;
+    }
+    if (check(view[SLOTS].buf, view[STEPS].buf, count[SLOTS], count[DEVICES], count[CLASSES]) == 0) {
+        tally_t t;
+        const int64_t *slots = view[SLOTS].buf;
+        const double *times = view[TIMES].buf;
+        const step_row_t *steps = view[STEPS].buf;
+        Py_ssize_t i;
+        t.devices = view[DEVICES].buf;
+        t.classes = view[CLASSES].buf;
+        t.buckets = view[BUCKET_ROWS].buf;
+        t.seen = view[SEEN].buf;
+        t.clock = view[CLOCK].buf;
+        Py_BEGIN_ALLOW_THREADS
+        for (i = 0; i < count[SLOTS]; i++) {
+            if (i + AHEAD < count[SLOTS]) {
+                FETCH(t.devices + slots[i + AHEAD]);
+            }
+            take(&t, (size_t)slots[i], times[i], steps + i);
+        }
+        Py_END_ALLOW_THREADS
+        result = Py_NewRef(Py_None);
+    }
+close:
+    while (open > 0) {
+        PyBuffer_Release(view + --open);
+    }
+    return result;
+}

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""`tcuq fleet` with options and files that cannot be right, on a disk that fails, and in a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import signal
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tcuq import Params
+from tcuq.cli import main
+from tcuq_watch.cli import fleet as command
+from tcuq_watch.cli.fleet_folder import healthy, versions
+from tcuq_watch.cli.fleet_labels import read_labels, told_text
+
+DAY = 86_400
+START = 20_000 * DAY
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Params(classes=3, warmup=0, names=("x", "y", "z")).save("m.json")
+    rows = [
+        {"device": f"d{d}", "seq": s, "time": START + DAY * s + d, "probs": [0.5, 0.25, 0.25]}
+        for s in range(4)
+        for d in range(3)
+    ]
+    Path("e.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def run(*args: str) -> int:
+    return main(["fleet", *args])
+
+
+RUN = ("run", "m.json", "e.jsonl", "--folder", "f")
+
+
+def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    capsys.readouterr()
+    assert run(*args) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "this is a bug" not in said
+    return said
+
+
+def test_options_that_cannot_be(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--keep is -1, expected at least 0" in refused(capsys, *RUN, "--keep", "-1")
+    assert "--keep is 0, expected at least 1" in refused(capsys, *RUN, "--keep", "0", "--out", "o")
+    Path("none.txt").write_text("\n \n")
+    assert "none.txt: names no device, expected one a line" in refused(capsys, *RUN, "--closed", "none.txt")
+    assert "PARAMS is '=m.json', expected NAME=FILE" in refused(capsys, "run", "=m.json", *RUN[2:])
+    assert run(*RUN, "--quiet", "--flush", "--labels-per-day", "5") == 0
+    assert "no device is called 'nobody'" in refused(capsys, "status", "f", "--device", "nobody")
+    assert "--healthy is now then, expected two times" in refused(
+        capsys, "status", "f", "--healthy", "now", "then"
+    )
+    assert "--tell takes in labels; --day and -o belong to picking" in refused(
+        capsys, "labels", "f", "--tell", "l.csv", "--day", "2026-01-01"
+    )
+    assert run("status", "f", "--quiet") == 0 and capsys.readouterr().out == ""
+
+
+def test_times_when_a_fleet_was_healthy() -> None:
+    found = healthy(argparse.Namespace(healthy=["1700000000.5", "2023-11-15T00:00Z"]))
+    assert found == (1700000000.5, 1700006400.0)
+    assert healthy(argparse.Namespace(healthy=None)) is None
+
+
+def test_versions_without_a_name_are_named_by_their_fingerprint(work: Path) -> None:
+    other = Params(classes=3, warmup=5)
+    other.save("n.json")
+    own = Params.load("m.json").fingerprint
+    assert set(versions(["m.json", "new=n.json"])) == {own, "new"}
+    assert set(versions(["m.json", "n.json"])) == {own, other.fingerprint}
+    with pytest.raises(Exception, match=f"version '{own}' is given twice"):
+        versions(["m.json", "m.json"])
+
+
+def test_labels_are_asked_for_and_told(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*RUN, "--quiet", "--flush", "--labels-per-day", "5") == 0
+    day = "2024-10-07"  # day 20,003 since 1970
+    assert run("labels", "f", "--day", day, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["day"] == day and found["rows"]
+    assert run("labels", "f", "--day", day) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("device,version,boot,seq,") and text.count("\n") == 1 + len(found["rows"])
+    lines = text.splitlines()
+    Path("l.csv").write_text("\n".join([lines[0], *(line + "x" for line in lines[1:])]) + "\n")
+    assert run("labels", "f", "--tell", "l.csv") == 0
+    assert f"took {len(found['rows'])} labels; accuracy of accepted answers" in capsys.readouterr().out
+    assert told_text({"told": 0, "bad": 2, "accuracy": {"estimate": None}}) == "took 0 labels, 2 are no class"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("device,boot\n", r"column 'version' is missing"),
+        ("device,version,boot,seq,label\na,v,x,1,2\n", "line 2: boot or seq is no integer"),
+        ("device,version,boot,seq,label\na,v\n", "line 2: boot or seq is no integer"),
+        (f"device,version,boot,seq,label\n{'a' * 200_000},v,0,1,2\n", "line 2: field larger than"),
+        (f"{'d' * 200_000}\n", "line 1: field larger than"),
+    ],
+)
+def test_files_of_labels_that_cannot_be_right(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "l.csv").write_text(text)
+    with pytest.raises(ValueError, match=rf"l\.csv(, |: ){message}"):
+        read_labels(tmp_path / "l.csv")
+
+
+def test_another_source_is_noted_and_what_is_held_stays_held(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*RUN) == 0
+    Path("more.jsonl").write_text(Path("e.jsonl").read_text())
+    capsys.readouterr()
+    assert run("run", "m.json", "more.jsonl", "--folder", "f") == 0
+    assert "more.jsonl: the fleet had read another source before, so this was read" in capsys.readouterr().err
+
+
+def test_a_disk_that_fails_says_that_nothing_is_lost() -> None:
+    said = "No space left; run this again when that is mended: nothing is lost"
+    with pytest.raises(ValueError, match=said), command._disk():
+        raise OSError(errno.ENOSPC, "No space left; call commit() again")
+    with pytest.raises(OSError, match="No space left: 'out'"), command._disk():
+        raise OSError(errno.ENOSPC, "No space left", "out")
+
+
+def test_the_second_signal_ends_at_once_and_other_threads_have_none() -> None:
+    stopped: list[int] = []
+    source: Any = SimpleNamespace(stop=lambda: stopped.append(1))
+    with command._stopped_by_signals(source):
+        signal.raise_signal(signal.SIGINT)
+        assert stopped == [1]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    entered = []
+
+    def elsewhere() -> None:
+        with command._stopped_by_signals(source):
+            entered.append(True)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert entered and stopped == [1]
+
+
+def test_a_terminal_sees_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.zeros(3, dtype=[("alarm", "u1")])
+    rows["alarm"][1] = 2
+    lane = SimpleNamespace(devices=["a", "b", "c"], tallies=SimpleNamespace(devices=rows))
+    fleet = SimpleNamespace(lanes={"one": lane})
+    source: Any = SimpleNamespace(connection=SimpleNamespace(away=True))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    now = [100.0]
+    monkeypatch.setattr("tcuq_watch.cli.fleet.time.monotonic", lambda: now[0])
+    bar = command._Progress(argparse.Namespace(quiet=False, json=False), fleet, source)
+    now[0] += 2.0
+    bar(SimpleNamespace(events=5000))  # type: ignore[arg-type]
+    bar.look()  # too soon for another line
+    bar.close()
+    shown = capsys.readouterr().err
+    line = "the broker is away; 5,000 events, 2,500 a second; 3 devices, 1 in alarm"
+    assert shown == f"\r{line}\r{'':<{len(line)}}\r"

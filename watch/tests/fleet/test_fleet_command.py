@@ -1,0 +1,422 @@
+"""`tcuq fleet` from events to a page, with the real fleet behind it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.request import urlopen
+
+import numpy as np
+import pytest
+from places import ROOT
+from report_pages import check_whole
+
+from tcuq import Monitor, Params
+from tcuq.cli import main
+from tcuq_watch.fleet.fleet import Fleet
+
+pytest.importorskip("tcuq_watch.fleet.fleet", reason="the fleet itself is not there")
+
+DAY = 86_400
+START = 20_000 * DAY
+
+
+def traffic(devices: int, steps: int, seed: int = 0) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet(np.full(3, 0.5), (steps, devices)).round(4)
+    return [
+        {"device": f"d{d}", "boot": 0, "seq": s, "time": START + 60.0 * s + d, "probs": probs[s, d].tolist()}
+        for s in range(steps)
+        for d in range(devices)
+    ]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Params(classes=3, warmup=0, reference=0.3, names=("x", "y", "z")).save("monitor.json")
+    write(tmp_path / "events.jsonl", traffic(5, 40))
+    return tmp_path
+
+
+def run(*args: str) -> int:
+    return main(["fleet", *args])
+
+
+def said(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
+    assert run(*args, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def decisions(out: Path) -> list[dict[str, Any]]:
+    return [
+        json.loads(line) for path in sorted(out.glob("*.jsonl")) for line in path.read_text().splitlines()
+    ]
+
+
+def test_from_events_to_a_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    order = (
+        "run",
+        "monitor.json",
+        "events.jsonl",
+        "--folder",
+        "fleet",
+        "--out",
+        "out",
+        "--out-format",
+        "jsonl",
+    )
+    found = said(capsys, *order, "--batch", "33")
+    assert (found["events"], found["decisions"], found["devices"]) == (200, 200, 5)
+    assert said(capsys, *order)["events"] == 0  # the position is at the end
+    rows = decisions(work / "out")
+    assert len(rows) == 200
+    params = Params.load("monitor.json")
+    for device in range(5):
+        probs = [row["probs"] for row in traffic(5, 40) if row["device"] == f"d{device}"]
+        expected = Monitor(params).run(probs)["risk"]
+        mine = [row["risk"] for row in rows if row["device"] == f"d{device}"]
+        assert np.round(np.array(mine) * 65536).tolist() == np.round(expected * 65536).tolist()
+    assert said(capsys, "status", "fleet")["devices"] == 5
+    assert run("status", "fleet") == 0
+    assert "5 devices, 0 silent; 200 steps" in capsys.readouterr().out
+    assert run("status", "fleet", "--device", "d3") == 0
+    assert "d3, version" in capsys.readouterr().out
+    assert run("page", "fleet", "-o", "fleet.html") == 0
+    page = (work / "fleet.html").read_text()
+    check_whole(page)
+    assert "<title>fleet" in page and page.count('class="spark"') == 5
+
+
+def test_bad_input_is_counted_and_stays_counted(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (work / "events.jsonl").open("a") as file:
+        file.write('{"device": "d0", "seq": 40, "probs": [0.9, 0.9, 0.9]}\n{"device"\n')
+        file.write('{"device": "stranger", "seq": 0, "probs": [1.0, 0.0, 0.0]}\n\n')
+    (work / "known.txt").write_text("".join(f"d{n}\n" for n in range(5)))
+    assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet", "--closed", "known.txt") == 0
+    out, err = capsys.readouterr()
+    assert "took 202 events" in out and out.count("\n") == 1
+    assert "refused 1 for not JSON; the first: events.jsonl, byte" in err
+    refused = said(capsys, "status", "fleet")["refused"]
+    assert refused == {"bad posterior": 1, "unknown device": 1, "not JSON": 1}
+
+
+def test_versions_side_by_side(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Params(classes=3, warmup=0, reference=0.4).save("new.json")
+    rows = traffic(4, 10)
+    for row in rows:
+        row["version"] = "new" if row["device"] == "d3" else "old"
+    write(work / "events.jsonl", rows)
+    assert run("run", "old=monitor.json", "new=new.json", "events.jsonl", "--folder", "fleet") == 0
+    capsys.readouterr()
+    found = said(capsys, "status", "fleet")["versions"]
+    assert [(each["version"], each["devices"]) for each in found] == [("old", 3), ("new", 1)]
+
+
+ERRORS = [
+    (["run", "monitor.json", "nowhere.jsonl", "--folder", "fleet"], "does not exist"),
+    (["run", "monitor.json", "events.jsonl", "--folder", "fleet", "--batch", "0"], "--batch is 0"),
+    (["run", "nothing.json", "events.jsonl", "--folder", "fleet"], "nothing.json"),
+    (["run", "a=monitor.json", "a=monitor.json", "events.jsonl", "--folder", "fleet"], "given twice"),
+    (["run", "monitor.json", "events.jsonl", "--folder", "monitor.json"], "monitor.json"),
+    (["run", "monitor.json", "mqtt://127.0.0.1:9/a/+", "--folder", "fleet"], "mqtt://127.0.0.1:9/a/+"),
+    (["run", "monitor.json", "events.jsonl", "--folder", "fleet", "--out", "a.parquet"], "expected a folder"),
+    (["status", "nowhere"], "nowhere"),
+    (["labels", "nowhere"], "nowhere"),
+    (["page", "nowhere", "-o", "x.html"], "nowhere"),
+    (["page", "nowhere", "--serve"], "nowhere"),
+    (["page", "nowhere"], "one of -o OUT.html and --serve"),
+]
+
+
+@pytest.mark.parametrize(("args", "message"), ERRORS)
+def test_errors_are_one_line(
+    work: Path, args: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*args) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and message in err and "bug" not in err, err
+
+
+def started(work: Path, *args: str) -> subprocess.Popen[str]:
+    paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        [sys.executable, "-m", "tcuq", "fleet", *args],
+        cwd=work,
+        env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def steps_of(capsys: pytest.CaptureFixture[str]) -> int:
+    if run("status", "fleet", "--json") != 0:
+        capsys.readouterr()
+        return -1
+    return int(json.loads(capsys.readouterr().out)["steps"])
+
+
+def until(what: Any, seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_run_after_its_commit(
+    work: Path, number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    process = started(work, "run", "monitor.json", "events.jsonl", "--folder", "fleet", "--follow")
+    try:
+        until(lambda: steps_of(capsys) == 200)
+        assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 2  # one writer at a time
+        assert capsys.readouterr().err.count("\n") == 1
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    assert out.startswith("took 200 events") and out.count("\n") == 1
+    kept = "decisions are kept in fleet; Ctrl-C ends this"
+    assert err == f"tcuq: waiting for events of events.jsonl; {kept}\n"
+
+
+def test_labels_are_asked_for_and_told_while_the_fleet_runs(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tcuq_watch.fleet.labels", reason="labels are not there")
+    order = ("run", "monitor.json", "events.jsonl", "--folder", "fleet", "--labels-per-day", "1000")
+    process = started(work, *order, "--follow")
+    try:
+        until(lambda: steps_of(capsys) == 200)
+        assert run("labels", "fleet", "-o", "none.csv") == 0
+        assert "nothing to label of" in capsys.readouterr().err  # the day is not over
+        assert run("labels", "fleet", "--day", "2024-10-04", "-o", "ask.csv") == 0
+        asked = list(csv.DictReader((work / "ask.csv").read_text().splitlines()))
+        assert len(asked) >= 4 and {row["answer_name"] for row in asked} <= {"x", "y", "z"}
+        for place, row in enumerate(asked):
+            row["label"] = ("x", "2", "", "nonsense")[min(place, 3)]
+        with (work / "told.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(asked[0]))
+            writer.writeheader()
+            writer.writerows(asked)
+        capsys.readouterr()
+        found = said(capsys, "labels", "fleet", "--tell", "told.csv")
+        assert (found["told"], found["unlabeled"], found["bad"], found["unknown"]) == (
+            2,
+            1,
+            len(asked) - 3,
+            0,
+        )
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+    # Not running: the same rows once more, from the folder.
+    assert run("labels", "fleet", "--day", "2024-10-04", "-o", "again.csv") == 0
+    assert (work / "again.csv").read_text() == (work / "ask.csv").read_text()
+    capsys.readouterr()
+    assert said(capsys, "status", "fleet")["labels"]["told"] == 2
+    assert not list((work / "fleet" / "requests").iterdir())
+    assert run("labels", "fleet", "--day", "yesterday") == 2
+    assert run("labels", "fleet", "--tell", "events.jsonl") == 2
+
+
+@pytest.mark.slow
+def test_killed_and_started_again_the_decisions_are_the_same(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(work / "events.jsonl", traffic(50, 200))
+    order = ["run", "monitor.json", "events.jsonl", "--out-format", "jsonl", "--batch", "400"]
+    assert run(*order, "--folder", "whole", "--out", "whole-out") == 0
+    rng = np.random.default_rng(3)
+    for _ in range(6):
+        process = started(work, *order, "--folder", "fleet", "--out", "out")
+        time.sleep(0.5 + float(rng.uniform(0, 0.6)))
+        process.kill()
+        process.communicate()
+    assert run(*order, "--folder", "fleet", "--out", "out") == 0
+    capsys.readouterr()
+    assert decisions(work / "out") == decisions(work / "whole-out")
+
+
+def test_a_served_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tcuq_watch.live.server", reason="the server is not there")
+    assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 0
+    capsys.readouterr()
+    process = started(work, "page", "fleet", "--serve", "--port", "0")
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        address = line.split(" at ")[1].split()[0]
+        with urlopen(address) as answer:
+            page = answer.read().decode()
+        check_whole(page.replace("data-view", "data-x"))
+        assert 'id="find"' in page
+        with urlopen(f"{address}fleet/data") as answer:
+            parts = json.load(answer)["parts"]
+        assert "5 devices" in parts["top"] and "d4" in parts["worst"]
+        with urlopen(f"{address}fleet-devices/data") as answer:
+            devices = json.load(answer)
+        assert sorted(devices["names"]) == [f"d{n}" for n in range(5)] and devices["steps"] == [40] * 5
+        with urlopen(f"{address}metrics") as answer:
+            metrics = answer.read().decode()
+        assert "tcuq_fleet_devices 5\n" in metrics and "d4" not in metrics
+        taken = int(address.rstrip("/").rsplit(":", 1)[1])
+        assert run("page", "fleet", "--serve", "--port", str(taken)) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=10)
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        process.communicate()
+    assert run("page", "fleet", "--serve", "--host", "0.0.0.0") == 2
+    assert "token" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_served_page_in_a_browser(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tcuq_watch.live.server", reason="the server is not there")
+    devtools = pytest.importorskip("devtools", reason="the driver of the browser is not there")
+    write(work / "events.jsonl", traffic(30, 5))
+    order = ("run", "monitor.json", "events.jsonl", "--folder", "fleet")
+    assert run(*order) == 0
+    process = started(work, "page", "fleet", "--serve", "--port", "0")
+    browser = devtools.Browser(work / "profile")
+    try:
+        assert process.stderr is not None
+        tab = browser.tab()
+        tab.open(process.stderr.readline().split(" at ")[1].split()[0])
+        tab.wait("document.documentElement.dataset.ready")
+        tab.js("document.querySelector('#find').focus()")
+        for key in "d2":
+            tab.key(key)
+        # d2 itself, then those that begin with it.
+        rows = "[...document.querySelectorAll('#matches tbody th')].map((cell) => cell.textContent)"
+        tab.wait(f"{rows}.length === 11")
+        assert tab.js(rows)[:3] == ["d2", "d20", "d21"] and tab.text("#found") == "11 devices"
+        tab.js("document.querySelector('#find').value = ''; document.querySelector('#find').blur()")
+        # What a later run takes in appears by itself.
+        assert "150 steps" in tab.text(".tiles")
+        write(work / "events.jsonl", traffic(30, 8))
+        assert run(*order) == 0
+        tab.wait("document.querySelector('.tiles').textContent.includes('240 steps')", 40)
+        assert tab.errors() == []
+        process.terminate()
+        process.communicate(timeout=10)
+        tab.wait("document.querySelector('#state').textContent.includes('does not answer')", 60)
+    finally:
+        browser.close()
+        process.kill()
+        process.communicate()
+    capsys.readouterr()
+
+
+def test_what_the_fleet_refuses_is_told_by_kind(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    probs = [0.5, 0.3, 0.2]
+    rows = [
+        {"device": "a", "seq": 0, "probs": [0.5, 0.5]},
+        {"device": "a", "seq": 0, "probs": probs, "version": "v9"},
+        {"device": "a", "seq": 0, "probs": probs, "time": "yesterday"},
+        {"device": "a", "seq": 1, "probs": probs, "time": True},
+        {"device": "a", "seq": 2, "probs": probs, "time": None},
+        {"device": "b", "seq": 2, "state": "YmFk"},
+    ]
+    write(work / "bad.jsonl", rows)
+    assert run("run", "monitor.json", "bad.jsonl", "--folder", "fleet") == 0
+    out, err = capsys.readouterr()
+    assert "3 decisions; the fleet has 1 device\n" in out
+    assert err.count("\n") == 1, err
+    for said_of in ("1 for wrong width", "1 for unknown version", "2 for bad time", "1 for bad state"):
+        assert said_of in err
+    found = said(capsys, "run", "monitor.json", "bad.jsonl", "--folder", "again")
+    assert found["refused"] == {"unknown version": 1, "wrong width": 1, "bad time": 2, "bad state": 1}
+    assert found["states"] == 0
+
+
+def test_a_roll_out_after_an_unnamed_version_is_told_what_to_type(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Params(classes=3, warmup=0, reference=0.4).save("new.json")
+    name = Params.load("monitor.json").fingerprint
+    assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 0
+    capsys.readouterr()
+    for given, expected in (
+        (["old=monitor.json", "new=new.json"], f"{name}=monitor.json new=new.json"),
+        (["new.json"], f"{name}=FILE new=new.json"),
+        (["old=monitor.json"], f"{name}=monitor.json"),
+    ):
+        assert run("run", *given, "events.jsonl", "--folder", "fleet") == 2
+        err = capsys.readouterr().err
+        assert err.endswith(f"type: {expected}\n") and err.count("\n") == 1 and "Fleet(" not in err
+    assert run("run", f"{name}=monitor.json", "new=new.json", "events.jsonl", "--folder", "fleet") == 0
+
+
+def test_a_device_in_two_versions_counts_once(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Params(classes=3, warmup=0, reference=0.4).save("new.json")
+    rows = [{**row, "version": name} for name in ("old", "new") for row in traffic(4, 3)]
+    write(work / "events.jsonl", rows)
+    found = said(capsys, "run", "old=monitor.json", "new=new.json", "events.jsonl", "--folder", "fleet")
+    assert (found["events"], found["devices"]) == (24, 4)
+
+
+def test_a_second_writer_is_told_what_to_type(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Fleet(Params.load("monitor.json"), "fleet"):
+        assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 2
+    err = capsys.readouterr().err
+    assert "read_only" not in err and err.endswith("look at it with: tcuq fleet status fleet\n")
+
+
+def test_a_package_that_is_missing_loses_no_file(
+    work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is missing (extra tables)")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.Table.from_pylist(traffic(2, 3)), "events.parquet")
+    order = ("run", "monitor.json", "events.parquet", "--folder", "fleet")
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pyarrow.parquet", None)
+        assert run(*order) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and "pip install 'tcuq-watch[tables]'" in err
+    assert said(capsys, *order)["events"] == 6
+
+
+def test_waiting_says_where_from_and_where_to_without_a_password(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tcuq_watch.cli import fleet
+    from tcuq_watch.fleet.mqtt_client import Address
+
+    def said_of(source: str, out: str | None, quiet: bool = False) -> str:
+        args = Namespace(
+            source=source, out=out, folder="kept", follow=False, quiet=quiet, program="tcuq", json=False
+        )
+        ends = [
+            SimpleNamespace(address=Address.of(each)) if str(each).startswith("mqtt:") else SimpleNamespace()
+            for each in (source, out)
+        ]
+        fleet._tell_begin(args, ends[0], None if out is None else ends[1])
+        return capsys.readouterr().err
+
+    text = said_of("mqtt://joe:secret@there/plant/+/steps", "mqtt://joe:secret@there/out/{device}")
+    assert text.startswith("tcuq: waiting for events of mqtt://there:1883/plant/+/steps; decisions are kept")
+    assert "in kept and go to mqtt://there:1883/out/{device}; Ctrl-C ends" in text and "secret" not in text
+    assert "of standard input; decisions are kept in kept and go to folder;" in said_of("-", "folder")
+    assert said_of("events.jsonl", None) == ""
+    assert said_of("-", None, quiet=True) == ""

@@ -1,0 +1,607 @@
+"""`Fleet` and its folder: versions, what is refused, a full disk, readers, a second writer, states."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import namedtuple
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from faulty_files import SPACE, Fault, Faults, run_forked
+from fleet_runs import VERSIONS, Arrivals, folder_in_memory, outcome, play
+from naive_fleet import rows_of
+from streams import int8_stream
+
+from tcuq import Monitor, Params
+from tcuq_watch.fleet import Events, Fleet, Lane, store
+from tcuq_watch.fleet.events import joined
+
+PARAMS = Params(classes=3, warmup=0)
+STATE = namedtuple("STATE", "device state boot seq version")
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with folder_in_memory(tmp_path_factory.mktemp("fleet")) as folder:
+        yield folder
+
+
+def clean(devices: Any, seqs: Any, version: str | None = None, **options: Any) -> Events:
+    probs, _ = int8_stream(500, 3, 0)
+    at = (np.asarray(seqs) * 7) % 500
+    return Events(devices, np.zeros(len(at), np.int64), seqs, probs[at], version=version, **options)
+
+
+def small(folder: Path, **options: Any) -> Fleet:
+    return Fleet(PARAMS, folder, **options)
+
+
+def test_a_single_version_is_named_by_its_fingerprint(tmp_path: Path) -> None:
+    with small(tmp_path / "f") as fleet:
+        assert list(fleet.lanes) == [PARAMS.fingerprint]
+        for version in (None, PARAMS.fingerprint):
+            assert len(fleet.take(clean(["a"], [0 if version is None else 1], version))) == 1
+        assert fleet.take(clean(["a"], [2], "v9"), position={"file": "x", "row": 3}) == []
+        assert fleet.refused == {"unknown version": 1} and fleet.commit_number == 3
+    with small(tmp_path / "f") as fleet:
+        assert fleet.refused == {"unknown version": 1} and fleet.position == {"file": "x", "row": 3}
+        assert fleet.lanes[PARAMS.fingerprint].places["received"].tolist() == [2]
+
+
+def test_versions_do_not_touch_each_other(tmp_path: Path) -> None:
+    events = Arrivals()
+    play(tmp_path / "whole", events, seed=0, most=10_000)
+    play(tmp_path / "one_by_one", events, seed=0, most=12)
+    assert outcome(tmp_path / "one_by_one") == outcome(tmp_path / "whole")
+    with Fleet({"v2": VERSIONS["v2"]}, tmp_path / "alone", hold=8) as alone:
+        decided = [*alone.take(events.parts[1]), *alone.flush()]
+    assert rows_of(joined(decided)) == outcome(tmp_path / "whole")["v2"][0]
+
+
+def test_rolling_out_and_back(tmp_path: Path) -> None:
+    folder = tmp_path / "f"
+    with Fleet({"v1": VERSIONS["v1"]}, folder) as fleet:
+        fleet.take(clean(["a", "b"], [0, 0]))
+    with Fleet(VERSIONS, folder) as fleet:
+        assert fleet.remarks == []
+        fleet.take([clean(["a"], [0], "v2"), clean(["b"], [1], VERSIONS["v1"].fingerprint)], position=7)
+        kept = fleet.lanes["v2"].arrays()
+    with Fleet({"v1": VERSIONS["v1"]}, folder) as fleet:
+        assert fleet.remarks == [f"version 'v2' of {folder} is not given: it rests, its state is kept"]
+        assert fleet.position == 7 and list(fleet.lanes) == ["v1"]
+        fleet.take(clean(["c"], [0]))
+        fleet.take(clean(["a"], [0], "v2"))
+        assert fleet.refused == {"unknown version": 1}
+    with Fleet(VERSIONS, folder) as fleet:
+        found = fleet.lanes["v2"].arrays()
+        assert all(found[name].tobytes() == kept[name].tobytes() for name in kept)
+        assert fleet.lanes["v1"].devices == ["a", "b", "c"]
+    assert set(Fleet.open_read(folder).lanes) == {"v1", "v2"}
+
+
+def test_other_parameters_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    other = PARAMS.replace(budget=0.02)
+    small(tmp_path / "f").close()
+    with pytest.raises(
+        ValueError, match=r"holds versions .*, given are .*; to roll out a new version, give both"
+    ):
+        Fleet(other, tmp_path / "f")
+    with pytest.raises(ValueError, match=r"has other parameters .*; give the new ones a name of their own"):
+        Fleet({PARAMS.fingerprint: other}, tmp_path / "f")
+    Fleet({"v1": PARAMS}, tmp_path / "named").close()
+    Fleet(PARAMS, tmp_path / "named").close()
+    with pytest.raises(ValueError, match=r"hold is 16, expected 8 as .* was begun with"):
+        Fleet(PARAMS, tmp_path / "f", hold=16)
+    with small(tmp_path / "f") as fleet:  # nothing of this left a lock or a change
+        assert fleet.commit_number == 0
+
+
+@pytest.mark.parametrize(
+    ("params", "options", "message"),
+    [
+        ({}, {}, "params are empty"),
+        (None, {}, "params is None"),
+        ({"": PARAMS}, {}, "version is '', expected 1 to 64 printable"),
+        ({"a\n": PARAMS}, {}, "printable characters"),
+        ({"a": 3}, {}, r"params\['a'\] is int, expected Params"),
+        (PARAMS, {"hold": 0}, "hold is 0, expected 1 to 64"),
+        (PARAMS, {"bridge": -1}, "bridge is -1"),
+        (PARAMS, {"keep_decisions": -1}, "keep_decisions is -1"),
+    ],
+)
+def test_bad_arguments(params: Any, options: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        Fleet(params, tmp_path / "f", **options)
+
+
+def test_one_bad_row_loses_that_row_alone(tmp_path: Path) -> None:
+    probs = np.full((12, 3), 1 / 3)
+    probs[1] = np.nan
+    probs[2] = [0.9, 0.9, 0.9]
+    names: list[Any] = [f"d{k}" for k in range(12)]
+    names[3], names[4], names[5], names[6] = "", "x" * 129, 17, ["list"]
+    column = np.empty(12, dtype=object)
+    column[:] = names
+    boots, seqs = np.zeros(12, np.int64), np.zeros(12, np.int64)
+    boots[7], seqs[8] = -1, 2**62
+    times = np.full(12, 1.7e9)
+    times[9], times[10] = np.inf, 1.7e12
+    expected = {"bad number": 2, "bad posterior": 2, "bad name": 4, "bad time": 2}
+    with small(tmp_path / "f") as fleet:
+        [decided] = fleet.take(Events(column, boots, seqs, probs, times=times))
+        assert decided.devices.tolist() == ["d0", "d9", "d10", "d11"]
+        assert np.isnan(decided.times).tolist() == [False, True, True, False]
+        assert fleet.refused == expected
+        assert fleet.take(Events(["a"], [0], [0], [[0.5, 0.5]])) == []
+        surrogate = Events(["\ud800"], [0], [0], [[0.5, 0.25, 0.25]])
+        assert fleet.take(surrogate) == []
+        expected |= {"wrong width": 1, "bad name": 5}
+        assert fleet.refused == expected
+        fleet.refuse("broken line", 3)
+        fleet.commit()
+    assert Fleet.open_read(tmp_path / "f").refused == expected | {"broken line": 3}
+
+
+def test_features_are_checked_where_they_are_read(tmp_path: Path) -> None:
+    params = Params(classes=2, features=2, feature_scale=0.1)
+    probs = np.full((3, 2), 0.5)
+    with Fleet(params, tmp_path / "f") as fleet:
+        features = np.array([[0.1, 0.2], [np.inf, 0], [1e300, 0]])
+        fleet.take(Events(["a", "b", "c"], [0] * 3, [0] * 3, probs, features))
+        assert fleet.refused == {"bad features": 2}
+        fleet.take(Events(["b"], [0], [0], probs[:1]))
+        fleet.take(Events(["b"], [0], [0], probs[:1], features[:1, :1]))
+        fleet.take(Events(["b"], [0], [0], probs[:1], np.zeros((1, 2), np.uint8)))
+        assert fleet.refused == {"bad features": 4, "wrong width": 1}
+        assert len(fleet.take(Events(["b"], [0], [0], probs[:1], np.zeros((1, 2), np.int8)))[0]) == 1
+
+
+def test_a_closed_fleet(tmp_path: Path) -> None:
+    with small(tmp_path / "f", devices=["a", "b"]) as fleet:
+        [decided] = fleet.take(clean(["a", "x", "b"], [0, 0, 0]))
+        assert decided.devices.tolist() == ["a", "b"] and fleet.refused == {"unknown device": 1}
+        with pytest.raises(ValueError, match="device 'x' is unknown"):
+            fleet.adopt("x", Monitor(PARAMS).save(), 0, 0)
+
+
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+    with small(tmp_path / "f"):
+        with pytest.raises(ValueError, match=rf"in use by process {os.getpid()}, expected one writer"):
+            small(tmp_path / "f")
+        code = (
+            "import sys; from tcuq import Params; from tcuq_watch.fleet import Fleet; "
+            "Fleet(Params(classes=3, warmup=0), sys.argv[1])"
+        )
+        command = [sys.executable, "-c", code, str(tmp_path / "f")]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert "in use by process" in done.stderr.splitlines()[-1]
+    small(tmp_path / "f").close()
+
+
+def test_folders_that_are_no_fleet(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("x")
+    with pytest.raises(ValueError, match=r"holds 'mine\.txt' and no fleet"):
+        small(tmp_path)
+    with pytest.raises(ValueError, match="holds no fleet"):
+        Fleet.open_read(tmp_path)
+    with pytest.raises(ValueError, match="is a file, expected a folder"):
+        small(tmp_path / "mine.txt")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["mine.txt"]
+
+
+@pytest.mark.parametrize(
+    "change", ["layout", "format", "crc", "text", "short state", "flipped state", "no state"]
+)
+def test_damage_is_refused_in_one_line(change: str, tmp_path: Path) -> None:
+    folder = tmp_path / "f"
+    with small(folder) as fleet:
+        fleet.take(clean(["a"], [0]))
+    head = folder / "HEAD"
+    line = head.read_bytes().splitlines()[0]
+    content = json.loads(line)
+    state = folder / content["versions"][0]["files"][0]["name"]
+    if change == "layout":
+        store.write_bytes(head, json.dumps({**content, "layout": 2}).encode() + b"\n00000000\n")
+    elif change == "format":
+        store.write_bytes(head, json.dumps({**content, "format": "x"}).encode() + b"\n00000000\n")
+    elif change == "crc":
+        store.write_bytes(head, line.replace(b'"commit": 1', b'"commit": 0') + head.read_bytes()[len(line) :])
+    elif change == "text":
+        head.write_text("hello")
+    elif change == "short state":
+        os.truncate(state, state.stat().st_size - 1)
+    elif change == "flipped state":
+        raw = bytearray(state.read_bytes())
+        raw[raw.index(b"TCUQ") + 40] ^= 1
+        state.write_bytes(raw)
+    else:
+        state.unlink()
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "LOCK"}
+    with pytest.raises((ValueError, OSError)) as caught:
+        small(folder)
+    assert len(str(caught.value).splitlines()) == 1
+    assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file() and p.name != "LOCK"} == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="faults are tried in a forked process")
+def test_a_full_disk_at_every_moment(tmp_path: Path) -> None:
+    events = Arrivals()
+    with Fleet(VERSIONS, tmp_path / "whole", hold=8) as whole:
+        whole.take(events.some(0, 80), position=80)
+        whole.take(events.some(80, 160), position=160)
+    expected = outcome(tmp_path / "whole")
+
+    def tried() -> int:
+        faults = Faults(tmp_path)
+        faults.install()
+        moments, failures = [0], 0
+        for k in moments:  # the first run, of a disk that is never full, finds the others
+            folder = tmp_path / str(k)
+            with Fleet(VERSIONS, folder, hold=8) as fleet:
+                fleet.take(events.some(0, 80), position=80)
+                faults.listed.clear()
+                faults.fault = Fault(k, errno.ENOSPC, lasting=True)
+                if k == 0:
+                    fleet.take(events.some(80, 160), position=160)
+                    names = [each.split()[0] for each in faults.listed]
+                    moments += [at for at, name in enumerate(names, 1) if name in SPACE]
+                    continue
+                with pytest.raises(OSError, match=r"call commit\(\) to try again") as caught:
+                    fleet.take(events.some(80, 160), position=160)
+                failures += 1
+                assert caught.value.errno == errno.ENOSPC
+                with pytest.raises(RuntimeError, match="has a commit that failed"):
+                    fleet.take(events.some(160, 170))
+                with pytest.raises(OSError, match="No space left"):
+                    fleet.commit()
+                faults.fault = Fault()
+                if k % 2:
+                    assert fleet.commit() and fleet.position == 160
+            if not k % 2:
+                with Fleet(VERSIONS, folder, hold=8) as fleet:
+                    if fleet.position == 80:
+                        fleet.take(events.some(80, 160), position=160)
+            assert outcome(folder) == expected, k
+        return failures
+
+    found = run_forked(tried, tmp_path / "other")
+    assert 15 <= found.status < 99, found.printed  # 99: something was raised
+
+
+def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
+    code = (
+        "import resource, signal, sys, numpy as np\n"
+        "from tcuq import Params\nfrom tcuq_watch.fleet import Events, Fleet\n"
+        "fleet = Fleet(Params(classes=3, warmup=0), sys.argv[1])\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))\n"
+        "names = [f'd{k}' for k in range(2000)]\n"
+        "events = Events(names, np.zeros(2000, int), np.zeros(2000, int), np.zeros((2000, 3), np.int8))\n"
+        "try:\n    fleet.take(events, position=1)\nexcept OSError as error:\n    print(error)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)\n"
+        "print(fleet.position, sum(map(len, fleet.commit())), fleet.position)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "f")], capture_output=True, text=True)
+    said = done.stdout.splitlines()
+    assert "File too large" in said[0] and said[1] == "None 2000 1", done.stderr
+    assert len(Fleet.open_read(tmp_path / "f").lanes[PARAMS.fingerprint].devices) == 2000
+
+
+def test_an_error_in_the_middle_of_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small(tmp_path / "f") as fleet:
+        fleet.take(clean(["a"], [0]), position=1)
+        lane = fleet.lanes[PARAMS.fingerprint]
+        monkeypatch.setattr(lane.tallies, "update", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            fleet.take(clean(["a"], [1]), position=2)
+        for call in (lambda: fleet.take(clean(["a"], [2])), fleet.commit, fleet.flush):
+            with pytest.raises(RuntimeError, match=r"not whole .* open the folder again"):
+                call()
+    with small(tmp_path / "f") as fleet:
+        assert fleet.position == 1
+        assert len(fleet.take(clean(["a"], [1]), position=2)[0]) == 1
+
+
+def test_positions_are_json(tmp_path: Path) -> None:
+    with small(tmp_path / "f") as fleet:
+        fleet.take([], position=(1, "x"))
+        assert fleet.position == [1, "x"]
+        for bad in (np.nan, {1, 2}, object()):
+            with pytest.raises(ValueError, match="expected a JSON value"):
+                fleet.take(clean(["a"], [0]), position=bad)
+        assert fleet.commit_number == 1 and not fleet.lanes[PARAMS.fingerprint].devices
+        fleet.take([])
+        assert fleet.commit_number == 1
+        with pytest.raises(TypeError, match="events hold str"):
+            fleet.take(["x"])
+
+
+def test_reading_while_another_process_writes(tmp_path: Path) -> None:
+    folder, stop = tmp_path / "f", threading.Event()
+    seqs, seen = np.repeat(np.arange(100), 3), []
+    with small(folder) as fleet:
+        fleet.take(clean(["a", "b", "c"], [0, 0, 0]), position=0)
+
+        def read() -> None:
+            while not stop.is_set():
+                found = Fleet.open_read(folder)
+                lane = found.lanes[PARAMS.fingerprint]
+                seen.append((found.position, lane.places["seq"].tolist(), sum(map(len, found.decisions()))))
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        for at in range(1, 60):
+            fleet.take(clean(["a", "b", "c"], seqs[3 * at : 3 * at + 3]), position=at)
+        stop.set()
+        reader.join()
+    assert len(seen) > 1
+    for position, places, decided in seen:
+        assert places == [position] * 3 and decided == 3 * (position + 1)
+    found = Fleet.open_read(folder)
+    with pytest.raises(RuntimeError, match="opened to read"):
+        found.take(clean(["a"], [0]))
+
+
+def test_decisions_are_kept_as_told(tmp_path: Path) -> None:
+    for keep, expected in ((True, 5), (False, 0), (2, 2)):
+        folder = tmp_path / str(keep)
+        with small(folder, keep_decisions=keep) as fleet:
+            for at in range(5):
+                fleet.take(clean(["a", "b"], [at, at]))
+            assert len(list(fleet.decisions())) == expected
+            assert len(list((folder / "decisions").iterdir())) == expected
+        if keep is True:
+            assert [each.seqs.tolist() for each in Fleet.open_read(folder).decisions(first=4)] == [
+                [3, 3],
+                [4, 4],
+            ]
+            with np.load(folder / "decisions" / "00000003.npz", allow_pickle=False) as file:
+                assert file["seqs"].tolist() == [2, 2] and len(file["risk"]) == 2
+                assert file["names"].tobytes() == b"ab" and file["device"].tolist() == [0, 1]
+
+
+def test_decision_files_are_exact(tmp_path: Path) -> None:
+    params = Params(classes=3, warmup=0, names=("x", "y", "z"))
+    with Fleet(params, tmp_path / "f") as fleet:
+        said = fleet.take(
+            Events(["é", "b" * 128], [0, 0], [0, 0], [[0.2, 0.3, 0.5]] * 2, times=[1.7e9 + 0.1, np.nan])
+        )
+        [found] = fleet.decisions()
+        assert rows_of(found) == rows_of(said[0]) and found.steps.class_names == ("x", "y", "z")
+
+
+def test_a_commit_costs_what_changed(tmp_path: Path) -> None:
+    names = [f"device-{k:05d}" for k in range(20_000)]
+    with small(tmp_path / "f", keep_decisions=False) as fleet:
+        fleet.take(clean(names, np.zeros(20_000, np.int64)))
+        folder = tmp_path / "f" / "state"
+        [whole] = folder.iterdir()
+        size = whole.stat().st_size
+        written = 0
+        for at in range(64):
+            fleet.take(clean(names[at : at + 1], [1]))
+            newest = max(folder.iterdir())
+            written += newest.stat().st_size
+        assert whole.exists() and written < 0.2 * size
+        assert len(list(folder.iterdir())) < 12
+        for at in range(200, 20_000, 200):
+            fleet.take(clean(names[at : at + 200], [1] * 200))
+        assert len(list(folder.iterdir())) < 12
+    with small(tmp_path / "f") as fleet:
+        places = fleet.lanes[PARAMS.fingerprint].places
+        assert int(places["seq"].sum()) == 64 + 20_000 - 200
+
+
+def device(steps: int, seed: int = 0) -> tuple[Any, Monitor]:
+    probs, _ = int8_stream(steps, 3, 0, seed=seed)
+    return probs, Monitor(PARAMS)
+
+
+def test_the_state_of_a_device_is_taken_over(tmp_path: Path) -> None:
+    probs, monitor = device(60)
+    steps = np.asarray(monitor.run(probs[:40]))
+    state = monitor.save()
+    rest = np.asarray(monitor.run(probs[40:]))
+    with small(tmp_path / "f") as fleet:
+        lost = Events(["a"] * 20, [0] * 20, np.arange(20), probs[:20])
+        fleet.take(lost)
+        fleet.take(Events(["a"] * 3, [0] * 3, [30, 41, 40], probs[[30, 41, 40]]))
+        [decided] = fleet.adopt("a", state, 0, 39, position="p")
+        assert decided.seqs.tolist() == [30, 40, 41] and fleet.position == "p"
+        assert decided.steps["risk"].tolist()[1:] == rest["risk"].tolist()[:2] and len(steps) == 40
+        place = fleet.lanes[PARAMS.fingerprint].places[0]
+        assert place["missing"] == 19 and place["seq"] == 41 and place["held"] == 0
+        assert fleet.take(Events(["a"], [0], [35], probs[35:36])) == []
+        assert fleet.lanes[PARAMS.fingerprint].places[0]["late"] == 1
+        [more] = fleet.take(Events(["a"] * 18, [0] * 18, np.arange(42, 60), probs[42:]))
+        assert more.steps["risk"].tolist() == rest["risk"].tolist()[2:]
+        bank = fleet.lanes[PARAMS.fingerprint].bank
+        assert bank.save_many([0])[0].tobytes() == monitor.save()
+    with small(tmp_path / "f") as fleet:
+        assert fleet.lanes[PARAMS.fingerprint].bank.save_many([0])[0].tobytes() == monitor.save()
+
+
+def test_states_that_are_refused(tmp_path: Path) -> None:
+    probs, monitor = device(20)
+    monitor.run(probs)
+    good = monitor.save()
+    damaged = bytes([*good[:50], good[50] ^ 1, *good[51:]])
+    other = Monitor(PARAMS.replace(budget=0.02)).save()
+    with small(tmp_path / "f") as fleet:
+        fleet.take(Events(["a"] * 20, [0] * 20, np.arange(20), probs))
+        lane = fleet.lanes[PARAMS.fingerprint]
+        before = {name: array.tobytes() for name, array in lane.arrays().items() if name != "refused"}
+        for state, place, message in (
+            (damaged, (0, 25), "state of a is refused: it is damaged"),
+            (other, (0, 25), "state of a is refused: it belongs to a monitor with other parameters"),
+            (good[:-1], (0, 25), "state of a has 87 bytes, expected 88"),
+            (good, (0, 18), "state of a is of boot 0, seq 18; it is already at 0, 19"),
+            (good, (-1, 18), "boot is -1"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                fleet.adopt("a", state, *place)
+        with pytest.raises(ValueError, match="version of the state of a is 'v9'"):
+            fleet.adopt("a", good, 0, 30, version="v9")
+        with pytest.raises(ValueError, match="characters"):
+            fleet.adopt("", good, 0, 30)
+        assert {n: a.tobytes() for n, a in lane.arrays().items() if n != "refused"} == before
+        assert fleet.refused == {"unknown version": 1, "bad state": 5, "old state": 1}
+        # In the middle of a batch they stop nothing.
+        items = [STATE("a", damaged, 0, 25, None), STATE("b", good, 3, 8, None), STATE("b", good, 3, 8, "v9")]
+        [decided] = fleet.take([*items, Events(["b"], [3], [9], probs[:1])], position=1)
+        assert decided.seqs.tolist() == [9]
+        assert fleet.refused == {"unknown version": 2, "bad state": 6, "old state": 1}
+
+
+def test_many_states_in_one_commit(tmp_path: Path) -> None:
+    probs, monitor = device(5)
+    monitor.run(probs)
+    with small(tmp_path / "f") as fleet:
+        fleet.take(Events(["d1"], [0], [5], probs[:1]))
+        for number in range(10):
+            assert fleet.adopt(f"d{number}", monitor.save(), 0, 4, commit=False) == []
+        assert fleet.commit_number == 1
+        [decided] = fleet.commit(position=9)
+        assert decided.devices.tolist() == ["d1"] and fleet.commit_number == 2
+    found = Fleet.open_read(tmp_path / "f")
+    assert found.position == 9 and found.lanes[PARAMS.fingerprint].places["seq"].tolist() == [5, *[4] * 9]
+
+
+def test_what_is_of_no_kind_at_all(tmp_path: Path) -> None:
+    probs, monitor = device(5)
+    with small(tmp_path / "f") as fleet:
+        odd: Any = ["v1"]
+        assert fleet.take(clean(["a"], [0], odd)) == []
+        for state in ("text", None, 7, b""):
+            with pytest.raises(ValueError, match=r"state of a (is|has) .*, expected"):
+                fleet.adopt("a", state, 0, 0)  # type: ignore[arg-type]
+        for place in ((0.5, 0), ("0", 0), (True, 0), (0, None)):
+            with pytest.raises(ValueError, match=r"expected (0|-1) to"):
+                fleet.adopt("a", monitor.save(), *place)  # type: ignore[arg-type]
+        assert fleet.refused == {"unknown version": 1, "bad state": 8}
+        fleet.adopt("a", monitor.save(), np.int64(0), np.int32(70))  # type: ignore[arg-type]
+        fleet.adopt("a", monitor.save(), 0, np.int64(75))  # type: ignore[arg-type]
+        assert len(fleet.take(Events(["a"], [0], [76], probs[:1]))[0]) == 1
+
+
+def test_one_thread_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small(tmp_path / "f") as fleet:
+        lane, refused = fleet.lanes[PARAMS.fingerprint], []
+        whole = lane.take
+
+        def slow(events: Events, latest: float) -> Any:
+            def other() -> None:
+                refuse = partial(fleet.refuse, "not JSON")
+                adopt = partial(fleet.adopt, "a", b"", 0, 0, "unknown")
+                for call in (lambda: fleet.take(clean(["b"], [0])), fleet.flush, fleet.commit, refuse, adopt):
+                    with pytest.raises(RuntimeError, match="in use by another thread"):
+                        call()
+                    refused.append(call)
+
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join()
+            return whole(events, latest)
+
+        monkeypatch.setattr(lane, "take", slow)
+        assert len(fleet.take(clean(["a"], [0]))[0]) == 1
+        assert len(refused) == 5 and not fleet.refused
+
+
+def test_held_events_that_fit_no_device() -> None:
+    lane = Lane("v", PARAMS, hold=4)
+    lane.take(clean(["a", "b"], [0, 5]))
+    arrays = lane.arrays()
+    for change in (
+        {"berth_rows": np.array([(7, 1)], dtype=arrays["berth_rows"].dtype)},
+        {"berth_rows": np.array([(1, 1 << 9)], dtype=arrays["berth_rows"].dtype)},
+        {"berth_rows": np.array([(1, 3)], dtype=arrays["berth_rows"].dtype)},
+    ):
+        with pytest.raises(ValueError, match="held do not fit"):
+            Lane.restored("v", PARAMS, {**arrays, **change}, hold=4)
+    assert Lane.restored("v", PARAMS, arrays, hold=4).places["held"].tolist() == [0, 1]
+
+
+def test_a_state_of_a_device_that_has_just_started(tmp_path: Path) -> None:
+    probs, monitor = device(20)
+    saved = monitor.save()
+    with small(tmp_path / "f") as fleet:
+        fleet.adopt("a", saved, 3, -1)
+        [decided] = fleet.take(Events(["a"] * 2, [3, 3], [0, 1], probs[:2]))
+        expected = Monitor(PARAMS)
+        expected.load(saved)
+        assert decided.seqs.tolist() == [0, 1]
+        assert decided.steps.tobytes() == expected.run(probs[:2]).tobytes()
+        with pytest.raises(ValueError, match="already at 3, 1"):
+            fleet.adopt("a", saved, 3, -1)
+
+
+NOW = 1.7e9
+
+
+def test_clocks_that_are_wrong_move_nobody_else(tmp_path: Path) -> None:
+    probs, _ = device(4)
+    with small(tmp_path / "f", clock=lambda: NOW) as fleet:
+        times = [12.5, NOW, 4_102_444_800.0, NOW + 60]  # never set, right, the year 2100, right
+        fleet.take(Events(["a", "b", "c", "d"], [0] * 4, [0] * 4, probs[:4], times=times))
+        found = fleet.summary(worst=0)
+        assert fleet.refused == {"bad time": 2}
+        assert (found["time"], found["silent"], found["over_time"][0]["width"]) == (NOW + 60, 0, 3600)
+
+
+def test_a_list_of_devices_holds_for_those_that_are_there(tmp_path: Path) -> None:
+    probs, monitor = device(4)
+    with small(tmp_path / "f") as fleet:
+        fleet.take(Events(["a", "b"], [0, 0], [0, 0], probs[:2]))
+    with small(tmp_path / "f", devices=["b"]) as fleet:
+        [decided] = fleet.take(Events(["a", "b"], [0, 0], [1, 1], probs[2:4]))
+        assert decided.devices.tolist() == ["b"] and fleet.refused == {"unknown device": 1}
+        with pytest.raises(ValueError, match="unknown"):
+            fleet.adopt("a", monitor.save(), 0, 5)
+
+
+def test_another_budget_holds_from_the_next_day_on_and_rows_of_an_earlier_release_begin_anew(
+    tmp_path: Path,
+) -> None:
+    probs, _ = device(50)
+    names = [f"d{n}" for n in range(50)]
+
+    def take(fleet: Fleet, day: int) -> list[dict[str, Any]]:
+        fleet.take(Events(names, [0] * 50, [day] * 50, probs, times=[NOW - (9 - day) * 86400] * 50))
+        return fleet.labels(int(NOW // 86400) - 9 + day)
+
+    with small(tmp_path / "f", labels_per_day=1000) as fleet:
+        take(fleet, 0)
+        assert len(take(fleet, 1)) == 50
+    with small(tmp_path / "f", labels_per_day=3) as fleet:
+        rows = take(fleet, 2)
+        assert len(rows) < 10 and Fleet.open_read(tmp_path / "f").labels(int(NOW // 86400) - 7) == rows
+        told = fleet.tell([{**row, "label": PARAMS.classes} for row in rows])
+        assert (told["told"], told["bad"]) == (0, len(rows))
+        old = np.frombuffer(b"[[7,0.2,5,null,null],[]]", dtype=np.uint8)
+        assert fleet.label_choice is not None
+        fleet.label_choice.arrays = lambda: {"open": old, "asked": old}  # type: ignore[method-assign]
+        take(fleet, 3)
+    for opened in (lambda: Fleet.open_read(tmp_path / "f"), lambda: small(tmp_path / "f")):
+        with opened() as fleet:
+            assert ["earlier release: counted anew" in each for each in fleet.remarks] == [True]
+            assert fleet.label_choice is not None
+            assert (fleet.label_choice.per_day, fleet.label_choice.seed) == (7, 5)
+    assert not Fleet.open_read(tmp_path / "f").remarks
+
+
+def test_a_budget_is_kept_before_the_first_event(tmp_path: Path) -> None:
+    with small(tmp_path / "f"):
+        pass
+    with small(tmp_path / "f", labels_per_day=5):
+        pass
+    assert Fleet.open_read(tmp_path / "f").label_choice is not None

@@ -1,0 +1,116 @@
+"""Real fleets: a classifier of digits, a fitted monitor, twenty devices of which four see degraded input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from fleet_shards import PLACE, Shard
+
+from tcuq import Bank, Log, fit
+from tcuq.demo import digits as demo
+from tcuq_watch.fleet.named import FALSE_SHARE, PEERS, severity_p
+from tcuq_watch.fleet.page import render
+from tcuq_watch.fleet.status import metrics_text, status_text
+from tcuq_watch.fleet.summary import summarize
+from tcuq_watch.fleet.tallies import Tallies
+from tcuq_watch.fleet.words import verdict
+
+DEVICES, DEGRADED, CLEAN_STEPS, STEPS = 20, 4, 200, 500
+KINDS = [(each, strength) for each in demo.TEST_CORRUPTIONS for strength in (0.5, 0.75, 1.0)]
+"""Corruptions that the fit has not seen, and how much of each is mixed into the picture."""
+
+
+class World:
+    """A monitor, and long streams to cut devices from: a clean one, and one for each kind."""
+
+    def __init__(self) -> None:
+        train, dev, test = demo.load(0)
+        classifier, rng = demo.train(train, 0), np.random.default_rng(5)
+        self.params = fit(demo.make_log(classifier, dev, demo.DEV_CORRUPTIONS, 20_000, 1))
+
+        def stream(steps: int, corruption: Any, strength: float) -> Log:
+            def seen(images: Any) -> Any:
+                return classifier((1 - strength) * images + strength * corruption(images, rng))
+
+            whole: Any = seen
+            return demo.make_log(whole, test, (lambda images, rng: images,), steps, 2)
+
+        self.clean = stream(20_000, demo.mirror, 0.0)
+        self.degraded = [stream(4_000, *kind) for kind in KINDS]
+
+    def fleet(self, rng: np.random.Generator, kind: int | None) -> tuple[Shard, set[str]]:
+        """Return a fleet after its steps, and the devices whose input is degraded from some step on."""
+        names = [f"d{n:02d}" for n in rng.permutation(DEVICES)]
+        bad = set() if kind is None else set(names[:DEGRADED])
+        probs, features = [], []
+        for name in names:
+            parts = [(self.clean, STEPS)]
+            if kind is not None and name in bad:
+                parts = [(self.clean, CLEAN_STEPS), (self.degraded[kind], STEPS - CLEAN_STEPS)]
+            cuts = [(log, int(rng.integers(0, len(log) - size)), size) for log, size in parts]
+            probs.append(np.concatenate([log.probs[at : at + size] for log, at, size in cuts]))
+            features.append(
+                np.concatenate([np.asarray(log.features)[at : at + size] for log, at, size in cuts])
+            )
+        slots, zeros = np.tile(np.arange(DEVICES), STEPS), np.zeros(STEPS * DEVICES, dtype=np.int64)
+        in_turn = [np.stack(each, axis=1).reshape(len(slots), -1) for each in (probs, features)]
+        tallies = Tallies(self.params)
+        tallies.grow(DEVICES)
+        times = 1.7e9 + 60.0 * np.repeat(np.arange(STEPS), DEVICES)
+        tallies.update(slots, times, zeros, zeros, Bank(self.params, DEVICES).run(slots, *in_turn))
+        return Shard("v", names, tallies, np.zeros(DEVICES, dtype=PLACE)), bad
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    return World()
+
+
+def test_of_twenty_devices_the_four_degraded_ones_are_named(world: World) -> None:
+    rng = np.random.default_rng(0)
+    found = {kind: [0, 0] for kind in range(len(KINDS))}
+    for number in range(54):
+        kind = number % len(KINDS)
+        fleet, bad = world.fleet(rng, kind)
+        said = set(summarize([fleet])["named"]["devices"])
+        found[kind][0] += len(said & bad)
+        found[kind][1] += len(said - bad)
+    for kind, (right, false) in found.items():
+        corruption, strength = KINDS[kind]
+        wrong = world.degraded[kind].errors().mean()
+        print(f"{corruption.__name__:12}{strength:5}{wrong:7.1%} wrong: {right} of 24, {false} of 96 healthy")
+    right, false = np.sum(list(found.values()), axis=0)
+    assert false <= FALSE_SHARE * (right + false)
+    assert sum(found[kind][0] for kind in found if KINDS[kind][1] == 1.0) >= 0.8 * 3 * 24
+    assert right >= 0.5 * 54 * DEGRADED
+
+
+def test_of_twenty_clean_devices_hardly_ever_one_is_named(world: World) -> None:
+    rng = np.random.default_rng(1)
+    named = [summarize([world.fleet(rng, None)[0]])["named"]["count"] for _ in range(60)]
+    print(f"{np.count_nonzero(named)} of 60 clean fleets have a device named, {sum(named)} devices")
+    assert np.count_nonzero(named) <= 60 * FALSE_SHARE
+
+
+def test_text_page_and_figures_agree(world: World) -> None:
+    fleet, bad = world.fleet(np.random.default_rng(2), len(KINDS) - 1)
+    found = summarize([fleet], worst=8)
+    names = found["named"]["devices"]
+    assert bad <= set(names) == {row["device"] for row in found["worst"] if row["named"]}
+    marked = [line for line in status_text(found).splitlines() if line.startswith("! d")]
+    assert {line.split()[1] for line in marked} == set(names)
+    assert render(found).count('aria-label="looks degraded"') == len(names)
+    assert f"tcuq_fleet_devices_named {len(names)}\n" in metrics_text(found)
+    assert all(name in verdict(found) for name in names)
+
+
+def test_severity_is_compared_with_enough_devices_that_have_made_enough_steps() -> None:
+    severity = np.append(np.linspace(-0.6, -0.4, PEERS - 1), 2.0)
+    steps = np.full(PEERS, 500)
+    assert severity_p(severity, steps)[-1] < 0.001
+    assert severity_p(severity - 3, steps).min() == 1  # the highest is not above 0
+    steps[0] = 10
+    assert severity_p(severity, steps).min() == 1

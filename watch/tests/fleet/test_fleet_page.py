@@ -1,0 +1,267 @@
+"""The fleet's page and its text: whole, small, safe from names that devices choose, alive in a browser."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fleet_summaries import NOW, empty, summary, timelines
+from report_pages import check_whole, opened
+
+from tcuq_watch.fleet.page import parts, render, write_page
+from tcuq_watch.fleet.status import metrics_text, status_text
+from tcuq_watch.fleet.words import alarmed, verdict
+
+CASES = {
+    "healthy": summary(1000),
+    "trouble": summary(100_000, trouble=True),
+    "single": summary(1, versions=1),
+    "empty": empty(),
+    "three": summary(3000, versions=3),
+}
+
+
+class Tree(HTMLParser):
+    """Checks that every element is closed where it should be; keeps names, attributes and text."""
+
+    VOID = ("meta", "input", "br")
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(page)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({name for name, _ in attrs}) == len(attrs)
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open and self.open.pop() == tag, tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.words.append(data)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_page_is_whole(name: str) -> None:
+    page = render(CASES[name], timelines(CASES[name]["worst"]), title=name)
+    check_whole(page)
+    tree = Tree(page)
+    ids = [found["id"] for _, found in tree.tags if "id" in found]
+    assert len(ids) == len(set(ids))
+    for tag, found in tree.tags:
+        if "aria-labelledby" in found:
+            assert found["aria-labelledby"] in ids
+        if tag == "svg" and "viewbox" in found:
+            assert "aria-hidden" in found or found.get("aria-label")
+        if tag == "th":
+            assert found.get("scope") in ("row", "col")
+    assert verdict(CASES[name]) in " ".join(tree.words)
+    assert not re.search(r"\b(nan|inf|None|undefined)\b", " ".join(tree.words))
+
+
+def test_what_scrolls_is_reached_by_keys_and_nothing_is_tiny() -> None:
+    page = render(CASES["three"], timelines(CASES["three"]["worst"]))
+    boxes = [found for _, found in Tree(page).tags if found.get("class") == "scroll"]
+    assert len(boxes) >= 3
+    assert all(found["tabindex"] == "0" and found["role"] and found["aria-label"] for found in boxes)
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.S)
+    sizes = re.findall(r'(content: " [▲▼]"; )?font-size: ([\d.]+)px', style)
+    assert len(sizes) > 20 and min(float(size) for arrow, size in sizes if not arrow) >= 12
+
+
+def test_what_needs_a_server_or_a_pointer_is_not_printed() -> None:
+    (style,) = re.findall(r"<style>(.*?)</style>", render(CASES["healthy"]), re.S)
+    prints = style[style.rindex("@media print") :]
+    assert ".find, #matches, .read { display: none; }" in prints and "cursor" not in prints
+
+
+def test_what_is_not_known_is_a_dash() -> None:
+    known = summary(40, trouble=True)
+    for part in ("alarm", "labels"):
+        known[part] = dict.fromkeys(known[part])
+    for part in ("versions", "worst", "classes", "silent_devices"):
+        for row in known[part]:
+            for key in row:
+                if key not in ("version", "device", "devices", "class", "steps"):
+                    row[key] = None
+    known |= {"time": None, "histogram": None, "silent": None, "refused": None, "held": None}
+    page = render(known)
+    check_whole(page)
+    words = " ".join(Tree(page).words)
+    assert "\u2013" in words and not re.search(r"\b(nan|None)\b", words)
+    status_text(known)
+    metrics_text(known)
+
+
+EVIL = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    "</style></svg><b>",
+    "&lt;b&gt;",
+    "a\u202eb<!--",
+    "{{7*7}}${alert(1)}",
+)
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_names_are_text_wherever_they_stand(evil: str) -> None:
+    known = summary(4000, trouble=True)
+    plain = Tree(render(known, timelines(known["worst"]), "plain"))
+    known["worst"][0]["device"] = known["silent_devices"][0]["device"] = evil
+    known["alarm"]["baseline_from"] = evil
+    known["refused"] = {"bad posterior": 12, evil: 3, "unknown version": 41}
+    for part in ("versions", "classes", "over_time", "worst"):
+        for row in known[part]:
+            if row["version"] == "v2":
+                row["version"] = evil
+    for row in known["classes"]:
+        if row["name"] == "fall":
+            row["name"] = evil
+    found = Tree(render(known, timelines(known["worst"]), evil))
+    assert [tag for tag, _ in found.tags] == [tag for tag, _ in plain.tags]
+    assert [sorted(each) for _, each in found.tags] == [sorted(each) for _, each in plain.tags]
+    assert sum(evil in words for words in found.words) >= 7
+    for html in parts(known, timelines(known["worst"]), "fleet").values():
+        Tree(html)
+    assert evil not in status_text({**known, "worst": [], "versions": [], "refused": {}})
+
+
+def test_a_large_fleet_fits_in_a_small_file(tmp_path: Path) -> None:
+    known = summary(100_000, trouble=True, versions=3, bins=512)
+    known["worst"] = [{**known["worst"][n % 20], "device": f"sensor-{n:060d}"} for n in range(200)]
+    known["classes"] = [{**known["classes"][0], "class": n, "name": f"class number {n}"} for n in range(3000)]
+    known["silent_devices"] = [
+        {"device": f"s{n:0100d}", "version": "v1", "last_time": NOW} for n in range(100)
+    ]
+    size = write_page(tmp_path / "fleet.html", known, timelines(known["worst"]))
+    assert size == (tmp_path / "fleet.html").stat().st_size < 1_000_000
+
+
+def test_policy_allows_exactly_what_the_page_has() -> None:
+    for served in (None, "fleet"):
+        page = render(CASES["trouble"], served=served)
+        told = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+        assert told is not None
+        scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+        assert len(scripts) == 1
+        allowed = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+        assert f"script-src 'sha256-{allowed}'" in told[1] and "default-src 'none'" in told[1]
+        assert ("connect-src 'self'" in told[1]) == (served is not None)
+        assert ("data-view" in page) == (served is not None)
+        assert ('id="find"' in page) == (served is not None)
+
+
+def test_verdicts() -> None:
+    assert alarmed(CASES["trouble"]) and verdict(CASES["trouble"]).startswith("More devices are in alarm")
+    assert "14 of 100,000 devices look degraded: sensor-" in verdict(CASES["trouble"])
+    assert verdict(CASES["healthy"]).startswith("No more are in alarm than of healthy devices: 10 of 1,000")
+    assert "No device looks degraded (by alarm alone, devices are named from 120 in alarm on)." in verdict(
+        CASES["healthy"]
+    )
+    assert verdict(CASES["single"]) == "The one device is not in alarm."
+    assert verdict(CASES["empty"]) == "No device has sent anything yet."
+    some = copy.deepcopy(CASES["healthy"])
+    some["alarm"] |= {"devices": 30, "of": 800, "unhealthy": False}
+    assert verdict(some).startswith(
+        "More may be in alarm than of healthy devices, but that is not certain: 30 of 800 devices"
+    )
+    some["alarm"] |= {"baseline": None, "p": None}
+    assert "no clean baseline" in verdict(some)
+    some["alarm"] |= {"of": 0}
+    some["named"] = {"of": 0, "count": 0}
+    assert verdict(some) == "None of 1,000 devices has been heard of for long."
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_status_fits_a_terminal(name: str) -> None:
+    known = copy.deepcopy(CASES[name])
+    for row in known["worst"]:
+        row["device"] = "a-very-long-name-of-a-device-" + row["device"]
+    text = status_text(known)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\u00a0" not in text and "None" not in text and "nan" not in text
+    assert text.startswith(verdict(known).replace("\u00a0", " ")[:40])
+
+
+def test_status_says_what_matters() -> None:
+    text = status_text(CASES["trouble"])
+    for words in (
+        "4,100 of 100,000 devices (4.1 %) are in alarm",
+        "333 silent",
+        "v2        50,000     7.1 %  <= 1.0 %",
+    ):
+        assert words in text or words in " ".join(text.split())
+    assert "refused: 41 unknown version, 12 bad posterior, 3 not JSON" in text
+    assert "accuracy of accepted answers 93.1 % (90.8 % to 95.0 % with 95 % confidence)" in text
+    assert re.search(r"^! sensor-\d{6}  v1 ", text, re.M)
+
+
+def test_metrics_never_name_a_device() -> None:
+    known = summary(100_000, trouble=True)
+    known["refused"] = {'odd "kind"\\\n': 3}
+    text = metrics_text(known)
+    assert "sensor-" not in text and len(text) < 5000
+    assert "tcuq_fleet_devices_in_alarm 4100" in text
+    assert 'tcuq_fleet_refused_total{kind="odd \\"kind\\"\\\\\\n"} 3' in text
+    for line in text.splitlines():
+        assert line.startswith("# ") or re.fullmatch(
+            r'[a-z_]+(\{[a-z]+="(\\.|[^"\\])*"\})? -?[0-9.e+-]+', line
+        ), line
+
+
+DRIVE = """
+const seen = {};
+const first = () => document.querySelector("table.worst tbody tr .device").textContent;
+seen.before = first();
+const steps = document.querySelector('.sort[data-key="steps"]');
+steps.click();
+seen.sorted = steps.closest("th").getAttribute("aria-sort");
+seen.most = [...document.querySelectorAll("table.worst td.steps")].map((cell) => Number(cell.dataset.sort));
+steps.click();
+seen.again = steps.closest("th").getAttribute("aria-sort");
+document.querySelector('.sort[data-key="device"]').click();
+seen.byName = first();
+const figure = document.querySelector(".reading");
+figure.focus();
+figure.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft", bubbles: true}));
+seen.read = figure.querySelector(".read").textContent;
+figure.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape", bubbles: true}));
+seen.hidden = getComputedStyle(figure.querySelector(".read")).display;
+seen.wide = document.documentElement.scrollWidth <= window.innerWidth;
+document.documentElement.setAttribute("data-seen", JSON.stringify(seen));
+"""
+
+
+def test_in_a_browser(tmp_path: Path) -> None:
+    known = CASES["trouble"]
+    page = render(known, timelines(known["worst"]))
+    allowed = base64.b64encode(hashlib.sha256(DRIVE.encode()).digest()).decode()
+    page = page.replace("script-src ", f"script-src 'sha256-{allowed}' ", 1)
+    path = tmp_path / "fleet.html"
+    path.write_text(page.replace("</body>", f"<script>{DRIVE}</script></body>"), encoding="utf-8")
+    start = opened(path, tmp_path / "profile")
+    found: dict[str, Any] = json.loads(re.search(r'data-seen="(\{.*\})"', start)[1])  # type: ignore[index]
+    assert found["sorted"] == "descending" and found["most"] == sorted(found["most"], reverse=True)
+    assert found["again"] == "ascending"
+    assert found["byName"] == min(row["device"] for row in known["worst"])
+    assert re.match(r"2026-\d\d-\d\d \d\d:\d\d UTCv1: [\d.]+ % of [\d,]+ devicesv2: ", found["read"])
+    assert found["hidden"] == "none" and found["wide"]

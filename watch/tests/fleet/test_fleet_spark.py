@@ -1,0 +1,242 @@
+"""A fleet on Spark gives what a fleet in one process gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from spark_events import SHARDS, expected, need_spark, same, simulated, write_files
+from spark_stream import SCHEMA
+from spark_stream import session as make_session
+
+from tcuq import Monitor, Params
+from tcuq_watch.fleet import Fleet, Lane
+from tcuq_watch.fleet.events import Events, joined
+from tcuq_watch.fleet.spark import PROVIDER, by_device, decide_stream, decide_table, lanes, summary
+
+# PySpark and Py4J warn of their own affairs.
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+FILES = 6
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    need_spark()
+    made = make_session(tmp_path_factory.mktemp("spark"))
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def simulation(tmp_path_factory: pytest.TempPathFactory) -> tuple[Params, Events, Path]:
+    params, events = simulated(devices=60, steps=50)
+    folder = tmp_path_factory.mktemp("events") / "in"
+    write_files(folder, events, FILES)
+    return params, events, folder
+
+
+def streamed(spark: Any, source: Path, out: Path, params: Any, files: int = 1, **options: Any) -> Any:
+    """Return decisions on a folder of files as a pandas data frame."""
+    without = options.pop("without", ())
+    schema = options.pop("schema", SCHEMA)
+    events = spark.readStream.schema(schema).option("maxFilesPerTrigger", files).parquet(str(source))
+    decisions = decide_stream(events.drop(*without), params, **options)
+    writer = decisions.writeStream.format("parquet").option("path", str(out / "decisions"))
+    writer = writer.option("checkpointLocation", str(out / "checkpoint"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    return spark.read.parquet(str(out / "decisions")).toPandas()
+
+
+@pytest.mark.parametrize(("files", "shards"), [(1, SHARDS), (FILES, 3)])
+def test_a_stream_is_a_fleet_however_it_is_batched(
+    files: int, shards: int, spark: Any, simulation: tuple[Params, Events, Path], tmp_path: Path
+) -> None:
+    params, events, source = simulation
+    with Fleet(params, tmp_path / "fleet") as fleet:
+        wanted = [
+            decided
+            for part in np.array_split(np.arange(len(events)), 4)
+            for decided in fleet.take(events.some(part))
+        ]
+        same(streamed(spark, source, tmp_path, params, files, shards=shards), joined(wanted))
+        kept = lanes(spark, str(tmp_path / "checkpoint"), params)
+        assert len(kept) == shards
+        for name in ("received", "missing", "late", "duplicates", "reboots", "held"):
+            there = sum(lane.places[name].sum() for lane in kept)
+            assert there == sum(lane.places[name].sum() for lane in fleet.lanes.values()) > 0
+
+
+def test_without_arrival_a_micro_batch_is_taken_by_place(
+    spark: Any, simulation: tuple[Params, Events, Path], tmp_path: Path
+) -> None:
+    params, events, source = simulation
+    parts = np.array_split(np.arange(len(events)), FILES)
+    by_place = [part[np.lexsort([events.seqs[part], events.boots[part]])] for part in parts]
+    found = streamed(spark, source, tmp_path, params, shards=SHARDS, without=["arrival"])
+    same(found, expected(params, events, by_place))
+
+
+def test_a_table_is_taken_by_place_to_its_end(
+    spark: Any, simulation: tuple[Params, Events, Path], tmp_path: Path
+) -> None:
+    params, events, source = simulation
+    found = decide_table(spark.read.parquet(str(source)), params, shards=5).toPandas()
+    order = np.lexsort([np.arange(len(events)), events.seqs, events.boots])
+    lane = Lane(params.fingerprint, params)
+    wanted = joined([lane.take(events.some(order)), lane.flush()])
+    same(found, wanted)
+    places = {*zip(events.devices.tolist(), events.boots.tolist(), events.seqs.tolist(), strict=True)}
+    assert len(found) == len(places), "each once, none late"
+
+
+def test_a_checkpoint_of_other_shards_or_hold_is_refused(
+    spark: Any, simulation: tuple[Params, Events, Path], tmp_path: Path
+) -> None:
+    params, events, _ = simulation
+    source = tmp_path / "in"
+    write_files(source, events.some(slice(200)), 1)
+    streamed(spark, source, tmp_path, params, shards=2)
+    more = tmp_path / "more"
+    write_files(more, events.some(slice(200, 400)), 1)
+    os.replace(more / "0000.parquet", source / "0001.parquet")
+    from pyspark.errors import StreamingQueryException
+
+    for options in ({"shards": 3}, {"shards": 2, "hold": 16}):
+        with pytest.raises(StreamingQueryException, match="expected 2 and 8, with which the checkpoint"):
+            streamed(spark, source, tmp_path, params, **options)
+    with pytest.raises(ValueError, match="expected 2 and 8"):
+        lanes(spark, str(tmp_path / "checkpoint"), params, hold=16)
+
+
+def test_kinds_of_columns(spark: Any) -> None:
+    """Texts, timestamps and int8 are read; what is no number is left out and ends nothing."""
+    params = Params(classes=2, warmup=0, reference=0.3)
+    rows = [("a", "0", "0", [100, -100]), ("a", "0", "x", [100, -100]), ("a", "0", "1", [None, 3])]
+    rows.append(("a", "0", "1", [-100, 100]))
+    frame = spark.createDataFrame(rows, "device string, boot string, seq string, probs array<tinyint>")
+    frame = frame.selectExpr("*", "timestamp_seconds(1700000000.5) as time")
+    found = decide_table(frame, params, shards=1).toPandas().sort_values("seq")
+    assert found["seq"].tolist() == [0, 1] and found["prediction"].tolist() == [0, 1]
+    assert found["time"].tolist() == [1700000000.5] * 2
+
+
+def test_sums_are_those_of_the_decisions(spark: Any, simulation: tuple[Params, Events, Path]) -> None:
+    params, _, source = simulation
+    decisions = decide_table(spark.read.parquet(str(source)), params).cache()
+    frame = decisions.toPandas().sort_values(["device", "boot", "seq"])
+    found = summary(decisions, worst=5)
+    groups = frame.groupby("device")
+    assert (found["devices"], found["steps"]) == (groups.ngroups, len(frame))
+    last = groups.last()
+    assert found["alarm"]["devices"] == int((last["alarm"] > 0).sum())
+    means = groups["risk"].mean().sort_values(ascending=False)
+    assert [row["device"] for row in found["worst"]] == means.index[:5].tolist()
+    assert found["worst"][0]["mean_risk"] == pytest.approx(means.iloc[0], abs=1e-12)
+    [version] = found["versions"]
+    assert version["version"] == params.fingerprint
+    assert version["abstained"] == pytest.approx(frame["abstain"].mean())
+    assert {row["class"]: row["steps"] for row in found["classes"]} == frame[
+        "prediction"
+    ].value_counts().to_dict()
+    rows = by_device(decisions).toPandas().set_index("device")
+    assert (rows["alarm"].sort_index() == last["alarm"]).all()
+    assert (rows["last_time"].sort_index() == groups["time"].max()).all()
+
+
+def test_versions_bad_rows_and_states(spark: Any, tmp_path: Path) -> None:
+    """What cannot be taken is counted and stops nothing; a device's own state replaces the server's."""
+    import pyarrow
+    import pyarrow.parquet
+
+    params = {name: Params(classes=3, warmup=0, reference=each) for name, each in (("v1", 0.3), ("v2", 0.4))}
+    probs = np.random.default_rng(3).dirichlet(np.ones(3), 40)
+    ahead = Monitor(params["v1"])
+    ahead.run(probs[:6])
+    rows: list[dict[str, Any]] = []
+
+    def add(device: str | None, seq: int | None, version: str | None, **more: Any) -> None:
+        rows.append(
+            {"device": device, "boot": 0, "seq": seq, "version": version, "arrival": len(rows), **more}
+        )
+
+    for seq in range(3):
+        add("a", seq, "v1", probs=probs[seq].tolist())
+        add("a", seq, params["v2"].fingerprint, probs=probs[seq].tolist())
+    add("a", 5, "v1", state=ahead.save())
+    add("a", 4, "v1", probs=probs[4].tolist())  # late
+    add("a", 6, "v1", probs=probs[6].tolist())
+    add("a", 6, "v1", state=b"no state")
+    add("b", 0, "v3", probs=probs[0].tolist())
+    add("b", 0, None, probs=probs[0].tolist())
+    add("b", 0, "v1", probs=[0.5, 0.5])
+    add("b", 0, "v1", probs=None)
+    add("b", 0, "v1", probs=[0.9, 0.9, 0.9])
+    add("b", 0, "v1", probs=[float("nan")] * 3)
+    add("b", -1, "v1", probs=probs[0].tolist())
+    add("b", None, "v1", probs=probs[0].tolist())
+    add(None, 0, "v1", probs=probs[0].tolist())
+    add("x" * 129, 0, "v1", probs=probs[0].tolist())
+    add("b", 0, "v1", probs=probs[0].tolist())
+    types = pyarrow.schema(
+        {
+            **dict.fromkeys(("device", "version"), pyarrow.string()),
+            **dict.fromkeys(("boot", "seq", "arrival"), pyarrow.int64()),
+            "probs": pyarrow.list_(pyarrow.float64()),
+            "state": pyarrow.binary(),
+        }
+    )
+    (tmp_path / "in").mkdir()
+    for number, part in enumerate((rows[:6], rows[6:])):
+        path = tmp_path / "in" / f"{number}.parquet"
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(part, schema=types), path)
+        os.utime(path, (1e9 + number, 1e9 + number))
+    schema = (
+        "device string, boot long, seq long, version string, arrival long, probs array<double>, state binary"
+    )
+    found = streamed(spark, tmp_path / "in", tmp_path, params, shards=2, schema=schema)
+    found = found.set_index(["version", "device", "seq"]).sort_index()
+    places = [("v1", "a", seq) for seq in (0, 1, 2, 6)] + [("v1", "b", 0)]
+    assert found.index.tolist() == places + [("v2", "a", seq) for seq in range(3)]
+    assert found.loc["v1", "a", 6]["risk"] == ahead.run(probs[6:7])["risk"][0]
+    assert found.loc["v2", "a", 2]["risk"] == Monitor(params["v2"]).run(probs[:3])["risk"][2]
+    assert found["time"].isna().all()
+    refused: dict[str, int] = {}
+    for lane in lanes(spark, str(tmp_path / "checkpoint"), params):
+        for kind, count in lane.refused.items():
+            refused[kind] = refused.get(kind, 0) + count
+    assert refused == {"wrong width": 2, "bad posterior": 2, "bad number": 2, "bad name": 2, "bad state": 1}
+    table = decide_table(spark.read.schema(schema).parquet(str(tmp_path / "in")), params, shards=2).toPandas()
+    # By place, the state comes after all that it makes late.
+    assert sorted(table["seq"][table["version"] == "v1"]) == [0, 0, 1, 2, 4, 6]
+    state = spark.read.format("statestore").load(str(tmp_path / "checkpoint"))
+    unknown = state.select("key.version", "value.groupState.unknown").where("unknown > 0").collect()
+    assert sorted((row["version"] or "", row["unknown"]) for row in unknown) == [("", 1), ("v3", 1)]
+
+
+def test_bad_use_is_refused(spark: Any, simulation: tuple[Params, Events, Path]) -> None:
+    params, _, source = simulation
+    frame = spark.read.parquet(str(source))
+    with pytest.raises(ValueError, match="no column 'seq', expected device, boot, seq and probs"):
+        decide_table(frame.drop("seq"), params)
+    with pytest.raises(ValueError, match="'probs' of df is double, expected a list"):
+        decide_table(frame.withColumn("probs", frame["time"]), params)
+    with pytest.raises(ValueError, match="shards is 0"):
+        decide_table(frame, params, shards=0)
+    with pytest.raises(ValueError, match="df is a table, expected a stream"):
+        decide_stream(frame, params)
+    with pytest.raises(ValueError, match="df is a stream, expected a table"):
+        decide_table(spark.readStream.schema(SCHEMA).parquet(str(source)), params)
+    with pytest.raises(TypeError, match="params is str"):
+        decide_table(frame, "monitor.json")  # type: ignore[arg-type]
+    before = spark.conf.get(PROVIDER)
+    spark.conf.set(PROVIDER, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
+    try:
+        with pytest.raises(ValueError, match="expected RocksDB"):
+            decide_stream(frame, params)
+    finally:
+        spark.conf.set(PROVIDER, before)

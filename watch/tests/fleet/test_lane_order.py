@@ -1,0 +1,232 @@
+"""Order of events: the engine against a few lines of plain Python, and any batches against one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from fleet_traffic import Network, traffic
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_fleet import NaiveFleet, naive_rows, rows_of
+from streams import int8_stream, learned_params
+
+from tcuq import Params
+from tcuq_device.cost.stock import monitors
+from tcuq_watch.fleet.events import Events, joined
+from tcuq_watch.fleet.lane import Lane
+from tcuq_watch.fleet.order import Order
+
+MESSY = Network(lost=0.05, repeated=0.05, delayed=0.2, mean_delay=60.0, reboots=0.02)
+COUNTS = ("received", "missing", "late", "duplicates", "reboots")
+
+
+def messy(params: Params, devices: int, steps: int, seed: int = 0, network: Network = MESSY) -> Events:
+    probs, features = int8_stream(500, params.classes, params.features, seed=seed)
+    found = traffic(probs, devices=devices, steps=steps, network=network, seed=seed)
+    if features is None:
+        return found.events
+    events = found.events
+    more = features[found.rows % len(features)]
+    return Events(events.devices, events.boots, events.seqs, events.probs, more, events.times)
+
+
+def counts_of(lane: Lane) -> dict[str, dict[str, int]]:
+    return {
+        name: {each: int(lane.places[each][slot]) for each in COUNTS}
+        for slot, name in enumerate(lane.devices)
+    }
+
+
+def split(events: Events, cuts: list[int]) -> list[Events]:
+    ends = [0, *sorted(min(cut, len(events)) for cut in cuts), len(events)]
+    return [events.some(slice(a, b)) for a, b in pairwise(ends)]
+
+
+@pytest.mark.parametrize("hold", [1, 2, 5, 32, 64])
+@pytest.mark.parametrize("bridge", [0, 3])
+def test_a_lane_equals_plain_python(hold: int, bridge: int) -> None:
+    params = learned_params()
+    events = messy(params, devices=7, steps=90, seed=hold)
+    naive, lane = NaiveFleet(params, hold, bridge), Lane("v", params, hold, bridge)
+    decided = lane.take(events)
+    assert len(decided) > 200
+    assert rows_of(decided) == naive_rows(naive.take(events))
+    assert counts_of(lane) == {name: device.counts for name, device in naive.devices.items()}
+    assert lane.places["held"].tolist() == [len(device.held) for device in naive.devices.values()]
+    assert rows_of(lane.flush()) == naive_rows(naive.flush())
+    assert not lane.places["held"].any()
+    states = lane.bank.save_many(range(len(lane.devices)))
+    assert [each.tobytes() for each in states] == [each.monitor.save() for each in naive.devices.values()]
+
+
+def test_with_features_and_floats() -> None:
+    params = monitors()["standard"]
+    events = messy(params, devices=4, steps=60)
+    naive, lane = NaiveFleet(params, 8, 2), Lane("v", params, 8, 2)
+    assert events.features is not None
+    assert rows_of(lane.take(events)) == naive_rows(naive.take(events))
+    plain = Params(classes=3)
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), 200)
+    for dtype in (np.float64, np.float32, np.float16):
+        floats = traffic(probs.astype(dtype), devices=3, steps=50, network=MESSY).events
+        naive, lane = NaiveFleet(plain, 8, 2), Lane("v", plain, 8, 2)
+        assert rows_of(lane.take(floats)) == naive_rows(naive.take(floats))
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_any_batches_of_a_size(size: int) -> None:
+    params = Params(classes=4)
+    events = messy(params, devices=12, steps=60)
+    whole = Lane("v", params)
+    expected = rows_of(whole.take(events))
+    lane = Lane("v", params)
+    parts = [lane.take(each) for each in split(events, list(range(0, len(events), size)))]
+    assert rows_of(joined(parts)) == expected
+    assert same_lanes(lane, whole)
+
+
+def same_lanes(one: Lane, other: Lane) -> bool:
+    """Tell whether two lanes would go on alike: berths may be numbered otherwise."""
+    here, there = one.arrays(), other.arrays()
+    loose = {"berths", "berth_rows", "cells", "cell_keys", "cell_rows"}
+    same = all(
+        np.array_equal(here[k].view(np.uint8), there[k].view(np.uint8)) for k in here if k not in loose
+    )
+    return same and held_of(here, one.hold) == held_of(there, other.hold)
+
+
+def held_of(arrays: Any, hold: int) -> dict[Any, bytes]:
+    owner = dict(zip(arrays["berths"].tolist(), arrays["berth_rows"]["slot"].tolist(), strict=True))
+    rows = zip(arrays["cells"].tolist(), arrays["cell_keys"].tolist(), arrays["cell_rows"], strict=True)
+    return {(owner[cell // hold], *key): row.tobytes() for cell, key, row in rows}
+
+
+EVENT = st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 12), st.integers(0, 255))
+
+
+@given(
+    st.lists(EVENT, max_size=120),
+    st.lists(st.integers(0, 120), max_size=8),
+    st.integers(1, 6),
+    st.integers(0, 3),
+)
+def test_any_events_in_any_batches(drawn: list[Any], cuts: list[int], hold: int, bridge: int) -> None:
+    params = Params(classes=2, warmup=0)
+    probs = np.array([[each[3] - 128, 127 - each[3]] for each in drawn], dtype=np.int8).reshape(-1, 2)
+    columns = (
+        [f"d{each[0]}" for each in drawn],
+        *(np.array([e[k] for e in drawn], np.int64) for k in (1, 2)),
+    )
+    events = Events(*columns, probs)
+    naive, whole, lane = (
+        NaiveFleet(params, hold, bridge),
+        Lane("v", params, hold, bridge),
+        Lane("v", params, hold, bridge),
+    )
+    expected = rows_of(whole.take(events))
+    assert expected == naive_rows(naive.take(events))
+    assert rows_of(joined([lane.take(each) for each in split(events, cuts)])) == expected
+    assert same_lanes(lane, whole)
+    restored = Lane.restored("v", params, lane.arrays(), hold=hold, bridge=bridge)
+    assert same_lanes(restored, lane)
+    assert rows_of(restored.flush()) == rows_of(whole.flush()) == naive_rows(naive.flush())
+
+
+@given(st.data())
+def test_changes_since_any_moment(data: Any) -> None:
+    params = Params(classes=2)
+    lane = Lane("v", params, hold=4)
+    kept = []
+    for _ in range(data.draw(st.integers(1, 5))):
+        drawn = data.draw(st.lists(EVENT, max_size=30))
+        names = [f"d{each[0] + 3 * each[1]}" for each in drawn]
+        seqs = np.array([each[2] for each in drawn], np.int64)
+        probs = np.array([[0, each[3] - 128] for each in drawn], dtype=np.int8).reshape(-1, 2)
+        lane.take(Events(names, np.zeros(len(drawn), np.int64), seqs, probs))
+        kept.append((lane.changed(), lane.rows(lane.changed())))
+        lane.settle()
+    assert same_lanes(Lane.restored("v", params, [rows for _, rows in kept], hold=4), lane)
+    # The last ones as one: rows as they are now, for all that changed in any.
+    since = data.draw(st.integers(0, len(kept) - 1))
+    changes = kept[since][0]
+    for each, _ in kept[since + 1 :]:
+        changes = changes.united(each)
+    parts = [*(rows for _, rows in kept[:since]), lane.rows(changes)]
+    assert same_lanes(Lane.restored("v", params, parts, hold=4), lane)
+
+
+def test_a_first_event_that_is_not_the_first() -> None:
+    lane = Lane("v", Params(classes=2), hold=4)
+    probs = np.full((3, 2), 0.5)
+    assert len(lane.take(Events(["a"] * 3, [1] * 3, [9, 7, 8], probs))) == 0
+    decided = lane.take(Events(["a"], [1], [12], probs[:1]))
+    assert decided.seqs.tolist() == [7, 8, 9]
+    assert counts_of(lane)["a"] == {"received": 4, "missing": 0, "late": 0, "duplicates": 0, "reboots": 0}
+
+
+def test_a_new_boot_waits_for_nothing() -> None:
+    lane = Lane("v", Params(classes=2), hold=8, bridge=0)
+    probs = np.full((5, 2), 0.5)
+    decided = lane.take(Events(["a"] * 5, [0, 0, 0, 3, 3], [0, 2, 5, 0, 1], probs))
+    assert decided.boots.tolist() == [0, 0, 0, 3, 3] and decided.seqs.tolist() == [0, 2, 5, 0, 1]
+    assert counts_of(lane)["a"]["missing"] == 3 and counts_of(lane)["a"]["reboots"] == 1
+    lane.take(Events(["a", "a"], [0, 3], [1, 1], probs[:2]))
+    assert counts_of(lane)["a"]["late"] == 1 and counts_of(lane)["a"]["duplicates"] == 1
+
+
+def test_numbers_as_large_as_they_may_be() -> None:
+    lane = Lane("v", Params(classes=2), hold=2)
+    top = 2**62 - 1
+    probs = np.full((4, 2), 0.5)
+    decided = lane.take(Events(["a"] * 4, [0, top, top, top], [0, top, top - 1, 0], probs))
+    assert decided.seqs.tolist() == [0, top - 1, top]
+    assert counts_of(lane)["a"] == {
+        "received": 4,
+        "missing": top - 1,
+        "late": 1,
+        "duplicates": 0,
+        "reboots": 1,
+    }
+
+
+def test_the_loop_in_c_checks_what_it_is_given() -> None:
+    order = Order(width=1, hold=4, bridge=0)
+    order.grow(2)
+    row = np.zeros((1, 1), dtype=np.uint8)
+    with pytest.raises(IndexError, match=r"slots\[0\] is -1"):
+        order.take([-1], [0], [0], row)
+    with pytest.raises(ValueError, match="array 10 of the order has 0 bytes, expected 1"):
+        order.take([0], [0], [0], row[:0])
+    with pytest.raises(ValueError, match="hold is 65"):
+        Order(width=1, hold=65, bridge=0)
+    with pytest.raises(ValueError, match="bridge is -1"):
+        Order(width=1, hold=1, bridge=-1)
+
+
+@pytest.mark.parametrize(
+    ("array", "field", "value"),
+    [
+        ("places", "boot", -2),
+        ("places", "boot", 2**62),
+        ("places", "seq", -2),
+        ("places", "seq", 2**63 - 1),
+        ("cell_keys", None, -1),
+        ("cell_keys", None, 2**63 - 1),
+    ],
+)
+def test_boots_and_numbers_that_could_overflow_are_not_loaded(
+    array: str, field: str | None, value: int
+) -> None:
+    order = Order(width=1, hold=4, bridge=0)
+    order.grow(1)
+    order.take([0, 0], [0, 0], [0, 2], np.zeros((2, 1), dtype=np.uint8))
+    kept = order.rows(order.everything())
+    fresh = Order(width=1, hold=4, bridge=0)
+    fresh.grow(1)
+    fresh.load(np.array([0]), kept)
+    (kept[array] if field is None else kept[array][field])[0] = value
+    with pytest.raises(ValueError, match=r"boot or seq of .* is out of range, expected (-1|0) to 2\^62 - 1"):
+        fresh.load(np.array([0]), kept)

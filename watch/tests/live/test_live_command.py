@@ -1,0 +1,228 @@
+"""`tcuq live` as a person uses it: pages, pipes, signals, and errors of one line."""
+
+import errno
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+
+import numpy as np
+import pytest
+from live_runs import PARAMS, decided_alike, json_lines, received, steps_of, wait_until, watch
+
+from tcuq import Params
+from tcuq.cli import main
+from tcuq.io import read_decisions
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PARAMS.save("m.json")
+    return tmp_path
+
+
+def run(*args, **options):
+    environment = {**os.environ, "PYTHONWARNINGS": "error"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "tcuq", "live", *args],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        **options,
+    )
+
+
+def test_a_page_metrics_and_a_signal(place):
+    probs = steps_of(60)
+    process = run("m.json", "-", "--port", "0", "--folder", "kept")
+    said = []
+    reader = threading.Thread(target=lambda: said.extend(iter(process.stderr.readline, b"")), daemon=True)
+    reader.start()
+    try:
+        assert wait_until(lambda: any(b"the page is at" in line for line in said), 20)
+        url = re.search(rb"http://\S+", b"".join(said))[0].decode()
+        assert url.startswith("http://127.0.0.1:")
+        process.stdin.write(json_lines(probs))
+        process.stdin.close()  # the page stays when standard input has ended
+        assert wait_until(lambda: any(b"standard input ended" in line for line in said))
+        with urllib.request.urlopen(f"{url}metrics") as answer:
+            assert "tcuq_steps_total 60\n" in answer.read().decode()
+        with urllib.request.urlopen(f"{url}about") as answer:
+            assert json.load(answer)["title"] == "standard input"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
+        reader.join(10)
+        process.stdout.close()
+        process.stderr.close()
+    assert b"60 steps" in said[-1]
+    assert decided_alike(place / "kept", probs)
+
+
+def test_a_pipe_without_a_page_ends_with_its_input(place):
+    probs = steps_of(50)
+    process = run("m.json", "-", "--no-page", "--json")
+    out, err = process.communicate(json_lines(probs[:49]) + b"noise\n" + json_lines(probs[49:]), 30)
+    assert process.returncode == 0
+    lines = [json.loads(line) for line in out.decode().splitlines()]
+    assert [line["step"] for line in lines] == list(range(50))
+    assert out == (place / "m-live" / "decisions.jsonl").read_bytes()
+    assert b"50 steps" in err.splitlines()[-1] and b"1 broken" in err and b"m-live" in err
+
+
+def test_an_interrupt_saves_the_state_and_ends_with_one_line(place):
+    probs = steps_of(90)
+    log = place / "device.log"
+    log.write_bytes(json_lines(probs[:50]))
+    process = run("m.json", "device.log", "--no-page")
+    assert wait_until(
+        lambda: (
+            (place / "m-live/decisions.jsonl").exists()
+            and len((place / "m-live/decisions.jsonl").read_bytes().splitlines()) == 50
+        ),
+        20,
+    )
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 0 and b"50 steps" in err.splitlines()[-1]
+    saved = json.loads((place / "m-live/session.json").read_text())
+    assert saved["step"] == 50 and saved["at"] == log.stat().st_size
+    with open(log, "ab") as file:
+        file.write(json_lines(probs[50:]))
+    watch("m-live", "./device.log", 90, 1000)
+    assert np.array_equal(received(place / "m-live"), probs) and decided_alike(place / "m-live", probs)
+
+
+def test_a_reader_of_decisions_that_goes_away_loses_nothing(place):
+    probs = steps_of(3000)
+    (place / "device.log").write_bytes(json_lines(probs[:2000]))
+    with run("m.json", "device.log", "--no-page", "--json") as process:
+        process.stdout.read(1000)
+        process.stdout.close()
+        with open(place / "device.log", "ab") as file:
+            file.write(json_lines(probs[2000:]))
+        process.stdin.close()
+        err = process.stderr.read()
+    assert process.returncode == 141 and b"steps" in err
+    watch("m-live", "device.log", 3000, 1000)
+    assert np.array_equal(received(place / "m-live"), probs) and decided_alike(place / "m-live", probs)
+
+
+def test_logits_are_taken(place, monkeypatch):
+    read, write = os.pipe()
+    os.write(write, b'{"probs": [0.5, 3.5, -1.0, 0.0]}\n')
+    os.close(write)
+    with open(read) as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        assert main(["live", "m.json", "-", "--no-page", "--logits"]) == 0
+    assert read_decisions("m-live/decisions.jsonl").steps["answer"].tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["m.json", "none.log"], "none.log: no such file; create it first"),
+        (["none.json", "-"], "none.json"),
+        (["-", "-"], "PARAMS is '-'"),
+        (["m.json", "/dev/ttyNONE7"], "/dev/ttyNONE7: no such port"),
+        (["m.json", "tcp://127.0.0.1:9"], "is the device listening there"),
+        (["m.json", "mqtt://127.0.0.1:9/x"], "is the broker running there"),
+        (["m.json", "."], "is a folder"),
+        (["m.json", "in.log", "--steps", "1:2"], "without --merge"),
+        (["m.json", "in.log", "--merge", "x.npz"], "is not a folder of tcuq live"),
+        (["m.json", "kept", "--merge", "x.csv"], "a log is written as"),
+        (["m.json", "kept", "--merge", "x.npz", "--steps", "7"], "expected A:B"),
+        (["m.json", "in.log", "--host", "0.0.0.0", "--folder", "new"], "token"),
+        (["m.json", "in.log", "--webhook", "x", "--port", "0"], "--webhook is 'x'"),
+        (["m.json", "in.log", "--folder", "in.log"], "is a file, expected a folder"),
+        (["m.json", "in.log", "--folder", "/proc/x"], "choose another folder"),
+        (["other.json", "in.log", "--folder", "kept"], "holds a session of parameters"),
+        (["m.json", "in.log", "--logits-scale", "1"], "without --logits"),
+    ],
+)
+def test_errors_are_one_line(place, capsys, monkeypatch, args, message):
+    from tcuq_watch.live.session import Session
+
+    Params(classes=3).save("other.json")
+    (place / "in.log").touch()
+    Session(PARAMS, "kept", "x").close()
+    assert main(["live", *args]) == 2
+    found = capsys.readouterr()
+    assert message in found.err and len(found.err.strip().splitlines()) == 1, found.err
+    assert not found.out
+
+
+def piped(monkeypatch, data):
+    read, write = os.pipe()
+    os.write(write, data)
+    os.close(write)
+    monkeypatch.setattr(sys, "stdin", open(read))  # noqa: SIM115
+
+
+def test_lines_that_a_full_disk_takes_at_the_end_are_told(place, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    piped(monkeypatch, json_lines(steps_of(9)))
+    monkeypatch.setattr("tcuq_watch.live.journal.write_at", full)
+    with sys.stdin:
+        assert main(["live", "m.json", "-", "--no-page"]) == 1
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert "9 steps" in last and "18 lines could not be written" in last
+
+
+def test_merging_with_other_parameters_and_with_damaged_files(place, capsys, monkeypatch):
+    piped(monkeypatch, json_lines(steps_of(9)))
+    with sys.stdin:
+        assert main(["live", "m.json", "-", "--no-page", "--folder", "kept"]) == 0
+    Params(classes=4, level=0.3).save("other.json")
+    capsys.readouterr()
+    for name, content, message in (
+        ("none", "", "holds a session of parameters"),
+        ("marks.jsonl", '{"step": 1, "wrong": 1}\n{"step": \n', "marks.jsonl: line 2 is damaged"),
+        ("session.json", "{", "session.json: is damaged"),
+    ):
+        (place / "kept" / name).write_text(content)
+        params = "other.json" if name == "none" else "m.json"
+        assert main(["live", params, "kept", "--merge", "x.npz"]) == 2
+        found = capsys.readouterr().err.strip()
+        assert message in found and len(found.splitlines()) == 1, found
+
+
+def test_a_folder_that_is_taken_is_refused_before_the_source_is_opened(place, capsys, monkeypatch):
+    from tcuq_watch.live.session import Session
+
+    opened = []
+    monkeypatch.setattr("tcuq_watch.live.inbox.Source.open", lambda source: opened.append(source))
+    session = Session(PARAMS, "kept", "x")
+    assert main(["live", "m.json", "-", "--folder", "kept", "--no-page"]) == 2
+    session.close()
+    assert "another tcuq live writes there" in capsys.readouterr().err and not opened
+
+
+def test_a_port_that_is_taken(place, capsys):
+    import socket
+
+    (place / "in.log").touch()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert main(["live", "m.json", "in.log", "--port", str(taken.getsockname()[1])]) == 2
+    found = capsys.readouterr().err.strip()
+    assert len(found.splitlines()) == 1 and "port" in found
+
+
+def test_one_broken_line_is_one_line(place, monkeypatch, capsys):
+    read, write = os.pipe()
+    os.write(write, b"noise\n" + json_lines(steps_of(1)))
+    os.close(write)
+    with open(read) as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        assert main(["live", "m.json", "-", "--no-page"]) == 0
+    assert "1 step, 0 abstentions, 0 alarms, 1 broken line; kept in m-live" in capsys.readouterr().err

@@ -1,0 +1,622 @@
+"""The live page in a browser: what is drawn, what the controls do, and a server that goes and comes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from devtools import Browser, Tab
+from live_fake import NAMES, Marks, Playing, about, filled, served
+
+from tcuq_watch.live.feed import Feed
+from tcuq_watch.live.server import Server
+
+ROOT = "document.documentElement.dataset"
+# A number that stands for what is drawn.
+INK = """(() => {
+  const canvas = document.querySelector("#stage canvas");
+  const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  let sum = 0;
+  for (let i = 0; i < pixels.length; i += 4) {
+    sum = (sum * 31 + pixels[i] + pixels[i + 1] * 7 + pixels[i + 3] * 3) % 1000003;
+  }
+  return sum;
+})()"""
+# Share of pixels that are not as they were when this was last asked; the ends of lines may differ a little.
+CHANGED = """(() => {
+  const canvas = document.querySelector("#stage canvas"), { width, height } = canvas;
+  const now = canvas.getContext("2d").getImageData(0, 0, width, height).data, then = window.then || [];
+  window.then = now;
+  let off = then.length === now.length ? 0 : now.length;
+  for (let i = 0; i < now.length; i++) if (Math.abs(now[i] - then[i]) > 40) off++;
+  return off / now.length;
+})()"""
+# Pixels near a color in a part of the plot, in shares of its width and height.
+NEAR = """((color, x0, x1, y0, y1) => {
+  const canvas = document.querySelector("#stage canvas"), w = canvas.width, h = canvas.height;
+  const probe = document.createElement("canvas").getContext("2d");
+  probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--" + color).trim();
+  probe.fillRect(0, 0, 1, 1);
+  const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
+  const pixels = canvas.getContext("2d").getImageData(x0 * w, y0 * h, (x1 - x0) * w, (y1 - y0) * h).data;
+  let found = 0;
+  for (let i = 0; i < pixels.length; i += 4) {
+    const off = Math.abs(pixels[i] - r) + Math.abs(pixels[i + 1] - g) + Math.abs(pixels[i + 2] - b);
+    if (pixels[i + 3] > 200 && off < 40) found++;
+  }
+  return found;
+})"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    found = Browser(tmp_path_factory.mktemp("browser"))
+    yield found
+    found.close()
+
+
+class Bench:
+    """A feed, its server and a page on it."""
+
+    def __init__(self, browser: Browser, feed: Feed, **options: Any) -> None:
+        self.browser, self.feed, self.options = browser, feed, options
+        self.server: Server
+        self.marks: Marks
+        self.server, self.marks = served(feed, **options)
+        self.port = self.server.port
+        self.tab: Tab = browser.tab()
+        self.tab.size(1300, 1000)
+        self.tab.open(self.server.url)
+
+    def ready(self) -> Tab:
+        self.tab.wait(f"document.documentElement && {ROOT}.ready")
+        return self.tab
+
+    def has(self, step: int) -> None:
+        self.tab.wait(f"Number({ROOT}.to) === {step}")
+
+    def restart(self, feed: Feed | None = None) -> None:
+        self.feed = feed or self.feed
+        self.server, self.marks = served(self.feed, **{**self.options, "port": self.port})
+
+
+@pytest.fixture
+def bench(browser: Browser) -> Iterator[Any]:
+    made: list[Bench] = []
+
+    def make(feed: Feed, **options: Any) -> Bench:
+        made.append(Bench(browser, feed, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        errors = one.tab.errors()
+        one.tab.send("Page.close")
+        one.server.close()
+        assert not errors
+
+
+def plain(first: int, count: int, risk: float, **more: Any) -> tuple[int, dict[str, list[Any]]]:
+    columns: dict[str, Any] = {"time": 1.7e9, "risk": risk, "threshold": 0.25, "prediction": 2, "answer": 2}
+    columns |= {"flagged": False, "abstain": False, "alarm": 0, "persistence": 0.5, "reason": ""}
+    columns |= {"expected_accuracy": 0.875, **more}
+    return first, {name: [value] * count for name, value in columns.items()}
+
+
+def test_the_first_picture_comes_within_two_seconds(bench: Any) -> None:
+    feed, device = filled(20_000, 1000)
+    one = bench(feed)
+    tab = one.ready()
+    times = [int(tab.js(f"{ROOT}.ready"))]
+    while times[-1] >= 2000 and len(times) < 3:  # other work on the machine only adds
+        tab.open(one.server.url)
+        times.append(int(tab.wait(f"document.documentElement && {ROOT}.ready")))
+    assert min(times) < 2000
+    assert tab.text("#title") == about()["title"] == tab.js("document.title").rsplit(" ", 2)[0]
+    assert about()["source"] in tab.text("#source")
+    assert tab.text("#count-steps") == "20,000"
+    assert tab.text("#state") == "live" and tab.js("document.querySelector('#waiting').hidden")
+    before, frames = tab.js(INK), int(tab.js(f"{ROOT}.frames"))
+    feed.add_steps(*device.steps(400, time.time(), 0.001))
+    tab.wait(f"{ROOT}.frames > {frames} && Number({ROOT}.to) === 20399")
+    assert tab.js(INK) != before
+
+
+def test_what_is_told_is_what_came(bench: Any) -> None:
+    feed = Feed(about())
+    one = bench(feed)
+    tab = one.tab
+    tab.wait("document.querySelector('#state').textContent.includes('no step yet')")
+    feed.add_steps(*plain(5000, 40, 0.125))
+    one.has(5039)
+    tab.wait("document.querySelector('#which').textContent.includes('5,039')")
+    told = {
+        key: tab.text(f"#{key}")
+        for key in ("answer", "decision", "risk", "threshold", "persistence", "accuracy")
+    }
+    expected = ("left", "accepted", "0.125", "0.250", "0.500", "87.5 %")
+    assert tuple(told.values()) == expected
+    assert "No alarm" in tab.text("#alarm")
+    signals = {"odds": 0.75, "distance": 0.125}
+    doubt = {"flagged": True, "abstain": True, "alarm": 1, "reason": "odds", "signals": signals}
+    feed.add_steps(*plain(5040, 1, 0.875, prediction=7, **doubt))
+    tab.wait("document.querySelector('#decision').textContent === 'not sure'")
+    assert "off" in tab.text("#notes")
+    assert tab.text("#alarm-word").startswith("Alarm since step 5,040")
+    assert tab.text("#reason") == "Step 5,040 was not sure: this posterior is not sure of the class."
+    bars = tab.js(
+        "[...document.querySelectorAll('#bars li')].map((li) => [li.querySelector('b').textContent,"
+        " li.querySelector('i').style.width, li.classList.contains('chosen')])"
+    )
+    assert bars == [["distance", "12.5%", False], ["odds", "75%", True]]
+    assert tab.text("#count-flagged") == tab.text("#count-abstained") == "2.4 %"
+    assert tab.text("#count-alarms") == "1"
+
+
+def test_the_plot_shows_threshold_abstentions_and_alarm(bench: Any) -> None:
+    feed = Feed(about())
+    feed.add_steps(*plain(0, 500, 0.0625))
+    one = bench(feed)
+    tab = one.ready()
+    one.has(499)
+    tab.key("0")
+    tab.wait(f"{ROOT}.from === '0'")
+    near = lambda *where: tab.js(f"{NEAR}({','.join(json.dumps(w) for w in where)})")  # noqa: E731
+    plot, lanes = (0.1, 0.98, 0.02, 0.66), (0.1, 0.98, 0.74, 0.8)
+    assert near("threshold", *plot) > 500 and near("risk", *plot) > 500
+    assert near("abstain", *lanes) == near("rise", *plot) == 0
+    feed.add_steps(*plain(500, 500, 0.75, flagged=True, abstain=True, alarm=1))
+    one.has(999)
+    tab.wait(f"{NEAR}('abstain', 0.6, 0.98, 0.74, 0.8) > 200")
+    assert near("abstain", 0.1, 0.5, 0.74, 0.8) == 0  # the earlier half stays empty
+    # The risk is at the height of its value: none of it below the threshold on the right.
+    assert near("risk", 0.6, 0.98, 0, 0.12) > 100 and near("risk", 0.6, 0.98, 0.3, 0.66) == 0
+
+
+def test_pause_holds_the_picture_and_nothing_is_lost_behind_it(bench: Any) -> None:
+    feed, device = filled(1000)
+    one = bench(feed)
+    tab = one.ready()
+    one.has(999)
+    tab.key(" ")
+    tab.wait("document.querySelector('#pause-word').textContent === 'Back to live'")
+    tab.wait("document.querySelector('#state').textContent === 'paused'")
+    tab.js(CHANGED)
+    feed.add_steps(*device.steps(50, time.time(), 0.01))
+    tab.wait("document.querySelector('#range').textContent.includes('50 newer')")
+    assert tab.js(f"{ROOT}.to") == "999" and tab.js(CHANGED) < 1e-3
+    assert "step 999" in tab.text("#which")
+    tab.wait("document.querySelector('#count-steps').textContent === '1,050'")
+    tab.click('[data-act="pause"]')
+    one.has(1049)
+    assert tab.text("#state") == "live" and tab.js(CHANGED) > 1e-2
+    # Looking back stops following as well; the end brings it back.
+    tab.js("document.querySelector('#stage').focus()")
+    tab.key("+")
+    tab.key("ArrowLeft", shift=True)
+    tab.wait("document.querySelector('#state').textContent === 'paused'")
+    tab.key("l")
+    one.has(1049)
+
+
+def test_zoom_pan_and_the_value_under_the_cursor(bench: Any) -> None:
+    feed, _ = filled(2000)
+    one = bench(feed)
+    tab = one.ready()
+    one.has(1999)
+    span = "Number(document.documentElement.dataset.to) - Number(document.documentElement.dataset.from) + 1"
+    assert tab.js(span) == 2000
+    x, y = tab.at("#stage", 0.5, 0.3)
+    tab.mouse("mouseWheel", x, y, deltaX=0, deltaY=-300)
+    tab.wait(f"{span} < 1200")
+    assert tab.js(f"{ROOT}.to") == "1999"  # live stays live
+    tab.key("0")
+    tab.wait(f"{span} === 2000")
+    tab.mouse("mouseMoved", *tab.at("#stage", 0.4, 0.3))
+    tab.mouse("mousePressed", *tab.at("#stage", 0.4, 0.3), button="left", buttons=1, clickCount=1)
+    tab.mouse("mouseMoved", *tab.at("#stage", 0.6, 0.3), button="left", buttons=1)
+    tab.mouse("mouseReleased", *tab.at("#stage", 0.6, 0.3), button="left", clickCount=1)
+    tab.wait(f"{span} < 500")
+    assert tab.text("#state") == "paused"
+    tab.wait("document.querySelector('.tip').style.display === 'block'")
+    tip = tab.text(".tip")
+    for word in (
+        "risk",
+        "threshold",
+        "decision",
+        "answer",
+        "persistence",
+        "look",
+        "severity",
+        "accuracy",
+        "time",
+    ):
+        assert word in tip, word
+    shown = tab.js("document.querySelector('.tip b').textContent").removeprefix("Step ").replace(",", "")
+    assert int(tab.js(f"{ROOT}.from")) <= int(shown) <= int(tab.js(f"{ROOT}.to"))
+    assert f"step {int(shown):,}" in tab.text("#which")
+    assert tab.text('[data-signal="persistence"] output')
+    tab.key("Escape")
+    one.has(1999)
+
+
+def test_a_mark_asks_for_the_true_class_and_shows_what_was_written(bench: Any) -> None:
+    feed, _ = filled(600)
+    one = bench(feed)
+    tab = one.ready()
+    one.has(599)
+    tab.key("w")
+    tab.wait("document.querySelector('#wrong').open")
+    assert "Step 599 answered" in tab.text("#asked")
+    assert tab.js("document.querySelectorAll('#classes li').length") == len(NAMES)
+    tab.key("Enter")  # nothing is chosen yet
+    assert one.marks == []
+    tab.key("3")
+    tab.wait("!document.querySelector('#wrong').open")
+    assert one.marks == [(599, 3)]
+    assert tab.text("#marked") == "step 599: true class 3, written to door.csv"
+    tab.wait("document.querySelector('#remarks').textContent.includes('Marked wrong')")
+    tab.wait("document.querySelector('#count-marks').textContent === '1'")
+    # On a step under the cursor, by a name.
+    tab.key(" ")
+    tab.click("#stage", 0.5, 0.3)
+    tab.wait("document.querySelector('#which').textContent.startsWith('Selected')")
+    tab.mouse("mouseMoved", 5, 5)
+    tab.click('[data-act="wrong"]')
+    tab.wait("document.querySelector('#wrong').open")
+    step = int(tab.text("#asked").split()[1].replace(",", ""))
+    assert 200 < step < 400
+    for letter in "sto":
+        tab.key(letter)
+    tab.wait("document.querySelectorAll('#classes li').length === 1")
+    tab.key("Enter")
+    tab.wait("!document.querySelector('#wrong').open")
+    assert one.marks[1:] == [(step, NAMES.index("stop"))]
+    # Not known, and not written.
+    tab.click('[data-act="wrong"]')
+    tab.wait("document.querySelector('#wrong').open")
+    tab.click("#unknown")
+    tab.wait("!document.querySelector('#wrong').open")
+    assert one.marks[2:] == [(step, None)]
+    assert "wrong=1" in tab.text("#marked")
+    one.server.close()
+    tab.wait("document.querySelector('#state').textContent.startsWith('connection lost')")
+    tab.click('[data-act="wrong"]')
+    tab.wait("document.querySelector('#wrong').open")
+    tab.key("4")
+    tab.wait("document.querySelector('#failed').textContent.includes('nothing was written')")
+    tab.key("Escape")
+    tab.wait("!document.querySelector('#wrong').open")
+
+
+@pytest.mark.slow
+def test_refusals_of_a_mark_are_shown_and_read_only_has_none(bench: Any) -> None:
+    feed = Feed(about())
+    feed.add_steps(*plain(0, 14, 0.1))
+    one = bench(feed)
+    tab = one.ready()
+    tab.key("w")
+    tab.wait("document.querySelector('#wrong').open")
+    tab.key("1")
+    tab.wait("document.querySelector('#failed').textContent.includes('step 13 is not kept')")
+    assert tab.js("document.querySelector('#wrong').open")
+    other = bench(Feed(about(read_only=True)))
+    other.feed.add_steps(*plain(0, 3, 0.1))
+    tab = other.ready()
+    assert tab.js("""document.querySelector('[data-act="wrong"]').hidden""")
+    tab.key("w")
+    assert not tab.js("document.querySelector('#wrong').open")
+
+
+def saved(folder: Path, ending: str) -> Path:
+    limit = time.monotonic() + 10
+    while not (found := list(folder.glob(f"*.{ending}"))):
+        assert time.monotonic() < limit, f"no {ending} was saved"
+        time.sleep(0.05)
+    return found[0]
+
+
+def test_what_is_on_screen_can_be_saved(bench: Any, browser: Browser, tmp_path: Path) -> None:
+    feed = Feed(about(names=["-1+cmd", '=cmd|"x"', "le,ft"], classes=3))
+    feed.add_steps(*plain(0, 300, 0.125))
+    feed.add_steps(*plain(300, 300, 0.75, prediction=1, flagged=True, abstain=True, alarm=2, reason="odds"))
+    browser.downloads(tmp_path)
+    one = bench(feed)
+    tab = one.ready()
+    one.has(599)
+    tab.key(" ")
+    tab.key("0")
+    tab.wait(f"{ROOT}.from === '0'")
+    tab.key("+")
+    tab.wait(f"Number({ROOT}.from) > 100")
+    first, last = int(tab.js(f"{ROOT}.from")), int(tab.js(f"{ROOT}.to"))
+    tab.key("c")
+    path = saved(tmp_path, "csv")
+    assert path.name == f"key-words-at-the-door-{first}-{last}.csv"
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
+    assert [int(row["step"]) for row in rows] == list(range(first, last + 1))
+    assert rows[0]["answer_name"] == "le,ft" and rows[0]["risk"] == "0.125"
+    assert rows[0]["expected_accuracy"] == "0.875" and rows[0]["time"] == "2023-11-14T22:13:20.000Z"
+    late = rows[-1]
+    assert (late["risk"], late["abstain"], late["alarm"], late["reason"]) == ("0.75", "1", "2", "odds")
+    assert late["prediction_name"] == '\'=cmd|"x"'  # no table program runs it
+    tab.click('[data-act="png"]')
+    picture = saved(tmp_path, "png").read_bytes()
+    width, height = (int.from_bytes(picture[k : k + 4], "big") for k in (16, 20))
+    assert picture.startswith(b"\x89PNG") and width > 600 and height > 300 and len(picture) > 5000
+
+
+def held(tab: Tab) -> list[list[int]]:
+    """What the page holds, by saving everything: runs of step numbers."""
+    tab.js(
+        "(() => { window.saved = ''; const make = URL.createObjectURL; URL.createObjectURL = (blob) => {"
+        " blob.text().then((text) => (window.saved = text)); URL.createObjectURL = make;"
+        " return make(blob); }; })()"
+    )
+    tab.key("0")
+    tab.key("c")
+    text = tab.wait("window.saved")
+    found = [int(line.split(",")[0]) for line in text.splitlines()[1:]]
+    runs: list[list[int]] = []
+    for number in found:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return runs
+
+
+def test_a_server_that_goes_and_comes_loses_and_doubles_nothing(
+    bench: Any, browser: Browser, tmp_path: Path
+) -> None:
+    browser.downloads(tmp_path)
+    feed, device = filled(300)
+    one = bench(feed)
+    tab = one.ready()
+    playing = Playing(feed, device, 400)
+    time.sleep(0.3)
+    for _ in range(2):
+        one.server.close()  # the feed goes on
+        tab.wait("document.querySelector('#state').textContent.startsWith('connection lost')")
+        time.sleep(0.4)
+        one.restart()
+        tab.wait("document.querySelector('#state').textContent === 'live'")
+        time.sleep(0.3)
+    playing.close()
+    one.has(device.step - 1)
+    assert held(tab) == [[0, device.step - 1]]
+    assert not tab.text("#range").count("newer")
+
+
+def test_a_program_that_is_started_again_goes_on_in_the_same_page(
+    bench: Any, browser: Browser, tmp_path: Path
+) -> None:
+    browser.downloads(tmp_path)
+    feed = Feed(about())
+    feed.add_steps(*plain(0, 100, 0.1))
+    one = bench(feed)
+    tab = one.ready()
+    one.has(99)
+    feed.close()
+    tab.wait("document.querySelector('#state').textContent === 'the program has ended'")
+    one.server.close()
+    again = Feed(about(first_step=90))
+    again.add_remark("restart", "goes on from a saved state", 90)
+    again.add_steps(*plain(90, 60, 0.2))  # ten steps were not saved and come again
+    one.restart(again)
+    one.has(149)
+    assert held(tab) == [[0, 149]]
+    tab.wait("document.querySelector('#remarks').textContent.includes('goes on from a saved state')")
+    one.server.close()
+    anew = Feed(about(title="Anew"))
+    anew.add_steps(*plain(0, 20, 0.3))
+    one.restart(anew)
+    one.has(19)
+    assert held(tab) == [[0, 19]] and tab.text("#title") == "Anew"
+
+
+def test_who_was_away_too_long_sees_the_gap(bench: Any, browser: Browser, tmp_path: Path) -> None:
+    browser.downloads(tmp_path)
+    feed = Feed(about(), keep=500)
+    feed.add_steps(*plain(0, 200, 0.1))
+    one = bench(feed)
+    tab = one.ready()
+    one.has(199)
+    one.server.close()
+    feed.add_steps(*plain(200, 1300, 0.1))
+    before = tab.js(INK)
+    one.restart()
+    one.has(1499)
+    assert held(tab) == [[0, 199], [1000, 1499]]
+    tab.js(
+        "(() => { const pen = CanvasRenderingContext2D.prototype, draw = pen.fillText; window.drawn = [];"
+        " pen.fillText = function (text, ...rest) { drawn.push(text); draw.call(this, text, ...rest); }; })()"
+    )
+    feed.add_steps(*plain(1500, 1, 0.1))
+    tab.wait("window.drawn.includes('800 steps not seen here')")
+    assert tab.js(INK) != before
+
+
+def test_remarks_tell_of_the_device_and_lead_there(bench: Any) -> None:
+    feed = Feed(about())
+    feed.add_steps(*plain(0, 3000, 0.1))
+    one = bench(feed)
+    tab = one.ready()
+    tab.key("0")
+    tab.wait(f"{ROOT}.from === '0'")
+    plain_ink = tab.js(INK)
+    feed.add_remark("lost", "the cable was pulled", 3000)
+    tab.wait("document.querySelector('#state').textContent.startsWith('device lost')")
+    feed.add_remark("connected", "after 4 s", 3000)
+    feed.add_remark("broken", "3 lines could not be read", 1000)
+    feed.add_remark("saved", "", 1000)
+    tab.wait("document.querySelector('#state').textContent.startsWith('no step for')")  # they are of 2023
+    tab.wait("document.querySelector('#remarks').children.length === 3")
+    assert tab.js(INK) != plain_ink
+    assert "State saved at" in tab.text("#saved")
+    tab.wait("document.querySelector('#count-troubles').textContent === '2'")
+    tab.click("#remarks li:first-child button")
+    tab.wait("document.querySelector('#which').textContent.includes('step 1,000')")
+    tab.mouse("mouseMoved", *tab.at("#stage", 0.53, 0.3))
+    tab.wait("document.querySelector('.tip').textContent.includes('3 lines could not be read')")
+
+
+@pytest.mark.slow
+def test_a_page_holds_so_many_steps_and_lets_the_oldest_go(bench: Any) -> None:
+    feed = Feed(about())
+    one = bench(feed)
+    tab = one.tab
+    tab.wait("document.querySelector('#state').textContent.includes('no step yet')")
+    last = -1
+    for first in range(0, 300_000, 20_000):
+        _, columns = plain(first, 20_000, 0.5)
+        columns["risk"] = [n % 1000 / 1024 for n in range(first, first + 20_000)]
+        feed.add_steps(first, columns)
+        last = first + 19_999
+        one.has(last)
+    tab.key("0")
+    tab.wait(f"Number({ROOT}.from) < {last - 200_000}")
+    oldest = int(tab.js(f"{ROOT}.from"))
+    assert last - 262_144 < oldest <= last - 262_144 * 7 // 8 + 1
+    tab.key(" ")
+    for across in (0.3, 0.5, 0.9):
+        tab.mouse("mouseMoved", *tab.at("#stage", across, 0.3))
+        tab.wait("document.querySelector('.tip').style.display === 'block'")
+        tab.wait("document.querySelector('#which').textContent.startsWith('Selected')")
+        queries = [f"document.querySelector('{query}').textContent" for query in (".tip", "#risk", "#which")]
+        told = tab.js(f"[{', '.join(queries)}]")
+        found = re.search(r"step ([\d,]+), \d", told[2])
+        assert found
+        step = int(found[1].replace(",", ""))
+        assert told[0].startswith(f"Step {step:,}risk{step % 1000 / 1024:.3f}")
+        assert told[1] == f"{step % 1000 / 1024:.3f}"
+
+
+@pytest.mark.slow
+def test_nonsense_from_the_device_is_drawn_all_the_same(bench: Any, browser: Browser, tmp_path: Path) -> None:
+    browser.downloads(tmp_path)
+    feed = Feed(about())
+    for k in range(3000):  # every fifth step is missing
+        feed.add_steps(*plain(5 * k, 4, 0.1))
+    feed.add_steps(*plain(15_000, 5, 7.5, time=1e300, threshold=-3.0, prediction=-1, answer=31_000))
+    feed.add_steps(
+        *plain(15_005, 5, float("nan"), time=float("nan"), persistence=None, expected_accuracy=None)
+    )
+    feed.add_steps(*plain(100, 5, 0.2))  # numbers go back
+    for k in range(1000):
+        feed.add_remark("broken", "", 15 * k)
+    one = bench(feed)
+    tab = one.ready()
+    tab.key("0")
+    one.has(104)
+    assert held(tab)[-3:] == [[14_995, 14_998], [15_000, 15_009], [100, 104]]
+    frames = int(tab.js(f"{ROOT}.frames"))
+    began = time.monotonic()
+    for k in range(10):
+        feed.add_steps(*plain(105 + k, 1, 0.2))
+        one.has(105 + k)
+    assert int(tab.js(f"{ROOT}.frames")) > frames and time.monotonic() - began < 10
+
+
+EVIL = '<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>'
+
+
+def test_names_titles_and_remarks_are_text(bench: Any) -> None:
+    feed = Feed(about(title=EVIL, source=EVIL, names=[EVIL] * 3, classes=3, params=EVIL, signals=[EVIL]))
+    feed.add_remark("lost", EVIL, 0)
+    feed.add_remark(EVIL, "</script>" + EVIL, 0)
+    feed.add_remark("constructor", "", 0)
+    doubt = {"flagged": True, "abstain": True, "reason": EVIL, "signals": {EVIL: 0.5, "__proto__": 0.25}}
+    feed.add_steps(*plain(0, 30, 0.5, **doubt))
+    one = bench(feed)
+    tab = one.ready()
+    tab.wait("document.querySelector('#remarks').children.length === 3")
+    assert tab.text("#title") == tab.text("#answer") == EVIL
+    assert EVIL in tab.text("#source") and EVIL in tab.text("#reason") and EVIL in tab.text("#remarks")
+    tab.mouse("mouseMoved", *tab.at("#stage", 0.5, 0.3))
+    tab.wait("document.querySelector('.tip').textContent.includes('onerror')")
+    tab.key("w")
+    tab.wait("document.querySelector('#wrong').open")
+    assert tab.js("document.querySelectorAll('img, #wrong script').length") == 0
+    tab.key("0")
+    tab.wait("!document.querySelector('#wrong').open")
+    time.sleep(0.2)
+    assert tab.js("window.hurt") is None
+    # Nothing that someone else wrote could run, and nothing is loaded from elsewhere.
+    tab.js("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hurt=1\">')")
+    time.sleep(0.2)
+    assert tab.js("window.hurt") is None
+    tab.events.clear()
+
+
+def test_it_fits_a_phone_and_can_be_calm_and_dark(bench: Any) -> None:
+    feed, device = filled(500)
+    one = bench(feed)
+    tab = one.ready()
+    tab.size(360, 780, phone=True)
+    tab.wait("document.querySelector('#stage canvas').width > 500")
+    assert tab.js("document.documentElement.scrollWidth") <= 360
+    light = tab.js(INK)
+    tab.media(prefers_color_scheme="dark", prefers_reduced_motion="reduce")
+    tab.wait(f"{INK} !== {light}")
+    frames = int(tab.js(f"{ROOT}.frames"))
+    for _ in range(15):
+        feed.add_steps(*device.steps(5, time.time(), 0.01))
+        time.sleep(0.06)
+    assert int(tab.js(f"{ROOT}.frames")) - frames <= 6
+    one.has(574)
+
+
+def test_every_control_has_a_name(bench: Any) -> None:
+    one = bench(filled(100)[0])
+    tab = one.ready()
+    tree = tab.send("Accessibility.getFullAXTree")["nodes"]
+    named = {"button", "textbox", "combobox", "application", "status", "region", "link"}
+    wanting = [
+        node
+        for node in tree
+        if not node.get("ignored")
+        and node["role"]["value"] in named - {"status", "region"}
+        and not node.get("name", {}).get("value")
+    ]
+    assert not wanting
+    order = []
+    for _ in range(4):
+        tab.key("Tab")
+        order.append(tab.js("document.activeElement.dataset.act || document.activeElement.id"))
+    assert len(set(order)) == 4 and "" not in order
+
+
+def test_a_token_in_the_link_lets_the_page_in_once_and_for_all(bench: Any) -> None:
+    one = bench(filled(50)[0], token="open sesame")
+    tab = one.ready()
+    assert "token" not in tab.js("location.href") and tab.js("document.cookie") == ""
+    tab.open(f"http://127.0.0.1:{one.port}/")
+    one.ready()
+    one.server.close()
+    one.options["token"] = "another"
+    one.restart()
+    tab.wait("document.querySelector('#state').textContent.startsWith('the token is no longer valid')")
+
+
+@pytest.mark.slow
+def test_many_pages_see_the_same(bench: Any, browser: Browser) -> None:
+    feed, device = filled(100)
+    one = bench(feed)
+    one.ready()
+    others = [browser.tab() for _ in range(2)]
+    for tab in others:
+        tab.open(one.server.url)
+        tab.wait(f"{ROOT}.ready")
+    feed.add_steps(*device.steps(50, time.time(), 0.01))
+    one.has(149)
+    for tab in others:
+        tab.wait(f"Number({ROOT}.to) === 149")
+        tab.send("Page.close")
