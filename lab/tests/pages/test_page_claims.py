@@ -19,7 +19,7 @@ from tcuq_lab.pages.older_pages import cautions
 from tcuq_lab.pages.paper import Paper, Part, load_paper
 from tcuq_lab.pages.verdicts import FAILS, HOLDS, NOT_RUN, REPORTED, judge
 from tcuq_lab.pages.wording import readable, sense
-from tcuq_lab.reproduce.experiment import load_experiments
+from tcuq_lab.reproduce.paper import load_experiments
 
 RESULTS = LAB / "results"
 NONE = Paper("", [])

@@ -17,9 +17,10 @@ from kept_recordings import PLAIN, TINY, Kept
 
 from tcuq_lab.cli import forecast as forecast_module
 from tcuq_lab.comparison.records import Results, record
-from tcuq_lab.reproduce.experiment import experiment_from
+from tcuq_lab.reproduce.experiment import NoNetworks
 from tcuq_lab.reproduce.kinds.unit import Unit
-from tcuq_lab.reproduce.run import NoNetworks, compared, run
+from tcuq_lab.reproduce.paper import experiment_from
+from tcuq_lab.reproduce.run import run
 from tcuq_lab.reproduce.table import plain, table, text
 
 THREE = experiment_from({**PLAIN, "rows": ["base", "deep", "hydra"]}, {})
@@ -52,15 +53,15 @@ def test_a_unit_compares_the_rows_that_have_networks(
     tmp_path: Path, names: tuple[str, ...], left: list[str] | None
 ) -> None:
     some: Any = Some(tmp_path, *names)
-    assert compared(THREE, some, Unit("cifar10", 16, 0)) is THREE
-    found = compared(THREE, some, Unit("cifar10", 16, 4))
+    assert THREE.compared(some, Unit("cifar10", 16, 0)) is THREE
+    found = THREE.compared(some, Unit("cifar10", 16, 4))
     assert left == (None if found is None else [row.label for row in found.rows])
 
 
 def test_an_experiment_of_one_row_is_run_and_one_without_networks_is_refused(tmp_path: Path) -> None:
     alone = experiment_from({**PLAIN, "rows": ["base"]}, {})
     some: Any = Some(tmp_path, "base")
-    assert compared(alone, some, Unit("cifar10", 16, 4)) is alone
+    assert alone.compared(some, Unit("cifar10", 16, 4)) is alone
     none: Any = Some(tmp_path)
     none.setting = replace(TINY, seeds=(3, 4))
     with pytest.raises(NoNetworks, match="x finds no networks to compare in weights, expected resnet8-3"):
@@ -90,9 +91,7 @@ def test_units_in_several_processes_give_the_same_records(tmp_path: Path) -> Non
     one, two = Kept(tmp_path / "one"), Kept(tmp_path / "two")
     alone = run(plan, one)  # type: ignore[arg-type]
     beside = run(plan, two, lambda *given: told.append(given), jobs=2)  # type: ignore[arg-type]
-    assert list(alone) == list(beside) and told[-1] == (2, 2, "")
-    for name, results in alone.items():
-        assert repr(beside[name].records) == repr(results.records)
+    assert repr(alone.lines) == repr(beside.lines) and told[-1] == (2, 2, "")
     again = run(plan, two, jobs=2)  # type: ignore[arg-type]
     assert repr(again) == repr(beside)
 

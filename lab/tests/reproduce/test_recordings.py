@@ -17,8 +17,8 @@ from tcuq_lab.cli import main
 from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.reproduce import recordings as recordings_module
-from tcuq_lab.reproduce.experiment import load_experiments
 from tcuq_lab.reproduce.kinds.schedule import Schedule
+from tcuq_lab.reproduce.paper import load_experiments
 from tcuq_lab.reproduce.recording import decoded as decoded_module
 from tcuq_lab.reproduce.recording import demand
 from tcuq_lab.reproduce.recording.decoded import decoded

@@ -17,15 +17,16 @@ from places import LAB
 from tcuq_lab.comparison.records import Results, record
 from tcuq_lab.data import Dataset
 from tcuq_lab.reproduce import recordings as recordings_module
-from tcuq_lab.reproduce import run as run_module
-from tcuq_lab.reproduce.experiment import experiment_from, load_experiments
+from tcuq_lab.reproduce.experiment import Outcome
+from tcuq_lab.reproduce.kinds import comparison
 from tcuq_lab.reproduce.kinds.comparison import fit_rows, followed, joined
 from tcuq_lab.reproduce.kinds.schedule import Schedule
+from tcuq_lab.reproduce.paper import experiment_from, load_experiments
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
-from tcuq_lab.reproduce.run import run, seconds
+from tcuq_lab.reproduce.run import run
 from tcuq_lab.reproduce.run_size import RUN_SIZES, RunSize
-from tcuq_lab.reproduce.table import plain, table, text
+from tcuq_lab.reproduce.table import plain, table
 
 
 def test_the_experiments_of_the_repository_are_well_formed() -> None:
@@ -88,7 +89,7 @@ def test_no_stream_serves_two_ends() -> None:
 def test_a_comparison_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = experiment_from(PLAIN, {})
     found = run(plan, Kept(tmp_path))  # type: ignore[arg-type]
-    lines = table(plan, found)
+    lines = found.lines
     assert [(line["row"], line["column"]) for line in lines] == [
         ("base", "drop"),
         ("base", "n"),
@@ -97,8 +98,8 @@ def test_a_comparison_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: 
     ]
     assert all(0 < line["value"] <= 1 for line in lines)
     assert lines[1]["value"] == lines[3]["value"]  # both have the answers of one network
-    assert "| tcuq_paper |" in text(lines)
-    monkeypatch.setattr(run_module, "measured", None)  # computing again would fail
+    assert "| tcuq_paper |" in plan.shown(found)
+    monkeypatch.setattr(comparison, "measure", None)  # computing again would fail
     again = run(plan, Kept(tmp_path))  # type: ignore[arg-type]
     assert again == found
     with pytest.raises(TypeError):  # other rows are another comparison
@@ -146,7 +147,7 @@ def test_delays_are_not_averaged_and_undefined_figures_stay_so() -> None:
     lines = table(plan, {"a": Results(rows, {"task": "cifar10", "dwell": 16})})
     assert lines[0]["value"] == float("inf") and lines[0]["n"] == 9
     assert np.isnan(lines[1]["value"])
-    assert "| base | inf | - |" in text(lines)
+    assert "| base | inf | - |" in plan.shown(Outcome(lines, {}))
     assert plain(lines)[0]["value"] == "inf" and plain(lines)[1]["value"] is None
     json.dumps(plain(lines), allow_nan=False)
 
@@ -172,7 +173,7 @@ def test_intervals_of_streams_are_kept() -> None:
     )
     assert "spans" not in other
     assert plain([gain])[0]["spans"]["fog"] == [0.0, 0.6]
-    assert seconds(found) == 4.5
+    assert plan.outcome_of(found).about == {"seconds": 4}
 
 
 def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,8 +23,8 @@ from tcuq_lab.methods.gather import observed
 from tcuq_lab.reproduce import backbones
 from tcuq_lab.reproduce.backbones import SETTING, TASK_OF, measure, plan_of, result_text
 from tcuq_lab.reproduce.field.plan import StreamSizes
-from tcuq_lab.reproduce.field.results import load_result
 from tcuq_lab.reproduce.field.units import Unit
+from tcuq_lab.reproduce.result_files import load_stream_result
 
 SMALL = StreamSizes(stretch=400, dev=3, test=3)
 
@@ -74,7 +74,7 @@ def test_a_network_is_measured_by_its_confidence_and_by_the_monitor(tmp_path: Pa
     assert choices["task"] == "cifar10" and choices["classes"] == 10
     path = tmp_path / "backbones.json"
     path.write_text(result_text(SETTING, SMALL, lines, {"vit": choices}, ["a note"], {"seconds": 1}))
-    about, again = load_result(path)
+    about, again = load_stream_result(path)
     assert about["notes"] == ["a note"] and about["setting"]["networks"] == {"vit": "cifar10"}
     assert [each[:5] for each in again.lines] == [each[:5] for each in lines]
 

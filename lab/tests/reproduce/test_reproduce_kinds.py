@@ -20,12 +20,12 @@ from tcuq_lab.methods.gather import observed
 from tcuq_lab.methods.temporal.paper import TcuqPaper
 from tcuq_lab.methods.temporal.standard import TcuqStandard
 from tcuq_lab.methods.temporal.variants import TcuqTs
-from tcuq_lab.reproduce.experiment import Experiment, experiment_from, load_experiments
 from tcuq_lab.reproduce.kinds import comparison, headlines, literal, severity
 from tcuq_lab.reproduce.kinds.comparison import Arena, fit_rows, joined
 from tcuq_lab.reproduce.kinds.fits import fit_once
 from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.kinds.unit import Unit
+from tcuq_lab.reproduce.paper import PaperExperiment, experiment_from, load_experiments
 from tcuq_lab.reproduce.rows import row_of
 from tcuq_lab.reproduce.table import table, text
 from tcuq_lab.streams import Stream
@@ -46,7 +46,7 @@ class Graded(Kept):
         return {row.label: found for row in rows}
 
 
-def plan(kind: str, **changes: Any) -> Experiment:
+def plan(kind: str, **changes: Any) -> PaperExperiment:
     return experiment_from({**PLAIN, "kind": kind, **changes}, {})
 
 
@@ -74,9 +74,9 @@ def drops(schedule: Schedule, stream: Stream, bank: Any, risk: np.ndarray) -> tu
     return average_precision(rolled(risk).round(12), event) if event.any() else np.nan, event.mean()
 
 
-def prepared(kept: Kept, experiment: Experiment) -> tuple[Schedule, Any]:
+def prepared(kept: Kept, experiment: PaperExperiment) -> tuple[Schedule, Any]:
     schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
-    return schedule, UNIT.banks(experiment, kept, schedule)[1]["base"]  # type: ignore[arg-type]
+    return schedule, UNIT.banks(experiment.rows, kept, schedule)[1]["base"]  # type: ignore[arg-type]
 
 
 def value(records: list[Record], **wanted: str) -> float:
@@ -251,7 +251,7 @@ def test_some_metrics_alone_are_those_of_all(tmp_path: Path) -> None:
     experiment = plan("comparison", rows=["base", "mean_answer"])
     kept = Graded(tmp_path)
     schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
-    dev, test = UNIT.banks(experiment, kept, schedule)  # type: ignore[arg-type]
+    dev, test = UNIT.banks(experiment.rows, kept, schedule)  # type: ignore[arg-type]
     arena = Arena.of(schedule, fit_rows(experiment.rows, dev, schedule), dev, test)
     asked = [("drop_lift", "base/plain/seen"), ("drop_auprc", OWN), ("mixed_failure_aurc", "own/plain/all")]
     found = metric_part(arena.tests, arena.clean_dev, asked, arena.settings)

@@ -15,12 +15,12 @@ from kept_recordings import PLAIN, TINY, Kept
 from tcuq.monitor.monitor import Monitor
 from tcuq_lab.comparison.records import Record, pick
 from tcuq_lab.methods.gather import observed
-from tcuq_lab.reproduce.experiment import experiment_from
 from tcuq_lab.reproduce.kinds import promises
 from tcuq_lab.reproduce.kinds.comparison import fit_rows
 from tcuq_lab.reproduce.kinds.promises import every_stream, measure
 from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.kinds.unit import Unit
+from tcuq_lab.reproduce.paper import experiment_from
 from tcuq_lab.reproduce.rows import row_of
 
 UNIT = Unit("cifar10", 16.0, 0)

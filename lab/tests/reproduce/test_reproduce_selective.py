@@ -16,10 +16,10 @@ from tcuq_lab.comparison.records import Record, pick
 from tcuq_lab.methods.gather import observed
 from tcuq_lab.methods.temporal.tcuq import Tcuq
 from tcuq_lab.methods.temporal.variants import altered
-from tcuq_lab.reproduce.experiment import experiment_from
 from tcuq_lab.reproduce.kinds.comparison import fit_rows
 from tcuq_lab.reproduce.kinds.selective import measure
 from tcuq_lab.reproduce.kinds.unit import Unit
+from tcuq_lab.reproduce.paper import experiment_from
 from tcuq_lab.reproduce.rows import row_of
 
 UNIT = Unit("cifar10", 16.0, 0)

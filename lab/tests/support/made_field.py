@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tcuq_lab.reproduce.field.experiment import FORMAT, TITLES
 from tcuq_lab.reproduce.field.lines import NAN, Line, entries
 from tcuq_lab.reproduce.field.plan import BACKBONES, CLASS_LAWS, FITS, UnitPlan
-from tcuq_lab.reproduce.field.results import FORMAT
-from tcuq_lab.reproduce.field.specs import TITLES
 from tcuq_lab.reproduce.table import plain
 
 UNFITTED = ("base", "int8 confidence", "entropy", "temperature", "conformal", "vote_8", "mean_8",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..reproduce.result_files import load_result
+from ..reproduce.result_files import load_paper_result
 from . import trainings
 from .field import PAGED
 from .figures import Found, found_from
@@ -45,7 +45,7 @@ def _read(path: Path) -> Iterator[Found]:
         if _format(path) == trainings.FORMAT:
             yield from trainings.trainings_from(readable(json.loads(path.read_text(encoding="utf-8"))))
             return
-        content = load_result(path)
+        content = load_paper_result(path)
         if content["name"] != path.stem:
             raise ValueError(f"name is {content['name']!r}, expected {path.stem!r}")
         yield found_from(readable(dict(content)))

@@ -22,10 +22,10 @@ from ..comparison.spread import LEVEL
 from ..corruptions.suites import suite_of
 from ..methods.base import Base
 from ..methods.temporal.standard import TcuqStandard
+from .field.experiment import FORMAT
 from .field.intervals import REPLICATES, Drawn, difference, drawn, mean
 from .field.lines import Line, entries, line
 from .field.plan import DEV, UNTOLD, StreamSizes, UnitPlan
-from .field.results import FORMAT
 from .field.stretch_figures import Auroc, Figure, LeftAt, Mean
 from .field.units import Unit
 from .recordings import Recordings
@@ -61,7 +61,7 @@ class BackbonePlan(UnitPlan):
     Examples
     --------
     >>> plan = plan_of("vit")
-    >>> plan.network, plan.laws, len(plan.stretches("test class 16"))
+    >>> plan.name, plan.laws, len(plan.stretches("test class 16"))
     ('vit-0', ('class 1', 'class 16'), 12)
     """
 
@@ -72,7 +72,7 @@ class BackbonePlan(UnitPlan):
         suite_of(self.task)
 
     @property
-    def network(self) -> str:
+    def name(self) -> str:
         """File of the network, without its ending."""
         return f"{self.backbone}-{self.seed}"
 

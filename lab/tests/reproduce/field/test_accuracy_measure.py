@@ -10,8 +10,8 @@ import pytest
 from tcuq_lab.methods.method import Observed
 from tcuq_lab.reproduce.field import accuracy
 from tcuq_lab.reproduce.field.accuracy import ANSWER, ATC_DEEP, OURS, RIVALS, SAID, measure
+from tcuq_lab.reproduce.field.experiment import Key
 from tcuq_lab.reproduce.field.plan import fits_of
-from tcuq_lab.reproduce.field.run import Key
 from tcuq_lab.reproduce.field.units import PLAIN, Shown
 
 CLASSES, STRETCH, STRETCHES = 3, 400, 4

@@ -19,9 +19,9 @@ from tcuq_lab.reproduce.field.alarming.figures import clean_figures, shift_figur
 from tcuq_lab.reproduce.field.alarming.ours import OURS, fitted_limit, said, summed
 from tcuq_lab.reproduce.field.alarming.rivals import RIVALS
 from tcuq_lab.reproduce.field.alarming.seen import scorer_of, seen_of
+from tcuq_lab.reproduce.field.experiment import Key, combined
 from tcuq_lab.reproduce.field.intervals import interval
 from tcuq_lab.reproduce.field.plan import StreamSizes, UnitPlan
-from tcuq_lab.reproduce.field.run import Key, combined
 from tcuq_lab.reproduce.field.units import Unit
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of

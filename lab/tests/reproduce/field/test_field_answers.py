@@ -24,9 +24,9 @@ from tcuq_lab.reproduce.field.answers_rows import (
     monitored,
     rated,
 )
+from tcuq_lab.reproduce.field.experiment import Key, Measured, combined
 from tcuq_lab.reproduce.field.intervals import drawn
 from tcuq_lab.reproduce.field.lines import Found
-from tcuq_lab.reproduce.field.run import Key, Measured, combined
 from tcuq_lab.reproduce.field.units import Shown, Unit
 from tcuq_lab.reproduce.rows import row_of
 

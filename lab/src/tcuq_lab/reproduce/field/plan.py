@@ -168,7 +168,7 @@ class UnitPlan:
     Examples
     --------
     >>> plan = UnitPlan("cifar10", 0)
-    >>> plan.network, plan.laws[3:8]
+    >>> plan.name, plan.laws[3:8]
     ('resnet8-0', ('class 64', 'object 16', 'heavy-tailed 16', 'changing pace', 'mixed'))
     >>> [len(plan.stretches(role)) for role in ("dev", "law class 16", "test class 16", "type fog")]
     [8, 6, 12, 5]
@@ -183,7 +183,7 @@ class UnitPlan:
         known("task", self.task, NETWORKS)
 
     @property
-    def network(self) -> str:
+    def name(self) -> str:
         """File of the network, without its ending."""
         return f"{NETWORKS[self.task]}-{self.seed}"
 
