@@ -61,7 +61,7 @@ class BackbonePlan(UnitPlan):
     Examples
     --------
     >>> plan = plan_of("vit")
-    >>> plan.name, plan.laws, len(plan.stretches("test class 16"))
+    >>> plan.network, plan.laws, len(plan.stretches("test class 16"))
     ('vit-0', ('class 1', 'class 16'), 12)
     """
 
@@ -72,7 +72,7 @@ class BackbonePlan(UnitPlan):
         suite_of(self.task)
 
     @property
-    def name(self) -> str:
+    def network(self) -> str:
         """File of the network, without its ending."""
         return f"{self.backbone}-{self.seed}"
 

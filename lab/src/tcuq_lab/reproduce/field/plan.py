@@ -168,7 +168,7 @@ class UnitPlan:
     Examples
     --------
     >>> plan = UnitPlan("cifar10", 0)
-    >>> plan.name, plan.laws[3:8]
+    >>> plan.network, plan.laws[3:8]
     ('resnet8-0', ('class 64', 'object 16', 'heavy-tailed 16', 'changing pace', 'mixed'))
     >>> [len(plan.stretches(role)) for role in ("dev", "law class 16", "test class 16", "type fog")]
     [8, 6, 12, 5]
@@ -183,9 +183,14 @@ class UnitPlan:
         known("task", self.task, NETWORKS)
 
     @property
-    def name(self) -> str:
+    def network(self) -> str:
         """File of the network, without its ending."""
         return f"{NETWORKS[self.task]}-{self.seed}"
+
+    @property
+    def name(self) -> str:
+        """As it stands in file names."""
+        return self.network
 
     @property
     def lived(self) -> str:

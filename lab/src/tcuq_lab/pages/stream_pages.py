@@ -1,4 +1,4 @@
-"""Pages of the experiments on streams: question, answer, what was found, all figures by task."""
+"""Pages of the experiments on streams: what is asked, what was found, all figures by task."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..reproduce.field.plan import CHANGING
 from .about import NEWER, OLDER, PARAGRAPHS, STREAMS
-from .field import EQUAL, OTHER_NETWORKS, PAGED, Field
-from .field_answers import ANSWERS
+from .field import CONFIDENCE, EQUAL, OTHER_NETWORKS, PAGED, RISK, Field
 from .field_tables import FIT_NAMES, by_column, by_stream, is_clean, pairs, plain_streams, told_worth, types
 from .first_alarms import ALARM_STREAM, alarm_rows
 from .first_tables import INTERVALS
-from .grids import MADE, page, paged
+from .grids import MADE, grid, page, paged
 from .headline import called
-from .networks_page import networks_page
+from .numbers import around
 from .questions import question_parts
 from .wording import named, took
 
 BACK = "[All results](../RESULTS.md)."
 ALARM_COLUMNS = ("found", "delay", "clean on", "costly on", "benign on", "shifted on", "clears")
+NETWORK_COLUMNS = ("errors at 90 %", "error AUROC")
 RATES = ("false per 10,000", "run length ratio")
 FITS = (
     "Figures are fitted on a development stream that mixes paces. Below them: fitted on the pace of the test "
@@ -27,7 +27,7 @@ FITS = (
 )
 
 
-def field_pages(fields: Mapping[str, Field]) -> dict[str, str]:
+def stream_pages(fields: Mapping[str, Field]) -> dict[str, str]:
     """Return the pages by file name; an experiment that was not run has a page that says so.
 
     Parameters
@@ -52,7 +52,6 @@ def _pages(name: str, title: str, field: Field) -> dict[str, str]:
     head = [
         f"# {title}",
         PARAGRAPHS.get(name, ""),
-        f"**Answer.** {ANSWERS[name](field)}",
         f"All figures: {links}. {NEWER if field.is_new else OLDER}",
         f"Run it again: `{field.about['command']} --write lab/results` ({took(field.seconds)} of "
         f"processor time, from recorded outputs). {BACK}",
@@ -150,3 +149,46 @@ def _alarms(field: Field, task: str) -> Iterator[Sequence[str]]:
                     f"## {_title(stream)}{words}",
                     by_column(field, task, stream, rows, here),
                 ]
+
+
+def networks_page(field: Field | None) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    field : Field, optional
+        None where it was not run.
+    """
+    out = [
+        f"# {PAGED[OTHER_NETWORKS]}",
+        MADE,
+        PARAGRAPHS.get(OTHER_NETWORKS, ""),
+    ]
+    if field is None:
+        return page([*out, "Not run yet. [LAB.md](../LAB.md) says how.", BACK])
+    rows = []
+    for network in field.tasks:
+        right = field.look(network, "clean", CONFIDENCE, "accuracy")
+        for law in field.laws(network, NETWORK_COLUMNS[1]):
+            cells = []
+            for column in NETWORK_COLUMNS:
+                for row in (CONFIDENCE, RISK):
+                    cells.append(around(field.look(network, law, row, column)))
+                cells.append(around(field.pair(network, law, RISK, CONFIDENCE, column), signed=True))
+            rows.append([named(network), around(right), law, *cells])
+    head = ["network", "clean accuracy", "stream"]
+    for words in ("errors left at 90 %", "error AUROC"):
+        head += [f"{words}: confidence", "ours", "ours minus confidence"]
+    notes = field.about.get("notes") or []
+    return page(
+        [
+            *out,
+            f"Run it again: `{field.about['command']}` ({took(field.seconds)}). {BACK}",
+            NEWER if field.is_new else OLDER,
+            grid(head, rows, len(head) - 3),
+            "\u00b1: the longer side of a 95 % interval.",
+            "\n".join(f"- {each}" for each in notes),
+            "## How to read the streams",
+            STREAMS,
+        ]
+    )
