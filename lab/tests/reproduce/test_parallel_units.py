@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
 from kept_recordings import PLAIN, TINY, Kept
 
-from tcuq_lab.cli import forecast as forecast_module
 from tcuq_lab.comparison.records import Results, record
 from tcuq_lab.reproduce.experiment import NoNetworks
 from tcuq_lab.reproduce.kinds.unit import Unit
@@ -94,17 +91,3 @@ def test_units_in_several_processes_give_the_same_records(tmp_path: Path) -> Non
     assert repr(alone.lines) == repr(beside.lines) and told[-1] == (2, 2, "")
     again = run(plan, two, jobs=2)  # type: ignore[arg-type]
     assert repr(again) == repr(beside)
-
-
-def test_progress_goes_into_files_now_and_then(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    args = argparse.Namespace(quiet=False, json=False, program="tcuq-lab")
-    now = iter([0.0, 4.0, 11.0, 12.0, 30.0])
-    monkeypatch.setattr(forecast_module, "time", SimpleNamespace(monotonic=lambda: next(now)))
-    with forecast_module.forecast(args) as tell:
-        for done in range(4):
-            tell(done, 4, "about 1 min left")
-    assert capsys.readouterr().err == (
-        "tcuq-lab: 1 of 4 about 1 min left\ntcuq-lab: 3 of 4 about 1 min left\n"
-    )

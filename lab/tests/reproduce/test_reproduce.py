@@ -25,7 +25,7 @@ from tcuq_lab.reproduce.paper import experiment_from, load_experiments
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
 from tcuq_lab.reproduce.run import run
-from tcuq_lab.reproduce.run_size import RUN_SIZES, RunSize
+from tcuq_lab.reproduce.run_size import RunSize
 from tcuq_lab.reproduce.table import plain, table
 
 
@@ -69,12 +69,6 @@ def test_a_bad_experiment_is_refused_in_one_line(change: dict[str, Any], message
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_row_may_have_a_backbone_of_its_own() -> None:
-    row = row_of({"method": "early_exit", "networks": "_exits", "backbone": "resnet50"})
-    assert row.networks("tinyimagenet20", 2, "weights") == ["resnet50_exits-2"]
-    assert row_of("base").networks("tinyimagenet20", 0, "weights") == ["mobilenetv2-0"]
-
-
 def test_no_stream_serves_two_ends() -> None:
     labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
     plan = Schedule("cifar10", TINY, 16, 0, labels, {"test": ("svhn", np.arange(50) % 10)})
@@ -104,12 +98,6 @@ def test_a_comparison_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: 
     assert again == found
     with pytest.raises(TypeError):  # other rows are another comparison
         run(experiment_from({**PLAIN, "rows": ["base"]}, {}), Kept(tmp_path))  # type: ignore[arg-type]
-
-
-def test_rows_of_one_label_are_refused() -> None:
-    labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
-    with pytest.raises(ValueError, match="row base comes twice"):
-        fit_rows([row_of("base"), row_of("base")], {}, Schedule("cifar10", TINY, 16, 0, labels))
 
 
 def test_variants_follow_the_choice_of_a_fitted_row_of_tcuq(tmp_path: Path) -> None:
@@ -216,9 +204,3 @@ def test_other_data_or_weights_are_recorded_anew(tmp_path: Path, monkeypatch: py
         kept = Recordings(str(LAB / "weights"), str(tmp_path), RunSize("tiny", 8, 8, 100, 100, (0,), (1,)))
         places += [kept.place("mnist", "test", seed, row_of("base")) for seed in (0, 1)]
     assert len(set(places)) == 4
-
-
-def test_settings_differ_in_size_alone() -> None:
-    reduced, full = RUN_SIZES["reduced"], RUN_SIZES["full"]
-    assert reduced.examples < full.examples and len(full.seeds) >= 3
-    assert set(reduced.severities) <= set(full.severities)

@@ -90,18 +90,6 @@ def test_corrupted_examples_are_those_of_unseen_kinds(tmp_path: Path) -> None:
     assert not pick(measure(_plan(["base"]), UNIT, kept), variant="corrupted")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"corruptd": True}, "option of x 'corruptd' is unknown"),
-        ({"corrupted": 1}, "option corrupted is 1, expected true or false"),
-    ],
-)
-def test_bad_options_are_refused_in_one_line(tmp_path: Path, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        measure(_plan(["base"], **options), UNIT, Few(tmp_path))  # type: ignore[arg-type]
-
-
 def _line(*seeds: list[Record]) -> dict[str, Any]:
     plan = experiment_from({**PLAIN, "rows": ["base"], "columns": [["m", "v", "m"]]}, {})
     about = {"task": "cifar10", "dwell": 16}
