@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_field import MAKERS, write_field
+from made_field import answers, write_field
 from made_results import change, write
 from places import LAB, ROOT
 
@@ -184,7 +184,7 @@ def test_bad_files_are_refused_in_one_line(
 ) -> None:
     (folder / "failure.json").unlink()
     if name == "answers.json":
-        write_field(folder, "answers", list(MAKERS["answers"](("mnist",)))[:3])
+        write_field(folder, "answers", list(answers(("mnist",)))[:3])
     path = folder / name
     path.write_text(json.dumps(change_(json.loads(path.read_text()))))
     assert main(["results", "--results", str(folder), "--out", str(folder)]) == 2
