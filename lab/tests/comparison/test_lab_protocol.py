@@ -13,7 +13,7 @@ import pytest
 from tcuq.metrics import auroc
 from tcuq_lab import metrics as m
 from tcuq_lab.comparison.delays import choose, delay_records
-from tcuq_lab.comparison.paired import interval, joint_bootstrap
+from tcuq_lab.comparison.paired import interval, joint_bootstrap, measured
 from tcuq_lab.comparison.protocol import (
     ComparisonRules,
     JudgedStream,
@@ -26,7 +26,6 @@ from tcuq_lab.comparison.protocol import (
     score_part,
 )
 from tcuq_lab.comparison.records import load, pick, record, save
-from tcuq_lab.comparison.resampled import measured
 from tcuq_lab.comparison.tasks import MEASURES, Task, task_records
 from tcuq_lab.detection.events import Band, clean_band, drop_events, smooth
 from tcuq_lab.detection.statistics import STATISTICS, Cusum

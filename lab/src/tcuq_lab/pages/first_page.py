@@ -10,10 +10,9 @@ from .content import SIZES, Content, size
 from .field import OTHER_NETWORKS, PAGED, Field
 from .first_alarms import READ_HARDER, alarm_table, harder_table, read_alarms
 from .first_alarms import TITLE as ALARM_TITLE
-from .first_tables import CAPTION, TITLE, behind_table, errors_table, read_errors
+from .first_tables import CAPTION, READ_MIXED, TITLE, behind_table, errors_table, mixed_table, read_errors
 from .grids import MADE, grid, page
 from .headline import called
-from .mixed_table import READ, mixed_table
 from .numbers import number, span
 from .targets import Verdict
 from .verdicts import TITLE as CLAIMS_TITLE
@@ -78,7 +77,7 @@ def first_page(content: Content) -> str:
     out += targets_section(content)
     out += ["## How to read the tables", STREAMS, f"**Table 1.** {read_errors()}"]
     out += [f"**Table 2.** {read_alarms(alarms)}"] if alarms else []
-    out += [f"**Table 3.** {READ}"] if mixed else []
+    out += [f"**Table 3.** {READ_MIXED}"] if mixed else []
     out += _run(content)
     return page(out)
 
