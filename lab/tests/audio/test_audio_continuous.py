@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import tracemalloc
 from itertools import islice, pairwise
 
 import numpy as np
@@ -167,3 +168,20 @@ def test_a_stretch_keeps_its_filter_and_changes_its_noise():
     block = noise[stretch.start + 4000 : stretch.start + 60000]
     again = noise[stretch.start + 4000 + 64000 : stretch.start + 60000 + 64000]
     assert abs(np.corrcoef(block, again)[0, 1]) < 0.05
+
+
+def test_memory_does_not_grow_with_the_sound():
+    shifts = (("gaussian_noise", 3), ("background_noise", 2))
+
+    def most(seconds):
+        plan = SoundPlan(6, seconds, hop=8000, shifts=shifts, mean_clean=8, mean_shifted=4)
+        tracemalloc.start()
+        count = sum(len(part.labels) for part in windows(plan, CLIPS, LABELS, NOISE))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert count == plan.windows
+        return peak
+
+    most(30)  # imports
+    short, long = most(30), most(300)
+    assert long < 1.1 * short and long < 32e6

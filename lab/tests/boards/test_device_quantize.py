@@ -18,10 +18,10 @@ from torch import nn  # noqa: E402
 from tcuq.device.graph import oracle  # noqa: E402
 from tcuq.device.graph.check import check  # noqa: E402
 from tcuq.device.graph.model import Graph  # noqa: E402
-from tcuq.device.graph.steps import HIGHEST, Conv, Dense, Softmax  # noqa: E402
+from tcuq.device.graph.steps import HIGHEST, Conv, Dense  # noqa: E402
 from tcuq.device.graph.storage import save_graph  # noqa: E402
 from tcuq_lab.boards.balance import balanced  # noqa: E402
-from tcuq_lab.boards.quantize import input_of, posteriors, quantize  # noqa: E402
+from tcuq_lab.boards.quantize import input_of, quantize  # noqa: E402
 from tcuq_lab.boards.steps import QuantizeSettings  # noqa: E402
 from tcuq_lab.boards.trace import INPUT, trace_of, values_of  # noqa: E402
 from tcuq_lab.methods.projection import projection  # noqa: E402
@@ -201,20 +201,6 @@ def test_extreme_weights_stay_within_32_bits() -> None:
                 layer.weight.zero_()
     check(quantize(still, x, "net"))
     check(quantize(still, np.zeros((1, 12, 12, 1), dtype=np.uint8), "net"))
-
-
-def test_logits_and_their_posteriors_are_those_of_the_whole_graph() -> None:
-    module, x = built("exits")
-    whole, bare = quantize(module, x, "net"), quantize(module, x, "net", softmax=False)
-    assert list(bare.outputs) == ["logits", "logits_1", "logits_2", "features"]
-    assert not any(isinstance(step, Softmax) for step in bare.steps)
-    some = input_of(whole, x)
-    probs, logits = oracle.run(whole, some), oracle.run(bare, some)
-    for end in ("", "_1", "_2"):
-        scale = bare.tensors[bare.outputs[f"logits{end}"]].scale
-        assert np.array_equal(posteriors(logits[f"logits{end}"], scale), probs[f"probs{end}"])
-    with pytest.raises(ValueError, match=r"logits are float64 \(1, 2\), expected int8 \(n, classes\)"):
-        posteriors(np.zeros((1, 2)), 0.1)
 
 
 def test_a_projection_takes_the_place_of_the_features() -> None:

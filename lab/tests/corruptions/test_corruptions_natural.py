@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tcuq_lab.corruptions import corrupt, suite
+from tcuq_lab.corruptions.apply import CHUNK
 from tcuq_lab.corruptions.natural import SEEN
 
 pytest.importorskip("scipy", reason="pip install 'tcuq-lab[vision]'")
@@ -144,3 +145,10 @@ def test_contrast_keeps_the_mean():
     out = corrupt(x, "cifar10_c", "contrast", 5)
     assert np.allclose(out.mean(axis=(1, 2)), x.mean(axis=(1, 2)), atol=0.5)
     assert np.allclose(out.std(axis=(1, 2)), 0.15 * x.std(axis=(1, 2)), rtol=0.1)
+
+
+def test_bytes_do_not_depend_on_the_workers():
+    x = pictures(CHUNK + 30, 16, 16)
+    assert (
+        corrupt(x, "cifar10_c", "zoom_blur", 5, workers=2) == corrupt(x, "cifar10_c", "zoom_blur", 5)
+    ).all()

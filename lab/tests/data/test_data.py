@@ -5,13 +5,16 @@ import errno
 import gzip
 import hashlib
 import http.server
+import io
 import os
 import pickle
 import re
 import shutil
 import struct
+import tarfile
 import threading
 import wave
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -23,9 +26,11 @@ from tcuq_lab.data import data_folder, download, load, packed
 from tcuq_lab.data.cifar import read_binary, read_python
 from tcuq_lab.data.dataset import present
 from tcuq_lab.data.download import Archive, fetch
+from tcuq_lab.data.extract import unpack
 from tcuq_lab.data.folders import read_noise, read_tiny
 from tcuq_lab.data.idx import read_idx
 from tcuq_lab.data.parts import load_part
+from tcuq_lab.data.svhn import read_mat
 
 RNG = np.random.default_rng(7)
 IMAGES = RNG.integers(0, 256, (5, 28, 28), dtype=np.uint8)
@@ -434,3 +439,79 @@ def test_tasks_of_few_and_many_classes_are_made_from_parts(tmp_path, monkeypatch
     places = [int((x == each).all(axis=(1, 2)).argmax()) for each in rights]
     assert sorted(places) == list(range(300)) and (made.y % 10 == y[places]).all()
     assert np.array_equal(load_part("mnist_pairs", "test").x, made.x)
+
+
+@pytest.mark.parametrize("squeeze", [False, True])
+def test_svhn_as_scipy_writes_it(tmp_path, squeeze):
+    scipy_io = pytest.importorskip("scipy.io", reason="scipy is not installed")
+    for labels in (DIGITS, DIGITS.astype(float), DIGITS.astype(np.int64)):
+        scipy_io.savemat(tmp_path / "a.mat", {"X": PIXELS, "y": labels}, do_compression=squeeze)
+        x, y = read_mat(tmp_path / "a.mat")
+        assert np.array_equal(x, COLORS) and y.tolist() == [1, 0, 9, 2]
+
+
+def pack_speech(path, **changes):
+    steps, coefs = np.zeros((2, 64, 2), np.int8), np.zeros((2, 64, 256), np.int8)
+    steps[:, 0], coefs[1, :, 3] = 20, 5
+    level, coef = zlib.compress(steps.tobytes()), zlib.compress(coefs.tobytes())
+    content = {
+        **{"scale": np.frombuffer(level, np.uint8), "scale_len": [len(level)]},
+        **{"coef": np.frombuffer(coef, np.uint8), "coef_len": [len(coef)]},
+        **{"edges": [0, 100, 256], "q": np.ones(256, np.float32), "block": 100, "n": 2},
+        **{"word": np.array([3, 25]), "split": np.array([1, 2])},
+    }
+    np.savez(path, **{**content, **changes})
+
+
+def test_packed_speech_is_a_tone_where_one_coefficient_is_set(folder):
+    pack_speech(folder / "speech_eval.npz")
+    quiet, loud = load("speech_commands", "validation"), load("speech_commands", "test")
+    assert quiet.y.tolist() == [3] and not quiet.x.any()
+    assert loud.y.tolist() == [10] and "lossy" in loud.source
+    spectrum = np.abs(np.fft.rfft(loud.x[0]))
+    assert abs(np.argmax(spectrum) - 3.5 * 8000 / 256) < 40  # Hz
+
+
+PLAIN = tarfile.REGTYPE
+
+
+def tar_of(*members):
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as archive:
+        for name, content, kind in members:
+            info = tarfile.TarInfo(name)
+            info.type, info.size = kind, len(content) if kind == tarfile.REGTYPE else 0
+            info.linkname = "" if kind == tarfile.REGTYPE else "/etc/passwd"
+            archive.addfile(info, io.BytesIO(content))
+    return file.getvalue()
+
+
+def zip_of(*members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content, mode in members:
+            info = zipfile.ZipInfo(name)
+            info.external_attr = mode << 16
+            archive.writestr(info, content, zipfile.ZIP_DEFLATED)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (tar_of(("y", b"2", PLAIN), ("../x", b"1", PLAIN)), r"member '\.\./x' leaves the folder"),
+        (tar_of(("y", b"2", PLAIN), ("x", b"", tarfile.SYMTYPE)), "member 'x' is a link or device"),
+        (tar_of(("x", bytes(5000), PLAIN)), "unpacks to more than 1000 bytes"),
+        (zip_of(("C:/x", b"1", 0)), "leaves the folder"),
+        (b"no archive", "is damaged"),
+    ],
+    ids=range(5),
+)
+def test_a_bad_archive_leaves_nothing(tmp_path, content, message):
+    archive, place = tmp_path / "set.x", tmp_path / "in/place"
+    archive.write_bytes(content)
+    place.mkdir(parents=True)
+    with pytest.raises(ValueError, match=message):
+        unpack(archive, place / "set", 1000)
+    assert os.listdir(place) == [] and sorted(os.listdir(tmp_path)) == ["in", "set.x"]
+    assert os.listdir(tmp_path / "in") == ["place"]

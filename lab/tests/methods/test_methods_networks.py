@@ -18,11 +18,9 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils.flop_counter import flop_registry  # noqa: E402
 
 from tcuq.metrics import auroc  # noqa: E402
-from tcuq_lab.data import Dataset  # noqa: E402
 from tcuq_lab.methods import passes  # noqa: E402
 from tcuq_lab.methods.conformal import Conformal, p_values  # noqa: E402
 from tcuq_lab.methods.dirichlet import differential_entropy, expected_entropy  # noqa: E402
-from tcuq_lab.methods.gather import observed, record_bank  # noqa: E402
 from tcuq_lab.methods.masks import sampled  # noqa: E402
 from tcuq_lab.methods.method import TRIALS, Labeled, Method, Observed, Recorded  # noqa: E402
 from tcuq_lab.methods.odin import Odin  # noqa: E402
@@ -30,8 +28,6 @@ from tcuq_lab.methods.perturbed import EPSILONS, gradient  # noqa: E402
 from tcuq_lab.methods.postnet import KINDS, risks  # noqa: E402
 from tcuq_lab.methods.registry import NETWORK_METHODS, method  # noqa: E402
 from tcuq_lab.methods.temperature import fitted, likelihood  # noqa: E402
-from tcuq_lab.streams import Description, Geometric, Segments, Shift, build  # noqa: E402
-from tcuq_lab.zoo import bank as zoo_bank  # noqa: E402
 from tcuq_lab.zoo.config import config_from  # noqa: E402
 from tcuq_lab.zoo.count import parameters  # noqa: E402
 from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402
@@ -409,38 +405,3 @@ def test_the_energy_variants_are_the_energy_of_the_moved_input(
     np.testing.assert_allclose(found.answer(rows).score, wanted.numpy(), rtol=1e-9)
     with pytest.raises(ValueError, match=f"unknown, expected one of the grid of {name}"):
         found.score(rows, {"kind": "max", "gain": 0.0})
-
-
-def described(steps: int = 600) -> Description:
-    return Description(
-        dataset="mnist",
-        part="dev",
-        seed=3,
-        steps=steps,
-        dwell=Geometric(4),
-        layout=Segments(minimum=20, mean=50),
-        shifts=(Shift("brightness", (1,)), Shift("stripe", (1,))),
-    )
-
-
-def test_a_bank_is_gathered_row_by_row(trained: dict[str, list[nn.Module]]) -> None:
-    data = Dataset("mnist", "dev", X[:40], Y[:40], "none", "made up")
-    stream = build(described(), data.y)
-    calls: list[tuple[int, int, str]] = []
-    sources = ("clean", "brightness/1", "stripe/1")
-    found = ready("deep", trained)
-    kept = record_bank(found, data, sources, seed=5, progress=lambda *call: calls.append(call))
-    assert calls == [(0, 3, "clean"), (1, 3, "brightness/1"), (2, 3, "stripe/1")]
-    rows = observed(stream, kept)
-    assert len(rows) == 600 and rows.features is not None and rows.features.dtype == np.float16
-    for step in range(0, 600, 7):
-        source = kept[stream.sources[stream.source[step]]]
-        at = stream.index[step]
-        np.testing.assert_array_equal(rows.probs[step], source.probs[at])
-        np.testing.assert_array_equal(rows.features[step], source.features[at])
-        np.testing.assert_array_equal(rows.extra["risks"][step], source.extra["risks"][at])
-    base = record_bank(ready("base", trained), data, sources, seed=5)
-    for name, (probs, features) in zoo_bank.record(trained["plain"][0], data, sources, seed=5).items():
-        np.testing.assert_array_equal(base[name].probs, probs)
-        np.testing.assert_array_equal(base[name].features, features)
-    assert np.abs(base["stripe/1"].probs - base["clean"].probs).max() > 0.01

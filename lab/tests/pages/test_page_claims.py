@@ -3,44 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import pytest
 from made_results import KINDS
-from places import LAB
 
 from tcuq_lab.pages.claim_rules import Point, points
-from tcuq_lab.pages.claims import claims_from, load_claims
+from tcuq_lab.pages.claims import claims_from
 from tcuq_lab.pages.figures import Figure, Found, Place
 from tcuq_lab.pages.paper import Paper, Part
-from tcuq_lab.pages.wording import readable
-from tcuq_lab.reproduce.paper import load_experiments
 
-RESULTS = LAB / "results"
 NONE = Paper("", [])
-
-
-def test_claims_ask_for_rows_and_columns_that_experiments_have() -> None:
-    known = load_experiments(LAB / "experiments")
-    claims = load_claims(RESULTS / "claims.json").claims
-    asked = [each for each in claims if each.rule and each.rule.experiment in known]
-    assert asked
-    for claim in asked:
-        assert claim.rule is not None
-        experiment = known[claim.rule.experiment]
-        assert set(claim.rule.columns) <= {readable(column.title) for column in experiment.columns}, (
-            claim.name
-        )
-        for row in (*claim.rule.rows, *claim.rule.more.get("than", ())):
-            assert _stem(row) in {each.label for each in experiment.rows}, (claim.name, row)
-        assert set(claim.rule.tasks) <= set(experiment.tasks), claim.name
-        assert set(claim.rule.dwells) <= set(experiment.dwells), claim.name
-
-
-def _stem(row: str) -> str:
-    """A kind of measurement may make several rows of one: "tcuq, float64", "tcuq - base"."""
-    return re.split(r", (?:integers|float64|blend|level|warmup|lags|fitted at)| - ", row)[0]
 
 
 def one_claim(rule: dict[str, Any]) -> Any:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
-from made_field import answers, changed, write_field
-from places import LAB
 
-from tcuq_lab.pages.field import Field, load_fields
-from tcuq_lab.pages.targets import Verdict, judge, load_targets, targets_from
+from tcuq_lab.pages.field import Field
+from tcuq_lab.pages.targets import Verdict, judge, targets_from
 from tcuq_lab.reproduce.field.lines import Found, Line
 
 
@@ -106,24 +103,3 @@ def test_paired_lines_are_used_where_there_are_any() -> None:
     assert untold is not None and untold.high == pytest.approx(-0.29)
     ratio = asked(lines, than=["base"], of="/", most=0.75).line
     assert ratio is not None and ratio.high == pytest.approx(0.54)
-
-
-def test_a_figure_flips_the_verdict_of_the_repository_s_targets(tmp_path: Path) -> None:
-    targets = load_targets(LAB / "results" / "targets.json")
-    lines = list(answers(("mnist",)))
-
-    def words(given: list[Line]) -> dict[str, str]:
-        write_field(tmp_path, "answers", given)
-        found = judge(targets, load_fields(tmp_path))
-        return {each.target.name: each.words for each in found if each.task == "mnist"}
-
-    before = words(lines)
-    assert before["left"] == "met" and before["delay"] == "not run yet"
-    names = {each.name for each in targets.targets if each.experiment == "answers" and "mnist" in each.tasks}
-    assert all(before[name] != "not run yet" for name in names)  # every row and column is there
-    after = words(
-        changed(lines, 0.02, 0.01, stream="class 64", row="tcuq answer - mean_8", fit="untold",
-                column="errors at 90 %")
-    )  # fmt: skip
-    assert after["left"] == "missed"
-    assert {name for name in before if before[name] != after[name]} == {"left"}

@@ -15,8 +15,6 @@ from places import LAB
 from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.reproduce import recordings as recordings_module
-from tcuq_lab.reproduce.kinds.schedule import Schedule
-from tcuq_lab.reproduce.paper import load_experiments
 from tcuq_lab.reproduce.recording import demand
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
@@ -114,35 +112,3 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
     gone = kept.place("mnist", "test", 3, row_of("deep")) / "clean.npz"
     gone.unlink()
     assert record_all(kept, rows, (0, 3)) == 1 and gone.exists()
-
-
-def test_a_method_learns_once_for_all_processes(kept: Recordings) -> None:
-    from tcuq_lab.reproduce.recording.recorder import Recorder, learns
-
-    row = row_of("odin")
-    assert learns(row.method) and not learns(row_of("deep").method)
-    state = kept.recorder.state("mnist", 0, row)
-    assert {"epsilon", "temperature"} <= set(state)
-    given = {**state, "epsilon": 0.125}  # as another process might have found it
-    assert vars(Recorder(kept).method("mnist", 0, row, given))["epsilon"] == 0.125
-
-
-def test_the_rows_that_experiments_show_are_found_once_each() -> None:
-    experiments = load_experiments(LAB / "experiments").values()
-    found = demand.available("mnist", (0, 1, 2, 3, 4), demand.rows_of("mnist", experiments), WEIGHTS)
-    banks = [(row.method.bank, row.networks("mnist", 0, WEIGHTS)[0]) for row in found.rows]
-    assert len(set(banks)) == len(banks) and ("plain", "cnn4-0") in banks
-    assert {("deep", "cnn4-0"), ("plain", "cnn4_assisted-0"), ("plain", "cnn4_wide-0")} <= set(banks)
-    none = demand.available("tinyimagenet20", (0,), [row_of("base"), row_of("mc_dropout")], WEIGHTS)
-    assert none.rows == [] and none.absent == ["mobilenetv2-0", "tinyimagenet20 dropout"]
-    labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
-    ood = {"dev": ("cifar10", labels["dev"]), "test": ("fashion_mnist", labels["test"])}
-    schedule = Schedule("mnist", SMALL, 16, 0, labels, ood)
-    for part in ("dev", "test"):
-        more = ["attenuated/1", "blank/1", "saturated/1"] if part == "test" else []
-        assert demand.sources("mnist", part, SMALL) == [*schedule.sources(part), *more]
-        shown = Recordings(WEIGHTS, "unused", SMALL).sources("mnist", part)
-        assert set(shown) <= set(schedule.sources(part))
-    plans = demand.streams("mnist", 1, SMALL)
-    # Objects: 6 and 12 stretches; mixed: 5 and 5 of development, 8 of each of six test streams.
-    assert len(plans) == 18 + 10 + 48 and all(each.held for each in plans)

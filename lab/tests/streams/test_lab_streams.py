@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from fractions import Fraction
 from itertools import islice, pairwise
 
@@ -354,3 +355,26 @@ def test_inputs_are_of_the_part_of_the_plan():
         inputs(describe(shifts=(Shift("fogg", (1,)),)), data, "mnist_c")
     with pytest.raises(ValueError, match="severity of fog is 4"):
         inputs(describe(shifts=(Shift("fog", (4,)),)), data, "mnist_c")
+
+
+def peak(work) -> int:
+    tracemalloc.start()
+    work()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most
+
+
+@pytest.mark.parametrize("what", ["plan", "inputs"])
+def test_memory_does_not_grow_with_the_length(what):
+    data = pictures()
+
+    def work(count):
+        about = describe(steps=count, shifts=(Shift("identity", (1,)),))
+        for _ in inputs(about, data, "mnist_c") if what == "inputs" else steps(about, LABELS):
+            pass
+
+    work(1000)
+    short = 4_000 if what == "inputs" else 20_000
+    # Python itself keeps up to 2,000 freed tuples of a size, 128 kB of triples; a plan has 19 bytes a step.
+    assert peak(lambda: work(10 * short)) < peak(lambda: work(short)) + 250_000

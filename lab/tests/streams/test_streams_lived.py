@@ -123,15 +123,6 @@ def test_a_shift_rises_to_its_severity_and_stays():
     assert seen == {0, 1, 2, 3, 4, 5}
 
 
-def test_short_shifts_recover():
-    layout = Segments(mean=200, minimum=100, shifted=(30, 100), first="clean")
-    spans = build(describe(steps=100_000, layout=layout), LABELS).spans()[:-1]
-    bad = [stop - start for start, stop, source in spans if source != "clean"]
-    good = [stop - start for start, stop, source in spans if source == "clean"]
-    assert set(bad) == set(range(30, 101)) and abs(np.mean(bad) - 65) < 3
-    assert min(good) >= 100 and abs(np.mean(good) - 200) < 20
-
-
 # --- held pictures
 
 

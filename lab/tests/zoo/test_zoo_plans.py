@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
-from small_trainings import SMALL, write  # noqa: E402
+from small_trainings import SMALL  # noqa: E402
 
-from tcuq_lab.cli import main  # noqa: E402
 from tcuq_lab.zoo.config import config_from  # noqa: E402
 from tcuq_lab.zoo.make import find_config, load_parts, train_all  # noqa: E402
 from tcuq_lab.zoo.matrix import shipped  # noqa: E402
@@ -49,22 +46,6 @@ def test_teachers_are_trained_first(workers: int, words: Path) -> None:
     assert [card["seconds"] for card in again] == [card["seconds"] for card in cards]  # not trained again
     (words / "w" / "t-1.npz").unlink()
     assert train_all(plans[:1], words / "w", device="cpu") == again[:1]  # needs its teachers no more
-
-
-@pytest.mark.slow
-def test_the_first_failure_ends_all_workers(words: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(words, "endless", **{**SMALL, "name": "endless", "epochs": 100_000})
-    write(
-        words, "lost", **{**SMALL, "name": "lost", "rate": 100.0, "warmup": 0.0, "epochs": 50, "decay": 1.0}
-    )
-    began = time.monotonic()
-    files = [str(words / f"{name}.json") for name in ("endless", "lost")]
-    assert main(["train", *files, "--out", str(words / "w"), "--device", "cpu", "--workers", "2"]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("tcuq-lab: the loss of epoch ") and err.count("\n") == 1
-    assert time.monotonic() - began < 240  # the other would take far longer, also on a busy machine
-    assert multiprocessing.active_children() == []
-    assert not list((words / "w").glob("*.npz"))
 
 
 def test_a_card_says_what_was_trained_on_and_a_network_takes_nothing_else(words: Path) -> None:
