@@ -93,6 +93,9 @@ def test_a_comparison_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(comparison, "measure", None)  # computing again would fail
     again = run(plan, Kept(tmp_path))  # type: ignore[arg-type]
     assert again == found
+    for change in ({"options": {"a": 1}}, {"kind": "severity"}):  # another measurement, another file
+        other = experiment_from({**PLAIN, **change}, {}).pieces(Kept(tmp_path))  # type: ignore[arg-type]
+        assert not any(path.exists() for path in other.values())
     with pytest.raises(TypeError):  # other rows are another comparison
         run(experiment_from({**PLAIN, "rows": ["base"]}, {}), Kept(tmp_path))  # type: ignore[arg-type]
 
