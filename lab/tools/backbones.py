@@ -33,11 +33,14 @@ from tcuq.base.whole_files import write_whole
 from tcuq_lab.home import folder
 from tcuq_lab.reproduce import backbones
 from tcuq_lab.reproduce.backbones import SETTING, TASK_OF, Measured
-from tcuq_lab.reproduce.experiment import Experiment, load_experiments
+from tcuq_lab.reproduce.experiment import Outcome
 from tcuq_lab.reproduce.field.plan import StreamSizes
 from tcuq_lab.reproduce.kinds.unit import Unit
+from tcuq_lab.reproduce.paper import PaperExperiment, load_experiments
 from tcuq_lab.reproduce.recordings import Recordings
+from tcuq_lab.reproduce.result_files import result_text
 from tcuq_lab.reproduce.rows import Row, row_of
+from tcuq_lab.reproduce.run import run
 from tcuq_lab.reproduce.run_size import RunSize
 
 if TYPE_CHECKING:
@@ -126,7 +129,7 @@ def _run(args: argparse.Namespace) -> None:
     text = backbones.result_text(setting, sizes, lines, choices, notes(share, skipped, with_tables), about)
     texts = {"backbones": text}
     for experiment in experiments:
-        texts[experiment.name] = _table_text(experiment, setting, *files[experiment.name], command)
+        texts[experiment.name] = result_text(experiment, setting, files[experiment.name], command)
     for target in (home, *([Path(args.write)] if args.write else [])):
         target.mkdir(parents=True, exist_ok=True)
         for name, each in texts.items():
@@ -152,7 +155,7 @@ def planned(chosen: Sequence[str], with_tables: bool, with_hydra: bool, share: f
     return plans
 
 
-def tables(with_hydra: bool) -> list[Experiment]:
+def tables(with_hydra: bool) -> list[PaperExperiment]:
     """Return the tables of the paper that these networks serve."""
     found = load_experiments(folder(None, "experiments"))
     return [
@@ -164,7 +167,7 @@ def tables(with_hydra: bool) -> list[Experiment]:
 
 
 def recorded(
-    recordings: Recordings, chosen: Sequence[str], experiments: Iterable[Experiment], jobs: int
+    recordings: Recordings, chosen: Sequence[str], experiments: Iterable[PaperExperiment], jobs: int
 ) -> None:
     """Run all networks over all sources, a few sources in each process; files keep what they said."""
     from tcuq_lab.zoo.workers import side_by_side
@@ -197,7 +200,7 @@ def _record(job: tuple[str, str, list[Row], list[str]], recordings: Recordings) 
 
 def measured(
     chosen: Sequence[str],
-    experiments: Sequence[Experiment],
+    experiments: Sequence[PaperExperiment],
     home: Path,
     setting: RunSize,
     sizes: StreamSizes,
@@ -206,7 +209,7 @@ def measured(
     """Return what each network, and each table, gives."""
     from tcuq_lab.zoo.workers import side_by_side
 
-    work: list[str | Experiment] = [*experiments, *chosen]
+    work: list[str | PaperExperiment] = [*experiments, *chosen]
     found: dict[str, Any] = {}
     for name, got in _each(side_by_side, work, jobs, _measure, home, setting, sizes):
         found[name] = got
@@ -215,27 +218,17 @@ def measured(
 
 
 def _measure(
-    job: str | Experiment, home: Path, setting: RunSize, sizes: StreamSizes
-) -> tuple[str, Measured | tuple[Any, float]]:
+    job: str | PaperExperiment, home: Path, setting: RunSize, sizes: StreamSizes
+) -> tuple[str, Measured | Outcome]:
     # All is recorded: no network runs from here on.
     recordings = Recordings(str(home / "weights"), str(home / "recorded"), setting)
     if isinstance(job, str):
         return job, backbones.measure(backbones.plan_of(job, sizes), recordings)
-    from tcuq_lab.reproduce.run import run, seconds
-    from tcuq_lab.reproduce.table import table
-
-    records = run(job, recordings)
-    return job.name, (table(job, records), seconds(records))
+    return job.name, run(job, recordings)
 
 
 def _each(side_by_side: Any, work: Sequence[Any], jobs: int, do: Any, *others: Any) -> Iterable[Any]:
     return (do(each, *others) for each in work) if jobs == 1 else side_by_side([work], jobs, do, *others)
-
-
-def _table_text(experiment: Experiment, setting: RunSize, lines: Any, seconds: float, command: str) -> str:
-    from tcuq_lab.reproduce.result_files import result_text
-
-    return result_text(experiment, setting, lines, seconds, command)
 
 
 def notes(share: float, skipped: Sequence[str], with_tables: bool) -> list[str]:

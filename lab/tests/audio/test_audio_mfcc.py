@@ -1,7 +1,6 @@
 """The front end: against a slow definition, against other libraries, and its properties."""
 
 import math
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -71,42 +70,12 @@ def test_scipy_agrees():
     assert np.abs(mfcc(SOUND[:1])[0] - cosines).max() < 1e-5
 
 
-@pytest.mark.slow
-def test_librosa_has_the_same_triangles():
-    librosa = pytest.importorskip("librosa")
-    other = librosa.filters.mel(
-        sr=16000, n_fft=512, n_mels=40, fmin=20, fmax=4000, htk=True, norm=None, dtype=np.float64
-    ).T
-    own = FrontEnd().triangles()
-    # librosa draws its triangles on the scale of Hz, the definition on that of mel: edges and centers are
-    # the same, the slopes differ a little.
-    assert ((own > 0) == (other > 0))[1:].all() and np.abs(own - other)[1:].max() < 0.05
-
-
-def test_forty_nine_by_ten_from_a_second():
-    assert mfcc(SOUND).shape == (3, 49, 10)
-    assert mfcc(SOUND[:0]).shape == (0, 49, 10)
-
-
-def test_silence_is_finite_and_known():
-    found = mfcc(np.zeros((1, 16000), np.int16))
-    assert np.allclose(found[..., 0], math.log(1e-6) * 40 * 2 / math.sqrt(80))
-    assert np.abs(found[..., 1:]).max() < 1e-5
-
-
 def test_the_scale_does_not_matter():
     base = mfcc(SOUND)
     assert np.abs(mfcc(SOUND / 32768.0) - base).max() < 1e-5
     assert np.abs(mfcc(SOUND.astype(np.float32) * 3) - base).max() < 1e-4
     below = -np.abs(SOUND.astype(float)) - 1
     assert np.abs(mfcc(below) - mfcc(-below)).max() < 1e-5
-
-
-def test_the_greatest_sample_not_magnitude_sets_the_scale():
-    clip = RNG.normal(0, 0.1, (1, 16000))
-    clip[0, 100] = -5 * clip.max()
-    assert np.abs(mfcc(clip)[0, 10:] - mfcc(clip / clip.max())[0, 10:]).max() < 1e-5
-    assert np.abs(mfcc(clip)[0, 10:, 0] - mfcc(np.abs(clip))[0, 10:, 0]).min() > 1
 
 
 def test_a_clip_does_not_depend_on_its_batch():
@@ -126,33 +95,3 @@ def test_a_tone_is_heard_in_its_band():
     centers = lines.sum(axis=0) / front.triangles().sum(axis=0)
     loudest = centers[logs.mean(axis=1).argmax(axis=1)]
     assert np.abs(loudest / [500, 2000] - 1).max() < 0.06
-
-
-@pytest.mark.parametrize(
-    ("clips", "message"),
-    [
-        (np.zeros(16000), r"clips is float64 \(16000,\), expected numbers \(n, samples\)"),
-        (np.zeros((1, 479)), "at least 480 samples"),
-        (np.zeros((1, 16000), complex), "clips is complex128"),
-        (np.full((1, 16000), np.nan), "holds a NaN or an infinity"),
-    ],
-)
-def test_what_is_no_sound_is_refused(clips, message):
-    with pytest.raises(ValueError, match=message):
-        mfcc(clips)
-
-
-def test_a_front_end_out_of_range_is_refused():
-    with pytest.raises(ValueError, match="fft is 256"):
-        FrontEnd(fft=256)
-    with pytest.raises(ValueError, match="high is 9000"):
-        FrontEnd(high=9000)
-    with pytest.raises(ValueError, match=r"^low is 4000, expected less than high, 4000$"):
-        FrontEnd(low=4000)
-
-
-def test_a_thousand_clips_in_two_seconds():
-    clips = RNG.integers(-9000, 9000, (1000, 16000)).astype(np.int16)
-    start = time.process_time()
-    mfcc(clips)
-    assert time.process_time() - start < 2

@@ -37,13 +37,6 @@ def test_rules_are_clean_for_another_compiler(rule: Rule, tmp_path: Path) -> Non
     device_programs.no_warnings_from_clang(rule, [], tmp_path)
 
 
-def test_rules_that_make_no_sense() -> None:
-    with pytest.raises(ValueError, match="last is 0, expected 1 to 64"):
-        VoteRule(0)
-    with pytest.raises(ValueError, match="top is 256, expected 0 to 255"):
-        ConformalRule([256]).table()
-
-
 def decisions(rule: Rule, rows: np.ndarray, kept: Path, folder: Path) -> np.ndarray:
     """Return prediction and score of every step, from a firmware without a network."""
     image = build(Firmware("f", rule=rule, shape=(CLASSES, 0)), SMALL, folder / "build", kept=kept)

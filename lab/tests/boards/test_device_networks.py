@@ -5,24 +5,18 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from device_growth import grown
 from places import LAB, ROOT
 
-from tcuq import Params
-from tcuq.cli import main as product
 from tcuq_device.boards import board
 from tcuq_device.cost import bench
 from tcuq_device.cost.measure import measure
-from tcuq_device.cost.stored import load
 from tcuq_device.firmware.decision import Watch
 from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.storage import load_graph
-from tcuq_device.tools import version
 from tcuq_lab.boards import agree
 from tcuq_lab.boards.agree import expected, first_difference
 from tcuq_lab.boards.page import page
@@ -78,26 +72,6 @@ def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first_difference(watched(graph), board("stm32l432kc"), x) == 2
 
 
-def same_compiler(content: dict[str, Any]) -> None:
-    if content["compiler"] != version("arm-none-eabi-gcc"):
-        pytest.skip(
-            f"figures are of {content['compiler']}; tcuq device bench and table store those of another"
-        )
-
-
-@needed
-@pytest.mark.parametrize(("name", "task"), [("cnn4-0", "mnist"), ("dscnn-0", "speech_commands")])
-def test_networks_have_not_grown(name: str, task: str) -> None:
-    stored_figures = load(LAB / "results" / "device" / "table.json")
-    same_compiler(stored_figures)
-    graph = stored(name)
-    found, _ = measure(Firmware("base", [graph]), board("stm32l432kc"), inputs(graph, 2))
-    found["task"] = task
-    known = {(each["task"], each["firmware"], each["board"]) for each in stored_figures["measured"]}
-    assert (task, "base", "stm32l432kc") in known
-    assert grown(stored_figures, {"measured": [found]}) == []
-
-
 @pytest.mark.slow
 @needed
 @pytest.mark.parametrize("name", GOALS)
@@ -145,14 +119,3 @@ def test_what_was_replayed_agrees() -> None:
     found = {(each["task"], each["board"], each["monitor"]) for each in content["measured"]}
     assert len(found) == len(content["measured"]) and len({(task, on) for task, on, _ in found}) == 6
     assert all(each["differs"] is None and each["steps"] >= 200 for each in content["measured"])
-
-
-@needed
-def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    params = tmp_path / "params.json"
-    Params(classes=10, features=32, feature_zero_point=-128).save(params)
-    graph = str(LAB / "weights" / "int8" / "resnet8-0.npz")
-    out = tmp_path / "f.elf"
-    assert product(["device", "build", graph, "--params", str(params), "--out", str(out), "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["flash"] < 100_000 and said["ram"] < 40_000 and out.read_bytes()[:4] == b"\x7fELF"

@@ -18,11 +18,10 @@ from torch import nn  # noqa: E402
 from tcuq_device.graph import oracle  # noqa: E402
 from tcuq_device.graph.check import check  # noqa: E402
 from tcuq_device.graph.model import Graph  # noqa: E402
-from tcuq_device.graph.steps import HIGHEST, Conv, Dense, Drop, Softmax  # noqa: E402
+from tcuq_device.graph.steps import HIGHEST, Conv, Dense  # noqa: E402
 from tcuq_device.graph.storage import save_graph  # noqa: E402
 from tcuq_lab.boards.balance import balanced  # noqa: E402
-from tcuq_lab.boards.quantize import input_of, posteriors, quantize  # noqa: E402
-from tcuq_lab.boards.ranges import Scale, Seen, of_logits, rectified, signed, spanning  # noqa: E402
+from tcuq_lab.boards.quantize import input_of, quantize  # noqa: E402
 from tcuq_lab.boards.steps import QuantizeSettings  # noqa: E402
 from tcuq_lab.boards.trace import INPUT, trace_of, values_of  # noqa: E402
 from tcuq_lab.methods.projection import projection  # noqa: E402
@@ -33,7 +32,6 @@ from tcuq_lab.zoo.exits import Exits  # noqa: E402
 from tcuq_lab.zoo.mobilenetv2 import mobilenetv2  # noqa: E402
 from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402
 from tcuq_lab.zoo.recipes.dropout import Dropped  # noqa: E402
-from tcuq_lab.zoo.recipes.godin import Decomposed  # noqa: E402
 from tcuq_lab.zoo.recipes.hydra import Heads  # noqa: E402
 from tcuq_lab.zoo.resnet8 import resnet8  # noqa: E402
 
@@ -157,23 +155,6 @@ def test_int8_follows_float(name: str, seed: int) -> None:
         assert gap.mean() < 0.2 * np.abs(wanted - wanted.mean(0)).mean(), f"probs{end}"
 
 
-def test_scales_hold_on_other_settings() -> None:
-    module, x = built("resnet8")
-    wanted = outputs(module, x)
-    errors = {}
-    for settings in (
-        QuantizeSettings(),
-        QuantizeSettings(False, False, 0.0),
-        QuantizeSettings(True, True, 1.0),
-        QuantizeSettings(headroom=4.0),
-    ):
-        graph = quantize(module, x, "net", settings=settings)
-        found = oracle.run(graph, input_of(graph, x))
-        errors[settings] = np.abs(real(graph, "probs", found["probs"]) - wanted.probs).mean()
-    assert max(errors.values()) < 0.03
-    assert errors[QuantizeSettings()] <= 1.1 * errors[QuantizeSettings(False, False, 0.0)]
-
-
 def test_pictures_lose_nothing_and_padding_stands_for_the_mean() -> None:
     module, x = built("resnet8")
     graph = quantize(module, x, "net")
@@ -193,20 +174,6 @@ def test_pictures_lose_nothing_and_padding_stands_for_the_mean() -> None:
     for place in ((0, 0), (0, 6), (6, 6), (11, 11)):
         gap = np.abs(got[:, place[0], place[1]] * scale - wanted[:, place[0], place[1]])
         assert gap.mean() < 0.04 * wanted.max()
-
-
-def test_real_input_has_a_scale_of_its_own() -> None:
-    rng = np.random.default_rng(0)
-    x = rng.normal(-1, 3, (48, 12, 12)).astype(np.float32)
-    module = lively(NETWORKS["dscnn"], x)
-    graph = quantize(module, x, "net")
-    tensor = graph.tensors[INPUT]
-    assert 0.02 < tensor.scale <= (x.max() - x.min()) / 255
-    assert input_of(graph, np.full((1, 12, 12), 1e6)).max() == 127
-    found = oracle.run(graph, input_of(graph, x))
-    assert np.abs(real(graph, "probs", found["probs"]) - outputs(module, x).probs).mean() < 0.02
-    with pytest.raises(ValueError, match="examples are pictures, expected real values at scale"):
-        input_of(graph, np.zeros((1, 12, 12), dtype=np.uint8))
 
 
 def test_extreme_weights_stay_within_32_bits() -> None:
@@ -236,67 +203,6 @@ def test_extreme_weights_stay_within_32_bits() -> None:
     check(quantize(still, np.zeros((1, 12, 12, 1), dtype=np.uint8), "net"))
 
 
-def test_a_scale_is_enlarged_where_its_multiplier_would_not_fit() -> None:
-    # One place, so that the mean would multiply by about 1, and a layer that shrinks nothing.
-    stage = nn.Sequential(nn.Conv2d(1, 2, 1), nn.ReLU())
-    network = Backbone([stage], 2, 2, 1, places=())
-    with torch.no_grad():
-        stage[0].weight.copy_(torch.tensor([[[[1.0]]], [[[0.5]]]]))  # type: ignore[operator, union-attr]
-        stage[0].bias.zero_()  # type: ignore[operator, union-attr]
-        network.head.weight.copy_(torch.eye(2))
-        network.head.bias.zero_()
-    x = np.arange(256, dtype=np.uint8).reshape(-1, 1, 1)
-    graph = quantize(network.eval(), x, "net", softmax=False)
-    found = oracle.run(graph, input_of(graph, x), every=True)
-    logits = real(graph, "logits", found["logits"])
-    assert np.abs(logits[:, 0] - x.ravel() / 255).max() < 0.02
-    assert np.abs(logits[:, 1] - x.ravel() / 510).max() < 0.02
-
-
-def test_dropout_drops_its_share_and_keeps_the_mean() -> None:
-    module, x = built("dropped")
-    graph = quantize(module, x, "net")
-    drops = [step for step in graph.steps if isinstance(step, Drop)]
-    assert [step.threshold for step in drops] == [51, 51]
-    first = drops[0]
-    found = oracle.run(graph, input_of(graph, x), every=True, random=oracle.Random(7))
-    before, after = found[first.source], found[first.target]
-    zero = graph.tensors[first.source].zero
-    dropped = (after == zero) & (before != zero)
-    assert abs(dropped.sum() / (before != zero).sum() - 51 / 256) < 0.01
-    assert np.array_equal(after[~dropped], before[~dropped])
-    mean = [real(graph, name, found[name]).mean() for name in (first.source, first.target)]
-    assert abs(mean[1] / mean[0] - 1) < 0.02
-    # The mean of many passes is near that of the float network's passes, and passes differ.
-    draw = oracle.Random(3)
-    eight = input_of(graph, x[:8])
-    passes = np.stack(
-        [real(graph, "probs", oracle.run(graph, eight, random=draw)["probs"]) for _ in range(40)]
-    )
-    assert isinstance(module, Dropped)
-    module.sampling(True)
-    torch.manual_seed(0)
-    with torch.inference_mode():
-        float_passes = torch.stack([module(prepared(module, x[:8]))[0].softmax(1) for _ in range(40)]).numpy()
-    module.sampling(False)
-    assert np.abs(passes.mean(0) - float_passes.mean(0)).mean() < 0.05
-    assert 0.5 < passes.std(0).mean() / float_passes.std(0).mean() < 2
-
-
-def test_logits_and_their_posteriors_are_those_of_the_whole_graph() -> None:
-    module, x = built("exits")
-    whole, bare = quantize(module, x, "net"), quantize(module, x, "net", softmax=False)
-    assert list(bare.outputs) == ["logits", "logits_1", "logits_2", "features"]
-    assert not any(isinstance(step, Softmax) for step in bare.steps)
-    some = input_of(whole, x)
-    probs, logits = oracle.run(whole, some), oracle.run(bare, some)
-    for end in ("", "_1", "_2"):
-        scale = bare.tensors[bare.outputs[f"logits{end}"]].scale
-        assert np.array_equal(posteriors(logits[f"logits{end}"], scale), probs[f"probs{end}"])
-    with pytest.raises(ValueError, match=r"logits are float64 \(1, 2\), expected int8 \(n, classes\)"):
-        posteriors(np.zeros((1, 2)), 0.1)
-
-
 def test_a_projection_takes_the_place_of_the_features() -> None:
     module, x = built("resnet8")
     through = projection("pca", outputs(module, x).features, kept=8)
@@ -324,93 +230,6 @@ def test_the_same_network_gives_the_same_bytes(tmp_path: Path) -> None:
     assert quantize(module, x, "net", about={"seed": 3}).about == {"seed": 3, "calibration": 48}
 
 
-def spoilt(change: Callable[[Backbone], None]) -> Backbone:
-    network = cnn4(width=4)
-    change(network)
-    return network.eval()
-
-
-def _put(at: int, module: nn.Module) -> Callable[[Backbone], None]:
-    def change(network: Backbone) -> None:
-        network.stages[1][at] = module  # type: ignore[operator, index]
-
-    return change
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (_put(2, nn.GELU()), "stages.1.2 is a GELU, expected Conv2d, BatchNorm2d"),
-        (_put(0, nn.ReLU()), "stages.1.0 is a rectifier after something else"),
-        (_put(2, nn.BatchNorm2d(4, track_running_stats=False)), "without statistics"),
-        (_put(2, nn.ZeroPad2d(1)), "stages.1 ends in a ZeroPad2d"),
-        (
-            _put(0, nn.Conv2d(4, 4, 3, groups=2)),
-            "stages.1.0 is a Conv2d with groups 2, expected one group or one",
-        ),
-        (_put(0, nn.Conv2d(4, 4, 3, dilation=2)), "Conv2d with dilation (2, 2)"),
-        (_put(0, nn.Conv2d(4, 4, 3, (1, 2))), "Conv2d with stride (1, 2)"),
-        (_put(0, nn.Conv2d(4, 4, 3, padding="same")), "Conv2d with padding 'same'"),
-        (_put(0, nn.Conv2d(4, 4, 3, padding_mode="circular")), "Conv2d with padding_mode 'circular'"),
-    ],
-)
-def test_modules_without_a_counterpart_are_named(change: Callable[[Backbone], None], message: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        quantize(spoilt(change), pictures(2, 1), "net")
-    assert message in str(caught.value)
-
-
-def test_other_networks_and_inputs_are_refused() -> None:
-    network = cnn4(width=4)
-    x = pictures(3, 1)
-    with pytest.raises(ValueError, match="network is a Decomposed, expected a backbone of stages"):
-        quantize(Decomposed(network), x, "net")
-    with pytest.raises(ValueError, match="calibration has 0 examples; at least 1 is needed"):
-        quantize(network, x[:0], "net")
-    with pytest.raises(ValueError, match="name of the graph is 'cnn-4'"):
-        quantize(network, x, "cnn-4")
-    with pytest.raises(ValueError, match=r"headroom is 0\.5, expected 1 to 64"):
-        QuantizeSettings(headroom=0.5)
-    with pytest.raises(ValueError, match="stages_0_0 reads the input, expected a Conv2d with one group"):
-        deep = Backbone([nn.Sequential(nn.Conv2d(3, 3, 3, groups=3))], 3, 2, 3, places=())
-        quantize(deep, pictures(3, 3), "net")
-    graph = quantize(network, x, "net")
-    for odd, message in (
-        (np.zeros((1, 9, 12), np.uint8), r"examples are \(1, 9, 12\), expected \(n, 12, 12, 1\)"),
-        (np.zeros((1, 12, 12), np.int32), "examples are int32, expected uint8 or float"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            input_of(graph, odd)
-    assert np.array_equal(input_of(graph, x), input_of(graph, x[..., 0]))
-
-
-def test_scales_cut_off_what_costs_more_than_it_gives() -> None:
-    rng = np.random.default_rng(0)
-    seen = Seen((100,))
-    values = np.abs(rng.normal(size=(400, 100))).astype(np.float32)
-    values[0, 0] = 10.0
-    seen.add(values, 1.0)
-    assert rectified(seen, np.inf, clip=False) == Scale(10 / 255, -128)
-    assert 4 < 255 * rectified(seen, np.inf, clip=True).scale < 9.9
-    assert rectified(seen, 2.0, clip=False).scale == pytest.approx(2 / 255)
-    both = Seen((100,))
-    both.add(np.concatenate([values, -values / 10]), 1.0)
-    narrow, wide = signed(both, clip=True), signed(both, clip=False)
-    assert narrow.scale < 0.9 * wide.scale and narrow.zero > -128
-    nothing = Seen((1,))
-    nothing.add(np.zeros((3, 1), np.float32), 1.0)
-    assert rectified(nothing, np.inf, clip=True).scale == signed(nothing, clip=True).scale == 1.0
-    assert spanning(3.0, 4.0).zero == -128 and spanning(-4.0, -3.0).zero == 127
-
-
-def test_logits_that_add_nothing_are_cut_off() -> None:
-    rng = np.random.default_rng(0)
-    logits = rng.normal(0, 1, (500, 4)) - [0, 0, 0, 60]
-    found = of_logits(logits)
-    assert found.scale < 12 / 255 < spanning(logits.min(), logits.max()).scale
-    assert of_logits(np.zeros((3, 2))).scale == 1.0
-
-
 @pytest.mark.skipif("TCUQ_DATA" not in os.environ, reason="needs a data folder")
 @pytest.mark.parametrize("name", ["cnn4-0", "cnn4_exits-0"])
 def test_trained_networks_answer_as_in_float(name: str) -> None:
@@ -428,19 +247,6 @@ def test_trained_networks_answer_as_in_float(name: str) -> None:
     wanted = outputs(module, x)
     assert (found["probs"].argmax(1) == wanted.probs.argmax(1)).mean() > 0.96
     assert np.abs((found["probs"] + 128.0) / 256 - wanted.probs).mean() < 0.006
-
-
-def test_weights_of_an_unknown_data_set_are_refused(tmp_path: Path) -> None:
-    from tcuq_lab.boards.calibrate import narrowed, quantize_file
-    from tcuq_lab.cli import main
-    from tcuq_lab.zoo.weights import save_weights
-
-    card = {"backbone": "cnn4", "options": {}, "recipe": "plain", "settings": {}}
-    save_weights(tmp_path / "w.npz", cnn4(), card)
-    for read in (narrowed, quantize_file):
-        with pytest.raises(ValueError, match=r"w\.npz: its card names no data set"):
-            read(tmp_path / "w.npz")
-    assert main(["boards", "quantize", str(tmp_path / "w.npz"), "-o", str(tmp_path / "g.npz")]) == 2
 
 
 def test_float_and_int8_are_judged_by_what_is_lost() -> None:

@@ -14,6 +14,7 @@ from kept_recordings import PLAIN
 
 from tcuq_lab.cli import main
 from tcuq_lab.comparison.records import Results, record
+from tcuq_lab.reproduce.experiment import Outcome
 
 
 def test_figures_that_moved_are_shown(
@@ -25,9 +26,9 @@ def test_figures_that_moved_are_shown(
     (tmp_path / "plans" / "fields.json").write_text("{}")
     value = 0.5
 
-    def run(*given: object) -> dict[str, Results]:
+    def run(experiment: Any, *given: object) -> Outcome:
         rows = [record("fog", "base", "m", "v", value, 4), record("snow", "base", "m", "v", 0.25, 4)]
-        return {"a": Results(rows, {"task": "cifar10", "dwell": 16, "seconds": 1.0})}
+        return experiment.outcome_of({"a": Results(rows, {"task": "cifar10", "dwell": 16, "seconds": 1.0})})
 
     monkeypatch.setattr("tcuq_lab.reproduce.run.run", run)
     out = tmp_path / "out"
@@ -55,11 +56,11 @@ def test_small_tasks_are_measured_where_their_networks_are(
 ) -> None:
     asked = []
 
-    def run(spec: Any, recordings: Any, tasks: Any, *rest: Any) -> Any:
-        asked.append(tasks)
-        return [], {}
+    def run(experiment: Any, recordings: Any, *rest: Any) -> Any:
+        asked.append([task for task in experiment.tasks if task not in experiment.absent(recordings)])
+        return Outcome([], {})
 
-    monkeypatch.setattr("tcuq_lab.reproduce.field.run.run", run)
+    monkeypatch.setattr("tcuq_lab.reproduce.run.run", run)
     for seed in (0, 1):
         (tmp_path / f"resnet8_animals-{seed}.npz").touch()
     (tmp_path / "cnn4_pairs-0.npz").touch()  # and none of seed 1
@@ -67,6 +68,5 @@ def test_small_tasks_are_measured_where_their_networks_are(
     assert main(command) == 0
     assert main([*command, "--seed", "0"]) == 0
     main_tasks = ("mnist", "speech_commands", "cifar10")
-    assert asked == [(*main_tasks, "cifar10_animals"), (*main_tasks, "cifar10_animals", "mnist_pairs")]
-    told = capsys.readouterr().err
-    assert "left out: mnist_pairs" in told and "train cnn4_pairs" in told
+    assert asked == [[*main_tasks, "cifar10_animals"], [*main_tasks, "cifar10_animals", "mnist_pairs"]]
+    assert "left out of accuracy: mnist_pairs" in capsys.readouterr().err

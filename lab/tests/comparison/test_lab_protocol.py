@@ -12,8 +12,8 @@ import pytest
 
 from tcuq.metrics import auroc
 from tcuq_lab import metrics as m
-from tcuq_lab.comparison.delays import choose, delay_records, pooled
-from tcuq_lab.comparison.paired import default_block, delay_interval, interval, joint_bootstrap
+from tcuq_lab.comparison.delays import choose, delay_records
+from tcuq_lab.comparison.paired import interval, joint_bootstrap, measured
 from tcuq_lab.comparison.protocol import (
     ComparisonRules,
     JudgedStream,
@@ -25,8 +25,7 @@ from tcuq_lab.comparison.protocol import (
     same_against_same,
     score_part,
 )
-from tcuq_lab.comparison.records import load, mean_over, pick, record, save
-from tcuq_lab.comparison.resampled import measured
+from tcuq_lab.comparison.records import load, pick, record, save
 from tcuq_lab.comparison.tasks import MEASURES, Task, task_records
 from tcuq_lab.detection.events import Band, clean_band, drop_events, smooth
 from tcuq_lab.detection.statistics import STATISTICS, Cusum
@@ -129,23 +128,6 @@ def test_groups_of_kinds_leave_out_what_another_kind_touches(tests: Any, clean_d
     assert pick(rows, stream="b", metric="drop_auprc", variant="own/plain/unseen")
 
 
-def test_a_group_that_is_all_there_is_has_the_same_figures(clean_dev: Any) -> None:
-    one = stream("one", 1500, 7, (0, 1))
-    rows = score_part([one], clean_dev, ComparisonRules(seen=("fog",)))
-    for row in pick(rows, variant="own/plain/seen"):
-        assert value(rows, "one", row["method"], row["metric"], "own/plain/all") == row["value"]
-    assert pick(rows, variant="own/plain/seen") and not pick(rows, variant="own/plain/unseen")
-
-
-def test_a_score_worse_than_chance_is_warned_of(tests: Any, clean_dev: Any) -> None:
-    rows = score_part(tests, clean_dev)
-    warned = pick(rows, metric="warning")
-    low = [r for r in rows if r["metric"].endswith("auroc") and r["value"] < 0.5]
-    assert len(warned) == len(low) > 0
-    assert "BAD" in {row["method"] for row in warned}
-    assert any(row["variant"] == "drop_auroc own/smoothed/all" for row in pick(warned, method="BAD"))
-
-
 def test_steps_that_are_not_judged_do_not_count(clean_dev: Any) -> None:
     whole = stream("s", 1500, 3, (0, 1))
     judged = np.arange(1500) < 900
@@ -221,13 +203,6 @@ def test_delays_by_loop(name: str, seed: int) -> None:
     assert rows["delay_mean"]["value"] == pytest.approx(np.mean(capped))
 
 
-def test_no_change_has_no_delay() -> None:
-    none = pooled([])
-    assert isinstance(none, Trials)
-    rows = {row["metric"]: row["value"] for row in delay_records("s", "x", "cusum", "all", none)}
-    assert math.isnan(rows["delay_median"]) and rows["missed"] == 0
-
-
 def test_the_whole_protocol(tests: Any, clean_dev: Any) -> None:
     settings = ComparisonRules(seen=("fog",))
     shifted = [stream("dev shifted", 3000, 50, (0, 1))]
@@ -279,14 +254,6 @@ def test_paired_intervals_cancel_what_is_common(tests: Any, clean_dev: Any) -> N
     assert singles[0]["method"] == "GOOD" and found["method"] == "GOOD - BASE"
 
 
-def test_intervals_are_the_same_for_the_same_seed(tests: Any, clean_dev: Any) -> None:
-    def again() -> Any:
-        rng = np.random.default_rng(5)
-        return interval(tests, clean_dev, ("BAD",), "drop_auroc", "own/plain/all", rng, replicates=10)
-
-    assert again() == again()
-
-
 def test_an_interval_is_that_of_the_mean_of_one_stream() -> None:
     values = np.random.default_rng(1).random(3000)
     found = joint_bootstrap(
@@ -300,26 +267,6 @@ def test_an_interval_is_that_of_the_mean_of_one_stream() -> None:
     assert found.estimate == values.mean()
     assert found.high - found.estimate == pytest.approx(half, rel=0.05)
     assert found.estimate - found.low == pytest.approx(half, rel=0.05)
-
-
-def test_few_blocks_widen_an_interval() -> None:
-    values = np.random.default_rng(1).random(400)
-
-    def mean(_: int, index: Any) -> float:
-        return float((values if index is None else values[index]).mean())
-
-    halves = []
-    for block in (1, 100):
-        rng = np.random.default_rng(2)
-        found = joint_bootstrap(
-            lambda _, index: float((values if index is None else values[index]).mean()),
-            [400],
-            block,
-            4000,
-            rng,
-        )
-        halves.append(found.high - found.estimate)
-    assert halves[1] > 1.3 * halves[0]  # t of 3 and sqrt(4 / 3): 1.87 for independent steps, up to chance
 
 
 @pytest.mark.parametrize("levels", [1, 2, 9, 10_000])
@@ -340,33 +287,6 @@ def test_resampled_metrics_are_those_of_the_resampled_steps(levels: int, share: 
             assert math.isnan(found(nobody))
 
 
-def test_streams_without_the_metric_are_left_out_of_a_replicate() -> None:
-    found = joint_bootstrap(lambda at, _: [math.nan, 3.0][at], [5, 5], 1, 4, np.random.default_rng(0))
-    assert (found.estimate, found.low, found.high, found.undefined) == (3, 3, 3, 0)
-    none = joint_bootstrap(lambda at, _: math.nan, [5], 1, 4, np.random.default_rng(0))
-    assert none.undefined == 4 and math.isnan(none.low)
-
-
-def test_delays_have_paired_intervals(tests: Any, clean_dev: Any) -> None:
-    fixed, rng = ComparisonRules(statistics=CUSUM), np.random.default_rng(3)
-    pair = delay_interval(tests, clean_dev, ("GOOD", "BASE"), ("cusum", "cusum"), rng, fixed, replicates=200)
-    rows = delay_part(tests, clean_dev, fixed)
-    means = same_against_same(rows, "delay_mean")["cusum"]
-    assert pair["value"] == pytest.approx(means["GOOD"] - means["BASE"])
-    assert pair["low"] <= pair["value"] <= pair["high"] < 0
-    assert pair["n"] == pick(rows, stream="pooled", metric="missed", method="GOOD")[0]["n"]
-
-
-def test_blocks_hold_the_window_and_the_stretches() -> None:
-    def truth(stretch: int) -> Truth:
-        return Truth(np.zeros(4000, int), np.arange(4000) // stretch % 2)
-
-    assert default_block([truth(20)], 100) == 200
-    assert default_block([truth(200)], 100) == 800
-    assert default_block([truth(4000)], 100) == 1000
-    assert default_block([truth(200), Truth(np.zeros(400, int))], 100) == 100
-
-
 def test_results_survive_a_file(tmp_path: Path) -> None:
     rows = [
         record("a", "X", "delay_p90", "cusum/all", math.inf, 4),
@@ -383,168 +303,6 @@ def test_results_survive_a_file(tmp_path: Path) -> None:
     assert load(path).records == []
 
 
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        ("{", "is not JSON"),
-        ("[]", "is not a file of results"),
-        ("[" * 100_000, r"bad\.json is not JSON: .*recursion"),
-        ("9" * 5000, r"bad\.json is not JSON"),
-        ('{"format": "tcuq lab results 1"}', "lacks about or records"),
-        ('{"format": "tcuq lab results 1", "about": {}, "records": [{"n": 1}]}', "record 0 .* other keys"),
-        (
-            '{"format": "tcuq lab results 1", "about": {}, "records": [NaN]}',
-            r"bad\.json is not JSON: NaN is no number",
-        ),
-    ],
-)
-def test_bad_files_are_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
-    path = tmp_path / "bad.json"
-    path.write_text(content)
-    with pytest.raises(ValueError, match=message) as caught:
-        load(path)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "key, value",
-    [
-        ("value", "big"),
-        ("value", True),
-        ("value", []),
-        ("value", {}),
-        ("value", 10**400),
-        ("low", [[[0] * 900]]),
-        ("n", -1),
-        ("n", 1.5),
-        ("n", 10**400),
-        ("stream", 3),
-    ],
-)
-def test_bad_records_are_refused(tmp_path: Path, key: str, value: Any) -> None:
-    path = tmp_path / "bad.json"
-    save(path, [record("a", "X", "m", "v", 1, 4)], seeds=[], sizes={})
-    content = json.loads(path.read_text())
-    content["records"][0][key] = value
-    path.write_text(json.dumps(content))
-    with pytest.raises(ValueError, match=rf"{key} of record 0 of .*bad\.json") as caught:
-        load(path)
-    assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
-
-
-def test_means_leave_out_what_is_undefined() -> None:
-    rows = [record("a", "X", "m", "v", 1, 9, 0.2), record("b", "X", "m", "v", 3, 9, 0.4)]
-    rows += [record("c", "X", "m", "v", math.nan, 9), record("c", "Y", "m", "v", math.inf, 9)]
-    first, second = mean_over(rows)
-    assert (first["value"], first["prevalence"], first["n"]) == (2, pytest.approx(0.3), 2)
-    assert second["value"] == math.inf and second["method"] == "Y"
-
-
-GOOD_TRUTH = Truth(np.zeros(3, int))
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda: Scores("x", [0.0, math.inf], [0, 0]), r"risk of x\[1\] is inf, expected any finite number"),
-        (
-            lambda: JudgedStream("s", GOOD_TRUTH, (Scores("x", [0.0], [0]),)),
-            "risk of x has 1 entries, expected 3",
-        ),
-        (
-            lambda: JudgedStream("s", GOOD_TRUTH, (Scores("x", [0.0] * 3, [0]),)),
-            "predictions of x has 1 entries",
-        ),
-        (lambda: JudgedStream("s", GOOD_TRUTH, (Scores("x", [0.0] * 3, [0] * 3),) * 2), "x answers 2 times"),
-        (lambda: Truth([0, 0], [0]), "kinds has 1 entries, labels has 2"),
-        (lambda: Truth([0, 0], [0, -1]), r"kinds\[1\] is -1, expected 0 or more"),
-        (lambda: score_part([], []), "there are 0 streams"),
-        (lambda: ComparisonRules(m=0), "m is 0, expected 1 to"),
-        (lambda: ComparisonRules(seen="fog"), "seen is 'fog', expected a tuple of texts"),  # type: ignore[arg-type]
-        (lambda: ComparisonRules(seen=None), "seen is None, expected a tuple of texts"),  # type: ignore[arg-type]
-        (lambda: ComparisonRules(seen=(1,)), r"seen is \(1,\), expected a tuple of texts"),  # type: ignore[arg-type]
-        (lambda: ComparisonRules(base=None), "base is None, expected text"),  # type: ignore[arg-type]
-        (lambda: ComparisonRules(statistics={}), "statistics is {}, expected names with a factory each"),
-        (lambda: ComparisonRules(statistics=["cusum"]), r"statistics is \['cusum'\]"),  # type: ignore[arg-type]
-        (lambda: ComparisonRules(statistics={"best": Cusum}), "name of a statistic is 'best'"),
-        (
-            lambda: ComparisonRules(statistics={"a/b": Cusum}),
-            "name of a statistic is 'a/b', expected text without '/'",
-        ),
-        (lambda: ComparisonRules(statistics={"a": 3}), "statistic a is 3, expected a function"),  # type: ignore[dict-item]
-        (
-            lambda: stream("pooled", 200, 0),
-            "name of a stream is 'pooled', expected text other than pooled, dev",
-        ),
-        (lambda: stream(3, 200, 0), "name of a stream is 3"),  # type: ignore[arg-type]
-        (
-            lambda: score_part([stream("s", 200, n) for n in (0, 1)], []),
-            "stream s comes twice among the tests",
-        ),
-        (lambda: stream("s", 200, 0).truth.members("Seen", ()), "group 'Seen' is unknown; did you mean seen"),
-        (lambda: same_against_same([], group="sen"), "group of delay_median 'sen' is unknown"),
-        (lambda: best_against_best([], group="clean"), "group of delay_median 'clean' is unknown"),
-        (lambda: same_against_same([], "run_length", "all"), "group of run_length 'all' is unknown"),
-        (
-            lambda: stream("s", 200, 0).answer("WHAT"),
-            "'WHAT' has no answer on stream s, expected one of BASE, GOOD",
-        ),
-        (lambda: score_part([stream("s", 200, 0)], [stream("d", 50, 0)]), "at least m = 100"),
-        (lambda: score_part([stream("s", 200, 0)], [stream("d", 200, 0, (0, 1), 60)]), "shifted at step 60"),
-        (
-            lambda: delay_part([stream("s", 200, 0)], [stream("d", 200, 0)]),
-            "10000 clean steps or more; 200",
-        ),
-    ],
-)
-def test_errors_are_one_line(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-
-
-def test_errors_of_intervals_are_one_line(tests: Any, clean_dev: Any) -> None:
-    rng = np.random.default_rng(0)
-
-    def ask(metric: str = "drop_auprc", variant: str = "own/plain/all", **options: Any) -> Any:
-        return interval(tests, clean_dev, ("GOOD",), metric, variant, rng, replicates=1, **options)
-
-    for options, message in (
-        ({"metric": "drop_luck"}, "metric 'drop_luck' is unknown, expected one of drop_auprc"),
-        ({"variant": "own"}, "variant is 'own', expected own or base"),
-        ({"metric": "ood_auroc", "variant": "own/smoothed/all"}, "plain alone"),
-        ({"metric": "ood_auroc", "variant": "own/plain/seen"}, "variant of ood .*, expected all kinds alone"),
-        ({"metric": "clean_failure_auroc", "variant": "own/plain/unseen"}, "all kinds alone"),
-        ({"variant": "own/plain/seen"}, "variant own/plain/seen has a record on 0 streams"),
-        ({"block": 20}, "block is 20, expected 100 to"),
-    ):
-        with pytest.raises(ValueError, match=message) as caught:
-            ask(**options)  # type: ignore[arg-type]
-        assert "\n" not in str(caught.value)
-    with pytest.raises(ValueError, match="statistic 'luck' is unknown"):
-        delay_interval(tests, clean_dev, ("GOOD",), ("luck",), rng)
-    with pytest.raises(ValueError, match="group seen has 0 changes on the test streams, expected at least 1"):
-        delay_interval(tests, clean_dev, ("GOOD",), ("cusum",), rng, group="seen")
-    with pytest.raises(ValueError, match="group 'Seen' is unknown; did you mean seen"):
-        delay_interval(tests, clean_dev, ("GOOD",), ("cusum",), rng, group="Seen")
-    seed: Any = 0
-    with pytest.raises(TypeError, match=r"rng is int"):
-        interval(tests, clean_dev, ("GOOD",), "drop_auprc", "own/plain/all", seed)
-
-
-def test_an_interval_is_around_the_mean_of_the_records(tests: Any, clean_dev: Any) -> None:
-    fixed = ComparisonRules(seen=("fog",))
-    rows = [row for row in score_part(tests, clean_dev, fixed) if row["metric"] != "warning"]
-    asked = sorted({(row["metric"], row["variant"]) for row in rows})
-    assert {variant.rpartition("/")[2] for _, variant in asked} == {"all", "seen", "unseen"}
-    for metric, variant in asked:
-        mine = pick(rows, method="GOOD", metric=metric, variant=variant)
-        rng = np.random.default_rng(0)
-        found = interval(tests, clean_dev, ("GOOD",), metric, variant, rng, fixed, replicates=2)
-        assert found["value"] == pytest.approx(np.mean([row["value"] for row in mine]), abs=1e-12)
-        assert found["n"] == sum(row["n"] for row in mine)
-
-
 def unjudged(case: JudgedStream, judged: Any, spoil: bool) -> JudgedStream:
     """The same stream with some steps not judged, and nonsense there where it is spoiled."""
     answers = case.answers
@@ -556,29 +314,6 @@ def unjudged(case: JudgedStream, judged: Any, spoil: bool) -> JudgedStream:
     return JudgedStream(
         case.name, Truth(case.truth.labels, case.truth.kinds, judged=judged, names=NAMES), answers
     )
-
-
-def test_clean_steps_that_are_not_judged_decide_nothing(tests: Any) -> None:
-    # The first steps, after which a statistic that begins anew at 0 has forgotten them at its first alarm.
-    judged = np.arange(12_000) >= 300
-    tables = []
-    for spoil in (False, True):
-        dev = [unjudged(stream("d", 12_000, 100), judged, spoil)]
-        fresh = [unjudged(stream("f", 12_000, 101), judged, spoil)]
-        fixed = ComparisonRules(statistics={"frozen_quantile_count": STATISTICS["frozen_quantile_count"]})
-        tables.append(evaluate(tests, dev, fixed, clean_test=fresh))
-    assert str(tables[0]) == str(tables[1])
-    lengths = [row for row in tables[0] if row["variant"] in ("frozen_quantile_count/clean",)]
-    assert {row["n"] for row in pick(lengths, metric="run_length")} == {11_700}
-
-
-def test_the_reference_is_made_of_judged_scores() -> None:
-    rng = np.random.default_rng(12)
-    clean, judged = rng.normal(0, 1, 5000), np.arange(5000) % 5 > 0
-    spoiled = np.where(judged, clean, 50.0)
-    armed = arm([spoiled], 100, CUSUM, [judged])["cusum"]
-    assert armed.statistic.reference.mean == pytest.approx(clean[judged].mean())
-    assert armed.found.steps == 4000
 
 
 def test_changes_with_unjudged_steps() -> None:
@@ -613,13 +348,3 @@ def test_a_stream_has_one_role(tests: Any, clean_dev: Any) -> None:
                 call(tests, clean_dev, fixed, **roles)
     with pytest.raises(ValueError, match="stream dev 0 is in tests and in clean_dev"):
         score_part(clean_dev, clean_dev)
-
-
-def test_means_leave_out_what_is_over_all_streams(tests: Any, clean_dev: Any) -> None:
-    rows = delay_part(tests, clean_dev, ComparisonRules(statistics=CUSUM))
-    mine = pick(rows, method="GOOD", metric="delay_mean", variant="cusum/all")
-    single = [row["value"] for row in mine if row["stream"] in "ab"]
-    assert len(mine) == 3 and len(single) == 2
-    (found,) = mean_over(mine)
-    assert found["value"] == pytest.approx(np.mean(single)) and found["n"] == 2
-    assert {row["stream"] for row in mean_over(mine, ("stream", "method"))} == {"a", "b", "pooled"}

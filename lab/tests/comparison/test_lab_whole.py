@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +15,7 @@ from tcuq_lab.comparison import (
     Truth,
     best_against_best,
     evaluate,
-    load,
     pick,
-    save,
 )
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stationary, Stream, build
 
@@ -92,22 +89,3 @@ def test_methods_find_drops_and_say_when(result: tuple[list[dict[str, object]], 
     clean = [row for row in pick(records, metric="run_length") if row["variant"].endswith("/clean")]
     lengths = [row["value"] for row in clean]
     assert lengths and min(lengths) > 500
-
-
-def test_unseen_kinds_have_records_of_their_own(result: tuple[list[dict[str, object]], float]) -> None:
-    records, _ = result
-    seen = pick(records, metric="delay_median", method="BASE", variant="cusum/seen", stream="pooled")
-    unseen = pick(records, metric="delay_median", method="BASE", variant="cusum/unseen", stream="pooled")
-    assert len(seen) == len(unseen) == 1
-    assert seen[0]["n"] < unseen[0]["n"]
-
-
-def test_results_come_back_from_their_file(
-    result: tuple[list[dict[str, object]], float], tmp_path: Path
-) -> None:
-    records, _ = result
-    save(tmp_path / "r.json", records, seeds=[0], sizes={"steps": 10_000})
-    again = load(tmp_path / "r.json").records
-    assert len(again) == len(records)
-    for old, new in zip(records, again, strict=True):
-        assert {**old, "value": repr(old["value"])} == {**new, "value": repr(new["value"])}

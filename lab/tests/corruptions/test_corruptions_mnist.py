@@ -55,15 +55,6 @@ def test_the_published_kinds_at_one_severity_each():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_picture_changes_and_stays_a_picture(kind):
-    out = made(kind)
-    assert out.shape == DIGITS.shape and out.dtype == np.uint8
-    changed = (out != DIGITS).any(axis=(1, 2))
-    assert not changed.any() if kind == "identity" else changed.all()
-    assert np.ptp(out, axis=(1, 2)).min() > 20
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_a_picture_does_not_depend_on_batch_or_neighbors(kind):
     whole = made(kind)
     single = [made(kind, DIGITS[i : i + 1], index=[i]) for i in range(30)]
@@ -81,34 +72,10 @@ def test_the_seed_decides(kind):
     assert np.array_equal(made(kind, seed=5), made(kind, seed=6)) == fixed
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("shape", [(28, 28), (20, 33), (64, 64), (9, 9)])
-def test_every_kind_takes_any_size_and_color(kind, shape):
-    gray = digits(3, shape)
-    assert made(kind, gray).shape == gray.shape
-    colored = np.stack([gray, gray // 2, 255 - gray], axis=3)
-    assert made(kind, colored).shape == colored.shape
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_empty_pictures_stay_pictures(kind):
-    for blank in (0, 255):
-        assert made(kind, np.full((2, 28, 28), blank, np.uint8)).shape == (2, 28, 28)
-
-
 def test_translate_moves_by_three_pixels_along_both_axes():
     moved = mass_center(made("translate")) - mass_center(DIGITS)
     assert np.abs(np.abs(moved) - 3).max() < 0.2
     assert len({tuple(each) for each in np.sign(moved).tolist()}) == 4
-
-
-def test_scale_shrinks_to_seven_tenths():
-    def spread(x):
-        columns = np.arange(28) - mass_center(x)[:, :1]
-        weight = x.sum(axis=1)
-        return np.sqrt((weight * columns**2).sum(1) / weight.sum(1))
-
-    assert np.abs(spread(made("scale")) / spread(DIGITS) - 0.7).max() < 0.06
 
 
 @pytest.mark.parametrize("kind", ["rotate", "shear"])
@@ -125,11 +92,6 @@ def test_both_directions_occur_and_can_be_undone(kind):
 
     assert off(0.4 * signs).mean() < 0.9 * min(off(0.3 * signs).mean(), off(0.5 * signs).mean())
     assert (off(0.4 * signs) < 0.7 * off(-0.4 * signs)).all()
-
-
-def test_a_map_that_changes_nothing_changes_nothing():
-    images = DIGITS[..., None] / 255
-    assert np.array_equal(warp(images, np.tile(np.eye(2), (30, 1, 1))), images)
 
 
 def test_stripe_inverts_the_outer_quarters():
@@ -171,37 +133,6 @@ def test_glass_blurs_downwards_alone():
     assert 0.1 < level[0, 13, 5, 0] < 0.3  # twice a normal curve of deviation 0.7
 
 
-def test_glass_only_moves_what_it_has_not_blurred():
-    from tcuq_lab.corruptions.gray import glass_blur
-
-    steps = np.random.default_rng(4).permutation(28 * 28).reshape(1, 28, 28, 1) / 784
-    moved = glass_blur(steps, Draws(0, "x", np.arange(1)), (0.0, 1, 2))
-    assert np.array_equal(np.sort(moved, axis=None), np.sort(steps, axis=None))
-    assert 0.3 < (moved != steps).mean() < 0.9
-
-
-def test_fog_is_the_corner_of_wide_clouds():
-    """A digit sees a ninth of each side of the clouds: even, but another from digit to digit."""
-    white = made("fog", np.full((60, 28, 28), 255, np.uint8)) / 255 * 4 - 1  # heights from 0 to 3
-    assert np.std(white.mean(axis=(1, 2))) > 2 * np.mean(white.std(axis=(1, 2)))
-    corner = white[:, 0, 0] / 3
-    again = np.concatenate([white[:, :, 0], white[:, 0, :]], axis=1).mean(axis=1) / 3
-    assert np.corrcoef(corner, again)[0, 1] > 0.9
-
-
-def test_canny_gives_thin_closed_outlines():
-    disc = np.zeros((1, 40, 40))
-    rows, columns = np.mgrid[:40, :40]
-    disc[0] = np.clip(12.5 - np.hypot(rows - 20, columns - 20), 0, 1)
-    edges = canny(disc, 1.0, 0.1, 0.2)[0]
-    away = np.hypot(rows - 20, columns - 20)[edges]
-    assert 50 < edges.sum() < 110 and away.min() > 10.5 and away.max() < 13.5
-    from scipy import ndimage
-
-    holes, count = ndimage.label(~edges)
-    assert count == 2 and holes[20, 20] != holes[0, 0]
-
-
 def test_canny_drops_weak_edges_unless_they_touch_a_strong_one():
     step = np.zeros((2, 20, 20))
     step[0, :, 10:] = 0.03  # a slope of 0.08 after the blur, below both limits
@@ -213,7 +144,3 @@ def test_canny_drops_weak_edges_unless_they_touch_a_strong_one():
     faint[0, 3:] = 0
     faint[0, :3, 10:] = 0.06
     assert not canny(faint, 1.0, 0.2, 0.9).any()
-
-
-def test_flat_pictures_have_no_edges():
-    assert not canny(np.stack([np.zeros((9, 9)), np.ones((9, 9)), np.full((9, 9), 0.3)]), 1.0, 0.1, 0.2).any()

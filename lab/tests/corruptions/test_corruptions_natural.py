@@ -11,7 +11,6 @@ import pytest
 
 from tcuq_lab.corruptions import corrupt, suite
 from tcuq_lab.corruptions.apply import CHUNK
-from tcuq_lab.corruptions.draws import Draws
 from tcuq_lab.corruptions.natural import SEEN
 
 pytest.importorskip("scipy", reason="pip install 'tcuq-lab[vision]'")
@@ -70,29 +69,6 @@ def test_no_constant_changes_unnoticed(name, fog, digest):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", SUITES)
-def test_every_severity_changes_gray_and_color_pictures_of_any_shape(name, kind):
-    for x in (pictures(2, 20, 27, 0), pictures(2, 33, 16)):
-        before = x.copy()
-        for severity in range(1, 6):
-            out = corrupt(x, name, kind, severity, seed=4)
-            assert out.shape == x.shape and out.dtype == np.uint8
-            assert (out == corrupt(x, name, kind, severity, seed=4)).all()
-            if kind == "saturate" and x.ndim == 3:
-                assert (out == x).all()
-            else:
-                assert (out != x).any(), severity
-        assert (x == before).all()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_smallest_pictures_are_accepted(kind):
-    for name in SUITES:
-        for x in (pictures(1, 8, 8, 0), pictures(1, 8, 11)):
-            assert corrupt(x, name, kind, 5).shape == x.shape
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_bytes_do_not_depend_on_the_batch(kind):
     x = pictures(30, 32, 32)
     for severity in (3, 5):
@@ -107,31 +83,6 @@ def test_bytes_do_not_depend_on_the_batch(kind):
             assert (np.concatenate(parts) == whole).all(), (severity, size)
         turned = corrupt(x[::-1], "cifar10_c", kind, severity, 9, index=np.arange(30)[::-1])
         assert (turned[::-1] == whole).all()
-
-
-def test_bytes_do_not_depend_on_the_workers():
-    x = pictures(CHUNK + 30, 16, 16)
-    assert (
-        corrupt(x, "cifar10_c", "zoom_blur", 5, workers=2) == corrupt(x, "cifar10_c", "zoom_blur", 5)
-    ).all()
-
-
-def test_a_zoom_by_lines_is_the_zoom_by_one_map():
-    from tcuq_lab.corruptions import warp
-
-    x, factors = np.random.default_rng(1).random((2, 40, 33, 3)), (1.0, 1.05, 1.3, 2.5)
-    assert np.abs(warp.zoom(x, factors) - warp._by_lines(x, factors)).max() < 1e-12
-    # Of large pictures no map of all pixels is kept.
-    before = warp._zooms.cache_info().misses
-    assert warp.zoom(np.ones((1, 65, 65, 1)), factors).shape == (1, 65, 65, 1)
-    assert warp._zooms.cache_info().misses == before
-
-
-def test_large_pictures_are_corrupted_in_smaller_parts():
-    x, done = pictures(9, 224, 224), []
-    out = corrupt(x, "imagenet_c", "fog", 2, progress=lambda part, whole: done.append((part, whole)))
-    assert len(done) > 1 and done[-1] == (9, 9)
-    assert (out[8] == corrupt(x[8:], "imagenet_c", "fog", 2, index=[8])[0]).all()
 
 
 def digest():
@@ -151,13 +102,6 @@ def test_bytes_do_not_depend_on_the_process():
         assert ran.stdout.strip() == digest()
 
 
-def test_seeds_and_places_give_other_disturbances():
-    x = pictures(1, 32, 32).repeat(2, axis=0)
-    one = corrupt(x, "cifar10_c", "snow", 3, seed=1)
-    assert (one[0] != one[1]).any()
-    assert (one != corrupt(x, "cifar10_c", "snow", 3, seed=2)).any()
-
-
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in UNORDERED])
 @pytest.mark.parametrize("name", SUITES[:2])
 def test_changes_grow_with_the_severity(name, kind):
@@ -165,26 +109,6 @@ def test_changes_grow_with_the_severity(name, kind):
     x = pictures(16, side, side)
     changes = [change(x, name, kind, severity) for severity in range(1, 6)]
     assert (np.diff(changes) > 0).all(), changes
-
-
-@pytest.mark.parametrize("shade", [0, 255])
-@pytest.mark.parametrize("kind", KINDS)
-def test_black_and_white_pictures_give_numbers(kind, shade):
-    for name in SUITES:
-        known = suite(name).kind(kind)
-        for channels in (1, 3):
-            for setting in known.settings:
-                flat = np.full((2, 16, 16, channels), shade / 255.0)
-                out = known.call()(flat, Draws(1, "test", np.arange(2)), setting)
-                assert out.shape == flat.shape and np.isfinite(out).all()
-
-
-@pytest.mark.parametrize("kind", KEEP_FLAT)
-def test_blurs_and_warps_keep_a_picture_of_one_color(kind):
-    x = np.empty((2, 32, 32, 3), np.uint8)
-    x[:] = (30, 140, 220)
-    for severity in range(1, 6):
-        assert (corrupt(x, "cifar10_c", kind, severity) == x).all()
 
 
 def test_impulse_noise_turns_its_share_black_or_white():
@@ -201,13 +125,6 @@ def test_noise_has_its_spread():
     assert corrupt(x, "cifar10_c", "shot_noise", 5).std() == pytest.approx(
         (128 / 255 / 50) ** 0.5 * 255, rel=0.02
     )
-
-
-def test_glass_shows_only_colors_of_the_picture():
-    x = pictures(4, 32, 32)
-    out = corrupt(x, "cifar10_c", "glass_blur", 1)
-    for before, after in zip(x, out, strict=True):
-        assert set(map(tuple, after.reshape(-1, 3))) <= set(map(tuple, before.reshape(-1, 3)))
 
 
 def test_saturation_and_brightness_work_on_hue_saturation_and_value():
@@ -230,32 +147,8 @@ def test_contrast_keeps_the_mean():
     assert np.allclose(out.std(axis=(1, 2)), 0.15 * x.std(axis=(1, 2)), rtol=0.1)
 
 
-def test_panes_of_ice_fit_to_themselves():
-    from tcuq_lab.corruptions.texture import PANES, pane
-
-    for number in range(PANES):
-        ice = pane(number, 1.0)
-        inside = np.abs(np.diff(ice, axis=0)).mean()
-        assert np.abs(ice[0] - ice[-1]).mean() < 1.5 * inside
-        assert 0.3 < ice.mean() < 0.9 and ice.std() > 0.05
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"severity": 0}, "severity of fog is 0"),
-        ({"severity": 6}, "severity of fog is 6"),
-        ({"kind": "fogg"}, "corruption of cifar10_c 'fogg' is unknown; did you mean fog?"),
-        ({"suite": "cifar-10-c"}, "suite 'cifar-10-c' is unknown; did you mean cifar10_c?"),
-        (
-            {"x": np.zeros((2, 8, 8, 3))},
-            "x is float64 (2, 8, 8, 3); cifar10_c corrupts uint8 (n, height, width) or (n, height, width, 3)",
-        ),
-        ({"x": np.zeros((2, 7, 9), np.uint8)}, "x is (2, 7, 9), expected pictures of 8 x 8 or more"),
-    ],
-)
-def test_errors_are_one_line_and_name_the_value(arguments, message):
-    good = {"x": np.zeros((1, 32, 32, 3), np.uint8), "suite": "cifar10_c", "kind": "fog", "severity": 1}
-    with pytest.raises(ValueError) as caught:
-        corrupt(**{**good, **arguments})
-    assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
+def test_bytes_do_not_depend_on_the_workers():
+    x = pictures(CHUNK + 30, 16, 16)
+    assert (
+        corrupt(x, "cifar10_c", "zoom_blur", 5, workers=2) == corrupt(x, "cifar10_c", "zoom_blur", 5)
+    ).all()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -20,27 +18,19 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils.flop_counter import flop_registry  # noqa: E402
 
 from tcuq.metrics import auroc  # noqa: E402
-from tcuq_lab.data import Dataset  # noqa: E402
 from tcuq_lab.methods import passes  # noqa: E402
 from tcuq_lab.methods.conformal import Conformal, p_values  # noqa: E402
 from tcuq_lab.methods.dirichlet import differential_entropy, expected_entropy  # noqa: E402
-from tcuq_lab.methods.gather import observed, record_bank  # noqa: E402
-from tcuq_lab.methods.masks import keys_of, mask, sampled  # noqa: E402
-from tcuq_lab.methods.mc_dropout import McDropout  # noqa: E402
+from tcuq_lab.methods.masks import sampled  # noqa: E402
 from tcuq_lab.methods.method import TRIALS, Labeled, Method, Observed, Recorded  # noqa: E402
-from tcuq_lab.methods.odin import TEMPERATURES, Odin  # noqa: E402
+from tcuq_lab.methods.odin import Odin  # noqa: E402
 from tcuq_lab.methods.perturbed import EPSILONS, gradient  # noqa: E402
 from tcuq_lab.methods.postnet import KINDS, risks  # noqa: E402
-from tcuq_lab.methods.registry import METHODS, NETWORK_METHODS, RIVALS, method  # noqa: E402
-from tcuq_lab.methods.rowwise import Rowwise  # noqa: E402
-from tcuq_lab.methods.temperature import Temperature, fitted, likelihood  # noqa: E402
-from tcuq_lab.streams import Description, Geometric, Segments, Shift, build  # noqa: E402
-from tcuq_lab.zoo import bank as zoo_bank  # noqa: E402
-from tcuq_lab.zoo.backbones import backbone  # noqa: E402
+from tcuq_lab.methods.registry import NETWORK_METHODS, method  # noqa: E402
+from tcuq_lab.methods.temperature import fitted, likelihood  # noqa: E402
 from tcuq_lab.zoo.config import config_from  # noqa: E402
 from tcuq_lab.zoo.count import parameters  # noqa: E402
 from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402
-from tcuq_lab.zoo.recipes import recipe  # noqa: E402
 from tcuq_lab.zoo.train import Examples, train  # noqa: E402
 from tcuq_lab.zoo.weights import save_weights  # noqa: E402
 
@@ -261,38 +251,6 @@ def test_the_declared_cost_is_the_counted_one(name: str, trained: dict[str, list
     assert cost.parameters == sum(parameters(each) for each in found.networks) + stored - unused
 
 
-def test_the_head_of_a_backbone_plays_no_part_where_it_is_not_counted(
-    trained: dict[str, list[nn.Module]],
-) -> None:
-    for name in ("godin", "postnet"):
-        network = trained[name][0]
-        with Calls([core(network).head]) as calls:
-            outputs(network, AGAIN[:2])
-        assert calls.count == 0
-
-
-def test_the_cost_of_postnet_by_hand() -> None:
-    """A 12 x 12 picture, 4 channels and then 8, 4 classes, a latent space of 6, 6 flows."""
-    network = recipe("postnet", {}).rebuild(backbone("cnn4", **OPTIONS))
-    convolutions = 9 * 4 * 144 + 36 * 4 * 36 + 36 * 8 * 36 + 72 * 8 * 9
-    # A class and flow: 6 to measure the distance, 6 to move. A class: 6 for the square of the end point.
-    beyond = 8 * 6 + 6 * 4 * (6 + 6) + 4 * 6
-    found = METHODS["postnet"]([network]).cost(SHAPE)
-    assert found.multiply_adds == convolutions + beyond == 26_280
-    assert found.passes == 26_280 / 25_952  # 25,920 and a head of 8 x 4
-    body = (36 + 4 + 8) + (144 + 4 + 8) + (288 + 8 + 16) + (576 + 8 + 16)  # weights, biases, norms
-    latent, flows = (48 + 6) + 12, 6 * 4 * (6 + 1 + 1)
-    assert found.parameters == body + latent + flows == 1374
-
-
-def test_passes_of_the_usual_methods(trained: dict[str, list[nn.Module]]) -> None:
-    wanted = {"base": 1, "entropy": 1, "deep": 5, "mc_dropout": 10, "odin": 3}
-    assert {name: ready(name, trained).cost(SHAPE).passes for name in wanted} == wanted
-    assert 1 < ready("early_exit", trained).cost(SHAPE).passes < 1.1
-    assert 1 < ready("hydra", trained).cost(SHAPE).passes < 3
-    assert McDropout(trained["dropout"], passes=4).cost(SHAPE).passes == 4
-
-
 def test_temperature_against_a_grid() -> None:
     rng = np.random.default_rng(0)
     for scale in (0.3, 6.0):
@@ -303,16 +261,6 @@ def test_temperature_against_a_grid() -> None:
         found = fitted(scale * logits, y)
         assert abs(np.log(found / best)) < np.log(grid[1] / grid[0])
         assert found == pytest.approx(scale, rel=0.3)
-
-
-def test_temperature_keeps_the_answers(trained: dict[str, list[nn.Module]]) -> None:
-    found = ready("temperature", trained)
-    rows = seen(found.record(AGAIN))
-    scaled = found.answer(rows)
-    np.testing.assert_array_equal(scaled.predictions(), rows.probs.argmax(1))
-    assert np.abs(scaled.probs - rows.probs).max() > 1e-3
-    with pytest.raises(ValueError, match="temperature is not fitted; learn"):
-        Temperature(trained["plain"][:1]).answer(rows)
 
 
 def test_p_values_against_counting() -> None:
@@ -341,20 +289,6 @@ def test_conformal_refuses_no_more_than_its_level_and_ranks_as_base(
         found.refused(own, 2)
 
 
-def test_masks_drop_at_their_rate_without_patterns() -> None:
-    keys = keys_of(0, np.arange(400), 0, 0)
-    found = (mask((400, 8, 5, 5), 0.3, keys) == 0).numpy()
-    assert abs(found.mean() - 0.3) < 0.01
-    assert np.abs(found.reshape(400, -1).mean(1) - 0.3).max() < 0.15  # 0.032 is one deviation
-    assert np.abs(found.mean(0) - 0.3).max() < 0.11  # 0.023 is one deviation
-    flat = found.reshape(400, -1).astype(float)
-    between = np.corrcoef(flat)[np.triu_indices(400, 1)]
-    assert abs(between.mean()) < 0.002 and abs(between.std() - 200**-0.5) < 0.005
-    np.testing.assert_allclose(np.unique(mask((9, 50), 0.3, keys[:9]).numpy()), [0, 1 / 0.7], rtol=1e-6)
-    different = {keys_of(s, np.arange(3), n, p).tobytes() for s in (0, 1) for n in (0, 1) for p in (0, 1)}
-    assert len(different) == 8
-
-
 def test_dropout_by_masks_is_dropout(trained: dict[str, list[nn.Module]]) -> None:
     """The mean over many passes is that of PyTorch's own dropout."""
     network = trained["dropout"][0]
@@ -371,11 +305,6 @@ def test_dropout_by_masks_is_dropout(trained: dict[str, list[nn.Module]]) -> Non
     assert ours.std(0).max() > 0.01
     assert torch.equal(sampled(network, inputs, 0, 0, 5)[0].softmax(1), ours[0])
     assert torch.equal(network(inputs)[0].softmax(1), still)  # hooks are gone
-
-
-def test_another_seed_drops_other_values(trained: dict[str, list[nn.Module]]) -> None:
-    one, two = (McDropout(trained["dropout"], 3, seed).record(AGAIN[:5]).probs for seed in (0, 1))
-    assert np.abs(one - two).max() > 1e-3
 
 
 def test_the_step_of_odin_is_along_the_gradient(trained: dict[str, list[nn.Module]]) -> None:
@@ -441,60 +370,6 @@ def test_uncertainties_of_a_dirichlet_against_scipy() -> None:
     assert np.isfinite(risks(np.array([[1.0, 1.0, 1e13], [1.0, 1.0, 1.0]]))).all()
 
 
-def test_early_exit_without_its_head_still_answers_with_all(trained: dict[str, list[nn.Module]]) -> None:
-    found = ready("early_exit", trained)
-    final, _, one = passes.parts(found.networks[0], AGAIN, "cpu")
-    mean = (
-        np.exp(final) / np.exp(final).sum(1, keepdims=True) + np.exp(one) / np.exp(one).sum(1)[:, None]
-    ) / 2
-    rows = seen(found.record(AGAIN))
-    np.testing.assert_allclose(rows.probs, mean, atol=1e-5)
-    alone = found.score(rows, {"kind": "max", "final": False})
-    exit_ = np.exp(one) / np.exp(one).sum(1, keepdims=True)
-    np.testing.assert_allclose(alone.score, 1 - exit_[np.arange(300), mean.argmax(1)], atol=1e-5)
-    for setting in found.grid:
-        assert found.score(rows, setting).score.std() > 0
-    without = method("exits_alone")(trained["early_exit"]).record(AGAIN)
-    np.testing.assert_allclose(without.probs, exit_, atol=1e-5)
-
-
-def test_exits_with_a_hidden_layer_and_light_ones_serve_with_and_without_the_head() -> None:
-    """Which heads is decided by the weights, whether the head takes part by the setting."""
-    torch.manual_seed(0)
-    costs, grid = [], METHODS["early_exit"].grid
-    for hidden in (64, 0):
-        network = recipe("early_exit", {"hidden": hidden}).rebuild(backbone("resnet8", channels=1, **OPTIONS))
-        found = METHODS["early_exit"]([network])
-        final, _, *exits = passes.parts(network, AGAIN[:20], "cpu")
-        assert len(exits) == 2
-        rows = seen(found.record(AGAIN[:20]))
-        for last, members in ((True, [*exits, final]), (False, exits)):
-            (setting,) = (s for s in grid if s["kind"] == "max" and s.get("final", True) == last)
-            each = np.exp(np.stack(members)) / np.exp(np.stack(members)).sum(2, keepdims=True)
-            wanted = 1 - each.mean(0)[np.arange(20), rows.probs.argmax(1)]
-            np.testing.assert_allclose(found.score(rows, setting).score, wanted, atol=1e-5)
-        costs.append(found.cost(SHAPE))
-    # A hidden layer: 4 or 8 inputs, 64 values, 4 classes. None: straight to the classes.
-    wide, light = (4 + 8) * 64 + 2 * 64 * 4, (4 + 8) * 4
-    assert costs[0].multiply_adds - costs[1].multiply_adds == wide - light
-    assert costs[0].parameters - costs[1].parameters == wide - light + 2 * 64  # biases
-
-
-def test_grids_are_of_one_size_wherever_there_is_a_choice() -> None:
-    for kind in METHODS.values():
-        assert len({repr(each) for each in kind.grid}) == len(kind.grid), kind
-        fixed = kind in RIVALS or kind.name in (
-            "base",
-            "entropy",
-            "temperature",
-            "conformal",
-            "odin_energy",
-            "godin_energy",
-            "tcuq_standard",
-        )
-        assert len(kind.grid) == (1 if fixed else TRIALS) and TRIALS == 8, kind
-
-
 @pytest.mark.parametrize("name", ["odin", "odin_energy", "godin", "godin_energy"])
 def test_shifted_and_foreign_examples_have_no_say_in_step_and_temperature(
     name: str, trained: dict[str, list[nn.Module]]
@@ -530,176 +405,3 @@ def test_the_energy_variants_are_the_energy_of_the_moved_input(
     np.testing.assert_allclose(found.answer(rows).score, wanted.numpy(), rtol=1e-9)
     with pytest.raises(ValueError, match=f"unknown, expected one of the grid of {name}"):
         found.score(rows, {"kind": "max", "gain": 0.0})
-
-
-def test_the_temperature_of_the_energy_ranks_clean_errors_best(trained: dict[str, list[nn.Module]]) -> None:
-    found = ready("odin_energy", trained)
-    logits = torch.from_numpy(outputs(found.networks[0], X).logits).double()
-    wrong = logits.argmax(1).numpy() != Y
-    quality = [auroc((-t * torch.logsumexp(logits / t, 1)).numpy(), wrong) for t in TEMPERATURES]
-    assert found.temperature == TEMPERATURES[int(np.argmax(quality))]
-    assert max(quality) > min(quality) + 0.05  # so the choice matters
-
-
-def test_methods_of_one_bank_can_read_what_the_other_recorded(trained: dict[str, list[nn.Module]]) -> None:
-    found, energy = ready("godin", trained), ready("godin_energy", trained)
-    assert (energy.bank, energy.recipe) == (found.bank, found.recipe)
-    one, two = found.record(AGAIN), energy.record(AGAIN)
-    np.testing.assert_array_equal(one.extra["risks"], two.extra["risks"])
-    score = found.score(seen(one), energy.grid[0]).score
-    np.testing.assert_array_equal(energy.answer(seen(one)).score, score)
-    recorded: dict[tuple[str, int, str], str] = {}
-    for kind in METHODS.values():
-        if issubclass(kind, Rowwise):
-            columns = repr(kind.columns or kind.grid)
-            assert recorded.setdefault((kind.recipe, kind.members, kind.bank), columns) == columns, kind
-
-
-@pytest.mark.parametrize("name", ["temperature", "conformal", "odin", "godin"])
-def test_what_is_learned_beforehand_needs_a_label_an_example(
-    name: str, trained: dict[str, list[nn.Module]]
-) -> None:
-    kind = method(name)
-    found = kind(trained[kind.recipe][:1])
-    with pytest.raises(
-        ValueError, match=f"{name} is given no examples, expected one clean development example"
-    ):
-        found.ready(X[:0], Y[:0])
-    with pytest.raises(ValueError, match=f"{name} is given 3 labels, expected 4, one an example"):
-        found.ready(X[:4], Y[:3])
-
-
-@pytest.mark.parametrize("name", ["odin", "odin_energy", "godin", "godin_energy"])
-def test_symbols_have_no_gradient(name: str) -> None:
-    kind = method(name)
-    network = recipe(kind.recipe, {}).rebuild(backbone("text", width=8, depth=2, heads=2, length=8))
-    with pytest.raises(ValueError, match=f"^{name} is given a network of symbols, which have no gradient"):
-        kind([network])
-
-
-MODULES = {
-    "plain": "Backbone",
-    "early_exit": "Exits",
-    "dropout": "Dropped",
-    "hydra": "Heads",
-    "godin": "Decomposed",
-    "postnet": "Posterior",
-}
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_networks_of_another_number_or_recipe_are_refused(
-    name: str, trained: dict[str, list[nn.Module]]
-) -> None:
-    kind = method(name)
-    for other, networks in trained.items():
-        given = networks * kind.members if len(networks) == 1 else networks[: kind.members]
-        if other == kind.recipe:
-            assert kind(given).networks == tuple(given)
-            continue
-        wanted = (
-            f"{name} is given a {MODULES[other]}, expected a {MODULES[kind.recipe]} of recipe {kind.recipe}"
-        )
-        with pytest.raises(ValueError, match=f"^{wanted}$"):
-            kind(given)
-    own = trained[kind.recipe][0]
-    for number in {1, 2, 6} - {kind.members}:
-        wanted = f"{name} is given {number} networks, expected {kind.members} of recipe {kind.recipe}"
-        with pytest.raises(ValueError, match=f"^{wanted}$"):
-            kind([own] * number)
-    with pytest.raises(
-        TypeError, match=rf"^{name} is given a {MODULES[kind.recipe]}, expected a sequence of"
-    ):
-        kind(own)
-    with pytest.raises(ValueError, match=f"^{name} is given a str, expected a {MODULES[kind.recipe]}"):
-        kind(["cnn4-0.npz"] * kind.members)
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_without_a_network_what_needs_one_says_so(name: str) -> None:
-    found = method(name)()
-    with pytest.raises(
-        ValueError, match=f"^{name} has no network, expected {found.members} of recipe {found.recipe}"
-    ):
-        found.epsilon = 0.01  # or ODIN would miss this first
-        found.record(X[:2])
-    with pytest.raises(ValueError, match=f"^{name} has no "):
-        found.cost(SHAPE)
-
-
-def test_recorded_outputs_are_scored_without_a_network(trained: dict[str, list[nn.Module]]) -> None:
-    for name in ("base", "entropy", "deep", "hydra", "odin", "godin_energy", "postnet", "mc_dropout"):
-        rows = seen(ready(name, trained).record(AGAIN))
-        bare = method(name)()
-        bare.fit(Labeled(rows, AGAIN_Y, np.zeros(len(AGAIN), np.uint8)))
-        assert np.isfinite(bare.answer(rows).score).all()
-
-
-def test_an_unknown_setting_is_refused(trained: dict[str, list[nn.Module]]) -> None:
-    found = ready("deep", trained)
-    with pytest.raises(
-        ValueError, match=r"setting \{'kind': 'mean'\} is unknown, expected one of the grid of deep"
-    ):
-        found.score(seen(found.record(AGAIN[:2])), {"kind": "mean"})
-
-
-def test_methods_are_listed_under_their_names_without_pytorch() -> None:
-    code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from tcuq_lab.methods.registry import METHODS, NETWORK_METHODS, RIVALS, STREAM_METHODS, WEAKENED\n"
-        "assert len(METHODS) == len((*NETWORK_METHODS, *WEAKENED, *STREAM_METHODS, *RIVALS))\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-    assert all(METHODS[name].name == name for name in METHODS)
-
-
-def described(steps: int = 600) -> Description:
-    return Description(
-        dataset="mnist",
-        part="dev",
-        seed=3,
-        steps=steps,
-        dwell=Geometric(4),
-        layout=Segments(minimum=20, mean=50),
-        shifts=(Shift("brightness", (1,)), Shift("stripe", (1,))),
-    )
-
-
-def test_a_bank_is_gathered_row_by_row(trained: dict[str, list[nn.Module]]) -> None:
-    data = Dataset("mnist", "dev", X[:40], Y[:40], "none", "made up")
-    stream = build(described(), data.y)
-    calls: list[tuple[int, int, str]] = []
-    sources = ("clean", "brightness/1", "stripe/1")
-    found = ready("deep", trained)
-    kept = record_bank(found, data, sources, seed=5, progress=lambda *call: calls.append(call))
-    assert calls == [(0, 3, "clean"), (1, 3, "brightness/1"), (2, 3, "stripe/1")]
-    rows = observed(stream, kept)
-    assert len(rows) == 600 and rows.features is not None and rows.features.dtype == np.float16
-    for step in range(0, 600, 7):
-        source = kept[stream.sources[stream.source[step]]]
-        at = stream.index[step]
-        np.testing.assert_array_equal(rows.probs[step], source.probs[at])
-        np.testing.assert_array_equal(rows.features[step], source.features[at])
-        np.testing.assert_array_equal(rows.extra["risks"][step], source.extra["risks"][at])
-    base = record_bank(ready("base", trained), data, sources, seed=5)
-    for name, (probs, features) in zoo_bank.record(trained["plain"][0], data, sources, seed=5).items():
-        np.testing.assert_array_equal(base[name].probs, probs)
-        np.testing.assert_array_equal(base[name].features, features)
-    assert np.abs(base["stripe/1"].probs - base["clean"].probs).max() > 0.01
-
-
-def test_a_bank_must_fit_its_stream() -> None:
-    stream = build(described(), Y[:40])
-    row = Recorded(np.full((40, 4), 0.25), None, {"risks": np.zeros((40, 8))})
-    bank = dict.fromkeys(("clean", "brightness/1", "stripe/1"), row)
-    assert observed(stream, bank).extra["risks"].shape == (600, 8)
-    with pytest.raises(ValueError, match="bank lacks clean; every source of the stream is needed"):
-        observed(stream, {name: each for name, each in bank.items() if name != "clean"})
-    with pytest.raises(ValueError, match=r"bank holds probs of stripe/1, expected probs, risks, as of clean"):
-        observed(stream, {**bank, "stripe/1": Recorded(row.probs)})
-    with pytest.raises(ValueError, match=r"probs of clean has 3 rows, expected at least \d+"):
-        observed(stream, {**bank, "clean": Recorded(row.probs[:3], None, row.extra)})
-    with pytest.raises(
-        ValueError, match=r"risks of stripe/1 is float64 \(7,\) a row, expected float64 \(8,\)"
-    ):
-        observed(stream, {**bank, "stripe/1": Recorded(row.probs, None, {"risks": np.zeros((40, 7))})})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from places import LAB
 
 from tcuq.metrics import auroc
-from tcuq_lab.methods.bank_files import load_bank, save_bank
+from tcuq_lab.methods.bank_files import load_bank
 from tcuq_lab.methods.gather import observed
 from tcuq_lab.methods.method import Labeled, Method, Recorded
 from tcuq_lab.methods.networks import names_of, suffix_of
@@ -107,23 +106,3 @@ def test_the_recorded_networks_are_those_that_methods_take(backbone: str) -> Non
             names = names_of(each, backbone, 0, suffix_of(each, backbone, LAB / "weights"))
             assert about(backbone)["networks"][each.bank] == names
             assert all((LAB / "weights" / f"{name}.npz").exists() for name in names)
-
-
-def test_recorded_outputs_are_small() -> None:
-    assert sum(path.stat().st_size for path in FOLDER.rglob("*")) < 6e6
-
-
-@pytest.mark.parametrize("content", [b"", b"not an archive"])
-def test_a_file_that_is_no_bank_is_refused(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "bank.npz"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="no bank of recorded outputs"):
-        load_bank(path)
-
-
-def test_a_bank_without_posteriors_is_refused(tmp_path: Path) -> None:
-    rows = Recorded(np.ones((1, 2)) / 2)
-    save_bank(tmp_path / "bank.npz", {"clean": rows})
-    np.savez(tmp_path / "other.npz", **{"clean|logits": np.ones((1, 2))})
-    with pytest.raises(ValueError, match="no bank of recorded outputs"):
-        load_bank(tmp_path / "other.npz")

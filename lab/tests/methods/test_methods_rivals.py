@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from tcuq.metrics import auroc
-from tcuq_lab.methods.confidence_norm import ConfidenceNorm, figures
 from tcuq_lab.methods.method import Labeled, Method, Observed
 from tcuq_lab.methods.registry import RIVALS
-from tcuq_lab.methods.scores import unsure
 from tcuq_lab.methods.temporal import FIXED_RULES
 from tcuq_lab.methods.temporal.belief import Belief, BeliefTold
-from tcuq_lab.methods.temporal.fixed import Mean8, Vote8
+from tcuq_lab.methods.temporal.fixed import Vote8
 
 CLASSES, DWELL = 5, 12
 
@@ -145,76 +141,3 @@ def test_a_vote_is_the_majority_and_the_latest_of_equal_ones() -> None:
             against = 1 - most / len(window)
             assert against <= found.score[step] < against + 0.02 + 1e-9
     assert ties > 50
-
-
-def test_the_mean_of_eight_posteriors_answers() -> None:
-    seen = TEST.observed
-    found = Mean8().answer(seen)
-    for piece in seen.pieces():
-        for step in range(piece.start, piece.stop, 7):
-            mean = seen.probs[max(piece.start, step - 7) : step + 1].astype(float).mean(0)
-            np.testing.assert_allclose(found.probs[step], mean, atol=1e-12)
-            assert abs(found.score[step] - (1 - mean.max())) < 1e-6
-
-
-def test_the_norm_of_the_features_adds_to_the_confidence() -> None:
-    found = ConfidenceNorm()
-    found.fit(DEV)
-    answer, wrong = found.answer(TEST.observed), errors(found)
-    assert (answer.predictions() == TEST.observed.probs.argmax(1)).all()
-    assert auroc(answer.score, wrong) > auroc(unsure(TEST.observed.probs), wrong) + 0.01
-    assert abs(answer.score.mean() - wrong.mean()) < 0.05  # a chance, not only an order
-    blind = simulated(0, size=False)
-    found.fit(blind)
-    assert found.coef is not None and abs(found.coef[1]) < 0.5 and found.coef[0] < -0.5
-
-
-def test_sure_answers_and_silent_features_stay_finite() -> None:
-    seen = Observed(np.array([[1.0, 0.0], [0.5, 0.5]]), np.zeros((2, 3)))
-    assert np.isfinite(figures(seen)).all()
-
-
-@pytest.mark.parametrize(
-    ("dev", "message"),
-    [
-        (Labeled(DEV.observed, np.full(2000, -1), DEV.kinds), "2000 errors in 2000 steps, expected some of"),
-        (Labeled(Observed(DEV.observed.probs), DEV.labels, DEV.kinds), "features are not given"),
-    ],
-)
-def test_a_regression_says_what_it_lacks(dev: Labeled, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        ConfidenceNorm().fit(dev)
-    with pytest.raises(ValueError, match="confidence_norm is not fitted"):
-        ConfidenceNorm().answer(DEV.observed)
-
-
-def test_rivals_are_quick(rival: Method) -> None:
-    rng = np.random.default_rng(0)
-    seen = Observed(rng.dirichlet(np.full(5, 0.3), 10_000), rng.random((10_000, 16)))
-    began = time.process_time()
-    rival.answer(seen)
-    assert time.process_time() - began < 0.5
-
-
-def test_costs_are_those_of_one_pass_and_a_little_memory() -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
-    from tcuq_lab.zoo.backbones import backbone
-    from tcuq_lab.zoo.count import multiply_adds, parameters
-
-    network = backbone("cnn4")
-    shape = (1, 28, 28)
-    wanted: dict[str, tuple[int, int]] = {
-        "vote_8": (7 + 2, 2),
-        "mean_8": (70 + 2, 1),
-        "belief": (20, 1),
-        "belief_told": (20, 1),
-        "confidence_norm": (0, 3),
-    }
-    for kind in RIVALS:
-        made: Any = kind([network])
-        cost = made.cost(shape)
-        state, stored = wanted[kind.name]
-        assert cost.state == state, kind.name
-        assert cost.parameters - parameters(network) == stored, kind.name
-        more = network.width + 2 if kind is ConfidenceNorm else 0
-        assert cost.multiply_adds == multiply_adds(network, shape) + more, kind.name

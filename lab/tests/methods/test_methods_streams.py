@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import fields, replace
 from statistics import median
 from typing import Any
@@ -12,34 +11,26 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tcuq import SIGNALS, EvidenceHead, FitOptions, Monitor, Params, fit
+from tcuq import SIGNALS, FitOptions, Monitor, Params, fit
 from tcuq.export.csource import params_source
 from tcuq.metrics import auroc
 from tcuq.monitor.cost import cost
 from tcuq.monitor.log import Log
-from tcuq_lab.methods.compare_projections import compare_projections
-from tcuq_lab.methods.method import TRIALS, Labeled, Observed
-from tcuq_lab.methods.objective import errors_alone, objective
-from tcuq_lab.methods.projection import UNLABELED, Projection, projection
-from tcuq_lab.methods.registry import METHODS
-from tcuq_lab.methods.scores import unsure
+from tcuq_lab.methods.method import Labeled, Observed
+from tcuq_lab.methods.objective import objective
 from tcuq_lab.methods.temporal import STREAM_METHODS
 from tcuq_lab.methods.temporal.mean_posterior import MeanAnswer, MeanPosterior
 from tcuq_lab.methods.temporal.median import Median
-from tcuq_lab.methods.temporal.paper import NOW, TcuqPaper, signals_of
+from tcuq_lab.methods.temporal.paper import TcuqPaper
 from tcuq_lab.methods.temporal.standard import TcuqStandard
 from tcuq_lab.methods.temporal.streaming import Streaming
 from tcuq_lab.methods.temporal.suppress import Suppress
 from tcuq_lab.methods.temporal.tcuq import Tcuq
 from tcuq_lab.methods.temporal.variants import (
-    FrozenWeights,
     NoConformal,
-    Nonnegative,
-    NoTemporal,
     TcuqTs,
 )
 from tcuq_lab.methods.temporal.vote import Vote
-from tcuq_lab.metrics import aurc
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
 
 SHIFTS = ("fog", "frost", "snow")
@@ -84,7 +75,6 @@ def made(dwell: float, seeds: tuple[int, ...]) -> Labeled:
 
 
 DEV, TEST = made(12, (0, 1)), made(12, (100, 101))
-SHUFFLED = made(1, (0, 1))
 
 
 def part(seen: Observed, index: slice) -> Observed:
@@ -116,15 +106,6 @@ def wrong(method: Streaming, dev: Labeled) -> npt.NDArray[np.bool_]:
     return np.asarray(method.answer(dev.observed).predictions() != dev.labels)
 
 
-def test_names_are_distinct_and_grids_have_their_size() -> None:
-    every = STREAM_METHODS
-    assert len({kind.name for kind in every}) == len({kind.__name__ for kind in every}) == len(every)
-    for kind in every:
-        trials = 1 if kind is TcuqStandard else TRIALS
-        assert len(kind.grid) == trials == len({repr(setting) for setting in kind.grid}), kind
-        assert kind.recipe == kind.bank == "plain"
-
-
 def test_scores_are_finite_and_rank_errors_of_other_streams(method: Streaming) -> None:
     found = method.answer(TEST.observed)
     assert found.probs.shape == TEST.observed.probs.shape
@@ -134,13 +115,6 @@ def test_scores_are_finite_and_rank_errors_of_other_streams(method: Streaming) -
     assert auroc(found.score, errors) > 0.75
     if method.name != "mean_answer":
         assert (found.predictions() == TEST.observed.probs.argmax(1)).all()
-
-
-@pytest.mark.parametrize("name", PLAIN)
-def test_every_setting_can_be_asked_for(name: str, fitted: dict[str, Streaming]) -> None:
-    method, seen = fitted[name], part(TEST.observed, slice(0, 300))
-    for setting in method.grid:
-        assert np.isfinite(method.score(seen, setting).score).all()
 
 
 def test_the_future_changes_nothing(method: Streaming) -> None:
@@ -174,15 +148,6 @@ def test_a_second_fit_gives_the_same(name: str, fitted: dict[str, Streaming]) ->
     assert (again.answer(TEST.observed).score == method.answer(TEST.observed).score).all()
 
 
-def test_ten_thousand_steps_take_milliseconds(fitted: dict[str, Streaming]) -> None:
-    rng = np.random.default_rng(0)
-    seen = Observed(rng.dirichlet(np.full(5, 0.3), 10_000), rng.random((10_000, WIDTH)))
-    for method in fitted.values():
-        began = time.process_time()
-        method.answer(seen)
-        assert time.process_time() - began < 0.5, method.name
-
-
 def ragged() -> Observed:
     rng = np.random.default_rng(3)
     return Observed(rng.dirichlet(np.ones(4), 60), segments=np.repeat([4, 2, 9, 5], [1, 25, 4, 30]))
@@ -209,15 +174,6 @@ def test_vote_is_a_plain_count(setting: dict[str, Any]) -> None:
     assert np.allclose(Vote().score(seen, setting).score, expected, rtol=0, atol=1e-12)
 
 
-def test_a_small_weight_orders_equal_votes_alone() -> None:
-    seen = ragged()
-    for setting in Vote.grid[:5]:
-        share = Vote().score(seen, {**setting, "weight": 0.0}).score
-        full = np.array([len(window) == setting["last"] for window in windows(seen, setting["last"])])
-        order = np.argsort(Vote().score(seen, setting).score[full], kind="stable")
-        assert (np.diff(share[full][order]) >= 0).all()
-
-
 @pytest.mark.parametrize("setting", [*MeanPosterior.grid, *MeanAnswer.grid], ids=repr)
 def test_mean_posterior_is_a_plain_mean(setting: dict[str, Any]) -> None:
     seen = ragged()
@@ -230,14 +186,6 @@ def test_mean_posterior_is_a_plain_mean(setting: dict[str, Any]) -> None:
         assert found.probs is seen.probs
         at_label = means[np.arange(len(seen)), seen.probs.argmax(1)]
         assert np.allclose(found.score, 1 - at_label, rtol=0, atol=1e-12)
-
-
-def test_the_mean_answers_better_where_classes_stay(fitted: dict[str, Streaming]) -> None:
-    own = TEST.observed.probs.argmax(1) != TEST.labels
-    errors = wrong(fitted["mean_answer"], TEST)
-    assert errors.mean() < own.mean()
-    found = fitted["mean_answer"].answer(TEST.observed).score
-    assert aurc(found, errors) < aurc(unsure(TEST.observed.probs), own)
 
 
 @pytest.mark.parametrize("setting", Median.grid, ids=repr)
@@ -272,48 +220,6 @@ def test_suppress_is_a_mean_with_silences(setting: dict[str, Any]) -> None:
     assert found.fired.tolist() == fired
     assert found.suppressed.tolist() == held
     assert found.fired.any()
-
-
-@pytest.mark.parametrize("kind", UNLABELED)
-def test_projections_have_their_width_and_are_repeatable(kind: str) -> None:
-    rng = np.random.default_rng(0)
-    clean = rng.normal(0, 1, (200, 70))
-    found = projection(kind, clean, seed=4)
-    assert isinstance(found, Projection)
-    once = found(clean)
-    assert once.shape == (200, 32)
-    again = projection(kind, clean, seed=4)
-    assert again is not None
-    assert (once == again(clean)).all()
-    assert projection(kind, clean[:, :32]) is None
-    assert (found.multiply_adds == 0) == (found.parameters == 0) == (kind == "average")
-    if kind != "average":
-        assert np.allclose(found.matrix.T @ found.matrix, np.eye(32), atol=1e-12)
-        assert found.multiply_adds == 70 * 32
-
-
-def test_averages_are_means_of_neighbors_and_pca_keeps_the_variance() -> None:
-    rng = np.random.default_rng(1)
-    values = rng.normal(0, 1, (50, 40)) * np.linspace(3, 0.1, 40)
-    average, pca = projection("average", values), projection("pca", values)
-    assert average is not None and pca is not None
-    groups = [np.flatnonzero(column) for column in average.matrix.T]
-    assert np.concatenate(groups).tolist() == list(range(40))
-    expected = np.stack([values[:, group].mean(1) for group in groups], axis=1)
-    assert np.allclose(average(values), expected, atol=1e-6)
-    assert abs(pca(values).mean(0)).max() < 1e-6
-    largest = np.sort(np.linalg.eigvalsh(np.cov(values.T)))[::-1][:32]
-    assert np.allclose(pca(values).var(0, ddof=1), largest, rtol=1e-4, atol=1e-6)
-
-
-def test_random_projections_differ_by_seed_and_unknown_ones_are_named() -> None:
-    values = np.zeros((1, 40))
-    one, two = projection("random", values, seed=0), projection("random", values, seed=1)
-    assert one is not None and two is not None and (one.matrix != two.matrix).any()
-    with pytest.raises(ValueError, match="did you mean pca"):
-        projection("pcb", values)
-    with pytest.raises(ValueError, match="clean features have 1 rows; pca needs 2 or more"):
-        projection("pca", values)
 
 
 def test_tcuq_gives_what_a_monitor_gives(fitted: dict[str, Streaming]) -> None:
@@ -355,43 +261,6 @@ def test_the_standard_monitor_is_what_fit_gives_by_default(fitted: dict[str, Str
         TcuqStandard().state()
 
 
-def test_time_is_used_where_it_helps_and_left_out_where_it_does_not(fitted: dict[str, Streaming]) -> None:
-    helped, shuffled = fitted["tcuq_paper"], TcuqPaper()
-    assert isinstance(helped, Tcuq)
-    assert helped.setting["signals"] is None
-    assert helped.held_out[0] + 0.005 < max(helped.held_out)
-    shuffled.fit(SHUFFLED)
-    other = made(1, (100, 101))
-    errors = other.observed.probs.argmax(1) != other.labels
-    assert (
-        auroc(shuffled.answer(other.observed).score, errors)
-        > auroc(unsure(other.observed.probs), errors) - 0.01
-    )
-
-
-def test_the_choice_is_made_on_steps_that_the_coefficients_have_not_seen() -> None:
-    """Labels at random can be learned, but not for the steps held out."""
-    rng = np.random.default_rng(0)
-    method = TcuqPaper()
-    method.fit(replace(SHUFFLED, labels=rng.integers(0, 5, len(SHUFFLED.labels))))
-    assert max(method.held_out) < 0.56
-
-
-def test_without_features_in_the_stream_posteriors_are_enough() -> None:
-    bare = replace(DEV, observed=replace(DEV.observed, features=None))
-    method = TcuqPaper()
-    method.fit(bare)
-    assert method.params.features == 0
-    seen = replace(TEST.observed, features=None)
-    assert auroc(method.answer(seen).score, seen.probs.argmax(1) != TEST.labels) > 0.75
-    assert method.setting["features"] is None
-
-
-def test_an_unfitted_method_says_so() -> None:
-    with pytest.raises(ValueError, match="tcuq_paper is not fitted; a development stream is needed first"):
-        TcuqPaper().answer(TEST.observed)
-
-
 def test_decisions_keep_level_and_budget(fitted: dict[str, Streaming]) -> None:
     method = fitted["tcuq_paper"]
     assert isinstance(method, Tcuq)
@@ -414,51 +283,6 @@ def test_no_conformal_has_the_same_scores_and_a_frozen_threshold(fitted: dict[st
     assert (found.flagged != full.decisions(TEST.observed).flagged).any()
 
 
-def test_no_temporal_reads_the_current_posterior_alone(fitted: dict[str, Streaming]) -> None:
-    method = fitted["tcuq_paper_no_temporal"]
-    assert isinstance(method, NoTemporal)
-    assert method.params.signals == ("doubt",) == NOW["signals"]
-    order = np.random.default_rng(0).permutation(STEPS)
-    seen = part(TEST.observed, slice(0, STEPS))
-    mixed = Observed(seen.probs[order], seen.features[order])  # type: ignore[index]
-    assert (method.answer(mixed).score == method.answer(seen).score[order]).all()
-    assert (fitted["tcuq_paper"].answer(mixed).score != fitted["tcuq_paper"].answer(seen).score[order]).any()
-
-
-def test_variants_differ_where_they_should(fitted: dict[str, Streaming]) -> None:
-    full, equal = fitted["tcuq_paper"], fitted["tcuq_paper_frozen_weights"]
-    signs, scaled = fitted["tcuq_paper_nonnegative"], fitted["tcuq_paper_ts"]
-    assert isinstance(full, Tcuq) and isinstance(equal, FrozenWeights)
-    assert isinstance(signs, Nonnegative) and isinstance(scaled, TcuqTs)
-    assert full.params.coef is not None and equal.params.coef is not None and signs.params.coef is not None
-    assert equal.setting == signs.setting == full.setting
-    assert set(equal.params.coef.values()) == {1.0}
-    assert min(full.params.coef.values()) < 0 <= min(signs.params.coef.values())
-    assert equal.params.signals == signs.params.signals == full.params.signals
-    probs = scaled.answer(TEST.observed).probs
-    assert scaled.temperature != 1.0
-    assert not np.allclose(probs, TEST.observed.probs)
-    assert np.allclose(probs.sum(1), 1)
-    score = full.answer(TEST.observed).score
-    for other in (equal, signs, scaled):
-        assert (other.answer(TEST.observed).score != score).any()
-
-
-def test_only_the_same_choice_can_be_followed(fitted: dict[str, Streaming]) -> None:
-    paper, scaled = fitted["tcuq_paper"], fitted["tcuq_paper_ts"]
-    assert isinstance(scaled, TcuqTs) and scaled.grid == TcuqPaper.grid
-    with pytest.raises(ValueError, match="tcuq_standard has another grid than tcuq_paper"):
-        TcuqStandard().follow(paper)
-    with pytest.raises(ValueError, match="tcuq_paper is not fitted"):
-        TcuqPaper().follow(TcuqPaper())
-    for other in (TcuqPaper(), NoTemporal()):
-        with pytest.raises(ValueError, match=f"{other.name} sees other posteriors than tcuq_paper_ts; fit"):
-            other.follow(scaled)
-    for full in (paper, scaled):  # the temperature is not handed over
-        with pytest.raises(ValueError, match=f"tcuq_paper_ts sees other posteriors than {full.name}; fit is"):
-            TcuqTs().follow(full)
-
-
 def test_what_is_observed_has_no_labels_and_the_fit_is_over(method: Streaming) -> None:
     assert {each.name for each in fields(TEST.observed)} == {"probs", "features", "extra", "segments"}
     before = method.answer(TEST.observed).score.copy()
@@ -477,26 +301,6 @@ def constants_in_c(params: Params) -> int:
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S).replace("TCUQ_PARAMS_VERSION", "1")
     values = re.findall(r"[={,]\s*(-?(?:0x)?[0-9A-F]+)u?\s*(?=[,}])", text.replace(",", ",,"))
     return len(values)
-
-
-def test_constants_of_an_exported_monitor_by_hand() -> None:
-    """Shape 6, 2 tables of 3 lags, 2 of 10 signals, risk 3, what it is about 4, decisions 10, alarm 8."""
-    assert constants_in_c(Params(classes=5)) == 6 + 6 + 20 + 3 + 4 + 10 + 8
-    # A head has a coefficient a signal, an offset a class, clip, reach, still, bias, allowance, three of an
-    # own reference and two of a bet.
-    head = EvidenceHead({"doubt": 1.0}, [-1.5] * 50)
-    used = ("divergence", "flips", "doubt", "odds")
-    assert constants_in_c(Params(classes=50, signals=used, evidence=head)) == 57 + 10 + 50 + 10
-
-
-def test_signals_of_a_log_and_which_steps_have_a_past() -> None:
-    params = Params(classes=2, signals=("divergence", "doubt"))
-    log = Log(np.random.default_rng(0).dirichlet([1, 1], 6), segments=np.array([0, 0, 0, 1, 1, 1]))
-    values, settled = signals_of(params, log)
-    assert values.shape == (6, 2) and settled.tolist() == [False, True, True, False, True, True]
-    monitor = Monitor(params)
-    _, first = monitor.run(log.probs[:3], signals=True)
-    assert np.array_equal(values[:3], first[:, [SIGNALS.index(name) for name in params.signals]])
 
 
 def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
@@ -529,74 +333,6 @@ def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
     assert not found.gradient
 
 
-def wide_features(told: bool, seed: int = 0) -> Labeled:
-    """Return steps whose errors show in how far features jump along one direction, or do not show."""
-    rng = np.random.default_rng(seed)
-    n = 2000
-    labels = np.repeat(rng.integers(0, 3, n // 20), 20)
-    off = np.repeat(rng.random(n // 4) < 0.3, 4)
-    answer = np.where(off, (labels + 1) % 3, labels)
-    probs = np.full((n, 3), 0.1)
-    probs[np.arange(n), answer] = 0.8
-    features = rng.normal(0, 0.3, (n, 60))
-    features[:, ::2] += 3 + rng.normal(0, 1, n)[:, None] * (1 + 4 * (off & told))[:, None]
-    features[:, 1::2] -= features[:, ::2] - 3
-    segments = np.repeat(np.arange(4), n // 4)
-    return Labeled(Observed(probs, features, segments=segments), labels, np.zeros(n, np.uint8))
-
-
-def test_projections_are_compared_on_steps_held_out() -> None:
-    told, not_told = (compare_projections(wide_features(each)) for each in (True, False))
-    assert list(told) == ["none", *UNLABELED] == list(not_told)
-    for kind in ("average", "random"):
-        assert told[kind] > told["none"] + 0.1
-    assert max(abs(not_told[kind] - not_told["none"]) for kind in UNLABELED) < 0.03
-    # Centerd features of one direction change their sign at random, whatever their size.
-    assert abs(told["pca"] - told["none"]) < 0.03
-    assert compare_projections(wide_features(True), draws=1)["random"] != told["random"]
-
-
-def test_projections_are_compared_as_the_method_would() -> None:
-    """Four settings of this grid differ in the projection alone."""
-    method = TcuqPaper()
-    found = compare_projections(DEV, draws=1)
-    for setting in (method.grid[1], *method.grid[3:6]):
-        assert found[setting["features"] or "none"] == method.quality(DEV, setting, errors_alone)
-    assert set(found) == {"none", "average", "random", "pca"}
-    near = compare_projections(DEV, draws=1, lags=(1,), blend=1.0)
-    assert all(0.5 < each <= 1 for each in near.values()) and near != found
-
-
-def test_projections_are_compared_where_there_are_any() -> None:
-    narrow = replace(DEV, observed=replace(DEV.observed, features=DEV.observed.features[:, :32]))
-    with pytest.raises(ValueError, match="features are 32 wide, expected more than 32"):
-        compare_projections(narrow)
-    with pytest.raises(ValueError, match="features are 0 wide"):
-        compare_projections(replace(DEV, observed=replace(DEV.observed, features=None)))
-    with pytest.raises(ValueError, match="setting 'features' is unknown"):
-        compare_projections(DEV, features="pca")
-    with pytest.raises(ValueError, match="draws is 0"):
-        compare_projections(DEV, draws=0)
-
-
-def test_an_unfitted_monitor_has_a_cost_too() -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
-    from tcuq_lab.zoo.backbones import backbone
-
-    method = TcuqPaper([backbone("cnn4", classes=5, width=4)])
-    method.setting = method.grid[5]
-    found = method.cost((1, 28, 28))
-    assert 32 < found.state < 1024
-    method.setting = method.grid[0]
-    # Without features there is no scale, and without a past there are no lags: 3 and their weights.
-    assert found.parameters - method.cost((1, 28, 28)).parameters == 1 + 6
-
-
-def test_a_log_of_the_lab_and_what_is_observed_are_cut_alike() -> None:
-    seen = ragged()
-    assert seen.pieces() == Log(seen.probs, segments=seen.segments).pieces()
-
-
 def test_the_objective_asks_for_errors_and_for_drops() -> None:
     """A score that ranks single errors but not their frequency is worth less than one that does both."""
     rng = np.random.default_rng(0)
@@ -610,19 +346,3 @@ def test_the_objective_asks_for_errors_and_for_drops() -> None:
     held_out = kinds != 1
     assert objective(np.where(held_out, both, -both), wrong, kinds, None, held_out) > 0.9
     assert 0 <= objective(both, np.zeros(len(kinds), bool), kinds) <= 1
-
-
-def test_classes_that_state_one_choice_decide_it_alike() -> None:
-    deciding = ("grid", "profile", "posteriors", "quality", "fit")
-    for each in METHODS.values():
-        assert each.has_monitor == issubclass(each, Tcuq), each.name
-        alike = each.has_monitor and all(getattr(each, part) == getattr(TcuqPaper, part) for part in deciding)
-        assert each.choice == ("tcuq_paper" if alike else None), each.name
-        assert each.keeps_fit == (each.has_monitor and each.fit is Tcuq.fit), each.name
-
-
-def test_methods_without_a_monitor_say_so() -> None:
-    base = METHODS["base"]()
-    for call in (base.monitored, base.fit_record, lambda: base.follow(base), lambda: base.restore(DEV, {})):
-        with pytest.raises(ValueError, match=r"^base (has no monitor|keeps no fit|follows no other method)"):
-            call()

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from tcuq_lab.methods.projection import projection
 
@@ -48,12 +47,3 @@ def test_whitened_features_have_unit_variance_within_classes() -> None:
     assert np.allclose(made.T @ made / len(made), np.eye(8), atol=0.05)
     narrow = projection("whiten", WIDE[:, :4], labels=LABELS)
     assert narrow is not None and narrow.matrix.shape == (4, 4)  # narrow features are whitened too
-
-
-def test_what_a_projection_cannot_be_made_of() -> None:
-    with pytest.raises(ValueError, match="clean features have 1 rows; pca needs 2 or more"):
-        projection("pca", WIDE[:1], kept=8)
-    for labels in (None, LABELS[:5]):
-        with pytest.raises(ValueError, match="whitening needs two or more clean features and a label for"):
-            projection("whiten", WIDE, labels=labels)
-    assert projection("random", WIDE[:, :4]) is None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,16 @@ from places import LAB
 from tcuq_lab.comparison.records import Results, record
 from tcuq_lab.data import Dataset
 from tcuq_lab.reproduce import recordings as recordings_module
-from tcuq_lab.reproduce import run as run_module
-from tcuq_lab.reproduce.experiment import experiment_from, load_experiments
+from tcuq_lab.reproduce.experiment import NoNetworks, Outcome
+from tcuq_lab.reproduce.kinds import comparison
 from tcuq_lab.reproduce.kinds.comparison import fit_rows, followed, joined
 from tcuq_lab.reproduce.kinds.schedule import Schedule
+from tcuq_lab.reproduce.kinds.unit import Unit
+from tcuq_lab.reproduce.paper import experiment_from, load_experiments
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
-from tcuq_lab.reproduce.run import run, seconds
-from tcuq_lab.reproduce.run_size import RUN_SIZES, RunSize
+from tcuq_lab.reproduce.run import run
+from tcuq_lab.reproduce.run_size import RunSize
 from tcuq_lab.reproduce.table import plain, table, text
 
 
@@ -51,14 +55,8 @@ def test_the_experiments_of_the_repository_are_well_formed() -> None:
     [
         ({"rows": "al"}, "field of rows 'al' is unknown; did you mean all?"),
         ({"rows": ["bse"]}, "method 'bse' is unknown; did you mean base?"),
-        ({"rows": [{"label": "x"}]}, "expected a method's name, or a mapping with method"),
         ({"dwells": [0]}, "dwell is 0"),
-        ({"columns": [["a", "b"]]}, "expected metric, variant and title"),
         ({"title": 3}, "title of an experiment is 3, expected text"),
-        ({"tasks": []}, r"tasks of an experiment is \[\], expected a list"),
-        ({"more": 1}, "more"),
-        ({"rows": 5}, "rows of an experiment is 5, expected a list of rows, or a field's name"),
-        ({"rows": []}, r"rows of an experiment is \[\]"),
         ({"dwells": [4, 4]}, "expected each once"),
     ],
 )
@@ -66,12 +64,6 @@ def test_a_bad_experiment_is_refused_in_one_line(change: dict[str, Any], message
     with pytest.raises(ValueError, match=message.replace("?", r"\?")) as caught:
         experiment_from({**PLAIN, **change}, {"all": ["base"]})
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_a_row_may_have_a_backbone_of_its_own() -> None:
-    row = row_of({"method": "early_exit", "networks": "_exits", "backbone": "resnet50"})
-    assert row.networks("tinyimagenet20", 2, "weights") == ["resnet50_exits-2"]
-    assert row_of("base").networks("tinyimagenet20", 0, "weights") == ["mobilenetv2-0"]
 
 
 def test_no_stream_serves_two_ends() -> None:
@@ -88,7 +80,7 @@ def test_no_stream_serves_two_ends() -> None:
 def test_a_comparison_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = experiment_from(PLAIN, {})
     found = run(plan, Kept(tmp_path))  # type: ignore[arg-type]
-    lines = table(plan, found)
+    lines = found.lines
     assert [(line["row"], line["column"]) for line in lines] == [
         ("base", "drop"),
         ("base", "n"),
@@ -97,18 +89,15 @@ def test_a_comparison_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: 
     ]
     assert all(0 < line["value"] <= 1 for line in lines)
     assert lines[1]["value"] == lines[3]["value"]  # both have the answers of one network
-    assert "| tcuq_paper |" in text(lines)
-    monkeypatch.setattr(run_module, "measured", None)  # computing again would fail
+    assert "| tcuq_paper |" in plan.shown(found)
+    monkeypatch.setattr(comparison, "measure", None)  # computing again would fail
     again = run(plan, Kept(tmp_path))  # type: ignore[arg-type]
     assert again == found
+    for change in ({"options": {"a": 1}}, {"kind": "severity"}):  # another measurement, another file
+        other = experiment_from({**PLAIN, **change}, {}).pieces(Kept(tmp_path))  # type: ignore[arg-type]
+        assert not any(path.exists() for path in other.values())
     with pytest.raises(TypeError):  # other rows are another comparison
         run(experiment_from({**PLAIN, "rows": ["base"]}, {}), Kept(tmp_path))  # type: ignore[arg-type]
-
-
-def test_rows_of_one_label_are_refused() -> None:
-    labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
-    with pytest.raises(ValueError, match="row base comes twice"):
-        fit_rows([row_of("base"), row_of("base")], {}, Schedule("cifar10", TINY, 16, 0, labels))
 
 
 def test_variants_follow_the_choice_of_a_fitted_row_of_tcuq(tmp_path: Path) -> None:
@@ -146,7 +135,7 @@ def test_delays_are_not_averaged_and_undefined_figures_stay_so() -> None:
     lines = table(plan, {"a": Results(rows, {"task": "cifar10", "dwell": 16})})
     assert lines[0]["value"] == float("inf") and lines[0]["n"] == 9
     assert np.isnan(lines[1]["value"])
-    assert "| base | inf | - |" in text(lines)
+    assert "| base | inf | - |" in plan.shown(Outcome(lines, {}))
     assert plain(lines)[0]["value"] == "inf" and plain(lines)[1]["value"] is None
     json.dumps(plain(lines), allow_nan=False)
 
@@ -172,7 +161,7 @@ def test_intervals_of_streams_are_kept() -> None:
     )
     assert "spans" not in other
     assert plain([gain])[0]["spans"]["fog"] == [0.0, 0.6]
-    assert seconds(found) == 4.5
+    assert plan.outcome_of(found).about == {"seconds": 4}
 
 
 def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +206,74 @@ def test_other_data_or_weights_are_recorded_anew(tmp_path: Path, monkeypatch: py
     assert len(set(places)) == 4
 
 
-def test_settings_differ_in_size_alone() -> None:
-    reduced, full = RUN_SIZES["reduced"], RUN_SIZES["full"]
-    assert reduced.examples < full.examples and len(full.seeds) >= 3
-    assert set(reduced.severities) <= set(full.severities)
+THREE = experiment_from({**PLAIN, "rows": ["base", "deep", "hydra"]}, {})
+
+
+class Some(Kept):
+    """Recordings of some rows."""
+
+    weights = "weights"
+
+    def __init__(self, folder: Path, *names: str) -> None:
+        super().__init__(folder)
+        self.names = names
+
+    def has(self, task: str, seed: int, row: Any) -> bool:
+        return seed == 0 or row.label in self.names
+
+
+@pytest.mark.parametrize(
+    ("names", "left"),
+    [
+        (("base", "deep", "hydra"), ["base", "deep", "hydra"]),
+        (("base", "deep"), ["base", "deep"]),
+        (("base",), None),  # there is nothing to compare it with
+        (("deep", "hydra"), None),  # what they are compared with is missing
+        ((), None),
+    ],
+)
+def test_a_unit_compares_the_rows_that_have_networks(
+    tmp_path: Path, names: tuple[str, ...], left: list[str] | None
+) -> None:
+    some: Any = Some(tmp_path, *names)
+    assert THREE.compared(some, Unit("cifar10", 16, 0)) is THREE
+    found = THREE.compared(some, Unit("cifar10", 16, 4))
+    assert left == (None if found is None else [row.label for row in found.rows])
+
+
+def test_an_experiment_of_one_row_is_run_and_one_without_networks_is_refused(tmp_path: Path) -> None:
+    alone = experiment_from({**PLAIN, "rows": ["base"]}, {})
+    some: Any = Some(tmp_path, "base")
+    assert alone.compared(some, Unit("cifar10", 16, 4)) is alone
+    none: Any = Some(tmp_path)
+    none.setting = replace(TINY, seeds=(3, 4))
+    with pytest.raises(NoNetworks, match="x finds no networks to compare in weights, expected resnet8-3"):
+        run(alone, none)
+
+
+def test_a_row_is_a_mean_over_the_seeds_that_it_has() -> None:
+    found = {}
+    for seed, values in enumerate([{"base": 0.5, "deep": 0.7}, {"base": 0.7}]):
+        rows = [
+            record(kind, name, "drop_auprc", "own/smoothed/unseen", value, 9)
+            for name, value in values.items()
+            for kind in ("fog", "snow")
+        ]
+        found[str(seed)] = Results(rows, {"task": "cifar10", "dwell": 16})
+    lines = {line["row"]: line for line in table(THREE, found)}
+    assert [(lines[row]["networks"], lines[row]["n"]) for row in ("base", "deep")] == [(2, 4), (1, 2)]
+    assert math.isclose(lines["base"]["value"], 0.6) and lines["deep"]["value"] == 0.7
+    assert plain([lines["deep"]])[0]["seeds"] == [0.7, None]
+    assert " of " not in text(list(lines.values()))  # it is defined on all streams of its seed
+
+
+@pytest.mark.slow
+def test_units_in_several_processes_give_the_same_records(tmp_path: Path) -> None:
+    plan = experiment_from({**PLAIN, "dwells": [4, 16], "rows": ["base", "mean_posterior"]}, {})
+    told: list[tuple[int, int, str]] = []
+    one, two = Kept(tmp_path / "one"), Kept(tmp_path / "two")
+    alone = run(plan, one)  # type: ignore[arg-type]
+    beside = run(plan, two, lambda *given: told.append(given), jobs=2)  # type: ignore[arg-type]
+    assert repr(alone.lines) == repr(beside.lines) and told[-1] == (2, 2, "")
+    again = run(plan, two, jobs=2)  # type: ignore[arg-type]
+    assert repr(again) == repr(beside)

@@ -18,9 +18,9 @@ from tcuq.metrics import wilson
 from tcuq_lab.comparison.records import Record, Results, pick, record
 from tcuq_lab.methods.temperature import fitted as fitted_temperature
 from tcuq_lab.methods.temporal.tcuq import Tcuq
-from tcuq_lab.reproduce.experiment import experiment_from
 from tcuq_lab.reproduce.kinds.calibration import METRICS, measure
 from tcuq_lab.reproduce.kinds.unit import Unit
+from tcuq_lab.reproduce.paper import experiment_from
 from tcuq_lab.reproduce.table import table
 
 UNIT = Unit("cifar10", 1.0, 0)
@@ -88,18 +88,6 @@ def test_corrupted_examples_are_those_of_unseen_kinds(tmp_path: Path) -> None:
     assert rows[0]["value"] == pytest.approx((said.probs.argmax(axis=1) == kept.labels).mean())
     assert rows[0]["value"] < _value(found, "base", "accuracy") - 0.05
     assert not pick(measure(_plan(["base"]), UNIT, kept), variant="corrupted")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"corruptd": True}, "option of x 'corruptd' is unknown"),
-        ({"corrupted": 1}, "option corrupted is 1, expected true or false"),
-    ],
-)
-def test_bad_options_are_refused_in_one_line(tmp_path: Path, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        measure(_plan(["base"], **options), UNIT, Few(tmp_path))  # type: ignore[arg-type]
 
 
 def _line(*seeds: list[Record]) -> dict[str, Any]:

@@ -12,20 +12,18 @@ import pytest
 pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
 from kept_recordings import PLAIN, TINY, Kept
-from places import LAB
 
 from tcuq_lab.comparison import metric_part, pick, score_part
 from tcuq_lab.comparison.records import Record, Results
 from tcuq_lab.methods.gather import observed
 from tcuq_lab.methods.temporal.paper import TcuqPaper
-from tcuq_lab.methods.temporal.standard import TcuqStandard
 from tcuq_lab.methods.temporal.variants import TcuqTs
-from tcuq_lab.reproduce.experiment import Experiment, experiment_from, load_experiments
 from tcuq_lab.reproduce.kinds import comparison, headlines, literal, severity
 from tcuq_lab.reproduce.kinds.comparison import Arena, fit_rows, joined
 from tcuq_lab.reproduce.kinds.fits import fit_once
 from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.kinds.unit import Unit
+from tcuq_lab.reproduce.paper import PaperExperiment, experiment_from
 from tcuq_lab.reproduce.rows import row_of
 from tcuq_lab.reproduce.table import table, text
 from tcuq_lab.streams import Stream
@@ -46,18 +44,13 @@ class Graded(Kept):
         return {row.label: found for row in rows}
 
 
-def plan(kind: str, **changes: Any) -> Experiment:
+def plan(kind: str, **changes: Any) -> PaperExperiment:
     return experiment_from({**PLAIN, "kind": kind, **changes}, {})
 
 
 def average_precision(score: np.ndarray, positive: np.ndarray) -> float:
     """Return the mean, over positives, of the precision at their score; ties count whole."""
     return float(np.mean([positive[score >= each].mean() for each in score[positive]]))
-
-
-def auroc(score: np.ndarray, positive: np.ndarray) -> float:
-    gaps = score[positive][:, None] - score[~positive][None]
-    return float((gaps > 0).mean() + (gaps == 0).mean() / 2)
 
 
 def rolled(values: np.ndarray) -> np.ndarray:
@@ -74,9 +67,9 @@ def drops(schedule: Schedule, stream: Stream, bank: Any, risk: np.ndarray) -> tu
     return average_precision(rolled(risk).round(12), event) if event.any() else np.nan, event.mean()
 
 
-def prepared(kept: Kept, experiment: Experiment) -> tuple[Schedule, Any]:
+def prepared(kept: Kept, experiment: PaperExperiment) -> tuple[Schedule, Any]:
     schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
-    return schedule, UNIT.banks(experiment, kept, schedule)[1]["base"]  # type: ignore[arg-type]
+    return schedule, UNIT.banks(experiment.rows, kept, schedule)[1]["base"]  # type: ignore[arg-type]
 
 
 def value(records: list[Record], **wanted: str) -> float:
@@ -142,31 +135,6 @@ def test_the_literal_stream_shows_the_same_examples_and_rewards_a_clock(tmp_path
         about = {"stream": kind, "method": "clock", "metric": "drop_auprc"}
         assert value(found, variant="own/smoothed/literal", **about) > 0.9
         assert value(found, variant="own/smoothed/segments", **about) < 0.8
-
-
-def test_steps_that_do_not_divide_are_left_out_of_the_literal_stream() -> None:
-    labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
-    setting = replace(TINY, severities=(1, 3, 5), steps=1000)
-    (stream,) = Schedule("cifar10", setting, 1, 0, labels).rising_tests().values()
-    assert [span.stop - span.start for span in stream.spans()] == [498, 166, 166, 166]
-
-
-def test_a_monitor_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    experiment = plan("literal", rows=["base", "tcuq_paper", {"method": "tcuq_standard", "label": "tcuq"}])
-    kept = Kept(tmp_path)
-    found = literal.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
-    assert len(list((tmp_path / "fits").iterdir())) == 2
-    monkeypatch.setattr(TcuqPaper, "quality", None)  # fitting again would fail
-    monkeypatch.setattr(TcuqStandard, "quality", None)
-    assert literal.measure(experiment, UNIT, kept) == found  # type: ignore[arg-type]
-    other = plan("severity")
-    assert severity.measure(other, UNIT, kept)  # type: ignore[arg-type]
-    for elsewhere in (UNIT._replace(seed=1), UNIT._replace(dwell=4.0)):
-        with pytest.raises(TypeError):
-            severity.measure(other, elsewhere, kept)  # type: ignore[arg-type]
-    kept.setting = replace(TINY, steps=1300)
-    with pytest.raises(TypeError):
-        severity.measure(other, UNIT, kept)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -251,7 +219,7 @@ def test_some_metrics_alone_are_those_of_all(tmp_path: Path) -> None:
     experiment = plan("comparison", rows=["base", "mean_answer"])
     kept = Graded(tmp_path)
     schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
-    dev, test = UNIT.banks(experiment, kept, schedule)  # type: ignore[arg-type]
+    dev, test = UNIT.banks(experiment.rows, kept, schedule)  # type: ignore[arg-type]
     arena = Arena.of(schedule, fit_rows(experiment.rows, dev, schedule), dev, test)
     asked = [("drop_lift", "base/plain/seen"), ("drop_auprc", OWN), ("mixed_failure_aurc", "own/plain/all")]
     found = metric_part(arena.tests, arena.clean_dev, asked, arena.settings)
@@ -264,37 +232,3 @@ def test_some_metrics_alone_are_those_of_all(tmp_path: Path) -> None:
         np.testing.assert_equal(row, same)
     with pytest.raises(ValueError, match="metric 'drop_x' is unknown"):
         metric_part(arena.tests, arena.clean_dev, [("drop_x", OWN)], arena.settings)
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "message"),
-    [
-        ("comparison", {"more": 1}, "options of x are more, expected none for comparison"),
-        ("severity", {"levels": [1]}, "options of x are levels, expected none for severity"),
-        ("literal", {"more": 1}, "options of x are more, expected none for literal"),
-        ("headlines", {"kinds": 3}, "option of x 'kinds' is unknown"),
-        ("headlines", {"pairs": [["base"]]}, r"pairs of x is \[\['base'\]\], expected a list of two labels"),
-    ],
-)
-def test_options_are_checked_before_anything_is_computed(
-    kind: str, options: dict[str, Any], message: str
-) -> None:
-    kinds = (comparison, severity, literal, headlines)
-    measure = {each.__name__.rpartition(".")[2]: each for each in kinds}[kind].measure
-    with pytest.raises(ValueError, match=message) as caught:
-        measure(plan(kind, options=options), UNIT, None)
-    assert len(str(caught.value).splitlines()) == 1
-
-
-def test_the_files_of_these_kinds_ask_for_what_is_measured(tmp_path: Path) -> None:
-    """Columns of severities beyond those of a setting are the only ones that may stay empty."""
-    kept = Graded(tmp_path)
-    for name, module in (("severity", severity), ("literal", literal)):
-        whole = load_experiments(LAB / "experiments")[name]
-        assert whole.kind == name
-        rows = tuple(row for row in whole.rows if row.label in ("base", "mean_posterior"))
-        experiment = replace(whole, tasks=("cifar10",), dwells=(16.0,), rows=rows)
-        found = module.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
-        lines = table(experiment, {"a": Results(found, {"task": "cifar10", "dwell": 16})})
-        lacking = {each.title for each in whole.columns} - {line["column"] for line in lines}
-        assert {title[-1] for title in lacking} == ({"2", "4"} if name == "severity" else set())

@@ -15,12 +15,12 @@ from kept_recordings import PLAIN, TINY, Kept
 from tcuq.monitor.monitor import Monitor
 from tcuq_lab.comparison.records import Record, pick
 from tcuq_lab.methods.gather import observed
-from tcuq_lab.reproduce.experiment import experiment_from
 from tcuq_lab.reproduce.kinds import promises
 from tcuq_lab.reproduce.kinds.comparison import fit_rows
 from tcuq_lab.reproduce.kinds.promises import every_stream, measure
 from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.kinds.unit import Unit
+from tcuq_lab.reproduce.paper import experiment_from
 from tcuq_lab.reproduce.rows import row_of
 
 UNIT = Unit("cifar10", 16.0, 0)
@@ -78,13 +78,6 @@ def test_rates_are_those_of_the_monitor_and_no_promise_is_broken(tmp_path: Path)
     assert _value(found, "tcuq_paper", "window_change", "first") == 0
 
 
-def test_the_promises_of_the_product_are_audited_too(tmp_path: Path) -> None:
-    found = measure(_plan("tcuq_standard"), UNIT, Kept(tmp_path))  # type: ignore[arg-type]
-    assert _value(found, "tcuq_standard", "violations", "all") == 0
-    assert 0 < _value(found, "tcuq_standard", "share_of_bound", "worst") <= 1
-    assert _value(found, "tcuq_standard", "window_change", "first") == 0
-
-
 def test_a_decision_that_does_not_follow_is_a_violation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,17 +110,3 @@ def test_streams_of_every_order_are_audited() -> None:
     assert (np.diff(shown[f"{kind}, rising"].shift.astype(int)) >= 0).all()
     bare = every_stream(Schedule("cifar10", TINY, 16, 0, labels))
     assert set(shown) - set(bare) == {"bursts", "singles"}
-
-
-@pytest.mark.parametrize(
-    ("rows", "options", "message"),
-    [
-        (["base"], {}, "row base makes no decisions, expected a method with a monitor"),
-        (["tcuq_paper"], {"window": 3}, "options of x are window, expected none for promises"),
-    ],
-)
-def test_bad_plans_are_refused_in_one_line(
-    tmp_path: Path, rows: list[str], options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        measure(_plan(*rows, **options), UNIT, Kept(tmp_path))  # type: ignore[arg-type]

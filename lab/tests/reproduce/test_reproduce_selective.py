@@ -16,10 +16,10 @@ from tcuq_lab.comparison.records import Record, pick
 from tcuq_lab.methods.gather import observed
 from tcuq_lab.methods.temporal.tcuq import Tcuq
 from tcuq_lab.methods.temporal.variants import altered
-from tcuq_lab.reproduce.experiment import experiment_from
 from tcuq_lab.reproduce.kinds.comparison import fit_rows
 from tcuq_lab.reproduce.kinds.selective import measure
 from tcuq_lab.reproduce.kinds.unit import Unit
+from tcuq_lab.reproduce.paper import experiment_from
 from tcuq_lab.reproduce.rows import row_of
 
 UNIT = Unit("cifar10", 16.0, 0)
@@ -73,29 +73,3 @@ def test_curves_and_decisions_are_those_of_the_rows(tmp_path: Path) -> None:
         )
         assert not pick(found, method=label, metric="aurc")
     assert _value(found, "tcuq_paper, level 0.3", "coverage", "decided") < 0.85
-
-
-def test_the_standard_monitor_has_levels_and_no_blend(tmp_path: Path) -> None:
-    found = measure(_plan("tcuq_standard", blend=[0.5], level=[0.3]), UNIT, Kept(tmp_path))  # type: ignore[arg-type]
-    assert {row["method"] for row in found} == {"tcuq_standard", "tcuq_standard, level 0.3"}
-    assert 0.7 <= _value(found, "tcuq_standard, level 0.3", "coverage", "decided") < 1
-
-
-def test_without_options_there_are_the_rows_alone(tmp_path: Path) -> None:
-    found = measure(_plan("base", "mean_posterior"), UNIT, Kept(tmp_path))  # type: ignore[arg-type]
-    assert {row["method"] for row in found} == {"base", "mean_posterior"}
-    assert not pick(found, variant="decided")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"blnd": [1]}, "option of x 'blnd' is unknown"),
-        ({"blend": []}, r"option blend is \[\], expected a list of values"),
-        ({"blend": [1.5]}, "blend is 1.5"),
-        ({"level": [0]}, "level is 0"),
-    ],
-)
-def test_bad_options_are_refused_in_one_line(tmp_path: Path, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        measure(_plan("base", **options), UNIT, Kept(tmp_path))  # type: ignore[arg-type]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from fractions import Fraction
-from itertools import islice, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from sounds import spoken
 from tcuq.base.rand import ONE
 from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
-from tcuq_lab.methods.gather import observed
-from tcuq_lab.methods.method import Recorded
 from tcuq_lab.streams import (
     Changing,
     Description,
@@ -33,7 +30,6 @@ from tcuq_lab.streams import (
     steps,
 )
 from tcuq_lab.streams.held import FRESH, Shaker
-from tcuq_lab.streams.playback import check_media
 
 LABELS = np.arange(3000) * 7 % 10
 SNOW = Shift("snow", (1, 2, 3, 4, 5))
@@ -77,14 +73,6 @@ def test_heavy_tailed_runs_have_their_mean_and_their_tail(mean, longest):
     assert np.median(runs) < mean / 2 + 1
 
 
-def test_a_heavy_tail_is_longer_than_a_geometric_one():
-    heavy, plain = (
-        runs_of(build(describe(steps=200_000, dwell=dwell), LABELS).label)
-        for dwell in (Pareto(16), Geometric(16))
-    )
-    assert heavy.max() > 2 * plain.max() and np.median(heavy) < np.median(plain)
-
-
 def test_the_pace_changes_from_stretch_to_stretch():
     means, length = (1, 4, 16, 64), 500
     stream = build(describe(steps=400_000, dwell=Changing(means, length)), LABELS)
@@ -116,11 +104,6 @@ def test_one_class_has_its_share_of_the_steps(classes):
     assert len({place for place, _ in shares}) > 1  # the seed draws the class
 
 
-def test_one_class_alone_stays_at_any_pace():
-    for dwell in (Pareto(8), Changing(), Pareto(8, majority=0.7)):
-        assert (build(describe(dwell=dwell), np.full(20, 5)).label == 5).all()
-
-
 # --- onset
 
 
@@ -138,42 +121,6 @@ def test_a_shift_rises_to_its_severity_and_stays():
         if top > 1:
             assert [levels[:60].count(level) for level in range(1, top)] == [60 // (top - 1)] * (top - 1)
     assert seen == {0, 1, 2, 3, 4, 5}
-
-
-def test_a_shift_of_one_severity_begins_at_once_beside_others():
-    shifts = (SNOW, Shift("fog", (3,)))
-    stream = build(describe(layout=Segments(onset=60), shifts=shifts), LABELS)
-    assert [stop - start >= 100 for start, stop, source in stream.spans()[:-1] if source == "fog/3"]
-    assert all(stop - start >= 100 for start, stop, source in stream.spans()[:-1] if source == "fog/3")
-
-
-def levels_of(stream, start, stop):
-    return [int(stream.sources[each].partition("/")[2] or 0) for each in stream.source[start:stop]]
-
-
-def test_some_shifts_rise_and_the_others_begin_at_once():
-    layout = Segments(mean=800, minimum=600, onset=100, gradual=0.5, shifted=(600, 1100), first="clean")
-    stream = build(describe(steps=300_000, layout=layout), LABELS)
-    plain = build(describe(steps=300_000, layout=replace(layout, onset=None, gradual=None)), LABELS)
-    assert np.array_equal(stream.shift, plain.shift) and np.array_equal(stream.index, plain.index)
-    rises = []
-    for start, stop, source in plain.spans()[1:-1]:
-        found, top = levels_of(stream, start, stop), int(source.partition("/")[2] or 0)
-        assert stop - start >= 600 and (not top or stop - start <= 1100)
-        assert found[100:] == [top] * (stop - start - 100)
-        if top > 1:
-            assert found[:100] == sorted(found[:100]) and found[0] in (1, top)
-            rises.append(found[0] == 1)
-    assert len(rises) > 100 and abs(np.mean(rises) - 0.5) < 0.1
-
-
-def test_short_shifts_recover():
-    layout = Segments(mean=200, minimum=100, shifted=(30, 100), first="clean")
-    spans = build(describe(steps=100_000, layout=layout), LABELS).spans()[:-1]
-    bad = [stop - start for start, stop, source in spans if source != "clean"]
-    good = [stop - start for start, stop, source in spans if source == "clean"]
-    assert set(bad) == set(range(30, 101)) and abs(np.mean(bad) - 65) < 3
-    assert min(good) >= 100 and abs(np.mean(good) - 200) < 20
 
 
 # --- held pictures
@@ -246,15 +193,6 @@ def test_a_shaken_picture_is_moved_and_brighter_or_darker():
     assert 900 < min(gains) < 950 and 1030 < max(gains) < 1080
 
 
-def test_the_noise_of_a_shaken_picture_is_normal_and_fresh():
-    flat = np.full((40, 32, 32, 3), 128, np.uint8)
-    found = Shaker(Held(pixels=0, flicker=0), 1).shake(flat).astype(float) - 128
-    assert abs(found.std() - 4) < 0.05 and abs(found.mean()) < 0.05
-    assert abs((abs(found) <= 4.5).mean() - 0.739) < 0.01  # of a normal number, within 1.125 deviations
-    assert abs(np.corrcoef(found[0].ravel(), found[1].ravel())[0, 1]) < 0.05
-    assert np.array_equal(Shaker(Held(0, 0, 0), 1).shake(flat), flat)
-
-
 def test_shaken_bytes_are_the_same_on_all_machines():
     shaken = Shaker(Held(), 7).shake(pictures().x)
     assert hashlib.sha256(shaken.tobytes()).hexdigest()[:16] == "2021103903ecf4e0"
@@ -312,39 +250,6 @@ def test_faults_take_the_input_away():
         corrupt(data.x, "mnist_c", "frozen", 1)
 
 
-def test_sound_is_not_shaken():
-    data = Dataset("toy", "dev", np.ones((20, 16000), np.int16), np.arange(20) % 5, "", "")
-    with pytest.raises(ValueError, match=r"data is int16 \(20, 16000\); held shakes uint8 pictures"):
-        inputs(describe(held=Held(), layout=Stationary(), shifts=()), data)
-
-
-@pytest.mark.parametrize(
-    ("changes", "media", "message"),
-    [
-        ({"held": Held()}, "sound", "toy has sound, expected pictures for a held stream"),
-        ({"sliding": Sliding()}, "pictures", "toy has pictures, expected sound for a sliding stream"),
-        (
-            {"sliding": Sliding(), "shifts": (Shift("time_stretch", (1,)),)},
-            "sound",
-            "shift 'time_stretch' moves words in continuous sound, expected another kind",
-        ),
-    ],
-)
-def test_a_stream_must_fit_its_media(changes, media, message):
-    with pytest.raises(ValueError, match=message):
-        check_media(describe(**changes), media)
-
-
-@pytest.mark.parametrize("changes", [{"held": Held()}, {"sliding": Sliding()}])
-def test_a_bank_of_examples_cannot_answer_for_steps_of_their_own(changes):
-    stream = build(describe(layout=Stationary(), shifts=(), **changes), LABELS)
-    probs = np.full((3000, 10), 0.1)
-    with pytest.raises(ValueError, match=r"its steps are no examples of a bank; use tcuq_lab.streams.inputs"):
-        stream.log({"clean": (probs, None)})
-    with pytest.raises(ValueError, match="no examples of a bank"):
-        observed(stream, {"clean": Recorded(probs)})
-
-
 # --- continuous sound
 
 
@@ -376,11 +281,6 @@ def test_windows_slide_over_one_sound():
     assert set(runs_of(stream.index)[1:-1]) == {5}
 
 
-def test_a_dwell_counts_words():
-    stream = build(sliding(steps=600, dwell=Trace((3, 1))), SPOKEN.y)
-    assert set(runs_of(stream.label)[1:-1].tolist()) == {15, 5}
-
-
 def test_the_word_of_the_label_is_heard_in_its_period():
     about = sliding(steps=60, sliding=Sliding(hop=16000, snr_db=60))
     x, _, _ = heard(about)
@@ -408,16 +308,6 @@ def test_only_the_shifted_stretches_of_the_sound_change():
     assert (shift > 0).any() and not (shift > 0).all()
 
 
-def test_a_frozen_microphone_repeats_its_last_window():
-    layout = Segments(mean=40, minimum=20, first="clean")
-    about = sliding(layout=layout, shifts=(Shift("frozen", (1,)),), steps=200, dwell=Pareto(4))
-    (x, y, shift), clean = heard(about, chunk=33), heard(sliding(steps=200, dwell=Pareto(4)))
-    assert np.array_equal(y, clean[1]) and (shift > 0).any()
-    start, stop, _ = build(about, SPOKEN.y).spans()[1]
-    assert np.array_equal(x[shift == 0], clean[0][shift == 0])
-    assert (x[start:stop] == x[start - 1]).all()
-
-
 def test_a_room_stays_while_its_severity_rises():
     shift = Shift("high_shelf_filter", (1, 2, 3, 4, 5))
     layout = Segments(mean=200, minimum=100, first="shifted", onset=60)
@@ -433,35 +323,3 @@ def test_a_room_stays_while_its_severity_rises():
         ratios.append(20 * np.log10(power[0] / power[1]))
     rising = np.sign(ratios[-1]) * np.array(ratios)
     assert (np.diff(rising) > 0).all() and rising[-1] > 15  # all up, or all down
-
-
-def test_chunks_do_not_matter_and_a_longer_stream_begins_alike():
-    layout = Segments(mean=40, minimum=20)
-    about = sliding(layout=layout, shifts=(Shift("gaussian_noise", (2, 4)),), steps=150)
-    whole = heard(about, chunk=500, seed=4)
-    for chunk in (1, 37):
-        for one, other in zip(heard(about, chunk=chunk, seed=4), whole, strict=True):
-            assert np.array_equal(one, other)
-    stream = build(about, SPOKEN.y)
-    assert np.array_equal(heard(stream, seed=4)[0], whole[0])
-    assert not np.array_equal(heard(about, seed=5)[0], whole[0])
-    longer = heard(about.replace(steps=260), seed=4)
-    same = (longer[0][:150] == whole[0]).all(axis=1)
-    # The last block of a sound that ends is cut, and noise has its ratio within a block of four seconds.
-    assert same[: 150 - 26].all() and np.array_equal(longer[1][:150], whole[1])
-
-
-def test_an_endless_sound_goes_on():
-    some = list(islice(inputs(sliding(steps=None), SPOKEN, noise=NOISE, chunk=50), 3))
-    assert np.array_equal(np.concatenate([part.x for part in some]), heard(sliding(steps=150))[0])
-
-
-def test_sound_that_does_not_fit_is_refused_at_once():
-    with pytest.raises(ValueError, match="noise is not given; continuous sound needs seconds of noise"):
-        inputs(sliding(), SPOKEN)
-    with pytest.raises(ValueError, match=r"noise int16 \(9, 100\), expected int16 \(n, samples\) and int16"):
-        inputs(sliding(), SPOKEN, noise=NOISE[:, :100])
-    with pytest.raises(ValueError, match=r"clips are uint8 \(60, 28, 28\)"):
-        inputs(sliding(), pictures(), noise=NOISE)
-    with pytest.raises(ValueError, match="shift 'time_stretch' moves words in continuous sound"):
-        inputs(sliding(shifts=(Shift("time_stretch", (1,)),)), SPOKEN, "speech_c", noise=NOISE)

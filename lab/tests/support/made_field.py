@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tcuq_lab.reproduce.field.experiment import FORMAT, TITLES
 from tcuq_lab.reproduce.field.lines import NAN, Line, entries
-from tcuq_lab.reproduce.field.plan import BACKBONES, CLASS_LAWS, FITS, UnitPlan
-from tcuq_lab.reproduce.field.results import FORMAT
-from tcuq_lab.reproduce.field.specs import TITLES
+from tcuq_lab.reproduce.field.plan import BACKBONES, FITS, UnitPlan
 from tcuq_lab.reproduce.table import plain
 
 UNFITTED = ("base", "int8 confidence", "entropy", "temperature", "conformal", "vote_8", "mean_8",
@@ -30,11 +28,6 @@ PACE = {"class 1": 0.0, "class 4": 0.4, "class 16": 0.8, "class 64": 1.0, "objec
         "continuous sound": 0.3, "heavy-tailed 16": 0.6, "changing pace": 0.6}  # fmt: skip
 TYPES = ("fog", "frost", "gaussian_noise")
 COLUMNS = ("error AUROC", "errors", "errors at 90 %", "errors at 80 %", "prediction error AUROC")
-ALARMS = (
-    "windowed mean", "EWMA", "CUSUM", "ADWIN", "Page-Hinkley", "conformal martingale", "e-detector",
-    "e-detector, limit from theory", "MMD window", "classifier drift", "KS window", "CUSUM, deep",
-)  # fmt: skip
-ESTIMATES = ("ATC", "DoC", "MaNo", "mean confidence")
 
 
 def _noise(*words: str) -> float:
@@ -109,79 +102,8 @@ def _compared(task: str, stream: str, column: str, values: dict[tuple[str, str],
         yield _line(task, stream, f"{ours} - belief_told, told", "untold", column, gap, 0.003)
 
 
-def alarms(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
-    """Give the lines of `alarms`."""
-    for task in tasks:
-        for number, row in enumerate(("tcuq", "tcuq no labels", *ALARMS)):
-            for stream in UnitPlan(task, 0).laws:
-                late = 5.0 + 4 * number + round(3 * _noise(task, stream, row))
-                shares = {
-                    "found": 0.99 - 0.04 * number,
-                    "clean on": 0.03 + 0.01 * number,
-                    "costly on": 0.9 - 0.06 * number,
-                    "shifted on": 0.7 - 0.05 * number,
-                    "clears": 7.0 + number,
-                }
-                for suffix in ("", " (equal)"):
-                    delay = math.inf if row == "e-detector" else late
-                    yield Line(task, stream, row, "untold", f"delay{suffix}", delay, late - 2, late + 3, 5)
-                    for column, value in shares.items():
-                        yield _line(task, stream, row, "untold", f"{column}{suffix}", value, 0.02)
-            for column, value in (
-                ("false per 10,000", 9.0 + number),
-                ("run length ratio", 1.1 - 0.05 * number),
-            ):
-                yield _line(task, "clean", row, "untold", column, value, 0.1)
-
-
-def accuracy(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
-    """Give the lines of `accuracy`."""
-    for task in tasks:
-        for stream in UnitPlan(task, 0).laws:
-            for number, row in enumerate(("tcuq", "tcuq answer", *ESTIMATES)):
-                value = 0.03 + 0.012 * number + 0.01 * _noise(task, stream, row)
-                yield _line(task, stream, row, "untold", "accuracy error", value, 0.006)
-
-
-def questions(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
-    """Give the lines of `questions`."""
-    variants = ("no memory", "memory, always", "gate without variety", "posteriors only", "without odds",
-                "only odds", "no labels", "labels, 1,000 steps", "clean, 250 steps", "float64", "blend 0.4",
-                "something else")  # fmt: skip
-    for task in tasks:
-        for stream in (*CLASS_LAWS, "changing pace"):
-            yield _line(task, stream, "tcuq", "untold", "prediction error AUROC", 0.9, 0.004)
-            for number, row in enumerate(variants):
-                gap = 0.03 - 0.002 * number + 0.003 * _noise(task, stream, row)
-                yield _line(task, stream, row, "untold", "prediction error AUROC", 0.9 - gap, 0.004)
-                yield _line(task, stream, f"tcuq - {row}", "untold", "prediction error AUROC", gap, 0.002)
-            row = "labels, 1,000 steps - no labels"
-            yield _line(task, stream, row, "untold", "prediction error AUROC", 0.001, 0.002)
-            yield _line(
-                task, stream, "tcuq - gate told, told", "untold", "prediction error AUROC", -0.004, 0.002
-            )
-        yield _line(task, "class 16", "tcuq - no labels", "untold", "found", 0.02, 0.01)
-
-
-def backbones(networks: tuple[str, ...] = ("mobilenetv2", "vit", "text")) -> Iterator[Line]:
-    """Give the lines of `backbones`, which name networks in place of tasks."""
-    for number, network in enumerate(networks):
-        yield _line(network, "clean", "base", "", "accuracy", 0.8, 0.02, 1)
-        for stream in ("class 1", "class 16"):
-            for column, value, gap in (("error AUROC", 0.8, 0.05), ("errors at 90 %", 0.2, -0.05)):
-                lead = gap * (1 - number)
-                yield _line(network, stream, "base", "", column, value, 0.01, 1)
-                yield _line(network, stream, "tcuq", "untold", column, value + lead, 0.01, 1)
-                yield _line(network, stream, "tcuq - base", "untold", column, lead, 0.01, 1)
-
-
-MAKERS = {"answers": answers, "alarms": alarms, "accuracy": accuracy, "questions": questions}
-"""Experiments of the plan; `backbones` has networks of its own."""
-
-
-def write_field(folder: Path, name: str, lines: list[Line] | None = None, **about: Any) -> Path:
-    """Write the result file of an experiment; with given lines instead of invented ones."""
-    given = list({**MAKERS, "backbones": backbones}[name]()) if lines is None else lines
+def write_field(folder: Path, name: str, lines: list[Line], **about: Any) -> Path:
+    """Write the result file of an experiment."""
     content = {
         "format": FORMAT,
         "name": name,
@@ -205,7 +127,7 @@ def write_field(folder: Path, name: str, lines: list[Line] | None = None, **abou
         **about,
     }
     path = folder / f"{name}.json"
-    path.write_text(json.dumps({**content, "lines": plain(entries(given))}))
+    path.write_text(json.dumps({**content, "lines": plain(entries(lines))}))
     return path
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from places import LAB
 
-from tcuq_lab.reproduce.experiment import experiment_from
-from tcuq_lab.reproduce.result_files import save_result
+from tcuq_lab.reproduce.experiment import Outcome
+from tcuq_lab.reproduce.paper import experiment_from
+from tcuq_lab.reproduce.result_files import result_text
 from tcuq_lab.reproduce.run_size import RUN_SIZES
 
 KINDS = ("fog", "snow", "frost")
@@ -45,7 +46,8 @@ def write(folder: Path, name: str, value: Value = level, **changes: Any) -> None
                         line(task, dwell, f"{row} - base", GAIN, lambda *place: 0.1)
                         | {"spans": {kind: [0.05, 0.15] for kind in KINDS}}
                     )
-    save_result(folder / f"{name}.json", experiment, RUN_SIZES["reduced"], lines, 61.0)
+    text = result_text(experiment, RUN_SIZES["reduced"], Outcome(lines, {"seconds": 61}))
+    (folder / f"{name}.json").write_text(text)
 
 
 def line(task: str, dwell: float, row: str, column: str, value: Value) -> dict[str, Any]:

@@ -5,9 +5,6 @@ import os
 import numpy as np
 import pytest
 
-from tcuq_lab.data import data_folder, load
-from tcuq_lab.data.packed import members, speech_blocks
-
 real = pytest.mark.skipif(
     not os.environ.get("TCUQ_DATA"), reason="TCUQ_DATA names no folder with speech (tcuq-lab data list)"
 )
@@ -25,12 +22,3 @@ def spoken(count=6):
         shape = np.exp(-(((time - 0.4) / 0.09) ** 2)) + 0.7 * np.exp(-(((time - 0.62) / 0.06) ** 2))
         clips.append(4000 * voice * shape + 12 * rng.standard_normal(16000))
     return np.rint(clips).astype(np.int16)
-
-
-def real_words():
-    """Some validation clips; of a packed file only the first block is decoded, which is quick."""
-    path = data_folder() / "speech_eval.npz"
-    if not path.exists():
-        return load("speech_commands", "validation").x[::60]
-    block = next(speech_blocks(path))
-    return block[members(path, "split")["split"][: len(block)] == 1]

@@ -137,35 +137,6 @@ def test_weights_of_another_architecture_are_refused(tmp_path: Path) -> None:
         load_weights(tmp_path / "w.npz")
 
 
-@pytest.mark.parametrize("value, shown", [(7e4, "70000"), (-1e6, "-1e\\+06"), (float("nan"), "nan")])
-def test_weights_beyond_half_precision_are_refused_and_left_alone(
-    value: float, shown: str, tmp_path: Path
-) -> None:
-    from tcuq_lab.zoo.weights import round_weights, save_weights
-
-    network = backbone("cnn4", width=4)
-    with torch.no_grad():
-        network.stages[0][0].weight.fill_(0.1)  # not a value of half precision
-        network.head.weight[3, 1] = value
-    said = rf"^head\.weight holds {shown}; -65504 to 65504 fits half precision$"
-    with pytest.raises(ValueError, match=said):
-        round_weights(network)
-    assert (network.stages[0][0].weight == torch.tensor(0.1)).all()
-    with pytest.raises(ValueError, match=said):
-        save_weights(tmp_path / "w.npz", network, {})
-    assert not list(tmp_path.iterdir())
-
-
-def test_the_largest_half_is_kept() -> None:
-    from tcuq_lab.zoo.weights import round_weights
-
-    network = backbone("cnn4", width=4)
-    with torch.no_grad():
-        network.head.weight[0, 0] = 65510.0
-    round_weights(network)
-    assert network.head.weight[0, 0] == 65504
-
-
 @pytest.mark.parametrize("name", ["plain", "assisted", "early_exit", "dropout", "hydra", "godin", "postnet"])
 def test_use_counts_what_an_answer_takes(name: str) -> None:
     from tcuq_lab.zoo.count import used
@@ -178,37 +149,6 @@ def test_use_counts_what_an_answer_takes(name: str) -> None:
     beside = {"godin": 10 * 32, "postnet": (2 * 6 + 1) * 10 * 6}.get(name, 0)
     assert found == (parameters(network) - spare, multiply_adds(network, shape) + beside)
     assert network.training and all(each.grad is None for each in network.parameters())
-
-
-def test_a_trained_network_takes_no_other_size() -> None:
-    network = backbone("resnet8")
-    assert network.prepare(torch.zeros(2, 40, 40, 3)).shape == (2, 3, 40, 40)
-    network.fit_input(torch.randint(0, 256, (50, 32, 32, 3), dtype=torch.uint8))
-    with pytest.raises(ValueError, match=r"^input is \(2, 40, 40, 3\), expected \(n, 32, 32, 3\)"):
-        network.prepare(torch.zeros(2, 40, 40, 3))
-
-
-@pytest.mark.parametrize("name, other", [("cnn4", (32, 32)), ("resnet8", (28, 28, 3)), ("dscnn", (49, 9))])
-def test_stored_weights_take_no_other_size(name: str, other: tuple[int, ...]) -> None:
-    import numpy as np
-
-    from tcuq_lab.zoo.outputs import outputs
-    from tcuq_lab.zoo.weights import load_weights
-
-    network, _ = load_weights(LAB / "weights" / f"{name}-0.npz")
-    right = SHAPES[name][1:] + ((3,) if name == "resnet8" else ())
-    assert outputs(network, np.zeros((2, *right), np.float32)).probs.shape == (2, 10)
-    with pytest.raises(ValueError, match=r"^input is \(2, \d+, \d+.*\), expected \(n, \d+, \d+, [13]\)"):
-        outputs(network, np.zeros((2, *other), np.float32))
-
-
-def test_options_of_stored_weights_are_checked(tmp_path: Path) -> None:
-    from tcuq_lab.zoo.weights import load_weights, save_weights
-
-    card = {"backbone": "cnn4", "options": {"wdth": 4}, "recipe": "plain", "settings": {}}
-    save_weights(tmp_path / "w.npz", backbone("cnn4"), card)
-    with pytest.raises(ValueError, match=r"w\.npz: option of cnn4 'wdth' is unknown; did you mean width\?$"):
-        load_weights(tmp_path / "w.npz")
 
 
 @pytest.mark.parametrize("kind", ["", "_assisted", "_dropout_10", "_exits", "_godin", "_postnet", "_wide"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -15,15 +14,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 import small_trainings  # noqa: E402
-from small_trainings import SMALL, refused, small, squares, write  # noqa: E402
+from small_trainings import small, squares  # noqa: E402
 
-from tcuq_lab.cli import main  # noqa: E402
-from tcuq_lab.zoo.curves import Curves, curves_of, read_curves, thinned  # noqa: E402
-from tcuq_lab.zoo.make import Parts, train_one  # noqa: E402
-from tcuq_lab.zoo.plans import found_card  # noqa: E402
-from tcuq_lab.zoo.recipes.assisted import Assisted  # noqa: E402
+from tcuq_lab.zoo.curves import Curves  # noqa: E402
 from tcuq_lab.zoo.train import Examples, train  # noqa: E402
-from tcuq_lab.zoo.weights import load_weights  # noqa: E402
 
 PROBE = {"recipe": "assisted", "settings": {"probe": 1}}
 
@@ -71,13 +65,6 @@ def test_the_exits_of_a_probe_learn_with_their_share_of_the_loss() -> None:
     )
 
 
-def test_a_probe_refuses_to_move_the_head() -> None:
-    with pytest.raises(ValueError, match=r"^setting transfer is 0\.1, expected 0 with probe"):
-        Assisted({"probe": 1, "transfer": 0.1})
-    with pytest.raises(ValueError, match=r"^setting probe is 2"):
-        Assisted({"probe": 2})
-
-
 @pytest.mark.parametrize("name", ["plain", "assisted", "early_exit", "dropout", "godin", "postnet"])
 def test_noting_losses_changes_no_weight(name: str) -> None:
     config = small(recipe=name)
@@ -94,16 +81,6 @@ def test_noting_losses_changes_no_weight(name: str) -> None:
         assert found["head"] == found["loss"]
     if name == "early_exit":
         np.testing.assert_allclose(found["loss"], np.add(found["head"], found["exit_1"]) / 2, rtol=1e-5)
-
-
-def test_every_nth_step_is_counted_through_all_epochs() -> None:
-    all_steps, some = Curves(), Curves(4)
-    for curves in (all_steps, some):
-        train(small(epochs=3), squares(), curves=curves)  # 9 steps
-    assert some.values() == {name: values[::4] for name, values in all_steps.values().items()}
-    assert len(some.values()["head"]) == 3
-    with pytest.raises(ValueError, match=r"^curves is 0"):
-        Curves(0)
 
 
 SCRIPT = """
@@ -145,104 +122,3 @@ def test_curves_of_a_killed_training_go_on(tmp_path: Path) -> None:
             train(plan, squares(), state=path, progress=stop, curves=found[-1])
     assert found[0].values() == found[1].values()
     assert len(found[0].values()["exit_1"]) == -(-3 * (done + 2) // 2)
-
-
-def test_epochs_that_were_not_noted_do_not_come_back(tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    train(small(), squares(), state=state)
-    with pytest.raises(ValueError, match=r"state: state of a training without curves; remove it"):
-        train(small(), squares(), state=state, curves=Curves())
-    state.unlink()
-    train(small(), squares(), state=state, curves=Curves(2))
-    with pytest.raises(ValueError, match=r"state: curves is 3, expected 2, as in this state$"):
-        train(small(), squares(), state=state, curves=Curves(3))
-    train(small(), squares(), state=state)  # nobody asks for them
-
-
-def test_the_file_of_curves_belongs_to_its_weights(tmp_path: Path) -> None:
-    parts = Parts(squares(), squares(seed=1), squares(seed=2), "made up")
-    config = small(epochs=1, **PROBE)
-    train_one(config, tmp_path, "cpu", parts, curves=2)
-    path = tmp_path / "t-0.npz"
-    assert {each.name for each in tmp_path.iterdir()} == {"t-0.npz", "t-0.curves.json"}
-    content = read_curves(curves_of(path))
-    assert content["config"] == json.loads(json.dumps(config.to_dict()))
-    assert [content[name] for name in ("every", "steps_per_epoch", "steps")] == [2, 3, 3]
-    assert {name: len(values) for name, values in content["curves"].items()} == {
-        "loss": 2,
-        "head": 2,
-        "exit_1": 2,
-    }
-    assert found_card(config, tmp_path, 2) == found_card(config, tmp_path)
-    with pytest.raises(ValueError, match=r"curves is 1, expected 2, as in this file$"):
-        train_one(config, tmp_path, "cpu", parts, curves=1)
-    curves_of(path).write_text(json.dumps({**content, "config": small().to_dict()}))
-    with pytest.raises(ValueError, match=r"holds curves of another configuration \(.*settings.* differ\)$"):
-        found_card(config, tmp_path, 2)
-    for damage in ("{", "[]", json.dumps({**content, "steps": 9}), json.dumps({**content, "config": []})):
-        curves_of(path).write_text(damage)
-        with pytest.raises(ValueError, match=r"t-0\.curves\.json: no curves of tcuq \(\w+\)$"):
-            found_card(config, tmp_path, 2)
-    curves_of(path).unlink()
-    with pytest.raises(ValueError, match=r"t-0\.npz is there without t-0\.curves\.json; only a new training"):
-        train_one(config, tmp_path, "cpu", parts, curves=2)
-    train_one(config, tmp_path, "cpu", parts)
-
-
-def test_thinned_curves_are_means_of_stretches() -> None:
-    rng = np.random.default_rng(0)
-    noise = rng.normal(size=1000)
-    content = {"every": 10, "steps_per_epoch": 100, "curves": {"head": noise.tolist()}}
-    found = thinned(content, 250)
-    np.testing.assert_allclose(found["head"], noise.reshape(250, 4).mean(1), rtol=1e-5)
-    np.testing.assert_allclose(found["epoch"], 0.1 * np.arange(1000).reshape(250, 4).mean(1), rtol=1e-5)
-    assert len(thinned(content, 300)["head"]) == 300
-    assert thinned({**content, "curves": {"head": [2.0, 1.0]}}, 300) == {
-        "epoch": [0, 0.1],
-        "head": [2.0, 1.0],
-    }
-
-
-def test_settings_are_given_on_the_command_line(words: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(
-        words, "t", **{**SMALL, "recipe": "assisted", "settings": {"ramp": 0.2, "first": 3}, "note": "Old."}
-    )
-    options = ["--set", "first=2", "--set", "step=0", "--set", "exits=1", "--name", "other", "--curves", "1"]
-    folder = words / "w"
-    assert main(["train", str(words / "t.json"), "--out", str(folder), "--device", "cpu", *options]) == 0
-    assert "other-0.npz: dev" in capsys.readouterr().out
-    _, card = load_weights(folder / "other-0.npz")
-    assert card["settings"] == {"ramp": 0.2, "first": 2, "step": 0, "exits": 1}
-    assert card["config"]["note"] == "As t, but for first 2, step 0, exits 1."
-    found = read_curves(folder / "other-0.curves.json")
-    assert list(found["curves"]) == ["loss", "head", "exit_1"]
-    assert found["steps"] == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--set", "frist=2"), "t: setting 'frist' is unknown; did you mean first?"),
-        (("--set", "first=many"), "t: setting first is 'many', not a number"),
-        (("--set", "first=nan"), "t: setting first is nan"),
-        (("--set", "exits=1.5"), "t: setting exits is 1.5, not an integer"),
-        (("--set", "exits=4"), "t: 4 exits, expected 1 to 3"),
-        (("--set", "first"), "argument --set: 'first', expected NAME=VALUE (see tcuq-lab train --help)"),
-        (("--set", "=2"), "argument --set: '=2', expected NAME=VALUE (see tcuq-lab train --help)"),
-        (("--set", "first=2", "--set", "first=3"), "a name is given to --set twice, expected once"),
-        (("--name", "../x"), "name is '../x', expected letters, digits, _, - and ."),
-        (("--curves", "0"), "curves is 0"),
-    ],
-)
-def test_what_is_wrong_with_settings_is_one_line(
-    options: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write(tmp_path, "t", **{**SMALL, "recipe": "assisted"})
-    assert refused(tmp_path, capsys, "t", options=options).startswith(
-        said
-    )  # ranges are the words of the product
-
-
-def test_a_name_is_for_one_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = refused(tmp_path, capsys, "a", "b", options=("--name", "x"))
-    assert said == "--name is 'x', expected one configuration with it"

@@ -56,7 +56,7 @@ def record(args: argparse.Namespace) -> int:
     from tcuq.base.whole_files import write_whole
 
     from ..home import folder
-    from ..reproduce.experiment import load_experiments
+    from ..reproduce.paper import load_experiments
     from ..reproduce.recording.demand import available, rows_of
     from ..reproduce.recording.manifest import NAME, checksums, differing, manifest
     from ..reproduce.recordings import Recordings

@@ -79,77 +79,65 @@ def reproduce(args: argparse.Namespace) -> int:
 
     from ..changes import update
     from ..home import folder
-    from ..reproduce.experiment import load_experiments
-    from ..reproduce.field.specs import TITLES
+    from ..reproduce.experiment import NoNetworks
+    from ..reproduce.recordings import Recordings
+    from ..reproduce.registry import experiments
+    from ..reproduce.result_files import result_text
+    from ..reproduce.run import run
     from ..reproduce.run_size import run_size
+    from ..reproduce.table import plain
+    from .forecast import forecast
 
-    found = load_experiments(folder(args.experiments, "experiments"))
+    found = experiments(folder(args.experiments, "experiments"))
     if not args.names:
-        listed = {name: {"title": title, "paper": ""} for name, title in TITLES.items()}
-        listed |= {name: {"title": each.title, "paper": each.paper} for name, each in found.items()}
+        listed = {name: {"title": each.title, "paper": each.paper} for name, each in found.items()}
         answer(args, listed, _listed({name: each["title"] for name, each in listed.items()}))
         return 0
     if args.write and (args.task or args.dwell or args.seed):
         raise UsageError("--write stores whole experiments: leave out --task, --dwell and --seed")
     integer("jobs", args.jobs, 1, 256)
-    if args.names[0] in TITLES:
-        return _field(args)
+    integer("workers", args.workers, 1, 256)
     names = list(found) if args.names == ["all"] else [known("experiment", n, found) for n in args.names]
+    chosen = [found[name].narrowed(args.task or (), args.dwell or ()) for name in names]
     setting = run_size(args.setting)
     if args.seed:
         setting = replace(setting, seeds=tuple(dict.fromkeys(args.seed)))
-    integer("workers", args.workers, 1, 256)
     if args.write:  # hours of work must not end at a folder that cannot be made
         Path(args.write).mkdir(parents=True, exist_ok=True)
-    chosen = []
-    for name in names:
-        each = found[name]
-        tasks = tuple(known(f"task of {name}", task, each.tasks) for task in args.task or each.tasks)
-        for dwell in args.dwell or ():
-            if dwell not in each.dwells:
-                raise UsageError(
-                    f"dwell of {name} is {dwell:g}, expected one of "
-                    f"{', '.join(f'{d:g}' for d in each.dwells)}"
-                )
-        dwells = tuple(dict.fromkeys(args.dwell or each.dwells))
-        chosen.append(replace(each, tasks=tuple(dict.fromkeys(tasks)), dwells=dwells))
-
-    try:
-        from ..zoo.make import find_device
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise ImportError("PyTorch is needed to run networks: pip install 'tcuq-lab[all]'") from None
-    from ..reproduce.recordings import Recordings
-    from ..reproduce.result_files import result_text
-    from ..reproduce.run import NoNetworks, run, seconds
-    from ..reproduce.table import plain, table, text
-    from .forecast import forecast
-
-    device, cache = find_device(args.device), str(folder(args.cache, "../out/reproduce"))
-    tables = {}
+    weights, cache = str(folder(args.weights, "weights")), str(folder(args.cache, "../out/reproduce"))
+    outcomes = {}
     with forecast(args) as bar:
+        recordings = Recordings(weights, cache, setting, _device(args.device), args.workers, bar)
         for each in chosen:
-            recordings = Recordings(
-                str(folder(args.weights, "weights")), cache, setting, device, args.workers, bar
-            )
+            if absent := each.absent(recordings):
+                note(args, f"left out of {each.name}: {', '.join(absent)}, whose networks are not all there")
             try:
-                records = run(each, recordings, bar, args.jobs)
+                outcomes[each.name] = run(each, recordings, bar, args.jobs)
             except NoNetworks as error:
                 if len(chosen) == 1:
                     raise
                 note(args, f"left out: {error}")
                 continue
-            tables[each.name] = table(each, records)
             if args.write:
-                path = Path(args.write) / f"{each.name}.json"
-                written = update(path, result_text(each, setting, tables[each.name], seconds(records)))
+                text = result_text(each, setting, outcomes[each.name])
+                written = update(Path(args.write) / f"{each.name}.json", text)
                 for line in written.lines():
                     note(args, line)
                 written.write()
-    shown = "\n".join(f"{found[name].title}\n\n{text(lines)}" for name, lines in tables.items())
-    answer(args, {name: plain(lines) for name, lines in tables.items()}, shown)
+    shown = "\n".join(found[name].shown(outcome) for name, outcome in outcomes.items())
+    answer(args, {name: plain(outcome.lines) for name, outcome in outcomes.items()}, shown)
     return 0
+
+
+def _device(name: str) -> str:
+    """Return the device that networks run on; without PyTorch only what is recorded can be used."""
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        return "cpu"
+    from ..zoo.make import find_device
+
+    return find_device(name)
 
 
 def _listed(titles: Mapping[str, str]) -> str:
@@ -181,57 +169,3 @@ def _last_run(path: Path) -> tuple[float, str] | None:
     setting = re.search(r'^ "setting": \{\s*"name": "(\w+)"', head, re.MULTILINE)
     seconds = re.search(r'^ "seconds": ([0-9.]+),$', head, re.MULTILINE)
     return (float(seconds[1]), setting[1]) if seconds and setting else None
-
-
-def _field(args: argparse.Namespace) -> int:
-    """Run experiments on streams as users have them."""
-    from pathlib import Path
-
-    from tcuq.base.checks import known
-
-    from ..changes import update
-    from ..home import folder
-    from ..reproduce.field.lines import entries
-    from ..reproduce.field.plan import NETWORKS, SMALL
-    from ..reproduce.field.results import result_text
-    from ..reproduce.field.run import run
-    from ..reproduce.field.specs import TITLES, spec
-    from ..reproduce.field.units import PLAIN
-    from ..reproduce.recordings import Recordings
-    from ..reproduce.run_size import run_size
-    from ..reproduce.table import plain
-    from .forecast import forecast
-
-    specs = [spec(known("experiment on streams", name, TITLES)) for name in args.names]
-    setting = run_size(args.setting)
-    seeds = tuple(args.seed or setting.seeds)
-    if args.write:
-        Path(args.write).mkdir(parents=True, exist_ok=True)
-    recordings = Recordings(
-        str(folder(args.weights, "weights")), str(folder(args.cache, "../out/reproduce")), setting
-    )
-    absent = [task for task in SMALL if not all(recordings.has(task, seed, PLAIN) for seed in seeds)]
-    if absent and not args.task:
-        names = " ".join(SMALL[task] for task in absent)
-        note(args, f"left out: {', '.join(absent)}. Train their networks: tcuq-lab train {names} --members 5")
-    tables = {}
-    with forecast(args) as bar:
-        for each in specs:
-            there = [task for task in each.tasks if task not in absent]
-            tasks = tuple(known(f"task of {each.name}", task, NETWORKS) for task in args.task or there)
-            lines, about = run(each, recordings, tasks, seeds, args.jobs, bar)
-            tables[each.name] = lines
-            if args.write:
-                text = result_text(each, setting, seeds, lines, about)
-                written = update(Path(args.write) / f"{each.name}.json", text)
-                for line in written.lines():
-                    note(args, line)
-                written.write()
-    shown = [
-        f"{line.task:16} {line.stream:16} {line.row:40} {line.fit:7} {line.column:28} "
-        f"{line.value:.4f} ({line.low:.4f} to {line.high:.4f}), {line.networks} networks"
-        for lines in tables.values()
-        for line in lines
-    ]
-    answer(args, {name: plain(entries(lines)) for name, lines in tables.items()}, "\n".join(shown))
-    return 0

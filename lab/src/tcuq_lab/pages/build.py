@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from .content import Content
-from .field_pages import field_pages
 from .first_page import PLOT, first_page
-from .older_pages import older_pages
 from .overview_plot import COLORS, overview
+from .paper_pages import paper_pages
+from .stream_pages import stream_pages
 from .viewer import viewer
 
 MARKDOWN, HTML, FOLDER = "RESULTS.md", "results.html", "results"
@@ -33,6 +33,6 @@ def build_pages(folder: str | Path) -> dict[str, str]:
     pages = {MARKDOWN: first_page(content), PLOT: overview(answers)}
     for form in COLORS:
         pages[PLOT.replace(".svg", f"-{form}.svg")] = overview(answers, form)
-    for name, text in {**field_pages(content.fields), **older_pages(content)}.items():
+    for name, text in {**stream_pages(content.fields), **paper_pages(content)}.items():
         pages[f"{FOLDER}/{name}"] = text
     return {**pages, HTML: viewer(content)}

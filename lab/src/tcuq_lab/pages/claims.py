@@ -1,4 +1,4 @@
-"""Claims and targets: sentences, each with a rule that result files are held against."""
+"""Claims of the paper: sentences, each with a rule that result files are held against."""
 
 from __future__ import annotations
 
@@ -20,13 +20,10 @@ KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "below": ("than", "by", "ties"),
         "ratio": ("than", "most"),
         "reaches": ("least", "most", "below", "paper"),
-        "not_worse": ("than",),
         "near": ("than", "within"),
-        "no_kind_below": (),
         "rises": (),
         "widens": ("than",),
         "turns": (),
-        "reported": (),
     }
 )
 """Kinds of rules, and what each asks for beside `SHARED`; see `tcuq_lab.pages.claim_rules`."""
@@ -38,7 +35,6 @@ NEEDED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "above": ("than",),
         "below": ("than",),
         "ratio": ("than", "most"),
-        "not_worse": ("than",),
         "near": ("than", "within"),
         "widens": ("than",),
     }

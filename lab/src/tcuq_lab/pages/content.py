@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..reproduce.result_files import load_paper_result
+from . import trainings
 from .about import ordered
-from .claim_lines import as_found
 from .claims import Claims, load_claims
-from .field import Field, load_fields
-from .figures import Found
-from .load import load_found
+from .field import PAGED, Field, load_fields
+from .figures import Found, found_from
 from .paper import Paper, Part, load_paper
 from .targets import Targets, load_targets
 from .targets import Verdict as TargetVerdict
 from .targets import judge as judge_targets
-from .verdicts import Judged, judge
+from .verdicts import Judged, as_found, judge
+from .wording import readable
 
 SIZES = (
     ("examples", "test examples of a dataset"),
@@ -127,3 +129,54 @@ def size(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+LEFT_OUT = (
+    "paper.json",
+    "claims.json",
+    "targets.json",
+    *(f"{name}.json" for name in PAGED),
+)
+"""Files that are no results, or are those of another format."""
+
+
+def load_found(folder: str | Path) -> dict[str, Found]:
+    """Return what the result files of a folder say, by the name of the experiment.
+
+    Parameters
+    ----------
+    folder : path
+        Files of experiments have their names; one of trainings may have any.
+    """
+    found: dict[str, Found] = {}
+    for path in sorted(Path(folder).glob("*.json")):
+        if path.name in LEFT_OUT:
+            continue
+        for each in _read(path):
+            if each.name in found:
+                raise ValueError(f"{path}: experiment {each.name} comes twice, expected each once")
+            found[each.name] = each
+    return found
+
+
+def _read(path: Path) -> Iterator[Found]:
+    try:
+        if _format(path) == trainings.FORMAT:
+            yield from trainings.trainings_from(readable(json.loads(path.read_text(encoding="utf-8"))))
+            return
+        content = load_paper_result(path)
+        if content["name"] != path.stem:
+            raise ValueError(f"name is {content['name']!r}, expected {path.stem!r}")
+        yield found_from(readable(dict(content)))
+    except ValueError as error:
+        where = str(error) if str(path) in str(error) else f"{path}: {error}"
+        raise ValueError(where) from None
+
+
+def _format(path: Path) -> str:
+    """Return what a file says that it is; what is wrong with it is for its reader to say."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return ""
+    return str(content.get("format", "")) if isinstance(content, dict) else ""

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from ..reproduce.field.experiment import TITLES
 from ..reproduce.field.lines import NAN, Found, Line
 from ..reproduce.field.plan import BACKBONES, CLASS_LAWS, NETWORKS, UNTOLD, UnitPlan, fit_shown
-from ..reproduce.field.results import load_result
-from ..reproduce.field.specs import TITLES
+from ..reproduce.result_files import load_stream_result
 from .wording import readable, sense
 
 CONFIDENCE, DEEP, INT8 = "base", "deep", "int8 confidence"
@@ -283,7 +283,7 @@ def load_fields(folder: str | Path) -> dict[str, Field]:
         if not path.exists():
             continue
         try:
-            about, lines = load_result(path)
+            about, lines = load_stream_result(path)
         except KeyError as error:
             raise ValueError(f"{path} lacks {error.args[0]}, expected a result with it") from None
         except (TypeError, ValueError) as error:

@@ -1,68 +1,66 @@
-"""From points to a verdict, and to the words for it."""
+"""Claims of the paper held against our figures: in how many cases each is met, and by how much."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from .claim_points import Point
-from .claim_rules import missing, points
-from .claims import Claim, Claims
-from .figures import Found
+from ..reproduce.field.plan import CLASS_LAWS
+from .about import OLDER
+from .claim_rules import Point, points
+from .claims import Claim, Claims, Rule
+from .field import Field, is_pair
+from .figures import Figure, Found, Place
+from .grids import MADE, grid, page
 from .paper import Paper
-from .wording import between, dwells, listed, named, shown, signed
+from .wording import shown
 
-HOLDS, FAILS, MIXED = "holds", "does not hold", "mixed"
-CANNOT, NOT_RUN, UNDEFINED, REPORTED = "cannot be tested here", "not run yet", "no figure", "reported"
-WORDS = (HOLDS, MIXED, FAILS, REPORTED, UNDEFINED, NOT_RUN, CANNOT)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What came of a claim for one row.
-
-    Parameters
-    ----------
-    row : str
-        Empty where the claim is about no single row.
-    word : str
-        One of `WORDS`.
-    held : str
-        Where it holds, if in some places only.
-    why : str
-        What is missing, or why there is no verdict.
-    points : tuple of Point
-    """
-
-    row: str
-    word: str
-    held: str = ""
-    why: str = ""
-    points: tuple[Point, ...] = ()
-
-    def detail(self, words: Mapping[str, str] = MappingProxyType({})) -> str:
-        """Return what there is to say beside the verdict, with other words for some verdicts."""
-        held = self.held and f"{words.get(HOLDS, HOLDS)} at {self.held}"
-        return "; ".join(text for text in (held, self.why) if text)
-
-    def said(self, words: Mapping[str, str] = MappingProxyType({})) -> str:
-        """Return verdict and detail as a sentence has them, with other words for some verdicts."""
-        word, detail = words.get(self.word, self.word), self.detail(words)
-        return f"{word}: {detail}" if detail else word
+TITLE = "What the paper claims and what we found"
+PLAIN = "base"
+LEADS = ("widens",)
+"""Rules about a lead over rivals, of which the plain network is one."""
+READ = (
+    "A case is a task at a dwell, and a figure where a claim has several. Figures: the least and the "
+    "largest of ours. Margin: by how much they pass what the claim asks for, at the worst and at the "
+    "best case; below 0 they do not. The same claim about the plain network is judged in the column "
+    "`base`; where it has no entry, the claim compares with it, or is about no row of ours. Where most "
+    "steps are drop events, an AUPRC says little: the page of the experiment has their share."
+)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with a verdict for each of its rows."""
+    """A claim with its points: for each of its rows those of the row."""
 
     claim: Claim
-    verdicts: tuple[Verdict, ...]
+    rows: Mapping[str, Sequence[Point]]
+
+
+def as_found(field: Field) -> Found:
+    """Return the figures on streams of class dwell as claims ask for them, by dwell; the pace is not told."""
+    figures = {}
+    for line in field.found.lines:
+        if line.stream not in CLASS_LAWS or is_pair(line.row) or math.isnan(line.value):
+            continue
+        if line.fit == field.fit_of(line.task, line.row, line.column):
+            where = Place(line.task, float(CLASS_LAWS[line.stream]), line.row, line.column)
+            figures[where] = Figure(line.value, line.low, line.high, n=line.networks)
+    about = field.about
+    return Found(
+        field.name,
+        about["title"],
+        "",
+        about["command"],
+        about["setting"],
+        about["versions"],
+        field.seconds,
+        figures,
+    )
 
 
 def judge(claims: Claims, found: Mapping[str, Found], paper: Paper) -> list[Judged]:
-    """Return the verdicts of all claims.
+    """Return the points of all claims.
 
     Parameters
     ----------
@@ -74,108 +72,83 @@ def judge(claims: Claims, found: Mapping[str, Found], paper: Paper) -> list[Judg
     judged = []
     for claim in claims.claims:
         try:
-            judged.append(Judged(claim, tuple(_verdicts(claim, found, paper))))
+            answers = points(claim.rule, found, paper) if claim.rule else []
         except ValueError as error:
             raise ValueError(f"claim {claim.name}: {error}") from None
+        rows = dict.fromkeys([point.row for point in answers] or (claim.rule.rows if claim.rule else [""]))
+        judged.append(Judged(claim, {row: [each for each in answers if each.row == row] for row in rows}))
     return judged
 
 
-def _verdicts(claim: Claim, found: Mapping[str, Found], paper: Paper) -> list[Verdict]:
-    rule = claim.rule
-    if rule is None:
-        return [Verdict("", CANNOT, why=claim.cannot)]
-    gaps = missing(rule, found)
-    answers = points(rule, found, paper)
-    if not answers:
-        why = listed(map(named, gaps)) or f"{rule.experiment} has no such rows or columns"
-        return [Verdict(row, NOT_RUN, why=why) for row in rule.rows]
-    late = f"not run yet: {listed(map(named, gaps))}" if gaps else ""
-    rows = dict.fromkeys(point.row for point in answers)
-    return [verdict_of(row, [point for point in answers if point.row == row], late) for row in rows]
+def plain_points(rule: Rule, found: Mapping[str, Found], paper: Paper) -> list[Point]:
+    """Return what the plain network has to what a claim says of ours; nothing where that makes no sense."""
+    mine = found.get(rule.experiment)
+    if rule.kind in LEADS or mine is None or PLAIN not in mine.rows:
+        return []
+    than = tuple(row for row in rule.more.get("than", ()) if row != PLAIN and not row.startswith("tcuq"))
+    if not all(row.startswith("tcuq") for row in rule.rows) or ("than" in rule.more and not than):
+        return []
+    more = {**rule.more, "than": than} if "than" in rule.more else rule.more
+    return points(replace(rule, rows=(PLAIN,), more=more), found, paper)
 
 
-def verdict_of(row: str, given: Sequence[Point], late: str = "") -> Verdict:
-    """Return the verdict that points amount to.
+def cases(given: Sequence[Point]) -> str:
+    """Return in how many cases a rule is met.
 
     Examples
     --------
-    >>> made = [Point("tcuq", "mnist", d, "AUPRC", 0.5, met=d > 1) for d in (1.0, 4.0, 16.0)]
-    >>> verdict_of("tcuq", made).said()
-    'mixed: holds at 2 of 3, MNIST at dwells 4 and 16'
-    >>> verdict_of("tcuq", made[1:]).said({HOLDS: "met"})
-    'met'
+    >>> cases([Point("tcuq", "mnist", dwell, "AUPRC", 0.5, met=dwell > 1) for dwell in (1.0, 4.0, 16.0)])
+    '2 of 3'
     """
     asked = [point for point in given if point.met is not None]
-    if not asked:
-        # A figure without a bar was only to be shown.
-        word = REPORTED if any(point.figure == point.figure for point in given) else UNDEFINED
-        return Verdict(row, word, why=late, points=tuple(given))
-    held = [point for point in asked if point.met]
-    if len(held) in (0, len(asked)):
-        return Verdict(row, HOLDS if held else FAILS, why=late, points=tuple(given))
-    return Verdict(row, MIXED, f"{len(held)} of {len(asked)}, {places(held, asked)}", late, tuple(given))
+    return f"{sum(bool(point.met) for point in asked)} of {len(asked)}" if asked else ""
 
 
-def places(some: Sequence[Point], of: Sequence[Point]) -> str:
-    """Return in words where some points are, as far as that tells them from the others.
-
-    Examples
-    --------
-    >>> made = [Point("r", t, d, "c", 0.5) for t in ("mnist", "cifar10") for d in (1.0, 4.0)]
-    >>> places(made[:3], made)
-    'MNIST; CIFAR-10 at dwell 1'
-    """
-    columns, all_dwells = {point.column for point in of}, {point.dwell for point in of}
-    alike: dict[tuple[str, tuple[float, ...]], list[str]] = {}
-    for column, task in dict.fromkeys((point.column, point.task) for point in some):
-        here = tuple(point.dwell for point in some if (point.column, point.task) == (column, task))
-        every = {point.dwell for point in of if (point.column, point.task) == (column, task)}
-        whole = len(all_dwells) == 1 or set(here) == every
-        alike.setdefault((column, () if whole else here), []).append(named(task))
-    parts = []
-    for (column, here), tasks in alike.items():
-        text = listed(tasks) + (f" at {dwells(here)}" if here else "")
-        parts.append(f"{text} ({column})" if len(columns) > 1 else text)
-    return "; ".join(parts)
+def claims_page(claims: Claims, judged: Sequence[Judged], found: Mapping[str, Found], paper: Paper) -> str:
+    """Return the page: a line for each claim and row of ours."""
+    lines = []
+    for each in judged:
+        rule = each.claim.rule
+        plain = cases(plain_points(rule, found, paper)) if rule else ""
+        link = f"[{rule.experiment}]({rule.experiment}.md)" if rule and rule.experiment in found else ""
+        for row, given in each.rows.items():
+            why = each.claim.cannot or ("" if given else "not run yet")
+            notes = "; ".join(text for text in (why, *each.claim.limits) if text)
+            figures = _ends(point.figure for point in given if point.figure != point.margin)
+            margins = _ends((point.margin for point in given if point.met is not None), True)
+            name = f"`{row}`" if row else ""
+            cells = [cases(given), figures, margins, plain, notes, link]
+            lines.append([each.claim.where, each.claim.text, name, *cells])
+    head = ["where", "claim", "row", "cases met", "figures", "margin", "`base`", "note", "page"]
+    back = "[All results](../RESULTS.md)."
+    return page([f"# {TITLE}", MADE, f"{claims.about} {OLDER} {back}", READ, grid(head, lines)])
 
 
-def counted(judged: Sequence[Judged]) -> dict[str, int]:
-    """Return how many verdicts there are of each word, in the order of `WORDS`, without those of none."""
-    found = [verdict.word for each in judged for verdict in each.verdicts]
-    return {word: found.count(word) for word in WORDS if word in found}
+def counted(judged: Sequence[Judged]) -> str:
+    """Return a table of how many claims, by row of ours, are met in all, some or no cases."""
+    count = {"met in all cases": 0, "met in some": 0, "met in none": 0, "not judged": 0}
+    for each in judged:
+        for given in each.rows.values():
+            met = [point.met for point in given if point.met is not None]
+            known = "met in all cases" if all(met) else "met in some" if any(met) else "met in none"
+            count[known if met else "not judged"] += 1
+    return grid(list(count), [list(map(str, count.values()))], len(count))
 
 
-def remarks(point: Point) -> list[str]:
-    """Return what stands below the margin of a point: figure and bar, the interval, notes.
+def _ends(values: Iterable[float], signed: bool = False) -> str:
+    """Return the least and the largest of some values with at most three decimals.
 
     Examples
     --------
-    >>> remarks(Point("tcuq", "mnist", 4.0, "AUPRC", 0.8, 0.75, 0.05, 0.01, 0.09, True, "vote"))
-    ['0.800, bar 0.750 from vote', '95 %: 0.010 to 0.090']
+    >>> _ends([-1.3e-05, 12.34]), _ends([0.00082], True), _ends([])
+    ('0.000 to 12.3', '+0.001', '')
     """
-    source = f" from {point.against}" if point.against else ""
-    bar = "" if point.met is None else f"{shown(point.figure)}, bar {shown(point.bar)}{source}"
-    span = between(point.low, point.high)
-    return [text for text in (point.words or bar, span and f"95 %: {span}", point.note) if text]
-
-
-def spread(points: Sequence[Point]) -> str:
-    """Return by how much a bar is passed at the worst and at the best place.
-
-    Examples
-    --------
-    >>> made = [Point("tcuq", "mnist", 4.0, "AUPRC", 0.8, margin=m, met=True) for m in (0.05, 0.01)]
-    >>> spread(made)
-    'by +0.010 to +0.050'
-    >>> from dataclasses import replace
-    >>> spread([replace(each, low=0.001, high=0.1) for each in made])
-    'by +0.010 to +0.050, 2 of 2 beyond the interval'
-    """
-    margins = [point.margin for point in points if point.met is not None and not math.isnan(point.margin)]
-    if not margins:
+    there = [value for value in values if math.isfinite(value) or (signed and not math.isnan(value))]
+    if not there:
         return ""
-    low, high = signed(min(margins)), signed(max(margins))
-    found = f"by {low}" if low == high else f"by {low} to {high}"
-    spans = [(point.low, point.high) for point in points if not math.isnan(point.low + point.high)]
-    beyond = sum(1 for least, most in spans if least > 0 or most < 0)
-    return f"{found}, {beyond} of {len(spans)} beyond the interval" if spans else found
+    low, high = (("+" if signed and end > 0 else "") + _three(end) for end in (min(there), max(there)))
+    return low if low == high else f"{low} to {high}"
+
+
+def _three(value: float) -> str:
+    return f"{value:.3f}".replace("-0.000", "0.000") if abs(value) < 1 else shown(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -115,17 +115,6 @@ def shown(value: float) -> str:
     return f"{value:,.{digits}f}"
 
 
-def signed(value: float) -> str:
-    """Return a difference with its sign.
-
-    Examples
-    --------
-    >>> signed(0.01), signed(-0.2), signed(math.nan)
-    ('+0.010', '-0.200', '-')
-    """
-    return shown(value) if math.isnan(value) or not value > 0 else f"+{shown(value)}"
-
-
 def between(low: float, high: float) -> str:
     """Return an interval in words, or nothing where it is undefined or a point.
 
@@ -151,17 +140,6 @@ def listed(parts: Iterable[str], last: str = "and") -> str:
     """
     given = list(parts)
     return given[0] if len(given) == 1 else f"{', '.join(given[:-1])} {last} {given[-1]}" if given else ""
-
-
-def dwells(values: Sequence[float]) -> str:
-    """Return dwells in words.
-
-    Examples
-    --------
-    >>> dwells([4.0, 16.0]), dwells([1.0])
-    ('dwells 4 and 16', 'dwell 1')
-    """
-    return f"dwell{'s' * (len(values) > 1)} {listed([f'{value:g}' for value in values])}"
 
 
 def lasting(seconds: float) -> str:

@@ -22,10 +22,10 @@ from ..comparison.spread import LEVEL
 from ..corruptions.suites import suite_of
 from ..methods.base import Base
 from ..methods.temporal.standard import TcuqStandard
+from .field.experiment import FORMAT
 from .field.intervals import REPLICATES, Drawn, difference, drawn, mean
 from .field.lines import Line, entries, line
 from .field.plan import DEV, UNTOLD, StreamSizes, UnitPlan
-from .field.results import FORMAT
 from .field.stretch_figures import Auroc, Figure, LeftAt, Mean
 from .field.units import Unit
 from .recordings import Recordings

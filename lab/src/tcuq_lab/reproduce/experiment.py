@@ -1,165 +1,106 @@
-"""An experiment: which rows are compared on which streams, and what of it is shown."""
+"""An experiment: what it measures piece by piece, and how its figures are made from what the pieces gave."""
 
 from __future__ import annotations
 
-import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, Protocol
 
-from tcuq.base.checks import known, known_only, number
-
-from .rows import TASKS, Row, row_of
-
-KINDS = (
-    "calibration",
-    "comparison",
-    "headlines",
-    "literal",
-    "promises",
-    "selective",
-    "severity",
-)
-"""Kinds of measurement, each a module of `kinds`."""
+from .recordings import Recordings
+from .run_size import RunSize
 
 
-@dataclass(frozen=True)
-class Column:
-    """A figure that is shown: a metric of `tcuq_lab.comparison`, its variant, and a title."""
+class Piece(Protocol):
+    """What is measured at once and kept in one file: networks and streams of one seed."""
 
-    metric: str
-    variant: str
-    title: str
+    @property
+    def task(self) -> str:
+        """Name of the dataset."""
+
+    @property
+    def seed(self) -> int:
+        """Of the networks."""
+
+    @property
+    def name(self) -> str:
+        """As it stands in file names."""
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """What the file of an experiment says.
+class Outcome(NamedTuple):
+    """What an experiment gives.
 
     Parameters
     ----------
-    name, title, paper : str
-        `paper` says which table or figure it repeats.
+    lines : list of dict
+        Figures, as the result file holds them.
+    about : dict
+        Entries of the result file that say how they were made, "seconds" among them.
+    """
+
+    lines: list[dict[str, Any]]
+    about: dict[str, Any]
+
+
+class NoNetworks(ValueError):
+    """No seed of an experiment has the networks that it measures."""
+
+
+class Experiment(ABC):
+    """What all experiments have; `tcuq_lab.reproduce.run` runs them, `registry` names them.
+
+    Parameters
+    ----------
+    name, title : str
     tasks : tuple of str
-    dwells : tuple of float
-    rows : tuple of Row
-        The first is the common base.
-    columns : tuple of Column
-    kind : str
-        Of measurement; see `KINDS`.
-    options : mapping
-        What that kind asks for.
+    paper : str
+        Which table or figure of the paper it repeats; empty where it repeats none.
     """
 
     name: str
     title: str
-    paper: str
     tasks: tuple[str, ...]
-    dwells: tuple[float, ...]
-    rows: tuple[Row, ...]
-    columns: tuple[Column, ...]
-    kind: str = "comparison"
-    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    paper: str
+    format: ClassVar[str]
+    """Of its result file."""
+    names_torch: ClassVar[bool] = False
+    """Whether the result file names the version of PyTorch."""
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what another process is given; a read-only view of a mapping cannot be sent."""
-        return {**vars(self), "options": dict(self.options)}
+    @abstractmethod
+    def narrowed(self, tasks: Sequence[str], dwells: Sequence[float]) -> Experiment:
+        """Return the experiment with some of its tasks and dwells alone; all where none are given."""
 
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        vars(self).update(state, options=MappingProxyType(state["options"]))
+    def absent(self, recordings: Recordings) -> list[str]:
+        """Return the tasks that are left out because networks are missing."""
+        return []
 
+    @abstractmethod
+    def pieces(self, recordings: Recordings) -> Mapping[Any, Path]:
+        """Return the pieces of all seeds of the setting, each with the file that keeps what it gave.
 
-def experiment_from(given: Mapping[str, Any], fields: Mapping[str, Sequence[Any]]) -> Experiment:
-    """Return an experiment from its JSON.
+        The name of a file changes with all that decides what is in it.
 
-    Parameters
-    ----------
-    given : mapping
-    fields : mapping of str to rows
-        Lists of rows that experiments share, by name.
+        Raises
+        ------
+        NoNetworks
+            Where there is nothing to measure.
+        """
 
-    Examples
-    --------
-    >>> plain = {"name": "x", "title": "", "paper": "", "tasks": ["mnist"], "dwells": [16], "rows": ["base"],
-    ...          "columns": [["drop_auprc", "own/smoothed/unseen", "drop"]]}
-    >>> experiment_from(plain, {}).rows[0].label
-    'base'
-    >>> experiment_from({**plain, "tasks": ["mnst"]}, {})
-    Traceback (most recent call last):
-    ...
-    ValueError: task 'mnst' is unknown; did you mean mnist?
-    """
-    entries = ("name", "title", "paper", "tasks", "dwells", "rows", "columns")
-    known_only("entry of an experiment", given, (*entries, "kind", "options"))
-    for entry in entries:
-        if entry not in given:
-            raise ValueError(f"experiment lacks {entry}, expected {', '.join(entries)}")
-    for entry in ("name", "title", "paper"):
-        if not isinstance(given[entry], str):
-            raise ValueError(f"{entry} of an experiment is {given[entry]!r}, expected text")
-    for entry in ("tasks", "dwells", "columns"):
-        if not isinstance(given[entry], list) or not given[entry]:
-            raise ValueError(f"{entry} of an experiment is {given[entry]!r}, expected a list")
-    rows = given["rows"]
-    if isinstance(rows, str):
-        rows = fields[known("field of rows", rows, fields)]
-    if not isinstance(rows, (list, tuple)) or not rows:
-        raise ValueError(f"rows of an experiment is {rows!r}, expected a list of rows, or a field's name")
-    for entry in ("tasks", "dwells"):
-        if len(set(map(str, given[entry]))) < len(given[entry]):
-            raise ValueError(f"{entry} of an experiment is {given[entry]!r}, expected each once")
-    for column in given["columns"]:
-        if not isinstance(column, list) or [type(each) for each in column] != [str, str, str]:
-            raise ValueError(f"column is {column!r}, expected metric, variant and title")
-    return Experiment(
-        given["name"],
-        given["title"],
-        given["paper"],
-        tuple(known("task", each, TASKS) for each in given["tasks"]),
-        tuple(number("dwell", each, 1, 1000) for each in given["dwells"]),
-        tuple(row_of(each) for each in rows),
-        tuple(Column(*each) for each in given["columns"]),
-        known("kind of an experiment", given.get("kind", "comparison"), KINDS),
-        _options(given.get("options", {})),
-    )
+    @abstractmethod
+    def keep(self, piece: Any, recordings: Recordings, place: Path) -> None:
+        """Measure a piece and write what it gave."""
 
+    @abstractmethod
+    def outcome(self, kept: Mapping[Any, Path]) -> Outcome:
+        """Return the figures from what all pieces gave."""
 
-def _options(given: Any) -> Mapping[str, Any]:
-    if not isinstance(given, dict):
-        raise ValueError(f"options of an experiment is {given!r}, expected a mapping")
-    return MappingProxyType(given)
+    @abstractmethod
+    def shown(self, outcome: Outcome) -> str:
+        """Return the figures as a person reads them."""
 
+    @abstractmethod
+    def head(self, setting: RunSize, outcome: Outcome) -> dict[str, Any]:
+        """Return entries of the result file: `setting`, `paper`, `recording` and `notes` if it has any."""
 
-def load_experiments(folder: str | Path) -> dict[str, Experiment]:
-    """Return the experiments of a folder by name; `fields.json` holds the lists of rows that they share.
-
-    Parameters
-    ----------
-    folder : path
-    """
-    home = Path(folder)
-    if not (home / "fields.json").exists():
-        raise ValueError(f"{home}: no folder of experiments, expected one with fields.json")
-    fields = _read(home / "fields.json")
-    found = {}
-    for path in sorted(home.glob("*.json")):
-        if path.name != "fields.json":
-            try:
-                found[path.stem] = experiment_from(_read(path), fields)
-            except ValueError as error:
-                raise ValueError(f"{path}: {error}") from None
-            if found[path.stem].name != path.stem:
-                raise ValueError(f"{path}: name is {found[path.stem].name!r}, expected {path.stem!r}")
-    return found
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{path} holds a {type(content).__name__}, expected a mapping")
-    return content
+    def prepare(self, todo: Sequence[Any], recordings: Recordings) -> None:  # noqa: B027
+        """Make what several processes would otherwise each make."""

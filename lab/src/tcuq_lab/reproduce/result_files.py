@@ -3,66 +3,61 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tcuq._version import VERSION
-from tcuq.base.whole_files import write_whole
 
-from .experiment import Experiment
+from ..changes import FIELDS, named_lines
+from .experiment import Experiment, Outcome
+from .field.experiment import StreamExperiment
+from .field.lines import IN_ORDER, Found, from_entries
+from .paper import PaperExperiment
 from .run_size import RunSize
 from .table import Line, strict
 from .versions import PROTOCOL
 
-FORMAT = "tcuq experiment 1"
 ENTRIES = ("format", "name", "title", "paper", "command", "setting", "protocol", "versions", "lines")
 
 
 def result_text(
-    experiment: Experiment,
-    setting: RunSize,
-    lines: list[Line],
-    seconds: float = math.nan,
-    command: str | None = None,
+    experiment: Experiment, setting: RunSize, outcome: Outcome, command: str | None = None
 ) -> str:
-    """Return the figures of a whole experiment as a result file holds them, one line per figure.
+    """Return the result file of a whole experiment, one line per figure.
 
     Parameters
     ----------
     experiment : Experiment
     setting : RunSize
-    lines : list of dict
-        What `table` returns.
-    seconds : float
-        How long the comparisons took.
+    outcome : Outcome
     command : str, optional
         That makes the file again, where it is not ``tcuq-lab reproduce``.
     """
     versions = {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()}
-    try:
+    if experiment.names_torch and find_spec("torch") is not None:
         from torch import __version__ as torch
 
         versions["torch"] = str(torch).partition("+")[0]
-    except ModuleNotFoundError:
-        pass
+    head = experiment.head(setting, outcome)
     about = {
-        "format": FORMAT,
+        "format": experiment.format,
         "name": experiment.name,
         "title": experiment.title,
-        "paper": experiment.paper,
+        **({"paper": head["paper"]} if "paper" in head else {}),
         "command": command or f"tcuq-lab reproduce {experiment.name} --setting {setting.name}",
-        "setting": asdict(setting),
+        "setting": head["setting"],
+        **({"recording": head["recording"]} if "recording" in head else {}),
         "protocol": PROTOCOL,
         "versions": versions,
-        "seconds": None if math.isnan(seconds) else round(seconds),
+        **({"notes": head["notes"]} if "notes" in head else {}),
+        **outcome.about,
     }
-    return file_text(about, lines)
+    return file_text(about, outcome.lines) if "paper" in head else short_text(about, outcome.lines)
 
 
 def file_text(about: Mapping[str, Any], lines: Sequence[Line | list[Any]]) -> str:
@@ -101,11 +96,10 @@ def file_text(about: Mapping[str, Any], lines: Sequence[Line | list[Any]]) -> st
     return f'{{{head},\n "lines": [\n{rows}\n]}}\n'
 
 
-def save_result(
-    path: str | Path, experiment: Experiment, setting: RunSize, lines: list[Line], seconds: float = math.nan
-) -> None:
-    """Write the figures of a whole experiment; see `result_text`."""
-    write_whole(path, result_text(experiment, setting, lines, seconds))
+def short_text(about: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return a result file whose lines are lists, half as long as objects with a name for each part."""
+    rows = [[line.get(name) for name in IN_ORDER] for line in lines]
+    return file_text({**about, FIELDS: list(IN_ORDER)}, rows)
 
 
 def read_content(path: str | Path, form: str, of: str) -> Mapping[str, Any]:
@@ -128,15 +122,26 @@ def read_content(path: str | Path, form: str, of: str) -> Mapping[str, Any]:
     return content
 
 
-def load_result(path: str | Path) -> Mapping[str, Any]:
-    """Return what `save_result` wrote: its entries by name; numbers may be None or the text "inf".
+def load_paper_result(path: str | Path) -> Mapping[str, Any]:
+    """Return the entries of a result that repeats the paper's; numbers may be None or the text "inf".
 
     Parameters
     ----------
     path : path
     """
-    content = read_content(path, FORMAT, "an experiment")
+    content = read_content(path, PaperExperiment.format, "an experiment")
     for entry in ENTRIES:
         if entry not in content:
             raise ValueError(f"{path} lacks {entry}, expected {', '.join(ENTRIES)}")
     return content
+
+
+def load_stream_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
+    """Return what a result file of an experiment on streams says about itself, and its figures.
+
+    Parameters
+    ----------
+    path : path
+    """
+    content = named_lines(read_content(path, StreamExperiment.format, "this family of experiments"))
+    return content, Found(from_entries(content["lines"]))

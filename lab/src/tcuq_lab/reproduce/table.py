@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..comparison.records import TOGETHER, Record, Results
-from .experiment import Experiment
+
+if TYPE_CHECKING:
+    from .paper import PaperExperiment
 
 Line = dict[str, Any]
 """A figure of a table, with what it was made from."""
@@ -17,14 +19,14 @@ Line = dict[str, Any]
 LEVEL, REPLICATES = 0.95, 1000
 
 
-def table(experiment: Experiment, found: Mapping[str, Results]) -> list[Line]:
+def table(experiment: PaperExperiment, found: Mapping[str, Results]) -> list[Line]:
     """Return the figures of an experiment, one for each task, dwell, row and column.
 
     Parameters
     ----------
-    experiment : Experiment
+    experiment : PaperExperiment
     found : mapping of str to Results
-        What `run` returns.
+        Records by the name of a unit.
 
     Returns
     -------

@@ -7,7 +7,6 @@ import pytest
 
 from tcuq_lab.methods.estimates import ESTIMATES, Atc, Development, Doc, MeanConfidence, Windows
 from tcuq_lab.methods.estimates.doc_regression import DocRegression
-from tcuq_lab.methods.estimates.isotonic import Isotonic
 from tcuq_lab.methods.estimates.mano import norms as mano_norms
 from tcuq_lab.methods.estimates.nuclear_norm import norms as nuclear_norms
 from tcuq_lab.methods.estimates.regression import monotone
@@ -35,27 +34,12 @@ def made(windows: int, seed: int, warmth: float = 1.0, low: float = 0.0, high: f
     return Development(Windows(sharp, logits * warmth), labels, np.arange(windows) // 5)
 
 
-def test_all_have_one_trial_or_eight() -> None:
-    """The same number of trials for all that have anything to tune."""
-    assert {len(each.grid) for each in ESTIMATES} == {1, TRIALS}
-    for each in ESTIMATES:
-        assert len({tuple(setting.items()) for setting in each.grid}) == len(each.grid), each.name
-
-
 def test_atc_is_exact_on_development_data() -> None:
     """As many steps lie below the threshold as were wrong, whatever the measure of certainty."""
     dev = made(20, 0)
     for setting in Atc.grid:
         found = Atc().learn(dev, setting)(dev.windows)
         assert found.mean() == pytest.approx(dev.accuracy, abs=1e-9), setting
-
-
-def test_atc_of_errors_only_is_zero() -> None:
-    """A threshold above all steps, where every one of them was wrong."""
-    dev = made(4, 1)
-    wrong = (dev.windows.probs.argmax(axis=2) + 1) % CLASSES
-    none = Development(dev.windows, wrong, dev.stretches)
-    assert Atc().learn(none, Atc.grid[0])(dev.windows).tolist() == [0, 0, 0, 0]
 
 
 def test_doc_is_exact_on_development_data_and_follows_the_mean_confidence() -> None:
@@ -97,17 +81,6 @@ def test_mean_confidence_is_right_where_posteriors_are_calibrated() -> None:
     assert sharp.temperature == pytest.approx(3.0, rel=0.1)
 
 
-def test_isotonic_needs_no_calibration() -> None:
-    """Whatever rises with the chance of being right will do."""
-    dev, test = made(100, 6, warmth=3.0), made(100, 7, warmth=3.0)
-    found = Isotonic()
-    found.fit(dev)
-    assert found.of(dev.windows).mean() == pytest.approx(dev.accuracy, abs=1e-9)  # means are kept
-    # Three standard errors of a difference between 5,000 and 5,000 steps; confidence is off by far more.
-    assert found.of(test.windows).mean() == pytest.approx(test.accuracy, abs=0.03)
-    assert test.windows.probs.max(axis=2).mean() - test.accuracy > 0.1
-
-
 def test_monotone_is_the_least_squares_fit() -> None:
     """No rising levels are nearer, by comparison with the formula of largest means of smallest means."""
     rng = np.random.default_rng(8)
@@ -116,11 +89,6 @@ def test_monotone_is_the_least_squares_fit() -> None:
         max(min(y[i : j + 1].mean() for j in range(at, 12)) for i in range(at + 1)) for at in range(12)
     ]
     assert monotone(x, y)(x) == pytest.approx(formula)
-
-
-def test_monotone_takes_equal_places_together() -> None:
-    """Steps of one certainty have one value, their mean."""
-    assert monotone([1, 1, 2, 2], [0, 1, 1, 1])(np.array([1.0, 2.0])).tolist() == [0.5, 1.0]
 
 
 def test_nuclear_norm_is_that_of_singular_values() -> None:
@@ -178,18 +146,3 @@ def test_trials_are_judged_on_the_other_half() -> None:
     found = Atc()
     found.fit(Development(dev.windows, labels, dev.stretches, 1.0))
     assert found.trials == pytest.approx([1.0] * TRIALS)
-
-
-def test_messages() -> None:
-    """What is wrong, and what was expected."""
-    dev = made(2, 14)
-    with pytest.raises(ValueError, match="ATC is not fitted, expected fit"):
-        Atc().of(dev.windows)
-    with pytest.raises(ValueError, match="probs has 2 dimensions, expected 3"):
-        Windows(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="no whole window, expected one or more"):
-        Development(dev.windows.taken([]), dev.labels[:0], dev.stretches[:0])
-    with pytest.raises(ValueError, match=r"labels have shape \(1, 50\), expected \(2, 50\)"):
-        Development(dev.windows, dev.labels[:1], dev.stretches)
-    with pytest.raises(ValueError, match=r"logits have shape \(1, 50, 4\), expected that of probs"):
-        Windows(dev.windows.probs, dev.windows.logits[:1])

@@ -9,9 +9,9 @@ import pytest
 
 from tcuq_lab.methods.method import Observed
 from tcuq_lab.reproduce.field import accuracy
-from tcuq_lab.reproduce.field.accuracy import ANSWER, ATC_DEEP, OURS, RIVALS, SAID, measure
+from tcuq_lab.reproduce.field.accuracy import ANSWER, ATC_DEEP, OURS, RIVALS, measure
+from tcuq_lab.reproduce.field.experiment import Key
 from tcuq_lab.reproduce.field.plan import fits_of
-from tcuq_lab.reproduce.field.run import Key
 from tcuq_lab.reproduce.field.units import PLAIN, Shown
 
 CLASSES, STRETCH, STRETCHES = 3, 400, 4
@@ -85,17 +85,6 @@ def test_every_row_has_a_figure_for_every_law_and_fit(found: Any) -> None:
                 assert np.isfinite(found.figures[Key(law, row, fit, "accuracy error")].value), (row, fit)
 
 
-def test_streams_of_clean_data_and_of_types_are_there(found: Any) -> None:
-    """Types by themselves have two columns, all of them together have all that are defined."""
-    columns: dict[str, set[str]] = {key.stream: set() for key in found.figures}
-    for key in found.figures:
-        columns[key.stream].add(key.column)
-    assert columns["type fog"] == {"accuracy error", "accuracy bias"}
-    assert "accuracy error, shifted" in columns["all types, shuffled"]
-    assert "accuracy error, shifted" not in columns["clean"]
-    assert columns["dev"] == {SAID}
-
-
 def test_each_row_is_judged_by_its_own_answers() -> None:
     """Those of the ensemble, of the plain network, or of the monitor, which are better where classes stay."""
     unit: Any = Made()
@@ -115,14 +104,6 @@ def test_the_monitor_is_nearer_than_a_constant(found: Any) -> None:
         for row in (OURS, "dev accuracy")
     )
     assert ours < constant - 0.02
-
-
-def test_choices_of_every_development_stream_are_told(found: Any) -> None:
-    """The setting of each row that has anything to tune, and what all eight reached."""
-    assert set(found.choices) == {"dev", "law class 1", "law class 16"}
-    atc = found.choices["dev"]["ATC"]
-    assert len(atc["trials"]) == 8
-    assert min(atc["trials"], key=lambda each: each["error"])["certainty"] == atc["setting"]["certainty"]
 
 
 def test_what_comes_later_changes_no_earlier_estimate() -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tcuq_lab.methods.method import Observed
-from tcuq_lab.reproduce.field.accuracy import COMPARISONS, RIVALS, SPEC
 from tcuq_lab.reproduce.field.accuracy_windows import (
     BIAS,
     CLEAN,
@@ -15,7 +14,6 @@ from tcuq_lab.reproduce.field.accuracy_windows import (
     SHIFTED,
     Judged,
     cut,
-    development,
     joined,
     windows_of,
 )
@@ -49,16 +47,6 @@ def test_windows_hold_judged_steps_only() -> None:
     found = cut(judged, np.repeat([0, 1], 500))
     assert found.ends.tolist() == [249, 449]
     assert judged[found.steps].all()
-
-
-def test_development_data_can_be_clean_steps_alone() -> None:
-    """Windows then hold clean steps only, and as many of them."""
-    about = shown(shifted=slice(100, 200))
-    seen = Observed(np.eye(3)[np.arange(STEPS) % 3])
-    every, clean = development(about, seen), development(about, seen, about.shifts == 0)
-    assert (len(every.windows), len(clean.windows)) == (4, 4)
-    assert clean.stretches.tolist() == [0, 0, 1, 1]
-    assert clean.accuracy == 1.0
 
 
 def test_figures_count_what_they_say() -> None:
@@ -117,12 +105,3 @@ def test_streams_are_joined_with_their_stretches_apart() -> None:
     assert np.unique(both.segments).tolist() == [0, 1, 2, 3]
     assert both.ends.tolist() == [*one.ends, *(one.ends + STEPS)]
     assert both.figures("made", 1.0)[ERROR].value == one.figures("made", 1.0)[ERROR].value
-
-
-def test_both_of_ours_are_compared_with_every_rival() -> None:
-    """Rows that are fitted to nothing are paired with every fit."""
-    pairs = {(each.first, each.second) for each in COMPARISONS}
-    assert {(ours, rival) for ours in ("tcuq", "tcuq answer") for rival in RIVALS} <= pairs
-    assert {each.column for each in COMPARISONS} == {ERROR}
-    assert {each.second for each in COMPARISONS if each.second_fit == ""} == {"mean confidence"}
-    assert SPEC.name == "accuracy"

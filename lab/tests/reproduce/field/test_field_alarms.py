@@ -19,9 +19,9 @@ from tcuq_lab.reproduce.field.alarming.figures import clean_figures, shift_figur
 from tcuq_lab.reproduce.field.alarming.ours import OURS, fitted_limit, said, summed
 from tcuq_lab.reproduce.field.alarming.rivals import RIVALS
 from tcuq_lab.reproduce.field.alarming.seen import scorer_of, seen_of
+from tcuq_lab.reproduce.field.experiment import Key, combined
 from tcuq_lab.reproduce.field.intervals import interval
 from tcuq_lab.reproduce.field.plan import StreamSizes, UnitPlan
-from tcuq_lab.reproduce.field.run import Key, combined
 from tcuq_lab.reproduce.field.units import Unit
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
@@ -227,17 +227,6 @@ def test_a_score_that_learns_is_fitted_to_the_development_stream_alone(tmp_path:
     np.testing.assert_array_equal(plain.score, 1 - plain.probs.max(axis=2).astype(np.float64))
 
 
-def test_a_row_that_cannot_reach_the_equal_rate_is_marked(tmp_path: Path) -> None:
-    sizes = StreamSizes(stretch=4000, dev=1, clean_dev=1, law_dev=1, test=3, clean_test=1)
-    tables = alarms._Tables(Unit(UnitPlan("mnist", 0, sizes, (5,)), MadeRecordings(tmp_path)))
-    settled = tables.scene("test class 4").settled
-    silent = lambda limits: np.zeros((len(limits), *settled.shape), dtype=bool)  # noqa: E731
-    tables.add_equal("class 4", "silent", "untold", silent, np.array([1.0]))
-    asked = int(settled.sum() / 2000)
-    assert asked >= 1
-    assert tables.off == {"class 4": {"silent": {"false alarms": 0, "asked for": asked}}}
-
-
 def test_the_run_length_is_that_of_all_networks_together() -> None:
     sources = np.zeros((2, 2000), dtype=np.int64)
     networks = []
@@ -254,14 +243,3 @@ def test_the_run_length_is_that_of_all_networks_together() -> None:
     assert ratio.high == (pytest.approx(5 / rate.low) if rate.low else np.inf)
     none = combined("mnist", networks[:1], (), alarms.SPEC.inverses)
     assert [each.value for each in none if each.column == "run length ratio"] == [np.inf]
-
-
-def test_the_result_file_says_how_columns_are_to_be_read() -> None:
-    text = " ".join(alarms.SPEC.notes)
-    for words in ("intervals take it as given", alarms.NOT_EQUAL, "250 times", "100 times", "every 5 steps"):
-        assert words in text
-
-
-def test_every_row_is_compared_with_ours() -> None:
-    rows = {each.second for each in alarms.SPEC.comparisons}
-    assert rows == {*OURS, *(each.name for each in RIVALS)} - {"tcuq"}

@@ -15,7 +15,6 @@ from tcuq.metrics import auroc
 from tcuq_lab.methods.method import Observed
 from tcuq_lab.reproduce.field import answers
 from tcuq_lab.reproduce.field.answers_rows import (
-    RIVALS,
     Fits,
     Monitors,
     Rated,
@@ -24,9 +23,9 @@ from tcuq_lab.reproduce.field.answers_rows import (
     monitored,
     rated,
 )
+from tcuq_lab.reproduce.field.experiment import Key, Measured, combined
 from tcuq_lab.reproduce.field.intervals import drawn
 from tcuq_lab.reproduce.field.lines import Found
-from tcuq_lab.reproduce.field.run import Key, Measured, combined
 from tcuq_lab.reproduce.field.units import Shown, Unit
 from tcuq_lab.reproduce.rows import row_of
 
@@ -186,9 +185,3 @@ def test_settings_are_chosen_by_errors_alone(tmp_path: Path) -> None:
     assert len(found) == 8
     best = row.method.grid[int(np.argmax(found))]
     assert Fits(Streams(unit), row).get("dev").setting == best
-
-
-def test_every_rival_is_a_method_that_is_known() -> None:
-    assert len(set(RIVALS)) == len(RIVALS) == 22
-    for name in RIVALS:
-        assert name == "int8 confidence" or row_of(name).label == name

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from made_recordings import SMALL, MadeRecordings
 
+from tcuq_lab.reproduce.field.experiment import Comparison, Key, Measured, StreamExperiment, combined
 from tcuq_lab.reproduce.field.intervals import Drawn
-from tcuq_lab.reproduce.field.run import Comparison, Key, Measured, Spec, combined, run
+from tcuq_lab.reproduce.field.lines import from_entries
 from tcuq_lab.reproduce.field.units import Unit
+from tcuq_lab.reproduce.run import run
 
 
 class Cut:
@@ -33,30 +35,30 @@ class Cut:
 
 def test_a_run_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     measure = Cut()
-    spec = Spec("answers", "made", measure, sizes=SMALL)
+    spec = StreamExperiment("answers", "made", measure, tasks=("cifar10",), sizes=SMALL)
     recordings: Any = MadeRecordings(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        run(spec, recordings, ["cifar10"], (0, 1))
+        run(spec, recordings)
     assert measure.calls == [0, 1]
     measure.fails = None
     told: list[tuple[int, int, str]] = []
-    lines, about = run(spec, recordings, ["cifar10"], (0, 1), progress=lambda *at: told.append(at))
+    lines, about = run(spec, recordings, progress=lambda *at: told.append(at))
     assert measure.calls == [0, 1, 1]
     assert told == [(1, 2, "resnet8-1"), (2, 2, "")]
-    assert [(each.value, each.networks) for each in lines] == [(2.0, 2)]
+    assert [(each.value, each.networks) for each in from_entries(lines)] == [(2.0, 2)]
     assert about["choices"] == {"resnet8-0": {"a": 1}, "resnet8-1": {"a": 1}}
 
 
 def test_what_another_network_gave_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measure = Cut()
     measure.fails = None
-    spec = Spec("answers", "made", measure, sizes=SMALL)
+    spec = StreamExperiment("answers", "made", measure, tasks=("cifar10",), sizes=SMALL)
     recordings: Any = MadeRecordings(tmp_path)
-    run(spec, recordings, ["cifar10"], (0,))
+    run(spec, recordings)
     monkeypatch.setattr(recordings, "place", lambda *asked: tmp_path / "trained again")
-    run(spec, recordings, ["cifar10"], (0,))
-    run(spec, recordings, ["cifar10"], (0,))
-    assert measure.calls == [0, 0]
+    run(spec, recordings)
+    run(spec, recordings)
+    assert measure.calls == [0, 1, 0, 1]
 
 
 def figure(row: str, fit: str, value: float) -> tuple[Key, Drawn]:

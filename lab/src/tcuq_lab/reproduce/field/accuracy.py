@@ -22,10 +22,9 @@ from tcuq.monitor.log import Log, watch
 from ...methods.estimates import ESTIMATES, Atc, Doc, Estimate, MeanConfidence
 from ..rows import Row, row_of
 from .accuracy_windows import BIAS, ERROR, SIZE, Cut, Judged, cut, development, joined, windows_of
+from .experiment import TITLES, Comparison, Key, Measured, StreamExperiment
 from .intervals import REPLICATES, Drawn
 from .plan import CLEAN_TEST, DEV, UNTOLD, fits_of
-from .run import Comparison, Key, Measured, Spec
-from .specs import TITLES
 from .units import PLAIN, Unit
 
 OURS, ANSWER = "tcuq", "tcuq answer"
@@ -192,4 +191,4 @@ COMPARISONS = tuple(
     for rival in (*RIVALS, f"{ours}, {OF_WINDOW}")
 )
 
-SPEC = Spec("accuracy", TITLES["accuracy"], measure, COMPARISONS)
+SPEC = StreamExperiment("accuracy", TITLES["accuracy"], measure, COMPARISONS)

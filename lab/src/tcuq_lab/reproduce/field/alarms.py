@@ -31,9 +31,9 @@ from .alarming.limits import RUN_LENGTH, Watched, candidates, find_limit, rested
 from .alarming.ours import OURS, fitted_limit, said, summed
 from .alarming.rivals import RIVALS, Rival
 from .alarming.seen import Scorer, Seen, scorer_of, seen_of
+from .experiment import TITLES, Comparison, Inverse, Key, Measured, StreamExperiment
 from .intervals import Drawn
 from .plan import CLEAN_TEST, TOLD, UNTOLD, fit_shown, fits_of
-from .run import Comparison, Inverse, Key, Measured, Spec
 from .units import Unit
 
 CLEAN = "clean"
@@ -173,9 +173,9 @@ NOTES = (
 )
 """How rows and columns are to be read."""
 COMPARED = ("found", "delay", "clean on", "found (equal)", "delay (equal)", "clean on (equal)")
-SPEC = Spec(
+SPEC = StreamExperiment(
     "alarms",
-    "How soon an alarm comes, and how often for nothing",
+    TITLES["alarms"],
     measure,
     tuple(
         Comparison("tcuq", other, column)

@@ -33,9 +33,9 @@ from .answers_rows import (
     rated,
     shares_networks,
 )
+from .experiment import TITLES, Comparison, Key, Measured, StreamExperiment
 from .intervals import Drawn, averaged, drawn
 from .plan import CLEAN_TEST, FITS, TOLD, UNTOLD, fits_of
-from .run import Comparison, Key, Measured, Spec
 from .stretch_figures import Auroc, LeftAt, Mean
 from .units import Shown, Unit
 
@@ -238,9 +238,9 @@ NOTES = (
     "Where `odin` keeps a gain of 0, it does not perturb its input; the choices say on which streams.",
     "A fit with labels reads true classes and marks of which steps are shifted.",
 )
-SPEC = Spec(
+SPEC = StreamExperiment(
     "answers",
-    "Which answers are wrong, and how many errors are left",
+    TITLES["answers"],
     measure,
     comparisons(),
     notes=NOTES,

@@ -188,6 +188,11 @@ class UnitPlan:
         return f"{NETWORKS[self.task]}-{self.seed}"
 
     @property
+    def name(self) -> str:
+        """As it stands in file names."""
+        return self.network
+
+    @property
     def lived(self) -> str:
         """The law under which the steps of one object, or of one sound, resemble each other."""
         return CONTINUOUS if self.task == SOUND else OBJECT

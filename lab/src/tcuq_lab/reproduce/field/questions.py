@@ -15,9 +15,8 @@ from .asked import assistance, float64, heads
 from .asked import rows as names
 from .asked.fits import CURVE, RUN_LENGTH, Logs, bare, decided, fitted, on_first
 from .asked.judging import PACED, Judge, said
+from .experiment import TITLES, Measured, StreamExperiment
 from .plan import TOLD
-from .run import Measured, Spec
-from .specs import TITLES
 from .stretch_figures import Mean
 from .units import Unit
 
@@ -163,7 +162,7 @@ def _settings(asking: Asking) -> None:
     judge.put(PACED, names.OTHER_PAST, names.RISK_CHANGE, Mean(change, shown.segments))
 
 
-SPEC = Spec(
+SPEC = StreamExperiment(
     name="questions",
     title=TITLES["questions"],
     measure=measure,

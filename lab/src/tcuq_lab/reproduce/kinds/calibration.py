@@ -13,7 +13,7 @@ from tcuq.metrics.inputs import Floats, Ints
 from ...comparison.records import Record, record
 from ...methods.method import Method, Observed, Recorded
 from ...metrics import accuracy, brier, brier_per_class, ece, macro_f1, nll
-from ..experiment import Experiment
+from ..paper import PaperExperiment
 from ..recordings import Recordings
 from .comparison import joined, known_options, refuse_twice
 from .unit import Unit
@@ -49,7 +49,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
 )
 
 
-def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+def measure(experiment: PaperExperiment, unit: Unit, recordings: Recordings) -> list[Record]:
     """Measure posteriors on clean test examples and, with the option `corrupted`, on all unseen kinds.
 
     Those of clean examples carry an interval from examples drawn again, the same ones for every row. Of a
@@ -104,7 +104,7 @@ def _with_intervals(label: str, probs: Floats, labels: Ints, seed: int, replicat
     return found
 
 
-def _asked(experiment: Experiment) -> bool:
+def _asked(experiment: PaperExperiment) -> bool:
     """Return whether corrupted examples are asked for."""
     known_options(experiment, CORRUPTED)
     asked = experiment.options.get(CORRUPTED, False)

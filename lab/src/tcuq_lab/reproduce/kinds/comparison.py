@@ -21,7 +21,7 @@ from ...detection.trials import Armed, Trials, arm, trials
 from ...methods.gather import observed
 from ...methods.method import Answer, Labeled, Method, Observed, Recorded
 from ...streams import Stream
-from ..experiment import Experiment
+from ..paper import PaperExperiment
 from ..recordings import Recordings
 from ..rows import Row
 from .fits import fit_once
@@ -68,7 +68,7 @@ class Answering(Protocol):
         """Answer a stream."""
 
 
-def known_options(experiment: Experiment, *names: str) -> None:
+def known_options(experiment: PaperExperiment, *names: str) -> None:
     """Refuse options that a kind of measurement does not have."""
     if not names and experiment.options:
         given = ", ".join(experiment.options)
@@ -124,14 +124,14 @@ def case(
     return JudgedStream(name, truth, tuple(answers))
 
 
-def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+def measure(experiment: PaperExperiment, unit: Unit, recordings: Recordings) -> list[Record]:
     """Compare the rows of an experiment, and the standard monitor with the first row, type by type.
 
     Delays are not among it: see `headlines`, and the alarms of `tcuq_lab.reproduce.field`.
     """
     known_options(experiment)
     schedule = unit.schedule(recordings)
-    dev, test = unit.banks(experiment, recordings, schedule)
+    dev, test = unit.banks(experiment.rows, recordings, schedule)
     methods = fit_rows(experiment.rows, dev, schedule, unit.fits(recordings))
     arena = Arena.of(schedule, methods, dev, test, alarms=False)
     ours = [row.label for row in experiment.rows if row.method.name == PAIRED]

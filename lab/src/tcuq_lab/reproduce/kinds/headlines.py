@@ -13,7 +13,7 @@ from tcuq.metrics.inputs import Floats, Ints
 from ...comparison import JudgedStream, interval
 from ...comparison.paired import joint_bootstrap
 from ...comparison.records import Record, record
-from ..experiment import Experiment
+from ..paper import PaperExperiment
 from ..recordings import Recordings
 from .comparison import DROP, EQUAL, Arena, Watched, fit_rows, known_options
 from .schedule import Schedule
@@ -23,7 +23,7 @@ UNSEEN = "own/smoothed/unseen"
 STRANGE = ("ood_auroc", "own/plain/all")
 
 
-def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+def measure(experiment: PaperExperiment, unit: Unit, recordings: Recordings) -> list[Record]:
     """Return the headlines of all rows on unseen kinds, and paired differences of the option `pairs`.
 
     Differences "row - other" have 95 % intervals: of drops and OOD inputs from blocks of steps, the same for
@@ -31,7 +31,7 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     """
     pairs = asked_pairs(experiment)
     schedule = unit.schedule(recordings)
-    dev, test = unit.banks(experiment, recordings, schedule)
+    dev, test = unit.banks(experiment.rows, recordings, schedule)
     methods = fit_rows(experiment.rows, dev, schedule, unit.fits(recordings))
     arena = Arena.of(schedule, methods, dev, test, schedule.unseen_tests())
     strange = {name: arena.cases({name: stream}) for name, stream in schedule.ood_tests().items()}
@@ -102,7 +102,7 @@ def middle(values: Floats) -> float:
     return float((ordered[(count - 1) // 2] + ordered[count // 2]) / 2) if count else math.nan
 
 
-def asked_pairs(experiment: Experiment) -> list[tuple[str, str]]:
+def asked_pairs(experiment: PaperExperiment) -> list[tuple[str, str]]:
     """Return the pairs of rows that are compared; one of which a row is absent is left out."""
     known_options(experiment, "pairs")
     given: Any = experiment.options.get("pairs", [])

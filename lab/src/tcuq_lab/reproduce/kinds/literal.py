@@ -9,7 +9,7 @@ from ...comparison import clock
 from ...comparison.records import Record
 from ...methods.base import Base
 from ...methods.method import Answer, Observed
-from ..experiment import Experiment
+from ..paper import PaperExperiment
 from ..recordings import Recordings
 from .comparison import Answering, Judge, fit_rows, known_options
 from .unit import Unit
@@ -25,7 +25,7 @@ class Clock(Base):
         return Answer(seen.probs, clock(len(seen)))
 
 
-def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+def measure(experiment: PaperExperiment, unit: Unit, recordings: Recordings) -> list[Record]:
     """Return the AUPRC of drop events of unseen kinds in both orders, of all rows and of a clock.
 
     Variants are "own/smoothed/literal" and "own/smoothed/segments". Both show the same examples under the
@@ -33,7 +33,7 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     """
     known_options(experiment)
     schedule = unit.schedule(recordings)
-    dev, test = unit.banks(experiment, recordings, schedule)
+    dev, test = unit.banks(experiment.rows, recordings, schedule)
     methods: dict[str, Answering] = {
         **fit_rows(experiment.rows, dev, schedule, unit.fits(recordings)),
         Clock.name: Clock(),

@@ -20,7 +20,7 @@ from ...methods.gather import observed
 from ...methods.method import Monitored, Observed
 from ...metrics import budget_utilization, exceedance_deviation, threshold_spread
 from ...streams import Stream
-from ..experiment import Experiment
+from ..paper import PaperExperiment
 from ..recordings import Recordings
 from .comparison import fit_rows, known_options
 from .schedule import Schedule
@@ -52,14 +52,14 @@ class Watched(NamedTuple):
     shifted: npt.NDArray[np.bool_]
 
 
-def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+def measure(experiment: PaperExperiment, unit: Unit, recordings: Recordings) -> list[Record]:
     """Audit every row on the clean test stream, all kinds in segments and in other orders, and OOD inputs."""
     known_options(experiment)
     for row in experiment.rows:
         if not row.method.has_monitor:
             raise ValueError(f"row {row.label} makes no decisions, expected a method with a monitor")
     schedule = unit.schedule(recordings)
-    dev, test = unit.banks(experiment, recordings, schedule)
+    dev, test = unit.banks(experiment.rows, recordings, schedule)
     shown = every_stream(schedule)
     found: list[Record] = []
     for label, method in fit_rows(experiment.rows, dev, schedule, unit.fits(recordings)).items():

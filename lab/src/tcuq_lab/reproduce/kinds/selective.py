@@ -14,7 +14,7 @@ from ...methods.gather import observed
 from ...methods.method import Monitored
 from ...metrics import risk_at_coverage
 from ...streams import Stream
-from ..experiment import Experiment
+from ..paper import PaperExperiment
 from ..recordings import Recordings
 from .comparison import Answering, Bank, fit_rows, known_options
 from .unit import Unit
@@ -25,7 +25,7 @@ CURVE, DECIDED = "curve", "decided"
 """Variants: the ranking of a whole stream in hindsight, and what a monitor accepted step by step."""
 
 
-def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+def measure(experiment: PaperExperiment, unit: Unit, recordings: Recordings) -> list[Record]:
     """Measure the risk-coverage curve of every row on streams of unseen kinds, and monitors at work.
 
     Options are values for rows with a monitor, which are altered in their best setting that looks at the
@@ -34,7 +34,7 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     """
     blends, levels = _checked(experiment)
     schedule = unit.schedule(recordings)
-    dev, test = unit.banks(experiment, recordings, schedule)
+    dev, test = unit.banks(experiment.rows, recordings, schedule)
     streams = schedule.unseen_tests()
     found: list[Record] = []
     for label, method in fit_rows(experiment.rows, dev, schedule, unit.fits(recordings)).items():
@@ -93,7 +93,7 @@ def decisions(label: str, method: Monitored, streams: Mapping[str, Stream], bank
     return found
 
 
-def _checked(experiment: Experiment) -> tuple[list[float], list[float]]:
+def _checked(experiment: PaperExperiment) -> tuple[list[float], list[float]]:
     ranges = {"blend": (0.0, 1.0), "level": (0.001, 0.9)}
     known_options(experiment, *ranges)
     options = experiment.options

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ...comparison.records import Record
-from ..experiment import Experiment
+from ..paper import PaperExperiment
 from ..recordings import Recordings
 from .comparison import Judge, fit_rows, known_options
 from .unit import Unit
 
 
-def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+def measure(experiment: PaperExperiment, unit: Unit, recordings: Recordings) -> list[Record]:
     """Return the AUPRC of drop events for every unseen kind and severity that the setting shows.
 
     A record's stream is the kind and its variant names the severity: "own/smoothed/severity 3". Where a
@@ -17,7 +17,7 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     """
     known_options(experiment)
     schedule = unit.schedule(recordings)
-    dev, test = unit.banks(experiment, recordings, schedule)
+    dev, test = unit.banks(experiment.rows, recordings, schedule)
     methods = fit_rows(experiment.rows, dev, schedule, unit.fits(recordings))
     judge = Judge.over(schedule, methods, dev, test)
     found = []

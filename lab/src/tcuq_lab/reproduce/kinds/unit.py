@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ...comparison.records import Record
-from ..experiment import Experiment
 from ..recordings import Bank, Recordings
 from ..rows import Row
 from ..versions import PROTOCOL
@@ -36,11 +34,11 @@ class Unit(NamedTuple):
         return Schedule(self.task, recordings.setting, self.dwell, self.seed, labels, ood)
 
     def banks(
-        self, experiment: Experiment, recordings: Recordings, schedule: Schedule
+        self, rows: Sequence[Row], recordings: Recordings, schedule: Schedule
     ) -> tuple[dict[str, Bank], dict[str, Bank]]:
         """Return what the networks of all rows say to the examples of development and test, by label."""
         dev, test = (
-            recordings.banks(self.task, part, self.seed, experiment.rows, schedule.sources(part))
+            recordings.banks(self.task, part, self.seed, rows, schedule.sources(part))
             for part in ("dev", "test")
         )
         return dev, test
@@ -55,7 +53,3 @@ class Unit(NamedTuple):
             return recordings.folder / "fits" / f"{self.name}-{row.method.name}-{digest}.json"
 
         return place
-
-
-Measure = Callable[[Experiment, Unit, Recordings], list[Record]]
-"""What a kind of measurement is: it computes the records of one unit."""

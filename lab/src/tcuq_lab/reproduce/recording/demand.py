@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,12 +10,13 @@ from ...corruptions import suite_of
 from ...data.ood import ood_name
 from ...methods.registry import METHODS
 from ...streams import Description
-from ..experiment import Experiment
-from ..field import specs
 from ..field.answers_rows import TUNED
 from ..field.asked.assistance import ROW as ASSISTED
+from ..field.experiment import TITLES
 from ..field.plan import NETWORKS, StreamSizes, UnitPlan
+from ..paper import PaperExperiment
 from ..recordings import beside_sources, stream_sources
+from ..registry import stream_experiment
 from ..rows import Row, row_of
 from ..run_size import RunSize
 
@@ -30,7 +30,7 @@ class Demand(NamedTuple):
     absent: list[str]
 
 
-def rows_of(task: str, experiments: Iterable[Experiment], tables: bool = True) -> list[Row]:
+def rows_of(task: str, experiments: Iterable[PaperExperiment], tables: bool = True) -> list[Row]:
     """Return the rows that experiments show of a task, each bank of some networks once.
 
     Streams as users have them are shown to every method; the other experiments name their rows.
@@ -38,7 +38,7 @@ def rows_of(task: str, experiments: Iterable[Experiment], tables: bool = True) -
     Parameters
     ----------
     task : str
-    experiments : iterable of Experiment
+    experiments : iterable of PaperExperiment
     tables : bool
         Whether those of the tables of the paper are among them.
     """
@@ -115,8 +115,6 @@ def streams(task: str, seed: int, setting: RunSize) -> list[Description]:
     return list(found)
 
 
-def all_sizes(names: Mapping[str, str] = specs.TITLES) -> list[StreamSizes]:
+def all_sizes() -> list[StreamSizes]:
     """Return the sizes of streams of the experiments on streams, each once."""
-    home = specs.__name__.rpartition(".")[0]
-    known = [specs.spec(name).sizes for name in names if find_spec(f"{home}.{name}") is not None]
-    return list(dict.fromkeys([StreamSizes(), *known]))
+    return list(dict.fromkeys([StreamSizes(), *(stream_experiment(name).sizes for name in TITLES)]))

@@ -15,9 +15,9 @@ from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
 
 from ..alarming.counting import costly_sources, events, scene_of
+from ..experiment import Key
 from ..intervals import Drawn, drawn
 from ..plan import UNTOLD
-from ..run import Key
 from ..stretch_figures import Auroc, EventShare, Figure, LeftAt, Mean, Median
 from ..units import Shown, Unit
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tcuq.monitor.signals import PROFILES
 
+from ..experiment import Comparison
 from ..plan import CHANGING, MIXED, TOLD, UnitPlan
-from ..run import Comparison
 from .assistance import ASSISTED, PLAIN_NETWORK
 from .fits import CURVE
 from .float64 import FLOAT_CONFIDENCE, INT8_CONFIDENCE, REALS, ROUNDED

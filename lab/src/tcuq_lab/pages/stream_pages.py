@@ -1,24 +1,94 @@
-"""Pages of the experiments on streams: question, answer, what was found, all figures by task."""
+"""Pages of the experiments on streams: what is asked, what was found, all figures by task."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
-from ..reproduce.field.plan import CHANGING
+from ..reproduce.field.plan import CHANGING, UNTOLD
 from .about import NEWER, OLDER, PARAGRAPHS, STREAMS
-from .field import EQUAL, OTHER_NETWORKS, PAGED, Field
-from .field_answers import ANSWERS
+from .field import ANSWER, CONFIDENCE, EQUAL, OTHER_NETWORKS, PAGED, RISK, Field
 from .field_tables import FIT_NAMES, by_column, by_stream, is_clean, pairs, plain_streams, told_worth, types
 from .first_alarms import ALARM_STREAM, alarm_rows
 from .first_tables import INTERVALS
-from .grids import MADE, page, paged
+from .grids import MADE, grid, page, paged
 from .headline import called
-from .networks_page import networks_page
-from .questions import question_parts
+from .numbers import around
 from .wording import named, took
+
+RANK, LEFT = "prediction error AUROC", "errors at 90 %"
+ASKED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "What does memory add?": ("no memory", "memory, "),
+        "What does gating add?": ("gate",),
+        "What do features add?": ("posteriors only", "answer, posteriors"),
+        "What does each signal add?": ("without ", "only "),
+        "What do labels add?": ("no labels", "labels, clean", "tcuq no labels", "answer, labels", "alarm on"),
+        "How many labeled or clean steps are enough?": ("labels, ", "clean, "),
+        "What does int8 cost?": ("float", "int8", "rounded", "reals"),
+        "What do weights with temporal assistance cost?": ("plain network", "assisted"),
+        "What do settings change?": ("blend", "anchor", "l2 ", "budget", "other lags", "answer, class mix"),
+    }
+)
+"""Beginnings of the rows that answer a question; the first question that fits a row has it."""
+
+
+def question_of(row: str) -> str:
+    """Return the question that a row answers.
+
+    Examples
+    --------
+    >>> question_of("labels, 1,000 steps"), question_of("labels, clean only"), question_of("else")
+    ('How many labeled or clean steps are enough?', 'What do labels add?', 'Other variants')
+    """
+    for question, beginnings in ASKED.items():
+        if row.startswith(beginnings):
+            return question
+    return "Other variants"
+
+
+def question_parts(field: Field) -> Iterator[Sequence[str]]:
+    """Give a section for each question: what is lost by each variant on a stream of unknown pace.
+
+    Parameters
+    ----------
+    field : Field
+    """
+    pairs = [line for line in field.found.lines if " - " in line.row and line.fit in (UNTOLD, "")]
+    shown = {}
+    for line in pairs:  # a column that the unknown pace lacks is shown on the first stream that has it
+        if line.stream == CHANGING or line.column not in shown:
+            shown[line.column] = line.stream
+    found: dict[str, dict[tuple[str, str], dict[str, str]]] = {}
+    for line in pairs:
+        ours, _, variant = line.row.partition(" - ")
+        if line.stream != shown[line.column]:
+            continue
+        plain = variant.removesuffix(", told").removesuffix(", unfitted")
+        rows = found.setdefault(question_of(plain if ours in (RISK, ANSWER) else ours), {})
+        name = f"`{variant}`" if ours in (RISK, ANSWER) else f"`{line.row}`"
+        column = line.column if line.stream == CHANGING else f"{line.column}, {line.stream}"
+        rows.setdefault((column, name), {})[line.task] = around(line, signed=True)
+    if found:
+        yield [
+            f"Each figure: the standard monitor minus the variant, on streams of unknown pace, "
+            f"where nothing else is said. {RANK}: above 0, the monitor is better; errors, delays and "
+            "clean time: below 0. Other streams are on the pages of the tasks."
+        ]
+    for question in (*ASKED, "Other variants"):
+        rows = found.get(question, {})
+        if rows:
+            lines = [
+                [name, column, *(cells.get(task, "") for task in field.tasks)]
+                for (column, name), cells in sorted(rows.items(), key=lambda each: each[0][0] != RANK)
+            ]
+            head = ["variant", "figure", *map(named, field.tasks)]
+            yield [f"## {question}", grid(head, lines, len(field.tasks))]
+
 
 BACK = "[All results](../RESULTS.md)."
 ALARM_COLUMNS = ("found", "delay", "clean on", "costly on", "benign on", "shifted on", "clears")
+NETWORK_COLUMNS = ("errors at 90 %", "error AUROC")
 RATES = ("false per 10,000", "run length ratio")
 FITS = (
     "Figures are fitted on a development stream that mixes paces. Below them: fitted on the pace of the test "
@@ -27,7 +97,7 @@ FITS = (
 )
 
 
-def field_pages(fields: Mapping[str, Field]) -> dict[str, str]:
+def stream_pages(fields: Mapping[str, Field]) -> dict[str, str]:
     """Return the pages by file name; an experiment that was not run has a page that says so.
 
     Parameters
@@ -52,7 +122,6 @@ def _pages(name: str, title: str, field: Field) -> dict[str, str]:
     head = [
         f"# {title}",
         PARAGRAPHS.get(name, ""),
-        f"**Answer.** {ANSWERS[name](field)}",
         f"All figures: {links}. {NEWER if field.is_new else OLDER}",
         f"Run it again: `{field.about['command']} --write lab/results` ({took(field.seconds)} of "
         f"processor time, from recorded outputs). {BACK}",
@@ -150,3 +219,46 @@ def _alarms(field: Field, task: str) -> Iterator[Sequence[str]]:
                     f"## {_title(stream)}{words}",
                     by_column(field, task, stream, rows, here),
                 ]
+
+
+def networks_page(field: Field | None) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    field : Field, optional
+        None where it was not run.
+    """
+    out = [
+        f"# {PAGED[OTHER_NETWORKS]}",
+        MADE,
+        PARAGRAPHS.get(OTHER_NETWORKS, ""),
+    ]
+    if field is None:
+        return page([*out, "Not run yet. [LAB.md](../LAB.md) says how.", BACK])
+    rows = []
+    for network in field.tasks:
+        right = field.look(network, "clean", CONFIDENCE, "accuracy")
+        for law in field.laws(network, NETWORK_COLUMNS[1]):
+            cells = []
+            for column in NETWORK_COLUMNS:
+                for row in (CONFIDENCE, RISK):
+                    cells.append(around(field.look(network, law, row, column)))
+                cells.append(around(field.pair(network, law, RISK, CONFIDENCE, column), signed=True))
+            rows.append([named(network), around(right), law, *cells])
+    head = ["network", "clean accuracy", "stream"]
+    for words in ("errors left at 90 %", "error AUROC"):
+        head += [f"{words}: confidence", "ours", "ours minus confidence"]
+    notes = field.about.get("notes") or []
+    return page(
+        [
+            *out,
+            f"Run it again: `{field.about['command']}` ({took(field.seconds)}). {BACK}",
+            NEWER if field.is_new else OLDER,
+            grid(head, rows, len(head) - 3),
+            "\u00b1: the longer side of a 95 % interval.",
+            "\n".join(f"- {each}" for each in notes),
+            "## How to read the streams",
+            STREAMS,
+        ]
+    )
