@@ -41,15 +41,7 @@ def missing() -> str | None:
 
 
 def path_of(tool: str) -> str:
-    """Return where a program is.
-
-    Examples
-    --------
-    >>> path_of("no-such-program")
-    Traceback (most recent call last):
-    ...
-    tcuq_device.tools.MissingTool: no-such-program is missing: put it on the PATH
-    """
+    """Return where a program is."""
     path = shutil.which(tool)
     if path is None:
         how = f"on Debian, apt-get install {PACKAGES[tool]}" if tool in PACKAGES else "put it on the PATH"
@@ -58,13 +50,7 @@ def path_of(tool: str) -> str:
 
 
 def call(tool: str, arguments: Sequence[str | Path], folder: Path | None = None) -> str:
-    """Run a program and return its standard output; a failure is a ValueError with its first error line.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where it runs.
-    """
+    """Run a program and return its standard output; a failure is a ValueError with its first error line."""
     done = subprocess.run([path_of(tool), *map(str, arguments)], capture_output=True, text=True, cwd=folder)
     if done.returncode != 0:
         said = (

@@ -207,13 +207,7 @@ def run_bench(args: argparse.Namespace) -> int:
 
 
 def stale(stored: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name the monitors whose stored figures are not those just measured.
-
-    Parameters
-    ----------
-    stored, found : sequence of mappings
-        ``measured`` of `bench_monitors`, then and now.
-    """
+    """Name the monitors whose stored figures are not those just measured."""
 
     def named(entry: Mapping[str, Any]) -> str:
         return f"{entry['board']}, {entry['name']}, {entry['level']}"
@@ -234,13 +228,7 @@ def stale(stored: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]
 
 
 def render(found: Mapping[str, Any]) -> str:
-    """Return the figures of monitors as a table for people.
-
-    Parameters
-    ----------
-    found : mapping
-        What `bench_monitors` gives, with `goals`.
-    """
+    """Return the figures of monitors as a table for people."""
     lines = [
         f"{found['compiler']}; {found['emulator']}",
         "flash and RAM: what a monitor adds to a firmware with a network; instructions: counted; "

@@ -22,11 +22,6 @@ _LINE = re.compile(r"\s*([0-9a-f]+):\t[0-9a-f ]+\t(\S+)\t?([^;@]*)")
 def kind_of(mnemonic: str, operands: str) -> tuple[str, int, bool]:
     """Return the kind of an instruction, the registers that it moves, and whether it also jumps.
 
-    Parameters
-    ----------
-    mnemonic, operands : str
-        As the disassembler writes them.
-
     Examples
     --------
     >>> kind_of("ldrb.w", "r3, [r0], #1"), kind_of("pop", "{r4, r5, pc}"), kind_of("bls.n", "1a4")
@@ -79,14 +74,9 @@ def _cost(table: Cycles, mnemonic: str, operands: str) -> tuple[int, int]:
 
 
 def cycles(image: Image, counts: Counts) -> dict[str, Any] | None:
-    """Estimate the cycles of a step, between the least and the most that the board's file allows.
+    """Estimate the cycles of a step, without wait states; None where the board has no table.
 
-    Returns
-    -------
-    dict, optional
-        `least` and `most` a step on average, without wait states of the memories; milliseconds and
-        microjoules alike. None where the file has no table: that of the Cortex-M7 is not published, and what
-        can be said of it (two instructions a cycle, one multiplication) is too far from what it takes.
+    The table of the Cortex-M7 is not published, and what is known of it is too far from what it takes.
     """
     board, steps = image.board, len(counts.instructions)
     if board.cycles is None or steps == 0:

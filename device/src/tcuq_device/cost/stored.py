@@ -62,13 +62,7 @@ def load(path: str | Path) -> dict[str, Any]:
 
 
 def figures(entry: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Give the figures of an entry that may not grow: code, and instructions a step.
-
-    Parameters
-    ----------
-    entry : mapping
-        One of a result file's `measured`.
-    """
+    """Give the figures of an entry that may not grow: code, and instructions a step."""
     if "over" not in entry:
         yield "code bytes", entry["flash"]["code"]
         for part in ("network", "rule", "step"):

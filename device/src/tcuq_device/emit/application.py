@@ -140,12 +140,7 @@ def _check_pair(graph: Graph, params: Params) -> None:
 
 
 def made_inputs(graph: Graph, count: int, seed: int = 0) -> Int8:
-    """Return inputs of no meaning, the same everywhere.
-
-    Returns
-    -------
-    int8 array (count, bytes)
-    """
+    """Return inputs of no meaning, the same everywhere."""
     size = graph.tensors[graph.input].size
     raw = np.random.PCG64(seed).random_raw(count * size)
     return (np.asarray(raw >> np.uint64(56), np.int64) - 128).astype(np.int8).reshape(count, size)

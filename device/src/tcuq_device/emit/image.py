@@ -23,27 +23,7 @@ COMPILER = "arm-none-eabi-gcc"
 def build_package(
     application: Application, files: Mapping[str, str], board: Board, folder: str | Path
 ) -> Image:
-    """Compile and link the files of a package for its board.
-
-    Parameters
-    ----------
-    files : mapping of str to str
-        What `texts` gives.
-    board : Board
-        One with a chip.
-    folder : path
-        Made when it does not exist; what it holds is replaced.
-
-    Returns
-    -------
-    Image
-        With usage files of the stack beside it.
-
-    Raises
-    ------
-    TooLarge
-        When the linker finds no room.
-    """
+    """Compile and link a package for its board, a usage file of the stack beside each object."""
     work = fresh(folder)
     for file, text in files.items():
         (work / file).parent.mkdir(parents=True, exist_ok=True)

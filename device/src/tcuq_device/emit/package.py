@@ -40,17 +40,7 @@ class Emitted:
 
 
 def flashed_board(name: str) -> Board | None:
-    """Return a board whose start-up is known; None for "none".
-
-    Examples
-    --------
-    >>> flashed_board("netduinoplus2").chip.machine
-    'netduinoplus2'
-    >>> flashed_board("microbit")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: board is 'microbit', expected netduinoplus2, or none for a package without a start-up
-    """
+    """Return a board whose start-up is known; None for "none"."""
     if name == NO_BOARD:
         return None
     known = [each for each in names() if board(each).chip is not None]
@@ -93,13 +83,7 @@ def emit(
 
 
 def measured(application: Application, files: dict[str, str], on: Board) -> Figures:
-    """Build a package and return what its image takes.
-
-    Raises
-    ------
-    ValueError
-        When the stack can get deeper than what is kept free for it.
-    """
+    """Build a package and return what its image takes; a stack that can get too deep is refused."""
     with tempfile.TemporaryDirectory() as folder:
         image = build_package(application, files, on, Path(folder) / "build")
         stack = bound_of(image)

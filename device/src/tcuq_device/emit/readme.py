@@ -14,13 +14,7 @@ from .application import Application
 
 @dataclass(frozen=True)
 class Figures:
-    """What an image takes.
-
-    Parameters
-    ----------
-    compiler : str
-        With its version.
-    """
+    """What an image takes."""
 
     sizes: MemorySizes
     stack: StackBound
@@ -114,13 +108,7 @@ An interrupt of your own adds its frames and up to 104 bytes.
 
 
 def readme(application: Application, board: Board | None, figures: Figures | None) -> str:
-    """Return README.md.
-
-    Parameters
-    ----------
-    figures : Figures, optional
-        None where no compiler was at hand.
-    """
+    """Return README.md."""
     tensor = application.graph.tensors[application.graph.input]
     name = application.name
     text = _USE.format(

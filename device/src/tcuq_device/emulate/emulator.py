@@ -24,14 +24,9 @@ MOST_INPUT = (16 << 20) - 4
 
 @dataclass
 class Counts:
-    """What one region executed.
+    """Instructions of each step of a region, and straight runs of instructions over all steps.
 
-    Parameters
-    ----------
-    instructions : list of int
-        A step each, the cost of counting taken off.
-    blocks : list of (int, int, int)
-        Address, instructions and executions of straight runs of instructions, over all steps.
+    The cost of counting is taken off. A run has its address, instructions and executions.
     """
 
     instructions: list[int] = field(default_factory=list)
@@ -40,15 +35,7 @@ class Counts:
 
 @dataclass
 class Ran:
-    """What an emulation gave.
-
-    Parameters
-    ----------
-    lines : list of str
-        What the firmware wrote.
-    counts : dict of str to Counts
-        By region; empty when nothing was counted.
-    """
+    """What an emulation gave."""
 
     lines: list[str]
     counts: dict[str, Counts]
@@ -64,18 +51,8 @@ def emulate(
 ) -> Ran:
     """Run an image until its input ends.
 
-    Parameters
-    ----------
-    data : bytes
-        The input, as the firmware reads it.
-    counted : bool
-        Count the instructions of every step's regions.
-    timeout : float
-        Seconds.
-    singly : bool
-        Let the emulator look at one instruction at a time: slower, and no count may change by it.
-    kept : path, optional
-        A folder that keeps the compiled plugin.
+    `singly` looks at one instruction at a time, which is slower and may change no count; `kept` is a folder
+    that keeps the compiled plugin.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

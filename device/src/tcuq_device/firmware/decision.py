@@ -22,20 +22,8 @@ CORE = PACKAGE / "core"
 class Rule(ABC):
     """A rule for firmware: files of C that define `rule_start` and `rule_step` of `firmware/rule.h`.
 
-    Subclass it to measure a rule of your own beside the monitor.
-
-    Attributes
-    ----------
-    monitors : bool
-        Whether a decision is all that the monitor says; else it is a prediction and a score.
-
-    Examples
-    --------
-    >>> class Never(Rule):
-    ...     def files(self):
-    ...         return ["never.c"]
-    >>> Never().macros(), Never().texts(), Never().options()
-    ({}, {}, ())
+    Subclass it to measure a rule of your own beside the monitor. Where `monitors` is False, a decision is a
+    prediction and a score.
     """
 
     monitors: ClassVar[bool] = False
@@ -57,13 +45,7 @@ class Rule(ABC):
         return ()
 
     def check(self, name: str, classes: int, features: int) -> None:  # noqa: B027
-        """Refuse a firmware with other classes and features than the rule is for.
-
-        Parameters
-        ----------
-        name : str
-            Of the firmware.
-        """
+        """Refuse a firmware with other classes and features than the rule is for."""
 
 
 @dataclass(frozen=True)

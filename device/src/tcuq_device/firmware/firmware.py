@@ -23,16 +23,9 @@ MOST_MEMBERS = 257
 class Firmware:
     """What runs on the board at every step.
 
-    Parameters
-    ----------
-    graphs : sequence of Graph
-        Networks, one after the other. The posterior is the mean over all their outputs "probs", "probs_1" and
-        so on and over all passes; features are those of the only network. Without any network, an input is a
-        posterior and its features.
-    passes : int
-        Passes through every network, 1 to 100; more than one makes sense with dropout.
-    shape : (int, int), optional
-        Classes and features where there are no networks.
+    The posterior is the mean over all outputs "probs", "probs_1" and so on of all networks, and over all
+    passes (1 to 100; more than one makes sense with dropout). Features are those of the only network. Without
+    any network, an input is a posterior and its features, of `shape`.
     """
 
     name: str
@@ -132,13 +125,7 @@ def plan_header(firmware: Firmware) -> str:
 
 
 def plan_source(firmware: Firmware, arena: int) -> str:
-    """Return plan.c: where an input goes, and the function that runs the networks.
-
-    Parameters
-    ----------
-    arena : int
-        Bytes of the largest arena; the networks share it.
-    """
+    """Return plan.c: where an input goes, and the function that runs the networks in one shared arena."""
     names = firmware.names()
     lines = ['#include "rule.h"', *(f'#include "{name}.h"' for name in names), ""]
     apart = not names or firmware.keeps_input

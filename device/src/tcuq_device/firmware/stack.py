@@ -36,13 +36,7 @@ class NoBound(ValueError):
 
 @dataclass(frozen=True)
 class StackBound:
-    """How deep the stack can get, interrupts aside.
-
-    Parameters
-    ----------
-    path : tuple of (str, int)
-        The functions of the deepest way, with the bytes of their frames.
-    """
+    """How deep the stack can get, interrupts aside, and the functions of the deepest way."""
 
     bytes: int
     path: tuple[tuple[str, int], ...]
@@ -65,13 +59,7 @@ class _Function:
 
 
 def usage_of(files: Iterable[Path]) -> dict[str, int]:
-    """Return the bytes of every function's frame, from usage files; the most where several have one name.
-
-    Raises
-    ------
-    NoBound
-        Where the size of a frame depends on data.
-    """
+    """Return the bytes of every function's frame, from usage files; the most where several have one name."""
     found: dict[str, int] = {}
     for file in files:
         for line in file.read_text(encoding="utf-8").splitlines():
@@ -85,11 +73,6 @@ def usage_of(files: Iterable[Path]) -> dict[str, int]:
 
 def frame_change(mnemonic: str, operands: str) -> int | None:
     """Return by how many bytes an instruction makes the stack deeper; None where it does not say.
-
-    Parameters
-    ----------
-    mnemonic, operands : str
-        As the disassembler writes them.
 
     Examples
     --------
@@ -132,22 +115,9 @@ def stack_bound(
     root: str = ROOT,
     indirect: Mapping[str, Sequence[str]] | None = None,
 ) -> StackBound:
-    """Return how deep the stack of an image can get.
+    """Return how deep the stack of an image for a Cortex-M can get.
 
-    Parameters
-    ----------
-    elf : path
-        A linked image for a Cortex-M.
-    usages : mapping of str to int
-        What `usage_of` gives.
-    root : str
-        The function that is called first.
-    indirect : mapping of str to sequence of str, optional
-        By function that calls through a pointer, what it may call.
-
-    Raises
-    ------
-    NoBound
+    `indirect` says what a function that calls through a pointer may call.
     """
     listing = _listing(elf)
     starts = sorted(listing)
@@ -198,13 +168,7 @@ def stack_bound(
 
 
 def bound_of(image: Image) -> StackBound:
-    """Return how deep the stack of a built image can get; usage files lie beside it.
-
-    Parameters
-    ----------
-    image : Image
-        As `build` gives it, its folder still there.
-    """
+    """Return how deep the stack of a built image can get; usage files lie beside it."""
     return stack_bound(image.path, usage_of(sorted(image.path.parent.glob("*.su"))))
 
 

@@ -54,13 +54,7 @@ TRIES = 60
 
 @dataclass(frozen=True)
 class ArenaLayout:
-    """Offsets of all places, and the bytes that they take together.
-
-    Parameters
-    ----------
-    bound : int
-        Bytes that the fullest step needs, overlaps counted once: no layout is smaller.
-    """
+    """Offsets of all places, the bytes they take, and `bound`: no layout is smaller."""
 
     offsets: Mapping[str, int]
     size: int
@@ -68,13 +62,7 @@ class ArenaLayout:
 
     @property
     def bytes(self) -> int:
-        """Bytes that a caller provides: one word at least, since C has no array of nothing.
-
-        Examples
-        --------
-        >>> ArenaLayout({}, 0, 0).bytes
-        4
-        """
+        """Bytes that a caller provides: one word at least, since C has no array of nothing."""
         return max(self.size, 4)
 
     def scratch(self, step: int) -> int:
@@ -85,22 +73,7 @@ class ArenaLayout:
 def lay_out(graph: Graph, overlap: bool = True, keep_input: bool = False) -> ArenaLayout:
     """Return where everything lies, the input among it: a run overwrites it once it has been read.
 
-    Parameters
-    ----------
-    overlap : bool
-        Whether targets may lie over sources.
-    keep_input : bool
-        Leave the input out: it lies elsewhere, and a run does not change it.
-
-    Examples
-    --------
-    >>> tensors = {name: Tensor(name, (100,), 1.0, 0) for name in "xab"}
-    >>> steps = [Drop("x", "a", 0, 1 << 15), Drop("a", "b", 0, 1 << 15)]
-    >>> graph = Graph("g", tensors, steps, "x", {"b": "b"})
-    >>> lay_out(graph).size, lay_out(graph, overlap=False).size
-    (100, 200)
-    >>> sorted(lay_out(graph, keep_input=True).offsets)
-    ['a', 'b']
+    With `keep_input` it lies elsewhere, and a run does not change it.
     """
     places = merged(graph, _places(graph, keep_input))
     shifts = _shifts(graph, by_name(graph, places)) if overlap else {}

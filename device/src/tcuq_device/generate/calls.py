@@ -32,12 +32,7 @@ STEEPEST = 2**22
 def call_of(graph: Graph, step: Step, constants: Constants, pointers: list[str]) -> str:
     """Define what a step needs, and return the statements that run it.
 
-    Parameters
-    ----------
-    constants : Constants
-        Gets what is missing.
-    pointers : list of str
-        Where the sources lie, then the target.
+    `pointers` say where the sources lie, then the target.
     """
     name = step.target
     target = graph.tensors[name]
@@ -79,13 +74,7 @@ def call_of(graph: Graph, step: Step, constants: Constants, pointers: list[str])
 
 
 def by_byte(table: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    """Return a table for values from -128 on in the order of bytes without sign.
-
-    Examples
-    --------
-    >>> by_byte(np.arange(-128, 128))[[0, 1, 127, 128, 255]].tolist()
-    [0, 1, 127, -128, -1]
-    """
+    """Return a table for values from -128 on in the order of bytes without sign."""
     return np.roll(table, -128)
 
 

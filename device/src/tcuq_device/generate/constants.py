@@ -10,24 +10,7 @@ import numpy.typing as npt
 
 
 class Constants:
-    """Definitions of constants; equal arrays are defined once.
-
-    Attributes
-    ----------
-    text : list of str
-        The definitions, in their order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> constants = Constants()
-    >>> constants.array("int8_t", "a", np.array([1, -2])), constants.array("int8_t", "b", np.array([1, -2]))
-    ('a', 'a')
-    >>> print(constants.text[0], end="")
-    static const int8_t a[2] = {
-        1, -2,
-    };
-    """
+    """Definitions of constants; equal arrays are defined once."""
 
     def __init__(self) -> None:
         self.text: list[str] = []

@@ -10,17 +10,7 @@ SCRATCH = "scratch of step "
 
 @dataclass(frozen=True)
 class Place:
-    """Bytes that are needed from one step to another.
-
-    Parameters
-    ----------
-    name : str
-        A tensor, or SCRATCH and the number of the step.
-    size : int
-        Bytes, a multiple of four.
-    first, last : int
-        Numbers of steps, both included.
-    """
+    """Bytes, a multiple of four, that a tensor, or a step's scratch, needs from step `first` to `last`."""
 
     name: str
     size: int

@@ -100,31 +100,8 @@ _ELSEWHERE = "needs no contents before"
 def sources(graph: Graph, name: str, keep_input: bool = False) -> dict[str, str]:
     """Return the files of a network, text by file name.
 
-    Parameters
-    ----------
-    name : str
-        Of the files, the function and its types.
-    keep_input : bool
-        Read the input where the caller has it and leave it as it is, for several runs over one input. Else it
-        lies in the arena, at the offset NAME_INPUT_AT, and is overwritten.
-
-    Raises
-    ------
-    ValueError
-        For a step of a kind that has no kernel, or that does not fit.
-
-    Examples
-    --------
-    >>> from tcuq_device.graph.model import Tensor
-    >>> x, y = Tensor("x", (4,), 1.0, 0), Tensor("y", (4,), 1.0, 0)
-    >>> graph = Graph("g", {"x": x, "y": y}, [Add("x", "x", "y", 1, 1, 0, 1)], "x", {"y": "y"})
-    >>> texts = sources(graph, "twice")
-    >>> sorted(set(texts) - set(KERNELS))
-    ['twice.c', 'twice.h']
-    >>> print(texts["twice.c"].splitlines()[-3].strip())
-    tcuq_nn_add(&y_sum, arena + TWICE_INPUT_AT, arena + TWICE_INPUT_AT, arena + y_at, 4);
-    >>> print(sources(graph, "twice", keep_input=True)["twice.c"].splitlines()[-3].strip())
-    tcuq_nn_add(&y_sum, input, input, arena + y_at, 4);
+    With `keep_input` a run reads the input where the caller has it and leaves it as it is. Else it lies in
+    the arena, at the offset NAME_INPUT_AT, and is overwritten.
     """
     check_name(name)
     check(graph)
@@ -137,20 +114,7 @@ def sources(graph: Graph, name: str, keep_input: bool = False) -> dict[str, str]
 
 
 def write(graph: Graph, folder: str | Path, name: str, keep_input: bool = False) -> list[Path]:
-    """Write a network as C, beside the kernels that it calls.
-
-    Parameters
-    ----------
-    folder : path
-        Made when it does not exist; files of the same names are replaced.
-    name, keep_input
-        As for `sources`.
-
-    Returns
-    -------
-    list of Path
-        The files, sorted.
-    """
+    """Write a network as C beside the kernels that it calls; files of the same names are replaced."""
     texts = sources(graph, name, keep_input)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
@@ -160,13 +124,7 @@ def write(graph: Graph, folder: str | Path, name: str, keep_input: bool = False)
 
 
 def takes_random(graph: Graph) -> bool:
-    """Return whether a run draws random bits.
-
-    Examples
-    --------
-    >>> takes_random(Graph("g", {}, [Drop("x", "y", 64, 1 << 15)], "x", {}))
-    True
-    """
+    """Return whether a run draws random bits."""
     return any(isinstance(step, Drop) for step in graph.steps)
 
 

@@ -11,15 +11,7 @@ from .place import Place
 
 
 def roots(graph: Graph) -> dict[str, str]:
-    """Return, for every tensor, the one whose bytes it is: itself, or what it is a view of.
-
-    Examples
-    --------
-    >>> from tcuq_device.graph.model import Tensor
-    >>> tensors = {name: Tensor(name, (2,), 1.0, 0) for name in "xab"}
-    >>> roots(Graph("g", tensors, [View("x", "a"), View("a", "b")], "x", {"y": "b"}))
-    {'x': 'x', 'a': 'x', 'b': 'x'}
-    """
+    """Return, for every tensor, the one whose bytes it is: itself, or what it is a view of."""
     found = {name: name for name in graph.tensors}
     for step in graph.steps:
         if isinstance(step, View):
@@ -28,29 +20,13 @@ def roots(graph: Graph) -> dict[str, str]:
 
 
 def in_flash(graph: Graph) -> set[str]:
-    """Return the tensors that are constant, and views of such.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tcuq_device.graph.model import Tensor
-    >>> tensors = {name: Tensor(name, (1,), 1.0, 0) for name in "xab"}
-    >>> steps = [Constant("a", np.ones(1, np.int8)), View("a", "b")]
-    >>> sorted(in_flash(Graph("g", tensors, steps, "x", {"y": "b"})))
-    ['a', 'b']
-    """
+    """Return the tensors that are constant, and views of such."""
     constant = {step.target for step in graph.steps if isinstance(step, Constant)}
     return {name for name, root in roots(graph).items() if root in constant}
 
 
 def merged(graph: Graph, places: list[Place]) -> list[Place]:
-    """Return the places that need bytes of the arena: a tensor lives as long as the last of its views.
-
-    Parameters
-    ----------
-    places : list of Place
-        Of every tensor by itself.
-    """
+    """Return the places that need bytes of the arena: a tensor lives as long as the last of its views."""
     whose, flash = roots(graph), in_flash(graph)
     last: dict[str, int] = {}
     for place in places:

@@ -15,14 +15,7 @@ def weighted_call(
 ) -> str:
     """Define what a step needs, and return the call that runs it.
 
-    Parameters
-    ----------
-    constants : Constants
-        Gets what is missing.
-    among : str
-        Where source and target lie, as arguments.
-    scratch : str
-        Where its scratch lies.
+    `among` are source and target as arguments, `scratch` is where its scratch lies.
     """
     name = step.target
     source, target = graph.tensors[step.source], graph.tensors[name]

@@ -40,21 +40,7 @@ MOST_CLASSES = 32_000
 
 
 def check(graph: Graph) -> Graph:
-    """Return a graph that can be run, or say in one line why it cannot.
-
-    Raises
-    ------
-    ValueError
-        Naming the step and the value.
-
-    Examples
-    --------
-    >>> tensors = {"a": Tensor("a", (2,), 1.0, 0), "b": Tensor("b", (2,), 1.0, 0)}
-    >>> check(Graph("g", tensors, [Drop("a", "b", 300, 2**15)], "a", {"y": "b"}))
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: step 0 (Drop to b): threshold is 300, expected 0 to 255
-    """
+    """Return a graph that can be run, or say in one line why it cannot."""
     _identifier("name of the graph", graph.name)
     for name, tensor in graph.tensors.items():
         _tensor(name, tensor)

@@ -12,17 +12,7 @@ from .steps import Step
 
 @dataclass(frozen=True)
 class Tensor:
-    """A value of the graph.
-
-    Parameters
-    ----------
-    name : str
-        A C identifier, unique in the graph.
-    shape : tuple of int
-        (height, width, channels), (rows, channels) or (channels,).
-    zero : int
-        The value that stands for 0.
-    """
+    """A value: (height, width, channels), (rows, channels) or (channels,); `zero` stands for 0."""
 
     name: str
     shape: tuple[int, ...]
@@ -31,31 +21,16 @@ class Tensor:
 
     @property
     def size(self) -> int:
-        """Values, which are bytes.
-
-        Examples
-        --------
-        >>> Tensor("x", (4, 4, 3), 1.0, 0).size
-        48
-        """
+        """Values, which are bytes."""
         return int(np.prod(self.shape))
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A network.
+    """A network: steps in the order in which they run.
 
-    Parameters
-    ----------
-    name : str
-        A C identifier.
-    steps : sequence of steps
-        In the order in which they run.
-    outputs : mapping of str to str
-        What a tensor is for, and its name: "probs" and "features" for the monitor; "probs_1" and so on where
-        a network gives several posteriors.
-    about : mapping
-        Where it comes from: backbone, seed, data set, examples of the calibration.
+    Names are C identifiers. `outputs` say what a tensor is for: "probs" and "features" for the monitor,
+    "probs_1" and so on where a network gives several posteriors. `about` says where it comes from.
     """
 
     name: str

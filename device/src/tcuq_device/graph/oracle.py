@@ -21,12 +21,7 @@ BATCH = 32
 
 
 class Random:
-    """The generator of `Drop`.
-
-    Parameters
-    ----------
-    state : int
-        32 bits, not 0.
+    """The generator of `Drop`; its state has 32 bits and is not 0.
 
     Examples
     --------
@@ -52,28 +47,10 @@ class Random:
 
 
 def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = False) -> dict[str, Int8]:
-    """Run a graph over examples.
+    """Run a checked graph over examples, int8 (n, ...).
 
-    Parameters
-    ----------
-    graph : Graph
-        One that `check` accepts.
-    x : int8 array (n, ...)
-        As `quantize.input_of` gives it.
-    random : Random, optional
-        For graphs that drop values, example after example; begins at state 1 by default.
-    every : bool
-        Return every tensor by its own name, in place of the outputs by theirs.
-
-    Examples
-    --------
-    >>> from tcuq_device.graph.model import Tensor
-    >>> tensors = {"a": Tensor("a", (2,), 1.0, 0), "b": Tensor("b", (1,), 2.0, 0)}
-    >>> half = np.array([2**31 - 1], dtype=np.int32)
-    >>> both = Dense("a", "b", np.array([[3, 1]], np.int8), np.array([4], np.int32), half)
-    >>> graph = Graph("g", tensors, [both], "a", {"y": "b"})
-    >>> run(graph, np.array([[5, -2], [100, 0]], np.int8))["y"].tolist()
-    [[8], [127]]
+    `random` serves graphs that drop values, example after example, from state 1 by default. With `every`,
+    return every tensor by its own name, in place of the outputs by theirs.
     """
     shape = graph.tensors[graph.input].shape
     if x.dtype != np.int8 or x.shape[1:] != shape:
@@ -92,14 +69,7 @@ def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = Fa
 
 
 def softmax(logits: Int8, table: UInt16) -> Int8:
-    """Return int8 posteriors of rows of logits.
-
-    Examples
-    --------
-    >>> table = np.array([65535] + [0] * 255, dtype=np.uint16)
-    >>> softmax(np.array([[5, 5, 4], [9, 8, 8]], dtype=np.int8), table).tolist()
-    [[0, 0, -128], [127, -128, -128]]
-    """
+    """Return int8 posteriors of rows of logits."""
     q = logits.astype(np.int64)
     e = table.astype(np.int64)[q.max(axis=-1, keepdims=True) - q]
     s = e.sum(axis=-1, keepdims=True)

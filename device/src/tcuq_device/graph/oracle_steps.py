@@ -30,38 +30,18 @@ WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, View, Constant, Fixe
 
 
 def twice(acc: Int64, multiplier: int, shift: int) -> Int64:
-    """Return a sum, rescaled with two roundings.
-
-    Examples
-    --------
-    >>> twice(np.array([5, -5, 6]), 2**30, -1).tolist()
-    [2, -1, 2]
-    """
+    """Return a sum, rescaled with two roundings."""
     product = (acc * 2 ** max(shift, 0) * multiplier + 2**30) >> 31
     return divided(product, 2 ** max(-shift, 0))
 
 
 def divided(values: Int64, by: Int64 | int) -> Int64:
-    """Return whole quotients, half away from zero.
-
-    Examples
-    --------
-    >>> divided(np.array([3, -3, 4, -4]), 2).tolist()
-    [2, -2, 2, -2]
-    """
+    """Return whole quotients, half away from zero."""
     return np.asarray(np.sign(values) * ((2 * np.abs(values) + by) // (2 * np.asarray(by))))
 
 
 def moved(graph: Graph, step: Step, values: Mapping[str, Int8], count: int) -> Int8:
-    """Return what a step gives for `count` examples.
-
-    Parameters
-    ----------
-    step : Step
-        Of `WITHOUT_WEIGHTS`, or a MeanPool.
-    values : mapping of str to int8 array (count, ...)
-        Of the sources.
-    """
+    """Return what a step of `WITHOUT_WEIGHTS`, or a MeanPool, gives for `count` examples."""
     target = graph.tensors[step.target]
     if isinstance(step, Constant):
         return np.broadcast_to(step.values, (count, *target.shape))

@@ -31,13 +31,7 @@ DENSE = (("", 1, 30, 9), ("rows", 3, 7, 4))
 
 
 def window_cases() -> Iterator[tuple[str, Graph, Int8]]:
-    """Give names, graphs with one output "y", and inputs (1, ...).
-
-    Examples
-    --------
-    >>> [name for name, _, _ in window_cases()][-2:]
-    ['Conv, by TFLite, halves', 'Dense, by TFLite, halves']
-    """
+    """Give names, graphs with one output "y", and inputs (1, ...)."""
     draw = Random(2)
     number = 0
 

@@ -26,20 +26,7 @@ PROBABILITY = (1 / 256, -128)
 
 
 def check(model: Model) -> Model:
-    """Return a model that the reference arithmetic is defined for, or say in one line why it is not.
-
-    Raises
-    ------
-    ValueError
-        Naming operator, tensor and value.
-
-    Examples
-    --------
-    >>> check(Model([], [], (), ()))
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: the model has 0 inputs and 0 outputs, expected at least one of each
-    """
+    """Return a model that the reference arithmetic is defined for, or say in one line why it is not."""
     if not model.inputs or not model.outputs:
         raise InputError(
             "value",
@@ -306,13 +293,7 @@ def _pool(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> N
 
 
 def axes_of(axes: npt.NDArray[Any], rank: int) -> tuple[int, ...]:
-    """Return the axes of a mean, counted from 0, each once and in order.
-
-    Examples
-    --------
-    >>> axes_of(np.array([-1, 1, 3]), 4)
-    (1, 3)
-    """
+    """Return the axes of a mean, counted from 0, each once and in order."""
     found = {int(each) for each in axes.reshape(-1)[: 2 * rank + 1]}
     if axes.size > 2 * rank or not all(-rank <= each < rank for each in found):
         raise InputError("value", f"axes are {sorted(found)}, expected {-rank} to {rank - 1}")

@@ -29,32 +29,6 @@ def graph_of(model: Model, name: str = "model", asked: Asked | None = None) -> o
 
     Its outputs are as `outputs.outputs_of` chooses them: `probs` and `features` for the monitor, if the
     model has them.
-
-    Parameters
-    ----------
-    model : Model
-        As `read_model` gives it.
-    name : str
-        Of the graph, a C identifier.
-    asked : Asked, optional
-        Which outputs.
-
-    Raises
-    ------
-    ValueError
-        In one line, naming the operator that the graph cannot express.
-
-    Examples
-    --------
-    >>> from tcuq_device.tflite.model import Tensor
-    >>> def tensor(shape: tuple[int, ...], scale: float, data: Any = None) -> Tensor:
-    ...     quantized = np.array([scale], np.float32), np.zeros(1, np.int64)
-    ...     return Tensor("t", shape, "int8", *quantized, data=data)
-    >>> weights = np.array([[4, -8]], np.int8)
-    >>> tensors = [tensor((1, 2), 0.5), tensor((1, 2), 0.25, weights), tensor((1, 1), 0.5)]
-    >>> graph = graph_of(Model(tensors, [Operator("FULLY_CONNECTED", (0, 1), (2,))], (0,), (2,)))
-    >>> graph.steps[0].multiplier.tolist(), graph.steps[0].shift.tolist(), graph.outputs
-    ([1073741824], [-1], {'output_1': 't2', 'features': 't0'})
     """
     if len(model.inputs) != 1:
         raise InputError("value", f"the model has {len(model.inputs)} inputs, expected one")

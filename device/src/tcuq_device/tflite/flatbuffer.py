@@ -29,28 +29,7 @@ MOST_TEXT = 4_096
 
 
 class Table:
-    """One table of a file.
-
-    Parameters
-    ----------
-    content : bytes
-        The whole file.
-    at : int
-        Where the table begins.
-
-    Raises
-    ------
-    ValueError
-        From every method, where a place lies outside the file.
-
-    Examples
-    --------
-    A file whose only table has one field, a byte of value 7:
-
-    >>> content = struct.pack("<I HHHxx iB", 12, 6, 5, 4, 8, 7)
-    >>> root(content).number(0, "<u1", 0), root(content).number(1, "<i4", -1)
-    (7, -1)
-    """
+    """One table of a file; every method refuses a place that lies outside the file."""
 
     def __init__(self, content: bytes, at: int) -> None:
         self._content = content

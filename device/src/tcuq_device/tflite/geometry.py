@@ -4,12 +4,7 @@ from __future__ import annotations
 
 
 def spread(length: int, window: int, stride: int, dilation: int, padding: str) -> tuple[int, int, int]:
-    """Return the length of the output and what is added before and behind the input, in one dimension.
-
-    Parameters
-    ----------
-    padding : str
-        "SAME" or "VALID".
+    """Return the length of the output and what "SAME" or "VALID" adds before and behind the input.
 
     Examples
     --------

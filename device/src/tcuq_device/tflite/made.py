@@ -14,20 +14,7 @@ from .model import Model, Operator, Tensor
 
 
 class Made:
-    """The graph so far.
-
-    Parameters
-    ----------
-    model : Model
-        As `read_model` gives it, with one input.
-
-    Attributes
-    ----------
-    tensors : dict of str to Tensor
-    steps : list of steps
-    names : dict of int to str
-        Tensors of the graph by the numbers of the model.
-    """
+    """The graph so far; `names` are its tensors by the numbers of the model."""
 
     def __init__(self, model: Model) -> None:
         self.model = model

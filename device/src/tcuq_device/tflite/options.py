@@ -116,24 +116,7 @@ READERS: dict[str, tuple[int | None, Callable[[Table], Options]]] = {
 
 
 def options_of(code: str, kind: int, table: Table | None) -> Options:
-    """Return the options of an operator.
-
-    Parameters
-    ----------
-    code : str
-        Name of a supported operator.
-    kind : int
-        Type of the options as the file gives it.
-
-    Examples
-    --------
-    >>> options_of("RESHAPE", 0, None).activation
-    'NONE'
-    >>> options_of("SOFTMAX", 8, None)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: options are of type 8 or missing, expected type 9
-    """
+    """Return the options of an operator."""
     wanted, reader = READERS[code]
     if wanted is None:
         return Options()

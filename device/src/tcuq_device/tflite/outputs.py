@@ -22,19 +22,11 @@ MANY = 32
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for.
+    """Which outputs are asked for; `notes` get what the user should know.
 
-    Parameters
-    ----------
-    softmax : bool
-        Outputs are logits: add a softmax, the one of `tcuq record --logits`.
-    features : str or False, optional
-        Name or number of a tensor of the model; by default the input of the last fully connected layer. False
-        leaves features out.
-    posteriors : str, optional
-        Name of the output with the posteriors, or the logits, of a model with several.
-    notes : list of str
-        Gets what the user should know.
+    With `softmax`, outputs are logits: add a softmax, the one of `tcuq record --logits`. `features` is the
+    name or number of a tensor, by default the input of the last fully connected layer; False leaves them out.
+    `posteriors` is the name of the output with the posteriors, or the logits, of a model with several.
     """
 
     softmax: bool = False
@@ -48,16 +40,6 @@ def outputs_of(made: Made, asked: Asked) -> dict[str, str]:
 
     The posteriors are `probs`: a softmax of a row, or the one value of a sigmoid beside what it lacks of 1.
     Logits are `logits`, other outputs `output_1` and so on. Features are `features`.
-
-    Parameters
-    ----------
-    made : Made
-        A whole model.
-
-    Raises
-    ------
-    ValueError
-        In one line, for what the model does not have.
     """
     main = _main(made, asked)
     found: dict[str, str] = {}

@@ -44,29 +44,7 @@ HINT = (
 
 
 def read_model(content: bytes, where: str = "model", limits: Limits | None = None) -> Model:
-    """Return the model of a TFLite file, checked.
-
-    Parameters
-    ----------
-    content : bytes
-        The file; constants of the model are views of it.
-    where : str
-        Its name in messages.
-    limits : Limits, optional
-        `model` is for the bytes of the file.
-
-    Raises
-    ------
-    ValueError
-        In one line, where the file is damaged or the model cannot be run, with operator and tensor.
-
-    Examples
-    --------
-    >>> read_model(b"no model", "x.tflite")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: x.tflite: not a TFLite file: bytes 4 to 7 are b'odel', expected b'TFL3'
-    """
+    """Return the model of a TFLite file, checked; its constants are views of the file."""
     try:
         given = limits_given(limits)
         if len(content) > given.model:

@@ -44,24 +44,7 @@ Values = dict[int, Int8]
 
 
 def evaluate(model: Model, inputs: Sequence[Int8]) -> Values:
-    """Return every tensor that a model computes, by number, and its inputs.
-
-    Parameters
-    ----------
-    model : Model
-        As `read_model` gives it.
-    inputs : sequence of int8 arrays
-        One for each input of the model, of its shape.
-
-    Examples
-    --------
-    >>> from tcuq_device.tflite.model import Operator
-    >>> def tensor(scale: float, zero: int) -> Tensor:
-    ...     return Tensor("t", (1, 3), "int8", np.array([scale], np.float32), np.array([zero]))
-    >>> model = Model([tensor(0.5, 0), tensor(0.25, -128)], [Operator("RELU", (0,), (1,))], (0,), (1,))
-    >>> evaluate(model, [np.array([[-7, 1, 100]], np.int8)])[1].tolist()
-    [[-128, -126, 72]]
-    """
+    """Return every tensor that a model computes for int8 inputs, by number, and the inputs."""
     if len(inputs) != len(model.inputs):
         raise InputError("value", f"{len(inputs)} inputs, expected {len(model.inputs)}")
     values: Values = {}
