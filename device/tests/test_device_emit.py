@@ -22,8 +22,7 @@ from tcuq.recording.inputs import quantized as recording
 from tcuq.recording.model import Format
 from tcuq_device.emit import feed
 from tcuq_device.emit.application import Application, made_inputs
-from tcuq_device.emit.image import build_package
-from tcuq_device.emit.package import emit
+from tcuq_device.emit.package import build_package, emit
 from tcuq_device.emit.text import groups, texts
 from tcuq_device.firmware.build import STRICT
 from tcuq_device.firmware.image import Image, symbols_of

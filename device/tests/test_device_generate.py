@@ -15,9 +15,8 @@ from device_graphs import Maker, dscnn, expected, resnet8, whole
 from device_programs import WARNINGS, kernels_in
 
 from tcuq_device.boards import board
-from tcuq_device.generate.arena import lag_of, lay_out
+from tcuq_device.generate.arena import SCRATCH, lag_of, lay_out
 from tcuq_device.generate.pack import scratch_of
-from tcuq_device.generate.place import SCRATCH
 from tcuq_device.generate.source import KERNELS, sources, write
 from tcuq_device.graph.model import Graph, Tensor
 from tcuq_device.graph.steps import Add, Conv, Depthwise, Step, sources_of

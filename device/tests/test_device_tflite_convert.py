@@ -16,7 +16,7 @@ from tflite_graphs import assert_equal, every_tensor, stacked
 from tcuq.monitor.logits import softmax
 from tcuq.monitor.quantize import two_classes
 from tcuq_device.graph import oracle
-from tcuq_device.graph.counts import products, weight_bytes
+from tcuq_device.graph.model import products, weight_bytes
 from tcuq_device.graph.storage import load_graph, save_graph
 from tcuq_device.kernels.host import Network
 from tcuq_device.tflite.convert import graph_of

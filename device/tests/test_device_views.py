@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from device_step_maker import StepMaker
 
-from tcuq_device.generate.arena import lag_of, lay_out
+from tcuq_device.generate.arena import in_flash, lag_of, lay_out, roots
 from tcuq_device.generate.source import sources
-from tcuq_device.generate.views import in_flash, roots
 from tcuq_device.graph import oracle
 from tcuq_device.graph.model import Graph, Tensor
 from tcuq_device.graph.steps import (

@@ -54,7 +54,7 @@ def command(args: argparse.Namespace) -> int:
     from tcuq.io.sources import check_target
 
     from ..generate.arena import lay_out
-    from ..graph.counts import products, weight_bytes
+    from ..graph.model import products, weight_bytes
     from ..graph.storage import save_graph
     from ..tflite.importing import import_model
     from ..tflite.outputs import Asked

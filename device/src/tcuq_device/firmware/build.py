@@ -169,16 +169,21 @@ def _link(board: Board, work: Path, objects: Sequence[Path], target: str, wide: 
     # Names without folders: the linker script knows the harness by its files' names.
     names = [path.name for path in objects]
     command = [path_of("arm-none-eabi-gcc"), *options, "-T", str(BOARDS / "image.ld"), *names, "-o", target]
+    return linked(command, work, wide)
+
+
+def linked(command: Sequence[str], work: Path, wide: bool = False) -> dict[str, int]:
+    """Run a command that links; return the bytes that each memory lacks, nothing when all is well."""
     done = subprocess.run(command, capture_output=True, text=True, cwd=work)
     if done.returncode == 0:
         return {}
     if "nano.specs" in done.stderr:
         package = PACKAGES["arm-none-eabi-gcc"]
         raise MissingTool(
-            f"the C library of arm-none-eabi-gcc is missing: on Debian, apt-get install {package}"
+            "needs", f"the C library of arm-none-eabi-gcc is missing: on Debian, apt-get install {package}"
         )
     found = re.findall(r"region `(FLASH|RAM)' overflowed by (\d+) byte", done.stderr)
     if not found or wide:
         said = [line for line in done.stderr.splitlines() if "warning" not in line] or ["nothing"]
-        raise InputError("value", f"arm-none-eabi-gcc cannot link: {said[0].strip()}")
+        raise InputError("failed", f"arm-none-eabi-gcc cannot link: {said[0].strip()}")
     return {{"FLASH": "flash", "RAM": "RAM"}[region]: int(most) for region, most in found}

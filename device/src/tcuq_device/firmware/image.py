@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from tcuq.base.errors import InputError
+
 from ..boards import Board
 from ..tools import call
 
@@ -49,7 +51,7 @@ class Image:
     sizes: MemorySizes
 
 
-class TooLarge(ValueError):
+class TooLarge(InputError):
     """The linker found no room: bytes too many by memory, and sizes as if there were room."""
 
     def __init__(self, name: str, board: Board, over: dict[str, int], sizes: MemorySizes) -> None:
@@ -62,7 +64,7 @@ class TooLarge(ValueError):
         said = "; ".join(
             f"{memory} over by {most:,} bytes ({parts[memory]})" for memory, most in over.items()
         )
-        super().__init__(f"{name} is too large for {board.title}: {said}")
+        super().__init__("limit", f"{name} is too large for {board.title}: {said}", name)
 
 
 def sizes_of(elf: Path) -> MemorySizes:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tcuq.base.errors import InputError
+
 from ..tools import call
 from .image import Image
 
@@ -25,13 +27,17 @@ HARNESS = ".harness_code"
 
 _SECTION = re.compile(r"Disassembly of section (.*):$")
 _LABEL = re.compile(r"([0-9a-f]{8}) <([^>]+)>:$")
-_LINE = re.compile(r"\s*([0-9a-f]+):\t[0-9a-f ]+\t(\S+)\t?([^;@]*)")
+LINE = re.compile(r"\s*([0-9a-f]+):\t[0-9a-f ]+\t(\S+)\t?([^;@]*)")
 _TARGET = re.compile(r"([0-9a-f]+) <")
-_CONDITIONS = "(eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)"
+CONDITIONS = "(eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)"
 
 
-class NoBound(ValueError):
+class NoBound(InputError):
     """The listing does not tell how deep the stack can get; the message says where and why."""
+
+
+def _unbounded(why: str) -> NoBound:
+    return NoBound("unsupported", f"the stack has no bound: {why}")
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ def usage_of(files: Iterable[Path]) -> dict[str, int]:
             place, size, kind = line.split("\t")
             name = place.rpartition(":")[2]
             if kind == "dynamic":
-                raise NoBound(f"the stack has no bound: the frame of {name} depends on data")
+                raise _unbounded(f"the frame of {name} depends on data")
             found[name] = max(int(size), found.get(name, 0))
     return found
 
@@ -85,7 +91,7 @@ def frame_change(mnemonic: str, operands: str) -> int | None:
     """
     name = mnemonic.partition(".")[0]
     if name in ("push", "vpush") or (name == "stmdb" and operands.startswith("sp!")):
-        return _listed(operands)
+        return registers(operands) * (8 if "{d" in operands else 4)
     if name.startswith("str") and (down := re.search(r"\[sp, #-(\d+)\]!", operands)):
         return int(down[1])
     if name in ("sub", "subw", "subs") and operands.startswith("sp,"):
@@ -98,14 +104,13 @@ def frame_change(mnemonic: str, operands: str) -> int | None:
     return 0
 
 
-def _listed(operands: str) -> int:
-    """Return the bytes of a list of registers in braces."""
+def registers(operands: str) -> int:
+    """Count the registers of a list in braces, in which r4-r7 are four."""
     total = 0
     for part in operands[operands.find("{") + 1 : operands.find("}")].split(","):
         first, _, last = part.strip().partition("-")
         ends = re.search(r"\d+", first), re.search(r"\d+", last)
-        count = int(ends[1][0]) - int(ends[0][0]) + 1 if ends[0] and ends[1] else 1
-        total += count * (8 if first.startswith("d") else 4)
+        total += int(ends[1][0]) - int(ends[0][0]) + 1 if ends[0] and ends[1] else 1
     return total
 
 
@@ -124,7 +129,7 @@ def stack_bound(
     declared = indirect or {}
     places = {function.name: at for at, function in listing.items()}
     if root not in places:
-        raise NoBound(f"the stack has no bound: {elf.name} has no function {root}")
+        raise _unbounded(f"{elf.name} has no function {root}")
     known: dict[int, StackBound] = {}
 
     def usage(function: _Function) -> int | None:
@@ -134,7 +139,7 @@ def stack_bound(
     def frame_of(function: _Function) -> int:
         stated, listed = usage(function), function.frame
         if stated is None and listed is None:
-            raise NoBound(f"the stack has no bound: the frame of {function.name} depends on data")
+            raise _unbounded(f"the frame of {function.name} depends on data")
         # The compiler states 0 for a function in assembler; the listing shows what that pushes.
         return max(stated or 0, listed or 0)
 
@@ -145,7 +150,7 @@ def stack_bound(
         alien = usage(function) is None
         if function.indirect or (function.switches and alien):
             if function.name not in declared:
-                raise NoBound(f"the stack has no bound: {function.name} calls through a pointer")
+                raise _unbounded(f"{function.name} calls through a pointer")
             found |= {places[name] for name in declared[function.name]}
         after = bisect_right(starts, at)
         # A compiler ends a function with a jump, or with a call that never returns.
@@ -156,7 +161,7 @@ def stack_bound(
     def deepest(at: int, way: tuple[int, ...]) -> StackBound:
         if at in way:
             names = " > ".join(listing[each].name for each in (*way[way.index(at) :], at))
-            raise NoBound(f"the stack has no bound: recursion, {names}")
+            raise _unbounded(f"recursion, {names}")
         if at not in known:
             below = [deepest(target, (*way, at)) for target in sorted(callees(at))]
             most = max(below, key=lambda each: each.bytes, default=StackBound(0, ()))
@@ -183,7 +188,7 @@ def _listing(elf: Path) -> dict[int, _Function]:
         elif label := _LABEL.match(line):
             at = int(label[1], 16)
             found[at], parts[at] = _Function(label[2], section), []
-        elif (words := _LINE.match(line)) and at in parts:
+        elif (words := LINE.match(line)) and at in parts:
             parts[at].append((words[2], words[3].strip()))
     for at, function in found.items():
         _read(function, at, parts[at])
@@ -200,7 +205,7 @@ def _read(function: _Function, at: int, lines: Sequence[tuple[str, str]]) -> Non
         end = (kind, operands)
         change = frame_change(mnemonic, operands)
         function.frame = None if change is None or function.frame is None else function.frame + change
-        if re.fullmatch(rf"(bl|blx|bx|b){_CONDITIONS}?|cbn?z", kind):
+        if re.fullmatch(rf"(bl|blx|bx|b){CONDITIONS}?|cbn?z", kind):
             target = _TARGET.search(operands)
             if target:
                 # A jump to the function's own beginning is a loop, a call of it is recursion.

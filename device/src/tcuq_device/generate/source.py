@@ -16,23 +16,14 @@ from tcuq.export.contents import check_name
 from ..graph.check import check
 from ..graph.model import Graph
 from ..graph.steps import (
-    Add,
     Constant,
-    Conv,
-    Dense,
-    Depthwise,
     Drop,
-    MeanPool,
-    Softmax,
     Step,
     View,
     sources_of,
 )
-from .arena import ArenaLayout, lay_out, scratch_in
-from .calls import call_of
-from .constants import Constants
-from .views import in_flash, roots
-from .weighted_calls import weighted_call
+from .arena import ArenaLayout, in_flash, lay_out, roots, scratch_in
+from .calls import Constants, call_of
 
 KERNELS = (
     "tcuq_nn.c",
@@ -179,7 +170,7 @@ def _source(graph: Graph, name: str, where: ArenaLayout) -> str:
             continue
         pointers = [places[tensor] for tensor in (*sources_of(step), step.target)]
         scratch = f"arena + {where.scratch(number)}" if scratch_in(graph, step) else ""
-        calls.append(_call(graph, step, constants, pointers, scratch))
+        calls.append(call_of(graph, step, constants, pointers, scratch))
         calls += _clamped(graph, step, places)
     calls += [f"out->{purpose} = {places[tensor]};" for purpose, tensor in graph.outputs.items()]
     calls += [
@@ -234,27 +225,3 @@ def _clamped(graph: Graph, step: Step, places: Mapping[str, str]) -> list[str]:
         return []
     size = graph.tensors[step.target].size
     return [f"tcuq_nn_clamp({places[step.target]}, {size}, {low}, {high});"]
-
-
-def _call(graph: Graph, step: Step, constants: Constants, pointers: list[str], scratch: str) -> str:
-    """Define what a step needs, and return the call that runs it."""
-    name = step.target
-    source, target = graph.tensors[sources_of(step)[0]], graph.tensors[name]
-    among = ", ".join(pointers)
-    if isinstance(step, (Conv, Depthwise, Dense)):
-        return weighted_call(graph, step, constants, among, scratch)
-    if isinstance(step, Add):
-        record = constants.record(
-            "tcuq_nn_sum", f"{name}_sum", [f"{step.left}, {step.right}, {step.offset}, {step.shift}"]
-        )
-        return f"tcuq_nn_add(&{record}, {among}, {target.size});"
-    if isinstance(step, MeanPool) and step.shift is None:
-        size = f"{source.shape[0] * source.shape[1]}, {source.shape[2]}"
-        return f"tcuq_nn_mean({among}, {size}, {step.bias}, {step.multiplier}, {target.zero});"
-    if isinstance(step, Drop):
-        rule = f"{target.size}, {step.threshold}, {step.multiplier}, {target.zero}"
-        return f"tcuq_nn_drop({among}, {rule}, random);"
-    if isinstance(step, Softmax):
-        table = constants.array("uint16_t", f"{name}_table", step.table)
-        return f"tcuq_nn_softmax({among}, {target.size}, {table});"
-    return call_of(graph, step, constants, pointers)

@@ -13,11 +13,29 @@ from tcuq.base.checks import integer
 from tcuq.base.errors import InputError, wrong_value
 from tcuq.export.contents import TAKEN
 
-from .check_moves import MOVES
-from .check_sums import SUMS
-from .check_values import array, confined, pair, picture, same, sides, within
+from .check_values import alike, array, confined, pair, picture, rescaled, same, sides, within
 from .model import Graph, Tensor
-from .steps import HIGHEST, Add, Conv, Dense, Depthwise, Drop, Softmax, Step, sources_of
+from .steps import (
+    HIGHEST,
+    Add,
+    Concat,
+    Constant,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    FixedSoftmax,
+    MeanPool,
+    Mul,
+    Pad,
+    Pool,
+    Softmax,
+    Step,
+    Table,
+    TableAdd,
+    View,
+    sources_of,
+)
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 RESERVED = frozenset(
@@ -37,6 +55,8 @@ MOST_VALUES = 2**24
 """Of a tensor: more than any microcontroller holds, and few enough to plan for."""
 MOST_CLASSES = 32_000
 """With more, the sum of a softmax would leave 32 bits."""
+MOST_FIXED_CLASSES = 4095
+"""The sum of exponentials has twelve bits before its point."""
 
 
 def check(graph: Graph) -> Graph:
@@ -231,6 +251,141 @@ def _softmax(graph: Graph, step: Softmax) -> None:
         raise InputError("value", f"table begins with {step.table[0]} or rises, expected 65535, falling,")
 
 
+def _both(graph: Graph, step: TableAdd | Mul) -> None:
+    shapes = [graph.tensors[name].shape for name in (step.first, step.second)]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise InputError(
+            "value", f"shapes {shapes[0]} and {shapes[1]} do not fit, expected equal ones or 1"
+        ) from None
+    same("target's shape", graph.tensors[step.target].shape, tuple(int(each) for each in shape))
+    confined(step.low, step.high)
+
+
+def _table_add(graph: Graph, step: TableAdd) -> None:
+    _both(graph, step)
+    largest = 0
+    for what in ("left", "right"):
+        array(what, getattr(step, what), np.int32, (256,))
+        largest += int(np.abs(getattr(step, what).astype(np.int64)).max())
+    if largest >= 2**30:
+        raise InputError("value", f"a sum can reach {largest}, expected below {2**30}")
+    rescaled(largest, step.multiplier, integer("shift", step.shift, -31, 0))
+
+
+def _mul(graph: Graph, step: Mul) -> None:
+    _both(graph, step)
+    rescaled(255 * 255, step.multiplier, step.shift)
+
+
+def _mean(graph: Graph, step: MeanPool) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    integer("bias", step.bias, -(2**31), HIGHEST)
+    integer("multiplier", step.multiplier, 0, HIGHEST)
+    confined(step.low, step.high)
+    if step.shift is None:
+        height, width, channels = picture(source)
+        integer("outer", step.outer, 1, 1)
+        integer("tail", step.tail, 1, 1)
+        same("target's shape", target.shape, (channels,))
+        within(128 * height * width + abs(step.bias))
+        return
+    kept = target.size * integer("tail", step.tail, 1, source.size)
+    if target.size % integer("outer", step.outer, 1, source.size) or source.size % kept:
+        raise InputError(
+            "value",
+            f"{source.size} values do not give {target.size} with outer {step.outer} and tail {step.tail}",
+        )
+    rescaled(128 * (source.size // target.size) + abs(step.bias), step.multiplier, step.shift)
+
+
+def _pool(graph: Graph, step: Pool) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    height, width, channels = picture(source)
+    if step.kind not in ("mean", "max"):
+        raise wrong_value("kind", step.kind, "'mean' or 'max'")
+    pair("window", step.window, 1, 65535)
+    pair("stride", step.stride, 1, 65535)
+    confined(step.low, step.high)
+    top, left, bottom, right = sides(step.padding, 65534)
+    if max(top, bottom) >= step.window[0] or max(left, right) >= step.window[1]:
+        raise wrong_value("padding", step.padding, f"less than the window, which is {step.window},")
+    spare = top + height + bottom - step.window[0], left + width + right - step.window[1]
+    if min(spare) < 0:
+        raise wrong_value("window", step.window, "at most the padded picture")
+    shape = spare[0] // step.stride[0] + 1, spare[1] // step.stride[1] + 1, channels
+    same("target's shape", target.shape, shape)
+    alike(source, target)
+    within(128 * min(step.window[0], height) * min(step.window[1], width))
+
+
+def _fixed_softmax(graph: Graph, step: FixedSoftmax) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    if source.shape[-1] > MOST_FIXED_CLASSES:
+        raise InputError(
+            "limit",
+            f"source {source.name} has shape {source.shape}, expected at most {MOST_FIXED_CLASSES} classes",
+        )
+    same("target's shape", target.shape, source.shape)
+    if (target.scale, target.zero) != (1 / 256, -128):
+        raise InputError(
+            "value", f"target has scale {target.scale:g} and zero {target.zero}, expected 1/256 and -128"
+        )
+    array("table", step.table, np.int32, (256,))
+    if step.table[0] != HIGHEST or step.table.min() < 0:
+        raise InputError(
+            "value",
+            f"table begins with {step.table[0]} and falls to {step.table.min()}, expected {HIGHEST} and 0",
+        )
+
+
+def _table(graph: Graph, step: Table) -> None:
+    same("target's shape", graph.tensors[step.target].shape, graph.tensors[step.source].shape)
+    array("values", step.values, np.int8, (256,))
+
+
+def _pad(graph: Graph, step: Pad) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    for what in ("before", "after"):
+        value = getattr(step, what)
+        if not isinstance(value, tuple) or len(value) != len(source.shape):
+            raise wrong_value(what, value, f"a number for each of {source.shape}")
+        for each in value:
+            integer(what, each, 0, 65535)
+    integer("value", step.value, -128, 127)
+    alike(source, target)
+    parts = zip(step.before, source.shape, step.after, strict=True)
+    same("target's shape", target.shape, tuple(sum(each) for each in parts))
+
+
+def _concat(graph: Graph, step: Concat) -> None:
+    target = graph.tensors[step.target]
+    axis = integer("axis", step.axis, 0, len(target.shape) - 1)
+    if not isinstance(step.sources, tuple) or not step.sources:
+        raise InputError("value", "sources are none; at least one is needed")
+    for name in step.sources:
+        source = graph.tensors[name]
+        alike(source, target)
+        if len(source.shape) != len(target.shape):
+            raise InputError("value", f"source {name} has shape {source.shape}, target {target.shape}")
+        wanted = (*target.shape[:axis], source.shape[axis], *target.shape[axis + 1 :])
+        same(f"shape of source {name}", source.shape, wanted)
+    length = sum(graph.tensors[name].shape[axis] for name in step.sources)
+    same("target's shape", target.shape, (*target.shape[:axis], length, *target.shape[axis + 1 :]))
+
+
+def _view(graph: Graph, step: View) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    if source.size != target.size:
+        raise InputError("value", f"shapes {source.shape} and {target.shape} differ in the number of values")
+    alike(source, target)
+
+
+def _constant(graph: Graph, step: Constant) -> None:
+    array("values", step.values, np.int8, graph.tensors[step.target].shape)
+
+
 _CHECKS: dict[type, Any] = {
     Conv: _conv,
     Depthwise: _depthwise,
@@ -238,6 +393,14 @@ _CHECKS: dict[type, Any] = {
     Add: _add,
     Drop: _drop,
     Softmax: _softmax,
-    **SUMS,
-    **MOVES,
+    TableAdd: _table_add,
+    Mul: _mul,
+    MeanPool: _mean,
+    Pool: _pool,
+    FixedSoftmax: _fixed_softmax,
+    Table: _table,
+    Pad: _pad,
+    Concat: _concat,
+    View: _view,
+    Constant: _constant,
 }

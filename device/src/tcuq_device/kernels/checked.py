@@ -16,8 +16,7 @@ from ..graph.model import Graph, Tensor
 from ..graph.oracle import Random
 from ..graph.oracle import run as run_oracle
 from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, Int8, Int32, MeanPool, Softmax, Step, UInt16
-from .step_cases import step_cases
-from .window_cases import window_cases
+from .tflite_cases import step_cases, window_cases
 
 VECTORS = "vectors.txt"
 SAME = (1, 1, 1, 1)

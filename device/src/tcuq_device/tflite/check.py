@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from tcuq.base.errors import InputError, placed, wrong_value
 
-from .geometry import spread
-from .model import NO_TENSOR, Model, Operator, Tensor
+from .model import NO_TENSOR, Model, Operator, Tensor, spread
 
 MOST_VALUES = 2**24
 """In one tensor."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,12 @@ from tcuq.base.errors import InputError, placed
 from ..graph import model as own
 from ..graph import steps
 from ..graph.check import check
-from .convert_moves import MOVES
-from .convert_sums import SUMS
-from .fixed_point import multiplier_of
-from .geometry import spread
-from .made import Made, limits
-from .model import Model, Operator
+from .check import axes_of
+from .fixed_point import exponential, high_product, multiplier_of, radius, rescaled_twice
+from .made import Made, leading, limits
+from .model import Model, Operator, Tensor, spread
 from .outputs import Asked, outputs_of
+from .reference import evaluate
 
 Int64 = npt.NDArray[np.int64]
 
@@ -153,10 +153,167 @@ def _dense(made: Made, operator: Operator) -> None:
     made.steps.append(steps.Dense(name, target, weights, bias, multiplier, shift, *ends))
 
 
+def _add(made: Made, operator: Operator) -> None:
+    (first, a), (second, b) = made.source(operator), made.source(operator, 1)
+    target = made.target(operator)
+    double = 2 * max(float(a.scale), float(b.scale))
+    left, right = (_scaled(each, double) for each in (a, b))
+    factor = multiplier_of(double / (2**20 * float(target.scale)))
+    ends = limits(operator.options.activation, target)
+    made.steps.append(
+        steps.TableAdd(first, second, made.add(operator.outputs[0]), left, right, *factor, *ends)
+    )
+
+
+def _scaled(tensor: Tensor, scale: float) -> steps.Int32:
+    """Return every byte of a tensor times 2**20, at another scale."""
+    values = (np.arange(-128, 128) - tensor.zero) << 20
+    return rescaled_twice(values, *multiplier_of(float(tensor.scale) / scale)).astype(np.int32)
+
+
+def _mul(made: Made, operator: Operator) -> None:
+    (first, a), (second, b) = made.source(operator), made.source(operator, 1)
+    target = made.target(operator)
+    # In single precision, as TFLite has it.
+    factor = multiplier_of(float(a.scale * b.scale / target.scale))
+    ends = limits(operator.options.activation, target)
+    made.steps.append(steps.Mul(first, second, made.add(operator.outputs[0]), *factor, *ends))
+
+
+def _mean(made: Made, operator: Operator) -> None:
+    name, source = made.source(operator)
+    target = made.target(operator)
+    data = made.model.tensors[operator.inputs[1]].data
+    assert data is not None
+    axes = axes_of(data, len(source.shape))
+    outer, count, _, tail = _parts(source.shape, axes)
+    total = count * tail
+    multiplier, shift = multiplier_of(float(source.scale) / float(target.scale))
+    # The count is divided out of the multiplier, with as many bits as there is room for.
+    more = min(total.bit_length() - 1, 32, 31 + shift)
+    factor = (multiplier << more) // total, shift - more
+    made.steps.append(
+        steps.MeanPool(
+            name, made.add(operator.outputs[0]), -source.zero * total, *factor, outer=outer, tail=tail
+        )
+    )
+
+
+def _parts(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """Return a shape as (outer, count, inner, tail), where a mean is taken over count and tail.
+
+    Examples
+    --------
+    >>> _parts((1, 6, 7, 4), (1, 2)), _parts((1, 6, 7, 4), (2,)), _parts((1, 6, 7, 4), (1, 3))
+    ((1, 42, 4, 1), (6, 7, 4, 1), (1, 6, 7, 4))
+    """
+    found = [1]
+    for at, length in enumerate(shape):
+        if length == 1:
+            continue
+        # Kept dimensions are at even places of the list, the others at odd ones.
+        if len(found) % 2 == int(at in axes):
+            found.append(1)
+        found[-1] *= length
+    if len(found) > 4:
+        raise InputError(
+            "limit", f"a mean over dimensions {axes} of {shape} has gaps, expected one gap at most"
+        )
+    outer, count, inner, tail = found + [1] * (4 - len(found))
+    return outer, count, inner, tail
+
+
+def _pool(kind: str) -> Callable[[Made, Operator], None]:
+    def pool(made: Made, operator: Operator) -> None:
+        name, source = made.source(operator)
+        options = operator.options
+        if len(made.tensors[name].shape) != 3:
+            raise InputError(
+                "value", f"input has shape {source.shape}, expected (1, height, width, channels)"
+            )
+        sides = [
+            spread(source.shape[1 + at], options.window[at], options.stride[at], 1, options.padding)
+            for at in (0, 1)
+        ]
+        padding = sides[0][1], sides[1][1], sides[0][2], sides[1][2]
+        ends = limits(options.activation, made.target(operator))
+        target = made.add(operator.outputs[0])
+        made.steps.append(steps.Pool(name, target, kind, options.window, options.stride, padding, *ends))
+
+    return pool
+
+
+def _view(made: Made, operator: Operator) -> None:
+    name, _ = made.source(operator)
+    made.steps.append(steps.View(name, made.add(operator.outputs[0])))
+
+
+def _pad(made: Made, operator: Operator) -> None:
+    name, source = made.source(operator)
+    sides = made.model.tensors[operator.inputs[1]].data
+    assert sides is not None
+    batch = leading(source)
+    if sides[:batch].any():
+        raise InputError("value", "padding adds to the batch, expected none there")
+    before, after = (tuple(int(each) for each in sides[batch:, at]) for at in (0, 1))
+    value = made.target(operator).zero
+    if len(operator.inputs) > 2:
+        given = made.model.tensors[operator.inputs[2]].data
+        assert given is not None
+        value = int(given.reshape(-1)[0])
+    made.steps.append(steps.Pad(name, made.add(operator.outputs[0]), before, after, value))
+
+
+def _concat(made: Made, operator: Operator) -> None:
+    sources = [made.source(operator, at) for at in range(len(operator.inputs))]
+    axis = operator.options.axis % len(sources[0][1].shape)
+    if {leading(each) for _, each in sources} != {leading(made.target(operator))} or axis < leading(
+        sources[0][1]
+    ):
+        raise InputError("value", f"tensors are joined along axis {axis}, the batch, expected another")
+    names = tuple(name for name, _ in sources)
+    made.steps.append(steps.Concat(names, made.add(operator.outputs[0]), axis - leading(sources[0][1])))
+
+
+def _table(made: Made, operator: Operator) -> None:
+    """Convert a function of single bytes: the reference is asked for all 256."""
+    name, source = made.source(operator)
+    pair = [replace(each, shape=(1, 256), data=None) for each in (source, made.target(operator))]
+    alone = Model(pair, [replace(operator, inputs=(0,), outputs=(1,))], (0,), (1,))
+    bytes_ = np.arange(-128, 128).astype(np.int8)[None]
+    values = evaluate(alone, [bytes_])[1][0]
+    made.steps.append(steps.Table(name, made.add(operator.outputs[0]), values))
+
+
+def _softmax(made: Made, operator: Operator) -> None:
+    name, source = made.source(operator)
+    beta = float(np.float32(operator.options.beta))
+    multiplier, shift = multiplier_of(min(beta * float(source.scale) * 2**26, 2.0**31 - 1))
+    below = -np.arange(256)
+    counted = below >= -radius(5, shift)
+    powers = exponential(high_product(np.where(counted, below, 0) << shift, multiplier), 5)
+    table = np.where(counted, powers, 0).astype(np.int32)
+    made.steps.append(steps.FixedSoftmax(name, made.add(operator.outputs[0]), table))
+
+
 _STEPS: dict[str, Callable[[Made, Operator], None]] = {
+    "ADD": _add,
+    "AVERAGE_POOL_2D": _pool("mean"),
+    "CONCATENATION": _concat,
     "CONV_2D": _conv,
     "DEPTHWISE_CONV_2D": _depthwise,
+    "EXPAND_DIMS": _view,
     "FULLY_CONNECTED": _dense,
-    **SUMS,
-    **MOVES,
+    "LOGISTIC": _table,
+    "MAX_POOL_2D": _pool("max"),
+    "MEAN": _mean,
+    "MUL": _mul,
+    "PAD": _pad,
+    "PADV2": _pad,
+    "QUANTIZE": _table,
+    "RELU": _table,
+    "RELU6": _table,
+    "RESHAPE": _view,
+    "SOFTMAX": _softmax,
+    "SQUEEZE": _view,
 }

@@ -36,8 +36,7 @@ from .fixed_point import (
     rescaled_twice,
     shifted_right,
 )
-from .geometry import spread
-from .model import Model, Operator, Tensor
+from .model import Model, Operator, Tensor, spread
 
 Int8 = npt.NDArray[np.int8]
 Values = dict[int, Int8]
