@@ -1,9 +1,7 @@
-"""The oracle on cases made by hand, what `check` refuses, and graphs as files."""
+"""The oracle on cases made by hand, and graphs as files."""
 
 from __future__ import annotations
 
-import io
-import json
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from tcuq_device.graph import oracle
 from tcuq_device.graph.check import check
@@ -39,28 +38,6 @@ def chain(shapes: list[tuple[int, ...]], steps: list[Step], zeros: list[int] | N
 def result(graph: Graph, x: Any) -> Any:
     check(graph)
     return oracle.run(graph, np.asarray(x, dtype=np.int8))["y"]
-
-
-def small(step: str, **changes: Any) -> Graph:
-    """Return a graph of one step of each kind that is in order but for the changes."""
-    two = np.ones((2, 1, 1, 3), dtype=np.int8)
-    pad = np.zeros(3, dtype=np.int8)
-    fixed = {"bias": ints(0, 0), "multiplier": ints(HALF, HALF)}
-    picture, made = (4, 5, 3), (4, 5, 2)
-    frame = (0, 0, 0, 0)
-    steps: dict[str, tuple[list[tuple[int, ...]], Step]] = {
-        "conv": ([picture, made], Conv("t0", "t1", two, **fixed, stride=(1, 1), padding=frame, pad=pad)),
-        "depthwise": (
-            [(4, 5, 2), (4, 5, 2)],
-            Depthwise("t0", "t1", two[:, 0, :, :2][:1], **fixed, stride=(1, 1), padding=frame, pad=pad[:2]),
-        ),
-        "dense": ([(3,), (2,)], Dense("t0", "t1", two[:, 0, 0], **fixed)),
-        "add": ([picture, picture], Add("t0", "t0", "t1", 128, 128, 0, 8)),
-        "mean": ([picture, (3,)], MeanPool("t0", "t1", 0, HALF)),
-        "drop": ([picture, picture], Drop("t0", "t1", 26, 2**15)),
-    }
-    shapes, plain = steps[step]
-    return chain(shapes, [replace(plain, **changes)])
 
 
 def test_one_multiplication_rounds_once_and_halves_go_up() -> None:
@@ -180,120 +157,15 @@ def test_dropping_uses_a_byte_a_value_example_after_example() -> None:
 
 
 def test_batches_do_not_matter_and_none_is_a_batch() -> None:
-    graph = chain([(3,), (2,)], list(small("dense").steps))
+    weights = np.ones((2, 3), np.int8)
+    graph = chain([(3,), (2,)], [Dense("t0", "t1", weights, ints(0, 0), ints(HALF, HALF))])
     x = np.random.default_rng(0).integers(-128, 128, (2 * oracle.BATCH + 3, 3)).astype(np.int8)
     whole = oracle.run(graph, x)["y"]
     assert np.array_equal(whole, np.concatenate([oracle.run(graph, row[None])["y"] for row in x]))
     assert oracle.run(graph, x[:0])["y"].shape == (0, 2)
     assert list(oracle.run(graph, x, every=True)) == ["t0", "t1"]
-    with pytest.raises(ValueError, match=r"input is int16 \(67, 3\), expected int8 \(n, 3\)"):
+    with refused("value", "input"):
         oracle.run(graph, x.astype(np.int16))
-
-
-@pytest.mark.parametrize("step", ["conv", "depthwise", "dense", "add", "mean", "drop"])
-def test_graphs_in_order_pass(step: str) -> None:
-    graph = small(step)
-    assert check(graph) is graph
-
-
-REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("conv", {"source": "t7"}, "source 't7' is no tensor"),
-    ("conv", {"target": "t7"}, "target 't7' is no tensor"),
-    ("conv", {"target": "t0"}, "target t0 is made twice or is the input"),
-    ("conv", {"stride": (0, 1)}, "stride is 0, expected 1 to 16"),
-    ("conv", {"stride": (2, 2)}, "target's shape is (4, 5, 2), expected (2, 3, 2)"),
-    ("conv", {"padding": (0, 0, 1, 0)}, "target's shape is (4, 5, 2), expected (5, 5, 2)"),
-    ("conv", {"padding": [0, 0, 0, 0]}, "padding is [0, 0, 0, 0], expected (top, left, bottom, right)"),
-    ("conv", {"padding": (0, -1, 0, 0)}, "padding is -1, expected 0 to 255"),
-    ("conv", {"pad": np.zeros(2, np.int8)}, "pad is int8 (2,), expected int8 (3)"),
-    ("conv", {"weights": np.ones((2, 1, 1, 4), np.int8)}, "weights is int8 (2, 1, 1, 4)"),
-    ("conv", {"weights": np.ones((2, 1, 1, 3), np.int16)}, "weights is int16 (2, 1, 1, 3)"),
-    (
-        "conv",
-        {"weights": np.ones((2, 5, 1, 3), np.int8)},
-        "kernel is (5, 1), expected at most the padded picture",
-    ),
-    ("conv", {"bias": ints(0)}, "bias is int32 (1,), expected int32 (2)"),
-    ("conv", {"bias": ints(0, -HIGHEST)}, f"a sum can reach {HIGHEST + 3 * 128}, expected {HIGHEST}"),
-    ("conv", {"multiplier": ints(1, -1)}, f"multiplier is -1, expected 0 to {HIGHEST}"),
-    ("depthwise", {"bias": ints(HIGHEST, 0)}, "a sum can reach"),
-    (
-        "depthwise",
-        {"weights": np.ones((1, 1, 3), np.int8)},
-        "weights are for 3 outputs, expected a multiple of 2",
-    ),
-    ("conv", {"dilation": (1, 0)}, "dilation is 0, expected 1 to 255"),
-    ("conv", {"dilation": 2}, "dilation is 2, expected (down, across)"),
-    (
-        "conv",
-        {"weights": np.ones((2, 3, 1, 3), np.int8), "dilation": (2, 1)},
-        "kernel is (5, 1), expected at most the padded picture",
-    ),
-    ("conv", {"shift": ints(-32, 0)}, "shift is -32, expected -31 to 30"),
-    ("conv", {"shift": ints(0, 31)}, "shift is 31, expected -31 to 30"),
-    ("conv", {"shift": ints(0)}, "shift is int32 (1,), expected int32 (2)"),
-    ("depthwise", {"shift": ints(0, 25)}, f"a sum can reach {128 << 25}, expected {HIGHEST}"),
-    ("dense", {"shift": ints(23, 0)}, f"a sum can reach {3 * 128 << 23}, expected {HIGHEST}"),
-    ("dense", {"low": -129}, "low is -129, expected -128 to 127"),
-    ("conv", {"low": 5, "high": 4}, "high is 4, expected 5 to 127"),
-    ("dense", {"weights": np.ones((2, 2), np.int8)}, "weights are for rows of 2, expected 3 or a part of it"),
-    ("dense", {"bias": ints(0, HIGHEST)}, "a sum can reach"),
-    ("dense", {"weights": np.ones((3, 3), np.int8)}, "target's shape is (2,), expected (3,)"),
-    ("add", {"left": 2**15}, "left is 32768, expected -32768 to 32767"),
-    ("add", {"offset": HIGHEST}, "a sum can reach"),
-    ("add", {"shift": 32}, "shift is 32, expected 0 to 31"),
-    ("add", {"second": "t1"}, "source t1 is not there yet"),
-    ("mean", {"multiplier": 2**31}, f"multiplier is 2147483648, expected 0 to {HIGHEST}"),
-    ("mean", {"bias": HIGHEST}, "a sum can reach"),
-    ("drop", {"threshold": 256}, "threshold is 256, expected 0 to 255"),
-    ("drop", {"multiplier": 2**24}, "multiplier is 16777216, expected 0 to 8421440"),
-]
-
-
-@pytest.mark.parametrize(("step", "changes", "message"), REFUSED)
-def test_steps_out_of_order_are_refused(step: str, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        check(small(step, **changes))
-    text = str(caught.value)
-    assert message in text and text.startswith("step 0 (") and "\n" not in text
-
-
-def test_graphs_out_of_order_are_refused() -> None:
-    graph = small("drop")
-    odd = Tensor("t1", (4, 5, 3), 0.5, 1)
-    more = {**graph.tensors, "t2": Tensor("t2", (1,), 1.0, 0)}
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"name": "a-b"}, "name of the graph is 'a-b', expected a C identifier"),
-        ({"name": "int"}, "name of the graph is 'int'"),
-        ({"input": "x"}, "input is 'x', expected one of t0, t1"),
-        ({"outputs": {}}, "outputs are none; at least one is needed"),
-        ({"outputs": {"y": "t9"}}, "output y is 't9', expected one of t0, t1"),
-        ({"tensors": more}, "tensor t2 is made by no step"),
-        ({"tensors": {**graph.tensors, "t1": odd}}, "target's zero is 1, expected 0, as of its source,"),
-        ({"tensors": {**graph.tensors, "t1": replace(odd, zero=200)}}, "zero is 200, expected -128 to 127"),
-        ({"tensors": {**graph.tensors, "t1": replace(odd, scale=0.0)}}, "has scale 0.0, expected a positive"),
-        ({"tensors": {**graph.tensors, "t1": replace(odd, shape=(1, 2, 2, 2))}}, "one to three dimensions"),
-        ({"tensors": {**graph.tensors, "t1": replace(odd, name="x")}}, "filed under another name"),
-        ({"steps": ["drop"]}, "step 0 is a str"),
-    ]
-    for changes, message in cases:
-        with pytest.raises(ValueError) as caught:
-            check(replace(graph, **changes))
-        assert message in str(caught.value)
-
-
-def test_a_softmax_out_of_order_is_refused() -> None:
-    tensors = {"t0": Tensor("t0", (3,), 0.5, 0), "t1": Tensor("t1", (3,), 1 / 256, -128)}
-    graph = Graph("toy", tensors, [Softmax("t0", "t1", TABLE)], "t0", {"y": "t1"})
-    check(graph)
-    rising = TABLE.copy()
-    rising[9] = 65535
-    for table, message in ((rising, "table begins with 65535 or rises"), (TABLE[:9], "table is uint16 (9,)")):
-        with pytest.raises(ValueError) as caught:
-            check(replace(graph, steps=[Softmax("t0", "t1", table)]))
-        assert message in str(caught.value)
-    with pytest.raises(ValueError, match="expected 1/256 and -128"):
-        check(replace(graph, tensors={**tensors, "t1": Tensor("t1", (3,), 0.5, 0)}))
 
 
 def mixed() -> Graph:
@@ -338,45 +210,3 @@ def test_a_graph_comes_back_from_its_file(tmp_path: Path) -> None:
     assert all(np.array_equal(one[name], other[name]) for name in graph.tensors)
     save_graph(tmp_path / "again.npz", back)
     assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "g.npz").read_bytes()
-
-
-def test_files_that_are_no_graphs_are_refused_in_a_line(tmp_path: Path) -> None:
-    path = tmp_path / "g.npz"
-    save_graph(path, mixed())
-    good = path.read_bytes()
-    with np.load(io.BytesIO(good)) as file:
-        arrays = {name: file[name] for name in file.files}
-    header = json.loads(bytes(arrays["header"]))
-
-    def written(changes: dict[str, Any], **more: Any) -> bytes:
-        buffer = io.BytesIO()
-        text = json.dumps({**header, **changes}).encode()
-        np.savez(buffer, **{**arrays, "header": np.frombuffer(text, np.uint8), **more})
-        return buffer.getvalue()
-
-    steps = header["steps"]
-    bad = {
-        "empty": b"",
-        "text": b"graph",
-        "cut": good[: len(good) // 2],
-        "format": written({"format": "other"}),
-        "no steps": written({"steps": None}),
-        "short tensors": written({"tensors": header["tensors"][:-1]}),
-        "odd tensor": written({"tensors": [1, *header["tensors"]]}),
-        "endless scale": written({"tensors": [["a", [1], 10**400, 0], *header["tensors"]]}),
-        "unknown step": written({"steps": [{**steps[0], "step": "Pool"}, *steps[1:]]}),
-        "unknown field": written({"steps": [{**steps[0], "hue": 1}, *steps[1:]]}),
-        "lacking field": written({"steps": [{"step": "Conv"}, *steps[1:]]}),
-        "stray array": written({}, **{"99.weights": np.zeros(1)}),
-        "other weights": written({}, **{"0.weights": np.zeros((3, 3), np.int8)}),
-        "no JSON": written({}, header=np.frombuffer(b"{", np.uint8)),
-        "a list": written({}, header=np.frombuffer(b"[]", np.uint8)),
-        "no header": (lambda buffer: (np.savez(buffer, a=np.zeros(1)), buffer.getvalue())[1])(io.BytesIO()),
-    }
-    for case, content in bad.items():
-        path.write_bytes(content)
-        with pytest.raises(ValueError) as caught:
-            load_graph(path)
-        assert "\n" not in str(caught.value) and str(path) in str(caught.value), case
-    with pytest.raises(ValueError, match="step 0"):
-        save_graph(path, small("conv", stride=(0, 1)))

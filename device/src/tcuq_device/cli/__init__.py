@@ -120,7 +120,6 @@ def build(args: argparse.Namespace) -> int:
     from ..firmware.build import build as build_image
     from ..firmware.decision import Prediction, Rule, Watch
     from ..firmware.firmware import Firmware
-    from ..firmware.image import TooLarge
     from ..firmware.stack import bound_of
     from ..graph.storage import load_graph
 
@@ -138,10 +137,7 @@ def build(args: argparse.Namespace) -> int:
                 f"{given.feature_zero_point}; {args.graph} gives {made.scale:g} and {made.zero}",
             )
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            image = build_image(Firmware(graph.name, [graph], rule=rule), on, Path(folder) / "build")
-        except TooLarge as error:
-            raise UsageError(str(error)) from None
+        image = build_image(Firmware(graph.name, [graph], rule=rule), on, Path(folder) / "build")
         most = bound_of(image)
         if args.out:
             write_whole(args.out, image.path.read_bytes())

@@ -55,7 +55,7 @@ def measure(
         if depth >= board.stack_bytes:
             # Nothing guards what lies below: the variables may be overwritten.
             raise InputError(
-                "value",
+                "limit",
                 f"the stack of {firmware.name} on {board.title} is {depth} bytes deep or more, "
                 f"expected less than {board.stack_bytes}",
             )
@@ -102,5 +102,5 @@ def overhead(found: dict[str, Any], without: dict[str, Any]) -> dict[str, int]:
     for memory, least in more.items():
         if least < 0:
             names = f"{found['firmware']} and {without['firmware']}"
-            raise InputError("value", f"{memory} of {names} differs by {least} bytes, expected 0 or more")
+            raise InputError("failed", f"{memory} of {names} differs by {least} bytes, expected 0 or more")
     return more

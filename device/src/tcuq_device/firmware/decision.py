@@ -82,5 +82,6 @@ class Watch(Rule):
         wanted, found = (self.params.classes, self.params.features), (classes, features)
         if wanted[0] != found[0] or (wanted[1] and wanted[1] != found[1]):
             raise InputError(
-                "value", f"the monitor of firmware {name} is for {wanted} classes and features, not {found}"
+                "conflict",
+                f"the monitor of firmware {name} is for {wanted} classes and features, not {found}",
             )

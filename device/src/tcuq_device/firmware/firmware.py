@@ -37,15 +37,15 @@ class Firmware:
     def __post_init__(self) -> None:
         integer("passes", self.passes, 1, 100)
         if not self.graphs and self.shape is None:
-            raise InputError(
-                "value", f"firmware {self.name} has neither graphs nor a shape; one of them is needed"
-            )
+            said = f"firmware {self.name} has neither graphs nor a shape; one of them is needed"
+            raise InputError("missing", said, "shape")
         for graph in self.graphs:
             if "probs" not in graph.outputs:
                 raise InputError(
-                    "value",
+                    "missing",
                     f"outputs of graph {graph.name} are {', '.join(graph.outputs)}; "
                     "probs is needed in a firmware (`tcuq device import --softmax` makes it from logits)",
+                    "probs",
                 )
         sizes = {
             (graph.tensors[graph.input].size, graph.tensors[graph.outputs[name]].size)
@@ -53,14 +53,11 @@ class Firmware:
             for name in posteriors(graph)
         }
         if len(sizes) > 1:
-            raise InputError(
-                "value", f"graphs of {self.name} have {sorted(sizes)} inputs and classes, expected one pair"
-            )
+            said = f"graphs of {self.name} have {sorted(sizes)} inputs and classes, expected one pair"
+            raise InputError("conflict", said)
         if self.members > MOST_MEMBERS:
-            raise InputError(
-                "value",
-                f"firmware {self.name} averages {self.members} posteriors, expected 1 to {MOST_MEMBERS}",
-            )
+            said = f"firmware {self.name} averages {self.members} posteriors, expected 1 to {MOST_MEMBERS}"
+            raise InputError("limit", said)
         self.rule.check(self.name, self.classes, self.features)
 
     @staticmethod

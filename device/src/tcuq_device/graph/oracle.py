@@ -77,9 +77,8 @@ def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = Fa
     """
     shape = graph.tensors[graph.input].shape
     if x.dtype != np.int8 or x.shape[1:] != shape:
-        raise InputError(
-            "value", f"input is {x.dtype} {x.shape}, expected int8 (n, {', '.join(map(str, shape))})"
-        )
+        wanted = ", ".join(map(str, shape))
+        raise InputError("value", f"input is {x.dtype} {x.shape}, expected int8 (n, {wanted})", "input")
     source = random or Random(1)
     kept = list(graph.tensors) if every else list(dict.fromkeys(graph.outputs.values()))
     found: dict[str, list[Int8]] = {name: [] for name in kept}

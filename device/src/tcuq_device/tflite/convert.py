@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError, placed
+from tcuq.base.errors import InputError, located
 
 from ..graph import model as own
 from ..graph import steps
 from ..graph.check import check
-from .check import axes_of
+from .check import axes_of, place_of
 from .fixed_point import exponential, high_product, multiplier_of, radius, rescaled_twice
 from .made import Made, leading, limits
 from .model import Model, Operator, Tensor, spread
@@ -31,21 +31,14 @@ def graph_of(model: Model, name: str = "model", asked: Asked | None = None) -> o
     model has them.
     """
     if len(model.inputs) != 1:
-        raise InputError("value", f"the model has {len(model.inputs)} inputs, expected one")
+        raise InputError("unsupported", f"the model has {len(model.inputs)} inputs, expected one", "inputs")
     made = Made(model)
     for operator in model.operators:
-        target = operator.outputs[0]
-        place = (
-            f"operator {operator.number} ({operator.code}) to tensor {target} {model.tensors[target].title}"
-        )
-        if operator.code not in _STEPS:
-            raise InputError(
-                "missing", f"{place}: the graph has no such step, expected one of {', '.join(_STEPS)}"
-            )
-        try:
+        with located(place_of(model, operator)):
+            if operator.code not in _STEPS:
+                said = f"the graph has no such step, expected one of {', '.join(_STEPS)}"
+                raise InputError("unsupported", said, operator.code)
             _STEPS[operator.code](made, operator)
-        except ValueError as error:
-            raise placed(error, str(place)) from None
     outputs = outputs_of(made, asked or Asked())
     return check(own.Graph(name, made.tensors, made.steps, made.names[model.inputs[0]], outputs))
 
@@ -59,7 +52,7 @@ def _bias(made: Made, operator: Operator, weights: Int64) -> Int64:
         assert data is not None
         bias = bias + data.reshape(-1)
     if np.abs(bias).max() > steps.HIGHEST:
-        raise InputError("value", f"a bias of {np.abs(bias).max()} leaves 32 bits")
+        raise InputError("limit", f"a bias of {np.abs(bias).max()} leaves 32 bits")
     return bias
 
 
@@ -74,7 +67,7 @@ def _factors(made: Made, operator: Operator, outputs: int) -> tuple[steps.Int32,
         factors = np.full(outputs, float(product) / float(target.scale))
     pairs = np.array([multiplier_of(each) for each in factors.tolist()], dtype=np.int64)
     if pairs[:, 1].max() > 30:
-        raise InputError("value", f"rescales by {factors.max():g}, expected below {2**30}")
+        raise InputError("limit", f"rescales by {factors.max():g}, expected below {2**30}")
     return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32)
 
 
@@ -216,9 +209,8 @@ def _parts(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, int, int
             found.append(1)
         found[-1] *= length
     if len(found) > 4:
-        raise InputError(
-            "limit", f"a mean over dimensions {axes} of {shape} has gaps, expected one gap at most"
-        )
+        said = f"a mean over dimensions {axes} of {shape} has gaps, expected one gap at most"
+        raise InputError("unsupported", said, "MEAN")
     outer, count, inner, tail = found + [1] * (4 - len(found))
     return outer, count, inner, tail
 
@@ -229,7 +221,7 @@ def _pool(kind: str) -> Callable[[Made, Operator], None]:
         options = operator.options
         if len(made.tensors[name].shape) != 3:
             raise InputError(
-                "value", f"input has shape {source.shape}, expected (1, height, width, channels)"
+                "unsupported", f"input has shape {source.shape}, expected (1, height, width, channels)"
             )
         sides = [
             spread(source.shape[1 + at], options.window[at], options.stride[at], 1, options.padding)
@@ -254,7 +246,7 @@ def _pad(made: Made, operator: Operator) -> None:
     assert sides is not None
     batch = leading(source)
     if sides[:batch].any():
-        raise InputError("value", "padding adds to the batch, expected none there")
+        raise InputError("unsupported", "padding adds to the batch, expected none there")
     before, after = (tuple(int(each) for each in sides[batch:, at]) for at in (0, 1))
     value = made.target(operator).zero
     if len(operator.inputs) > 2:
@@ -270,7 +262,7 @@ def _concat(made: Made, operator: Operator) -> None:
     if {leading(each) for _, each in sources} != {leading(made.target(operator))} or axis < leading(
         sources[0][1]
     ):
-        raise InputError("value", f"tensors are joined along axis {axis}, the batch, expected another")
+        raise InputError("unsupported", f"tensors are joined along axis {axis}, the batch, expected another")
     names = tuple(name for name, _ in sources)
     made.steps.append(steps.Concat(names, made.add(operator.outputs[0]), axis - leading(sources[0][1])))
 

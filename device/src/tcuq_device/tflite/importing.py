@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tcuq.base.errors import placed
+from tcuq.base.errors import located
 from tcuq.base.limits import Limits, read_limited
 
 from ..graph.check import RESERVED
@@ -78,10 +78,8 @@ def import_model(
     wanted = asked or Asked()
     content = read_limited(path, "model", limits)
     model = read_model(content, str(path), limits)
-    try:
+    with located(str(path)):
         graph = graph_of(model, name or name_of(path), wanted)
-    except ValueError as error:
-        raise placed(error, str(path)) from None
     operators = Counter(each.code for each in model.operators)
     about = {
         "file": path.name,

@@ -25,7 +25,7 @@ class Made:
         shape = model.tensors[number].shape
         if not 2 <= len(shape) <= 4 or shape[0] != 1:
             raise InputError(
-                "value",
+                "unsupported",
                 f"input, tensor {number} {model.tensors[number].title}: shape is {shape}, expected two to "
                 "four dimensions, the first of them 1: convert the model for a batch of one",
             )
@@ -84,7 +84,7 @@ def shape_of(tensor: Tensor) -> tuple[int, ...]:
     shape = tensor.shape[leading(tensor) :] or (1,)
     if len(shape) > 3:
         raise InputError(
-            "limit",
+            "unsupported",
             f"tensor {tensor.title} has shape {tensor.shape}, expected at most four dimensions, the first 1",
         )
     return shape

@@ -17,7 +17,7 @@ MOST = 65_535
 def _named(table: Table, field: int, what: str, names: tuple[str, ...]) -> str:
     found = int(table.number(field, "<i1", 0))
     if not 0 <= found < len(names):
-        raise InputError("value", f"{what} is number {found}, expected one of {', '.join(names)}")
+        raise InputError("damaged", f"{what} is number {found}, expected one of {', '.join(names)}")
     return names[found]
 
 
@@ -67,7 +67,7 @@ def _pool(table: Table) -> Options:
 def _dense(table: Table) -> Options:
     layout = table.number(1, "<i1", 0)
     if layout:
-        raise InputError("value", f"weights are in layout {layout}, expected 0, row by row")
+        raise InputError("unsupported", f"weights are in layout {layout}, expected 0, row by row")
     return Options(activation=_activation(table, 0), keep=bool(table.number(2, "<u1", 0)))
 
 
@@ -121,5 +121,5 @@ def options_of(code: str, kind: int, table: Table | None) -> Options:
     if wanted is None:
         return Options()
     if kind != wanted or table is None:
-        raise InputError("missing", f"options are of type {kind} or missing, expected type {wanted}")
+        raise InputError("damaged", f"options are of type {kind} or missing, expected type {wanted}")
     return reader(table)

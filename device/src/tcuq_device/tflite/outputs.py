@@ -61,7 +61,8 @@ def _main(made: Made, asked: Asked) -> int | None:
         named = [each for each in outputs if tensors[each].name == asked.posteriors]
         if not named:
             names = ", ".join(tensors[each].title for each in outputs)
-            raise InputError("missing", f"has no output {asked.posteriors!a}, expected one of {names}")
+            said = f"has no output {asked.posteriors!a}, expected one of {names}"
+            raise InputError("unknown", said, "posteriors")
         return named[0]
     if len(outputs) == 1:
         return outputs[0]
@@ -97,13 +98,12 @@ def _posteriors(made: Made, name: str, code: str, asked: Asked) -> tuple[str | N
     tensor = made.tensors[name]
     if code == "SOFTMAX":
         if asked.softmax:
-            raise InputError("value", "ends in a softmax already; leave out `softmax`")
+            raise InputError("conflict", "ends in a softmax already; leave out `softmax`", "softmax")
         return "probs", made.vector(name)
     if asked.softmax:
         if not 2 <= tensor.shape[-1] == tensor.size <= MOST_CLASSES:
-            raise InputError(
-                "value", f"the output has shape {tensor.shape}, expected a row of 2 to {MOST_CLASSES} logits"
-            )
+            said = f"the output has shape {tensor.shape}, expected a row of 2 to {MOST_CLASSES} logits"
+            raise InputError("value", said, "softmax")
         logits = made.vector(name)
         target = made.extra((tensor.size,), 1 / 256, -128)
         made.steps.append(steps.Softmax(logits, target, softmax_table(tensor.scale)))
@@ -149,12 +149,12 @@ def _features(made: Made, asked: Asked) -> str | None:
         number = named[0] if named else int(text) if text.isdecimal() else -1
         if number not in made.names:
             last = ", ".join(f"{each} {model.tensors[each].title}" for each in sorted(made.names)[-5:])
-            raise InputError("value", f"computes no tensor {text!a}; the last ones are {last}")
+            raise InputError("unknown", f"computes no tensor {text!a}; the last ones are {last}", "features")
     tensor = made.tensors[made.names[number]]
     if tensor.size <= WIDEST:
         return made.vector(tensor.name)
     said = f"tensor {model.tensors[number].title} has {tensor.size:,} values, a log takes at most {WIDEST}"
     if asked.features:
-        raise InputError("value", f"{said}; name a smaller one with `features`")
+        raise InputError("limit", f"{said}; name a smaller one with `features`", "features")
     asked.notes.append(f"features are left out: {said}; name a smaller one with `features`")
     return None

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError
+from tcuq.base.errors import InputError, wrong_value
 
 from .check import axes_of
 from .fixed_point import (
@@ -45,12 +45,12 @@ Values = dict[int, Int8]
 def evaluate(model: Model, inputs: Sequence[Int8]) -> Values:
     """Return every tensor that a model computes for int8 inputs, by number, and the inputs."""
     if len(inputs) != len(model.inputs):
-        raise InputError("value", f"{len(inputs)} inputs, expected {len(model.inputs)}")
+        raise wrong_value("number of inputs", len(inputs), len(model.inputs))
     values: Values = {}
     for number, x in zip(model.inputs, inputs, strict=True):
         wanted = model.tensors[number].shape
         if x.dtype != np.int8 or x.shape != wanted:
-            raise InputError("value", f"input is {x.dtype} {x.shape}, expected int8 {wanted}")
+            raise InputError("value", f"input is {x.dtype} {x.shape}, expected int8 {wanted}", "input")
         values[number] = x
     for operator in model.operators:
         target = operator.outputs[0]
