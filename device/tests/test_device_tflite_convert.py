@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from device_programs import HERE, compile_with, prepare, run_on
 from make_tflite_models import FOLDER, INPUTS, MODELS, random_inputs
+from refusals import refused
 from tflite_graphs import assert_equal, every_tensor, stacked
 
 from tcuq.monitor.logits import softmax
@@ -159,11 +160,8 @@ def test_a_softmax_can_be_added_to_logits() -> None:
     graph = graph_of(ended("", 6), asked=Asked(softmax=True))
     found = oracle.run(graph, X, every=True)
     assert np.array_equal(found[graph.outputs["probs"]], softmax(found["t2"], float(np.float32(0.1))))
-    for model, message in (
-        (ended("SOFTMAX", 6), "ends in a softmax already; leave out `softmax`"),
-        (ended("", 1), r"the output has shape \(1,\), expected a row of 2 to 32000 logits"),
-    ):
-        with pytest.raises(ValueError, match=message):
+    for model, code in ((ended("SOFTMAX", 6), "conflict"), (ended("", 1), "value")):
+        with refused(code, "softmax"):
             graph_of(model, asked=Asked(softmax=True))
 
 
@@ -173,13 +171,13 @@ def test_features_can_be_named_left_out_or_missing() -> None:
     assert graph_of(model, asked=Asked(features="t(1, 4)")).outputs["features"] == "t0"
     assert "features" not in graph_of(model, asked=Asked(features=False)).outputs
     for name in ("7", "1", "nothing"):  # 1 is a constant
-        with pytest.raises(ValueError, match=f"computes no tensor '{name}'; the last ones are 0 "):
+        with refused("unknown", "features"):
             graph_of(model, asked=Asked(features=name))
     wide = Model([tensor((1, 300)), tensor((1, 300))], [Operator("RELU", (0,), (1,))], (0,), (1,))
     asked = Asked()
     assert list(graph_of(wide, asked=asked).outputs) == ["logits"]
     assert "no fully connected layer" in asked.notes[1]
-    with pytest.raises(ValueError, match="has 300 values, a log takes at most 256"):
+    with refused("limit", "features"):
         graph_of(wide, asked=Asked(features="0"))
 
 
@@ -188,7 +186,7 @@ def test_of_several_outputs_one_is_chosen() -> None:
     assert graph_of(model).outputs == {"output_1": "t2", "probs": "t3", "features": "t0"}
     asked = Asked(posteriors="t(1, 6)", softmax=True)
     assert list(graph_of(model, asked=asked).outputs) == ["probs", "output_2", "features"]
-    with pytest.raises(ValueError, match="has no output 'x', expected one of 't"):
+    with refused("unknown", "posteriors"):
         graph_of(model, asked=Asked(posteriors="x"))
     none = Asked()
     assert list(graph_of(replace(model, outputs=(2, 0)), asked=none).outputs) == [
@@ -273,38 +271,22 @@ def test_odd_shapes_equal_the_reference(model: Model) -> None:
     assert_equal(model, graph, {key[5:]: values for key, values in found.items()}, wanted)
 
 
+JOINED = tensor((1, 3), data=np.ones((1, 3), np.int8))
+
+
 @pytest.mark.parametrize(
-    ("model", "message"),
+    "model",
     [
-        (
-            alone("RELU", tensor((2, 4)), tensor((2, 4))),
-            r"shape is \(2, 4\), expected two to four dimensions, .* batch",
-        ),
-        (alone("RELU", tensor((4,)), tensor((4,))), r"shape is \(4,\), expected two to four dimensions"),
-        (
-            replace(alone("RELU", tensor((1, 4)), tensor((1, 4))), inputs=(0, 1)),
-            "the model has 2 inputs, expected one",
-        ),
-        (
-            alone("RESHAPE", tensor((1, 24)), tensor((1, 2, 2, 2, 3))),
-            r"operator 0 \(RESHAPE\) to tensor 1 .*: tensor .* has shape .*, expected at most four",
-        ),
-        (
-            alone("PAD", tensor((1, 3)), tensor((2, 3)), whole([[1, 0], [0, 0]])),
-            r"operator 0 \(PAD\) to tensor 2 .*: padding adds to the batch",
-        ),
-        (
-            alone(
-                "CONCATENATION",
-                tensor((1, 3)),
-                tensor((2, 3)),
-                tensor((1, 3), data=np.ones((1, 3), np.int8)),
-                axis=0,
-            ),
-            r"operator 0 \(CONCATENATION\) .*: tensors are joined along axis 0, the batch",
-        ),
+        alone("RELU", tensor((2, 4)), tensor((2, 4))),
+        alone("RELU", tensor((4,)), tensor((4,))),
+        replace(alone("RELU", tensor((1, 4)), tensor((1, 4))), inputs=(0, 1)),
+        alone("RESHAPE", tensor((1, 24)), tensor((1, 2, 2, 2, 3))),
+        alone("PAD", tensor((1, 3)), tensor((2, 3)), whole([[1, 0], [0, 0]])),
+        alone("CONCATENATION", tensor((1, 3)), tensor((2, 3)), JOINED, axis=0),
+        alone("MEAN", tensor((1, 2, 3, 4, 5)), tensor((1, 3, 5)), whole([1, 3])),
+        alone("SUB", tensor((1, 3)), tensor((1, 3)), JOINED),
     ],
 )
-def test_what_a_graph_cannot_express_is_named(model: Model, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_what_a_graph_cannot_express_is_refused(model: Model) -> None:
+    with refused("unsupported"):
         graph_of(model)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import struct
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from make_tflite_models import FOLDER, INPUTS, MODELS, answers, random_inputs
+from refusals import refused
 
 from tcuq_device.tflite import fixed_point
 from tcuq_device.tflite.flatbuffer import root
@@ -113,9 +113,9 @@ def test_softmax_of_equal_and_of_distant_logits() -> None:
 
 def test_inputs_of_another_shape_are_refused() -> None:
     model = Model([tensor((1, 2)), tensor((1, 2))], [Operator("RELU", (0,), (1,))], (0,), (1,))
-    with pytest.raises(ValueError, match=r"input is int8 \(2,\), expected int8 \(1, 2\)"):
+    with refused("value", "input"):
         evaluate(model, [np.zeros(2, np.int8)])
-    with pytest.raises(ValueError, match=r"0 inputs, expected 1"):
+    with refused("value", "number of inputs"):
         evaluate(model, [])
 
 
@@ -133,9 +133,3 @@ def test_two_roundings_are_not_one() -> None:
     )
     assert 0 < np.count_nonzero(once != twice) < len(x) // 4
     assert np.abs(once - twice).max() == 1
-
-
-def test_data_are_small() -> None:
-    files = [each for each in Path(FOLDER).iterdir() if each.is_file()]
-    assert {each.stem for each in files} == {*MODELS, "answers"}
-    assert sum(each.stat().st_size for each in files) < 60_000
