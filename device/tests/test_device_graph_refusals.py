@@ -21,6 +21,7 @@ from tcuq_device.graph.steps import (
     HIGHEST,
     Add,
     Concat,
+    Constant,
     Conv,
     Dense,
     Depthwise,
@@ -28,9 +29,11 @@ from tcuq_device.graph.steps import (
     FixedSoftmax,
     MeanPool,
     Mul,
+    Pad,
     Pool,
     Softmax,
     Step,
+    Table,
     TableAdd,
     View,
 )
@@ -63,6 +66,9 @@ STEPS: dict[str, tuple[tuple[int, ...], tuple[int, ...], Step]] = {
     "pool": ((4, 4, 1), (2, 2, 1), Pool("a", "b", "mean", (2, 2), (2, 2), (0, 0, 0, 0))),
     "concat": ((2,), (2,), Concat(("a",), "b", 0)),
     "view": ((2,), (2,), View("a", "b")),
+    "pad": ((2,), (4,), Pad("a", "b", (1,), (1,), 0)),
+    "table": ((2,), (2,), Table("a", "b", np.zeros(256, np.int8))),
+    "constant": ((2,), (2,), Constant("b", np.zeros(2, np.int8))),
     "sum": ((2, 3), (2, 3), TableAdd("a", "a", "b", LINE, LINE, 2**30, -1)),
     "mul": ((2, 3), (2, 3), Mul("a", "a", "b", 2**30, 0)),
     "softmax": ((3,), (3,), Softmax("a", "b", TABLE)),
@@ -128,6 +134,15 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("concat", {"sources": ()}, "missing", ""),
     ("concat", {"shapes": ((2,), (2, 1))}, "value", "shape of source a"),
     ("view", {"shapes": ((2,), (3,))}, "value", "target's shape"),
+    ("concat", {"axis": 3}, "value", "axis"),
+    ("concat", {"shapes": ((2,), (3,))}, "value", "target's shape"),
+    ("pad", {"before": (1, 0)}, "value", "before"),
+    ("pad", {"value": 128}, "value", "value"),
+    ("pad", {"after": (2,)}, "value", "target's shape"),
+    ("table", {"values": np.zeros(255, np.int8)}, "value", "values"),
+    ("constant", {"values": np.zeros(3, np.int8)}, "value", "values"),
+    ("means", {"shift": 40}, "value", "shift"),
+    ("mean", {"outer": 3}, "value", "outer"),
     ("sum", {"right": LINE << 23}, "limit", ""),
     ("sum", {"right": LINE[:9]}, "value", "right"),
     ("sum", {"shift": 1}, "value", "shift"),
@@ -174,6 +189,9 @@ def test_graphs_out_of_order_are_refused() -> None:
     for changes, code, name in wrong:
         with refused(code, name):
             check(replace(graph, **changes))
+    view = small("view")
+    with refused("value", "target's scale and zero"):
+        check(replace(view, tensors={**view.tensors, "b": Tensor("b", (2,), 0.25, 0)}))
     soft = small("softmax")
     with refused("value", "target's scale and zero"):
         check(replace(soft, tensors={**soft.tensors, "b": Tensor("b", (3,), 0.5, 0)}))

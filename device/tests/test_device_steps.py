@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import shutil
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-from compilers import need_compiler
+from compilers import builds, need_compiler
 from device_graphs import expected
 from device_programs import (
-    HERE,
     MACHINES,
+    MODES,
     WARNINGS,
     GraphCase,
     check,
@@ -21,10 +20,11 @@ from device_programs import (
     prepare,
     run_elsewhere,
     run_here,
-    run_on,
+    run_on_core,
 )
 from device_step_maker import StepMaker
 from refusals import refused
+from tiers import first_quick
 
 from tcuq_device.graph import oracle
 from tcuq_device.graph.check import check as check_graph
@@ -32,22 +32,6 @@ from tcuq_device.graph.model import Graph, Tensor
 from tcuq_device.graph.steps import Mul, TableAdd
 from tcuq_device.kernels import host
 from tcuq_device.kernels.host import Network
-
-SLOW = pytest.mark.slow
-MODES = {
-    "O0": ["-O0", "-Werror"],
-    "O3": ["-O3", "-Werror"],
-    "Ofast": ["-Ofast"],
-    "plain": ["-O2", "-Werror", "-DTCUQ_NN_PLAIN"],
-    "sanitized": ["-O1", "-g", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
-}
-CORES = {
-    "m4": ("mps2-an386", ["-mcpu=cortex-m4", "-O3"]),
-    "m4_plain": ("mps2-an386", ["-mcpu=cortex-m4", "-O3", "-DTCUQ_NN_PLAIN"]),
-    "m4_unoptimized": ("mps2-an386", ["-mcpu=cortex-m4", "-O0"]),
-    "m7": ("mps2-an500", ["-mcpu=cortex-m7", "-O3"]),
-    "m0": ("microbit", ["-mcpu=cortex-m0", "-O2", "-DLARGEST=12000", "-Wl,--defsym=RAM_BYTES=16384"]),
-}
 
 
 def fixed(extreme: bool) -> GraphCase:
@@ -167,33 +151,16 @@ def test_the_oracle_and_the_loops_over_numbers_agree() -> None:
     assert inner > 5000 and ends > 500
 
 
-@pytest.mark.parametrize(
-    ("compiler", "mode"),
-    [
-        (compiler, mode) if (compiler, mode) == ("gcc", "O0") else pytest.param(compiler, mode, marks=SLOW)
-        for compiler in ("gcc", "clang")
-        for mode in MODES
-    ],
-)
-def test_same_bits_with_every_compiler(compiler: str, mode: str, written: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("compiler", "mode"), builds(MODES))
+def test_same_bits_here(compiler: str, mode: str, written: Path, tmp_path: Path) -> None:
     need_compiler(compiler, mode, tmp_path)
     command = [compiler, "-std=c99", *WARNINGS, *MODES[mode]]
     check(run_here(compile_with(command, written, tmp_path / "program")), cases())
 
 
-@pytest.mark.parametrize("core", ["m4", *(pytest.param(core, marks=SLOW) for core in list(CORES)[1:])])
-def test_same_bits_on_every_core(core: str, written: Path, tmp_path: Path) -> None:
-    if shutil.which("arm-none-eabi-gcc") is None:
-        pytest.skip("arm-none-eabi-gcc is missing: install the Debian package gcc-arm-none-eabi")
-    machine, options = CORES[core]
-    command = ["arm-none-eabi-gcc", "-std=c99", "-mthumb", *options, "-DBOARD", "-nostartfiles"]
-    command += [
-        "--specs=nano.specs",
-        "-ffunction-sections",
-        "-Wl,--gc-sections",
-        f"-Wl,-T,{HERE / 'board.ld'}",
-    ]
-    check(run_on(machine, compile_with(command, written, tmp_path / "program")), cases())
+@pytest.mark.parametrize("core", first_quick(["m4", "m4_plain", "m7", "m0"]))
+def test_same_bits_on_a_board(core: str, written: Path, tmp_path: Path) -> None:
+    check(run_on_core(core, written, tmp_path), cases())
 
 
 BREAKS = {

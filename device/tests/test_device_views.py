@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,6 @@ from tcuq_device.graph.steps import (
     Mul,
     Pad,
     Pool,
-    Step,
     Table,
     TableAdd,
     View,
@@ -59,7 +57,7 @@ def survives(accesses: Iterator[Access], lag: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_lag_of_a_pool_is_enough_and_no_more(seed: int) -> None:
     draw = np.random.default_rng(seed)
     make = StepMaker((int(draw.integers(3, 9)), int(draw.integers(3, 9)), int(draw.integers(1, 11))), seed)
@@ -100,7 +98,7 @@ def random_graph(seed: int) -> Graph:
     return make.graph(probs=names[-1], features=last[0], other=last[1])
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_what_lives_together_lies_apart(seed: int) -> None:
     """The bytes of a tensor are its own from the step that makes it to the last that reads a view of it."""
     graph = random_graph(seed)
@@ -137,16 +135,6 @@ def test_what_lives_together_lies_apart(seed: int) -> None:
             assert lag is not None and found.offsets[made] + lag <= found.offsets[source]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60, 90))
-def test_the_same_graphs_give_the_numbers_of_the_oracle(seed: int) -> None:
-    graph = random_graph(seed)
-    x = np.random.default_rng(seed).integers(-128, 128, (3, 4, 4, 4)).astype(np.int8)
-    wanted = oracle.run(graph, x)
-    for use, values in Network(graph).run(x).items():
-        assert np.array_equal(values, wanted[use]), use
-
-
 def test_outputs_that_are_views_of_the_input_or_of_constants() -> None:
     make = StepMaker((2, 3), 1)
     flat, row = make.view("input", (6,)), make.constant((2, 2), "input")
@@ -173,15 +161,6 @@ def test_a_view_keeps_the_bytes_of_its_source_alive() -> None:
     assert np.array_equal(Network(graph).run(x)["y"], oracle.run(graph, x)["y"])
 
 
-def test_a_table_is_written_over_its_source() -> None:
-    make = StepMaker((64,), 1)
-    x = "input"
-    for _ in range(3):
-        x = make.table(x)
-    make.view(x, (8, 8))
-    assert len({lay_out(make.graph(y=x)).offsets[name] for name in ("t1", "t2", "t3")}) == 1
-
-
 def every_kind() -> Graph:
     make = StepMaker((4, 5, 3), 7)
     a = make.table("input")
@@ -205,39 +184,3 @@ def test_every_kind_comes_back_from_its_file(tmp_path: Path) -> None:
             assert type(other) is type(value) and np.array_equal(other, value), key
     save_graph(tmp_path / "again.npz", back)
     assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "g.npz").read_bytes()
-
-
-def changed(graph: Graph, kind: type[Step], **fields: object) -> Graph:
-    steps = [replace(step, **fields) if isinstance(step, kind) else step for step in graph.steps]
-    return replace(graph, steps=steps)
-
-
-@pytest.mark.parametrize(
-    ("kind", "fields", "message"),
-    [
-        (Pad, {"before": (1, 0)}, r"before is \(1, 0\), expected a number for each of \(4, 5, 3\)"),
-        (Pad, {"value": 128}, "value is 128, expected -128 to 127"),
-        (Pad, {"after": (0, 2, 0)}, r"target's shape is \(5, 6, 3\), expected \(5, 7, 3\)"),
-        (Concat, {"axis": 0}, "shape of source"),
-        (Concat, {"axis": 3}, "axis is 3, expected 0 to 2"),
-        (Concat, {"sources": ()}, "sources are none; at least one is needed"),
-        (Table, {"values": np.zeros(255, np.int8)}, r"values is int8 \(255,\), expected int8 \(256\)"),
-        (Constant, {"values": np.zeros((5, 2), np.int8)}, r"values is int8 \(5, 2\), expected int8 \(5, 1\)"),
-        (View, {"source": "input"}, "target has scale"),
-        (
-            FixedSoftmax,
-            {"table": np.full(256, -1, np.int32)},
-            "table begins with -1 and falls to -1, expected",
-        ),
-        (Pool, {"stride": (0, 1)}, "stride is 0, expected 1 to 65535"),
-        (MeanPool, {"shift": 40}, "shift is 40, expected -31 to 30"),
-        (MeanPool, {"shift": None, "outer": 3}, "outer is 3, expected 1 to 1"),
-    ],
-)
-def test_steps_out_of_order_are_refused_in_a_line(
-    kind: type[Step], fields: dict[str, object], message: str
-) -> None:
-    graph = every_kind()
-    with pytest.raises(ValueError, match=message) as caught:
-        sources(changed(graph, kind, **fields), "tiny")
-    assert str(caught.value).startswith("step ") and "\n" not in str(caught.value)
