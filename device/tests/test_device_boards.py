@@ -22,7 +22,7 @@ from tcuq_device.cost.bench import made_stream
 from tcuq_device.emulate.emulator import emulate
 from tcuq_device.firmware.build import build
 from tcuq_device.firmware.decision import Prediction, Rule, Watch
-from tcuq_device.firmware.firmware import Firmware, plan_source
+from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.firmware.image import TooLarge, symbols_of
 from tcuq_device.graph.model import Graph, Tensor
 from tcuq_device.graph.steps import Conv
@@ -264,15 +264,6 @@ def test_the_list_of_boards(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_firmware_that_makes_no_sense(code: str, make) -> None:
     with refused(code):
         make()
-
-
-def test_networks_share_one_arena() -> None:
-    text = plan_source(Firmware("five", [dense(3)] * 5), 1234)
-    assert text.count("int8_t bytes[1234]") == 1
-    assert text.count("_run((const int8_t *)input, arena.bytes") == 5, (
-        "each reads an input that none may change"
-    )
-    assert "/ 5u" in text and "*features = NULL;" in text
 
 
 def test_the_made_up_stream_is_the_same_everywhere() -> None:

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -136,31 +137,25 @@ def test_headers_are_cpp_too(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
-def test_the_self_check_finds_another_network(tmp_path: Path) -> None:
-    """One weight is another one."""
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        pytest.param("kws_network.c", r"0x[0-9A-F]{7}", "0x1234567", -200, marks=pytest.mark.slow),
+        ("tcuq.c", "out->risk =", "out->risk = (uint16_t)1 +", -10),
+    ],
+)
+def test_the_self_check_finds_another_network_or_monitor(
+    file: str, old: str, new: str, said: int, tmp_path: Path
+) -> None:
+    """One weight is another one, or the risk is."""
     made = application()
     folder = written(made, tmp_path)
     assert subprocess.run([program(made, folder)], capture_output=True).returncode == 0
-    text = (folder / "kws_network.c").read_text()
-    weight = re.search(r"0x([0-9A-F]{8})u", text)
-    assert weight is not None
-    (folder / "kws_network.c").write_text(
-        text.replace(weight[0], f"0x{int(weight[1], 16) ^ 0x40404040:08X}u", 1)
-    )
+    text, count = re.subn(old, new, (folder / file).read_text(), count=1)
+    assert count == 1
+    (folder / file).write_text(text)
     done = subprocess.run([program(made, folder)], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "kws_selfcheck: -200\n")
-
-
-def test_the_self_check_finds_another_monitor(tmp_path: Path) -> None:
-    made = application()
-    folder = written(made, tmp_path)
-    text = (folder / "tcuq.c").read_text()
-    old = "out->risk ="
-    assert old in text
-    (folder / "tcuq.c").write_text(text.replace(old, "out->risk = (uint16_t)1 +", 1))
-    done = subprocess.run([program(made, folder)], capture_output=True, text=True)
-    assert done.returncode == 1 and done.stderr == "kws_selfcheck: -10\n"
+    assert (done.returncode, done.stderr) == (1, f"kws_selfcheck: {said}\n")
 
 
 # The image.
@@ -197,8 +192,7 @@ def test_the_image_uses_no_semihosting(built) -> None:
 def test_the_protocol(built) -> None:
     x = pictures(3).reshape(3, -1)
     good, size = [feed.frame(row.tobytes()) for row in x], x.shape[1]
-    link = feed.emulator(built.path)
-    try:
+    with closing(feed.emulator(built.path)) as link:
         said, bytes_in = link.greeted()
         assert said[1] == "tcuq kws 0.2.0 clock 16000000", "the emulator has no crystal"
         assert said[2:4] == ["selfcheck 0", "init 0"] and bytes_in == size
@@ -220,18 +214,13 @@ def test_the_protocol(built) -> None:
         assert link.ask(good[2][: size // 2] + bytes(size + 8)) == "error checksum"
         assert link.ask(good[2]).startswith("step 2 ")
         assert link.ask(b"TI") == "init 0" and link.ask(good[0]) == first
-    finally:
-        link.close()
 
 
 def test_the_bytes_that_are_flashed_run(built, tmp_path: Path) -> None:
     """Nothing but what a programmer writes to 0x08000000."""
     (tmp_path / "kws.bin").write_bytes(flashable(built, "binary"))
-    link = feed.emulator(tmp_path / "kws.bin")
-    try:
+    with closing(feed.emulator(tmp_path / "kws.bin")) as link:
         said, _ = link.greeted()
-    finally:
-        link.close()
     assert said[2:4] == ["selfcheck 0", "init 0"]
 
 
@@ -245,11 +234,8 @@ def test_a_fault_is_told(built, tmp_path: Path) -> None:
     content[at : at + 2] = b"\xff\xde"
     (tmp_path / "broken.elf").write_bytes(bytes(content))
     link = feed.emulator(tmp_path / "broken.elf")
-    try:
-        with pytest.raises(ValueError, match="fault"):
-            link.greeted()
-    finally:
-        link.close()
+    with closing(link), pytest.raises(ValueError, match="fault"):
+        link.greeted()
 
 
 @pytest.mark.slow
@@ -257,12 +243,13 @@ def test_a_fault_is_told(built, tmp_path: Path) -> None:
 def test_a_stack_that_overflows_is_told(tmp_path: Path) -> None:
     """It lies where RAM begins: below is nothing that could be overwritten."""
     made, small = application(), replace(BOARD, stack_bytes=256)
-    link = feed.emulator(build_package(made, texts(made, small), small, tmp_path / "build").path)
-    try:
-        with pytest.raises(ValueError, match="fault"):
-            link.greeted()
-    finally:
-        link.close()
+    with (
+        closing(
+            feed.emulator(build_package(made, texts(made, small), small, tmp_path / "build").path)
+        ) as link,
+        pytest.raises(ValueError, match="fault"),
+    ):
+        link.greeted()
 
 
 def test_feeding_by_command(built, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -212,6 +212,20 @@ BREAKS = {
     ),
     "Depthwise, by TFLite, 2 outputs": ("x[(first + i) / each]", "x[(first + i) % each]"),
     "Dense, by TFLite": ("(int32_t)1 << (-2 - shift)", "(int32_t)1 << (-1 - shift)"),
+    "TableAdd": ("(first + t->right[b & 255]) / 2", "(first - t->right[b & 255]) / 2"),
+    "Mul": (
+        "(b[i * by_b] - m->second);\n        out[i] = near",
+        "(b[i * by_b] + m->second);\n        out[i] = near",
+    ),
+    "MeanPool of all kinds": ("sum += from[j];", "sum += j & 1 ? 0 : from[j];"),
+    "Pool": ("sum < 0 ? -(count / 2) : count / 2", "count / 2"),
+    "Table": ("out[i] = table[in[i] & 255];", "out[i] = table[in[i] & 127];"),
+    "Pad": ("f->after[1] * line", "f->after[1] * bytes"),
+    "Concat": ("rows--, in += bytes, out += apart", "rows--, in += bytes, out += bytes"),
+    "FixedSoftmax": (
+        "for (i = 0; i < 3; i++) {\n        int32_t missing",
+        "for (i = 0; i < 1; i++) {\n        int32_t missing",
+    ),
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compilers import builds, need_compiler
+from compilers import need_compiler
 from device_graphs import expected
 from device_programs import (
     MACHINES,
@@ -23,15 +23,12 @@ from device_programs import (
     run_on_core,
 )
 from device_step_maker import StepMaker
-from refusals import refused
 from tiers import first_quick
 
 from tcuq_device.graph import oracle
 from tcuq_device.graph.check import check as check_graph
 from tcuq_device.graph.model import Graph, Tensor
 from tcuq_device.graph.steps import Mul, TableAdd
-from tcuq_device.kernels import host
-from tcuq_device.kernels.host import Network
 
 
 def fixed(extreme: bool) -> GraphCase:
@@ -151,8 +148,9 @@ def test_the_oracle_and_the_loops_over_numbers_agree() -> None:
     assert inner > 5000 and ends > 500
 
 
-@pytest.mark.parametrize(("compiler", "mode"), builds(MODES))
-def test_same_bits_here(compiler: str, mode: str, written: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("build", first_quick([(each, mode) for mode in MODES for each in ("gcc", "clang")]))
+def test_same_bits_here(build: tuple[str, str], written: Path, tmp_path: Path) -> None:
+    compiler, mode = build
     need_compiler(compiler, mode, tmp_path)
     command = [compiler, "-std=c99", *WARNINGS, *MODES[mode]]
     check(run_here(compile_with(command, written, tmp_path / "program")), cases())
@@ -161,39 +159,6 @@ def test_same_bits_here(compiler: str, mode: str, written: Path, tmp_path: Path)
 @pytest.mark.parametrize("core", first_quick(["m4", "m4_plain", "m7", "m0"]))
 def test_same_bits_on_a_board(core: str, written: Path, tmp_path: Path) -> None:
     check(run_on_core(core, written, tmp_path), cases())
-
-
-BREAKS = {
-    "TableAdd": ("(first + t->right[b & 255]) / 2", "(first - t->right[b & 255]) / 2"),
-    "Mul": (
-        "(b[i * by_b] - m->second);\n        out[i] = near",
-        "(b[i * by_b] + m->second);\n        out[i] = near",
-    ),
-    "MeanPool of all kinds": ("sum += from[j];", "sum += j & 1 ? 0 : from[j];"),
-    "Pool": ("sum < 0 ? -(count / 2) : count / 2", "count / 2"),
-    "Table": ("out[i] = table[in[i] & 255];", "out[i] = table[in[i] & 127];"),
-    "Pad": ("f->after[1] * line", "f->after[1] * bytes"),
-    "Concat": ("rows--, in += bytes, out += apart", "rows--, in += bytes, out += bytes"),
-    "FixedSoftmax": (
-        "for (i = 0; i < 3; i++) {\n        int32_t missing",
-        "for (i = 0; i < 1; i++) {\n        int32_t missing",
-    ),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operator", BREAKS)
-def test_a_compiler_that_breaks_a_kernel_is_refused(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    old, new = BREAKS[operator]
-    texts = host.kernel_texts()
-    assert sum(text.count(old) for text in texts.values()) == 1
-    monkeypatch.setattr(
-        host, "kernel_texts", lambda: {file: text.replace(old, new) for file, text in texts.items()}
-    )
-    make = StepMaker((4,), 1)
-    graph = make.graph(y=make.table("input"))
-    with refused("failed"):
-        Network(graph, flags=["-std=c99", "-O1", f"-DBROKEN_STEP_{operator.split()[0]}"])
 
 
 @pytest.mark.slow

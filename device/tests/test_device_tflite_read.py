@@ -37,31 +37,6 @@ def test_the_models_use_every_supported_operator() -> None:
     assert {each.code for path in MODELS for each in load_model(path).operators} == set(READERS) - rare
 
 
-def test_options_of_convolutions() -> None:
-    options = [each.options for each in model("conv").operators]
-    assert [each.stride for each in options] == [(1, 1), (2, 1), (1, 1), (1, 2), (2, 2)]
-    assert [each.dilation for each in options] == [(1, 1), (1, 1), (2, 2), (1, 1), (1, 1)]
-    assert [each.padding for each in options] == ["SAME", "SAME", "VALID", "VALID", "SAME"]
-    assert [each.activation for each in options] == ["RELU6", "NONE", "RELU", "NONE", "NONE"]
-    options = [each.options for each in model("depthwise").operators]
-    assert [each.multiplier for each in options] == [2, 1, 1, 2, 1]
-    assert [each.stride for each in options] == [(1, 1), (1, 1), (2, 2), (2, 1), (1, 2)]
-    assert [each.dilation for each in options] == [(1, 1), (2, 1), (1, 1), (1, 1), (1, 1)]
-
-
-def test_tensors_of_a_convolution() -> None:
-    found = model("conv")
-    step = found.operators[0]
-    source, weights, bias = (found.tensors[each] for each in step.inputs)
-    assert step.inputs[0] == found.inputs[0]
-    assert (source.shape, source.dtype, len(source.scales), source.data) == ((1, 9, 8, 3), "int8", 1, None)
-    assert (weights.shape, weights.dtype, len(weights.scales), weights.axis) == ((4, 3, 3, 3), "int8", 4, 0)
-    assert weights.data is not None and weights.data.dtype == np.int8 and not weights.data.flags.owndata
-    assert bias.data is not None and bias.data.dtype == np.int32 and bias.shape == (4,)
-    assert np.abs(weights.data).max() == 127
-    np.testing.assert_allclose(bias.scales, weights.scales * source.scale, rtol=1e-6)
-
-
 def test_a_file_on_disk_that_is_no_model(tmp_path: Path) -> None:
     path = tmp_path / "x.tflite"
     path.write_bytes(b"")

@@ -4,30 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 from device_step_maker import StepMaker
 
-from tcuq_device.generate.arena import in_flash, lag_of, lay_out, roots
+from tcuq_device.generate.arena import in_flash, lag_of, lay_out
 from tcuq_device.generate.source import sources
 from tcuq_device.graph import oracle
 from tcuq_device.graph.model import Graph, Tensor
 from tcuq_device.graph.steps import (
-    Concat,
     Constant,
-    FixedSoftmax,
-    MeanPool,
-    Mul,
-    Pad,
     Pool,
-    Table,
-    TableAdd,
-    View,
-    sources_of,
 )
-from tcuq_device.graph.storage import load_graph, save_graph
 from tcuq_device.kernels.host import Network
 
 Access = tuple[set[int], set[int]]
@@ -98,41 +87,14 @@ def random_graph(seed: int) -> Graph:
     return make.graph(probs=names[-1], features=last[0], other=last[1])
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_what_lives_together_lies_apart(seed: int) -> None:
-    """The bytes of a tensor are its own from the step that makes it to the last that reads a view of it."""
+@pytest.mark.parametrize("seed", range(12))
+def test_memory_that_is_used_again_changes_no_number(seed: int) -> None:
     graph = random_graph(seed)
-    found = lay_out(graph)
-    whose, flash = roots(graph), in_flash(graph)
-    first, last = {}, {}
-    for number, step in enumerate(graph.steps):
-        first.setdefault(whose[step.target], number)
-        for name in (step.target, *sources_of(step)):
-            last[whose[name]] = number
-    for name in graph.outputs.values():
-        last[whose[name]] = len(graph.steps)
-    held = {name for name in found.offsets if name == whose.get(name) and name != graph.input}
-    assert not flash & set(found.offsets)
-    makers = {step.target: step for step in graph.steps}
-    for name, root in whose.items():
-        if root in found.offsets:
-            assert found.offsets[name] == found.offsets[root]
-    for a in held:
-        for b in held:
-            if a == b or last[a] < first[b] or last[b] < first[a]:
-                continue
-            at, bt = found.offsets[a], found.offsets[b]
-            if at + graph.tensors[a].size <= bt or bt + graph.tensors[b].size <= at:
-                continue
-            # Only a target over a source of its step, which nobody reads later.
-            made, source = (a, b) if first[a] > first[b] else (b, a)
-            step = makers[made]
-            assert last[source] == first[made] and source in {whose[name] for name in sources_of(step)}, (
-                a,
-                b,
-            )
-            lag = lag_of(step, graph.tensors[sources_of(step)[0]], graph.tensors[made])
-            assert lag is not None and found.offsets[made] + lag <= found.offsets[source]
+    assert not in_flash(graph) & set(lay_out(graph).offsets)
+    x = np.random.default_rng(seed).integers(-128, 128, (3, 4, 4, 4)).astype(np.int8)
+    wanted = oracle.run(graph, x)
+    for use, values in Network(graph).run(x).items():
+        assert np.array_equal(values, wanted[use]), use
 
 
 def test_outputs_that_are_views_of_the_input_or_of_constants() -> None:
@@ -159,28 +121,3 @@ def test_a_view_keeps_the_bytes_of_its_source_alive() -> None:
     assert offsets["t1"] != offsets["t3"]
     x = make.input(4)
     assert np.array_equal(Network(graph).run(x)["y"], oracle.run(graph, x)["y"])
-
-
-def every_kind() -> Graph:
-    make = StepMaker((4, 5, 3), 7)
-    a = make.table("input")
-    b = make.table_add(a, make.constant((5, 1), "input"))
-    c = make.mul(make.view(make.view(b, (20, 3)), (4, 5, 3)), a)
-    d = make.pool(make.pad(c, (1, 0, 0), (0, 1, 0)), "mean", (2, 2), (2, 1), (0, 1, 1, 0))
-    e = make.means(make.concat((d, d), 1), 1, (3,), tail=1)
-    return make.graph(probs=make.fixed_softmax(e), features=e)
-
-
-def test_every_kind_comes_back_from_its_file(tmp_path: Path) -> None:
-    graph = every_kind()
-    kinds = {type(step) for step in graph.steps}
-    assert kinds == {TableAdd, Mul, MeanPool, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax}
-    save_graph(tmp_path / "g.npz", graph)
-    back = load_graph(tmp_path / "g.npz")
-    for old, new in zip(graph.steps, back.steps, strict=True):
-        assert type(old) is type(new)
-        for key, value in vars(old).items():
-            other = getattr(new, key)
-            assert type(other) is type(value) and np.array_equal(other, value), key
-    save_graph(tmp_path / "again.npz", back)
-    assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "g.npz").read_bytes()
