@@ -122,7 +122,7 @@ def test_batches_do_not_matter_and_none_is_a_batch() -> None:
 
 def test_every_kind_of_step_comes_back_from_its_file(tmp_path: Path) -> None:
     one, other = tmp_path / "one.npz", tmp_path / "other.npz"
-    for case in cases():
+    for case in {tuple(map(type, case.graph.steps)): case for case in cases()}.values():
         save_graph(one, case.graph)
         back = load_graph(one)
         for old, new in zip(case.graph.steps, back.steps, strict=True):

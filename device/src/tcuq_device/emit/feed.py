@@ -5,7 +5,7 @@
 
 An input goes out as the letters TQ, its length in bytes (four bytes, lowest first), the bytes, and their
 CRC-32 (likewise). The answer is one line. TR forgets the last inputs (a gap in the stream), TI
-begins anew, TS asks how deep the stack was.
+starts over, TS asks how deep the stack was.
 
 INPUTS: NPZ with an array x (or with one array alone), NPY, or a file of bytes, one input after the other.
 int8 is sent as it is; other numbers are quantized by the scale and zero point in the header beside this file.

@@ -82,7 +82,7 @@ After a reset: a banner, `selfcheck 0`, `init 0`, a line for each of the {stored
 | --- | --- | --- |
 | `TQ`, length (4 bytes), {inputs} bytes, CRC-32 (4 bytes) | one step | `step 0 threshold ... answer 3 ...` |
 | `TR` | forgets the last inputs: a gap in the stream | `reset` |
-| `TI` | begins anew | `init 0` |
+| `TI` | starts over | `init 0` |
 | `TS` | | `stack N`: bytes of the stack that were used so far |
 
 Numbers go with the lowest byte first; the CRC-32 is that of zlib, over the input alone. A wrong length gives

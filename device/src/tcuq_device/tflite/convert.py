@@ -16,10 +16,10 @@ from ..graph import steps
 from ..graph.check import check
 from .check import axes_of, place_of
 from .fixed_point import exponential, high_product, multiplier_of, radius, rescaled_twice
-from .made import Made, leading, limits
+from .made import Made, leading
 from .model import Model, Operator, Tensor, spread
 from .outputs import Asked, outputs_of
-from .reference import evaluate
+from .reference import evaluate, limits
 
 Int64 = npt.NDArray[np.int64]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from tcuq.base.errors import InputError
@@ -88,26 +86,3 @@ def shape_of(tensor: Tensor) -> tuple[int, ...]:
             f"tensor {tensor.title} has shape {tensor.shape}, expected at most four dimensions, the first 1",
         )
     return shape
-
-
-def limits(activation: str, tensor: Tensor) -> tuple[int, int]:
-    """Return what a fused activation confines a tensor to.
-
-    Examples
-    --------
-    >>> tensor = Tensor("t", (1,), "int8", np.array([0.05], np.float32), np.array([-100]))
-    >>> limits("NONE", tensor), limits("RELU", tensor), limits("RELU6", tensor)
-    ((-128, 127), (-100, 127), (-100, 20))
-    """
-    low = {"RELU": 0.0, "RELU6": 0.0, "RELU_N1_TO_1": -1.0}.get(activation)
-    high = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0}.get(activation)
-    return (
-        -128 if low is None else max(-128, _quantized(low, tensor)),
-        127 if high is None else min(127, _quantized(high, tensor)),
-    )
-
-
-def _quantized(value: float, tensor: Tensor) -> int:
-    """Return a number at the scale of a tensor, half away from zero."""
-    ratio = float(np.float32(value) / tensor.scale)
-    return tensor.zero + math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1)

@@ -92,20 +92,31 @@ class _Step:
 
     def finished(self, values: Int64) -> Int64:
         """Add the zero point and confine to the fused activation."""
-        low, high = _range(self.options.activation, self.target)
+        low, high = limits(self.options.activation, self.target)
         return np.clip(values + self.target.zero, low, high)
 
 
-def _range(activation: str, target: Tensor) -> tuple[int, int]:
-    def quantized(value: float) -> int:
-        ratio = float(np.float32(value) / target.scale)
-        return target.zero + int(math.copysign(math.floor(abs(ratio) + 0.5), ratio))
+def limits(activation: str, tensor: Tensor) -> tuple[int, int]:
+    """Return what a fused activation confines a tensor to.
 
-    ends = {"RELU": (0.0, math.inf), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
-    if activation == "NONE":
-        return -128, 127
-    low, high = ends[activation]
-    return max(-128, quantized(low)), 127 if math.isinf(high) else min(127, quantized(high))
+    Examples
+    --------
+    >>> tensor = Tensor("t", (1,), "int8", np.array([0.05], np.float32), np.array([-100]))
+    >>> limits("NONE", tensor), limits("RELU", tensor), limits("RELU6", tensor)
+    ((-128, 127), (-100, 127), (-100, 20))
+    """
+    low = {"RELU": 0.0, "RELU6": 0.0, "RELU_N1_TO_1": -1.0}.get(activation)
+    high = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0}.get(activation)
+    return (
+        -128 if low is None else max(-128, _quantized(low, tensor)),
+        127 if high is None else min(127, _quantized(high, tensor)),
+    )
+
+
+def _quantized(value: float, tensor: Tensor) -> int:
+    """Return a number at the scale of a tensor, half away from zero."""
+    ratio = float(np.float32(value) / tensor.scale)
+    return tensor.zero + math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1)
 
 
 def _channel_factors(step: _Step, outputs: int) -> tuple[Int64, Int64]:
@@ -200,7 +211,7 @@ def _average(step: _Step) -> Int64:
     total = sum(_cells(step, framed, window, rows, columns), np.zeros(1, np.int64))
     count = sum(_cells(step, inside, window, rows, columns), np.zeros(1, np.int64))
     mean = np.sign(total) * ((np.abs(total) + count // 2) // count)
-    return np.asarray(np.clip(mean, *_range(step.options.activation, step.target)))
+    return np.asarray(np.clip(mean, *limits(step.options.activation, step.target)))
 
 
 def _max(step: _Step) -> Int64:
@@ -210,7 +221,7 @@ def _max(step: _Step) -> Int64:
     found = cells[0]
     for each in cells[1:]:
         found = np.maximum(found, each)
-    return np.clip(found, *_range(step.options.activation, step.target))
+    return np.clip(found, *limits(step.options.activation, step.target))
 
 
 def _mean(step: _Step) -> Int64:
@@ -244,7 +255,7 @@ def _rectified(activation: str) -> Callable[[_Step], Int64]:
     def rectified(step: _Step) -> Int64:
         factor = float(step.tensor().scale / step.target.scale)
         made = rescaled_twice(step.centered(), *multiplier_of(factor)) + step.target.zero
-        return np.clip(made, *_range(activation, step.target))
+        return np.clip(made, *limits(activation, step.target))
 
     return rectified
 
