@@ -147,25 +147,16 @@ def test_counts_are_those_of_the_listing(kept: Path, tmp_path: Path) -> None:
     assert ran.counts["network"].instructions == [inside + end - begin - 1] * 3
 
 
-def test_the_stack_is_measured(kept: Path) -> None:
-    """The watermark is no less than what the compiler says that one frame of the monitor takes."""
+def test_the_stack_is_measured_and_refused_when_used_up(kept: Path) -> None:
     shape = (CLASSES, FEATURES)
-    rows = made_stream(*shape, 20)
-    watched, _ = measure(
-        Firmware("w", rule=Watch(bench.monitors()["paper"]), shape=shape), SMALL, rows, kept=kept
-    )
-    bare, _ = measure(Firmware("b", shape=shape), SMALL, rows, kept=kept)
-    assert 0 < bare["ram"]["stack"] < 160 < watched["ram"]["stack"] < SMALL.stack_bytes
-    assert watched["ram"]["total"] == watched["ram"]["zeroed"] + watched["ram"]["stack"]
-
-
-def test_a_stack_that_is_used_up_is_refused(kept: Path) -> None:
-    shape = (CLASSES, FEATURES)
-    firmware = Firmware("w", rule=Watch(bench.monitors()["paper"]), shape=shape)
-    rows = made_stream(*shape, 3)
-    depth = measure(firmware, SMALL, rows, kept=kept)[0]["ram"]["stack"]
+    rows, bare = made_stream(*shape, 20), Firmware("b", shape=shape)
+    watching = Firmware("w", rule=Watch(bench.monitors()["paper"]), shape=shape)
+    found = [measure(each, SMALL, rows, kept=kept)[0]["ram"] for each in (bare, watching)]
+    depth = found[1]["stack"]
+    assert 0 < found[0]["stack"] < 160 < depth < SMALL.stack_bytes
+    assert found[1]["total"] == found[1]["zeroed"] + depth
     with refused("limit"):
-        measure(firmware, replace(SMALL, stack_bytes=depth), rows, kept=kept)
+        measure(watching, replace(SMALL, stack_bytes=depth), rows[:3], kept=kept)
 
 
 @pytest.mark.slow
@@ -227,13 +218,6 @@ def test_profiles_meet_their_goals(emulated: dict[str, Any]) -> None:
             if (held["name"], held["level"], name) != ("paper", "-O2", "flash"):
                 assert value <= most, (held, name)
     assert len(emulated["goals"]) == 2 * 2
-
-
-@pytest.mark.slow
-def test_what_the_standard_profile_costs_without_features(kept: Path) -> None:
-    found = bench.bench_monitors(["stm32l432kc"], 100, ("-Os", "-O2"), only=["standard, posteriors alone"])
-    for entry in found["measured"]:
-        assert entry["overhead"]["ram"] <= 320 and entry["step"]["instructions"]["mean"] <= 4500
 
 
 def test_what_a_projection_costs() -> None:

@@ -198,35 +198,6 @@ def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert capsys.readouterr().err.count("\n") == 1
 
 
-@tooled
-def test_a_rule_of_your_own(tmp_path: Path) -> None:
-    """A rule brings its file, a constant and a table; the firmware needs to know nothing else of it."""
-    (tmp_path / "mine.c").write_text(
-        '#include "rule.h"\n#include "shares.h"\n'
-        "int rule_start(void) { return 0; }\n"
-        "void rule_step(const int8_t *probs, const int8_t *features, decision_t *out)\n"
-        "{ (void)features; out->score = shares[rule_top(probs, &out->prediction) & PLAN_MASK]; }\n"
-    )
-    header = "#include <stdint.h>\nextern const uint16_t shares[2];\n"
-    shares = '#include "shares.h"\nconst uint16_t shares[2] = {700u, 900u};\n'
-
-    class Mine(Rule):
-        def files(self) -> list[Path]:
-            return [tmp_path / "mine.c"]
-
-        def texts(self) -> dict[str, str]:
-            return {"shares.h": header, "shares.c": shares}
-
-        def macros(self) -> dict[str, int]:
-            return {"MASK": 1}
-
-    rows = made_stream(10, 0, 30)
-    image = build(Firmware("f", rule=Mine(), shape=(10, 0)), SMALL, tmp_path / "build")
-    said = [[int(word) for word in line.split()[-2:]] for line in emulate(image, rows.tobytes()).lines]
-    top = rows.astype(int).max(axis=1) + 128
-    assert said == [[int(row.argmax()), 900 if odd else 700] for row, odd in zip(rows, top % 2, strict=True)]
-
-
 @pytest.mark.parametrize(
     "options",
     [

@@ -17,7 +17,7 @@ from refusals import refused
 
 from tcuq_device.generate.arena import SCRATCH, lay_out
 from tcuq_device.generate.pack import scratch_of
-from tcuq_device.generate.source import KERNELS, sources, write
+from tcuq_device.generate.source import sources, write
 from tcuq_device.graph.model import Graph, Tensor
 from tcuq_device.graph.steps import Add, Depthwise, sources_of
 from tcuq_device.kernels import checked, host
@@ -124,30 +124,6 @@ def test_an_input_that_is_an_output_is_kept() -> None:
 
 
 # Text.
-
-
-def test_files_and_what_the_header_declares(tmp_path: Path) -> None:
-    graph = whole(small())
-    files = write(graph, tmp_path / "new" / "folder", "tiny")
-    assert [file.name for file in files] == [*KERNELS, "tiny.c", "tiny.h"]
-    header = (tmp_path / "new" / "folder" / "tiny.h").read_text()
-    values = dict(re.findall(r"#define TINY_(\w+) (\d+)", header))
-    arena = str(lay_out(graph).size)
-    at = str(lay_out(graph).offsets["input"])
-    sizes = {"ARENA": arena, "INPUT": "108", "CLASSES": "5", "FEATURES": "8", "RANDOM": "0"}
-    assert values == {**sizes, "INPUT_AT": at}
-    assert "void tiny_run(int8_t *arena, tiny_outputs *out);" in header
-    kept = sources(graph, "tiny", keep_input=True)["tiny.h"]
-    assert "void tiny_run(const int8_t *input, int8_t *arena, tiny_outputs *out);" in kept
-    assert "INPUT_AT" not in kept
-    assert "made for a test" in header
-
-
-def test_equal_constants_are_written_once() -> None:
-    make = Maker((4,), 1)
-    a = make.softmax("input")
-    b = make.softmax(a)
-    assert sources(make.graph(probs=b), "tiny")["tiny.c"].count("static const uint16_t") == 1
 
 
 @pytest.mark.parametrize(

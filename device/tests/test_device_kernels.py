@@ -21,7 +21,6 @@ from device_programs import (
     arm,
     check,
     compile_with,
-    kernels_in,
     prepare,
     run_elsewhere,
     run_here,
@@ -233,14 +232,3 @@ def test_the_extension_is_used_where_it_is(core: str, tmp_path: Path) -> None:
         ["arm-none-eabi-objdump", "-d", program], capture_output=True, text=True, check=True
     ).stdout
     assert ("smlad" in text) == (core == "m4")
-
-
-@pytest.mark.parametrize(
-    "options", [["-mcpu=cortex-m4", "-O3"], ["-mcpu=cortex-m4", "-O0"], ["-mcpu=cortex-m0", "-O2"]]
-)
-def test_kernels_have_no_warnings_for_a_board(options: list[str], written: Path, tmp_path: Path) -> None:
-    if shutil.which("arm-none-eabi-gcc") is None:
-        pytest.skip("arm-none-eabi-gcc is missing: install the Debian package gcc-arm-none-eabi")
-    command = ["arm-none-eabi-gcc", "-std=c99", "-mthumb", *options, *WARNINGS, "-Werror", "-c"]
-    for file in kernels_in(written):
-        compile_with(command, written, tmp_path / "kernels.o", [file])

@@ -12,7 +12,7 @@ from refusals import refused
 from tcuq_device.graph import oracle
 from tcuq_device.graph.check import check
 from tcuq_device.graph.model import Graph, Tensor
-from tcuq_device.graph.steps import HIGHEST, Add, Conv, Dense, Drop, MeanPool, Softmax, Step
+from tcuq_device.graph.steps import HIGHEST, Add, Conv, Dense, MeanPool, Softmax, Step
 from tcuq_device.graph.storage import load_graph, save_graph
 from tcuq_device.kernels.checked import cases
 
@@ -85,27 +85,6 @@ def test_posteriors_by_hand() -> None:
     e = [65535, 32767, 65535 >> 15]
     expected = [min(255, (each * 512 + sum(e)) // (2 * sum(e))) - 128 for each in e]
     assert result(graph, [[-5, -6, -20], [127, -128, -128]]).tolist() == [expected, [127, -128, -128]]
-
-
-def test_dropping_uses_a_byte_a_value_example_after_example() -> None:
-    graph = chain([(1, 2, 3), (1, 2, 3)], [Drop("t0", "t1", 128, 40000)], [-128, -128])
-    x = np.arange(-120, -108, dtype=np.int8).reshape(2, 1, 2, 3)
-    state, drawn = 1, []
-    for _ in range(4):  # six values take two steps of the generator, the second one's last two bytes are lost
-        state ^= state << 13 & 0xFFFFFFFF
-        state ^= state >> 17
-        state ^= state << 5 & 0xFFFFFFFF
-        drawn.append(list(state.to_bytes(4, "little")))
-    taken = [drawn[0] + drawn[1][:2], drawn[2] + drawn[3][:2]]
-    kept = [
-        -128 if byte < 128 else min(127, (((int(q) + 128) * 40000 + 2**14) >> 15) - 128)
-        for row, bytes_ in zip(x.reshape(2, 6), taken, strict=True)
-        for q, byte in zip(row, bytes_, strict=True)
-    ]
-    draw = oracle.Random(1)
-    assert oracle.run(graph, x, random=draw)["y"].ravel().tolist() == kept
-    assert draw.state == state
-    assert -128 in kept and len(set(kept)) > 2
 
 
 def test_batches_do_not_matter_and_none_is_a_batch() -> None:

@@ -113,13 +113,5 @@ def test_constants_are_bounded_together_and_what_is_left_out_counts_nothing(
         check(unused)
 
 
-def test_a_reshape_without_a_shape_and_a_padding_with_a_value_are_taken() -> None:
-    for each in (
-        model("RESHAPE", [act((4,))], act((2, 2))),
-        model("PADV2", [act((2,)), whole([[1, 1]]), ones((1,))], act((4,))),
-    ):
-        assert check(each) is each
-
-
 def test_a_factor_just_below_a_power_of_two_keeps_its_bits() -> None:
     assert multiplier_of(1.0 - 2.0**-40) == multiplier_of(1.0)

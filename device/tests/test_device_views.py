@@ -109,15 +109,3 @@ def test_outputs_that_are_views_of_the_input_or_of_constants() -> None:
     assert np.array_equal(found["row"], np.tile(constant.values.ravel(), (3, 1)))
     text = sources(graph, "tiny")["tiny.c"]
     assert "tcuq_nn_" not in text.split("{", 1)[1].replace('#include "tcuq_nn.h"', "")
-
-
-def test_a_view_keeps_the_bytes_of_its_source_alive() -> None:
-    make = StepMaker((8,), 1)
-    kept = make.view(make.table("input"), (2, 4))
-    y = make.table(make.table("input"))
-    graph = make.graph(y=make.table_add(make.view(kept, (8,)), y))
-    offsets = lay_out(graph).offsets
-    assert len({offsets[name] for name in ("t1", "t2")}) == 1
-    assert offsets["t1"] != offsets["t3"]
-    x = make.input(4)
-    assert np.array_equal(Network(graph).run(x)["y"], oracle.run(graph, x)["y"])
