@@ -15,9 +15,9 @@ from chain_tflite import write_chain
 from places import ROOT
 from refusals import refused
 
+from tcuq_device.tflite.check import SUPPORTED
 from tcuq_device.tflite.flatbuffer import MOST_ITEMS, root
 from tcuq_device.tflite.model import Model
-from tcuq_device.tflite.options import READERS
 from tcuq_device.tflite.read import load_model, read_model
 from tcuq_device.tflite.reference import evaluate
 
@@ -34,7 +34,7 @@ def model(name: str) -> Model:
 def test_the_models_use_every_supported_operator() -> None:
     # The converter writes others in place of these two, which have tests of their own.
     rare = {"EXPAND_DIMS", "PADV2"}
-    assert {each.code for path in MODELS for each in load_model(path).operators} == set(READERS) - rare
+    assert {each.code for path in MODELS for each in load_model(path).operators} == set(SUPPORTED) - rare
 
 
 def test_a_file_on_disk_that_is_no_model(tmp_path: Path) -> None:

@@ -87,39 +87,26 @@ def _softmax(table: Table) -> Options:
     return Options(beta=table.number(0, "<f4", 0.0))
 
 
-def _none(table: Table) -> Options:
-    return Options()
-
-
-READERS: dict[str, tuple[int | None, Callable[[Table], Options]]] = {
+READERS: dict[str, tuple[int, Callable[[Table], Options]]] = {
     "ADD": (11, _sum),
     "AVERAGE_POOL_2D": (5, _pool),
     "CONCATENATION": (10, _joined),
     "CONV_2D": (1, _conv),
     "DEPTHWISE_CONV_2D": (2, _depthwise),
-    "EXPAND_DIMS": (None, _none),
     "FULLY_CONNECTED": (8, _dense),
-    "LOGISTIC": (None, _none),
     "MAX_POOL_2D": (5, _pool),
     "MEAN": (27, _mean),
     "MUL": (21, _sum),
-    "PAD": (None, _none),
-    "PADV2": (None, _none),
-    "QUANTIZE": (None, _none),
-    "RELU": (None, _none),
-    "RELU6": (None, _none),
-    "RESHAPE": (None, _none),
     "SOFTMAX": (9, _softmax),
-    "SQUEEZE": (None, _none),
 }
-"""Operators that are supported: the type of their options, None where nothing in them matters."""
+"""Operators whose options matter: their type, and what reads them."""
 
 
 def options_of(code: str, kind: int, table: Table | None) -> Options:
     """Return the options of an operator."""
-    wanted, reader = READERS[code]
-    if wanted is None:
+    if code not in READERS:
         return Options()
+    wanted, reader = READERS[code]
     if kind != wanted or table is None:
         raise InputError("damaged", f"options are of type {kind} or missing, expected type {wanted}")
     return reader(table)

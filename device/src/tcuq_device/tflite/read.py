@@ -16,7 +16,7 @@ from .check import SUPPORTED, check
 from .edges import without_edges, without_shapes
 from .flatbuffer import Table, root
 from .model import NO_TENSOR, Model, Operator, Tensor
-from .options import READERS, options_of
+from .options import options_of
 from .schema import (
     IDENTIFIER,
     OPERATORS,
@@ -200,8 +200,6 @@ def _operator(number: int, table: Table, codes: list[str], tensors: list[Tensor]
             raise InputError("damaged", f"its code is entry {at}, the file has {len(codes)}")
         inputs = _indices(table, OperatorField.INPUTS, len(tensors), "inputs", NO_TENSOR)
         outputs = _indices(table, OperatorField.OUTPUTS, len(tensors), "outputs")
-        if code not in READERS:
-            return Operator(code, inputs, outputs, number=number)
         kind = table.number(OperatorField.OPTIONS_TYPE, "<u1", 0)
         options = options_of(code, kind, table.table(OperatorField.OPTIONS))
         return Operator(code, inputs, outputs, options, number)
