@@ -24,7 +24,7 @@ from tcuq_device.graph.storage import load_graph, save_graph
 from tcuq_device.kernels.host import Network
 from tcuq_device.tflite.convert import graph_of
 from tcuq_device.tflite.model import Model, Operator, Options, Tensor
-from tcuq_device.tflite.outputs import Asked
+from tcuq_device.tflite.outputs import OutputChoice
 from tcuq_device.tflite.read import load_model, read_model
 from tcuq_device.tflite.reference import evaluate
 
@@ -152,54 +152,54 @@ def test_one_sigmoid_gives_posteriors_of_two_classes_as_a_log_has_them() -> None
 
 
 def test_several_sigmoids_are_no_posteriors() -> None:
-    asked = Asked()
+    asked = OutputChoice()
     assert list(graph_of(ended("LOGISTIC", 3), asked=asked).outputs) == ["output_1", "features"]
     assert asked.notes == ["outputs are 3 sigmoids, not posteriors: a monitor cannot read them"]
 
 
 def test_a_softmax_can_be_added_to_logits() -> None:
-    asked = Asked()
+    asked = OutputChoice()
     assert list(graph_of(ended("", 6), asked=asked).outputs) == ["logits", "features"]
     assert "no softmax" in asked.notes[0]
-    graph = graph_of(ended("", 6), asked=Asked(softmax=True))
+    graph = graph_of(ended("", 6), asked=OutputChoice(softmax=True))
     found = oracle.run(graph, X, every=True)
     assert np.array_equal(found[graph.outputs["probs"]], softmax(found["t2"], float(np.float32(0.1))))
     for model, code in ((ended("SOFTMAX", 6), "conflict"), (ended("", 1), "value")):
         with refused(code, "softmax"):
-            graph_of(model, asked=Asked(softmax=True))
+            graph_of(model, asked=OutputChoice(softmax=True))
 
 
 def test_an_autoencoder_is_not_advised_a_softmax() -> None:
     same = alone("RELU", tensor((1, 32)), tensor((1, 32)))
-    asked = Asked()
+    asked = OutputChoice()
     graph_of(same, asked=asked)
     assert "autoencoder" in asked.notes[0] and "add one" not in asked.notes[0]
 
 
 def test_features_can_be_named_left_out_or_missing() -> None:
     model = ended("SOFTMAX", 6)
-    assert graph_of(model, asked=Asked(features="2")).outputs["features"] == "t2"
-    assert graph_of(model, asked=Asked(features="t(1, 4)")).outputs["features"] == "t0"
-    assert "features" not in graph_of(model, asked=Asked(features=False)).outputs
+    assert graph_of(model, asked=OutputChoice(features="2")).outputs["features"] == "t2"
+    assert graph_of(model, asked=OutputChoice(features="t(1, 4)")).outputs["features"] == "t0"
+    assert "features" not in graph_of(model, asked=OutputChoice(features=False)).outputs
     for name in ("7", "1", "nothing"):  # 1 is a constant
         with refused("unknown", "features"):
-            graph_of(model, asked=Asked(features=name))
+            graph_of(model, asked=OutputChoice(features=name))
     wide = Model([tensor((1, 300)), tensor((1, 300))], [Operator("RELU", (0,), (1,))], (0,), (1,))
-    asked = Asked()
+    asked = OutputChoice()
     assert list(graph_of(wide, asked=asked).outputs) == ["logits"]
     assert "no fully connected layer" in asked.notes[1]
     with refused("limit", "features"):
-        graph_of(wide, asked=Asked(features="0"))
+        graph_of(wide, asked=OutputChoice(features="0"))
 
 
 def test_of_several_outputs_one_is_chosen() -> None:
     model = replace(ended("SOFTMAX", 6), outputs=(2, 3))
     assert graph_of(model).outputs == {"output_1": "t2", "probs": "t3", "features": "t0"}
-    asked = Asked(posteriors="t(1, 6)", softmax=True)
+    asked = OutputChoice(posteriors="t(1, 6)", softmax=True)
     assert list(graph_of(model, asked=asked).outputs) == ["probs", "output_2", "features"]
     with refused("unknown", "posteriors"):
-        graph_of(model, asked=Asked(posteriors="x"))
-    none = Asked()
+        graph_of(model, asked=OutputChoice(posteriors="x"))
+    none = OutputChoice()
     assert list(graph_of(replace(model, outputs=(2, 0)), asked=none).outputs) == [
         "output_1",
         "output_2",

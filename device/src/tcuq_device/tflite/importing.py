@@ -14,7 +14,7 @@ from tcuq.base.limits import Limits, read_limited
 from ..graph.check import RESERVED
 from ..graph.model import Graph
 from .convert import graph_of
-from .outputs import Asked
+from .outputs import OutputChoice
 from .read import read_model
 
 
@@ -44,7 +44,7 @@ class Imported:
 
 
 def import_model(
-    path: str | Path, name: str | None = None, asked: Asked | None = None, limits: Limits | None = None
+    path: str | Path, name: str | None = None, asked: OutputChoice | None = None, limits: Limits | None = None
 ) -> Imported:
     """Read an int8 TFLite file and return it as a graph.
 
@@ -54,7 +54,7 @@ def import_model(
         The ``.tflite`` file.
     name : str, optional
         Of the graph, a C identifier; made from that of the file by default.
-    asked : Asked, optional
+    asked : OutputChoice, optional
         Which outputs.
     limits : Limits, optional
         `model` is for the bytes of the file.
@@ -75,7 +75,7 @@ def import_model(
     >>> network = Network(import_model("model.tflite").graph)  # doctest: +SKIP
     """
     path = Path(path)
-    wanted = asked or Asked()
+    wanted = asked or OutputChoice()
     content = read_limited(path, "model", limits)
     model = read_model(content, str(path), limits)
     with located(str(path)):

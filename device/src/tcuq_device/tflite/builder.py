@@ -11,7 +11,7 @@ from ..graph import steps
 from .model import Model, Operator, Tensor
 
 
-class Made:
+class GraphBuilder:
     """The graph so far; `names` are its tensors by the numbers of the model."""
 
     def __init__(self, model: Model) -> None:
