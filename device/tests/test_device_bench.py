@@ -233,7 +233,7 @@ def run_bench(measured: dict[str, Any], monkeypatch: pytest.MonkeyPatch, *option
     return main(["device", "bench", *options])
 
 
-def changed(measured: dict[str, Any], **more: Any) -> str:
+def changed(measured: dict[str, Any], /, **more: Any) -> str:
     content = copy.deepcopy(measured)
     content["measured"][0]["flash"]["code"] //= 2
     return json.dumps({**content, **more}, indent=1)

@@ -1,4 +1,4 @@
-"""Programs that this part calls, and what to say when one is missing or fails."""
+"""Run external programs, with a clear error where one is missing or fails."""
 
 from __future__ import annotations
 

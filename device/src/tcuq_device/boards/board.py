@@ -1,4 +1,4 @@
-"""A board as its file describes it."""
+"""A board, read from its JSON file."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Energy:
 
 @dataclass(frozen=True)
 class Board:
-    """A board: its memories, its core, and what is known of cycles and current; None where nothing is."""
+    """A board: its memories, its core, and published cycles and current; None where there are none."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""What stock monitors cost on every board, on a made-up stream that is the same everywhere."""
+"""What stock monitors cost on every board, on a synthetic stream that is the same everywhere."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def small_graph() -> Graph:
-    """Return a network of one convolution with weights of no meaning: something to put a monitor beside."""
+    """Return a network of one convolution and arbitrary weights, to measure a monitor beside it."""
     side, inputs = 6, 4
     draw = np.random.PCG64(1).random_raw(FEATURES * 9 * inputs + CLASSES * FEATURES) >> np.uint64(56)
     weights = (draw.astype(np.int64) - 128).astype(np.int8)

@@ -1,4 +1,4 @@
-"""Cycles and energy from counts: an estimate from what a board's file knows, never a measurement."""
+"""Cycles and energy estimated from instruction counts and the board's file; never a measurement."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _cost(table: Cycles, mnemonic: str, operands: str) -> tuple[int, int]:
 def cycles(image: Image, counts: Counts) -> dict[str, Any] | None:
     """Estimate the cycles of a step, without wait states; None where the board has no table.
 
-    The table of the Cortex-M7 is not published, and what is known of it is too far from what it takes.
+    The table of the Cortex-M7 is not published, and rough bounds would mislead.
     """
     board, steps = image.board, len(counts.instructions)
     if board.cycles is None or steps == 0:

@@ -1,4 +1,4 @@
-"""A network and the monitor that watches it: whether they belong together, and inputs to try them with."""
+"""A network and its monitor: whether they fit together, and test inputs."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _check_pair(graph: Graph, params: Params) -> None:
 
 
 def made_inputs(graph: Graph, count: int, seed: int = 0) -> Int8:
-    """Return inputs of no meaning, the same everywhere."""
+    """Return arbitrary inputs that are the same on every machine."""
     size = graph.tensors[graph.input].size
     raw = np.random.PCG64(seed).random_raw(count * size)
     return (np.asarray(raw >> np.uint64(56), np.int64) - 128).astype(np.int8).reshape(count, size)

@@ -1,4 +1,4 @@
-"""A package on its way to the disk: built once to know what it takes, written as a whole."""
+"""Build a package to measure it, then write all of its files or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a package: the network, the monitor, what joins them, and a program for a board."""
+"""The files of a package: the network, the monitor, the code that connects them, a program for a board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running an image in the emulator, with an input from a file, and counting what it executes."""
+"""Run an image in the emulator and count the instructions it executes."""
 
 from __future__ import annotations
 

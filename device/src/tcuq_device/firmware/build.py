@@ -1,4 +1,4 @@
-"""From a firmware to an image: its files, written and compiled as hard as each deserves."""
+"""Compile and link a firmware; each group of files has its own optimization level."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .stack import OPTION
 
 @dataclass(frozen=True)
 class Levels:
-    """How hard the compiler tries: with the kernels, with the rule and the monitor's core, with the rest."""
+    """Optimization levels of the kernels, of the rule with the monitor's core, and of the rest."""
 
     network: str = "-O3"
     rule: str = "-O2"

@@ -1,4 +1,4 @@
-"""What a firmware makes of the posteriors at every step: a rule, which brings its own C."""
+"""Decision rules: what a firmware does with the posteriors at every step, in C."""
 
 from __future__ import annotations
 

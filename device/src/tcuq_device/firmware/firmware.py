@@ -1,4 +1,4 @@
-"""A firmware before it is built: networks, passes and a rule, and the C that joins them."""
+"""A firmware before it is built: networks, passes, a rule, and the C that connects them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How deep the stack of an image can get on any input: frames of functions along the deepest way of calls.
+"""How deep the stack of an image can get on any input: stack frames along the deepest call path.
 
 Frames are those of the compiler's usage files (`-fstack-usage`); those of library functions, which have none,
 are added up from the listing. Calls are those of the linked image. What a listing cannot show is refused, not
@@ -42,7 +42,7 @@ def _unbounded(why: str) -> NoBound:
 
 @dataclass(frozen=True)
 class StackBound:
-    """How deep the stack can get, interrupts aside, and the functions of the deepest way."""
+    """How deep the stack can get, interrupts aside, and the functions of the deepest call path."""
 
     bytes: int
     path: tuple[tuple[str, int], ...]

@@ -1,4 +1,4 @@
-"""What must hold for a graph before anybody runs it: names, shapes, sums within 32 bits."""
+"""Validate a graph before it runs: names, shapes, sums within 32 bits."""
 
 from __future__ import annotations
 

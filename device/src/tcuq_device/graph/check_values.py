@@ -1,4 +1,4 @@
-"""Checks of single values of steps, each of which says in one line what it refuses."""
+"""Checks of single fields of steps."""
 
 from __future__ import annotations
 

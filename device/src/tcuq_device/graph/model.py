@@ -1,4 +1,4 @@
-"""An int8 network as a list of steps over typed tensors: made from a model, read by all else."""
+"""An int8 network as a list of steps over typed tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a graph gives, in numpy's whole numbers: written from the text of `graph` alone, to hold C to it."""
+"""Run a graph in numpy integers: written from the docstrings of `steps` alone, to check the C against."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph while it is made from a TFLite model."""
+"""Build a graph from a TFLite model, tensor by tensor."""
 
 from __future__ import annotations
 

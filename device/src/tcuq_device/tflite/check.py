@@ -1,4 +1,4 @@
-"""What must hold for a model before anybody runs it: types, shapes, scales, sums within 32 bits."""
+"""Validate a TFLite model before it runs: types, shapes, scales, sums within 32 bits."""
 
 from __future__ import annotations
 

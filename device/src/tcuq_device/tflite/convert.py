@@ -1,4 +1,4 @@
-"""From a TFLite model to our own graph, whose tensors equal those of `reference.evaluate`."""
+"""Convert a TFLite model to a graph whose tensors equal those of `reference.evaluate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of a model that a device does not run: floats at its edges, shapes that are known before.
+"""Steps of a model that a device does not run: floats at its edges, shapes known in advance.
 
 An int8 model with floats outside begins with QUANTIZE and ends with DEQUANTIZE. A device does neither: its
 input is int8 already, and the monitor takes int8. A model for any batch computes the shape of a RESHAPE (by

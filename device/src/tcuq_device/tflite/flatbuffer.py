@@ -1,4 +1,4 @@
-"""Tables and vectors of a flatbuffer, from bytes that nobody vouches for.
+"""Tables and vectors of a flatbuffer, from untrusted bytes.
 
 A flatbuffer is a file of little-endian numbers that point at each other. A table begins with the distance
 back to its list of fields; an entry of that list says where in the table a field lies, or 0 where the field

@@ -1,4 +1,4 @@
-"""From a TFLite file to a graph that can be saved, with where it comes from."""
+"""Import a TFLite file as a graph, with its name and digest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A TFLite model as it was read: tensors, operators, and nothing that was not checked."""
+"""A TFLite model as it was read: tensors and operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tensors of a model a graph gives out: what the monitor reads, by the same choice as `tcuq record`."""
+"""Choose the outputs of a graph as `tcuq record` does: what the monitor reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The integer arithmetic of TFLite's reference kernels, in numpy: what an imported model is held against.
+"""The integer arithmetic of TFLite's reference kernels, in numpy: what an imported model is compared with.
 
 Bit for bit what LiteRT computes with its reference kernels, tensor by tensor. Real factors become a
 multiplier of 31 bits and a shift. Where two roundings are named, the product is rounded, then its shift.
