@@ -215,11 +215,6 @@ def test_bad_options(options: list[str], tmp_path: Path, monkeypatch: pytest.Mon
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_list_of_boards(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["device", "boards"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(names())
-
-
 @pytest.mark.parametrize(
     ("code", "make"),
     [

@@ -173,11 +173,8 @@ def test_the_image_is_what_the_chip_wants(built) -> None:
         assert begin <= address and address + size <= begin + length, name
     assert len(content) <= 1 << 20
     assert b":020000040800F2" in flashable(built, "ihex")
-
-
-def test_the_image_uses_no_semihosting(built) -> None:
     text = call("arm-none-eabi-objdump", ["-d", built.path])
-    assert "bkpt" not in text and "svc" not in text and "harness" not in text
+    assert "bkpt" not in text and "svc" not in text and "harness" not in text, "no semihosting"
 
 
 def test_the_protocol(built) -> None:

@@ -145,14 +145,6 @@ def test_an_output_whose_name_a_compiler_knows_is_refused(name: str) -> None:
         sources(replace(whole(small()), outputs={name: "t1"}), "tiny")
 
 
-def test_tensors_do_not_take_names_of_the_kernels() -> None:
-    """A sum called tcuq_nn would be a constant called like its type."""
-    x, y = Tensor("x", (4,), 1.0, 0), Tensor("tcuq_nn", (4,), 1.0, 0)
-    graph = Graph("g", {"x": x, "tcuq_nn": y}, [Add("x", "x", "tcuq_nn", 1, 1, 0, 1)], "x", {"y": "tcuq_nn"})
-    with refused("value", "name of a tensor"):
-        sources(graph, "tiny")
-
-
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
 def test_generated_code_has_no_warnings(compiler: str, tmp_path: Path) -> None:
     if shutil.which(compiler) is None:
