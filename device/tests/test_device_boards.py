@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,9 +133,6 @@ def test_the_cost_of_a_monitor(tmp_path: Path, capsys: pytest.CaptureFixture[str
     found = json.loads(capsys.readouterr().out)
     assert found["overhead"]["flash"] > 3000 and found["rule"]["instructions"]["steps"] == 50
     assert main(["device", "cost", str(tmp_path / "m.json"), "--steps", "5", "--board", "microbit"]) == 0
-    out = capsys.readouterr().out
-    assert "cycles        unknown: the board's file" in out
-    assert re.search(r"stack         at most (\d+) bytes \(static bound\), \d+ measured", out)
 
 
 @pytest.mark.slow
@@ -152,10 +148,7 @@ def test_the_cost_of_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert counts["steps"] == 2 and found["macs"] / 2 < counts["mean"] < 20 * found["macs"]
     assert found["rule"]["instructions"]["mean"] > 1000
     assert main(["device", "cost", str(graph), "--steps", "1"]) == 0
-    out = capsys.readouterr().out
-    assert "an inference" in out and "and the monitor" not in out and "MACs" in out
     assert main(["device", "cost", str(params), "--params", str(params)]) == 2
-    assert "--params goes with a network" in capsys.readouterr().err
 
 
 @tooled

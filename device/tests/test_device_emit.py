@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from device_emitted import BOARD, agree, fitting, image, lively, program, recorded, written
-from device_graphs import Maker, graph_of, pictures, resnet8, whole
+from device_graphs import Maker, graph_of, pictures
 from refusals import refused
 
 from tcuq import Params
@@ -48,12 +48,6 @@ def application(profile: str = "standard", name: str = "kws") -> Application:
     return Application(graph, fitting(graph, profile), name)
 
 
-def _alike(made: Application, x: np.ndarray, folder: Path) -> list[list[int]]:
-    wanted = recorded(made, x)
-    agree(made, x, wanted, folder)
-    return wanted
-
-
 @tooled
 @pytest.mark.parametrize(
     "profile",
@@ -65,7 +59,9 @@ def _alike(made: Application, x: np.ndarray, folder: Path) -> list[list[int]]:
 )
 def test_python_the_package_and_the_firmware_decide_alike(profile: str, tmp_path: Path) -> None:
     graph, x = lively()
-    wanted = _alike(Application(graph, fitting(graph, profile), "kws"), x, tmp_path)
+    made = Application(graph, fitting(graph, profile), "kws")
+    wanted = recorded(made, x)
+    agree(made, x, wanted, tmp_path)
     columns = dict(zip(STEP_FIELDS, np.array(wanted).T, strict=True))
     assert len(wanted) == STEPS
     for field in ("abstain", "flagged"):
@@ -73,17 +69,6 @@ def test_python_the_package_and_the_firmware_decide_alike(profile: str, tmp_path
     assert len(set(columns["answer"])) > 2 and len(set(columns["risk"])) > STEPS // 4
     if profile not in ("paper", "standard, posteriors alone"):  # alike posteriors count for little
         assert columns["alarm"].any(), "an alarm is among them"
-
-
-@tooled
-@pytest.mark.slow
-def test_a_whole_network_decides_alike(tmp_path: Path) -> None:
-    """ResNet-8 by its shapes: 2.5 billion instructions in the emulator."""
-    make = resnet8()
-    graph = whole(make)
-    _alike(
-        Application(graph, fitting(graph, "standard, posteriors alone"), "net"), make.input(STEPS), tmp_path
-    )
 
 
 # Files.

@@ -37,7 +37,7 @@ from tcuq_device.graph.steps import (
     TableAdd,
     View,
 )
-from tcuq_device.graph.storage import HEADER, load_graph, save_graph
+from tcuq_device.graph.storage import FIRST_FORMAT, HEADER, load_graph, save_graph
 from tcuq_device.kernels.checked import cases
 
 TABLE = np.array([65535 >> k if k < 16 else 0 for k in range(256)], dtype=np.uint16)
@@ -234,6 +234,17 @@ def test_files_that_hold_no_graph(case: str, tmp_path: Path) -> None:
     with refused("damaged") as caught:
         load_graph(tmp_path / "g.npz")
     assert str(caught.value).startswith(f"{tmp_path / 'g.npz'}: ")
+
+
+def test_the_first_format_is_read(tmp_path: Path) -> None:
+    """It had one stride for both directions."""
+
+    def old(head: dict[str, Any]) -> None:
+        head["format"], head["steps"][0]["stride"] = FIRST_FORMAT, 1
+
+    written(tmp_path / "g.npz", old)
+    (step,) = load_graph(tmp_path / "g.npz").steps
+    assert isinstance(step, Conv) and step.stride == (1, 1)
 
 
 def test_files_that_are_cut_short(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compilers import builds, need_compiler
-from device_graphs import Maker, dscnn, expected, whole
+from device_graphs import Maker, dscnn, whole
 from device_programs import (
     MACHINES,
     MODES,
@@ -179,16 +179,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("networks")
     prepare(cases(), folder)
     return folder
-
-
-def test_cases_reach_both_ends_and_the_middle() -> None:
-    inner = 0
-    for graph, x in cases():
-        for values in expected(graph, x).values():
-            inner += int(((values > -128) & (values < 127)).sum())
-    saturated = expected(*convolutions(True)[3])["y"]
-    assert inner > 5000
-    assert {-128, 127} <= set(saturated.ravel().tolist())
 
 
 @pytest.mark.parametrize(("compiler", "mode"), builds(MODES))

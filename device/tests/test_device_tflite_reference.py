@@ -11,7 +11,6 @@ import pytest
 from make_tflite_models import FOLDER, INPUTS, MODELS, answers, random_inputs
 from refusals import refused
 
-from tcuq_device.tflite import fixed_point
 from tcuq_device.tflite.flatbuffer import root
 from tcuq_device.tflite.model import Model, Operator, Tensor
 from tcuq_device.tflite.read import read_model
@@ -103,10 +102,3 @@ def test_inputs_of_another_shape_are_refused() -> None:
         evaluate(model, [np.zeros(2, np.int8)])
     with refused("value", "number of inputs"):
         evaluate(model, [])
-
-
-def test_exponentials_and_reciprocals_are_close() -> None:
-    x = np.linspace(0, 2**31 - 1, 10_001).astype(np.int64)
-    found = fixed_point.exponential(-x, 5) / 2**31
-    np.testing.assert_allclose(found, np.exp(-x / 2**26), atol=1e-6)
-    np.testing.assert_allclose(fixed_point.reciprocal(x) / 2**31, 1 / (1 + x / 2**31), atol=1e-8)

@@ -81,6 +81,26 @@ REFUSED: dict[str, tuple[str, Callable[[], Model]]] = {
     "classes": ("limit", lambda: model("SOFTMAX", [act((1, 4096))], act((1, 4096), 1 / 256, -128))),
     "made by nobody": ("damaged", lambda: Model([act((2,)), act((2,))], [], (0,), (1,))),
     "operator": ("unsupported", lambda: model("SUB", [act((3,)), ones((3,))], act((3,)))),
+    "made twice": ("damaged", lambda: Model([act((3,))], [Operator("RELU", (0,), (0,))], (0,), (0,))),
+    "two outputs": (
+        "unsupported",
+        lambda: Model([act((3,))] * 3, [Operator("RELU", (0,), (1, 2))], (0,), (1,)),
+    ),
+    "three inputs": ("damaged", lambda: model("ADD", [act((3,)), ones((3,)), ones((3,))], act((3,)))),
+    "type": ("unsupported", lambda: model("RELU", [act((3,))], whole([1, 2, 3], there=False))),
+    "zero point": ("value", lambda: model("RELU", [act((3,))], act((3,), zero=200))),
+    "scale": ("value", lambda: model("RELU", [act((3,))], act((3,), 1e9))),
+    "nothing": ("value", lambda: model("RELU", [act((3,))], act((0,)))),
+    "shape": ("value", lambda: model("RELU", [act((3,))], act((4,)))),
+    "weights": (
+        "unsupported",
+        lambda: model("FULLY_CONNECTED", [act((1, 4)), whole(np.ones((2, 4)))], act((1, 2))),
+    ),
+    "axis beyond": ("value", lambda: model("MEAN", [PICTURE, whole([7])], act((1, 4, 4)))),
+    "padding": ("value", lambda: model("PAD", [act((2,)), whole([[-1, 1]])], act((2,)))),
+    "joined": ("value", lambda: model("CONCATENATION", [act((2, 3)), ones((3, 3))], act((2, 6)), axis=1)),
+    "values": ("value", lambda: model("RESHAPE", [act((4,))], act((5,)))),
+    "ones": ("value", lambda: model("SQUEEZE", [act((2, 2))], act((4,)))),
     "no outputs": ("damaged", lambda: Model([act((2,))], [], (0,), ())),
 }
 
