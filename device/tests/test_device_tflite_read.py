@@ -14,6 +14,7 @@ import pytest
 from chain_tflite import write_chain
 from places import ROOT
 from refusals import refused
+from tiers import first_quick
 
 from tcuq_device.tflite.check import SUPPORTED
 from tcuq_device.tflite.flatbuffer import MOST_ITEMS, root
@@ -23,8 +24,6 @@ from tcuq_device.tflite.reference import evaluate
 
 FOLDER = ROOT / "device" / "tests" / "data"
 MODELS = sorted(FOLDER.glob("*.tflite"))
-ROUNDS = 30
-"""Damaged copies of each kind, of each model."""
 
 
 def model(name: str) -> Model:
@@ -118,14 +117,15 @@ def traced() -> Iterator[None]:
     tracemalloc.stop()
 
 
+@pytest.mark.parametrize("rounds", first_quick([30, 240]))
 @pytest.mark.parametrize("damage", DAMAGES, ids=[each.__name__ for each in DAMAGES])
 def test_damaged_files_are_refused_or_read(
-    damage: Callable[[bytes, random.Random], bytes], traced: None
+    damage: Callable[[bytes, random.Random], bytes], rounds: int, traced: None
 ) -> None:
-    draw = random.Random(f"{damage.__name__} {ROUNDS}")
+    draw = random.Random(f"{damage.__name__} {rounds}")
     for path in MODELS:
         content = path.read_bytes()
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             damaged = damage(content, draw)
             tracemalloc.reset_peak()
             begin = time.process_time()
