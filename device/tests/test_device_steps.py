@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,8 +11,8 @@ import pytest
 from compilers import need_compiler
 from device_graphs import expected
 from device_programs import (
-    HERE,
     MACHINES,
+    MODES,
     WARNINGS,
     GraphCase,
     check,
@@ -22,33 +20,15 @@ from device_programs import (
     prepare,
     run_elsewhere,
     run_here,
-    run_on,
+    run_on_core,
 )
 from device_step_maker import StepMaker
+from tiers import first_quick
 
-from tcuq_device.generate.calls import pairs_of
 from tcuq_device.graph import oracle
 from tcuq_device.graph.check import check as check_graph
 from tcuq_device.graph.model import Graph, Tensor
-from tcuq_device.graph.steps import FixedSoftmax, Mul, Pool, TableAdd
-from tcuq_device.kernels import host
-from tcuq_device.kernels.host import Network
-
-SLOW = pytest.mark.slow
-MODES = {
-    "O0": ["-O0", "-Werror"],
-    "O3": ["-O3", "-Werror"],
-    "Ofast": ["-Ofast"],
-    "plain": ["-O2", "-Werror", "-DTCUQ_NN_PLAIN"],
-    "sanitized": ["-O1", "-g", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
-}
-CORES = {
-    "m4": ("mps2-an386", ["-mcpu=cortex-m4", "-O3"]),
-    "m4_plain": ("mps2-an386", ["-mcpu=cortex-m4", "-O3", "-DTCUQ_NN_PLAIN"]),
-    "m4_unoptimized": ("mps2-an386", ["-mcpu=cortex-m4", "-O0"]),
-    "m7": ("mps2-an500", ["-mcpu=cortex-m7", "-O3"]),
-    "m0": ("microbit", ["-mcpu=cortex-m0", "-O2", "-DLARGEST=12000", "-Wl,--defsym=RAM_BYTES=16384"]),
-}
+from tcuq_device.graph.steps import Mul, TableAdd
 
 
 def fixed(extreme: bool) -> GraphCase:
@@ -168,136 +148,17 @@ def test_the_oracle_and_the_loops_over_numbers_agree() -> None:
     assert inner > 5000 and ends > 500
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(24, 60))
-def test_chains_on_this_computer(seed: int) -> None:
-    """Every tensor as an output, and then only the last ones, so that memory is used again."""
-    graph, x = random_steps(seed)
-    wanted = oracle.run(graph, x, every=True)
-    assert all(
-        np.array_equal(values, wanted[graph.outputs[name]]) for name, values in Network(graph).run(x).items()
-    )
-
-
-@pytest.mark.parametrize(
-    ("compiler", "mode"),
-    [
-        (compiler, mode) if (compiler, mode) == ("gcc", "O0") else pytest.param(compiler, mode, marks=SLOW)
-        for compiler in ("gcc", "clang")
-        for mode in MODES
-    ],
-)
-def test_same_bits_with_every_compiler(compiler: str, mode: str, written: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("build", first_quick([(each, mode) for mode in MODES for each in ("gcc", "clang")]))
+def test_same_bits_here(build: tuple[str, str], written: Path, tmp_path: Path) -> None:
+    compiler, mode = build
     need_compiler(compiler, mode, tmp_path)
     command = [compiler, "-std=c99", *WARNINGS, *MODES[mode]]
     check(run_here(compile_with(command, written, tmp_path / "program")), cases())
 
 
-@pytest.mark.parametrize("core", ["m4", *(pytest.param(core, marks=SLOW) for core in list(CORES)[1:])])
-def test_same_bits_on_every_core(core: str, written: Path, tmp_path: Path) -> None:
-    if shutil.which("arm-none-eabi-gcc") is None:
-        pytest.skip("arm-none-eabi-gcc is missing: install the Debian package gcc-arm-none-eabi")
-    machine, options = CORES[core]
-    command = ["arm-none-eabi-gcc", "-std=c99", "-mthumb", *options, "-DBOARD", "-nostartfiles"]
-    command += [
-        "--specs=nano.specs",
-        "-ffunction-sections",
-        "-Wl,--gc-sections",
-        f"-Wl,-T,{HERE / 'board.ld'}",
-    ]
-    check(run_on(machine, compile_with(command, written, tmp_path / "program")), cases())
-
-
-BREAKS = {
-    "TableAdd": ("(first + t->right[b & 255]) / 2", "(first - t->right[b & 255]) / 2"),
-    "Mul": (
-        "(b[i * by_b] - m->second);\n        out[i] = near",
-        "(b[i * by_b] + m->second);\n        out[i] = near",
-    ),
-    "MeanPool of all kinds": ("sum += from[j];", "sum += j & 1 ? 0 : from[j];"),
-    "Pool": ("sum < 0 ? -(count / 2) : count / 2", "count / 2"),
-    "Table": ("out[i] = table[in[i] & 255];", "out[i] = table[in[i] & 127];"),
-    "Pad": ("f->after[1] * line", "f->after[1] * bytes"),
-    "Concat": ("rows--, in += bytes, out += apart", "rows--, in += bytes, out += bytes"),
-    "FixedSoftmax": (
-        "for (i = 0; i < 3; i++) {\n        int32_t missing",
-        "for (i = 0; i < 1; i++) {\n        int32_t missing",
-    ),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operator", BREAKS)
-def test_a_compiler_that_breaks_a_kernel_is_refused(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    old, new = BREAKS[operator]
-    texts = host.kernel_texts()
-    assert sum(text.count(old) for text in texts.values()) == 1
-    monkeypatch.setattr(
-        host, "kernel_texts", lambda: {file: text.replace(old, new) for file, text in texts.items()}
-    )
-    make = StepMaker((4,), 1)
-    graph = make.graph(y=make.table("input"))
-    with pytest.raises(ValueError, match=f"breaks the kernel {operator}"):
-        Network(graph, flags=["-std=c99", "-O1", f"-DBROKEN_STEP_{operator.split()[0]}"])
-
-
-def test_pairs_are_as_few_dimensions_as_will_do() -> None:
-    assert pairs_of((1, 1, 1), (1,), (1, 1, 1)) == ((1, 1, 1), (0, 0, 0), (0, 0, 0))
-    assert pairs_of((4, 5, 3), (1, 5, 3), (4, 5, 3)) == ((1, 4, 15), (0, 15, 1), (0, 0, 1))
-    assert pairs_of((4, 1, 1), (5, 3), (4, 5, 3)) == ((1, 4, 15), (0, 1, 0), (0, 0, 1))
-
-
-# Refusals.
-
-
-def pair(step: TableAdd | Mul) -> Graph:
-    tensors = {name: Tensor(name, (2, 3), 1.0, 0) for name in "xy"}
-    return Graph("g", tensors, [step], "x", {"y": "y"})
-
-
-LINE = np.arange(256).astype(np.int32)
-
-
-@pytest.mark.parametrize(
-    ("step", "message"),
-    [
-        (TableAdd("x", "x", "y", LINE, LINE << 23, 2**30, -1), "a sum can reach 2139095295, expected below"),
-        (
-            TableAdd("x", "x", "y", LINE, LINE[:9], 2**30, -1),
-            r"right is int32 \(9,\), expected int32 \(256\)",
-        ),
-        (TableAdd("x", "x", "y", LINE, LINE, 2**30, 1), "shift is 1, expected -31 to 0"),
-        (TableAdd("x", "x", "y", LINE, LINE, -1, 0), "multiplier is -1, expected 0"),
-        (TableAdd("x", "x", "y", LINE, LINE, 1, 0, 5, 4), "high is 4, expected 5 to 127"),
-        (Mul("x", "x", "y", 2**30, 16), "a sum can reach 4261478400"),
-        (Mul("x", "x", "y", 2**30, -32), "shift is -32, expected -31 to 30"),
-    ],
-)
-def test_pairs_out_of_order_are_refused(step: TableAdd | Mul, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        check_graph(pair(step))
-
-
-def test_shapes_that_do_not_fit_are_refused() -> None:
-    make = StepMaker((4, 5, 3), 1)
-    table = make.table("input")
-    narrow, tail = make.pool(table, "max", (2, 2)), make.means(table, 1, (3,))
-    graph = make.graph(y=narrow, z=tail)
-    check_graph(graph)
-    pool, mean = make.steps[1:]
-    assert isinstance(pool, Pool)
-    changed = [
-        (1, replace(pool, window=(1, 2)), r"target's shape is \(3, 4, 3\), expected \(4, 4, 3\)"),
-        (1, replace(pool, padding=(2, 0, 0, 0)), "expected less than the window"),
-        (1, replace(pool, kind="median"), "kind is 'median', expected 'mean' or 'max'"),
-        (2, replace(mean, outer=2), "60 values do not give 3 with outer 2 and tail 1"),
-        (2, replace(mean, tail=7), "60 values do not give 3 with outer 1 and tail 7"),
-        (2, FixedSoftmax(table, tail, LINE), r"target's shape is \(3,\)"),
-    ]
-    for at, step, message in changed:
-        steps = [*make.steps[:at], step, *make.steps[at + 1 :]]
-        with pytest.raises(ValueError, match=message):
-            check_graph(replace(graph, steps=steps))
+@pytest.mark.parametrize("core", first_quick(["m4", "m4_plain", "m7", "m0"]))
+def test_same_bits_on_a_board(core: str, written: Path, tmp_path: Path) -> None:
+    check(run_on_core(core, written, tmp_path), cases())
 
 
 @pytest.mark.slow

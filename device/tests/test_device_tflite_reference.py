@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import random
 import struct
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from make_tflite_models import FOLDER, INPUTS, MODELS, answers, random_inputs
+from refusals import refused
 
-from tcuq_device.tflite import fixed_point
 from tcuq_device.tflite.flatbuffer import root
-from tcuq_device.tflite.model import Model, Operator, Options, Tensor
+from tcuq_device.tflite.model import Model, Operator, Tensor
 from tcuq_device.tflite.read import read_model
 from tcuq_device.tflite.reference import evaluate
 
@@ -97,45 +96,9 @@ def tensor(shape: tuple[int, ...], scale: float = 0.5, zero: int = 0) -> Tensor:
     return Tensor("t", shape, "int8", np.array([scale], np.float32), np.array([zero]))
 
 
-def test_averages_round_half_away_from_zero() -> None:
-    step = Operator("AVERAGE_POOL_2D", (0,), (1,), Options(window=(1, 2)))
-    model = Model([tensor((1, 2, 2, 1)), tensor((1, 2, 1, 1))], [step], (0,), (1,))
-    x = np.array([3, 4, -3, -4], np.int8).reshape(1, 2, 2, 1)
-    assert evaluate(model, [x])[1].ravel().tolist() == [4, -4]
-
-
-def test_softmax_of_equal_and_of_distant_logits() -> None:
-    tensors = [tensor((2, 4), 1.0), tensor((2, 4), 1 / 256, -128)]
-    model = Model(tensors, [Operator("SOFTMAX", (0,), (1,))], (0,), (1,))
-    x = np.array([[5, 5, 5, 5], [127, -128, -128, 0]], np.int8)
-    assert evaluate(model, [x])[1].tolist() == [[-64] * 4, [127, -128, -128, -128]]
-
-
 def test_inputs_of_another_shape_are_refused() -> None:
     model = Model([tensor((1, 2)), tensor((1, 2))], [Operator("RELU", (0,), (1,))], (0,), (1,))
-    with pytest.raises(ValueError, match=r"input is int8 \(2,\), expected int8 \(1, 2\)"):
+    with refused("value", "input"):
         evaluate(model, [np.zeros(2, np.int8)])
-    with pytest.raises(ValueError, match=r"0 inputs, expected 1"):
+    with refused("value", "number of inputs"):
         evaluate(model, [])
-
-
-def test_exponentials_and_reciprocals_are_close() -> None:
-    x = np.linspace(0, 2**31 - 1, 10_001).astype(np.int64)
-    found = fixed_point.exponential(-x, 5) / 2**31
-    np.testing.assert_allclose(found, np.exp(-x / 2**26), atol=1e-6)
-    np.testing.assert_allclose(fixed_point.reciprocal(x) / 2**31, 1 / (1 + x / 2**31), atol=1e-8)
-
-
-def test_two_roundings_are_not_one() -> None:
-    x = np.arange(-(2**12), 2**12)
-    once, twice = (
-        made(x, 1_500_000_001, -3) for made in (fixed_point.rescaled_once, fixed_point.rescaled_twice)
-    )
-    assert 0 < np.count_nonzero(once != twice) < len(x) // 4
-    assert np.abs(once - twice).max() == 1
-
-
-def test_data_are_small() -> None:
-    files = [each for each in Path(FOLDER).iterdir() if each.is_file()]
-    assert {each.stem for each in files} == {*MODELS, "answers"}
-    assert sum(each.stat().st_size for each in files) < 60_000

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from tcuq_device.tflite import check as checks
 from tcuq_device.tflite.check import check
@@ -40,114 +41,83 @@ def model(code: str, inputs: list[Tensor | None], target: Tensor, **options: Any
 
 
 PICTURE = act((1, 4, 4, 2))
-SHARES = act((1, 3), 1 / 256, -128)
+ONE = np.ones(1, np.int8)
 
-REFUSED: dict[str, tuple[Callable[[], Model], str]] = {
-    "constant input": (
-        lambda: model("RELU", [ones((3,))], act((3,))),
-        "is a constant and an input of the model",
-    ),
-    "left out": (lambda: model("ADD", [act((3,)), None], act((3,))), "input 1 is left out"),
-    "rank": (lambda: model("MAX_POOL_2D", [act((4, 4))], act((4, 4))), "expected 4 dimensions"),
-    "axes": (
-        lambda: model("MEAN", [PICTURE, act((1,))], act((1, 2))),
-        "not there yet|expected constant int32",
-    ),
-    "axes of floats": (
-        lambda: model("MEAN", [PICTURE, whole([1.0], "float32")], act((1, 2))),
-        "the list of axes is float32, constant, expected constant int32",
-    ),
-    "no axes": (
-        lambda: model("MEAN", [PICTURE, whole(np.empty(0))], act((1, 4, 4, 2))),
-        "the list of axes is empty, expected at least one",
-    ),
+REFUSED: dict[str, tuple[str, Callable[[], Model]]] = {
+    "constant input": ("damaged", lambda: model("RELU", [ones((3,))], act((3,)))),
+    "left out": ("missing", lambda: model("ADD", [act((3,)), None], act((3,)))),
+    "rank": ("value", lambda: model("MAX_POOL_2D", [act((4, 4))], act((4, 4)))),
+    "axes": ("damaged", lambda: model("MEAN", [PICTURE, act((1,))], act((1, 2)))),
+    "axes of floats": ("unsupported", lambda: model("MEAN", [PICTURE, whole([1.0], "float32")], act((1, 2)))),
+    "no axes": ("missing", lambda: model("MEAN", [PICTURE, whole(np.empty(0))], act((1, 4, 4, 2)))),
     "bias": (
+        "value",
         lambda: model("FULLY_CONNECTED", [act((1, 4)), ones((2, 4)), whole([1, 2, 3])], act((1, 2))),
-        r"bias is int32 \(3,\), constant, expected constant int32 \(2,\)",
     ),
-    "window": (
-        lambda: model("CONV_2D", [PICTURE, ones((1, 5, 5, 2))], act((1, 1, 1, 1))),
-        r"a window of \(5, 5\) does not fit a picture of \(4, 4\)",
+    "window": ("value", lambda: model("CONV_2D", [PICTURE, ones((1, 5, 5, 2))], act((1, 1, 1, 1)))),
+    "groups": ("value", lambda: model("CONV_2D", [PICTURE, ones((1, 2, 2, 3))], act((1, 3, 3, 1)))),
+    "depth": ("value", lambda: model("DEPTHWISE_CONV_2D", [PICTURE, ones((1, 2, 2, 3))], act((1, 3, 3, 3)))),
+    "rows": ("value", lambda: model("FULLY_CONNECTED", [act((1, 5)), ones((2, 4))], act((1, 2)))),
+    "sum": (
+        "limit",
+        lambda: model("FULLY_CONNECTED", [act((1, 4), 1e5), ones((2, 4))], act((1, 2), 1e-9)),
     ),
-    "groups": (
-        lambda: model("CONV_2D", [PICTURE, ones((1, 2, 2, 3))], act((1, 3, 3, 1))),
-        "2 channels, weights for 3 and 1 outputs do not fit",
-    ),
-    "depth": (
-        lambda: model("DEPTHWISE_CONV_2D", [PICTURE, ones((1, 2, 2, 3))], act((1, 3, 3, 3))),
-        "2 channels times 1 and weights of 1 x 3 do not fit",
-    ),
-    "rows": (
-        lambda: model("FULLY_CONNECTED", [act((1, 5)), ones((2, 4))], act((1, 2))),
-        r"weights for 4 values do not fit a tensor of shape \(1, 5\)",
-    ),
-    "shapes": (
-        lambda: model("ADD", [act((3,)), ones((2,))], act((3,))),
-        r"shapes \(3,\) and \(2,\) do not fit",
-    ),
-    "scale of a sum": (
-        lambda: model("ADD", [act((3,), 1000.0), ones((3,))], act((3,), 1e-6)),
-        "the output's scale is 1e-06, too small for its inputs'",
-    ),
+    "shapes": ("value", lambda: model("ADD", [act((3,)), ones((2,))], act((3,)))),
+    "scale of a sum": ("value", lambda: model("ADD", [act((3,), 1000.0), ones((3,))], act((3,), 1e-6))),
     "value of a padding": (
+        "value",
         lambda: model("PADV2", [act((2,)), whole([[1, 1]]), ones((2,))], act((4,))),
-        r"the value is 't' \(2,\), expected one constant",
     ),
     "scale of a padding": (
-        lambda: model(
-            "PADV2", [act((2,)), whole([[1, 1]]), act((1,), 0.25, 0, np.ones(1, np.int8))], act((4,))
-        ),
-        "have scales 0.5 and 0.25",
+        "value",
+        lambda: model("PADV2", [act((2,)), whole([[1, 1]]), act((1,), 0.25, 0, ONE)], act((4,))),
     ),
-    "nothing to join": (
-        lambda: model("CONCATENATION", [act((2,)), None], act((2,))),
-        "an input is left out",
+    "nothing to join": ("missing", lambda: model("CONCATENATION", [act((2,)), None], act((2,)))),
+    "axis": ("value", lambda: model("CONCATENATION", [act((2,))], act((2,)), axis=3)),
+    "fused": ("unsupported", lambda: model("CONCATENATION", [act((2,))], act((2,)), activation="RELU")),
+    "another shape": ("value", lambda: model("RESHAPE", [act((4,)), whole([4, 1])], act((2, 2)))),
+    "scale of shares": ("value", lambda: model("SOFTMAX", [act((1, 3))], act((1, 3)))),
+    "beta": ("value", lambda: model("SOFTMAX", [act((1, 3))], act((1, 3), 1 / 256, -128), beta=1e9)),
+    "classes": ("limit", lambda: model("SOFTMAX", [act((1, 4096))], act((1, 4096), 1 / 256, -128))),
+    "made by nobody": ("damaged", lambda: Model([act((2,)), act((2,))], [], (0,), (1,))),
+    "operator": ("unsupported", lambda: model("SUB", [act((3,)), ones((3,))], act((3,)))),
+    "made twice": ("damaged", lambda: Model([act((3,))], [Operator("RELU", (0,), (0,))], (0,), (0,))),
+    "two outputs": (
+        "unsupported",
+        lambda: Model([act((3,))] * 3, [Operator("RELU", (0,), (1, 2))], (0,), (1,)),
     ),
-    "axis": (
-        lambda: model("CONCATENATION", [act((2,))], act((2,)), axis=3),
-        "the axis is 3, expected -1 to 0",
+    "three inputs": ("damaged", lambda: model("ADD", [act((3,)), ones((3,)), ones((3,))], act((3,)))),
+    "type": ("unsupported", lambda: model("RELU", [act((3,))], whole([1, 2, 3], there=False))),
+    "zero point": ("value", lambda: model("RELU", [act((3,))], act((3,), zero=200))),
+    "scale": ("value", lambda: model("RELU", [act((3,))], act((3,), 1e9))),
+    "nothing": ("value", lambda: model("RELU", [act((3,))], act((0,)))),
+    "shape": ("value", lambda: model("RELU", [act((3,))], act((4,)))),
+    "weights": (
+        "unsupported",
+        lambda: model("FULLY_CONNECTED", [act((1, 4)), whole(np.ones((2, 4)))], act((1, 2))),
     ),
-    "fused": (
-        lambda: model("CONCATENATION", [act((2,))], act((2,)), activation="RELU"),
-        "the fused activation is RELU, expected NONE",
-    ),
-    "another shape": (
-        lambda: model("RESHAPE", [act((4,)), whole([4, 1])], act((2, 2))),
-        r"the output has shape \(2, 2\), expected \[4, 1\]",
-    ),
-    "scale of shares": (
-        lambda: model("SOFTMAX", [act((1, 3))], act((1, 3))),
-        "the output has scale 0.5 and zero point 0, expected 1/256 and -128",
-    ),
-    "beta": (
-        lambda: model("SOFTMAX", [act((1, 3))], SHARES, beta=1e9),
-        r"the input's scale is 0.5 times 1e\+09, expected 2\^-20 to 2\^10",
-    ),
-    "classes": (
-        lambda: model("SOFTMAX", [act((1, 4096))], act((1, 4096), 1 / 256, -128)),
-        "expected at most 4095 classes",
-    ),
-    "made by nobody": (
-        lambda: Model([act((2,)), act((2,))], [], (0,), (1,)),
-        "output, tensor 1 't': made by no",
-    ),
+    "axis beyond": ("value", lambda: model("MEAN", [PICTURE, whole([7])], act((1, 4, 4)))),
+    "padding": ("value", lambda: model("PAD", [act((2,)), whole([[-1, 1]])], act((2,)))),
+    "joined": ("value", lambda: model("CONCATENATION", [act((2, 3)), ones((3, 3))], act((2, 6)), axis=1)),
+    "values": ("value", lambda: model("RESHAPE", [act((4,))], act((5,)))),
+    "ones": ("value", lambda: model("SQUEEZE", [act((2, 2))], act((4,)))),
+    "no outputs": ("damaged", lambda: Model([act((2,))], [], (0,), ())),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_operators_that_do_not_fit_are_named(name: str) -> None:
-    make, message = REFUSED[name]
-    with pytest.raises(ValueError, match=message) as error:
+    code, make = REFUSED[name]
+    with refused(code) as caught:
         check(make())
-    assert "\n" not in str(error.value)
+    assert caught.value.where or name == "no outputs"
+    assert caught.value.name == "SUB" or name != "operator"
 
 
 def test_a_padded_picture_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "MOST_VALUES", 40)
     wide = model("MAX_POOL_2D", [PICTURE], act((1, 4, 4, 2)), window=(3, 3), padding="SAME")
-    with pytest.raises(
-        ValueError, match=r"the padded picture has shape \(6, 6\), expected at most 40 values"
-    ):
+    with refused("limit"):
         check(wide)
 
 
@@ -159,16 +129,8 @@ def test_constants_are_bounded_together_and_what_is_left_out_counts_nothing(
     monkeypatch.setattr(checks, "MOST_WEIGHTS", 8)
     assert check(unused) is unused  # the last tensor of the file belongs to no operator
     monkeypatch.setattr(checks, "MOST_WEIGHTS", 7)
-    with pytest.raises(ValueError, match="constants of all operators together are more than 7 values"):
+    with refused("limit"):
         check(unused)
-
-
-def test_a_reshape_without_a_shape_and_a_padding_with_a_value_are_taken() -> None:
-    for each in (
-        model("RESHAPE", [act((4,))], act((2, 2))),
-        model("PADV2", [act((2,)), whole([[1, 1]]), ones((1,))], act((4,))),
-    ):
-        assert check(each) is each
 
 
 def test_a_factor_just_below_a_power_of_two_keeps_its_bits() -> None:

@@ -4,33 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from device_step_maker import StepMaker
 
-from tcuq_device.generate.arena import lag_of, lay_out
+from tcuq_device.generate.arena import in_flash, lag_of, lay_out
 from tcuq_device.generate.source import sources
-from tcuq_device.generate.views import in_flash, roots
 from tcuq_device.graph import oracle
 from tcuq_device.graph.model import Graph, Tensor
 from tcuq_device.graph.steps import (
-    Concat,
     Constant,
-    FixedSoftmax,
-    MeanPool,
-    Mul,
-    Pad,
     Pool,
-    Step,
-    Table,
-    TableAdd,
-    View,
-    sources_of,
 )
-from tcuq_device.graph.storage import load_graph, save_graph
 from tcuq_device.kernels.host import Network
 
 Access = tuple[set[int], set[int]]
@@ -60,7 +46,7 @@ def survives(accesses: Iterator[Access], lag: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_lag_of_a_pool_is_enough_and_no_more(seed: int) -> None:
     draw = np.random.default_rng(seed)
     make = StepMaker((int(draw.integers(3, 9)), int(draw.integers(3, 9)), int(draw.integers(1, 11))), seed)
@@ -101,47 +87,10 @@ def random_graph(seed: int) -> Graph:
     return make.graph(probs=names[-1], features=last[0], other=last[1])
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_what_lives_together_lies_apart(seed: int) -> None:
-    """The bytes of a tensor are its own from the step that makes it to the last that reads a view of it."""
+@pytest.mark.parametrize("seed", range(12))
+def test_memory_that_is_used_again_changes_no_number(seed: int) -> None:
     graph = random_graph(seed)
-    found = lay_out(graph)
-    whose, flash = roots(graph), in_flash(graph)
-    first, last = {}, {}
-    for number, step in enumerate(graph.steps):
-        first.setdefault(whose[step.target], number)
-        for name in (step.target, *sources_of(step)):
-            last[whose[name]] = number
-    for name in graph.outputs.values():
-        last[whose[name]] = len(graph.steps)
-    held = {name for name in found.offsets if name == whose.get(name) and name != graph.input}
-    assert not flash & set(found.offsets)
-    makers = {step.target: step for step in graph.steps}
-    for name, root in whose.items():
-        if root in found.offsets:
-            assert found.offsets[name] == found.offsets[root]
-    for a in held:
-        for b in held:
-            if a == b or last[a] < first[b] or last[b] < first[a]:
-                continue
-            at, bt = found.offsets[a], found.offsets[b]
-            if at + graph.tensors[a].size <= bt or bt + graph.tensors[b].size <= at:
-                continue
-            # Only a target over a source of its step, which nobody reads later.
-            made, source = (a, b) if first[a] > first[b] else (b, a)
-            step = makers[made]
-            assert last[source] == first[made] and source in {whose[name] for name in sources_of(step)}, (
-                a,
-                b,
-            )
-            lag = lag_of(step, graph.tensors[sources_of(step)[0]], graph.tensors[made])
-            assert lag is not None and found.offsets[made] + lag <= found.offsets[source]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60, 90))
-def test_the_same_graphs_give_the_numbers_of_the_oracle(seed: int) -> None:
-    graph = random_graph(seed)
+    assert not in_flash(graph) & set(lay_out(graph).offsets)
     x = np.random.default_rng(seed).integers(-128, 128, (3, 4, 4, 4)).astype(np.int8)
     wanted = oracle.run(graph, x)
     for use, values in Network(graph).run(x).items():
@@ -160,85 +109,3 @@ def test_outputs_that_are_views_of_the_input_or_of_constants() -> None:
     assert np.array_equal(found["row"], np.tile(constant.values.ravel(), (3, 1)))
     text = sources(graph, "tiny")["tiny.c"]
     assert "tcuq_nn_" not in text.split("{", 1)[1].replace('#include "tcuq_nn.h"', "")
-
-
-def test_a_view_keeps_the_bytes_of_its_source_alive() -> None:
-    make = StepMaker((8,), 1)
-    kept = make.view(make.table("input"), (2, 4))
-    y = make.table(make.table("input"))
-    graph = make.graph(y=make.table_add(make.view(kept, (8,)), y))
-    offsets = lay_out(graph).offsets
-    assert len({offsets[name] for name in ("t1", "t2")}) == 1
-    assert offsets["t1"] != offsets["t3"]
-    x = make.input(4)
-    assert np.array_equal(Network(graph).run(x)["y"], oracle.run(graph, x)["y"])
-
-
-def test_a_table_is_written_over_its_source() -> None:
-    make = StepMaker((64,), 1)
-    x = "input"
-    for _ in range(3):
-        x = make.table(x)
-    make.view(x, (8, 8))
-    assert len({lay_out(make.graph(y=x)).offsets[name] for name in ("t1", "t2", "t3")}) == 1
-
-
-def every_kind() -> Graph:
-    make = StepMaker((4, 5, 3), 7)
-    a = make.table("input")
-    b = make.table_add(a, make.constant((5, 1), "input"))
-    c = make.mul(make.view(make.view(b, (20, 3)), (4, 5, 3)), a)
-    d = make.pool(make.pad(c, (1, 0, 0), (0, 1, 0)), "mean", (2, 2), (2, 1), (0, 1, 1, 0))
-    e = make.means(make.concat((d, d), 1), 1, (3,), tail=1)
-    return make.graph(probs=make.fixed_softmax(e), features=e)
-
-
-def test_every_kind_comes_back_from_its_file(tmp_path: Path) -> None:
-    graph = every_kind()
-    kinds = {type(step) for step in graph.steps}
-    assert kinds == {TableAdd, Mul, MeanPool, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax}
-    save_graph(tmp_path / "g.npz", graph)
-    back = load_graph(tmp_path / "g.npz")
-    for old, new in zip(graph.steps, back.steps, strict=True):
-        assert type(old) is type(new)
-        for key, value in vars(old).items():
-            other = getattr(new, key)
-            assert type(other) is type(value) and np.array_equal(other, value), key
-    save_graph(tmp_path / "again.npz", back)
-    assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "g.npz").read_bytes()
-
-
-def changed(graph: Graph, kind: type[Step], **fields: object) -> Graph:
-    steps = [replace(step, **fields) if isinstance(step, kind) else step for step in graph.steps]
-    return replace(graph, steps=steps)
-
-
-@pytest.mark.parametrize(
-    ("kind", "fields", "message"),
-    [
-        (Pad, {"before": (1, 0)}, r"before is \(1, 0\), expected a number for each of \(4, 5, 3\)"),
-        (Pad, {"value": 128}, "value is 128, expected -128 to 127"),
-        (Pad, {"after": (0, 2, 0)}, r"target's shape is \(5, 6, 3\), expected \(5, 7, 3\)"),
-        (Concat, {"axis": 0}, "shape of source"),
-        (Concat, {"axis": 3}, "axis is 3, expected 0 to 2"),
-        (Concat, {"sources": ()}, "sources are none; at least one is needed"),
-        (Table, {"values": np.zeros(255, np.int8)}, r"values is int8 \(255,\), expected int8 \(256\)"),
-        (Constant, {"values": np.zeros((5, 2), np.int8)}, r"values is int8 \(5, 2\), expected int8 \(5, 1\)"),
-        (View, {"source": "input"}, "target has scale"),
-        (
-            FixedSoftmax,
-            {"table": np.full(256, -1, np.int32)},
-            "table begins with -1 and falls to -1, expected",
-        ),
-        (Pool, {"stride": (0, 1)}, "stride is 0, expected 1 to 65535"),
-        (MeanPool, {"shift": 40}, "shift is 40, expected -31 to 30"),
-        (MeanPool, {"shift": None, "outer": 3}, "outer is 3, expected 1 to 1"),
-    ],
-)
-def test_steps_out_of_order_are_refused_in_a_line(
-    kind: type[Step], fields: dict[str, object], message: str
-) -> None:
-    graph = every_kind()
-    with pytest.raises(ValueError, match=message) as caught:
-        sources(changed(graph, kind, **fields), "tiny")
-    assert str(caught.value).startswith("step ") and "\n" not in str(caught.value)

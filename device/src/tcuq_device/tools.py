@@ -1,4 +1,4 @@
-"""Programs that this part calls, and what to say when one is missing or fails."""
+"""Run external programs, with a clear error where one is missing or fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PACKAGES = {
 """The Debian packages that bring a program."""
 
 
-class MissingTool(ValueError):
+class MissingTool(InputError):
     """A program is not installed; the message says how to get it."""
 
 
@@ -41,30 +41,16 @@ def missing() -> str | None:
 
 
 def path_of(tool: str) -> str:
-    """Return where a program is.
-
-    Examples
-    --------
-    >>> path_of("no-such-program")
-    Traceback (most recent call last):
-    ...
-    tcuq_device.tools.MissingTool: no-such-program is missing: put it on the PATH
-    """
+    """Return where a program is."""
     path = shutil.which(tool)
     if path is None:
         how = f"on Debian, apt-get install {PACKAGES[tool]}" if tool in PACKAGES else "put it on the PATH"
-        raise MissingTool(f"{tool} is missing: {how}")
+        raise MissingTool("needs", f"{tool} is missing: {how}", tool)
     return path
 
 
 def call(tool: str, arguments: Sequence[str | Path], folder: Path | None = None) -> str:
-    """Run a program and return its standard output; a failure is a ValueError with its first error line.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where it runs.
-    """
+    """Run a program and return its standard output; a failure is refused with its first error line."""
     done = subprocess.run([path_of(tool), *map(str, arguments)], capture_output=True, text=True, cwd=folder)
     if done.returncode != 0:
         said = (

@@ -14,7 +14,7 @@ from tcuq_device.boards import board
 from tcuq_device.cost.bench import monitors, small_graph
 from tcuq_device.emit import feed
 from tcuq_device.emit.application import Application
-from tcuq_device.emit.image import build_package
+from tcuq_device.emit.package import build_package
 from tcuq_device.emit.text import OPTIONS, defines, groups, texts
 from tcuq_device.firmware.image import Image
 from tcuq_device.firmware.stack import bound_of

@@ -123,19 +123,7 @@ def expected(graph: Graph, x: np.ndarray, seed: int = 1) -> dict[str, np.ndarray
 
 
 class Maker:
-    """Adds steps with random constants to a graph.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the input.
-    seed : int
-    extreme : bool
-        Whether weights and pads are only the lowest and the highest values, and multipliers let everything
-        saturate.
-    prefix : str
-        Begins the names of tensors, so that several graphs can go into one C file.
-    """
+    """Adds steps with random constants to a graph; `extreme` ones are at both ends and let all saturate."""
 
     def __init__(
         self, shape: tuple[int, ...], seed: int = 0, extreme: bool = False, prefix: str = "t"

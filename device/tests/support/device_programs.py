@@ -26,6 +26,26 @@ HERE = ROOT / "tests" / "c"
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-pedantic"]
 SEED = 77
 
+MODES = {
+    "O0": ["-O0", "-Werror"],
+    "O3": ["-O3", "-Werror"],
+    "Ofast": ["-Ofast"],  # newer clang warns about the option itself
+    "plain": ["-O2", "-Werror", "-DTCUQ_NN_PLAIN"],
+    "sanitized": ["-O1", "-g", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+}
+CORES = {
+    "m4": ("mps2-an386", ["-mcpu=cortex-m4"]),
+    "m4_plain": ("mps2-an386", ["-mcpu=cortex-m4", "-DTCUQ_NN_PLAIN"]),
+    "m4_unoptimized": ("mps2-an386", ["-mcpu=cortex-m4", "-O0"]),
+    "m4_small": ("mps2-an386", ["-mcpu=cortex-m4", "-Os"]),
+    "m7": ("mps2-an500", ["-mcpu=cortex-m7"]),
+    "m3": ("mps2-an385", ["-mcpu=cortex-m3"]),
+    "m0": ("mps2-an385", ["-mcpu=cortex-m0"]),  # a machine that also runs what a Cortex-M0 does
+}
+QUICK = ("m4", "m0")
+QUICK_CORES = [core if core in QUICK else pytest.param(core, marks=pytest.mark.slow) for core in CORES]
+"""The others run in the slow tier."""
+
 GraphCase = tuple[Graph, np.ndarray]
 
 
@@ -144,3 +164,24 @@ def no_warnings_from_clang(rule: Rule, more: Sequence[Path], folder: Path) -> No
     command = ["clang", *STRICT, *flags, f"-I{folder}", f"-I{CORE}", f"-I{FIRMWARE}", *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def arm(core: str, folder: Path, program: Path) -> Path:
+    if shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("arm-none-eabi-gcc is missing: install the Debian package gcc-arm-none-eabi")
+    options = [
+        "-std=c99",
+        "-mthumb",
+        "-O3",
+        *CORES[core][1],
+        "-DBOARD",
+        "-nostartfiles",
+        "--specs=nano.specs",
+    ]
+    script = ["-ffunction-sections", "-Wl,--gc-sections", f"-Wl,-T,{HERE / 'board.ld'}"]
+    return compile_with(["arm-none-eabi-gcc", *options, *script], folder, program)
+
+
+def run_on_core(core: str, folder: Path, target: Path) -> str:
+    """Build a prepared folder for a core, and run it."""
+    return run_on(CORES[core][0], arm(core, folder, target / "program"))

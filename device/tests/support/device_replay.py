@@ -23,38 +23,14 @@ Int8 = npt.NDArray[np.int8]
 
 HARNESS = ROOT / "tests" / "c" / "harness_replay.c"
 
+# fmt: off
 SCALARS = (
-    "version",
-    "signals",
-    "classes",
-    "features",
-    "zero_point",
-    "bias",
-    "doubt_mix",
-    "blend",
-    "level_num",
-    "level_den",
-    "reference",
-    "anchor",
-    "about",
-    "horizon",
-    "expected_start",
-    "slope",
-    "steep_slope",
-    "knee",
-    "budget_num",
-    "budget_den",
-    "burst",
-    "warmup",
-    "rise_reference",
-    "fall_reference",
-    "hold",
-    "rise_limit",
-    "rise_cap",
-    "rise_clear",
-    "fall_limit",
-    "fall_cap",
+    "version", "signals", "classes", "features", "zero_point", "bias", "doubt_mix", "blend", "level_num",
+    "level_den", "reference", "anchor", "about", "horizon", "expected_start", "slope", "steep_slope",
+    "knee", "budget_num", "budget_den", "burst", "warmup", "rise_reference", "fall_reference", "hold",
+    "rise_limit", "rise_cap", "rise_clear", "fall_limit", "fall_cap",
 )
+# fmt: on
 """Fields of the core's parameters, in the order in which the firmware reads them."""
 
 

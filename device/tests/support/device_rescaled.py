@@ -52,16 +52,8 @@ def weighted(draw: Draw, weights: np.ndarray, shifted: bool) -> dict[str, Any]:
 def random_step(kind: str, seed: int, prefix: str = "t", shifted: bool = True) -> GraphCase:
     """Return a graph of one step behind one that changes nothing, so that its source lies in the arena.
 
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`: "spread" is a depthwise step with dilation or several outputs a channel, "line" goes
-        over a picture of one column.
-    seed : int
-    prefix : str
-        Begins the names of tensors.
-    shifted : bool
-        Whether it rounds as TFLite does.
+    "spread" is a depthwise step with dilation or several outputs a channel; "line" goes over one column. With
+    `shifted` it rounds as TFLite does.
     """
     draw = np.random.default_rng(seed)
     copy, target = f"{prefix}copy", f"{prefix}made"
@@ -125,15 +117,7 @@ def random_step(kind: str, seed: int, prefix: str = "t", shifted: bool = True) -
 
 
 def roundings(kind: str, count: int, seed: int, prefix: str = "t") -> GraphCase:
-    """Return sums of all sizes, each with a multiplier and a shift of its own, as biases of a step.
-
-    Parameters
-    ----------
-    kind : {"conv", "depthwise", "dense"}
-    count : int
-    seed : int
-    prefix : str
-    """
+    """Return sums of all sizes, each with a multiplier and a shift of its own, as biases of a step."""
     draw = np.random.default_rng(seed)
     shift = draw.integers(-31, 31, count)
     shift = np.where(draw.random(count) < 0.6, draw.integers(-31, -1, count), shift).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Boards: their limits, the machine that stands in for them, and what is known of their cycles and energy."""
+"""Boards: memory limits, the emulated machine, and published cycle counts and currents."""
 
 from __future__ import annotations
 

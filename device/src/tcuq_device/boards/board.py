@@ -1,4 +1,4 @@
-"""A board as its file describes it."""
+"""A board, read from its JSON file."""
 
 from __future__ import annotations
 
@@ -13,19 +13,10 @@ from tcuq.base.errors import wrong_value
 
 @dataclass(frozen=True)
 class Emulated:
-    """The emulator's machine with the same core.
+    """The emulator's machine with the same core, and where its memories lie.
 
-    Parameters
-    ----------
-    machine : str
-        As the emulator names it.
-    flash, ram : int
-        Where its memories begin.
-    harness_flash, harness_ram : (int, int), optional
-        Begin and bytes of memories beyond those of the board, where the harness lies; without them it shares
-        the board's.
-    input_end : int
-        Where the memory ends that holds the input.
+    The harness lies in `harness_flash` and `harness_ram` (begin and bytes), beyond the board's own memories;
+    without them it shares those.
     """
 
     machine: str
@@ -38,19 +29,7 @@ class Emulated:
 
 @dataclass(frozen=True)
 class Chip:
-    """What an image that is flashed needs to know: memories as the chip has them, and its start-up.
-
-    Parameters
-    ----------
-    machine : str
-        The emulator's machine with these memories and this UART.
-    flash, ram : int
-        Where the memories begin.
-    files : str
-        Folder of start-up, clock and UART, in C.
-    uart : str
-        In words.
-    """
+    """What a flashed image needs to know: where memories begin, the start-up in C, the UART in words."""
 
     machine: str
     flash: int
@@ -61,15 +40,9 @@ class Chip:
 
 @dataclass(frozen=True)
 class Cycles:
-    """What is known of the cycles that instructions take.
+    """Least and most cycles by kind of instruction (see `tcuq_device.cost.cycles`).
 
-    Parameters
-    ----------
-    source, assumes : str
-    each : mapping of str to (least, most)
-        By kind of instruction, see `tcuq_device.cost.cycles`.
-    word : int
-        What a register adds to an instruction that moves several.
+    `word` is what each register adds to an instruction that moves several.
     """
 
     source: str
@@ -80,13 +53,7 @@ class Cycles:
 
 @dataclass(frozen=True)
 class Energy:
-    """Current of the running core.
-
-    Parameters
-    ----------
-    source, assumes : str
-    microamps_per_mhz, volts : float
-    """
+    """Current of the running core."""
 
     source: str
     assumes: str
@@ -95,38 +62,13 @@ class Energy:
 
     @property
     def nanojoules(self) -> float:
-        """Energy of a cycle: microamperes a megahertz are picocoulombs a cycle.
-
-        Examples
-        --------
-        >>> round(Energy("", "", 84, 3.3).nanojoules, 4)
-        0.2772
-        """
+        """Energy of a cycle: microamperes a megahertz are picocoulombs a cycle."""
         return self.microamps_per_mhz * self.volts / 1000
 
 
 @dataclass(frozen=True)
 class Board:
-    """A board.
-
-    Parameters
-    ----------
-    name, title, core : str
-    flash_bytes, ram_bytes : int
-        What the chip has.
-    stack_bytes : int
-        Kept free for the stack by the linker.
-    clock_mhz : float
-    compiler : tuple of str
-        Options that choose the core.
-    emulated : Emulated
-        Where instructions are counted.
-    chip : Chip, optional
-        For boards that `tcuq device emit` knows.
-    cycles : Cycles, optional
-        None where the core's manual has no table.
-    energy : Energy, optional
-    """
+    """A board: its memories, its core, and published cycles and current; None where there are none."""
 
     name: str
     title: str

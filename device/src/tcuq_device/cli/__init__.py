@@ -120,7 +120,6 @@ def build(args: argparse.Namespace) -> int:
     from ..firmware.build import build as build_image
     from ..firmware.decision import Prediction, Rule, Watch
     from ..firmware.firmware import Firmware
-    from ..firmware.image import TooLarge
     from ..firmware.stack import bound_of
     from ..graph.storage import load_graph
 
@@ -138,10 +137,7 @@ def build(args: argparse.Namespace) -> int:
                 f"{given.feature_zero_point}; {args.graph} gives {made.scale:g} and {made.zero}",
             )
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            image = build_image(Firmware(graph.name, [graph], rule=rule), on, Path(folder) / "build")
-        except TooLarge as error:
-            raise UsageError(str(error)) from None
+        image = build_image(Firmware(graph.name, [graph], rule=rule), on, Path(folder) / "build")
         most = bound_of(image)
         if args.out:
             write_whole(args.out, image.path.read_bytes())
@@ -207,13 +203,7 @@ def run_bench(args: argparse.Namespace) -> int:
 
 
 def stale(stored: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name the monitors whose stored figures are not those just measured.
-
-    Parameters
-    ----------
-    stored, found : sequence of mappings
-        ``measured`` of `bench_monitors`, then and now.
-    """
+    """Name the monitors whose stored figures are not those just measured."""
 
     def named(entry: Mapping[str, Any]) -> str:
         return f"{entry['board']}, {entry['name']}, {entry['level']}"
@@ -234,13 +224,7 @@ def stale(stored: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]
 
 
 def render(found: Mapping[str, Any]) -> str:
-    """Return the figures of monitors as a table for people.
-
-    Parameters
-    ----------
-    found : mapping
-        What `bench_monitors` gives, with `goals`.
-    """
+    """Return the figures of monitors as a table for people."""
     lines = [
         f"{found['compiler']}; {found['emulator']}",
         "flash and RAM: what a monitor adds to a firmware with a network; instructions: counted; "

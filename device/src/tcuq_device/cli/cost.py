@@ -113,7 +113,7 @@ def network_cost(args: argparse.Namespace, on: Board) -> int:
     from ..firmware.build import Levels
     from ..firmware.decision import Prediction, Rule, Watch
     from ..firmware.firmware import Firmware
-    from ..graph.counts import products
+    from ..graph.model import products
     from ..graph.storage import load_graph
 
     graph = load_graph(args.file)

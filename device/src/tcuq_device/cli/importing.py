@@ -54,17 +54,17 @@ def command(args: argparse.Namespace) -> int:
     from tcuq.io.sources import check_target
 
     from ..generate.arena import lay_out
-    from ..graph.counts import products, weight_bytes
+    from ..graph.model import products, weight_bytes
     from ..graph.storage import save_graph
     from ..tflite.importing import import_model
-    from ..tflite.outputs import Asked
+    from ..tflite.outputs import OutputChoice
 
     need_files(args, "MODEL", "--output")
     if Path(args.output).suffix.lower() != ".npz":
         raise UsageError(f"GRAPH is {args.output}, expected a name that ends in .npz")
     check_target(args.output)
     keep_apart({"MODEL": args.model}, {"GRAPH": args.output})
-    asked = Asked(args.softmax, False if args.features == "none" else args.features, args.posteriors)
+    asked = OutputChoice(args.softmax, False if args.features == "none" else args.features, args.posteriors)
     with spoken(OPTIONS):
         made = import_model(args.model, asked=asked)
     graph = made.graph

@@ -1,1 +1,1 @@
-"""What a firmware takes on a board: bytes, instructions, estimated cycles, and files of such figures."""
+"""What a firmware costs on a board: bytes, instructions, estimated cycles, and result files."""

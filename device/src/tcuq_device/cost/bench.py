@@ -1,4 +1,4 @@
-"""What stock monitors cost on every board, on a made-up stream that is the same everywhere."""
+"""What stock monitors cost on every board, on a synthetic stream that is the same everywhere."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def small_graph() -> Graph:
-    """Return a network of one convolution with weights of no meaning: something to put a monitor beside."""
+    """Return a network of one convolution and arbitrary weights, to measure a monitor beside it."""
     side, inputs = 6, 4
     draw = np.random.PCG64(1).random_raw(FEATURES * 9 * inputs + CLASSES * FEATURES) >> np.uint64(56)
     weights = (draw.astype(np.int64) - 128).astype(np.int8)
@@ -81,20 +81,8 @@ def bench_monitors(
 ) -> dict[str, Any]:
     """Measure every monitor on every board at every level.
 
-    Parameters
-    ----------
-    boards : sequence of str, optional
-        Default: one of each core.
-    levels : sequence of str
-        How hard the compiler tries with the monitor.
-    only : sequence of str, optional
-        Names of `monitors` to measure.
-
-    Returns
-    -------
-    dict
-        A result file's content. `overhead` is what a monitor adds to a firmware with a network, `alone` what
-        it adds to one without, where it must bring the library's functions itself.
+    `overhead` is what a monitor adds to a firmware with a network; `alone` is what it adds to one without,
+    where it brings the library's functions itself.
     """
     wanted = list(boards or BOARDS)
     rows = only or [*monitors(), PROJECTION]
@@ -157,13 +145,7 @@ def _bench_monitor(on: Board, level: str, name: str, steps: int, kept: Path) -> 
 
 
 def goals(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Hold the standard and the paper's profile on the Cortex-M4 against their goals, at every level.
-
-    Parameters
-    ----------
-    found : mapping
-        What `bench_monitors` gives.
-    """
+    """Hold the standard and the paper's profile on the Cortex-M4 against their goals, at every level."""
     wanted, held = {"standard": STANDARD_GOALS, "paper": GOALS}, []
     for entry in found["measured"]:
         if entry["name"] in wanted and entry["board"] == "stm32l432kc":
@@ -177,18 +159,7 @@ DWELL = 8
 
 
 def made_stream(classes: int, features: int, steps: int, seed: int = 0) -> npt.NDArray[np.int8]:
-    """Return rows of a posterior and its features, as a network leaves them.
-
-    Returns
-    -------
-    int8 array (steps, classes + features)
-
-    Examples
-    --------
-    >>> rows = made_stream(10, 32, 100)
-    >>> rows.shape, bool(((rows[:, :10].astype(int) + 128).sum(axis=1) == 256).all())
-    ((100, 42), True)
-    """
+    """Return rows of a posterior and its features, as a network leaves them."""
     bits = np.random.PCG64(seed)
 
     def draw(below: int, *shape: int) -> npt.NDArray[np.int64]:

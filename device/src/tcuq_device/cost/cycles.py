@@ -1,4 +1,4 @@
-"""Cycles and energy from counts: an estimate from what a board's file knows, never a measurement."""
+"""Cycles and energy estimated from instruction counts and the board's file; never a measurement."""
 
 from __future__ import annotations
 
@@ -10,22 +10,16 @@ from typing import Any
 from ..boards import Cycles
 from ..emulate.emulator import Counts
 from ..firmware.image import Image
+from ..firmware.stack import CONDITIONS, LINE, registers
 from ..tools import call
 
-CONDITIONS = "eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
-_BRANCH = re.compile(rf"(b({CONDITIONS})|cbn?z)$")
-_JUMP = re.compile(rf"(b|bl|bx|blx)({CONDITIONS})?$")
+_BRANCH = re.compile(rf"(b{CONDITIONS}|cbn?z)$")
+_JUMP = re.compile(rf"(b|bl|bx|blx){CONDITIONS}?$")
 _SEVERAL = re.compile(r"v?(ldm|stm|push|pop)")
-_LINE = re.compile(r"\s*([0-9a-f]+):\t[0-9a-f ]+\t(\S+)\t?([^;@]*)")
 
 
 def kind_of(mnemonic: str, operands: str) -> tuple[str, int, bool]:
     """Return the kind of an instruction, the registers that it moves, and whether it also jumps.
-
-    Parameters
-    ----------
-    mnemonic, operands : str
-        As the disassembler writes them.
 
     Examples
     --------
@@ -46,7 +40,7 @@ def kind_of(mnemonic: str, operands: str) -> tuple[str, int, bool]:
     if name.startswith(("sdiv", "udiv")):
         return "divide", 0, False
     if _SEVERAL.match(name):
-        return "several", _registers(operands), "pc" in operands
+        return "several", registers(operands), "pc" in operands
     if name.startswith(("ldrd", "strd")):
         return "several", 2, False
     if name.startswith(("ldr", "vldr")):
@@ -54,17 +48,6 @@ def kind_of(mnemonic: str, operands: str) -> tuple[str, int, bool]:
     if name.startswith(("str", "vstr")):
         return "store", 1, False
     return "other", 0, operands.startswith("pc,")
-
-
-def _registers(operands: str) -> int:
-    """Count the registers of a list in braces, in which r4-r7 are four."""
-    total = 0
-    for part in operands[operands.find("{") + 1 : operands.find("}")].split(","):
-        first, _, last = part.strip().partition("-")
-        number = re.compile(r"\d+")
-        ends = (number.search(first), number.search(last))
-        total += int(ends[1][0]) - int(ends[0][0]) + 1 if ends[0] and ends[1] else 1
-    return total
 
 
 def _cost(table: Cycles, mnemonic: str, operands: str) -> tuple[int, int]:
@@ -79,14 +62,9 @@ def _cost(table: Cycles, mnemonic: str, operands: str) -> tuple[int, int]:
 
 
 def cycles(image: Image, counts: Counts) -> dict[str, Any] | None:
-    """Estimate the cycles of a step, between the least and the most that the board's file allows.
+    """Estimate the cycles of a step, without wait states; None where the board has no table.
 
-    Returns
-    -------
-    dict, optional
-        `least` and `most` a step on average, without wait states of the memories; milliseconds and
-        microjoules alike. None where the file has no table: that of the Cortex-M7 is not published, and what
-        can be said of it (two instructions a cycle, one multiplication) is too far from what it takes.
+    The table of the Cortex-M7 is not published, and rough bounds would mislead.
     """
     board, steps = image.board, len(counts.instructions)
     if board.cycles is None or steps == 0:
@@ -102,7 +80,7 @@ def cycles(image: Image, counts: Counts) -> dict[str, Any] | None:
 def _listing(image: Image) -> dict[int, tuple[str, str]]:
     found = {}
     for line in call("arm-none-eabi-objdump", ["-d", image.path]).splitlines():
-        parts = _LINE.match(line)
+        parts = LINE.match(line)
         if parts:
             found[int(parts[1], 16)] = (parts[2], parts[3].strip())
     return found

@@ -31,21 +31,10 @@ def measure(
     levels: Levels | None = None,
     kept: Path | None = None,
 ) -> tuple[dict[str, Any], Ran | None]:
-    """Build a firmware, run it over inputs and return what it costs, and what it said.
+    """Build a firmware, run it over inputs (one row a step), and return what it costs and what it said.
 
-    Parameters
-    ----------
-    inputs : int8 array (steps, ...)
-        One row a step.
-    kept : path, optional
-        A folder for what other measurements can use again.
-
-    Returns
-    -------
-    found : dict
-        For JSON. What does not fit has sizes and `over`, the bytes that each memory lacks, but no counts.
-    ran : Ran, optional
-        None for what does not fit.
+    A firmware that does not fit has sizes and `over`, the bytes that each memory lacks, and no run. `kept` is
+    a folder for what other measurements can use again.
     """
     rows = np.ascontiguousarray(inputs, dtype=np.int8).reshape(len(inputs), -1)
     if rows.shape[1] != firmware.input_bytes:
@@ -66,7 +55,7 @@ def measure(
         if depth >= board.stack_bytes:
             # Nothing guards what lies below: the variables may be overwritten.
             raise InputError(
-                "value",
+                "limit",
                 f"the stack of {firmware.name} on {board.title} is {depth} bytes deep or more, "
                 f"expected less than {board.stack_bytes}",
             )
@@ -94,13 +83,7 @@ def _region(image: Image, ran: Ran, region: str) -> dict[str, Any]:
 
 
 def summary(values: Sequence[int]) -> dict[str, float]:
-    """Return how many values there are, the least, median and most, their mean and deviation.
-
-    Examples
-    --------
-    >>> summary([3, 1, 2])
-    {'steps': 3, 'least': 1, 'median': 2, 'most': 3, 'mean': 2, 'sd': 1.0}
-    """
+    """Return how many values there are, the least, median and most, their mean and deviation."""
     if not values:
         return {"steps": 0}
     return {
@@ -114,21 +97,10 @@ def summary(values: Sequence[int]) -> dict[str, float]:
 
 
 def overhead(found: dict[str, Any], without: dict[str, Any]) -> dict[str, int]:
-    """Return what one image has more than another, in bytes.
-
-    Parameters
-    ----------
-    found, without : dict
-        What `measure` gives of a firmware with and without a rule.
-
-    Raises
-    ------
-    ValueError
-        When the larger firmware came out smaller: then the two are no pair.
-    """
+    """Return what one image has more than another, in bytes; the larger one must not come out smaller."""
     more = {memory: found[memory]["total"] - without[memory]["total"] for memory in ("flash", "ram")}
     for memory, least in more.items():
         if least < 0:
             names = f"{found['firmware']} and {without['firmware']}"
-            raise InputError("value", f"{memory} of {names} differs by {least} bytes, expected 0 or more")
+            raise InputError("failed", f"{memory} of {names} differs by {least} bytes, expected 0 or more")
     return more

@@ -32,7 +32,7 @@ PROJECTION = f"projection {WIDE} to {FEATURES}"
 
 @dataclass(frozen=True)
 class Project(Rule):
-    """A projection with numbers of no meaning; its first output is the score."""
+    """A projection with arbitrary weights; its first output is the score."""
 
     def files(self) -> Sequence[Path]:
         """Return the files of C to compile."""
@@ -64,14 +64,7 @@ class Project(Rule):
 
 
 def monitors() -> dict[str, Params]:
-    """Return the monitors that are measured, by profile.
-
-    Examples
-    --------
-    >>> list(monitors())
-    ['standard', 'standard, bet', 'standard, class mix', 'standard, posteriors alone', 'paper', \
-'paper, posteriors alone']
-    """
+    """Return the monitors that are measured, by profile."""
     found = {name: standard(name) for name in STANDARD}
     for name in PAPER:
         width = 0 if name.endswith("alone") else FEATURES
@@ -85,13 +78,7 @@ def monitors() -> dict[str, Params]:
 
 
 def standard(name: str) -> Params:
-    """Return a monitor of the standard profile with all that it learns from labels, at made-up values.
-
-    Parameters
-    ----------
-    name : str
-        One of `STANDARD`.
-    """
+    """Return a monitor of the standard profile with everything a fit would set, at arbitrary values."""
     width = 0 if name.endswith("alone") else FEATURES
     signals = profile_signals("standard", width)
     draw = np.random.PCG64(3).random_raw(CLASSES * FEATURES) >> np.uint64(57)

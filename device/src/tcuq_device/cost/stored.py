@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tcuq._version import VERSION
-from tcuq.base.errors import InputError, placed
+from tcuq.base.errors import InputError, located
 from tcuq.base.json_text import from_json
 from tcuq.base.limits import read_limited
 
@@ -37,17 +37,15 @@ def result(name: str, measured: list[dict[str, Any]]) -> dict[str, Any]:
 def load(path: str | Path) -> dict[str, Any]:
     """Read a result file."""
     found = read_limited(path)
-    try:
+    with located(str(path)):
         content = from_json(found)
-    except ValueError as error:
-        raise placed(error, str(path)) from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InputError("value", f"{path}: format is not {FORMAT!r}; a result file of tcuq device is needed")
-    for part in ("compiler", "emulator", "tcuq", "measured"):
-        if part not in content:
-            raise InputError("missing", f"{path}: lacks {part!r}; a result file of tcuq device is needed")
-    if not isinstance(content["measured"], list):
-        raise InputError("value", f"{path}: measured is no list; a result file of tcuq device is needed")
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise InputError("damaged", f"format is not {FORMAT!r}; a result file of tcuq device is needed")
+        for part in ("compiler", "emulator", "tcuq", "measured"):
+            if part not in content:
+                raise InputError("damaged", f"lacks {part!r}; a result file of tcuq device is needed")
+        if not isinstance(content["measured"], list):
+            raise InputError("damaged", "measured is no list; a result file of tcuq device is needed")
     for number, entry in enumerate(content["measured"]):
         try:
             good = all(math.isfinite(value) for _, value in figures(entry)) and bool(key_of(entry))
@@ -55,20 +53,13 @@ def load(path: str | Path) -> dict[str, Any]:
         except (TypeError, KeyError, AttributeError, ValueError, OverflowError):
             good = False
         if not good:
-            raise InputError(
-                "damaged", f"{path}: entry {number} of measured is damaged; run tcuq device bench --write"
-            )
+            said = f"entry {number} of measured is damaged; run tcuq device bench --write"
+            raise InputError("damaged", said, where=str(path))
     return content
 
 
 def figures(entry: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Give the figures of an entry that may not grow: code, and instructions a step.
-
-    Parameters
-    ----------
-    entry : mapping
-        One of a result file's `measured`.
-    """
+    """Give the figures of an entry that may not grow: code, and instructions a step."""
     if "over" not in entry:
         yield "code bytes", entry["flash"]["code"]
         for part in ("network", "rule", "step"):

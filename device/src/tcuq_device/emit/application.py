@@ -1,4 +1,4 @@
-"""A network and the monitor that watches it: whether they belong together, and inputs to try them with."""
+"""A network and its monitor: whether they fit together, and test inputs."""
 
 from __future__ import annotations
 
@@ -89,9 +89,8 @@ def _check_graph(graph: Graph) -> None:
             "import a model without a softmax with --softmax",
         )
     if len(posteriors(graph)) > 1:
-        raise InputError(
-            "value", f"graph {graph.name} gives {len(posteriors(graph))} posteriors, expected one"
-        )
+        said = f"graph {graph.name} gives {len(posteriors(graph))} posteriors, expected one"
+        raise InputError("unsupported", said)
     probs = graph.tensors[graph.outputs["probs"]]
     if probs.zero != -128 or abs(256 * probs.scale - 1) > TOLERANCE:
         raise InputError(
@@ -100,16 +99,15 @@ def _check_graph(graph: Graph) -> None:
             "expected 1/256 and -128: the output of a softmax is needed",
         )
     if takes_random(graph):
-        raise InputError(
-            "value", f"graph {graph.name} drops values at random, expected a network that does not"
-        )
+        said = f"graph {graph.name} drops values at random, expected a network that does not"
+        raise InputError("unsupported", said)
 
 
 def _check_pair(graph: Graph, params: Params) -> None:
     classes = graph.tensors[graph.outputs["probs"]].size
     if params.classes != classes:
         raise InputError(
-            "value",
+            "conflict",
             f"the monitor is for {params.classes} classes, the network gives {classes}: "
             "fit a monitor to a log of this network",
         )
@@ -117,21 +115,21 @@ def _check_pair(graph: Graph, params: Params) -> None:
         return
     if "features" not in graph.outputs:
         raise InputError(
-            "missing",
+            "conflict",
             f"the monitor reads {params.features} features, graph {graph.name} gives none: "
             "import the model again with its features, or fit a monitor without them",
         )
     made = graph.tensors[graph.outputs["features"]]
     if params.features != made.size:
         raise InputError(
-            "value",
+            "conflict",
             f"the monitor reads {params.features} features, the network gives {made.size}: "
             "fit a monitor to a log of this network",
         )
     ratio = params.feature_scale / made.scale
     if params.feature_zero_point != made.zero or abs(ratio - 1) > TOLERANCE:
         raise InputError(
-            "value",
+            "conflict",
             f"the monitor is for features of scale {params.feature_scale:g} and zero "
             f"{params.feature_zero_point}, the network gives scale {made.scale:g} and zero {made.zero}: "
             "fit a monitor to a log of this network (where the log is one, with --feature-scale "
@@ -140,12 +138,7 @@ def _check_pair(graph: Graph, params: Params) -> None:
 
 
 def made_inputs(graph: Graph, count: int, seed: int = 0) -> Int8:
-    """Return inputs of no meaning, the same everywhere.
-
-    Returns
-    -------
-    int8 array (count, bytes)
-    """
+    """Return arbitrary inputs that are the same on every machine."""
     size = graph.tensors[graph.input].size
     raw = np.random.PCG64(seed).random_raw(count * size)
     return (np.asarray(raw >> np.uint64(56), np.int64) - 128).astype(np.int8).reshape(count, size)

@@ -5,7 +5,7 @@
 
 An input goes out as the letters TQ, its length in bytes (four bytes, lowest first), the bytes, and their
 CRC-32 (likewise). The answer is one line. TR forgets the last inputs (a gap in the stream), TI
-begins anew, TS asks how deep the stack was.
+starts over, TS asks how deep the stack was.
 
 INPUTS: NPZ with an array x (or with one array alone), NPY, or a file of bytes, one input after the other.
 int8 is sent as it is; other numbers are quantized by the scale and zero point in the header beside this file.
@@ -40,27 +40,14 @@ TIMEOUT = 60.0
 
 
 def frame(content: bytes) -> bytes:
-    """Return an input as it goes over the wire.
-
-    Examples
-    --------
-    >>> frame(b"ab").hex()
-    '54510200000061626d48839e'
-    """
+    """Return an input as it goes over the wire."""
     return b"TQ" + struct.pack("<I", len(content)) + content + struct.pack("<I", zlib.crc32(content))
 
 
 class Link:
     """A way to a board: two file descriptors, and a process where it is an emulator.
 
-    Parameters
-    ----------
-    reads, writes : int
-        File descriptors.
-    process : Popen, optional
-        Ended with the link.
-    timeout : float
-        Seconds without a line that are too many.
+    `timeout` is in seconds without a line.
     """
 
     def __init__(
@@ -156,13 +143,7 @@ def port(name: str, baud: int = 115200) -> Link:
 
 
 def parsed(line: str) -> dict[str, int]:
-    """Return a line of a step as numbers by name.
-
-    Examples
-    --------
-    >>> parsed("step 3 answer 7 abstain 0")
-    {'step': 3, 'answer': 7, 'abstain': 0}
-    """
+    """Return a line of a step as numbers by name."""
     words = line.split()
     if not words or words[0] not in ("step", "stored"):
         raise ValueError(f"the board said {line!r}, expected a step")

@@ -1,8 +1,9 @@
-"""A package on its way to the disk: built once to know what it takes, written as a whole."""
+"""Build a package to measure it, then write all of its files or none."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,14 +11,15 @@ from tcuq.base.errors import InputError, wrong_value
 from tcuq.export.package import put
 
 from ..boards import Board, board, names
-from ..firmware.stack import bound_of
-from ..tools import MissingTool, version
+from ..firmware.build import SPLIT, fresh, linked
+from ..firmware.image import Image, TooLarge, sizes_of
+from ..firmware.stack import OPTION, bound_of
+from ..tools import MissingTool, call, path_of, version
 from .application import Application
-from .image import COMPILER, build_package
 from .readme import Figures, readme
-from .text import texts
+from .text import LINKING, OPTIONS, defines, groups, linker_script, texts
 
-DEFAULT_BOARD = "netduinoplus2"
+COMPILER = "arm-none-eabi-gcc"
 NO_BOARD = "none"
 
 
@@ -40,17 +42,7 @@ class Emitted:
 
 
 def flashed_board(name: str) -> Board | None:
-    """Return a board whose start-up is known; None for "none".
-
-    Examples
-    --------
-    >>> flashed_board("netduinoplus2").chip.machine
-    'netduinoplus2'
-    >>> flashed_board("microbit")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: board is 'microbit', expected netduinoplus2, or none for a package without a start-up
-    """
+    """Return a board whose start-up is known; None for "none"."""
     if name == NO_BOARD:
         return None
     known = [each for each in names() if board(each).chip is not None]
@@ -93,13 +85,7 @@ def emit(
 
 
 def measured(application: Application, files: dict[str, str], on: Board) -> Figures:
-    """Build a package and return what its image takes.
-
-    Raises
-    ------
-    ValueError
-        When the stack can get deeper than what is kept free for it.
-    """
+    """Build a package and return what its image takes; a stack that can get too deep is refused."""
     with tempfile.TemporaryDirectory() as folder:
         image = build_package(application, files, on, Path(folder) / "build")
         stack = bound_of(image)
@@ -110,3 +96,28 @@ def measured(application: Application, files: dict[str, str], on: Board) -> Figu
                 f"expected at most the {on.stack_bytes} of {on.title}",
             )
         return Figures(image.sizes, stack, version(COMPILER))
+
+
+def build_package(
+    application: Application, files: Mapping[str, str], board: Board, folder: str | Path
+) -> Image:
+    """Compile and link a package for its board, a usage file of the stack beside each object."""
+    work = fresh(folder)
+    for file, text in files.items():
+        (work / file).parent.mkdir(parents=True, exist_ok=True)
+        (work / file).write_text(text, encoding="utf-8")
+    core = [*SPLIT[:1], *board.compiler]
+    objects = []
+    for group, level in groups(application, board):
+        for file in group:
+            target = f"{Path(file).with_suffix('').as_posix().replace('/', '_')}.o"
+            options = [*OPTIONS, *core, *level, OPTION, *defines(application), "-I.", "-Iboard"]
+            call(COMPILER, [*options, "-c", file, "-o", target], work)
+            objects.append(target)
+    tool = [path_of(COMPILER), *core, *LINKING]
+    over = linked([*tool, "-T", "board/link.ld", *objects, "-o", "image.elf"], work)
+    if over:
+        (work / "wide.ld").write_text(linker_script(board, wide=True), encoding="utf-8")
+        linked([*tool, "-T", "wide.ld", *objects, "-o", "wide.elf"], work, wide=True)
+        raise TooLarge(application.name, board, over, sizes_of(work / "wide.elf"))
+    return Image(board, work / "image.elf", sizes_of(work / "image.elf"))

@@ -14,13 +14,7 @@ from .application import Application
 
 @dataclass(frozen=True)
 class Figures:
-    """What an image takes.
-
-    Parameters
-    ----------
-    compiler : str
-        With its version.
-    """
+    """What an image takes."""
 
     sizes: MemorySizes
     stack: StackBound
@@ -88,7 +82,7 @@ After a reset: a banner, `selfcheck 0`, `init 0`, a line for each of the {stored
 | --- | --- | --- |
 | `TQ`, length (4 bytes), {inputs} bytes, CRC-32 (4 bytes) | one step | `step 0 threshold ... answer 3 ...` |
 | `TR` | forgets the last inputs: a gap in the stream | `reset` |
-| `TI` | begins anew | `init 0` |
+| `TI` | starts over | `init 0` |
 | `TS` | | `stack N`: bytes of the stack that were used so far |
 
 Numbers go with the lowest byte first; the CRC-32 is that of zlib, over the input alone. A wrong length gives
@@ -114,13 +108,7 @@ An interrupt of your own adds its frames and up to 104 bytes.
 
 
 def readme(application: Application, board: Board | None, figures: Figures | None) -> str:
-    """Return README.md.
-
-    Parameters
-    ----------
-    figures : Figures, optional
-        None where no compiler was at hand.
-    """
+    """Return README.md."""
     tensor = application.graph.tensors[application.graph.input]
     name = application.name
     text = _USE.format(

@@ -1,4 +1,4 @@
-"""The files of a package: the network, the monitor, what joins them, and a program for a board."""
+"""The files of a package: the network, the monitor, the code that connects them, a program for a board."""
 
 from __future__ import annotations
 
@@ -26,13 +26,7 @@ LINKING = ("-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections")
 
 
 def texts(application: Application, board: Board | None) -> dict[str, str]:
-    """Return the files of a package but README.md, text by path inside it.
-
-    Parameters
-    ----------
-    board : Board, optional
-        One with a chip; none for a package that leaves the board to its user.
-    """
+    """Return the files of a package but README.md, text by path; without a board, its user starts it."""
     name, params = application.name, application.params
     monitor = exported(params, f"{name}_monitor")
     # The example of the package here is another one.
@@ -184,13 +178,7 @@ WIDE = 64 << 20
 
 
 def linker_script(board: Board, wide: bool = False) -> str:
-    """Return link.ld for a board with a chip.
-
-    Parameters
-    ----------
-    wide : bool
-        Give more room than any board has.
-    """
+    """Return link.ld for a board with a chip; `wide` gives more room than any board has."""
     assert board.chip is not None
     return _LINKER.format(
         title=board.title,

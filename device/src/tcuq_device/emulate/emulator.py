@@ -1,4 +1,4 @@
-"""Running an image in the emulator, with an input from a file, and counting what it executes."""
+"""Run an image in the emulator and count the instructions it executes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,9 @@ MOST_INPUT = (16 << 20) - 4
 
 @dataclass
 class Counts:
-    """What one region executed.
+    """Instructions of each step of a region, and straight runs of instructions over all steps.
 
-    Parameters
-    ----------
-    instructions : list of int
-        A step each, the cost of counting taken off.
-    blocks : list of (int, int, int)
-        Address, instructions and executions of straight runs of instructions, over all steps.
+    The cost of counting is taken off. A run has its address, instructions and executions.
     """
 
     instructions: list[int] = field(default_factory=list)
@@ -40,15 +35,7 @@ class Counts:
 
 @dataclass
 class Ran:
-    """What an emulation gave.
-
-    Parameters
-    ----------
-    lines : list of str
-        What the firmware wrote.
-    counts : dict of str to Counts
-        By region; empty when nothing was counted.
-    """
+    """What an emulation gave."""
 
     lines: list[str]
     counts: dict[str, Counts]
@@ -64,18 +51,8 @@ def emulate(
 ) -> Ran:
     """Run an image until its input ends.
 
-    Parameters
-    ----------
-    data : bytes
-        The input, as the firmware reads it.
-    counted : bool
-        Count the instructions of every step's regions.
-    timeout : float
-        Seconds.
-    singly : bool
-        Let the emulator look at one instruction at a time: slower, and no count may change by it.
-    kept : path, optional
-        A folder that keeps the compiled plugin.
+    `singly` looks at one instruction at a time, which is slower and may change no count; `kept` is a folder
+    that keeps the compiled plugin.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -87,13 +64,12 @@ def emulate(
                 command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=folder, timeout=timeout
             )
         except subprocess.TimeoutExpired:
-            raise InputError(
-                "value", f"the emulation of {image.path} did not end within {timeout:g} s"
-            ) from None
+            said = f"the emulation of {image.path} did not end within {timeout:g} s"
+            raise InputError("failed", said) from None
         said, _, status = f"\n{done.stdout}".rpartition("\nexit ")
         if done.returncode != 0 or status.strip() != "0":
             why = STATUSES.get(status.strip()) or f"ended with status {done.returncode}: {_last(done.stderr)}"
-            raise InputError("value", f"the firmware {image.path} {why}")
+            raise InputError("failed", f"the firmware {image.path} {why}")
         return Ran(said.splitlines()[1:], _read(folder / "counts.txt", image) if counted else {})
 
 

@@ -1,1 +1,1 @@
-"""A firmware from networks and a decision rule: the C that joins them, compiled and linked for a board."""
+"""A firmware from networks and a decision rule: the C that connects them, compiled and linked for a board."""

@@ -1,4 +1,4 @@
-"""From a firmware to an image: its files, written and compiled as hard as each deserves."""
+"""Compile and link a firmware; each group of files has its own optimization level."""
 
 from __future__ import annotations
 
@@ -25,15 +25,7 @@ from .stack import OPTION
 
 @dataclass(frozen=True)
 class Levels:
-    """How hard the compiler tries.
-
-    Parameters
-    ----------
-    network, rule : str
-        Options for the kernels and for the rule with the monitor's core.
-    rest : str
-        For what joins them.
-    """
+    """Optimization levels of the kernels, of the rule with the monitor's core, and of the rest."""
 
     network: str = "-O3"
     rule: str = "-O2"
@@ -47,24 +39,7 @@ def build(
     levels: Levels | None = None,
     kept: Path | None = None,
 ) -> Image:
-    """Build a firmware for a board.
-
-    Parameters
-    ----------
-    folder : path
-        Made when it does not exist; what it holds is replaced.
-    kept : path, optional
-        A folder that keeps compiled files for other builds; one that asks for the same is quicker.
-
-    Returns
-    -------
-    Image
-
-    Raises
-    ------
-    TooLarge
-        When the linker finds no room.
-    """
+    """Build a firmware for a board; `kept` is a folder whose compiled files other builds use again."""
     levels, work, rule = levels or Levels(), fresh(folder), firmware.rule
     network_files = {
         path
@@ -108,25 +83,7 @@ Group = tuple[Sequence[Path], Sequence[str]]
 def memory(board: Board, wide: bool = False) -> str:
     """Return memory.ld: the regions of a board as `boards/image.ld` wants them.
 
-    Parameters
-    ----------
-    wide : bool
-        Give more room than any board has, to see how large something is that does not fit.
-
-    Examples
-    --------
-    >>> from tcuq_device.boards import board
-    >>> print(memory(board("microbit")))
-    MEMORY
-    {
-        FLASH (rx) : ORIGIN = 0x0, LENGTH = 262144
-        RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 16384
-    }
-    REGION_ALIAS("HARNESS_CODE", FLASH)
-    REGION_ALIAS("HARNESS_DATA", RAM)
-    STACK_BYTES = 1024;
-    input_end = 0x40000;
-    <BLANKLINE>
+    `wide` gives more room than any board has, to see how large something is that does not fit.
     """
     at = board.emulated
     regions = {
@@ -167,25 +124,9 @@ def link(
     defines: Sequence[str],
     kept: Path | None = None,
 ) -> Image:
-    """Compile files and link them under the limits of a board.
+    """Compile groups of files, each with options, and link them in this order under the limits of a board.
 
-    Parameters
-    ----------
-    name : str
-        For messages.
-    work : path
-        A folder of its own.
-    groups : sequence of (files, options)
-        In the order of the link; files named harness* lie beyond the board's memories.
-    defines : sequence of str
-        Options for all.
-    kept : path, optional
-        A folder that keeps compiled files.
-
-    Raises
-    ------
-    TooLarge
-        When the linker finds no room.
+    Files named harness* lie beyond the board's memories.
     """
     objects: list[Path] = []
     seen = [*defines, *(f"-I{path}" for path in (work, CORE, FIRMWARE))]
@@ -228,16 +169,21 @@ def _link(board: Board, work: Path, objects: Sequence[Path], target: str, wide: 
     # Names without folders: the linker script knows the harness by its files' names.
     names = [path.name for path in objects]
     command = [path_of("arm-none-eabi-gcc"), *options, "-T", str(BOARDS / "image.ld"), *names, "-o", target]
+    return linked(command, work, wide)
+
+
+def linked(command: Sequence[str], work: Path, wide: bool = False) -> dict[str, int]:
+    """Run a command that links; return the bytes that each memory lacks, nothing when all is well."""
     done = subprocess.run(command, capture_output=True, text=True, cwd=work)
     if done.returncode == 0:
         return {}
     if "nano.specs" in done.stderr:
         package = PACKAGES["arm-none-eabi-gcc"]
         raise MissingTool(
-            f"the C library of arm-none-eabi-gcc is missing: on Debian, apt-get install {package}"
+            "needs", f"the C library of arm-none-eabi-gcc is missing: on Debian, apt-get install {package}"
         )
     found = re.findall(r"region `(FLASH|RAM)' overflowed by (\d+) byte", done.stderr)
     if not found or wide:
         said = [line for line in done.stderr.splitlines() if "warning" not in line] or ["nothing"]
-        raise InputError("value", f"arm-none-eabi-gcc cannot link: {said[0].strip()}")
+        raise InputError("failed", f"arm-none-eabi-gcc cannot link: {said[0].strip()}")
     return {{"FLASH": "flash", "RAM": "RAM"}[region]: int(most) for region, most in found}

@@ -1,4 +1,4 @@
-"""What a firmware makes of the posteriors at every step: a rule, which brings its own C."""
+"""Decision rules: what a firmware does with the posteriors at every step, in C."""
 
 from __future__ import annotations
 
@@ -22,20 +22,8 @@ CORE = PACKAGE / "core"
 class Rule(ABC):
     """A rule for firmware: files of C that define `rule_start` and `rule_step` of `firmware/rule.h`.
 
-    Subclass it to measure a rule of your own beside the monitor.
-
-    Attributes
-    ----------
-    monitors : bool
-        Whether a decision is all that the monitor says; else it is a prediction and a score.
-
-    Examples
-    --------
-    >>> class Never(Rule):
-    ...     def files(self):
-    ...         return ["never.c"]
-    >>> Never().macros(), Never().texts(), Never().options()
-    ({}, {}, ())
+    Subclass it to measure a rule of your own beside the monitor. Where `monitors` is False, a decision is a
+    prediction and a score.
     """
 
     monitors: ClassVar[bool] = False
@@ -57,13 +45,7 @@ class Rule(ABC):
         return ()
 
     def check(self, name: str, classes: int, features: int) -> None:  # noqa: B027
-        """Refuse a firmware with other classes and features than the rule is for.
-
-        Parameters
-        ----------
-        name : str
-            Of the firmware.
-        """
+        """Refuse a firmware with other classes and features than the rule is for."""
 
 
 @dataclass(frozen=True)
@@ -100,5 +82,6 @@ class Watch(Rule):
         wanted, found = (self.params.classes, self.params.features), (classes, features)
         if wanted[0] != found[0] or (wanted[1] and wanted[1] != found[1]):
             raise InputError(
-                "value", f"the monitor of firmware {name} is for {wanted} classes and features, not {found}"
+                "conflict",
+                f"the monitor of firmware {name} is for {wanted} classes and features, not {found}",
             )

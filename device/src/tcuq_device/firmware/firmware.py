@@ -1,4 +1,4 @@
-"""A firmware before it is built: networks, passes and a rule, and the C that joins them."""
+"""A firmware before it is built: networks, passes, a rule, and the C that connects them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,9 @@ MOST_MEMBERS = 257
 class Firmware:
     """What runs on the board at every step.
 
-    Parameters
-    ----------
-    graphs : sequence of Graph
-        Networks, one after the other. The posterior is the mean over all their outputs "probs", "probs_1" and
-        so on and over all passes; features are those of the only network. Without any network, an input is a
-        posterior and its features.
-    passes : int
-        Passes through every network, 1 to 100; more than one makes sense with dropout.
-    shape : (int, int), optional
-        Classes and features where there are no networks.
+    The posterior is the mean over all outputs "probs", "probs_1" and so on of all networks, and over all
+    passes (1 to 100; more than one makes sense with dropout). Features are those of the only network. Without
+    any network, an input is a posterior and its features, of `shape`.
     """
 
     name: str
@@ -44,15 +37,15 @@ class Firmware:
     def __post_init__(self) -> None:
         integer("passes", self.passes, 1, 100)
         if not self.graphs and self.shape is None:
-            raise InputError(
-                "value", f"firmware {self.name} has neither graphs nor a shape; one of them is needed"
-            )
+            said = f"firmware {self.name} has neither graphs nor a shape; one of them is needed"
+            raise InputError("missing", said, "shape")
         for graph in self.graphs:
             if "probs" not in graph.outputs:
                 raise InputError(
-                    "value",
+                    "missing",
                     f"outputs of graph {graph.name} are {', '.join(graph.outputs)}; "
                     "probs is needed in a firmware (`tcuq device import --softmax` makes it from logits)",
+                    "probs",
                 )
         sizes = {
             (graph.tensors[graph.input].size, graph.tensors[graph.outputs[name]].size)
@@ -60,14 +53,11 @@ class Firmware:
             for name in posteriors(graph)
         }
         if len(sizes) > 1:
-            raise InputError(
-                "value", f"graphs of {self.name} have {sorted(sizes)} inputs and classes, expected one pair"
-            )
+            said = f"graphs of {self.name} have {sorted(sizes)} inputs and classes, expected one pair"
+            raise InputError("conflict", said)
         if self.members > MOST_MEMBERS:
-            raise InputError(
-                "value",
-                f"firmware {self.name} averages {self.members} posteriors, expected 1 to {MOST_MEMBERS}",
-            )
+            said = f"firmware {self.name} averages {self.members} posteriors, expected 1 to {MOST_MEMBERS}"
+            raise InputError("limit", said)
         self.rule.check(self.name, self.classes, self.features)
 
     @staticmethod
@@ -132,13 +122,7 @@ def plan_header(firmware: Firmware) -> str:
 
 
 def plan_source(firmware: Firmware, arena: int) -> str:
-    """Return plan.c: where an input goes, and the function that runs the networks.
-
-    Parameters
-    ----------
-    arena : int
-        Bytes of the largest arena; the networks share it.
-    """
+    """Return plan.c: where an input goes, and the function that runs the networks in one shared arena."""
     names = firmware.names()
     lines = ['#include "rule.h"', *(f'#include "{name}.h"' for name in names), ""]
     apart = not names or firmware.keeps_input

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from tcuq.base.errors import InputError
+
 from ..boards import Board
 from ..tools import call
 
@@ -17,16 +19,8 @@ LIBRARY = re.compile(r"mem(cpy|set|move)$|__")
 class MemorySizes:
     """Bytes of an image in the board's memories, the harness left out.
 
-    Parameters
-    ----------
-    code, constants, data : int
-        What lies in flash; `data` lies in RAM as well.
-    zeroed : int
-        RAM that begins as zero, `arena` and `input` among it.
-    arena, input : int
-        The networks' working memory and the buffer of an input that lies beside it.
-    library : int
-        Of the code, functions of the compiler's libraries: copying, clearing, division.
+    Code, constants and data lie in flash; data lie in RAM as well. `arena` and `input` are among `zeroed`.
+    `library` is the part of the code that comes from the compiler's libraries.
     """
 
     code: int
@@ -39,13 +33,7 @@ class MemorySizes:
 
     @property
     def flash(self) -> int:
-        """Bytes of flash.
-
-        Examples
-        --------
-        >>> MemorySizes(code=100, constants=50, data=4, zeroed=20, arena=0, input=0, library=0).flash
-        154
-        """
+        """Bytes of flash."""
         return self.code + self.constants + self.data
 
     @property
@@ -56,29 +44,15 @@ class MemorySizes:
 
 @dataclass(frozen=True)
 class Image:
-    """A linked firmware.
-
-    Parameters
-    ----------
-    path : path
-        The ELF file.
-    """
+    """A linked firmware."""
 
     board: Board
     path: Path
     sizes: MemorySizes
 
 
-class TooLarge(ValueError):
-    """The linker found no room.
-
-    Parameters
-    ----------
-    over : dict of str to int
-        Bytes too many by memory, "flash" and "RAM".
-    sizes : MemorySizes
-        Of the image, if the board had room.
-    """
+class TooLarge(InputError):
+    """The linker found no room: bytes too many by memory, and sizes as if there were room."""
 
     def __init__(self, name: str, board: Board, over: dict[str, int], sizes: MemorySizes) -> None:
         self.over, self.sizes = dict(over), sizes
@@ -90,7 +64,7 @@ class TooLarge(ValueError):
         said = "; ".join(
             f"{memory} over by {most:,} bytes ({parts[memory]})" for memory, most in over.items()
         )
-        super().__init__(f"{name} is too large for {board.title}: {said}")
+        super().__init__("limit", f"{name} is too large for {board.title}: {said}", name)
 
 
 def sizes_of(elf: Path) -> MemorySizes:

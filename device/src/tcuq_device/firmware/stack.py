@@ -1,4 +1,4 @@
-"""How deep the stack of an image can get on any input: frames of functions along the deepest way of calls.
+"""How deep the stack of an image can get on any input: stack frames along the deepest call path.
 
 Frames are those of the compiler's usage files (`-fstack-usage`); those of library functions, which have none,
 are added up from the listing. Calls are those of the linked image. What a listing cannot show is refused, not
@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tcuq.base.errors import InputError
+
 from ..tools import call
 from .image import Image
 
@@ -25,24 +27,22 @@ HARNESS = ".harness_code"
 
 _SECTION = re.compile(r"Disassembly of section (.*):$")
 _LABEL = re.compile(r"([0-9a-f]{8}) <([^>]+)>:$")
-_LINE = re.compile(r"\s*([0-9a-f]+):\t[0-9a-f ]+\t(\S+)\t?([^;@]*)")
+LINE = re.compile(r"\s*([0-9a-f]+):\t[0-9a-f ]+\t(\S+)\t?([^;@]*)")
 _TARGET = re.compile(r"([0-9a-f]+) <")
-_CONDITIONS = "(eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)"
+CONDITIONS = "(eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)"
 
 
-class NoBound(ValueError):
+class NoBound(InputError):
     """The listing does not tell how deep the stack can get; the message says where and why."""
+
+
+def _unbounded(why: str) -> NoBound:
+    return NoBound("unsupported", f"the stack has no bound: {why}")
 
 
 @dataclass(frozen=True)
 class StackBound:
-    """How deep the stack can get, interrupts aside.
-
-    Parameters
-    ----------
-    path : tuple of (str, int)
-        The functions of the deepest way, with the bytes of their frames.
-    """
+    """How deep the stack can get, interrupts aside, and the functions of the deepest call path."""
 
     bytes: int
     path: tuple[tuple[str, int], ...]
@@ -65,31 +65,20 @@ class _Function:
 
 
 def usage_of(files: Iterable[Path]) -> dict[str, int]:
-    """Return the bytes of every function's frame, from usage files; the most where several have one name.
-
-    Raises
-    ------
-    NoBound
-        Where the size of a frame depends on data.
-    """
+    """Return the bytes of every function's frame, from usage files; the most where several have one name."""
     found: dict[str, int] = {}
     for file in files:
         for line in file.read_text(encoding="utf-8").splitlines():
             place, size, kind = line.split("\t")
             name = place.rpartition(":")[2]
             if kind == "dynamic":
-                raise NoBound(f"the stack has no bound: the frame of {name} depends on data")
+                raise _unbounded(f"the frame of {name} depends on data")
             found[name] = max(int(size), found.get(name, 0))
     return found
 
 
 def frame_change(mnemonic: str, operands: str) -> int | None:
     """Return by how many bytes an instruction makes the stack deeper; None where it does not say.
-
-    Parameters
-    ----------
-    mnemonic, operands : str
-        As the disassembler writes them.
 
     Examples
     --------
@@ -102,7 +91,7 @@ def frame_change(mnemonic: str, operands: str) -> int | None:
     """
     name = mnemonic.partition(".")[0]
     if name in ("push", "vpush") or (name == "stmdb" and operands.startswith("sp!")):
-        return _listed(operands)
+        return registers(operands) * (8 if "{d" in operands else 4)
     if name.startswith("str") and (down := re.search(r"\[sp, #-(\d+)\]!", operands)):
         return int(down[1])
     if name in ("sub", "subw", "subs") and operands.startswith("sp,"):
@@ -115,14 +104,13 @@ def frame_change(mnemonic: str, operands: str) -> int | None:
     return 0
 
 
-def _listed(operands: str) -> int:
-    """Return the bytes of a list of registers in braces."""
+def registers(operands: str) -> int:
+    """Count the registers of a list in braces, in which r4-r7 are four."""
     total = 0
     for part in operands[operands.find("{") + 1 : operands.find("}")].split(","):
         first, _, last = part.strip().partition("-")
         ends = re.search(r"\d+", first), re.search(r"\d+", last)
-        count = int(ends[1][0]) - int(ends[0][0]) + 1 if ends[0] and ends[1] else 1
-        total += count * (8 if first.startswith("d") else 4)
+        total += int(ends[1][0]) - int(ends[0][0]) + 1 if ends[0] and ends[1] else 1
     return total
 
 
@@ -132,29 +120,16 @@ def stack_bound(
     root: str = ROOT,
     indirect: Mapping[str, Sequence[str]] | None = None,
 ) -> StackBound:
-    """Return how deep the stack of an image can get.
+    """Return how deep the stack of an image for a Cortex-M can get.
 
-    Parameters
-    ----------
-    elf : path
-        A linked image for a Cortex-M.
-    usages : mapping of str to int
-        What `usage_of` gives.
-    root : str
-        The function that is called first.
-    indirect : mapping of str to sequence of str, optional
-        By function that calls through a pointer, what it may call.
-
-    Raises
-    ------
-    NoBound
+    `indirect` says what a function that calls through a pointer may call.
     """
     listing = _listing(elf)
     starts = sorted(listing)
     declared = indirect or {}
     places = {function.name: at for at, function in listing.items()}
     if root not in places:
-        raise NoBound(f"the stack has no bound: {elf.name} has no function {root}")
+        raise _unbounded(f"{elf.name} has no function {root}")
     known: dict[int, StackBound] = {}
 
     def usage(function: _Function) -> int | None:
@@ -164,7 +139,7 @@ def stack_bound(
     def frame_of(function: _Function) -> int:
         stated, listed = usage(function), function.frame
         if stated is None and listed is None:
-            raise NoBound(f"the stack has no bound: the frame of {function.name} depends on data")
+            raise _unbounded(f"the frame of {function.name} depends on data")
         # The compiler states 0 for a function in assembler; the listing shows what that pushes.
         return max(stated or 0, listed or 0)
 
@@ -175,7 +150,7 @@ def stack_bound(
         alien = usage(function) is None
         if function.indirect or (function.switches and alien):
             if function.name not in declared:
-                raise NoBound(f"the stack has no bound: {function.name} calls through a pointer")
+                raise _unbounded(f"{function.name} calls through a pointer")
             found |= {places[name] for name in declared[function.name]}
         after = bisect_right(starts, at)
         # A compiler ends a function with a jump, or with a call that never returns.
@@ -186,7 +161,7 @@ def stack_bound(
     def deepest(at: int, way: tuple[int, ...]) -> StackBound:
         if at in way:
             names = " > ".join(listing[each].name for each in (*way[way.index(at) :], at))
-            raise NoBound(f"the stack has no bound: recursion, {names}")
+            raise _unbounded(f"recursion, {names}")
         if at not in known:
             below = [deepest(target, (*way, at)) for target in sorted(callees(at))]
             most = max(below, key=lambda each: each.bytes, default=StackBound(0, ()))
@@ -198,13 +173,7 @@ def stack_bound(
 
 
 def bound_of(image: Image) -> StackBound:
-    """Return how deep the stack of a built image can get; usage files lie beside it.
-
-    Parameters
-    ----------
-    image : Image
-        As `build` gives it, its folder still there.
-    """
+    """Return how deep the stack of a built image can get; usage files lie beside it."""
     return stack_bound(image.path, usage_of(sorted(image.path.parent.glob("*.su"))))
 
 
@@ -219,7 +188,7 @@ def _listing(elf: Path) -> dict[int, _Function]:
         elif label := _LABEL.match(line):
             at = int(label[1], 16)
             found[at], parts[at] = _Function(label[2], section), []
-        elif (words := _LINE.match(line)) and at in parts:
+        elif (words := LINE.match(line)) and at in parts:
             parts[at].append((words[2], words[3].strip()))
     for at, function in found.items():
         _read(function, at, parts[at])
@@ -236,7 +205,7 @@ def _read(function: _Function, at: int, lines: Sequence[tuple[str, str]]) -> Non
         end = (kind, operands)
         change = frame_change(mnemonic, operands)
         function.frame = None if change is None or function.frame is None else function.frame + change
-        if re.fullmatch(rf"(bl|blx|bx|b){_CONDITIONS}?|cbn?z", kind):
+        if re.fullmatch(rf"(bl|blx|bx|b){CONDITIONS}?|cbn?z", kind):
             target = _TARGET.search(operands)
             if target:
                 # A jump to the function's own beginning is a loop, a call of it is recursion.

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,22 +45,26 @@ from ..graph.steps import (
     sources_of,
 )
 from .pack import as_called, is_spread, kernel_of, scratch_of, up4
-from .place import SCRATCH, Place
-from .views import by_name, merged, shared
 
 TRIES = 60
 """Orders that are tried when the first ones miss the bound."""
+SCRATCH = "scratch of step "
+"""Begins the name of a place that is no tensor; no tensor's name has a blank."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Bytes, a multiple of four, that a tensor, or a step's scratch, needs from step `first` to `last`."""
+
+    name: str
+    size: int
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
 class ArenaLayout:
-    """Offsets of all places, and the bytes that they take together.
-
-    Parameters
-    ----------
-    bound : int
-        Bytes that the fullest step needs, overlaps counted once: no layout is smaller.
-    """
+    """Offsets of all places, the bytes they take, and `bound`: no layout is smaller."""
 
     offsets: Mapping[str, int]
     size: int
@@ -68,13 +72,7 @@ class ArenaLayout:
 
     @property
     def bytes(self) -> int:
-        """Bytes that a caller provides: one word at least, since C has no array of nothing.
-
-        Examples
-        --------
-        >>> ArenaLayout({}, 0, 0).bytes
-        4
-        """
+        """Bytes that a caller provides: one word at least, since C has no array of nothing."""
         return max(self.size, 4)
 
     def scratch(self, step: int) -> int:
@@ -85,25 +83,10 @@ class ArenaLayout:
 def lay_out(graph: Graph, overlap: bool = True, keep_input: bool = False) -> ArenaLayout:
     """Return where everything lies, the input among it: a run overwrites it once it has been read.
 
-    Parameters
-    ----------
-    overlap : bool
-        Whether targets may lie over sources.
-    keep_input : bool
-        Leave the input out: it lies elsewhere, and a run does not change it.
-
-    Examples
-    --------
-    >>> tensors = {name: Tensor(name, (100,), 1.0, 0) for name in "xab"}
-    >>> steps = [Drop("x", "a", 0, 1 << 15), Drop("a", "b", 0, 1 << 15)]
-    >>> graph = Graph("g", tensors, steps, "x", {"b": "b"})
-    >>> lay_out(graph).size, lay_out(graph, overlap=False).size
-    (100, 200)
-    >>> sorted(lay_out(graph, keep_input=True).offsets)
-    ['a', 'b']
+    With `keep_input` it lies elsewhere, and a run does not change it.
     """
-    places = merged(graph, _places(graph, keep_input))
-    shifts = _shifts(graph, by_name(graph, places)) if overlap else {}
+    places = _merged(graph, _places(graph, keep_input))
+    shifts = _shifts(graph, _by_name(graph, places)) if overlap else {}
     bound = _bound(places, shifts)
     best: dict[str, int] = {}
     size = 0
@@ -114,7 +97,7 @@ def lay_out(graph: Graph, overlap: bool = True, keep_input: bool = False) -> Are
             best, size = offsets, found
         if size <= bound:
             break
-    return ArenaLayout(shared(graph, best), size, bound)
+    return ArenaLayout(_shared(graph, best), size, bound)
 
 
 def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
@@ -282,3 +265,45 @@ def _bound(places: Sequence[Place], shifts: _Shifts) -> int:
                 spared.append(over + under - max(over, lag + under))
         highest = max(highest, total - max(spared))
     return highest
+
+
+def roots(graph: Graph) -> dict[str, str]:
+    """Return, for every tensor, the one whose bytes it is: itself, or what it is a view of."""
+    found = {name: name for name in graph.tensors}
+    for step in graph.steps:
+        if isinstance(step, View):
+            found[step.target] = found[step.source]
+    return found
+
+
+def in_flash(graph: Graph) -> set[str]:
+    """Return the tensors that are constant, and views of such."""
+    constant = {step.target for step in graph.steps if isinstance(step, Constant)}
+    return {name for name, root in roots(graph).items() if root in constant}
+
+
+def _merged(graph: Graph, places: list[Place]) -> list[Place]:
+    """Return the places that need bytes of the arena: a tensor lives as long as the last of its views."""
+    whose, flash = roots(graph), in_flash(graph)
+    last: dict[str, int] = {}
+    for place in places:
+        root = whose.get(place.name, place.name)
+        last[root] = max(last.get(root, 0), place.last)
+    return [
+        replace(place, last=last[place.name])
+        for place in places
+        if place.name not in flash and whose.get(place.name, place.name) == place.name
+    ]
+
+
+def _by_name(graph: Graph, places: list[Place]) -> dict[str, Place]:
+    """Return places by the names of all tensors that lie there, and of scratch."""
+    found = {place.name: place for place in places}
+    whose = roots(graph)
+    return found | {name: found[root] for name, root in whose.items() if root in found}
+
+
+def _shared(graph: Graph, offsets: Mapping[str, int]) -> dict[str, int]:
+    """Return offsets with those of views."""
+    whose = roots(graph)
+    return {**offsets, **{name: offsets[root] for name, root in whose.items() if root in offsets}}

@@ -1,43 +1,78 @@
-"""Calls of the kernels without weights, and the constants that they take."""
+"""Calls of the kernels, and the constants that they take."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.errors import InputError
 
-from ..graph.model import Graph
+from ..graph.model import Graph, Tensor
 from ..graph.steps import (
+    Add,
     Concat,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
     FixedSoftmax,
     MeanPool,
     Mul,
     Pad,
     Pool,
+    Softmax,
     Step,
     Table,
     TableAdd,
+    sources_of,
 )
-from .constants import Constants
+from .pack import as_called, factors, is_spread, kernel_of, pack_affine, pack_fours, pack_pairs
 
 Shape = tuple[int, ...]
 STEEPEST = 2**22
 """Of a table that is a straight line: a byte times twice that stays within 32 bits."""
 
 
-def call_of(graph: Graph, step: Step, constants: Constants, pointers: list[str]) -> str:
+class Constants:
+    """Definitions of constants; equal arrays are defined once."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self._known: dict[tuple[str, bytes], str] = {}
+
+    def array(self, kind: str, name: str, values: npt.NDArray[Any], form: str = "d") -> str:
+        """Define an array of one dimension, and return its name; form "x" writes hexadecimal words."""
+        key = (kind, values.tobytes())
+        if key not in self._known:
+            self._known[key] = name
+            self.text.append(f"static const {kind} {name}[{len(values)}] = {{\n{_rows(values, form)}}};\n")
+        return self._known[key]
+
+    def record(self, kind: str, name: str, lines: Iterable[str]) -> str:
+        """Define a struct from the lines of its members, and return its name."""
+        body = "".join(f"    {line},\n" for line in lines)
+        self.text.append(f"static const {kind} {name} = {{\n{body}}};\n\n")
+        return name
+
+
+def _rows(values: npt.NDArray[Any], form: str) -> str:
+    if form == "x":
+        texts = [f"0x{value:08X}u" for value in values.tolist()]
+    else:
+        # The lowest number of 32 bits cannot be written as one literal of its type.
+        texts = ["-2147483647 - 1" if value == -(2**31) else str(value) for value in values.tolist()]
+    return textwrap.fill(", ".join(texts), 106, initial_indent="    ", subsequent_indent="    ") + ",\n"
+
+
+def call_of(graph: Graph, step: Step, constants: Constants, pointers: list[str], scratch: str) -> str:
     """Define what a step needs, and return the statements that run it.
 
-    Parameters
-    ----------
-    constants : Constants
-        Gets what is missing.
-    pointers : list of str
-        Where the sources lie, then the target.
+    `pointers` say where the sources lie, then the target; `scratch` where its scratch lies.
     """
     name = step.target
     target = graph.tensors[name]
@@ -46,16 +81,31 @@ def call_of(graph: Graph, step: Step, constants: Constants, pointers: list[str])
     if isinstance(step, Concat):
         return _joined(graph, step, pointers)
     among = ", ".join(pointers)
+    source = graph.tensors[sources_of(step)[0]]
+    if isinstance(step, (Conv, Depthwise, Dense)):
+        return _weighted(graph, step, constants, among, scratch)
+    if isinstance(step, Add):
+        members = [f"{step.left}, {step.right}, {step.offset}, {step.shift}"]
+        record = constants.record("tcuq_nn_sum", f"{name}_sum", members)
+        return f"tcuq_nn_add(&{record}, {among}, {target.size});"
+    if isinstance(step, Drop):
+        rule = f"{target.size}, {step.threshold}, {step.multiplier}, {target.zero}"
+        return f"tcuq_nn_drop({among}, {rule}, random);"
+    if isinstance(step, Softmax):
+        table = constants.array("uint16_t", f"{name}_table", step.table)
+        return f"tcuq_nn_softmax({among}, {target.size}, {table});"
+    if isinstance(step, MeanPool) and step.shift is None:
+        size = f"{source.shape[0] * source.shape[1]}, {source.shape[2]}"
+        return f"tcuq_nn_mean({among}, {size}, {step.bias}, {step.multiplier}, {target.zero});"
     if isinstance(step, MeanPool):
-        size = graph.tensors[step.source].size
         inner = target.size // step.outer
-        parts = [step.outer, size // (step.outer * inner * step.tail), inner, step.tail]
-        factors = [step.bias, step.multiplier, step.shift, target.zero]
-        record = constants.record("tcuq_nn_means", f"{name}_means", [_list(parts), _list(factors)])
+        parts = [step.outer, source.size // (step.outer * inner * step.tail), inner, step.tail]
+        affine = [step.bias, step.multiplier, step.shift, target.zero]
+        record = constants.record("tcuq_nn_means", f"{name}_means", [_list(parts), _list(affine)])
         return f"tcuq_nn_mean_twice(&{record}, {among});"
     if isinstance(step, Pool):
         lines = [
-            _list(graph.tensors[step.source].shape),
+            _list(source.shape),
             _list(target.shape[:2]),
             _list((*step.window, *step.stride)),
             _list(step.padding[:2]),
@@ -67,7 +117,7 @@ def call_of(graph: Graph, step: Step, constants: Constants, pointers: list[str])
         return f"tcuq_nn_table({among}, {target.size}, {table});"
     if isinstance(step, Pad):
         missing = 3 - len(step.before)
-        lengths = _lifted(graph.tensors[step.source].shape)
+        lengths = _lifted(source.shape)
         borders = ((0,) * missing + each for each in (step.before, step.after))
         lines = [_braced(lengths), *(_braced(each) for each in borders), str(step.value)]
         return f"tcuq_nn_pad(&{constants.record('tcuq_nn_frame', f'{name}_frame', lines)}, {among});"
@@ -75,17 +125,11 @@ def call_of(graph: Graph, step: Step, constants: Constants, pointers: list[str])
         table = constants.array("int32_t", f"{name}_table", step.table)
         rows, columns = target.size // target.shape[-1], target.shape[-1]
         return f"tcuq_nn_fixed_softmax({among}, {rows}, {columns}, {table});"
-    raise InputError("missing", f"step {name} is a {type(step).__name__}, which has no kernel")
+    raise InputError("unsupported", f"step {name} is a {type(step).__name__}, which has no kernel")
 
 
 def by_byte(table: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    """Return a table for values from -128 on in the order of bytes without sign.
-
-    Examples
-    --------
-    >>> by_byte(np.arange(-128, 128))[[0, 1, 127, 128, 255]].tolist()
-    [0, 1, 127, -128, -1]
-    """
+    """Return a table for values from -128 on in the order of bytes without sign."""
     return np.roll(table, -128)
 
 
@@ -173,3 +217,52 @@ def _joined(graph: Graph, step: Concat, pointers: list[str]) -> str:
         calls.append(f"tcuq_nn_rows({pointer}, {begin}, {rows}, {size}, {apart});")
         at += size
     return "\n    ".join(calls)
+
+
+def _weighted(
+    graph: Graph, step: Conv | Depthwise | Dense, constants: Constants, among: str, scratch: str
+) -> str:
+    name = step.target
+    source, target = graph.tensors[step.source], graph.tensors[name]
+    if isinstance(step, (Conv, Depthwise)):
+        window = _window(*as_called(step, source, target), constants)
+        twice = "" if step.shift is None else "_twice"
+        if isinstance(step, Depthwise) and is_spread(step):
+            return f"tcuq_nn_spread{twice}(&{window}, {among});"
+        kernel = "conv" if isinstance(step, Conv) else "depthwise"
+        kernel += "_dilated" if step.dilation != (1, 1) else ""
+        return f"tcuq_nn_{kernel}{twice}(&{window}, {among}, {scratch});"
+    outputs, inputs = step.weights.shape
+    weights = constants.array("uint32_t", f"{name}_weights", pack_pairs(step.weights), "x")
+    affine = constants.array("int32_t", f"{name}_affine", pack_affine(step, 2))
+    lines = [weights, affine, f"{source.size // inputs}, {inputs}, {outputs}", f"{target.zero}"]
+    matrix = constants.record("tcuq_nn_matrix", f"{name}_matrix", lines)
+    once = "" if step.shift is None else "_once"
+    return f"tcuq_nn_dense{once}(&{matrix}, {among}, {scratch});"
+
+
+def _window(step: Conv | Depthwise, source: Tensor, target: Tensor, constants: Constants) -> str:
+    name = step.target
+    rows, columns = kernel_of(step)
+    if isinstance(step, Conv):
+        packed, group = pack_pairs(step.weights.reshape(len(step.weights), -1)), 2
+    else:
+        packed, group = pack_fours(step.weights), 4
+    affine = pack_affine(step, group)
+    general = step.shift is not None and bool((factors(step)[1] <= 0).any())
+    lines = [
+        constants.array("uint32_t", f"{name}_weights", packed, "x"),
+        constants.array("int32_t", f"{name}_affine", affine),
+        constants.array("int8_t", f"{name}_pad", np.asarray(step.pad)),
+        ", ".join(map(str, source.shape)) + ", /* input */",
+        ", ".join(map(str, target.shape)) + ", /* output */",
+        f"{rows}, {columns}, /* kernel */",
+        ", ".join(map(str, (*step.stride, *step.dilation))) + ", /* strides, dilation */",
+        f"{step.padding[0]}, {step.padding[1]}, /* outside: above, left */",
+        f"{target.zero}",
+        f"{int(general)}",
+    ]
+    # Lines with a comment bring their own comma.
+    body = "".join(f"    {line}\n" if line.endswith("*/") else f"    {line},\n" for line in lines)
+    constants.text.append(f"static const tcuq_nn_window {name}_window = {{\n{body}}};\n\n")
+    return f"{name}_window"

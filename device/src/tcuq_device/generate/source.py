@@ -16,23 +16,14 @@ from tcuq.export.contents import check_name
 from ..graph.check import check
 from ..graph.model import Graph
 from ..graph.steps import (
-    Add,
     Constant,
-    Conv,
-    Dense,
-    Depthwise,
     Drop,
-    MeanPool,
-    Softmax,
     Step,
     View,
     sources_of,
 )
-from .arena import ArenaLayout, lay_out, scratch_in
-from .calls import call_of
-from .constants import Constants
-from .views import in_flash, roots
-from .weighted_calls import weighted_call
+from .arena import ArenaLayout, in_flash, lay_out, roots, scratch_in
+from .calls import Constants, call_of
 
 KERNELS = (
     "tcuq_nn.c",
@@ -100,31 +91,8 @@ _ELSEWHERE = "needs no contents before"
 def sources(graph: Graph, name: str, keep_input: bool = False) -> dict[str, str]:
     """Return the files of a network, text by file name.
 
-    Parameters
-    ----------
-    name : str
-        Of the files, the function and its types.
-    keep_input : bool
-        Read the input where the caller has it and leave it as it is, for several runs over one input. Else it
-        lies in the arena, at the offset NAME_INPUT_AT, and is overwritten.
-
-    Raises
-    ------
-    ValueError
-        For a step of a kind that has no kernel, or that does not fit.
-
-    Examples
-    --------
-    >>> from tcuq_device.graph.model import Tensor
-    >>> x, y = Tensor("x", (4,), 1.0, 0), Tensor("y", (4,), 1.0, 0)
-    >>> graph = Graph("g", {"x": x, "y": y}, [Add("x", "x", "y", 1, 1, 0, 1)], "x", {"y": "y"})
-    >>> texts = sources(graph, "twice")
-    >>> sorted(set(texts) - set(KERNELS))
-    ['twice.c', 'twice.h']
-    >>> print(texts["twice.c"].splitlines()[-3].strip())
-    tcuq_nn_add(&y_sum, arena + TWICE_INPUT_AT, arena + TWICE_INPUT_AT, arena + y_at, 4);
-    >>> print(sources(graph, "twice", keep_input=True)["twice.c"].splitlines()[-3].strip())
-    tcuq_nn_add(&y_sum, input, input, arena + y_at, 4);
+    With `keep_input` a run reads the input where the caller has it and leaves it as it is. Else it lies in
+    the arena, at the offset NAME_INPUT_AT, and is overwritten.
     """
     check_name(name)
     check(graph)
@@ -137,20 +105,7 @@ def sources(graph: Graph, name: str, keep_input: bool = False) -> dict[str, str]
 
 
 def write(graph: Graph, folder: str | Path, name: str, keep_input: bool = False) -> list[Path]:
-    """Write a network as C, beside the kernels that it calls.
-
-    Parameters
-    ----------
-    folder : path
-        Made when it does not exist; files of the same names are replaced.
-    name, keep_input
-        As for `sources`.
-
-    Returns
-    -------
-    list of Path
-        The files, sorted.
-    """
+    """Write a network as C beside the kernels that it calls; files of the same names are replaced."""
     texts = sources(graph, name, keep_input)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
@@ -160,13 +115,7 @@ def write(graph: Graph, folder: str | Path, name: str, keep_input: bool = False)
 
 
 def takes_random(graph: Graph) -> bool:
-    """Return whether a run draws random bits.
-
-    Examples
-    --------
-    >>> takes_random(Graph("g", {}, [Drop("x", "y", 64, 1 << 15)], "x", {}))
-    True
-    """
+    """Return whether a run draws random bits."""
     return any(isinstance(step, Drop) for step in graph.steps)
 
 
@@ -221,7 +170,7 @@ def _source(graph: Graph, name: str, where: ArenaLayout) -> str:
             continue
         pointers = [places[tensor] for tensor in (*sources_of(step), step.target)]
         scratch = f"arena + {where.scratch(number)}" if scratch_in(graph, step) else ""
-        calls.append(_call(graph, step, constants, pointers, scratch))
+        calls.append(call_of(graph, step, constants, pointers, scratch))
         calls += _clamped(graph, step, places)
     calls += [f"out->{purpose} = {places[tensor]};" for purpose, tensor in graph.outputs.items()]
     calls += [
@@ -276,27 +225,3 @@ def _clamped(graph: Graph, step: Step, places: Mapping[str, str]) -> list[str]:
         return []
     size = graph.tensors[step.target].size
     return [f"tcuq_nn_clamp({places[step.target]}, {size}, {low}, {high});"]
-
-
-def _call(graph: Graph, step: Step, constants: Constants, pointers: list[str], scratch: str) -> str:
-    """Define what a step needs, and return the call that runs it."""
-    name = step.target
-    source, target = graph.tensors[sources_of(step)[0]], graph.tensors[name]
-    among = ", ".join(pointers)
-    if isinstance(step, (Conv, Depthwise, Dense)):
-        return weighted_call(graph, step, constants, among, scratch)
-    if isinstance(step, Add):
-        record = constants.record(
-            "tcuq_nn_sum", f"{name}_sum", [f"{step.left}, {step.right}, {step.offset}, {step.shift}"]
-        )
-        return f"tcuq_nn_add(&{record}, {among}, {target.size});"
-    if isinstance(step, MeanPool) and step.shift is None:
-        size = f"{source.shape[0] * source.shape[1]}, {source.shape[2]}"
-        return f"tcuq_nn_mean({among}, {size}, {step.bias}, {step.multiplier}, {target.zero});"
-    if isinstance(step, Drop):
-        rule = f"{target.size}, {step.threshold}, {step.multiplier}, {target.zero}"
-        return f"tcuq_nn_drop({among}, {rule}, random);"
-    if isinstance(step, Softmax):
-        table = constants.array("uint16_t", f"{name}_table", step.table)
-        return f"tcuq_nn_softmax({among}, {target.size}, {table});"
-    return call_of(graph, step, constants, pointers)

@@ -1,1 +1,1 @@
-"""An int8 network as a graph: its operators, checks, files, and the arithmetic once more in numpy."""
+"""An int8 network as a graph: operators, checks, files, and the same arithmetic in numpy."""

@@ -1,4 +1,4 @@
-"""What must hold for a graph before anybody runs it: names, shapes, sums within 32 bits."""
+"""Validate a graph before it runs: names, shapes, sums within 32 bits."""
 
 from __future__ import annotations
 
@@ -10,14 +10,32 @@ from typing import Any
 import numpy as np
 
 from tcuq.base.checks import integer
-from tcuq.base.errors import InputError, wrong_value
+from tcuq.base.errors import InputError, located, wrong_value
 from tcuq.export.contents import TAKEN
 
-from .check_moves import MOVES
-from .check_sums import SUMS
-from .check_values import array, confined, pair, picture, same, sides, within
+from .check_values import alike, array, confined, pair, picture, posteriors, rescaled, same, sides, within
 from .model import Graph, Tensor
-from .steps import HIGHEST, Add, Conv, Dense, Depthwise, Drop, Softmax, Step, sources_of
+from .steps import (
+    HIGHEST,
+    Add,
+    Concat,
+    Constant,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    FixedSoftmax,
+    MeanPool,
+    Mul,
+    Pad,
+    Pool,
+    Softmax,
+    Step,
+    Table,
+    TableAdd,
+    View,
+    sources_of,
+)
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 RESERVED = frozenset(
@@ -37,24 +55,12 @@ MOST_VALUES = 2**24
 """Of a tensor: more than any microcontroller holds, and few enough to plan for."""
 MOST_CLASSES = 32_000
 """With more, the sum of a softmax would leave 32 bits."""
+MOST_FIXED_CLASSES = 4095
+"""The sum of exponentials has twelve bits before its point."""
 
 
 def check(graph: Graph) -> Graph:
-    """Return a graph that can be run, or say in one line why it cannot.
-
-    Raises
-    ------
-    ValueError
-        Naming the step and the value.
-
-    Examples
-    --------
-    >>> tensors = {"a": Tensor("a", (2,), 1.0, 0), "b": Tensor("b", (2,), 1.0, 0)}
-    >>> check(Graph("g", tensors, [Drop("a", "b", 300, 2**15)], "a", {"y": "b"}))
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: step 0 (Drop to b): threshold is 300, expected 0 to 255
-    """
+    """Return a graph that can be run, or say in one line why it cannot."""
     _identifier("name of the graph", graph.name)
     for name, tensor in graph.tensors.items():
         _tensor(name, tensor)
@@ -64,24 +70,20 @@ def check(graph: Graph) -> Graph:
     for number, step in enumerate(graph.steps):
         if not isinstance(step, Step):
             accepted = ", ".join(kind.__name__ for kind in _CHECKS)
-            raise InputError("value", f"step {number} is a {type(step).__name__}, expected {accepted}")
-        try:
+            raise InputError("unsupported", f"step {number} is a {type(step).__name__}, expected {accepted}")
+        with located(f"step {number} ({type(step).__name__} to {step.target})"):
             _named(graph, step, ready)
             _CHECKS[type(step)](graph, step)
-        except ValueError as error:
-            raise InputError(
-                "value", f"step {number} ({type(step).__name__} to {step.target}): {error}"
-            ) from None
         ready.add(step.target)
     for name in graph.tensors:
         if name not in ready:
-            raise InputError("value", f"tensor {name} is made by no step; every one but the input must be")
+            raise InputError("missing", f"tensor {name} is made by no step; every one but the input must be")
     if not graph.outputs:
-        raise InputError("value", "outputs are none; at least one is needed")
+        raise InputError("missing", "outputs are none; at least one is needed")
     for use, name in graph.outputs.items():
         _output(use)
         if name not in graph.tensors:
-            raise InputError("value", f"output {use} is {name!r}, expected {_all(graph.tensors)}")
+            raise wrong_value(f"output {use}", name, _all(graph.tensors))
     return graph
 
 
@@ -91,21 +93,18 @@ def _all(names: Iterable[str]) -> str:
 
 def _identifier(what: str, name: Any) -> None:
     if not isinstance(name, str) or not NAME.fullmatch(name) or name in RESERVED:
-        raise InputError("value", f"{what} is {name!a}, expected a C identifier of up to 63 characters")
+        raise wrong_value(what, name, "a C identifier of up to 63 characters")
     # Constants are called after tensors, and those of the kernels begin so.
     if name.lower().startswith("tcuq"):
-        raise InputError("value", f"{what} is {name!r}; names that begin with tcuq belong to the kernels")
+        raise wrong_value(what, name, "a name that does not begin with tcuq, as those of the kernels do")
 
 
 def _output(name: Any) -> None:
     """Refuse names that mean something to compilers or headers: `__FILE__`, `while`, `linux`, `NULL`."""
     _identifier("name of an output", name)
     if not OUTPUT.fullmatch(name) or MACRO.fullmatch(name) or name in TAKEN:
-        raise InputError(
-            "value",
-            f"name of an output is {name!r}; C or C++ may know it already, "
-            "expected a word like 'probs' or 'features_2'",
-        )
+        expected = "a word like 'probs' or 'features_2', which neither C nor C++ knows"
+        raise wrong_value("name of an output", name, expected)
 
 
 def _tensor(name: str, tensor: Tensor) -> None:
@@ -113,30 +112,26 @@ def _tensor(name: str, tensor: Tensor) -> None:
     if not isinstance(tensor, Tensor) or tensor.name != name:
         raise InputError("value", f"tensor {name} is filed under another name or is none")
     if not isinstance(tensor.shape, tuple) or not 1 <= len(tensor.shape) <= 3:
-        raise InputError("value", f"tensor {name} has shape {tensor.shape}, expected one to three dimensions")
+        raise wrong_value(f"shape of tensor {name}", tensor.shape, "one to three dimensions")
     for each in tensor.shape:
         integer(f"tensor {name}: dimension", each, 1, 65535)
     if tensor.size > MOST_VALUES:
-        raise InputError(
-            "limit", f"tensor {name} has {tensor.size:,} values, expected at most {MOST_VALUES:,}"
-        )
+        raise InputError("limit", f"tensor {name} has {tensor.size:,} values, expected up to {MOST_VALUES:,}")
     if not isinstance(tensor.scale, float) or not math.isfinite(tensor.scale) or tensor.scale <= 0:
-        raise InputError("value", f"tensor {name} has scale {tensor.scale!r}, expected a positive number")
+        raise wrong_value(f"scale of tensor {name}", tensor.scale, "a positive number")
     integer(f"tensor {name}: zero", tensor.zero, -128, 127)
 
 
 def _named(graph: Graph, step: Step, ready: set[str]) -> None:
     for name in sources_of(step):
         if name not in graph.tensors:
-            raise InputError("value", f"source {name!r} is no tensor of the graph")
+            raise InputError("unknown", f"source {name!r} is no tensor of the graph")
         if name not in ready:
-            raise InputError(
-                "value", f"source {name} is not there yet; an earlier step or the input makes it"
-            )
+            raise InputError("missing", f"source {name} is not there yet; an earlier step must make it")
     if step.target not in graph.tensors:
-        raise InputError("value", f"target {step.target!r} is no tensor of the graph")
+        raise InputError("unknown", f"target {step.target!r} is no tensor of the graph")
     if step.target in ready:
-        raise InputError("value", f"target {step.target} is made twice or is the input")
+        raise InputError("conflict", f"target {step.target} is made twice or is the input")
 
 
 def _sums(step: Conv | Depthwise | Dense, outputs: int, axes: tuple[int, ...]) -> None:
@@ -184,9 +179,7 @@ def _depthwise(graph: Graph, step: Depthwise) -> None:
     array("weights", step.weights, np.int8, (None, None, None))
     *kernel, outputs = step.weights.shape
     if outputs % picture(source)[2]:
-        raise InputError(
-            "value", f"weights are for {outputs} outputs, expected a multiple of {source.shape[2]}"
-        )
+        raise wrong_value("outputs of the weights", outputs, f"a multiple of {source.shape[2]}")
     shape = _window(step, source, (kernel[0], kernel[1]), outputs)
     same("target's shape", graph.tensors[step.target].shape, shape)
     _sums(step, outputs, (0, 1))
@@ -197,13 +190,11 @@ def _dense(graph: Graph, step: Dense) -> None:
     array("weights", step.weights, np.int8, (None, None))
     outputs, inputs = step.weights.shape
     if source.size % inputs:
-        raise InputError("value", f"weights are for rows of {inputs}, expected {source.size} or a part of it")
+        raise wrong_value("inputs of the weights", inputs, f"{source.size} or a part of it")
     # The target may have any shape whose last dimension is a row.
     rows, shape = source.size // inputs, graph.tensors[step.target].shape
     if shape[-1] != outputs or graph.tensors[step.target].size != rows * outputs:
-        raise InputError(
-            "value", f"target's shape is {shape}, expected {(rows, outputs) if rows > 1 else (outputs,)}"
-        )
+        raise wrong_value("target's shape", shape, (rows, outputs) if rows > 1 else (outputs,))
     _sums(step, outputs, (1,))
 
 
@@ -222,9 +213,7 @@ def _drop(graph: Graph, step: Drop) -> None:
     source, target = graph.tensors[step.source], graph.tensors[step.target]
     same("target's shape", target.shape, source.shape)
     if target.zero != source.zero:
-        raise InputError(
-            "value", f"target's zero is {target.zero}, expected {source.zero}, as of its source,"
-        )
+        raise wrong_value("target's zero", target.zero, f"{source.zero}, as of its source")
     integer("threshold", step.threshold, 0, 255)
     integer("multiplier", step.multiplier, 0, (HIGHEST - 2**14) // 255)
 
@@ -232,17 +221,139 @@ def _drop(graph: Graph, step: Drop) -> None:
 def _softmax(graph: Graph, step: Softmax) -> None:
     source, target = graph.tensors[step.source], graph.tensors[step.target]
     if len(source.shape) != 1 or not 2 <= source.size <= MOST_CLASSES:
-        raise InputError(
-            "value", f"source {source.name} has shape {source.shape}, expected 2 to {MOST_CLASSES} classes"
-        )
+        raise wrong_value("source's shape", source.shape, f"2 to {MOST_CLASSES} classes")
     same("target's shape", target.shape, source.shape)
-    if (target.scale, target.zero) != (1 / 256, -128):
-        raise InputError(
-            "value", f"target has scale {target.scale:g} and zero {target.zero}, expected 1/256 and -128"
-        )
+    posteriors(target)
     array("table", step.table, np.uint16, (256,))
     if step.table[0] != 65535 or (np.diff(step.table.astype(np.int64)) > 0).any():
-        raise InputError("value", f"table begins with {step.table[0]} or rises, expected 65535, falling,")
+        raise InputError(
+            "value", f"table begins with {step.table[0]} or rises, expected 65535, falling", "table"
+        )
+
+
+def _both(graph: Graph, step: TableAdd | Mul) -> None:
+    shapes = [graph.tensors[name].shape for name in (step.first, step.second)]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise wrong_value("shapes", shapes, "equal lengths, or 1") from None
+    same("target's shape", graph.tensors[step.target].shape, tuple(int(each) for each in shape))
+    confined(step.low, step.high)
+
+
+def _table_add(graph: Graph, step: TableAdd) -> None:
+    _both(graph, step)
+    largest = 0
+    for what in ("left", "right"):
+        array(what, getattr(step, what), np.int32, (256,))
+        largest += int(np.abs(getattr(step, what).astype(np.int64)).max())
+    if largest >= 2**30:
+        raise InputError("limit", f"a sum can reach {largest}, expected below {2**30}")
+    rescaled(largest, step.multiplier, integer("shift", step.shift, -31, 0))
+
+
+def _mul(graph: Graph, step: Mul) -> None:
+    _both(graph, step)
+    rescaled(255 * 255, step.multiplier, step.shift)
+
+
+def _mean(graph: Graph, step: MeanPool) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    integer("bias", step.bias, -(2**31), HIGHEST)
+    integer("multiplier", step.multiplier, 0, HIGHEST)
+    confined(step.low, step.high)
+    if step.shift is None:
+        height, width, channels = picture(source)
+        integer("outer", step.outer, 1, 1)
+        integer("tail", step.tail, 1, 1)
+        same("target's shape", target.shape, (channels,))
+        within(128 * height * width + abs(step.bias))
+        return
+    kept = target.size * integer("tail", step.tail, 1, source.size)
+    if target.size % integer("outer", step.outer, 1, source.size) or source.size % kept:
+        raise InputError(
+            "value",
+            f"{source.size} values do not give {target.size} with outer {step.outer} and tail {step.tail}",
+        )
+    rescaled(128 * (source.size // target.size) + abs(step.bias), step.multiplier, step.shift)
+
+
+def _pool(graph: Graph, step: Pool) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    height, width, channels = picture(source)
+    if step.kind not in ("mean", "max"):
+        raise wrong_value("kind", step.kind, "'mean' or 'max'")
+    pair("window", step.window, 1, 65535)
+    pair("stride", step.stride, 1, 65535)
+    confined(step.low, step.high)
+    top, left, bottom, right = sides(step.padding, 65534)
+    if max(top, bottom) >= step.window[0] or max(left, right) >= step.window[1]:
+        raise wrong_value("padding", step.padding, f"less than the window, which is {step.window},")
+    spare = top + height + bottom - step.window[0], left + width + right - step.window[1]
+    if min(spare) < 0:
+        raise wrong_value("window", step.window, "at most the padded picture")
+    shape = spare[0] // step.stride[0] + 1, spare[1] // step.stride[1] + 1, channels
+    same("target's shape", target.shape, shape)
+    alike(source, target)
+    within(128 * min(step.window[0], height) * min(step.window[1], width))
+
+
+def _fixed_softmax(graph: Graph, step: FixedSoftmax) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    if source.shape[-1] > MOST_FIXED_CLASSES:
+        raise InputError("limit", f"{source.shape[-1]} classes, expected at most {MOST_FIXED_CLASSES}")
+    same("target's shape", target.shape, source.shape)
+    posteriors(target)
+    array("table", step.table, np.int32, (256,))
+    if step.table[0] != HIGHEST or step.table.min() < 0:
+        ends = int(step.table[0]), int(step.table.min())
+        raise wrong_value("first and least entry of the table", ends, f"{HIGHEST}, and 0 or more")
+
+
+def _table(graph: Graph, step: Table) -> None:
+    same("target's shape", graph.tensors[step.target].shape, graph.tensors[step.source].shape)
+    array("values", step.values, np.int8, (256,))
+
+
+def _pad(graph: Graph, step: Pad) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    for what in ("before", "after"):
+        value = getattr(step, what)
+        if not isinstance(value, tuple) or len(value) != len(source.shape):
+            raise wrong_value(what, value, f"a number for each of {source.shape}")
+        for each in value:
+            integer(what, each, 0, 65535)
+    integer("value", step.value, -128, 127)
+    alike(source, target)
+    parts = zip(step.before, source.shape, step.after, strict=True)
+    same("target's shape", target.shape, tuple(sum(each) for each in parts))
+
+
+def _concat(graph: Graph, step: Concat) -> None:
+    target = graph.tensors[step.target]
+    axis = integer("axis", step.axis, 0, len(target.shape) - 1)
+    if not isinstance(step.sources, tuple) or not step.sources:
+        raise InputError("missing", "sources are none; at least one is needed")
+    for name in step.sources:
+        source = graph.tensors[name]
+        alike(source, target)
+        if len(source.shape) != len(target.shape):
+            raise wrong_value(f"shape of source {name}", source.shape, f"dimensions as of {target.shape}")
+        wanted = (*target.shape[:axis], source.shape[axis], *target.shape[axis + 1 :])
+        same(f"shape of source {name}", source.shape, wanted)
+    length = sum(graph.tensors[name].shape[axis] for name in step.sources)
+    same("target's shape", target.shape, (*target.shape[:axis], length, *target.shape[axis + 1 :]))
+
+
+def _view(graph: Graph, step: View) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    if source.size != target.size:
+        raise wrong_value("target's shape", target.shape, f"as many values as {source.shape}")
+    alike(source, target)
+
+
+def _constant(graph: Graph, step: Constant) -> None:
+    array("values", step.values, np.int8, graph.tensors[step.target].shape)
 
 
 _CHECKS: dict[type, Any] = {
@@ -252,6 +363,14 @@ _CHECKS: dict[type, Any] = {
     Add: _add,
     Drop: _drop,
     Softmax: _softmax,
-    **SUMS,
-    **MOVES,
+    TableAdd: _table_add,
+    Mul: _mul,
+    MeanPool: _mean,
+    Pool: _pool,
+    FixedSoftmax: _fixed_softmax,
+    Table: _table,
+    Pad: _pad,
+    Concat: _concat,
+    View: _view,
+    Constant: _constant,
 }

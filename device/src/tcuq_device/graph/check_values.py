@@ -1,4 +1,4 @@
-"""Checks of single values of steps, each of which says in one line what it refuses."""
+"""Checks of single fields of steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def array(what: str, value: Any, kind: Any, shape: tuple[int | None, ...]) -> No
     if not fits:
         found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
         wanted = ", ".join("n" if each is None else str(each) for each in shape)
-        raise wrong_value(what, found, f"{np.dtype(kind).name} ({wanted})")
+        raise InputError("value", f"{what} is {found}, expected {np.dtype(kind).name} ({wanted})", what)
 
 
 def same(what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
@@ -53,9 +53,7 @@ def sides(value: Any, most: int) -> tuple[int, int, int, int]:
 def picture(tensor: Tensor) -> tuple[int, int, int]:
     """Return the shape of a picture, or refuse a tensor that is none."""
     if len(tensor.shape) != 3:
-        raise InputError(
-            "value", f"source {tensor.name} has shape {tensor.shape}, expected (height, width, channels)"
-        )
+        raise wrong_value(f"shape of source {tensor.name}", tensor.shape, "(height, width, channels)")
     height, width, channels = tensor.shape
     return height, width, channels
 
@@ -63,7 +61,7 @@ def picture(tensor: Tensor) -> tuple[int, int, int]:
 def within(largest: int) -> None:
     """Refuse a sum that can leave 32 bits."""
     if largest > HIGHEST:
-        raise InputError("value", f"a sum can reach {largest}, expected {HIGHEST}")
+        raise InputError("limit", f"a sum can reach {largest}, expected at most {HIGHEST}")
 
 
 def rescaled(largest: int, multiplier: Any, shift: Any) -> None:
@@ -78,11 +76,14 @@ def confined(low: Any, high: Any) -> None:
     integer("high", high, low, 127)
 
 
+def posteriors(target: Tensor) -> None:
+    """Refuse what has not the scale and zero of the monitor's posteriors."""
+    if (target.scale, target.zero) != (1 / 256, -128):
+        raise wrong_value("target's scale and zero", (target.scale, target.zero), "1/256 and -128")
+
+
 def alike(source: Tensor, target: Tensor) -> None:
     """Refuse a target with another scale or zero than its source."""
     if (source.scale, source.zero) != (target.scale, target.zero):
-        raise InputError(
-            "value",
-            f"target has scale {target.scale:g} and zero {target.zero}, expected {source.scale:g} and "
-            f"{source.zero}, as of {source.name},",
-        )
+        expected = f"{(source.scale, source.zero)}, as of {source.name}"
+        raise wrong_value("target's scale and zero", (target.scale, target.zero), expected)

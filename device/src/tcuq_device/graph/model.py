@@ -1,28 +1,19 @@
-"""An int8 network as a list of steps over typed tensors: made from a model, read by all else."""
+"""An int8 network as a list of steps over typed tensors."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from .steps import Step
+from .steps import Constant, Conv, Dense, Depthwise, Step
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """A value of the graph.
-
-    Parameters
-    ----------
-    name : str
-        A C identifier, unique in the graph.
-    shape : tuple of int
-        (height, width, channels), (rows, channels) or (channels,).
-    zero : int
-        The value that stands for 0.
-    """
+    """A value: (height, width, channels), (rows, channels) or (channels,); `zero` stands for 0."""
 
     name: str
     shape: tuple[int, ...]
@@ -31,31 +22,16 @@ class Tensor:
 
     @property
     def size(self) -> int:
-        """Values, which are bytes.
-
-        Examples
-        --------
-        >>> Tensor("x", (4, 4, 3), 1.0, 0).size
-        48
-        """
+        """Values, which are bytes."""
         return int(np.prod(self.shape))
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A network.
+    """A network: steps in the order in which they run.
 
-    Parameters
-    ----------
-    name : str
-        A C identifier.
-    steps : sequence of steps
-        In the order in which they run.
-    outputs : mapping of str to str
-        What a tensor is for, and its name: "probs" and "features" for the monitor; "probs_1" and so on where
-        a network gives several posteriors.
-    about : mapping
-        Where it comes from: backbone, seed, data set, examples of the calibration.
+    Names are C identifiers. `outputs` say what a tensor is for: "probs" and "features" for the monitor,
+    "probs_1" and so on where a network gives several posteriors. `about` says where it comes from.
     """
 
     name: str
@@ -64,3 +40,33 @@ class Graph:
     input: str
     outputs: Mapping[str, str]
     about: Mapping[str, object] = field(default_factory=dict)
+
+
+def products(graph: Graph) -> int:
+    """Return the multiply-adds of one run: those of convolutions and dense layers, borders included.
+
+    Examples
+    --------
+    >>> tensors = {"a": Tensor("a", (3,), 1.0, 0), "b": Tensor("b", (2,), 1.0, 0)}
+    >>> n = np.zeros(2, np.int32)
+    >>> graph = Graph("g", tensors, [Dense("a", "b", np.ones((2, 3), np.int8), n, n)], "a", {"y": "b"})
+    >>> products(graph), weight_bytes(graph)
+    (6, 6)
+    """
+    total = 0
+    for step in graph.steps:
+        if isinstance(step, (Conv, Dense)):
+            total += graph.tensors[step.target].size * math.prod(step.weights.shape[1:])
+        elif isinstance(step, Depthwise):
+            total += graph.tensors[step.target].size * math.prod(step.weights.shape[:2])
+    return total
+
+
+def weight_bytes(graph: Graph) -> int:
+    """Return the bytes of weights and of constant tensors; biases and factors come on top."""
+    arrays = (
+        step.values if isinstance(step, Constant) else step.weights
+        for step in graph.steps
+        if isinstance(step, (Conv, Dense, Depthwise, Constant))
+    )
+    return sum(each.size for each in arrays)

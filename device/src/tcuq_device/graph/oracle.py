@@ -1,8 +1,8 @@
-"""What a graph gives, in numpy's whole numbers: written from the text of `graph` alone, to hold C to it."""
+"""Run a graph in numpy integers: written from the docstrings of `steps` alone, to check the C against."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,21 +12,39 @@ from tcuq.base.checks import integer
 from tcuq.base.errors import InputError
 
 from .model import Graph
-from .oracle_steps import WITHOUT_WEIGHTS, moved
-from .steps import Add, Conv, Dense, Depthwise, Drop, Int8, MeanPool, Softmax, Step, UInt16, sources_of
+from .steps import (
+    Add,
+    Concat,
+    Constant,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    FixedSoftmax,
+    Int8,
+    MeanPool,
+    Mul,
+    Pad,
+    Pool,
+    Softmax,
+    Step,
+    Table,
+    TableAdd,
+    UInt16,
+    View,
+    sources_of,
+)
 
 Int64 = npt.NDArray[np.int64]
+WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax)
+"""Kinds of steps that `moved` takes, beside a MeanPool with a shift."""
+
 BATCH = 32
 """Examples that are computed together: columns of a convolution take a few megabytes each."""
 
 
 class Random:
-    """The generator of `Drop`.
-
-    Parameters
-    ----------
-    state : int
-        32 bits, not 0.
+    """The generator of `Drop`; its state has 32 bits and is not 0.
 
     Examples
     --------
@@ -52,34 +70,15 @@ class Random:
 
 
 def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = False) -> dict[str, Int8]:
-    """Run a graph over examples.
+    """Run a checked graph over examples, int8 (n, ...).
 
-    Parameters
-    ----------
-    graph : Graph
-        One that `check` accepts.
-    x : int8 array (n, ...)
-        As `quantize.input_of` gives it.
-    random : Random, optional
-        For graphs that drop values, example after example; begins at state 1 by default.
-    every : bool
-        Return every tensor by its own name, in place of the outputs by theirs.
-
-    Examples
-    --------
-    >>> from tcuq_device.graph.model import Tensor
-    >>> tensors = {"a": Tensor("a", (2,), 1.0, 0), "b": Tensor("b", (1,), 2.0, 0)}
-    >>> half = np.array([2**31 - 1], dtype=np.int32)
-    >>> both = Dense("a", "b", np.array([[3, 1]], np.int8), np.array([4], np.int32), half)
-    >>> graph = Graph("g", tensors, [both], "a", {"y": "b"})
-    >>> run(graph, np.array([[5, -2], [100, 0]], np.int8))["y"].tolist()
-    [[8], [127]]
+    `random` serves graphs that drop values, example after example, from state 1 by default. With `every`,
+    return every tensor by its own name, in place of the outputs by theirs.
     """
     shape = graph.tensors[graph.input].shape
     if x.dtype != np.int8 or x.shape[1:] != shape:
-        raise InputError(
-            "value", f"input is {x.dtype} {x.shape}, expected int8 (n, {', '.join(map(str, shape))})"
-        )
+        wanted = ", ".join(map(str, shape))
+        raise InputError("value", f"input is {x.dtype} {x.shape}, expected int8 (n, {wanted})", "input")
     source = random or Random(1)
     kept = list(graph.tensors) if every else list(dict.fromkeys(graph.outputs.values()))
     found: dict[str, list[Int8]] = {name: [] for name in kept}
@@ -92,14 +91,7 @@ def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = Fa
 
 
 def softmax(logits: Int8, table: UInt16) -> Int8:
-    """Return int8 posteriors of rows of logits.
-
-    Examples
-    --------
-    >>> table = np.array([65535] + [0] * 255, dtype=np.uint16)
-    >>> softmax(np.array([[5, 5, 4], [9, 8, 8]], dtype=np.int8), table).tolist()
-    [[0, 0, -128], [127, -128, -128]]
-    """
+    """Return int8 posteriors of rows of logits."""
     q = logits.astype(np.int64)
     e = table.astype(np.int64)[q.max(axis=-1, keepdims=True) - q]
     s = e.sum(axis=-1, keepdims=True)
@@ -112,7 +104,7 @@ def _forward(graph: Graph, x: Int8, random: Random) -> dict[str, Int8]:
     drawn = _drawn(graph, len(x), random)
     for step in graph.steps:
         if isinstance(step, WITHOUT_WEIGHTS) or (isinstance(step, MeanPool) and step.shift is not None):
-            values[step.target] = moved(graph, step, values, len(x))
+            values[step.target] = _moved(graph, step, values, len(x))
         else:
             values[step.target] = _step(graph, step, values, drawn)
     return values
@@ -170,9 +162,7 @@ def _finished(step: Conv | Depthwise | Dense, acc: Int64, zero: int) -> Int8:
 def _twice(acc: Int64, multiplier: npt.NDArray[Any] | int, shift: npt.NDArray[Any] | int) -> Int64:
     places = np.asarray(shift, dtype=np.int64)
     up, down = 2 ** np.maximum(places, 0), 2 ** np.maximum(-places, 0)
-    product = (acc * up * np.asarray(multiplier, dtype=np.int64) + 2**30) >> 31
-    # Half away from zero: half upwards, of the absolute value.
-    return np.asarray(np.sign(product) * ((2 * np.abs(product) + down) // (2 * down)))
+    return _divided((acc * up * np.asarray(multiplier, dtype=np.int64) + 2**30) >> 31, down)
 
 
 def _once(acc: Int64, multiplier: npt.NDArray[Any] | int, shift: npt.NDArray[Any] | int) -> Int64:
@@ -228,3 +218,98 @@ def _product(rows: Int8, weights: Int8) -> Int64:
     largest = 128 * int(np.abs(weights.astype(np.int64)).sum(axis=1).max(initial=0))
     kind = np.float32 if largest <= 2**24 else np.float64
     return np.asarray(rows.astype(kind) @ weights.T.astype(kind), dtype=np.int64)
+
+
+def _divided(values: Int64, by: Int64 | int) -> Int64:
+    """Return whole quotients, half away from zero."""
+    return np.asarray(np.sign(values) * ((2 * np.abs(values) + by) // (2 * np.asarray(by))))
+
+
+def _moved(graph: Graph, step: Step, values: Mapping[str, Int8], count: int) -> Int8:
+    """Return what a step of `WITHOUT_WEIGHTS`, or a MeanPool, gives for `count` examples."""
+    target = graph.tensors[step.target]
+    if isinstance(step, Constant):
+        return np.broadcast_to(step.values, (count, *target.shape))
+    sources = [values[name] for name in sources_of(step)]
+    x = sources[0].astype(np.int64)
+    if isinstance(step, (TableAdd, Mul)):
+        a, b = (_lifted(each.astype(np.int64), len(target.shape)) for each in sources)
+        if isinstance(step, TableAdd):
+            acc = step.left.astype(np.int64)[a + 128] + step.right.astype(np.int64)[b + 128]
+        else:
+            acc = (a - graph.tensors[step.first].zero) * (b - graph.tensors[step.second].zero)
+        made = _twice(acc, step.multiplier, step.shift) + target.zero
+    elif isinstance(step, MeanPool):
+        assert step.shift is not None
+        inner = target.size // step.outer
+        parts = x.reshape(count, step.outer, -1, inner, step.tail)
+        made = _twice(parts.sum(axis=(2, 4)) + step.bias, step.multiplier, step.shift) + target.zero
+    elif isinstance(step, Pool):
+        made = _pooled(step, x)
+    elif isinstance(step, FixedSoftmax):
+        return _posteriors(x, step.table.astype(np.int64))
+    else:
+        return _placed(step, sources, target.shape)
+    return np.asarray(np.clip(made, step.low, step.high), dtype=np.int8).reshape(count, *target.shape)
+
+
+def _lifted(x: Int64, rank: int) -> Int64:
+    """Return values with ones before their dimensions, behind that of the examples."""
+    return x.reshape(len(x), *(1,) * (rank + 1 - x.ndim), *x.shape[1:])
+
+
+def _placed(step: Step, sources: list[Int8], shape: tuple[int, ...]) -> Int8:
+    x = sources[0]
+    if isinstance(step, Table):
+        return np.asarray(step.values[x.astype(np.int64) + 128])
+    if isinstance(step, Pad):
+        borders = [(0, 0), *zip(step.before, step.after, strict=True)]
+        return np.pad(x, borders, constant_values=step.value)
+    if isinstance(step, Concat):
+        return np.concatenate(sources, axis=step.axis + 1)
+    assert isinstance(step, View)
+    return x.reshape(len(x), *shape)
+
+
+def _pooled(step: Pool, x: Int64) -> Int64:
+    top, left, bottom, right = step.padding
+    borders = ((0, 0), (top, bottom), (left, right), (0, 0))
+    mean = step.kind == "mean"
+    framed = np.pad(x, borders, constant_values=0 if mean else -128)
+    windows = _windows(step, framed)
+    if not mean:
+        return np.asarray(windows.max(axis=(4, 5)))
+    inside = _windows(step, np.pad(np.ones_like(x), borders))
+    return _divided(windows.sum(axis=(4, 5)), inside.sum(axis=(4, 5)))
+
+
+def _windows(step: Pool, framed: Int64) -> Int64:
+    found = np.lib.stride_tricks.sliding_window_view(framed, step.window, axis=(1, 2))
+    return np.asarray(found[:, :: step.stride[0], :: step.stride[1]])
+
+
+def _posteriors(x: Int64, table: Int64) -> Int8:
+    e = table[x.max(axis=-1, keepdims=True) - x]
+    s = _divided(e, 2**12).sum(axis=-1, keepdims=True)
+    room = np.zeros_like(s)
+    for _ in range(31):
+        room += s << room < 2**31
+    r = _reciprocal(s << room)
+    p = _divided((e * r + 2**30) >> 31, np.int64(2) ** (35 - room))
+    return np.asarray(np.where(e == 0, 0, np.minimum(p, 255)) - 128, dtype=np.int8)
+
+
+def _reciprocal(s: Int64) -> Int64:
+    """Return 2**62 / s for s in [2**31, 2**32), by Newton's method."""
+
+    def upper(a: Int64, b: Int64 | int) -> Int64:
+        return np.asarray((a * b + 2**30) >> 31)
+
+    def shifted(a: Int64, by: int) -> Int64:
+        return np.asarray(np.clip(a << by, -(2**31), 2**31 - 1))
+
+    half = s // 2
+    guess = 1515870810 + upper(half, -1010580540)
+    for _ in range(3):
+        guess = guess + shifted(upper(guess, 2**29 - upper(half, guess)), 2)
+    return shifted(guess, 1)

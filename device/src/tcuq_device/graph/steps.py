@@ -39,18 +39,8 @@ class Conv:
     """A convolution; a pointwise one has a kernel of 1 x 1.
 
     acc = bias + sum of weight * input over the raw int8 values, where an input outside the picture is `pad`
-    of its channel. The bias holds what the zero of the input adds. No sum may leave 32 bits.
-
-    Parameters
-    ----------
-    source, target : str
-        Names of tensors.
-    pad : int8 array (inputs,)
-        What lies outside the picture.
-    shift : int32 array (outputs,), optional
-        Rounds `twice` in place of `scaled`.
-    dilation : (down, across)
-        Distances of the places that the kernel looks at.
+    of its channel. The bias holds what the zero of the input adds. No sum may leave 32 bits. A `shift` rounds
+    `twice` in place of `scaled`.
     """
 
     source: str
@@ -125,10 +115,7 @@ class Add:
 class TableAdd:
     """The sum of two tensors as TFLite takes it: twice(left[a + 128] + right[b + 128], multiplier, shift).
 
-    Parameters
-    ----------
-    left, right : int32 arrays (256,)
-        What every byte stands for, at one common scale.
+    `left` and `right` are what every byte stands for, at one common scale.
     """
 
     first: str
@@ -302,13 +289,7 @@ Step = (
 
 
 def sources_of(step: Step) -> tuple[str, ...]:
-    """Return the names of the tensors that a step reads.
-
-    Examples
-    --------
-    >>> sources_of(Add("a", "b", "c", 1, 1, 0, 8))
-    ('a', 'b')
-    """
+    """Return the names of the tensors that a step reads."""
     if isinstance(step, (Add, TableAdd, Mul)):
         return (step.first, step.second)
     if isinstance(step, Concat):

@@ -93,7 +93,7 @@ def load_graph(path: str | Path, limits: Limits | None = None) -> Graph:
     try:
         header = from_json(bytes(arrays.pop(HEADER)), given)
         if not isinstance(header, dict):
-            raise InputError("value", "the header is no object")
+            raise InputError("damaged", "the header is no object")
         if header["format"] not in (FORMAT, FIRST_FORMAT):
             raise wrong_value("format", header["format"], f"{FORMAT!r}")
         tensors = {
@@ -102,23 +102,22 @@ def load_graph(path: str | Path, limits: Limits | None = None) -> Graph:
         }
         steps = [_step(number, dict(plain), arrays) for number, plain in enumerate(header["steps"])]
         if arrays:
-            raise InputError("value", f"array {next(iter(arrays))!r} belongs to no step")
+            raise InputError("damaged", f"array {next(iter(arrays))!r} belongs to no step")
         graph = Graph(
             header["name"], tensors, steps, header["input"], dict(header["outputs"]), dict(header["about"])
         )
         return check(graph)
     except KeyError as error:
-        raise InputError(
-            "damaged", f"{path}: lacks {one_line(str(error), 60)}; not a tcuq graph, or a damaged one"
-        ) from None
+        what = f"lacks {one_line(str(error), 60)}; not a tcuq graph, or a damaged one"
+        raise InputError("damaged", what, where=str(path)) from None
     except (TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
-        raise InputError("damaged", f"{path}: no graph that can be run: {error}") from None
+        raise InputError("damaged", f"no graph that can be run: {error}", where=str(path)) from None
 
 
 def _step(number: int, plain: dict[str, Any], arrays: dict[str, Any]) -> Step:
     kind = plain.pop("step")
     if kind not in STEPS:
-        raise InputError("value", f"step {number} is {kind!r}, expected one of {', '.join(STEPS)}")
+        raise wrong_value(f"step {number}", kind, f"one of {', '.join(STEPS)}")
     begin = f"{number}."
     mine = {key[len(begin) :]: arrays.pop(key) for key in list(arrays) if key.startswith(begin)}
     for key, value in plain.items():

@@ -16,8 +16,7 @@ from ..graph.model import Graph, Tensor
 from ..graph.oracle import Random
 from ..graph.oracle import run as run_oracle
 from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, Int8, Int32, MeanPool, Softmax, Step, UInt16
-from .step_cases import step_cases
-from .window_cases import window_cases
+from .tflite_cases import step_cases, window_cases
 
 VECTORS = "vectors.txt"
 SAME = (1, 1, 1, 1)
@@ -31,15 +30,7 @@ Answers = Callable[[Graph, Int8], Int8]
 
 @dataclass(frozen=True)
 class KernelCase:
-    """One operator on one input.
-
-    Parameters
-    ----------
-    name : str
-        The operator, and what is particular.
-    graph : Graph
-        With one output, "y", made by the operator.
-    """
+    """One operator on one input: a graph whose one output is "y"."""
 
     name: str
     graph: Graph
@@ -99,15 +90,7 @@ class _Drawn:
 
 
 def cases() -> Iterator[KernelCase]:
-    """Give every case.
-
-    Examples
-    --------
-    >>> operators = {case.name.split(",")[0] for case in cases()}
-    >>> sorted(operators)
-    ['Add', 'Concat', 'Conv', 'Dense', 'Depthwise', 'Drop', 'FixedSoftmax', 'MeanPool', \
-'MeanPool of all kinds', 'Mul', 'Pad', 'Pool', 'Softmax', 'Table', 'TableAdd', 'View']
-    """
+    """Give every case."""
     draw = _Drawn(1)
     number = 0
 
@@ -196,13 +179,7 @@ def made() -> str:
 
 
 def stored() -> Mapping[str, bytes]:
-    """Return what the kernels must give, by name of the case.
-
-    Examples
-    --------
-    >>> stored()["Softmax, 2 classes"].hex()
-    'bc44'
-    """
+    """Return what the kernels must give, by name of the case."""
     text = (resources.files(__package__) / VECTORS).read_text(encoding="ascii")
     pairs = (line.rsplit(": ", 1) for line in text.splitlines() if not line.startswith("#"))
     return {name: bytes.fromhex(values) for name, values in pairs}
@@ -210,11 +187,6 @@ def stored() -> Mapping[str, bytes]:
 
 def first_broken(answers: Answers) -> str | None:
     """Return the first case for which something else than the stored numbers comes, or None.
-
-    Parameters
-    ----------
-    answers : callable
-        Takes a graph and an input (1, ...), and returns its output "y".
 
     Examples
     --------

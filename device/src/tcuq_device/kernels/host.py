@@ -88,9 +88,8 @@ class Network:
         tensors = self.graph.tensors
         shape = tensors[self.graph.input].shape
         if x.dtype != np.int8 or x.shape[1:] != shape:
-            raise InputError(
-                "value", f"x is {x.dtype} {x.shape}, expected int8 (n, {', '.join(map(str, shape))})"
-            )
+            wanted = ", ".join(map(str, shape))
+            raise InputError("value", f"x is {x.dtype} {x.shape}, expected int8 (n, {wanted})", "x")
         return self._run(x)
 
 
@@ -152,7 +151,7 @@ def _verified(compiler: str, flags: tuple[str, ...]) -> None:
     broken = first_broken(answers)
     if broken is not None:
         raise InputError(
-            "value",
+            "failed",
             f"{compiler} {' '.join(flags)} ({version(compiler)}) breaks the kernel {broken}, "
             "whose numbers are wrong: use another compiler, or its options -O1 -fno-tree-vectorize",
         )

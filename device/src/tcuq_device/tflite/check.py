@@ -1,4 +1,4 @@
-"""What must hold for a model before anybody runs it: types, shapes, scales, sums within 32 bits."""
+"""Validate a TFLite model before it runs: types, shapes, scales, sums within 32 bits."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError, placed, wrong_value
+from tcuq.base.errors import InputError, located
 
-from .geometry import spread
-from .model import NO_TENSOR, Model, Operator, Tensor
+from .model import NO_TENSOR, Model, Operator, Tensor, spread
 
 MOST_VALUES = 2**24
 """In one tensor."""
@@ -26,82 +25,66 @@ PROBABILITY = (1 / 256, -128)
 
 
 def check(model: Model) -> Model:
-    """Return a model that the reference arithmetic is defined for, or say in one line why it is not.
-
-    Raises
-    ------
-    ValueError
-        Naming operator, tensor and value.
-
-    Examples
-    --------
-    >>> check(Model([], [], (), ()))
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: the model has 0 inputs and 0 outputs, expected at least one of each
-    """
+    """Return a model that the reference arithmetic is defined for, or say in one line why it is not."""
     if not model.inputs or not model.outputs:
         raise InputError(
-            "value",
+            "damaged",
             f"the model has {len(model.inputs)} inputs and {len(model.outputs)} outputs, "
             "expected at least one of each",
         )
     ready: set[int] = set()
     left = MOST_WEIGHTS
     for number in model.inputs:
-        try:
+        with located(f"input, tensor {number} {model.tensors[number].title}"):
             _activation(model.tensors[number])
             if model.tensors[number].data is not None:
-                raise InputError("value", "is a constant and an input of the model")
-        except ValueError as error:
-            raise InputError(
-                "value", f"input, tensor {number} {model.tensors[number].title}: {error}"
-            ) from None
+                raise InputError("damaged", "is a constant and an input of the model")
         ready.add(number)
     for operator in model.operators:
-        place = f"operator {operator.number} ({operator.code})"
-        try:
+        with located(place_of(model, operator)):
             if len(operator.outputs) != 1:
-                raise InputError("value", f"{len(operator.outputs)} outputs, expected one")
-            target = operator.outputs[0]
-            place += f" to tensor {target} {model.tensors[target].title}"
-            if operator.code not in _CHECKS:
-                raise InputError("unsupported", f"not supported, expected one of {', '.join(_CHECKS)}")
-            if target in ready or model.tensors[target].data is not None:
-                raise InputError("value", "the tensor is made twice, is an input or is a constant")
-            given = [model.tensors[each] for each in operator.inputs if each != NO_TENSOR]
-            left -= sum(each.size for each in given if each.data is not None)
-            if left < 0:
                 raise InputError(
-                    "conflict", f"constants of all operators together are more than {MOST_WEIGHTS} values"
+                    "unsupported", f"{len(operator.outputs)} outputs, expected one", operator.code
                 )
+            target = operator.outputs[0]
+            if operator.code not in _CHECKS:
+                said = f"not supported, expected one of {', '.join(_CHECKS)}"
+                raise InputError("unsupported", said, operator.code)
+            if target in ready or model.tensors[target].data is not None:
+                raise InputError("damaged", "the tensor is made twice, is an input or is a constant")
+            read = [model.tensors[each] for each in operator.inputs if each != NO_TENSOR]
+            left -= sum(each.size for each in read if each.data is not None)
+            if left < 0:
+                raise InputError("limit", f"constants of all operators are more than {MOST_WEIGHTS} values")
             _operator(model, operator, ready)
-        except ValueError as error:
-            raise placed(error, str(place)) from None
         ready.add(target)
     for number in model.outputs:
         if number not in ready:
-            raise InputError(
-                "value", f"output, tensor {number} {model.tensors[number].title}: made by no operator"
-            )
+            title = model.tensors[number].title
+            raise InputError("damaged", "made by no operator", where=f"output, tensor {number} {title}")
     return model
+
+
+def place_of(model: Model, operator: Operator) -> str:
+    """Return how messages name an operator: its number, its name and what it makes."""
+    made = "".join(f" to tensor {at} {model.tensors[at].title}" for at in operator.outputs[:1])
+    return f"operator {operator.number} ({operator.code}){made}"
 
 
 def _operator(model: Model, operator: Operator, ready: set[int]) -> None:
     least, most, judge = _CHECKS[operator.code]
     if not least <= len(operator.inputs) <= most:
-        raise InputError("value", f"{len(operator.inputs)} inputs, expected {least} to {most}")
+        raise InputError("damaged", f"{len(operator.inputs)} inputs, expected {least} to {most}")
     tensors: list[Tensor | None] = []
     for at, number in enumerate(operator.inputs):
         if number == NO_TENSOR:
             if at < least:
-                raise InputError("value", f"input {at} is left out")
+                raise InputError("missing", f"input {at} is left out")
             tensors.append(None)
             continue
         if number not in ready and model.tensors[number].data is None:
-            raise InputError(
-                "value", f"input {at}, tensor {number} {model.tensors[number].title}, is not there yet"
-            )
+            title = model.tensors[number].title
+            raise InputError("damaged", f"input {at}, tensor {number} {title}, is not there yet")
         tensors.append(model.tensors[number])
     target = model.tensors[operator.outputs[0]]
     _activation(target)
@@ -110,20 +93,22 @@ def _operator(model: Model, operator: Operator, ready: set[int]) -> None:
 
 def _activation(tensor: Tensor) -> None:
     if tensor.dtype != "int8":
-        raise InputError("value", f"tensor {tensor.title} is {tensor.dtype}, expected int8")
+        raise InputError("unsupported", f"tensor {tensor.title} is {tensor.dtype}, expected int8", "dtype")
     _sized(tensor)
     if len(tensor.scales) != 1:
-        raise InputError("value", f"tensor {tensor.title} has {len(tensor.scales)} scales, expected one")
+        raise _odd(tensor, f"{len(tensor.scales)} scales", "one")
     _scales(tensor)
     if not -128 <= tensor.zero <= 127:
-        raise InputError("value", f"tensor {tensor.title} has zero point {tensor.zero}, expected -128 to 127")
+        raise _odd(tensor, f"zero point {tensor.zero}", "-128 to 127")
+
+
+def _odd(tensor: Tensor, found: str, expected: str) -> InputError:
+    return InputError("value", f"tensor {tensor.title} has {found}, expected {expected}")
 
 
 def _sized(tensor: Tensor) -> None:
     if not 1 <= tensor.size <= MOST_VALUES:
-        raise InputError(
-            "value", f"tensor {tensor.title} has shape {tensor.shape}, expected 1 to {MOST_VALUES} values"
-        )
+        raise _odd(tensor, f"shape {tensor.shape}", f"1 to {MOST_VALUES} values")
 
 
 def _scales(tensor: Tensor) -> None:
@@ -131,9 +116,7 @@ def _scales(tensor: Tensor) -> None:
         ends = tensor.scales.min(), tensor.scales.max()
     for each in ends:
         if not SMALLEST <= each <= LARGEST:
-            raise InputError(
-                "value", f"tensor {tensor.title} has scale {each:g}, expected {SMALLEST:g} to {LARGEST:g}"
-            )
+            raise _odd(tensor, f"scale {each:g}", f"{SMALLEST:g} to {LARGEST:g}")
 
 
 def _source(tensors: list[Tensor | None], at: int = 0) -> Tensor:
@@ -150,9 +133,7 @@ def _shape(target: Tensor, wanted: tuple[int, ...]) -> None:
 
 def _rank(tensor: Tensor, rank: int) -> None:
     if len(tensor.shape) != rank:
-        raise InputError(
-            "value", f"tensor {tensor.title} has shape {tensor.shape}, expected {rank} dimensions"
-        )
+        raise _odd(tensor, f"shape {tensor.shape}", f"{rank} dimensions")
 
 
 def _same_scale(*tensors: Tensor) -> None:
@@ -170,7 +151,7 @@ def _whole(tensor: Tensor | None, what: str) -> npt.NDArray[Any]:
     """Return constants that say where: axes, paddings, shapes."""
     if tensor is None or tensor.data is None or tensor.dtype not in ("int32", "int64"):
         found = "left out" if tensor is None else f"{tensor.dtype}, {'not ' * (tensor.data is None)}constant"
-        raise wrong_value(what, found, "constant int32")
+        raise InputError("unsupported", f"{what} is {found}, expected constant int32", what)
     return tensor.data
 
 
@@ -178,7 +159,7 @@ def _weights(tensor: Tensor | None, rank: int, axis: int) -> npt.NDArray[np.int8
     assert tensor is not None
     if tensor.dtype != "int8" or tensor.data is None:
         raise InputError(
-            "value",
+            "unsupported",
             f"weights {tensor.title} are {tensor.dtype}, {'not ' * (tensor.data is None)}constant, "
             "expected constant int8",
         )
@@ -209,7 +190,7 @@ def _sums(source: Tensor, tensors: list[Tensor | None], target: Tensor, axis: in
     if bias is not None:
         if bias.dtype != "int32" or bias.data is None or bias.size != len(largest):
             found = f"{bias.dtype} {bias.shape}, {'not ' * (bias.data is None)}constant"
-            raise wrong_value("bias", found, f"constant int32 ({len(largest)},)")
+            raise InputError("value", f"bias is {found}, expected constant int32 ({len(largest)},)", "bias")
         largest = largest + np.abs(bias.data.astype(np.int64)).reshape(-1)
     _rescaled(largest, source.scale.astype(np.float64) * weights.scales / float(target.scale))
 
@@ -233,9 +214,8 @@ def _window(operator: Operator, source: Tensor, window: tuple[int, int]) -> tupl
             raise InputError("value", f"a window of {window} does not fit a picture of {source.shape[1:3]}")
     framed = [source.shape[1 + at] + sum(made[at][1:]) for at in (0, 1)]
     if source.shape[0] * framed[0] * framed[1] * source.shape[3] > MOST_VALUES:
-        raise InputError(
-            "limit", f"the padded picture has shape {tuple(framed)}, expected at most {MOST_VALUES} values"
-        )
+        said = f"the padded picture has shape {tuple(framed)}, expected at most {MOST_VALUES} values"
+        raise InputError("limit", said)
     return made[0][0], made[1][0]
 
 
@@ -306,13 +286,7 @@ def _pool(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> N
 
 
 def axes_of(axes: npt.NDArray[Any], rank: int) -> tuple[int, ...]:
-    """Return the axes of a mean, counted from 0, each once and in order.
-
-    Examples
-    --------
-    >>> axes_of(np.array([-1, 1, 3]), 4)
-    (1, 3)
-    """
+    """Return the axes of a mean, counted from 0, each once and in order."""
     found = {int(each) for each in axes.reshape(-1)[: 2 * rank + 1]}
     if axes.size > 2 * rank or not all(-rank <= each < rank for each in found):
         raise InputError("value", f"axes are {sorted(found)}, expected {-rank} to {rank - 1}")
@@ -323,7 +297,7 @@ def _mean(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> N
     source = _source(tensors)
     axes = axes_of(_whole(tensors[1], "the list of axes"), len(source.shape))
     if not axes:
-        raise InputError("missing", "the list of axes is empty, expected at least one")
+        raise InputError("missing", "the list of axes is empty, expected at least one", "axes")
     kept = operator.options.keep
     _shape(
         target,
@@ -352,13 +326,15 @@ def _pad(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> No
 
 def _joined(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
     if None in tensors:
-        raise InputError("value", "an input is left out")
+        raise InputError("missing", "an input is left out")
     sources = [_source(tensors, at) for at in range(len(tensors))]
     rank, axis = len(sources[0].shape), operator.options.axis
     if not -rank <= axis < rank:
         raise InputError("value", f"the axis is {axis}, expected {-rank} to {rank - 1}")
     if operator.options.activation != "NONE":
-        raise InputError("value", f"the fused activation is {operator.options.activation}, expected NONE")
+        raise InputError(
+            "unsupported", f"the fused activation is {operator.options.activation}, expected NONE"
+        )
     axis %= rank
     for each in sources:
         _rank(each, rank)
@@ -390,7 +366,7 @@ def _reshaped(operator: Operator, tensors: list[Tensor | None], target: Tensor) 
 def _squeezed(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
     source = _source(tensors)
     if [each for each in source.shape if each != 1] != [each for each in target.shape if each != 1]:
-        raise InputError("limit", f"shapes {source.shape} and {target.shape} differ in more than ones")
+        raise InputError("value", f"shapes {source.shape} and {target.shape} differ in more than ones")
     _same_scale(source, target)
 
 

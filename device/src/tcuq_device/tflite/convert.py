@@ -1,120 +1,87 @@
-"""From a TFLite model to our own graph, whose tensors equal those of `reference.evaluate`."""
+"""Convert a TFLite model to a graph whose tensors equal those of `reference.evaluate`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError, placed
+from tcuq.base.errors import InputError, located
 
 from ..graph import model as own
 from ..graph import steps
 from ..graph.check import check
-from .convert_moves import MOVES
-from .convert_sums import SUMS
-from .fixed_point import multiplier_of
-from .geometry import spread
-from .made import Made, limits
-from .model import Model, Operator
-from .outputs import Asked, outputs_of
+from .builder import GraphBuilder, leading
+from .check import axes_of, place_of
+from .fixed_point import exponential, high_product, multiplier_of, radius, rescaled_twice
+from .model import Model, Operator, Tensor, spread
+from .outputs import OutputChoice, outputs_of
+from .reference import evaluate, limits
 
 Int64 = npt.NDArray[np.int64]
 
 
-def graph_of(model: Model, name: str = "model", asked: Asked | None = None) -> own.Graph:
+def graph_of(model: Model, name: str = "model", asked: OutputChoice | None = None) -> own.Graph:
     """Return a model as a graph, whose tensor t5 is the model's tensor 5.
 
     Its outputs are as `outputs.outputs_of` chooses them: `probs` and `features` for the monitor, if the
     model has them.
-
-    Parameters
-    ----------
-    model : Model
-        As `read_model` gives it.
-    name : str
-        Of the graph, a C identifier.
-    asked : Asked, optional
-        Which outputs.
-
-    Raises
-    ------
-    ValueError
-        In one line, naming the operator that the graph cannot express.
-
-    Examples
-    --------
-    >>> from tcuq_device.tflite.model import Tensor
-    >>> def tensor(shape: tuple[int, ...], scale: float, data: Any = None) -> Tensor:
-    ...     quantized = np.array([scale], np.float32), np.zeros(1, np.int64)
-    ...     return Tensor("t", shape, "int8", *quantized, data=data)
-    >>> weights = np.array([[4, -8]], np.int8)
-    >>> tensors = [tensor((1, 2), 0.5), tensor((1, 2), 0.25, weights), tensor((1, 1), 0.5)]
-    >>> graph = graph_of(Model(tensors, [Operator("FULLY_CONNECTED", (0, 1), (2,))], (0,), (2,)))
-    >>> graph.steps[0].multiplier.tolist(), graph.steps[0].shift.tolist(), graph.outputs
-    ([1073741824], [-1], {'output_1': 't2', 'features': 't0'})
     """
     if len(model.inputs) != 1:
-        raise InputError("value", f"the model has {len(model.inputs)} inputs, expected one")
-    made = Made(model)
+        raise InputError("unsupported", f"the model has {len(model.inputs)} inputs, expected one", "inputs")
+    builder = GraphBuilder(model)
     for operator in model.operators:
-        target = operator.outputs[0]
-        place = (
-            f"operator {operator.number} ({operator.code}) to tensor {target} {model.tensors[target].title}"
-        )
-        if operator.code not in _STEPS:
-            raise InputError(
-                "missing", f"{place}: the graph has no such step, expected one of {', '.join(_STEPS)}"
-            )
-        try:
-            _STEPS[operator.code](made, operator)
-        except ValueError as error:
-            raise placed(error, str(place)) from None
-    outputs = outputs_of(made, asked or Asked())
-    return check(own.Graph(name, made.tensors, made.steps, made.names[model.inputs[0]], outputs))
+        with located(place_of(model, operator)):
+            if operator.code not in _STEPS:
+                said = f"the graph has no such step, expected one of {', '.join(_STEPS)}"
+                raise InputError("unsupported", said, operator.code)
+            _STEPS[operator.code](builder, operator)
+    outputs = outputs_of(builder, asked or OutputChoice())
+    return check(own.Graph(name, builder.tensors, builder.steps, builder.names[model.inputs[0]], outputs))
 
 
-def _bias(made: Made, operator: Operator, weights: Int64) -> Int64:
+def _bias(builder: GraphBuilder, operator: Operator, weights: Int64) -> Int64:
     """Return biases, with what the zero of the input adds; weights are (outputs, k)."""
-    _, source = made.source(operator)
+    _, source = builder.source(operator)
     bias = np.asarray(-source.zero * weights.sum(axis=1))
     if len(operator.inputs) > 2 and operator.inputs[2] >= 0:
-        data = made.model.tensors[operator.inputs[2]].data
+        data = builder.model.tensors[operator.inputs[2]].data
         assert data is not None
         bias = bias + data.reshape(-1)
     if np.abs(bias).max() > steps.HIGHEST:
-        raise InputError("value", f"a bias of {np.abs(bias).max()} leaves 32 bits")
+        raise InputError("limit", f"a bias of {np.abs(bias).max()} leaves 32 bits")
     return bias
 
 
-def _factors(made: Made, operator: Operator, outputs: int) -> tuple[steps.Int32, steps.Int32]:
+def _factors(builder: GraphBuilder, operator: Operator, outputs: int) -> tuple[steps.Int32, steps.Int32]:
     """Return multipliers and shifts of the outputs, from scales in double precision."""
-    (_, source), target = made.source(operator), made.target(operator)
-    scales = np.broadcast_to(made.model.tensors[operator.inputs[1]].scales.astype(np.float64), outputs)
+    (_, source), target = builder.source(operator), builder.target(operator)
+    scales = np.broadcast_to(builder.model.tensors[operator.inputs[1]].scales.astype(np.float64), outputs)
     factors = float(source.scale) * scales / float(target.scale)
-    if operator.code == "FULLY_CONNECTED" and len(made.model.tensors[operator.inputs[1]].scales) == 1:
+    if operator.code == "FULLY_CONNECTED" and len(builder.model.tensors[operator.inputs[1]].scales) == 1:
         # Then TFLite takes the product of the scales in single precision.
-        product = source.scale * made.model.tensors[operator.inputs[1]].scale
+        product = source.scale * builder.model.tensors[operator.inputs[1]].scale
         factors = np.full(outputs, float(product) / float(target.scale))
     pairs = np.array([multiplier_of(each) for each in factors.tolist()], dtype=np.int64)
     if pairs[:, 1].max() > 30:
-        raise InputError("value", f"rescales by {factors.max():g}, expected below {2**30}")
+        raise InputError("limit", f"rescales by {factors.max():g}, expected below {2**30}")
     return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32)
 
 
-def _convolved(made: Made, operator: Operator, weights: npt.NDArray[np.int8]) -> dict[str, Any]:
+def _convolved(builder: GraphBuilder, operator: Operator, weights: npt.NDArray[np.int8]) -> dict[str, Any]:
     """Return the fields that convolutions share; weights are (outputs, height, width, k)."""
-    _, source = made.source(operator)
+    _, source = builder.source(operator)
     outputs = len(weights)
-    bias = _bias(made, operator, weights.reshape(outputs, -1).astype(np.int64))
-    multiplier, shift = _factors(made, operator, outputs)
+    bias = _bias(builder, operator, weights.reshape(outputs, -1).astype(np.int64))
+    multiplier, shift = _factors(builder, operator, outputs)
     # A channel that TFLite multiplies by 0: without weights it gives the same, and kernels need no other way.
     idle = multiplier == 0
     bias[idle], multiplier[idle], shift[idle] = 0, 2**30, -31
     options = operator.options
-    low, high = limits(options.activation, made.target(operator))
+    low, high = limits(options.activation, builder.target(operator))
     height, width = weights.shape[1:3]
     _, top, bottom = spread(source.shape[1], height, options.stride[0], options.dilation[0], options.padding)
     _, left, right = spread(source.shape[2], width, options.stride[1], options.dilation[1], options.padding)
@@ -132,17 +99,17 @@ def _convolved(made: Made, operator: Operator, weights: npt.NDArray[np.int8]) ->
     }
 
 
-def _weights(made: Made, operator: Operator) -> npt.NDArray[np.int8]:
-    data = made.model.tensors[operator.inputs[1]].data
+def _weights(builder: GraphBuilder, operator: Operator) -> npt.NDArray[np.int8]:
+    data = builder.model.tensors[operator.inputs[1]].data
     assert data is not None
     return np.ascontiguousarray(data, dtype=np.int8)
 
 
-def _conv(made: Made, operator: Operator) -> None:
-    name, source = made.source(operator)
-    weights = _whole(_weights(made, operator), source.shape[3])
-    target = made.add(operator.outputs[0])
-    made.steps.append(steps.Conv(name, target, **_convolved(made, operator, weights)))
+def _conv(builder: GraphBuilder, operator: Operator) -> None:
+    name, source = builder.source(operator)
+    weights = _whole(_weights(builder, operator), source.shape[3])
+    target = builder.add(operator.outputs[0])
+    builder.steps.append(steps.Conv(name, target, **_convolved(builder, operator, weights)))
 
 
 def _whole(weights: npt.NDArray[np.int8], channels: int) -> npt.NDArray[np.int8]:
@@ -157,32 +124,186 @@ def _whole(weights: npt.NDArray[np.int8], channels: int) -> npt.NDArray[np.int8]
     return whole.reshape(outputs, height, width, channels)
 
 
-def _depthwise(made: Made, operator: Operator) -> None:
-    name, source = made.source(operator)
-    fields = _convolved(made, operator, _weights(made, operator).transpose(3, 1, 2, 0))
-    target = made.add(operator.outputs[0])
+def _depthwise(builder: GraphBuilder, operator: Operator) -> None:
+    name, source = builder.source(operator)
+    fields = _convolved(builder, operator, _weights(builder, operator).transpose(3, 1, 2, 0))
+    target = builder.add(operator.outputs[0])
     if source.shape[3] == 1:
         # Several outputs of one channel are a convolution, which has a faster kernel.
-        made.steps.append(steps.Conv(name, target, **fields))
+        builder.steps.append(steps.Conv(name, target, **fields))
         return
     fields["weights"] = np.ascontiguousarray(fields["weights"][..., 0].transpose(1, 2, 0))
-    made.steps.append(steps.Depthwise(name, target, **fields))
+    builder.steps.append(steps.Depthwise(name, target, **fields))
 
 
-def _dense(made: Made, operator: Operator) -> None:
-    name, _ = made.source(operator)
-    weights = _weights(made, operator)
-    bias = _bias(made, operator, weights.astype(np.int64)).astype(np.int32)
-    multiplier, shift = _factors(made, operator, len(weights))
-    ends = limits(operator.options.activation, made.target(operator))
-    target = made.add(operator.outputs[0])
-    made.steps.append(steps.Dense(name, target, weights, bias, multiplier, shift, *ends))
+def _dense(builder: GraphBuilder, operator: Operator) -> None:
+    name, _ = builder.source(operator)
+    weights = _weights(builder, operator)
+    bias = _bias(builder, operator, weights.astype(np.int64)).astype(np.int32)
+    multiplier, shift = _factors(builder, operator, len(weights))
+    ends = limits(operator.options.activation, builder.target(operator))
+    target = builder.add(operator.outputs[0])
+    builder.steps.append(steps.Dense(name, target, weights, bias, multiplier, shift, *ends))
 
 
-_STEPS: dict[str, Callable[[Made, Operator], None]] = {
+def _add(builder: GraphBuilder, operator: Operator) -> None:
+    (first, a), (second, b) = builder.source(operator), builder.source(operator, 1)
+    target = builder.target(operator)
+    double = 2 * max(float(a.scale), float(b.scale))
+    left, right = (_scaled(each, double) for each in (a, b))
+    factor = multiplier_of(double / (2**20 * float(target.scale)))
+    ends = limits(operator.options.activation, target)
+    builder.steps.append(
+        steps.TableAdd(first, second, builder.add(operator.outputs[0]), left, right, *factor, *ends)
+    )
+
+
+def _scaled(tensor: Tensor, scale: float) -> steps.Int32:
+    """Return every byte of a tensor times 2**20, at another scale."""
+    values = (np.arange(-128, 128) - tensor.zero) << 20
+    return rescaled_twice(values, *multiplier_of(float(tensor.scale) / scale)).astype(np.int32)
+
+
+def _mul(builder: GraphBuilder, operator: Operator) -> None:
+    (first, a), (second, b) = builder.source(operator), builder.source(operator, 1)
+    target = builder.target(operator)
+    # In single precision, as TFLite has it.
+    factor = multiplier_of(float(a.scale * b.scale / target.scale))
+    ends = limits(operator.options.activation, target)
+    builder.steps.append(steps.Mul(first, second, builder.add(operator.outputs[0]), *factor, *ends))
+
+
+def _mean(builder: GraphBuilder, operator: Operator) -> None:
+    name, source = builder.source(operator)
+    target = builder.target(operator)
+    data = builder.model.tensors[operator.inputs[1]].data
+    assert data is not None
+    axes = axes_of(data, len(source.shape))
+    outer, count, _, tail = _parts(source.shape, axes)
+    total = count * tail
+    multiplier, shift = multiplier_of(float(source.scale) / float(target.scale))
+    # The count is divided out of the multiplier, with as many bits as there is room for.
+    more = min(total.bit_length() - 1, 32, 31 + shift)
+    factor = (multiplier << more) // total, shift - more
+    builder.steps.append(
+        steps.MeanPool(
+            name, builder.add(operator.outputs[0]), -source.zero * total, *factor, outer=outer, tail=tail
+        )
+    )
+
+
+def _parts(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """Return a shape as (outer, count, inner, tail), where a mean is taken over count and tail.
+
+    Examples
+    --------
+    >>> _parts((1, 6, 7, 4), (1, 2)), _parts((1, 6, 7, 4), (2,)), _parts((1, 6, 7, 4), (1, 3))
+    ((1, 42, 4, 1), (6, 7, 4, 1), (1, 6, 7, 4))
+    """
+    found = [1]
+    for at, length in enumerate(shape):
+        if length == 1:
+            continue
+        # Kept dimensions are at even places of the list, the others at odd ones.
+        if len(found) % 2 == int(at in axes):
+            found.append(1)
+        found[-1] *= length
+    assert len(found) <= 4  # of three dimensions and a batch of one
+    outer, count, inner, tail = found + [1] * (4 - len(found))
+    return outer, count, inner, tail
+
+
+def _pool(kind: str) -> Callable[[GraphBuilder, Operator], None]:
+    def pool(builder: GraphBuilder, operator: Operator) -> None:
+        name, source = builder.source(operator)
+        options = operator.options
+        if len(builder.tensors[name].shape) != 3:
+            raise InputError(
+                "unsupported", f"input has shape {source.shape}, expected (1, height, width, channels)"
+            )
+        sides = [
+            spread(source.shape[1 + at], options.window[at], options.stride[at], 1, options.padding)
+            for at in (0, 1)
+        ]
+        padding = sides[0][1], sides[1][1], sides[0][2], sides[1][2]
+        ends = limits(options.activation, builder.target(operator))
+        target = builder.add(operator.outputs[0])
+        builder.steps.append(steps.Pool(name, target, kind, options.window, options.stride, padding, *ends))
+
+    return pool
+
+
+def _view(builder: GraphBuilder, operator: Operator) -> None:
+    name, _ = builder.source(operator)
+    builder.steps.append(steps.View(name, builder.add(operator.outputs[0])))
+
+
+def _pad(builder: GraphBuilder, operator: Operator) -> None:
+    name, source = builder.source(operator)
+    sides = builder.model.tensors[operator.inputs[1]].data
+    assert sides is not None
+    batch = leading(source)
+    if sides[:batch].any():
+        raise InputError("unsupported", "padding adds to the batch, expected none there")
+    before, after = (tuple(int(each) for each in sides[batch:, at]) for at in (0, 1))
+    value = builder.target(operator).zero
+    if len(operator.inputs) > 2:
+        given = builder.model.tensors[operator.inputs[2]].data
+        assert given is not None
+        value = int(given.reshape(-1)[0])
+    builder.steps.append(steps.Pad(name, builder.add(operator.outputs[0]), before, after, value))
+
+
+def _concat(builder: GraphBuilder, operator: Operator) -> None:
+    sources = [builder.source(operator, at) for at in range(len(operator.inputs))]
+    axis = operator.options.axis % len(sources[0][1].shape)
+    if {leading(each) for _, each in sources} != {leading(builder.target(operator))} or axis < leading(
+        sources[0][1]
+    ):
+        raise InputError("unsupported", f"tensors are joined along axis {axis}, the batch, expected another")
+    names = tuple(name for name, _ in sources)
+    builder.steps.append(steps.Concat(names, builder.add(operator.outputs[0]), axis - leading(sources[0][1])))
+
+
+def _table(builder: GraphBuilder, operator: Operator) -> None:
+    """Convert a function of single bytes: the reference is asked for all 256."""
+    name, source = builder.source(operator)
+    pair = [replace(each, shape=(1, 256), data=None) for each in (source, builder.target(operator))]
+    alone = Model(pair, [replace(operator, inputs=(0,), outputs=(1,))], (0,), (1,))
+    bytes_ = np.arange(-128, 128).astype(np.int8)[None]
+    values = evaluate(alone, [bytes_])[1][0]
+    builder.steps.append(steps.Table(name, builder.add(operator.outputs[0]), values))
+
+
+def _softmax(builder: GraphBuilder, operator: Operator) -> None:
+    name, source = builder.source(operator)
+    beta = float(np.float32(operator.options.beta))
+    multiplier, shift = multiplier_of(min(beta * float(source.scale) * 2**26, 2.0**31 - 1))
+    below = -np.arange(256)
+    counted = below >= -radius(5, shift)
+    powers = exponential(high_product(np.where(counted, below, 0) << shift, multiplier), 5)
+    table = np.where(counted, powers, 0).astype(np.int32)
+    builder.steps.append(steps.FixedSoftmax(name, builder.add(operator.outputs[0]), table))
+
+
+_STEPS: dict[str, Callable[[GraphBuilder, Operator], None]] = {
+    "ADD": _add,
+    "AVERAGE_POOL_2D": _pool("mean"),
+    "CONCATENATION": _concat,
     "CONV_2D": _conv,
     "DEPTHWISE_CONV_2D": _depthwise,
+    "EXPAND_DIMS": _view,
     "FULLY_CONNECTED": _dense,
-    **SUMS,
-    **MOVES,
+    "LOGISTIC": _table,
+    "MAX_POOL_2D": _pool("max"),
+    "MEAN": _mean,
+    "MUL": _mul,
+    "PAD": _pad,
+    "PADV2": _pad,
+    "QUANTIZE": _table,
+    "RELU": _table,
+    "RELU6": _table,
+    "RESHAPE": _view,
+    "SOFTMAX": _softmax,
+    "SQUEEZE": _view,
 }

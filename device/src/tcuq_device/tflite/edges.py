@@ -1,4 +1,4 @@
-"""Steps of a model that a device does not run: floats at its edges, shapes that are known before.
+"""Steps of a model that a device does not run: floats at its edges, shapes known in advance.
 
 An int8 model with floats outside begins with QUANTIZE and ends with DEQUANTIZE. A device does neither: its
 input is int8 already, and the monitor takes int8. A model for any batch computes the shape of a RESHAPE (by
@@ -16,24 +16,7 @@ WHOLE = ("int32", "int64")
 
 
 def without_edges(model: Model) -> Model:
-    """Return the model between the first QUANTIZE and the last DEQUANTIZE, with int8 inputs and outputs.
-
-    Parameters
-    ----------
-    model : Model
-        As it was read, not checked.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tcuq_device.tflite.model import Operator, Tensor
-    >>> one = np.ones(1, np.float32), np.zeros(1, np.int64)
-    >>> tensors = [Tensor(kind, (1, 2), kind, *one) for kind in ("float32", "int8", "int8")]
-    >>> steps = [Operator("QUANTIZE", (0,), (1,)), Operator("RELU", (1,), (2,))]
-    >>> inside = without_edges(Model(tensors, steps, (0,), (2,)))
-    >>> inside.inputs, [each.code for each in inside.operators]
-    ((1,), ['RELU'])
-    """
+    """Return the model between the first QUANTIZE and the last DEQUANTIZE, with int8 inputs and outputs."""
     begins: dict[int, int] = {}
     ends: dict[int, int] = {}
     kept = []
@@ -57,23 +40,7 @@ def without_edges(model: Model) -> Model:
 
 
 def without_shapes(model: Model) -> Model:
-    """Return the model without steps whose whole numbers serve nothing but the shape of a RESHAPE.
-
-    Parameters
-    ----------
-    model : Model
-        As it was read, not checked.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tcuq_device.tflite.model import Operator, Tensor
-    >>> one = np.ones(1, np.float32), np.zeros(1, np.int64)
-    >>> tensors = [Tensor(kind, (1, 2), kind, *one) for kind in ("int8", "int32", "int8")]
-    >>> steps = [Operator("SHAPE", (0,), (1,)), Operator("RESHAPE", (0, 1), (2,))]
-    >>> [(each.code, each.inputs) for each in without_shapes(Model(tensors, steps, (0,), (2,))).operators]
-    [('RESHAPE', (0,))]
-    """
+    """Return the model without steps whose whole numbers serve nothing but the shape of a RESHAPE."""
     dropped = {
         at
         for at, operator in enumerate(model.operators)

@@ -47,77 +47,36 @@ def multiplier_of(factor: float) -> tuple[int, int]:
 
 
 def high_product(a: Int64, b: Int64 | int) -> Int64:
-    """Return the upper half of twice a product, rounded, half upwards.
-
-    Examples
-    --------
-    >>> high_product(np.array([3, -3, -5]), 2**30).tolist()
-    [2, -1, -2]
-    """
+    """Return the upper half of twice a product, rounded, half upwards."""
     return np.asarray(np.minimum((a * b + 2**30) >> 31, HIGHEST))
 
 
 def shifted_right(values: Int64, count: Int64 | int) -> Int64:
-    """Return values / 2**count, rounded, half away from zero.
-
-    Examples
-    --------
-    >>> shifted_right(np.array([6, -6, 5, -5]), 2).tolist()
-    [2, -2, 1, -1]
-    """
+    """Return values / 2**count, rounded, half away from zero."""
     half = (np.int64(1) << np.asarray(count, dtype=np.int64)) >> 1
     return np.asarray((values + half - ((values < 0) & (half > 0))) >> count)
 
 
 def shifted_left(values: Int64, count: int) -> Int64:
-    """Return values * 2**count, confined to 32 bits.
-
-    Examples
-    --------
-    >>> shifted_left(np.array([3, 2**30, -(2**30)]), 2).tolist()
-    [12, 2147483647, -2147483648]
-    """
+    """Return values * 2**count, confined to 32 bits."""
     return np.asarray(np.clip(values << count, LOWEST, HIGHEST))
 
 
 def rescaled_twice(values: Int64, multiplier: Int64 | int, shift: Int64 | int) -> Int64:
-    """Return values * multiplier * 2**(shift - 31), rounded after the product and again after the shift.
-
-    Examples
-    --------
-    >>> rescaled_twice(np.array([5, -5, 6]), 2**30, -1).tolist()
-    [2, -1, 2]
-    """
+    """Return values * multiplier * 2**(shift - 31), rounded after the product and again after the shift."""
     shifts = np.asarray(shift, dtype=np.int64)
     left = np.maximum(shifts, 0)
     return shifted_right(high_product(values << left, multiplier), left - shifts)
 
 
 def rescaled_once(values: Int64, multiplier: Int64 | int, shift: Int64 | int) -> Int64:
-    """Return values * multiplier * 2**(shift - 31), rounded once, half upwards.
-
-    Examples
-    --------
-    >>> rescaled_once(np.array([5, -5, 6]), 2**30, -1).tolist()
-    [1, -1, 2]
-    """
+    """Return values * multiplier * 2**(shift - 31), rounded once, half upwards."""
     count = np.asarray(31 - shift, dtype=np.int64)
     return np.asarray((values * multiplier + (np.int64(1) << (count - 1))) >> count)
 
 
 def exponential(values: Int64, before: int) -> Int64:
-    """Return exp of values that are not positive, without bits before the point.
-
-    Parameters
-    ----------
-    before : int
-        Bits before their point, up to 5.
-
-    Examples
-    --------
-    >>> (exponential(np.array([0, -(2**26)]), 5) / 2**31).round(5).tolist()
-    [1.0, 0.36788]
-    """
+    """Return exp of values that are not positive and have up to 5 bits before their point, without any."""
     point = 31 - before
     quarter = 2 ** (point - 2)
     inside = (values & (quarter - 1)) - quarter
@@ -134,13 +93,7 @@ def exponential(values: Int64, before: int) -> Int64:
 
 
 def reciprocal(values: Int64) -> Int64:
-    """Return 1 / (1 + x) for x from 0 to 1, neither with bits before its point.
-
-    Examples
-    --------
-    >>> (reciprocal(np.array([0, 2**30, 2**31 - 1])) / 2**31).round(6).tolist()
-    [1.0, 0.666667, 0.5]
-    """
+    """Return 1 / (1 + x) for x from 0 to 1, neither with bits before its point."""
     half = (values + HIGHEST + 1) >> 1
     guess = RECIPROCAL[0] + high_product(half, RECIPROCAL[1])
     for _ in range(3):
@@ -150,11 +103,5 @@ def reciprocal(values: Int64) -> Int64:
 
 
 def radius(before: int, shift: int) -> int:
-    """Return the largest input that does not leave the range of a number, once it is shifted.
-
-    Examples
-    --------
-    >>> radius(5, 22)
-    496
-    """
+    """Return the largest input that does not leave the range of a number, once it is shifted."""
     return math.floor(math.ldexp(2**before - 1, 31 - before - shift))

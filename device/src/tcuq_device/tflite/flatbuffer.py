@@ -1,4 +1,4 @@
-"""Tables and vectors of a flatbuffer, from bytes that nobody vouches for.
+"""Tables and vectors of a flatbuffer, from untrusted bytes.
 
 A flatbuffer is a file of little-endian numbers that point at each other. A table begins with the distance
 back to its list of fields; an entry of that list says where in the table a field lies, or 0 where the field
@@ -29,28 +29,7 @@ MOST_TEXT = 4_096
 
 
 class Table:
-    """One table of a file.
-
-    Parameters
-    ----------
-    content : bytes
-        The whole file.
-    at : int
-        Where the table begins.
-
-    Raises
-    ------
-    ValueError
-        From every method, where a place lies outside the file.
-
-    Examples
-    --------
-    A file whose only table has one field, a byte of value 7:
-
-    >>> content = struct.pack("<I HHHxx iB", 12, 6, 5, 4, 8, 7)
-    >>> root(content).number(0, "<u1", 0), root(content).number(1, "<i4", -1)
-    (7, -1)
-    """
+    """One table of a file; every method refuses a place that lies outside the file."""
 
     def __init__(self, content: bytes, at: int) -> None:
         self._content = content
@@ -59,9 +38,8 @@ class Table:
         self._fields = at - back
         (self._length,) = _unpack(_ENTRY, content, self._fields)
         if self._length < 4 or self._length % 2:
-            raise InputError(
-                "value", f"byte {self._fields}: the list of a table's fields has {self._length} bytes"
-            )
+            where = f"byte {self._fields}"
+            raise InputError("damaged", f"the list of a table's fields has {self._length} bytes", where=where)
 
     def has(self, field: int) -> bool:
         """Return whether a field is there."""
@@ -86,9 +64,8 @@ class Table:
             return []
         begin, count = self._vector(place)
         if count > MOST_ITEMS:
-            raise InputError(
-                "limit", f"byte {begin}: a vector of {count} tables, expected at most {MOST_ITEMS}"
-            )
+            said = f"a vector of {count} tables, expected at most {MOST_ITEMS}"
+            raise InputError("limit", said, where=f"byte {begin}")
         _view(self._content, begin, count, np.dtype("<u4"))
         return [Table(self._content, _follow(self._content, begin + 4 * at)) for at in range(count)]
 
@@ -128,7 +105,7 @@ def root(content: bytes) -> Table:
 
 def _unpack(kind: struct.Struct, content: bytes, at: int) -> tuple[int, ...]:
     if not 0 <= at <= len(content) - kind.size:
-        raise InputError("value", f"byte {at} is needed, the file has {len(content)}")
+        raise InputError("damaged", f"byte {at} is needed, the file has {len(content)}")
     return kind.unpack_from(content, at)
 
 
@@ -139,5 +116,7 @@ def _follow(content: bytes, at: int) -> int:
 
 def _view(content: bytes, at: int, count: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
     if not 0 <= at <= len(content) - count * kind.itemsize:
-        raise InputError("value", f"{count} values from byte {at} on are needed, the file has {len(content)}")
+        raise InputError(
+            "damaged", f"{count} values from byte {at} on are needed, the file has {len(content)}"
+        )
     return np.frombuffer(content, kind, count, at) if count else np.empty(0, kind)

@@ -1,4 +1,4 @@
-"""From a TFLite file to a graph that can be saved, with where it comes from."""
+"""Import a TFLite file as a graph, with its name and digest."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tcuq.base.errors import placed
+from tcuq.base.errors import located
 from tcuq.base.limits import Limits, read_limited
 
 from ..graph.check import RESERVED
 from ..graph.model import Graph
 from .convert import graph_of
-from .outputs import Asked
+from .outputs import OutputChoice
 from .read import read_model
 
 
@@ -44,7 +44,7 @@ class Imported:
 
 
 def import_model(
-    path: str | Path, name: str | None = None, asked: Asked | None = None, limits: Limits | None = None
+    path: str | Path, name: str | None = None, asked: OutputChoice | None = None, limits: Limits | None = None
 ) -> Imported:
     """Read an int8 TFLite file and return it as a graph.
 
@@ -54,7 +54,7 @@ def import_model(
         The ``.tflite`` file.
     name : str, optional
         Of the graph, a C identifier; made from that of the file by default.
-    asked : Asked, optional
+    asked : OutputChoice, optional
         Which outputs.
     limits : Limits, optional
         `model` is for the bytes of the file.
@@ -75,13 +75,11 @@ def import_model(
     >>> network = Network(import_model("model.tflite").graph)  # doctest: +SKIP
     """
     path = Path(path)
-    wanted = asked or Asked()
+    wanted = asked or OutputChoice()
     content = read_limited(path, "model", limits)
     model = read_model(content, str(path), limits)
-    try:
+    with located(str(path)):
         graph = graph_of(model, name or name_of(path), wanted)
-    except ValueError as error:
-        raise placed(error, str(path)) from None
     operators = Counter(each.code for each in model.operators)
     about = {
         "file": path.name,

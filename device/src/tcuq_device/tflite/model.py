@@ -1,4 +1,4 @@
-"""A TFLite model as it was read: tensors, operators, and nothing that was not checked."""
+"""A TFLite model as it was read: tensors and operators."""
 
 from __future__ import annotations
 
@@ -15,22 +15,9 @@ NO_TENSOR = -1
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A tensor.
+    """A tensor, its name as in the file; `data` of a constant are a view of the file.
 
-    Parameters
-    ----------
-    name : str
-        As in the file; need not be unique.
-    dtype : str
-        Name of the type, such as "int8".
-    scales : float32 array
-        None, one, or one for each index of a dimension.
-    zeros : int64 array
-        Zero points, as many as scales.
-    axis : int
-        The dimension that `scales` belong to where there are several.
-    data : array, optional
-        The values of a constant, a view of the file.
+    There are no scales, one, or one for each index of dimension `axis`, and as many zero points.
     """
 
     name: str
@@ -43,14 +30,7 @@ class Tensor:
 
     @property
     def size(self) -> int:
-        """Number of values.
-
-        Examples
-        --------
-        >>> none = np.empty(0, np.float32), np.empty(0, np.int64)
-        >>> Tensor("x", (1, 4, 4, 3), "int8", *none).size
-        48
-        """
+        """Number of values."""
         size = 1
         for each in self.shape:
             size *= each
@@ -58,14 +38,7 @@ class Tensor:
 
     @property
     def title(self) -> str:
-        """The name as messages show it: converters join the names of all that they fused.
-
-        Examples
-        --------
-        >>> none = np.empty(0, np.float32), np.empty(0, np.int64)
-        >>> Tensor("a/" + "very/" * 20 + "long/name", (), "int8", *none).title
-        "'a/very/very/very/very/v...y/very/long/name'"
-        """
+        """The name as messages show it: converters join the names of all that they fused."""
         short = self.name if len(self.name) <= 42 else f"{self.name[:23]}...{self.name[-16:]}"
         return ascii(short)
 
@@ -84,22 +57,9 @@ class Tensor:
 class Options:
     """What an operator is told beside its tensors; each operator reads its own part.
 
-    Parameters
-    ----------
-    padding : str
-        "SAME" or "VALID".
-    stride, window, dilation : (height, width)
-        The window of a pool; that of a convolution is the shape of its weights.
-    multiplier : int
-        Outputs for each channel of a depthwise convolution.
-    activation : str
-        What is fused into the operator: "NONE", "RELU", "RELU_N1_TO_1" or "RELU6".
-    axis : int
-        Where tensors are joined, counted from 0.
-    keep : bool
-        Dimensions that a mean is taken over stay, with length 1.
-    beta : float
-        Factor before a softmax.
+    The window is that of a pool. `multiplier` is the number of outputs for each channel of a depthwise
+    convolution, `axis` where tensors are joined, `beta` the factor before a softmax; `keep` leaves dimensions
+    of a mean, of length 1.
     """
 
     padding: str = "VALID"
@@ -115,17 +75,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Operator:
-    """A step of the model.
-
-    Parameters
-    ----------
-    code : str
-        Name of the operator, such as "CONV_2D".
-    inputs, outputs : tuple of int
-        Numbers of tensors; `NO_TENSOR` where an input is left out.
-    number : int
-        Its place in the file, for messages.
-    """
+    """A step of the model; tensors by number, `NO_TENSOR` where an input is left out."""
 
     code: str
     inputs: tuple[int, ...]
@@ -136,15 +86,25 @@ class Operator:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A model: operators run in their order.
-
-    Parameters
-    ----------
-    inputs, outputs : tuple of int
-        Numbers of tensors, all of them int8.
-    """
+    """A model: operators run in their order."""
 
     tensors: Sequence[Tensor]
     operators: Sequence[Operator]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+
+
+def spread(length: int, window: int, stride: int, dilation: int, padding: str) -> tuple[int, int, int]:
+    """Return the length of the output and what "SAME" or "VALID" adds before and behind the input.
+
+    Examples
+    --------
+    >>> spread(9, 3, 2, 1, "SAME"), spread(8, 3, 2, 1, "SAME"), spread(8, 3, 2, 1, "VALID")
+    ((5, 1, 1), (4, 0, 1), (3, 0, 0))
+    """
+    reach = (window - 1) * dilation + 1
+    if padding == "VALID":
+        return max((length - reach) // stride + 1, 0), 0, 0
+    count = -(-length // stride)
+    added = max((count - 1) * stride + reach - length, 0)
+    return count, added // 2, added - added // 2

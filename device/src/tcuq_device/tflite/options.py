@@ -17,7 +17,7 @@ MOST = 65_535
 def _named(table: Table, field: int, what: str, names: tuple[str, ...]) -> str:
     found = int(table.number(field, "<i1", 0))
     if not 0 <= found < len(names):
-        raise InputError("value", f"{what} is number {found}, expected one of {', '.join(names)}")
+        raise InputError("damaged", f"{what} is number {found}, expected one of {', '.join(names)}")
     return names[found]
 
 
@@ -67,7 +67,7 @@ def _pool(table: Table) -> Options:
 def _dense(table: Table) -> Options:
     layout = table.number(1, "<i1", 0)
     if layout:
-        raise InputError("value", f"weights are in layout {layout}, expected 0, row by row")
+        raise InputError("unsupported", f"weights are in layout {layout}, expected 0, row by row")
     return Options(activation=_activation(table, 0), keep=bool(table.number(2, "<u1", 0)))
 
 
@@ -87,56 +87,26 @@ def _softmax(table: Table) -> Options:
     return Options(beta=table.number(0, "<f4", 0.0))
 
 
-def _none(table: Table) -> Options:
-    return Options()
-
-
-READERS: dict[str, tuple[int | None, Callable[[Table], Options]]] = {
+READERS: dict[str, tuple[int, Callable[[Table], Options]]] = {
     "ADD": (11, _sum),
     "AVERAGE_POOL_2D": (5, _pool),
     "CONCATENATION": (10, _joined),
     "CONV_2D": (1, _conv),
     "DEPTHWISE_CONV_2D": (2, _depthwise),
-    "EXPAND_DIMS": (None, _none),
     "FULLY_CONNECTED": (8, _dense),
-    "LOGISTIC": (None, _none),
     "MAX_POOL_2D": (5, _pool),
     "MEAN": (27, _mean),
     "MUL": (21, _sum),
-    "PAD": (None, _none),
-    "PADV2": (None, _none),
-    "QUANTIZE": (None, _none),
-    "RELU": (None, _none),
-    "RELU6": (None, _none),
-    "RESHAPE": (None, _none),
     "SOFTMAX": (9, _softmax),
-    "SQUEEZE": (None, _none),
 }
-"""Operators that are supported: the type of their options, None where nothing in them matters."""
+"""Operators whose options matter: their type, and what reads them."""
 
 
 def options_of(code: str, kind: int, table: Table | None) -> Options:
-    """Return the options of an operator.
-
-    Parameters
-    ----------
-    code : str
-        Name of a supported operator.
-    kind : int
-        Type of the options as the file gives it.
-
-    Examples
-    --------
-    >>> options_of("RESHAPE", 0, None).activation
-    'NONE'
-    >>> options_of("SOFTMAX", 8, None)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: options are of type 8 or missing, expected type 9
-    """
-    wanted, reader = READERS[code]
-    if wanted is None:
+    """Return the options of an operator."""
+    if code not in READERS:
         return Options()
+    wanted, reader = READERS[code]
     if kind != wanted or table is None:
-        raise InputError("missing", f"options are of type {kind} or missing, expected type {wanted}")
+        raise InputError("damaged", f"options are of type {kind} or missing, expected type {wanted}")
     return reader(table)

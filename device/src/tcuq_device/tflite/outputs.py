@@ -1,4 +1,4 @@
-"""Which tensors of a model a graph gives out: what the monitor reads, by the same choice as `tcuq record`."""
+"""Choose the outputs of a graph as `tcuq record` does: what the monitor reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tcuq.base.errors import InputError
 from tcuq.monitor.logits import softmax_table
 
 from ..graph import steps
-from .made import Made
+from .builder import GraphBuilder
 from .model import Operator
 
 WIDEST = 256
@@ -21,20 +21,12 @@ MANY = 32
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked for.
+class OutputChoice:
+    """Which outputs are asked for; `notes` get what the user should know.
 
-    Parameters
-    ----------
-    softmax : bool
-        Outputs are logits: add a softmax, the one of `tcuq record --logits`.
-    features : str or False, optional
-        Name or number of a tensor of the model; by default the input of the last fully connected layer. False
-        leaves features out.
-    posteriors : str, optional
-        Name of the output with the posteriors, or the logits, of a model with several.
-    notes : list of str
-        Gets what the user should know.
+    With `softmax`, outputs are logits: add a softmax, the one of `tcuq record --logits`. `features` is the
+    name or number of a tensor, by default the input of the last fully connected layer; False leaves them out.
+    `posteriors` is the name of the output with the posteriors, or the logits, of a model with several.
     """
 
     softmax: bool = False
@@ -43,47 +35,38 @@ class Asked:
     notes: list[str] = field(default_factory=list)
 
 
-def outputs_of(made: Made, asked: Asked) -> dict[str, str]:
+def outputs_of(builder: GraphBuilder, asked: OutputChoice) -> dict[str, str]:
     """Return the outputs of a graph, and add the steps that they need.
 
     The posteriors are `probs`: a softmax of a row, or the one value of a sigmoid beside what it lacks of 1.
     Logits are `logits`, other outputs `output_1` and so on. Features are `features`.
-
-    Parameters
-    ----------
-    made : Made
-        A whole model.
-
-    Raises
-    ------
-    ValueError
-        In one line, for what the model does not have.
     """
-    main = _main(made, asked)
+    main = _main(builder, asked)
     found: dict[str, str] = {}
-    for at, number in enumerate(made.model.outputs, 1):
-        name = made.name(number)
+    for at, number in enumerate(builder.model.outputs, 1):
+        name = builder.name(number)
         if number != main:
             found[f"output_{at}"] = name
             continue
-        kind, chosen = _posteriors(made, name, _code(made, number), asked)
+        kind, chosen = _posteriors(builder, name, _code(builder, number), asked)
         found[kind or f"output_{at}"] = chosen
-    features = _features(made, asked)
+    features = _features(builder, asked)
     return found | ({} if features is None else {"features": features})
 
 
-def _main(made: Made, asked: Asked) -> int | None:
+def _main(builder: GraphBuilder, asked: OutputChoice) -> int | None:
     """Return the output that may hold posteriors."""
-    tensors, outputs = made.model.tensors, made.model.outputs
+    tensors, outputs = builder.model.tensors, builder.model.outputs
     if asked.posteriors is not None:
         named = [each for each in outputs if tensors[each].name == asked.posteriors]
         if not named:
             names = ", ".join(tensors[each].title for each in outputs)
-            raise InputError("missing", f"has no output {asked.posteriors!a}, expected one of {names}")
+            said = f"has no output {asked.posteriors!a}, expected one of {names}"
+            raise InputError("unknown", said, "posteriors")
         return named[0]
     if len(outputs) == 1:
         return outputs[0]
-    curved = [each for each in outputs if _code(made, each) == "SOFTMAX"]
+    curved = [each for each in outputs if _code(builder, each) == "SOFTMAX"]
     if len(curved) != 1:
         asked.notes.append(
             f"the model has {len(outputs)} outputs; name that of the posteriors with `posteriors`"
@@ -92,65 +75,64 @@ def _main(made: Made, asked: Asked) -> int | None:
     return curved[0]
 
 
-def _operator(made: Made, number: int) -> Operator | None:
+def _operator(builder: GraphBuilder, number: int) -> Operator | None:
     """Return the operator behind a tensor, past all changes of shape."""
-    makers = {each.outputs[0]: each for each in made.model.operators}
+    makers = {each.outputs[0]: each for each in builder.model.operators}
     found = makers.get(number)
     while found is not None and found.code in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS"):
         found = makers.get(found.inputs[0])
     return found
 
 
-def _code(made: Made, number: int) -> str:
+def _code(builder: GraphBuilder, number: int) -> str:
     """Return the operator behind an output; a softmax must be that of one row."""
-    operator = _operator(made, number)
+    operator = _operator(builder, number)
     if operator is None:
         return ""
-    tensor = made.target(operator)
+    tensor = builder.target(operator)
     rows = operator.code == "SOFTMAX" and not tensor.shape[-1] == tensor.size > 1
     return "" if rows else operator.code
 
 
-def _posteriors(made: Made, name: str, code: str, asked: Asked) -> tuple[str | None, str]:
-    tensor = made.tensors[name]
+def _posteriors(builder: GraphBuilder, name: str, code: str, asked: OutputChoice) -> tuple[str | None, str]:
+    tensor = builder.tensors[name]
     if code == "SOFTMAX":
         if asked.softmax:
-            raise InputError("value", "ends in a softmax already; leave out `softmax`")
-        return "probs", made.vector(name)
+            raise InputError("conflict", "ends in a softmax already; leave out `softmax`", "softmax")
+        return "probs", builder.vector(name)
     if asked.softmax:
         if not 2 <= tensor.shape[-1] == tensor.size <= MOST_CLASSES:
-            raise InputError(
-                "value", f"the output has shape {tensor.shape}, expected a row of 2 to {MOST_CLASSES} logits"
-            )
-        logits = made.vector(name)
-        target = made.extra((tensor.size,), 1 / 256, -128)
-        made.steps.append(steps.Softmax(logits, target, softmax_table(tensor.scale)))
+            said = f"the output has shape {tensor.shape}, expected a row of 2 to {MOST_CLASSES} logits"
+            raise InputError("value", said, "softmax")
+        logits = builder.vector(name)
+        target = builder.extra((tensor.size,), 1 / 256, -128)
+        builder.steps.append(steps.Softmax(logits, target, softmax_table(tensor.scale)))
         return "probs", target
     if code == "LOGISTIC" and tensor.size == 1:
-        one, other = made.vector(name), made.extra((1,), 1 / 256, -128)
+        one, other = builder.vector(name), builder.extra((1,), 1 / 256, -128)
         values = np.minimum(127, -np.arange(-128, 128)).astype(np.int8)
-        made.steps.append(steps.Table(one, other, values))
-        both = made.extra((2,), 1 / 256, -128)
-        made.steps.append(steps.Concat((other, one), both, 0))
+        builder.steps.append(steps.Table(one, other, values))
+        both = builder.extra((2,), 1 / 256, -128)
+        builder.steps.append(steps.Concat((other, one), both, 0))
         return "probs", both
     if code == "LOGISTIC":
         asked.notes.append(f"outputs are {tensor.size} sigmoids, not posteriors: a monitor cannot read them")
         return None, name
     if 1 < tensor.size == tensor.shape[-1]:
         said = "the model has no softmax: its output is `logits`. For a monitor, add one (`softmax`)"
-        given = made.tensors[made.names[made.model.inputs[0]]]
+        given = builder.tensors[builder.names[builder.model.inputs[0]]]
         if tensor.size == given.size >= MANY:
             said = (
                 f"the model has no softmax, and as many outputs as inputs, {tensor.size}. A monitor needs a "
                 "classifier: it cannot watch an autoencoder"
             )
         asked.notes.append(said)
-        return "logits", made.vector(name)
+        return "logits", builder.vector(name)
     return None, name
 
 
-def _features(made: Made, asked: Asked) -> str | None:
-    model = made.model
+def _features(builder: GraphBuilder, asked: OutputChoice) -> str | None:
+    model = builder.model
     if asked.features is False:
         return None
     if asked.features is None or asked.features is True:
@@ -165,14 +147,14 @@ def _features(made: Made, asked: Asked) -> str | None:
         text = str(asked.features)
         named = [at for at, each in enumerate(model.tensors) if each.name == text]
         number = named[0] if named else int(text) if text.isdecimal() else -1
-        if number not in made.names:
-            last = ", ".join(f"{each} {model.tensors[each].title}" for each in sorted(made.names)[-5:])
-            raise InputError("value", f"computes no tensor {text!a}; the last ones are {last}")
-    tensor = made.tensors[made.names[number]]
+        if number not in builder.names:
+            last = ", ".join(f"{each} {model.tensors[each].title}" for each in sorted(builder.names)[-5:])
+            raise InputError("unknown", f"computes no tensor {text!a}; the last ones are {last}", "features")
+    tensor = builder.tensors[builder.names[number]]
     if tensor.size <= WIDEST:
-        return made.vector(tensor.name)
+        return builder.vector(tensor.name)
     said = f"tensor {model.tensors[number].title} has {tensor.size:,} values, a log takes at most {WIDEST}"
     if asked.features:
-        raise InputError("value", f"{said}; name a smaller one with `features`")
+        raise InputError("limit", f"{said}; name a smaller one with `features`", "features")
     asked.notes.append(f"features are left out: {said}; name a smaller one with `features`")
     return None

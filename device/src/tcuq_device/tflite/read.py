@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError, placed
+from tcuq.base.errors import InputError, located
 from tcuq.base.limits import Limits, limits_given, read_limited
 
 from .check import SUPPORTED, check
 from .edges import without_edges, without_shapes
 from .flatbuffer import Table, root
 from .model import NO_TENSOR, Model, Operator, Tensor
-from .options import READERS, options_of
+from .options import options_of
 from .schema import (
     IDENTIFIER,
     OPERATORS,
@@ -44,40 +44,15 @@ HINT = (
 
 
 def read_model(content: bytes, where: str = "model", limits: Limits | None = None) -> Model:
-    """Return the model of a TFLite file, checked.
-
-    Parameters
-    ----------
-    content : bytes
-        The file; constants of the model are views of it.
-    where : str
-        Its name in messages.
-    limits : Limits, optional
-        `model` is for the bytes of the file.
-
-    Raises
-    ------
-    ValueError
-        In one line, where the file is damaged or the model cannot be run, with operator and tensor.
-
-    Examples
-    --------
-    >>> read_model(b"no model", "x.tflite")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: x.tflite: not a TFLite file: bytes 4 to 7 are b'odel', expected b'TFL3'
-    """
-    try:
+    """Return the model of a TFLite file, checked; its constants are views of the file."""
+    with located(where):
         given = limits_given(limits)
         if len(content) > given.model:
             raise InputError("limit", f"has {len(content):,} bytes, {given.beyond('model', len(content))}")
         if content[4:8] != IDENTIFIER:
-            raise InputError(
-                "value", f"not a TFLite file: bytes 4 to 7 are {content[4:8]!r}, expected {IDENTIFIER!r}"
-            )
+            said = f"not a TFLite file: bytes 4 to 7 are {content[4:8]!r}, expected {IDENTIFIER!r}"
+            raise InputError("damaged", said)
         return _model(content)
-    except ValueError as error:
-        raise placed(error, str(where)) from None
 
 
 def load_model(path: str | Path, limits: Limits | None = None) -> Model:
@@ -89,7 +64,7 @@ def _model(content: bytes) -> Model:
     file = root(content)
     graphs = file.tables(ModelField.SUBGRAPHS)
     if not graphs:
-        raise InputError("missing", "has no subgraph, expected one")
+        raise InputError("damaged", "has no subgraph, expected one")
     tensors = _tensors(graphs[0], file.tables(ModelField.BUFFERS), len(content))
     inputs = _indices(graphs[0], GraphField.INPUTS, len(tensors), "inputs of the model")
     outputs = _indices(graphs[0], GraphField.OUTPUTS, len(tensors), "outputs of the model")
@@ -100,10 +75,11 @@ def _model(content: bytes) -> Model:
     _quantized(model)
     if len(graphs) > 1:
         raise InputError(
-            "missing",
+            "unsupported",
             f"has {len(graphs)} subgraphs: it branches or keeps a state between calls, as streaming models do"
             ", and only models without are compiled. Run it in TFLite Micro and watch its outputs with the "
             "monitor alone: tcuq record, tcuq fit, tcuq export",
+            "subgraphs",
         )
     return check(model)
 
@@ -120,16 +96,19 @@ def _quantized(model: Model) -> None:
         left = [model.tensors[number].dtype for number in operator.outputs]
         if operator.code not in (*SUPPORTED, "DEQUANTIZE") and any(each in floats for each in left):
             raise InputError(
-                "missing",
+                "unsupported",
                 f"operator {operator.number} ({operator.code}) computes in {left[0]}: the converter has no "
                 "int8 kernel of it and left it as it was. Replace the layer by supported ones and convert "
                 f"again; supported are {', '.join(SUPPORTED)}",
+                operator.code,
             )
     made = [number for operator in model.operators for number in operator.outputs]
     for number in (*model.inputs, *made):
         tensor = model.tensors[number]
         if tensor.dtype in floats:
-            raise InputError("value", f"tensor {number} {tensor.title} is {tensor.dtype}; {HINT}")
+            raise InputError(
+                "unsupported", f"tensor {number} {tensor.title} is {tensor.dtype}; {HINT}", "dtype"
+            )
 
 
 def _tensors(graph: Table, buffers: list[Table], size: int) -> list[Tensor]:
@@ -137,13 +116,11 @@ def _tensors(graph: Table, buffers: list[Table], size: int) -> list[Tensor]:
     left = SHARED * size
     for number, table in enumerate(graph.tables(GraphField.TENSORS)):
         name = table.text(TensorField.NAME)
-        try:
+        with located(f"tensor {number} {name[:40]!a}"):
             tensor = _tensor(table, name, buffers)
-        except ValueError as error:
-            raise InputError("value", f"tensor {number} {name[:40]!a}: {error}") from None
         left -= 0 if tensor.data is None else tensor.data.nbytes
         if left < 0:
-            raise InputError("value", f"constants up to tensor {number} take {SHARED} times the file")
+            raise InputError("limit", f"constants up to tensor {number} take {SHARED} times the file")
         tensors.append(tensor)
     return tensors
 
@@ -152,7 +129,9 @@ def _tensor(table: Table, name: str, buffers: list[Table]) -> Tensor:
     shape = table.numbers(TensorField.SHAPE, "<i4")
     if len(shape) > MOST_DIMENSIONS or (len(shape) and shape.min() < 0):
         text = ", ".join(map(str, shape[: MOST_DIMENSIONS + 1]))
-        raise InputError("limit", f"shape is ({text}), expected at most {MOST_DIMENSIONS} known dimensions")
+        raise InputError(
+            "unsupported", f"shape is ({text}), expected at most {MOST_DIMENSIONS} known dimensions"
+        )
     for field, what in ((TensorField.VARIABLE, "a variable"), (TensorField.SPARSITY, "sparse")):
         if table.has(field) and (field != TensorField.VARIABLE or table.number(field, "<u1", 0)):
             raise InputError("unsupported", f"is {what}, which is not supported")
@@ -162,7 +141,7 @@ def _tensor(table: Table, name: str, buffers: list[Table]) -> Tensor:
     sizes = tuple(int(each) for each in shape)
     number = table.number(TensorField.BUFFER, "<u4", 0)
     if number >= len(buffers):
-        raise InputError("value", f"buffer is {number}, the file has {len(buffers)}")
+        raise InputError("damaged", f"buffer is {number}, the file has {len(buffers)}")
     return Tensor(name, sizes, dtype, scales, zeros, axis, _constant(buffers[number], sizes, dtype))
 
 
@@ -173,7 +152,9 @@ def _quantization(table: Table | None) -> tuple[npt.NDArray[Any], npt.NDArray[An
     zeros = table.numbers(QuantizationField.ZERO, "<i8")
     if len(zeros) != len(scales):
         if len(zeros) > 1:
-            raise InputError("value", f"{len(scales)} scales and {len(zeros)} zero points, expected as many")
+            raise InputError(
+                "damaged", f"{len(scales)} scales and {len(zeros)} zero points, expected as many"
+            )
         zeros = np.broadcast_to(zeros if len(zeros) else np.zeros(1, np.int64), len(scales))
     return scales, zeros, table.number(QuantizationField.AXIS, "<i4", 0)
 
@@ -187,7 +168,7 @@ def _constant(buffer: Table, shape: tuple[int, ...], dtype: str) -> npt.NDArray[
         return None
     needed = math.prod(shape) * np.dtype(WIDTHS[dtype]).itemsize
     if len(found) != needed:
-        raise InputError("value", f"has {len(found)} bytes of values, expected {needed}")
+        raise InputError("damaged", f"has {len(found)} bytes of values, expected {needed}")
     return found.view(WIDTHS[dtype]).reshape(shape)
 
 
@@ -198,7 +179,7 @@ def _indices(table: Table, field: int, count: int, what: str, least: int = 0) ->
     numbers: list[int] = found.tolist()
     for each in numbers:
         if not least <= each < count:
-            raise InputError("value", f"{what} name tensor {each}, the model has {count}")
+            raise InputError("damaged", f"{what} name tensor {each}, the model has {count}")
     return tuple(numbers)
 
 
@@ -212,19 +193,13 @@ def _code(table: Table) -> str:
 
 
 def _operator(number: int, table: Table, codes: list[str], tensors: list[Tensor]) -> Operator:
-    place = f"operator {number}"
     at = table.number(OperatorField.CODE, "<u4", 0)
-    try:
+    code = codes[at] if at < len(codes) else "unknown"
+    with located(f"operator {number} ({code})"):
         if at >= len(codes):
-            raise InputError("value", f"its code is entry {at}, the file has {len(codes)}")
-        code = codes[at]
-        place += f" ({code})"
+            raise InputError("damaged", f"its code is entry {at}, the file has {len(codes)}")
         inputs = _indices(table, OperatorField.INPUTS, len(tensors), "inputs", NO_TENSOR)
         outputs = _indices(table, OperatorField.OUTPUTS, len(tensors), "outputs")
-        if code not in READERS:
-            return Operator(code, inputs, outputs, number=number)
         kind = table.number(OperatorField.OPTIONS_TYPE, "<u1", 0)
         options = options_of(code, kind, table.table(OperatorField.OPTIONS))
         return Operator(code, inputs, outputs, options, number)
-    except ValueError as error:
-        raise placed(error, str(place)) from None

@@ -1,4 +1,4 @@
-"""The integer arithmetic of TFLite's reference kernels, in numpy: what an imported model is held against.
+"""The integer arithmetic of TFLite's reference kernels, in numpy: what an imported model is compared with.
 
 Bit for bit what LiteRT computes with its reference kernels, tensor by tensor. Real factors become a
 multiplier of 31 bits and a shift. Where two roundings are named, the product is rounded, then its shift.
@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError
+from tcuq.base.errors import InputError, wrong_value
 
 from .check import axes_of
 from .fixed_point import (
@@ -36,39 +36,21 @@ from .fixed_point import (
     rescaled_twice,
     shifted_right,
 )
-from .geometry import spread
-from .model import Model, Operator, Tensor
+from .model import Model, Operator, Tensor, spread
 
 Int8 = npt.NDArray[np.int8]
 Values = dict[int, Int8]
 
 
 def evaluate(model: Model, inputs: Sequence[Int8]) -> Values:
-    """Return every tensor that a model computes, by number, and its inputs.
-
-    Parameters
-    ----------
-    model : Model
-        As `read_model` gives it.
-    inputs : sequence of int8 arrays
-        One for each input of the model, of its shape.
-
-    Examples
-    --------
-    >>> from tcuq_device.tflite.model import Operator
-    >>> def tensor(scale: float, zero: int) -> Tensor:
-    ...     return Tensor("t", (1, 3), "int8", np.array([scale], np.float32), np.array([zero]))
-    >>> model = Model([tensor(0.5, 0), tensor(0.25, -128)], [Operator("RELU", (0,), (1,))], (0,), (1,))
-    >>> evaluate(model, [np.array([[-7, 1, 100]], np.int8)])[1].tolist()
-    [[-128, -126, 72]]
-    """
+    """Return every tensor that a model computes for int8 inputs, by number, and the inputs."""
     if len(inputs) != len(model.inputs):
-        raise InputError("value", f"{len(inputs)} inputs, expected {len(model.inputs)}")
+        raise wrong_value("number of inputs", len(inputs), len(model.inputs))
     values: Values = {}
     for number, x in zip(model.inputs, inputs, strict=True):
         wanted = model.tensors[number].shape
         if x.dtype != np.int8 or x.shape != wanted:
-            raise InputError("value", f"input is {x.dtype} {x.shape}, expected int8 {wanted}")
+            raise InputError("value", f"input is {x.dtype} {x.shape}, expected int8 {wanted}", "input")
         values[number] = x
     for operator in model.operators:
         target = operator.outputs[0]
@@ -110,20 +92,31 @@ class _Step:
 
     def finished(self, values: Int64) -> Int64:
         """Add the zero point and confine to the fused activation."""
-        low, high = _range(self.options.activation, self.target)
+        low, high = limits(self.options.activation, self.target)
         return np.clip(values + self.target.zero, low, high)
 
 
-def _range(activation: str, target: Tensor) -> tuple[int, int]:
-    def quantized(value: float) -> int:
-        ratio = float(np.float32(value) / target.scale)
-        return target.zero + int(math.copysign(math.floor(abs(ratio) + 0.5), ratio))
+def limits(activation: str, tensor: Tensor) -> tuple[int, int]:
+    """Return what a fused activation confines a tensor to.
 
-    ends = {"RELU": (0.0, math.inf), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
-    if activation == "NONE":
-        return -128, 127
-    low, high = ends[activation]
-    return max(-128, quantized(low)), 127 if math.isinf(high) else min(127, quantized(high))
+    Examples
+    --------
+    >>> tensor = Tensor("t", (1,), "int8", np.array([0.05], np.float32), np.array([-100]))
+    >>> limits("NONE", tensor), limits("RELU", tensor), limits("RELU6", tensor)
+    ((-128, 127), (-100, 127), (-100, 20))
+    """
+    low = {"RELU": 0.0, "RELU6": 0.0, "RELU_N1_TO_1": -1.0}.get(activation)
+    high = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0}.get(activation)
+    return (
+        -128 if low is None else max(-128, _quantized(low, tensor)),
+        127 if high is None else min(127, _quantized(high, tensor)),
+    )
+
+
+def _quantized(value: float, tensor: Tensor) -> int:
+    """Return a number at the scale of a tensor, half away from zero."""
+    ratio = float(np.float32(value) / tensor.scale)
+    return tensor.zero + math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1)
 
 
 def _channel_factors(step: _Step, outputs: int) -> tuple[Int64, Int64]:
@@ -218,7 +211,7 @@ def _average(step: _Step) -> Int64:
     total = sum(_cells(step, framed, window, rows, columns), np.zeros(1, np.int64))
     count = sum(_cells(step, inside, window, rows, columns), np.zeros(1, np.int64))
     mean = np.sign(total) * ((np.abs(total) + count // 2) // count)
-    return np.asarray(np.clip(mean, *_range(step.options.activation, step.target)))
+    return np.asarray(np.clip(mean, *limits(step.options.activation, step.target)))
 
 
 def _max(step: _Step) -> Int64:
@@ -228,7 +221,7 @@ def _max(step: _Step) -> Int64:
     found = cells[0]
     for each in cells[1:]:
         found = np.maximum(found, each)
-    return np.clip(found, *_range(step.options.activation, step.target))
+    return np.clip(found, *limits(step.options.activation, step.target))
 
 
 def _mean(step: _Step) -> Int64:
@@ -262,7 +255,7 @@ def _rectified(activation: str) -> Callable[[_Step], Int64]:
     def rectified(step: _Step) -> Int64:
         factor = float(step.tensor().scale / step.target.scale)
         made = rescaled_twice(step.centered(), *multiplier_of(factor)) + step.target.zero
-        return np.clip(made, *_range(activation, step.target))
+        return np.clip(made, *limits(activation, step.target))
 
     return rectified
 

@@ -1,8 +1,6 @@
-"""A graph while it is made from a TFLite model."""
+"""Build a graph from a TFLite model, tensor by tensor."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -13,21 +11,8 @@ from ..graph import steps
 from .model import Model, Operator, Tensor
 
 
-class Made:
-    """The graph so far.
-
-    Parameters
-    ----------
-    model : Model
-        As `read_model` gives it, with one input.
-
-    Attributes
-    ----------
-    tensors : dict of str to Tensor
-    steps : list of steps
-    names : dict of int to str
-        Tensors of the graph by the numbers of the model.
-    """
+class GraphBuilder:
+    """The graph so far; `names` are its tensors by the numbers of the model."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -38,7 +23,7 @@ class Made:
         shape = model.tensors[number].shape
         if not 2 <= len(shape) <= 4 or shape[0] != 1:
             raise InputError(
-                "value",
+                "unsupported",
                 f"input, tensor {number} {model.tensors[number].title}: shape is {shape}, expected two to "
                 "four dimensions, the first of them 1: convert the model for a batch of one",
             )
@@ -97,30 +82,7 @@ def shape_of(tensor: Tensor) -> tuple[int, ...]:
     shape = tensor.shape[leading(tensor) :] or (1,)
     if len(shape) > 3:
         raise InputError(
-            "limit",
+            "unsupported",
             f"tensor {tensor.title} has shape {tensor.shape}, expected at most four dimensions, the first 1",
         )
     return shape
-
-
-def limits(activation: str, tensor: Tensor) -> tuple[int, int]:
-    """Return what a fused activation confines a tensor to.
-
-    Examples
-    --------
-    >>> tensor = Tensor("t", (1,), "int8", np.array([0.05], np.float32), np.array([-100]))
-    >>> limits("NONE", tensor), limits("RELU", tensor), limits("RELU6", tensor)
-    ((-128, 127), (-100, 127), (-100, 20))
-    """
-    low = {"RELU": 0.0, "RELU6": 0.0, "RELU_N1_TO_1": -1.0}.get(activation)
-    high = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0}.get(activation)
-    return (
-        -128 if low is None else max(-128, _quantized(low, tensor)),
-        127 if high is None else min(127, _quantized(high, tensor)),
-    )
-
-
-def _quantized(value: float, tensor: Tensor) -> int:
-    """Return a number at the scale of a tensor, half away from zero."""
-    ratio = float(np.float32(value) / tensor.scale)
-    return tensor.zero + math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1)
