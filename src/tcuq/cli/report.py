@@ -63,7 +63,7 @@ def command(args: argparse.Namespace) -> int:
     log = None if args.log is None else read_run_log(args)
     if log is not None and len(log) != len(decisions):
         raise InputError(
-            "value", f"{args.log}: has {len(log)} steps, expected {len(decisions)} as in {args.decisions}"
+            "conflict", f"{args.log}: has {len(log)} steps, expected {len(decisions)} as in {args.decisions}"
         )
     from ..report import write_report
 

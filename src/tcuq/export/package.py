@@ -161,7 +161,7 @@ def put(
         raise InputError("missing", f"{target}: folder {target.parent} does not exist; make it first")
     recover(target)
     if target.exists() and not target.is_dir():
-        raise InputError("value", f"{target}: is a file, expected a folder; name another one")
+        raise InputError("exists", f"{target}: is a file, expected a folder; name another one")
     if form is not None:
         refuse_other_form(target, form)
     _refuse_other_kinds(texts, target)
@@ -202,7 +202,7 @@ def refuse_other_form(folder: Path, form: Form) -> None:
         # Beside a package of this form, the manifest of another one is the user's own.
         if other.header != form.header or (other in whole and form not in whole):
             raise InputError(
-                "value",
+                "exists",
                 f"{folder}: holds {other.header}, as --form {other.name} writes it; for --form {form.name} "
                 "choose another folder, or remove this one first",
             )
@@ -213,10 +213,10 @@ def _refuse_other_kinds(texts: dict[str, str], target: Path) -> None:
     for file in sorted(texts):
         if (target / file).is_dir():
             raise InputError(
-                "value", f"{target / file}: is a folder, expected a file or nothing; move it away"
+                "exists", f"{target / file}: is a folder, expected a file or nothing; move it away"
             )
         for folder in Path(file).parents:
             if (target / folder).exists() and not (target / folder).is_dir():
                 raise InputError(
-                    "value", f"{target / folder}: is a file, expected a folder or nothing; move it away"
+                    "exists", f"{target / folder}: is a file, expected a folder or nothing; move it away"
                 )

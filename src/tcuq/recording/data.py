@@ -117,7 +117,7 @@ def _arrays(x: Array, y: Any, name: str, **more: Any) -> Data:
         hint = "; for one-hot rows, y.argmax(axis=1)" if labels.ndim == 2 and labels.shape[1] > 1 else ""
         raise InputError("value", f"{name}: y has shape {labels.shape}, expected one class an input{hint}")
     if labels is not None and len(labels) != len(x):
-        raise InputError("value", f"{name}: y has {len(labels):,} labels, x has {len(x):,} inputs")
+        raise InputError("conflict", f"{name}: y has {len(labels):,} labels, x has {len(x):,} inputs")
 
     def batches(size: int) -> Iterator[Batch]:
         for start in range(0, len(x), size):
@@ -170,7 +170,7 @@ def _npy(path: Path) -> Array:
         raise type(error)(error.errno, error.strerror, shown(path)) from None
     except Exception:  # damage comes as whatever numpy and the reader of its header run into
         raise InputError(
-            "unknown",
+            "damaged",
             f"{shown(path)}: is not an NPY file of numbers, or is damaged; write it with numpy.save",
         ) from None
 

@@ -58,7 +58,7 @@ def read_folder(path: Path, asked: Asked) -> Folder:
     unknown = [each.name for each in folders if each.name not in names]
     if unknown:
         some = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
-        raise InputError("value", f"{where}/{unknown[0]}: is no class, expected one of {some}")
+        raise InputError("unknown", f"{where}/{unknown[0]}: is no class, expected one of {some}")
     found = {
         each: sorted(file for file in each.rglob("*") if file.suffix.lower() in (*PICTURES, *SOUNDS))
         for each in folders
@@ -73,7 +73,7 @@ def read_folder(path: Path, asked: Asked) -> Folder:
     files = [(file, names.index(each.name)) for each, inside in found.items() for file in inside]
     sounds = [file.suffix.lower() in SOUNDS for file, _ in files]
     if any(sounds) and not all(sounds):
-        raise InputError("value", f"{where}: holds pictures and sounds, expected one kind")
+        raise InputError("conflict", f"{where}: holds pictures and sounds, expected one kind")
     # Class after class would read as a stream in which a class stays for as long as its folder lasts.
     files = [files[n] for n in np.random.default_rng(0).permutation(len(files))]
     notes = ("files are mixed, as a folder is no stream; pass a stream as NPZ with `segments`",)

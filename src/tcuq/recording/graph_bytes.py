@@ -37,7 +37,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
         if byte < 128:
             return value, at
         if shift > 63:
-            raise InputError("limit", "number too long")
+            raise InputError("damaged", "number too long")
 
 
 def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
@@ -63,7 +63,7 @@ def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tupl
             yield tag >> 3, at, at + size
             at += size
         else:
-            raise InputError("value", f"wire type {kind}")
+            raise InputError("damaged", f"wire type {kind}")
 
 
 def nodes(model: bytes) -> list[Node]:

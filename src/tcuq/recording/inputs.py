@@ -104,7 +104,7 @@ class Preparation:
         limits = np.iinfo(dtype)
         if self._wanted is not None:
             raise InputError(
-                "value", f"{self._info.name}: takes {dtype} as they are; leave out `input_range`"
+                "conflict", f"{self._info.name}: takes {dtype} as they are; leave out `input_range`"
             )
         if (x != np.floor(x)).any() or x.min() < limits.min or x.max() > limits.max:
             raise InputError(

@@ -41,7 +41,7 @@ class Keras:
         if self._asked and chosen not in layers:
             last = ", ".join(list(layers)[-5:])
             raise InputError(
-                "missing", f"{self.info.name}: has no layer {chosen!r}; the last ones are {last}"
+                "unknown", f"{self.info.name}: has no layer {chosen!r}; the last ones are {last}"
             )
         dense = [layer for layer in layers.values() if type(layer).__name__ == "Dense"]
         if not self._asked and not dense:
@@ -65,7 +65,7 @@ class Keras:
             found = self._model.predict(x, verbose=0, batch_size=len(x))
         except (ValueError, TypeError) as error:
             raise InputError(
-                "value", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
+                "failed", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
             ) from None
         probs, features = found if self._two else (found, None)
         rows = None if features is None else np.asarray(features).reshape(len(x), -1)

@@ -99,7 +99,7 @@ def too_wide(info: Info, name: str, width: int, asked: bool) -> bool:
         return False
     said = f"tensor {name!r} has {width:,} values, a log takes at most {WIDEST}"
     if asked:
-        raise InputError("value", f"{info.name}: {said}; name a smaller one with `features`")
+        raise InputError("limit", f"{info.name}: {said}; name a smaller one with `features`")
     info.notes.append(f"features are left out: {said}; name a smaller one with `features`")
     return True
 

@@ -44,11 +44,11 @@ class ONNX:
         inputs = plain.get_inputs()
         if len(inputs) != 1:
             raise InputError(
-                "value", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
+                "unsupported", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
             )
         (found,) = inputs
         if found.type not in TYPES:
-            raise InputError("value", f"{path.name}: its input is {found.type}, expected numbers")
+            raise InputError("unsupported", f"{path.name}: its input is {found.type}, expected numbers")
         self._input = found.name
         dims = [each if isinstance(each, int) and each > 0 else None for each in found.shape]
         self.info.shape = tuple(dims[1:])
@@ -81,7 +81,7 @@ class ONNX:
         if name is not None:
             if name not in names:
                 raise InputError(
-                    "missing", f"{self.info.name}: has no output {name!r}, expected one of {', '.join(names)}"
+                    "unknown", f"{self.info.name}: has no output {name!r}, expected one of {', '.join(names)}"
                 )
             return name
         floats = [each.name for each in outputs if each.type in FLOATS]
@@ -93,7 +93,7 @@ class ONNX:
                 "missing", f"{self.info.name}: has no output of floats, expected posteriors or logits{hint}"
             )
         raise InputError(
-            "value",
+            "missing",
             f"{self.info.name}: has {len(floats)} outputs; name that of the posteriors with `posteriors`: "
             f"{', '.join(floats)}",
         )
@@ -113,7 +113,7 @@ class ONNX:
         made = [output for node in found for output in node.outputs]
         if self._asked and name not in made:
             last = ", ".join(made[-5:])
-            raise InputError("missing", f"{info.name}: has no tensor {name!r}; the last ones are {last}")
+            raise InputError("unknown", f"{info.name}: has no tensor {name!r}; the last ones are {last}")
         if name not in made:
             info.notes.append("features are left out: the only fully connected layer reads the input itself")
             return
@@ -129,7 +129,7 @@ class ONNX:
             results = [self._session.run(names, {self._input: part}) for part in parts]
         except Exception as error:  # as above
             raise InputError(
-                "value", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
+                "failed", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
             ) from None
         columns = [np.concatenate(each) for each in zip(*results, strict=True)]
         probs = columns[0].reshape(len(x), -1)

@@ -42,13 +42,13 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
             kind = path.suffix.lower()
             if kind in CODE:
                 raise InputError(
-                    "value",
+                    "unsupported",
                     f"{path}: is a {CODE[kind]} file, expected module:name; load the model in a Python file, "
                     "such as net = ... in my_model.py, and pass my_model:net",
                 )
             if kind == ".h5":
                 raise InputError(
-                    "value",
+                    "unsupported",
                     f"{path}: is an old Keras file, expected .keras; save it with model.save('x.keras')",
                 )
             if path.is_dir():
@@ -56,7 +56,7 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
                     "value", f"{path}: is a folder, expected a model file ({ENDINGS}) or module:name"
                 )
             if not path.exists() and kind in ("", *READ):
-                raise InputError("value", f"{path}: No such file or directory")
+                raise InputError("missing", f"{path}: No such file or directory")
             if kind == ".py":
                 raise InputError("value", f"{path}: is a Python file; pass {path.stem}:NAME of a model in it")
             if kind not in READ:
@@ -96,7 +96,7 @@ def _keras() -> Any:
         missing = str(getattr(error, "name", "") or "").partition(".")[0]
         if missing in ("", "keras"):
             raise InputError(
-                "value",
+                "needs",
                 "a .keras model needs Keras and a backend; install them with: pip install keras tensorflow",
             ) from None
         raise InputError(
@@ -150,7 +150,7 @@ def referred(text: str, what: str) -> Any:
         found = import_module(module)
     except Exception as error:  # of the user's own code
         said = f"{type(error).__name__}: {first_line(error)}"
-        raise InputError("value", f"{what} is {text}; {module} cannot be imported: {said}") from error
+        raise InputError("failed", f"{what} is {text}; {module} cannot be imported: {said}") from error
     if not hasattr(found, name):
-        raise InputError("missing", f"{what} is {text}; the module {module} has no {name!r}")
+        raise InputError("unknown", f"{what} is {text}; the module {module} has no {name!r}")
     return getattr(found, name)

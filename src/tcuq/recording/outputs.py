@@ -140,5 +140,5 @@ def numbers_of(labels: Array, classes: Sequence[Any] | None) -> Array:
     for each in values:
         if each not in known and not (isinstance(each, (int, float)) and each < 0):
             shown = ", ".join(map(str, list(known)[:8])) + ", ..." * (len(known) > 8)
-            raise InputError("value", f"y holds {each!r}, expected one of the model's classes: {shown}")
+            raise InputError("unknown", f"y holds {each!r}, expected one of the model's classes: {shown}")
     return np.array([known.get(each, -1) for each in values], np.int64)

@@ -29,7 +29,7 @@ class Plain:
         self._wanted = features is not False
         if features not in (None, True, False):
             raise InputError(
-                "value",
+                "unsupported",
                 f"{self.info.name}: is a function, in which {features!r} cannot be looked up; "
                 "let it return (posteriors, features)",
             )

@@ -80,7 +80,9 @@ def record(
     if not asks_for_stream(stream, shifts):
         for name, value in (("steps", steps), ("seed", seed)):
             if value is not None:
-                raise InputError("value", f"{name} is {value}, which is for a stream; pass `stream` as well")
+                raise InputError(
+                    "conflict", f"{name} is {value}, which is for a stream; pass `stream` as well"
+                )
         return open_session(model, x, y, wanted).log(progress=progress)
     paces = paces_of(stream or True)
     session = open_session(model, x, y, wanted)
@@ -102,5 +104,5 @@ def read_names(text: str) -> list[str]:
     try:
         lines = read_limited(text).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise InputError("value", f"{text}: is no text, expected one name of a class a line") from None
+        raise InputError("damaged", f"{text}: is no text, expected one name of a class a line") from None
     return [line.strip() for line in lines if line.strip()]

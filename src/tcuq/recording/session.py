@@ -194,7 +194,7 @@ class _Kept:
         self.twice = self.twice and are_posteriors(found.probs, self.info.probs)
         if self.twice and self.count >= ENOUGH:
             raise InputError(
-                "value", f"{self.info.name}: its outputs are posteriors already; leave out `logits`"
+                "conflict", f"{self.info.name}: its outputs are posteriors already; leave out `logits`"
             )
 
     def _first(self, probs: Array, inputs: int) -> None:
@@ -205,7 +205,7 @@ class _Kept:
             refuse_model(probs, self.info.name)
         except ValueError:
             if doubt:
-                raise InputError("missing", f"{self.info.name}: has no softmax, and {doubt}") from None
+                raise InputError("value", f"{self.info.name}: has no softmax, and {doubt}") from None
             raise
         if self.logits and doubt:
             self.notes.append(f"{self.info.name}: {doubt}")
@@ -216,10 +216,10 @@ class _Kept:
             )
             if len(self.names) > self.classes and not self.given:
                 raise InputError(
-                    "value", f"{said}only {self.classes} outputs. Is it the model for these data?"
+                    "conflict", f"{said}only {self.classes} outputs. Is it the model for these data?"
                 )
             raise InputError(
-                "value", f"{said}{self.classes} outputs; pass `names` in the order of these, one an output"
+                "conflict", f"{said}{self.classes} outputs; pass `names` in the order of these, one an output"
             )
 
     def _numbers(self, labels: Array, count: int) -> Array:
@@ -255,7 +255,7 @@ class _Kept:
             rows = sum(map(len, parts))
             if rows not in (0, self.count):
                 raise InputError(
-                    "value", f"{where}: {rows:,} of {self.count:,} inputs have {key}, expected all or none"
+                    "conflict", f"{where}: {rows:,} of {self.count:,} inputs have {key}, expected all or none"
                 )
             columns[key] = np.concatenate(parts) if parts else None
         if self.features and self.format is not None:

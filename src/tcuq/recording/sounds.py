@@ -55,12 +55,12 @@ class SoundReader:
         first, other = self._rate or (rate, path)
         if rate != first:
             raise InputError(
-                "value",
+                "conflict",
                 f"{shown(path)}: has {rate} samples per second, {shown(other)} {first}; resample them first",
             )
         self._rate = first, other
         if not channels or width not in (1, 2, 3, 4):
-            raise InputError("value", f"{shown(path)}: has samples of {width} bytes, expected 1 to 4")
+            raise InputError("unsupported", f"{shown(path)}: has samples of {width} bytes, expected 1 to 4")
         samples = waveform(raw, width).reshape(-1, channels).mean(axis=1)
         full = np.zeros(self._length, np.float32)
         full[: len(samples)] = samples[: self._length]

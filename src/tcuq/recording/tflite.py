@@ -65,7 +65,7 @@ class TFLite:
         inputs = self._runner.get_input_details()
         if len(inputs) != 1:
             raise InputError(
-                "value", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
+                "unsupported", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
             )
         self._input = inputs[0]
         self._output = self._choose_output(posteriors)
@@ -122,12 +122,12 @@ class TFLite:
         if name is not None:
             if name not in names:
                 raise InputError(
-                    "missing", f"{self.info.name}: has no output {name!r}, expected one of {', '.join(names)}"
+                    "unknown", f"{self.info.name}: has no output {name!r}, expected one of {', '.join(names)}"
                 )
             return found[names.index(name)]
         if len(found) > 1:
             raise InputError(
-                "value",
+                "missing",
                 f"{self.info.name}: has {len(found)} outputs; name that of the posteriors with `posteriors`: "
                 f"{', '.join(names)}",
             )
@@ -151,7 +151,7 @@ class TFLite:
             if not named and number not in tensors:
                 last = ", ".join(f"{n} {each['name']}" for n, each in sorted(tensors.items())[-5:])
                 raise InputError(
-                    "missing", f"{self.info.name}: has no tensor {chosen!r}; the last ones are {last}"
+                    "unknown", f"{self.info.name}: has no tensor {chosen!r}; the last ones are {last}"
                 )
             found = named[0] if named else tensors[number]
             self._refuse_constant(found)

@@ -45,7 +45,7 @@ class Tap:
             if chosen is None:
                 last = ", ".join(list(parts)[-5:])
                 raise InputError(
-                    "missing", f"{info.name}: has no module {features!r}; the last ones are {last}"
+                    "unknown", f"{info.name}: has no module {features!r}; the last ones are {last}"
                 )
             parts = {chosen: parts[chosen]}
         elif self._wanted:
@@ -149,7 +149,7 @@ class Torch:
                 found = self._model(given if self._where is None else given.to(self._where))
         except (RuntimeError, ValueError, TypeError) as error:
             raise InputError(
-                "value", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
+                "failed", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
             ) from None
         finally:
             self._tap.stop()

@@ -88,14 +88,14 @@ def refuse_unfit(data: Data, fewest: int) -> None:
     """Refuse data that cannot be arranged as a stream."""
     if data.take is None:
         raise InputError(
-            "value",
+            "unsupported",
             f"{data.name}: gives batches in one order only, no stream can be made of them; pass arrays "
             "(NPZ or NPY) or a folder",
         )
     if data.segments is not None or data.shifted is not None:
         have = "segments" if data.segments is not None else "shifted"
         raise InputError(
-            "value", f"{data.name}: has {have}, so it is a stream already; leave out `stream` and `shifts`"
+            "conflict", f"{data.name}: has {have}, so it is a stream already; leave out `stream` and `shifts`"
         )
     if data.total < fewest:
         raise InputError(
