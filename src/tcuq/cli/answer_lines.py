@@ -34,22 +34,7 @@ LOOKED_AT = 100
 def answer_lines(
     args: argparse.Namespace, monitor: Monitor, bad: Skipped, save: Callable[[], None]
 ) -> dict[str, Any]:
-    """Answer JSON lines on standard input, one by one.
-
-    Parameters
-    ----------
-    args : Namespace
-        Of `tcuq run`.
-    bad : Skipped
-        Takes the messages of bad lines that are skipped.
-    save : callable
-        Called once at the end, however that comes, when a step was taken.
-
-    Returns
-    -------
-    dict
-        Counts, and notes about the posteriors.
-    """
+    """Answer JSON lines on standard input, one by one."""
     params, where = monitor.params, shown(STANDARD)
     told = logits_given(args)
     apply = (lambda row: softmax(paired(row), told["logits_scale"])) if told["logits"] else None

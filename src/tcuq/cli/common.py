@@ -126,13 +126,7 @@ def check_named(args: argparse.Namespace, decisions: Decisions, params: Params) 
 
 
 def need_files(args: argparse.Namespace, *names: str) -> None:
-    """Refuse ``-`` where a file is meant and neither standard input nor output can stand for it.
-
-    Parameters
-    ----------
-    names : str
-        Arguments as the help shows them: ``PARAMS``, ``--state-in``.
-    """
+    """Refuse ``-`` where a file is meant and neither standard input nor output can stand for it."""
     for name in names:
         if _is_standard(args, name):
             raise UsageError(f"{name} is '-'; a file name is needed")
@@ -146,13 +140,7 @@ def one_input(args: argparse.Namespace, *names: str) -> None:
 
 
 def keep_apart(read: Mapping[str, str | None], written: Mapping[str, str | None]) -> None:
-    """Refuse to write over what is read, or two things to one place.
-
-    Parameters
-    ----------
-    read, written : mapping
-        Paths by their names on the command line; None and ``-`` are no files.
-    """
+    """Refuse to write over what is read, or two things to one place."""
     taken = {os.path.realpath(path): name for name, path in read.items() if path not in (None, "-")}
     for name, path in written.items():
         if path is None or path == "-" or (os.path.exists(path) and not os.path.isfile(path)):

@@ -69,15 +69,6 @@ PROJECTION_BYTES = 16
 class Contents:
     """A monitor to export.
 
-    Parameters
-    ----------
-    name : str
-        Of the C constant, and the beginning of every name that belongs to this monitor.
-    logits_scale : float, optional
-        The network gives logits of this scale; the package turns them into posteriors.
-    projection : IntegerProjection, optional
-        The network gives wide features; the package projects them.
-
     Examples
     --------
     >>> Contents(Params(classes=10), "kws", logits_scale=0.1).sources[:3]

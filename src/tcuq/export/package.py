@@ -140,22 +140,7 @@ def export(
 def put(
     texts: dict[str, str], folder: str | Path, force: bool = False, form: Form | None = None
 ) -> list[Path]:
-    """Write the files of a package, all of them or none.
-
-    Parameters
-    ----------
-    texts : dict of str to str
-        Text by path inside the package.
-    folder, force
-        As for `export`.
-    form : Form, optional
-        A folder that holds another one is refused.
-
-    Returns
-    -------
-    list of Path
-        The files, sorted.
-    """
+    """Write the files of a package, all of them or none."""
     target = Path(folder)
     if not target.parent.is_dir():
         raise InputError("missing", f"{target}: folder {target.parent} does not exist; make it first")

@@ -21,18 +21,7 @@ STEP_FIELDS = (
 
 
 def taken(monitor: Monitor, probs: Int8, features: Int8) -> tuple[Ints, Ints]:
-    """Run a monitor on rows and return everything that it gives, one row per step.
-
-    Parameters
-    ----------
-    probs, features : int8 arrays
-        `features` may have no columns.
-
-    Returns
-    -------
-    tuple of two int64 arrays
-        `STEP_FIELDS` and all signals, risk and the like in units of 1/65536.
-    """
+    """Run a monitor on rows and return everything that it gives, one row per step."""
     steps, signals = monitor.run(probs, features if monitor.params.features else None, signals=True)
     columns: list[Any] = [steps[name] * (ONE if steps.dtype[name].kind == "f" else 1) for name in STEP_FIELDS]
     # What the parameters do not ask for is NaN in Python, 0 in the core.

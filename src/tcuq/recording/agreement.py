@@ -13,23 +13,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def order_note(labels: Ints, answers: Ints, classes: int, names: Sequence[str] | None) -> str | None:
-    """Say that the classes are probably in another order than the outputs, and how to put it right.
-
-    Parameters
-    ----------
-    names : sequence of str, optional
-        Of the classes, where labels are places in them: of folders, or of labels that are texts.
-
-    Examples
-    --------
-    >>> labels = np.arange(60) % 3
-    >>> order_note(labels, (labels + 1) % 3, 3, ("dog", "plane", "cat"))
-    '0.0 % of the predictions are right, and 100.0 % would be in another order of the classes: names are \
-probably sorted otherwise than the outputs; pass `names=cat,dog,plane`'
-    >>> order_note(labels, (labels + 1) % 3, 3, None)
-    '0.0 % of the predictions are right, and 100.0 % would be in another order of the classes: labels are \
-probably numbered otherwise than the outputs; renumber them, y = numpy.array([1, 2, 0])[y]'
-    """
+    """Say that the classes are probably in another order than the outputs, and how to put it right."""
     order = other_order(labels, answers, classes)
     if order is None:
         return None

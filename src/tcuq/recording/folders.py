@@ -16,15 +16,7 @@ from .sounds import SOUNDS, SoundReader
 
 
 class Asked(NamedTuple):
-    """What a folder is read for.
-
-    Parameters
-    ----------
-    shape : tuple of int or None, optional
-        Of one input.
-    names : sequence of str, optional
-        Names of the classes in the order of the model's outputs.
-    """
+    """What a folder is read for."""
 
     shape: tuple[int | None, ...] | None = None
     names: Sequence[str] | None = None
@@ -41,13 +33,7 @@ class Folder(NamedTuple):
 
 
 def read_folder(path: Path, asked: Asked) -> Folder:
-    """Return what lies in a folder; files are read later, one by one.
-
-    Parameters
-    ----------
-    path : Path
-        Each folder in it has the files of one class and is named like it.
-    """
+    """Return what lies in a folder; files are read later, one by one."""
     where = shown(path)
     folders = sorted(each for each in path.iterdir() if each.is_dir() and not each.name.startswith("."))
     if not folders:

@@ -67,13 +67,7 @@ def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tupl
 
 
 def nodes(model: bytes) -> list[Node]:
-    """Return the operators of the graph of an ONNX file, in the order in which they run.
-
-    Raises
-    ------
-    ValueError, IndexError
-        Where the bytes are no protocol buffer.
-    """
+    """Return the operators of the graph of an ONNX file, in the order in which they run."""
     found = []
     for number, start, end in fields(model):
         if number != GRAPH:

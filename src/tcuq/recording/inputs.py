@@ -24,11 +24,6 @@ def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
 
     A half is rounded away from zero, as the operator QUANTIZE of TFLite does.
 
-    Parameters
-    ----------
-    dtype : numpy dtype
-        Of the integers.
-
     Examples
     --------
     >>> quantized(np.array([0.0, 0.25, 1.0, 9.0]), Format(0.5, -128), np.int8)[0].tolist()
@@ -41,21 +36,7 @@ def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
 
 
 class Preparation:
-    """Makes inputs of a model from batches of data.
-
-    Parameters
-    ----------
-    info : Info
-        Of the model.
-    name : str
-        Of the data, in messages.
-    pixels : bool
-        The data are pixels of picture files, 0 to 255.
-    wanted : pair of float, optional
-        The range that data are moved to.
-    own : pair of float, optional
-        The range that they have; by default that of the first batch.
-    """
+    """Makes inputs of a model from batches of data."""
 
     def __init__(
         self, info: Info, name: str, pixels: bool, wanted: Range | None = None, own: Range | None = None

@@ -17,13 +17,7 @@ def is_keras(model: Any) -> bool:
 
 
 class Keras:
-    """A Keras model, ready to run.
-
-    Parameters
-    ----------
-    features : str, int, bool or None
-        Name of a layer, whose output is taken; None takes the input of the last dense layer.
-    """
+    """A Keras model, ready to run."""
 
     def __init__(self, model: Any, features: Features) -> None:
         name = getattr(model, "name", None)

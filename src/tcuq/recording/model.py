@@ -51,36 +51,18 @@ class Format(NamedTuple):
 
 @dataclass
 class Info:
-    """What is known of a model before, and after, it runs.
-
-    Parameters
-    ----------
-    name : str
-        In messages.
-    shape : tuple of int or None, optional
-        Of one input, without the batch; None for a length that the model leaves open.
-    input : numpy dtype
-        What the input is made of.
-    quantized : Format, optional
-        Of an integer input.
-    inside : tuple of Format and numpy dtype, optional
-        Of the integers that the model makes of a float input first of all.
-    probs, features : Format, optional
-        Of integer posteriors and features.
-    classes : sequence, optional
-        The labels that the model was trained with, in the order of its outputs.
-    notes : list of str
-        Remarks for the user.
-    """
+    """What is known of a model before, and after, it runs."""
 
     name: str
-    shape: tuple[int | None, ...] | None = None
+    shape: tuple[int | None, ...] | None = None  # without the batch; None for a length that is left open
     input: Any = np.float32
     quantized: Format | None = None
-    inside: tuple[Format, Any] | None = None
+    inside: tuple[Format, Any] | None = (
+        None  # of the integers that a model makes of a float input first of all
+    )
     probs: Format | None = None
     features: Format | None = None
-    classes: Sequence[Any] | None = None
+    classes: Sequence[Any] | None = None  # labels of the training, in the order of the outputs
     notes: list[str] = field(default_factory=list)
 
 

@@ -25,15 +25,7 @@ FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
 
 
 class ONNX:
-    """An ``.onnx`` file, ready to run.
-
-    Parameters
-    ----------
-    features : str, int, bool or None
-        Name of the tensor; None takes the input of the last fully connected layer.
-    posteriors : str, optional
-        Name of the output, where there are several.
-    """
+    """An ``.onnx`` file, ready to run."""
 
     def __init__(self, path: Path, features: Features, posteriors: str | None) -> None:
         self.info = Info(path.name)

@@ -26,15 +26,6 @@ MANY = 32
 def posteriors(raw: Array, format: Format | None, logits: bool) -> Array:
     """Return outputs of a model as posteriors.
 
-    Parameters
-    ----------
-    raw : array of shape (n, L)
-        One column is a sigmoid, the probability of class 1.
-    format : Format, optional
-        Of integer outputs.
-    logits : bool
-        Outputs are logits: apply softmax. That of int8 logits is the one of the exported C.
-
     Examples
     --------
     >>> posteriors(np.array([[-128, 127]], np.int8), Format(1 / 256, -128), False).tolist()
@@ -122,11 +113,6 @@ def features_of(raw: Array, format: Format | None) -> tuple[Array, Format | None
 
 def numbers_of(labels: Array, classes: Sequence[Any] | None) -> Array:
     """Return labels as numbers of classes, where the model says what it was trained with.
-
-    Parameters
-    ----------
-    classes : sequence, optional
-        Below 0 stays as it is: none of them.
 
     Examples
     --------

@@ -31,25 +31,7 @@ class Layout(NamedTuple):
 
 
 def layout(shape: tuple[int | None, ...] | None, where: str) -> Layout:
-    """Return how a picture lies in an input of a model.
-
-    Parameters
-    ----------
-    shape : tuple, optional
-        Of one input.
-    where : str
-        Name of the folder in messages.
-
-    Examples
-    --------
-    >>> layout((96, 96, 1), "pets"), layout((3, 32, 40), "pets")
-    (Layout(height=96, width=96, channels=1, axis=2), Layout(height=32, width=40, channels=3, axis=0))
-    >>> layout((784,), "digits")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: digits: the model takes (784,), expected (height, width, channels) with 1 or 3 channels \
-for pictures; give the shape with `input_shape`, or arrays as NPZ
-    """
+    """Return how a picture lies in an input of a model."""
     if shape is not None and None not in shape:
         sizes = [each for each in shape if each is not None]
         if len(sizes) == 2:
@@ -87,13 +69,6 @@ def picture_reader(shape: tuple[int | None, ...] | None, where: str) -> Callable
 
     The whole picture is resized by Pillow's bilinear filter, which averages where it shrinks; its sides are
     stretched where the proportions differ.
-
-    Parameters
-    ----------
-    shape : tuple, optional
-        Of one input.
-    where : str
-        Name of the folder in messages.
     """
     pil = needed("PIL.Image", "tcuq[pictures]", "a folder of pictures")
     wanted = layout(shape, where)

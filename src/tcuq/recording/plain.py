@@ -11,15 +11,7 @@ from .model import WIDEST, Array, Features, Info, Outputs, first_line
 
 
 class Plain:
-    """An object with ``predict_proba``, or a function.
-
-    Parameters
-    ----------
-    model : object
-        Called with a batch. It returns posteriors (n, L), or posteriors and features (n, d).
-    features : str, int, bool or None
-        False leaves features out; there is nothing to name.
-    """
+    """An object with ``predict_proba``, or a function."""
 
     def __init__(self, model: Any, features: Features) -> None:
         self._call = getattr(model, "predict_proba", None) or model

@@ -111,17 +111,6 @@ def clearly_better(
 ) -> Best | None:
     """Return another common range with which a model is clearly more accurate; None where there is none.
 
-    Parameters
-    ----------
-    accuracy : callable
-        Share of right answers with a range; None stands for the default.
-    first : pair of float, optional
-        The range that is used otherwise.
-    like : pair of float, optional
-        What the first one amounts to, where that is known: it is not tried twice.
-    count : int
-        Examples that the accuracy is of.
-
     Examples
     --------
     >>> clearly_better(lambda tried: 0.9 if tried == (-1.0, 1.0) else 0.4, None, (0.0, 1.0), 200)

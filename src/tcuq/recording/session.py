@@ -29,15 +29,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """A model and data, ready to run.
-
-    Parameters
-    ----------
-    own : pair of float, optional
-        The range of the data, where it is known before they are read.
-    notes : tuple of str
-        On the range of the inputs.
-    """
+    """A model and data, ready to run."""
 
     model: Model
     data: Data
@@ -66,13 +58,7 @@ class Session:
 
 
 def open_session(model: Any, x: Any, y: Any, options: RecordOptions) -> Session:
-    """Open a model and data, and settle the range of the inputs.
-
-    Parameters
-    ----------
-    model, x, y
-        As of `tcuq.record`.
-    """
+    """Open a model and data, and settle the range of the inputs."""
     ready = open_model(model, options.features, options.posteriors, options.fast)
     info = ready.info
     if options.input_shape is not None:
@@ -133,15 +119,7 @@ def _with_range(session: Session) -> Session:
 
 
 def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tuple[bool, Batch]]:
-    """Cut a batch where a new segment begins; tell whether a piece is the first of one.
-
-    Parameters
-    ----------
-    start : int
-        Number of its first input.
-    segments : array, optional
-        Of all inputs; without them a batch stays whole.
-    """
+    """Cut a batch where a new segment begins; tell whether a piece is the first of one."""
     if segments is None or segments.ndim != 1:
         yield False, part
         return

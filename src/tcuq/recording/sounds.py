@@ -17,15 +17,7 @@ SOUNDS = (".wav",)
 
 
 class SoundReader:
-    """Reads a WAV file as float32 in [-1, 1), the mean of its channels, cut or filled with zeros at its end.
-
-    Parameters
-    ----------
-    shape : tuple, optional
-        Of one input: one length, others may be 1.
-    where : str
-        Name of the folder in messages.
-    """
+    """Reads a WAV file as float32 in [-1, 1), the mean of its channels, cut or filled at its end."""
 
     def __init__(self, shape: tuple[int | None, ...] | None, where: str) -> None:
         long = [each for each in shape or () if each != 1]
@@ -69,11 +61,6 @@ class SoundReader:
 
 def waveform(raw: bytes, width: int) -> Array:
     r"""Return PCM samples as float32 in [-1, 1).
-
-    Parameters
-    ----------
-    width : int
-        Bytes a sample; those of one byte are unsigned.
 
     Examples
     --------

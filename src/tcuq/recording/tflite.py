@@ -28,17 +28,7 @@ WIDEST_SOFTMAX = 511
 
 
 class TFLite:
-    """A ``.tflite`` file, ready to run.
-
-    Parameters
-    ----------
-    features : str, int, bool or None
-        Name or number of the tensor; None takes the input of the last fully connected layer.
-    posteriors : str, optional
-        Name of the output, where there are several.
-    fast : bool
-        Optimized kernels for int8 models as well.
-    """
+    """A ``.tflite`` file, ready to run."""
 
     def __init__(self, path: Path, features: Features, posteriors: str | None, fast: bool) -> None:
         self.info = Info(path.name)

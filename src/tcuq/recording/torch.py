@@ -21,15 +21,7 @@ WRAPPERS = ("", "module.", "_orig_mod.")
 
 
 class Tap:
-    """Takes the features of a module while it runs, and changes nothing of it.
-
-    Parameters
-    ----------
-    features : str, int, bool or None
-        Name of a submodule, whose output is taken; None takes the input of the last linear layer that runs.
-    info : Info
-        Gets a note where features are left out.
-    """
+    """Takes the features of a module while it runs, and changes nothing of it."""
 
     def __init__(self, model: Any, features: Features, info: Info) -> None:
         self._info = info
@@ -80,13 +72,7 @@ class Tap:
         return getattr(self._seen, "ndim", None)
 
     def take(self, count: int) -> Array | None:
-        """Return the features of the batch that has just run, and forget them.
-
-        Parameters
-        ----------
-        count : int
-            Rows of the batch.
-        """
+        """Return the features of the batch that has just run, and forget them."""
         seen, self._seen = self._seen, None
         if not self._wanted:
             return None
@@ -120,13 +106,7 @@ class Tap:
 
 
 class Torch:
-    """A PyTorch module, ready to run on the device where it is.
-
-    Parameters
-    ----------
-    features : str, int, bool or None
-        As of `Tap`.
-    """
+    """A PyTorch module, ready to run on the device where it is."""
 
     def __init__(self, model: Any, features: Features) -> None:
         self._torch = import_module("torch")

@@ -28,11 +28,6 @@ def _share(value: float) -> str:
 def bounds_in_words(params: Params, steps: int = 1000) -> list[str]:
     """Return what holds for every input, as sentences.
 
-    Parameters
-    ----------
-    steps : int
-        Steps after which the flag rate is told.
-
     Examples
     --------
     >>> for sentence in bounds_in_words(Params(classes=10)):
@@ -71,11 +66,6 @@ def bounds_in_words(params: Params, steps: int = 1000) -> list[str]:
 
 def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None) -> list[str]:
     """Return when each side of the alarm is raised, as sentences.
-
-    Parameters
-    ----------
-    head : EvidenceHead, optional
-        What the rise side sums in place of risk.
 
     Examples
     --------
@@ -182,11 +172,6 @@ def describe_state(content: bytes) -> dict[str, Any]:
 
 def render(found: dict[str, Any]) -> str:
     """Return a description for people.
-
-    Parameters
-    ----------
-    found : dict
-        From `describe_params` or `describe_state`.
 
     Examples
     --------

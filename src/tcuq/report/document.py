@@ -85,19 +85,7 @@ def content_hash(text: str) -> str:
 def document(
     title: str, sentence: str, tiles: str, body: str, params: Params | None, packed: dict[str, Any]
 ) -> str:
-    """Return the page around its parts.
-
-    Parameters
-    ----------
-    title, sentence : str
-        Plain text; the sentence says what was found.
-    tiles, body : str
-        HTML.
-    params : Params or None
-        For the table of settings.
-    packed : dict
-        What the scripts draw from.
-    """
+    """Return the page around its parts."""
     settings = "" if params is None else f"<h2>Settings</h2>{sections.settings(params)}"
     code = "".join(asset(name) for name in SCRIPTS)
     code = f'(function () {{\n"use strict";\n{code}}})();'

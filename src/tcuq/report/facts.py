@@ -25,31 +25,15 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """A monitored stream, and what follows from it.
-
-    Parameters
-    ----------
-    first : int
-        Number of the first step.
-    why : str
-        Why the signals are not shown, where there is a reason.
-    errors : dict of array of bool, or None
-        Steps whose ``"prediction"`` and ``"answer"`` is not the true class; None without labels.
-    counted : dict of dict of Share, or None
-        Right ones of each among all, accepted and abstained steps; None without labels.
-    response : Response or None
-        What the alarm did about known shifts.
-    names : tuple of str, or None
-        Names of the classes.
-    """
+    """A monitored stream, and what follows from it."""
 
     steps: npt.NDArray[Any]
     params: Params | None
     log: Log | None
-    first: int
+    first: int  # number of the first step
     signals: npt.NDArray[np.float64] | None
-    why: str
-    errors: dict[str, Bools] | None
+    why: str  # the signals are not shown
+    errors: dict[str, Bools] | None  # of "prediction" and "answer"; None without labels
     counted: dict[str, dict[str, summary.Share]] | None
     response: summary.Response | None
     names: tuple[str, ...] | None = None

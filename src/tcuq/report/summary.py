@@ -73,25 +73,15 @@ def onsets(alarm: npt.NDArray[Any]) -> Ints:
 
 @dataclass(frozen=True)
 class FlagRate:
-    """The running flag rate and, with parameters, what bounds it.
-
-    Parameters
-    ----------
-    running : array
-        Share of steps flagged so far.
-    debt : pair of float, optional
-        Least and most flags above the level, counted from the first step here on.
-    bounds : pair of float, optional
-        Of the debt, counted from the first step of a fresh monitor on.
-    resumed : bool
-        Whether the monitor had run before the first step here, so that its debt there is not known.
-    """
+    """The running flag rate and, with parameters, what bounds it."""
 
     running: Floats
     level: float | None = None
-    debt: tuple[float, float] | None = None
-    bounds: tuple[float, float] | None = None
-    resumed: bool = False
+    debt: tuple[float, float] | None = (
+        None  # least and most flags above the level, from the first step here on
+    )
+    bounds: tuple[float, float] | None = None  # of the debt of a fresh monitor
+    resumed: bool = False  # it ran before, so that its debt at the first step is not known
 
     @property
     def reach(self) -> tuple[float, float]:

@@ -20,33 +20,17 @@ FAMILIES = ("pictures", "sound", "signals")
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """How one input becomes the numbers that shifts work on, and comes back.
-
-    Parameters
-    ----------
-    arrange, restore : callable
-        From the shape of an input to that of its family, and back.
-    offset, factor : float or array
-        A value is ``offset + factor * number``.
-    low, high : float or array
-        Of the values.
-    blanks : pair of float or array
-        Values of an input that shows nothing, of which there are two ways.
-    swings : bool
-        Values swing about `offset`, as those of sound do.
-    said : str
-        What was assumed, for a note.
-    """
+    """How one input becomes the numbers that shifts work on, and comes back."""
 
     dtype: Any
     arrange: Callable[[Array], Array]
     restore: Callable[[Array], Array]
     offset: Any
-    factor: Any
+    factor: Any  # a value is offset + factor * number
     low: Any
     high: Any
-    blanks: tuple[Any, Any]
-    swings: bool
+    blanks: tuple[Any, Any]  # values of an input that shows nothing, of which there are two ways
+    swings: bool  # about the offset, as sound does
     said: str
 
     def numbers(self, x: Array) -> Floats:
@@ -71,13 +55,6 @@ def are_indices(sample: Array, info: Info | None = None) -> bool:
     The model decides, if it says what it takes. Else wide whole numbers from 0 on are taken as indices:
     samples of a sensor are narrow, or below 0 at times, or fractions.
 
-    Parameters
-    ----------
-    sample : array
-        Some inputs.
-    info : Info, optional
-        Of the model.
-
     Examples
     --------
     >>> are_indices(np.array([[7, 0, 3]])), are_indices(np.array([[7, 0, -3]])), are_indices(np.ones((1, 3)))
@@ -93,15 +70,6 @@ def are_indices(sample: Array, info: Info | None = None) -> bool:
 
 def form_of(family: str, sample: Array, pixels: bool, where: str) -> Form:
     """Return how inputs of a family lie in the data.
-
-    Parameters
-    ----------
-    sample : array
-        Some inputs, one a row; ranges are read off them.
-    pixels : bool
-        The inputs are pixels of picture files, 0 to 255.
-    where : str
-        Name of the data in messages.
 
     Examples
     --------

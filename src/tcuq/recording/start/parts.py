@@ -27,15 +27,7 @@ than `MOST`, some are left out."""
 
 
 class Parts(NamedTuple):
-    """What is shown to fit and to judge.
-
-    Parameters
-    ----------
-    fit_kinds, judge_kinds : tuple of str
-        Names of the shifts that each shows.
-    notes : tuple of str
-        On shifts that neither shows.
-    """
+    """What is shown to fit and to judge."""
 
     fit: Plan
     judge: Plan
@@ -91,15 +83,7 @@ def split_kinds(kinds: Sequence[Kind], seed: int) -> tuple[list[int], list[int]]
 def plan_parts(
     data: Data, examples: tuple[Ints, Ints], paces: Sequence[Pace], chosen: Chosen, steps: int, seed: int
 ) -> Parts:
-    """Return what is shown in both parts.
-
-    Parameters
-    ----------
-    examples : pair of arrays
-        From `split_examples`.
-    steps : int
-        Of both parts together.
-    """
+    """Return what is shown in both parts."""
     groups, kinds = groups_of(data), split_kinds(chosen.kinds, seed)
     lengths = round(FITTED * steps), steps - round(FITTED * steps)
     fit, judge = (

@@ -61,13 +61,7 @@ rest judged it."""
 
 
 def readme(found: Mapping[str, Any]) -> str:
-    """Return the page.
-
-    Parameters
-    ----------
-    found : mapping
-        What `tcuq.recording.start.start` returns.
-    """
+    """Return the page."""
     notes = "".join(f"- {each}\n" for each in found["notes"])
     return PAGE.format(
         export=_export(found),

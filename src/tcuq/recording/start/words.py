@@ -10,13 +10,7 @@ HARM = 0.05
 
 
 def summary(found: Mapping[str, Any]) -> list[str]:
-    """Return the result as lines; honest where the monitor adds nothing.
-
-    Parameters
-    ----------
-    found : mapping
-        What `tcuq.recording.start.start` returns, without the text.
-    """
+    """Return the result as lines; honest where the monitor adds nothing."""
     rows = [
         ("Verdict", verdict(found)),
         ("Answers", answers_words(found)),

@@ -18,11 +18,6 @@ def arrange(data: Data, plan: Plan, chosen: Chosen, seed: int) -> Data:
 
     What befalls an example depends on the seed, the kind and the step alone, not on the size of a batch.
     Labels are those of what the plan shows, also where frozen input hides it.
-
-    Parameters
-    ----------
-    data : Data
-        With `take`.
     """
     take, labels = data.take, data.labels
     assert take is not None

@@ -22,17 +22,7 @@ MILDEST = 0.25
 
 
 class Stretch(NamedTuple):
-    """Steps of one condition.
-
-    Parameters
-    ----------
-    segment : int
-        Number of the segment it lies in.
-    pace : int
-        Place of its pace in the list.
-    kind : int
-        0 for clean, else the kind of shift.
-    """
+    """Steps of one condition."""
 
     steps: int
     segment: int
@@ -48,13 +38,6 @@ def lay_out(
 
     A pair of stretches is a clean one and a shifted one of at most its length. Kinds come in shuffled rounds.
     Each segment has some pairs and one pace; the order of paces is turned by one from round to round.
-
-    Parameters
-    ----------
-    kinds : sequence of int
-        Kinds of shift to show; none for a clean stream.
-    name : str
-        Other names, other numbers.
 
     Examples
     --------

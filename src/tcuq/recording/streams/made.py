@@ -32,15 +32,7 @@ def asks_for_stream(stream: bool | str | None, shifts: Shifts) -> bool:
 def streamed(
     data: Data, paces: Sequence[Pace], usual: bool, shifts: Shifts, steps: int | None, seed: int, info: Info
 ) -> Data:
-    """Return data as a stream.
-
-    Parameters
-    ----------
-    usual : bool
-        The paces are the default: without labels others are taken.
-    info : Info
-        Of the model: what it takes tells indices from numbers.
-    """
+    """Return data as a stream."""
     refuse_unfit(data, FEWEST)
     integer("seed", seed, 0, 2**31)
     length = data.total if steps is None else integer("steps", steps, 1, MOST_STEPS)

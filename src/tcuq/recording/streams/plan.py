@@ -17,28 +17,14 @@ from .words import Pace
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What each step shows.
-
-    Parameters
-    ----------
-    kinds : array of uint8
-        0 for clean, else the kind of shift.
-    severities : array of float
-        Of the shift, in (0, 1]; 0 for clean.
-    held : array of bool
-        The example is held in front of the sensor: shaken a little at each step.
-    segments : array of int
-        As of `tcuq.Log`.
-    paces : array of int
-        Places in the list of paces.
-    """
+    """What each step shows."""
 
     examples: Ints
-    kinds: npt.NDArray[np.uint8]
-    severities: npt.NDArray[np.float64]
-    held: npt.NDArray[np.bool_]
+    kinds: npt.NDArray[np.uint8]  # 0 for clean
+    severities: npt.NDArray[np.float64]  # in (0, 1]; 0 for clean
+    held: npt.NDArray[np.bool_]  # in front of the sensor: shaken a little at each step
     segments: Ints
-    paces: Ints
+    paces: Ints  # places in the list of paces
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -54,17 +40,6 @@ def make_plan(
     name: str = "fit",
 ) -> Plan:
     """Return a plan; the same arguments give the same one with every numpy.
-
-    Parameters
-    ----------
-    groups : array of int
-        Class of each example, 0 or above; all 0 where there are no labels.
-    among : array of int
-        The examples to show.
-    kinds : sequence of int
-        Numbers of the shifts to show.
-    name : str
-        Of the stream; other names, other numbers.
 
     Examples
     --------

@@ -18,11 +18,6 @@ RESERVE = 8
 class Pool:
     """Gives examples of a class, each once before any comes again.
 
-    Parameters
-    ----------
-    groups : sequence of arrays
-        Examples of each class, none of them empty.
-
     Examples
     --------
     >>> pool = Pool([np.array([4, 5]), np.array([7])], Numbers(0, "pool"))
