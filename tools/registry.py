@@ -20,11 +20,10 @@ from pathlib import Path
 
 from tcuq import Params
 from tcuq._version import VERSION
-from tcuq.export.contents import Contents
+from tcuq.export.contents import Contents, semver_of
 from tcuq.export.forms import FORMS
 from tcuq.export.package import arranged, put
 from tcuq.export.selfcheck import SelfCheck
-from tcuq.export.versions import semver_of
 
 HERE = Path(__file__).resolve().parent.parent / "packaging" / "registry"
 HOME = "https://github.com/tcuq/tcuq"

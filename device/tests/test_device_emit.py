@@ -18,8 +18,8 @@ from device_graphs import Maker, graph_of, pictures, resnet8, whole
 from tcuq import Params
 from tcuq.cli import main
 from tcuq.export.transcript import STEP_FIELDS
-from tcuq.recording.inputs import quantized as recording
 from tcuq.recording.model import Format
+from tcuq.recording.ranges import quantized as recording
 from tcuq_device.emit import feed
 from tcuq_device.emit.application import Application, made_inputs
 from tcuq_device.emit.image import build_package

@@ -17,9 +17,8 @@ from tcuq.base.platforms import PLATFORMS
 from tcuq.cli import main
 from tcuq.export import FORMS, export, sources
 from tcuq.export import contents as contents_module
-from tcuq.export.contents import build_mask
+from tcuq.export.contents import build_mask, release_of, semver_of
 from tcuq.export.package import put
-from tcuq.export.versions import release_of, semver_of
 from tcuq_device.cost import stock
 
 HERE = ROOT / "tests" / "c"

@@ -16,8 +16,8 @@ import pytest
 from tiny_models import MODELS, bars, write_pictures
 
 import tcuq
-from tcuq.recording.graph_bytes import fields, nodes, tail_output
 from tcuq.recording.model import Format
+from tcuq.recording.onnx import fields, nodes, tail_output
 from tcuq.recording.run import read_names
 from tcuq.recording.shifts.chosen import MOST
 

@@ -18,8 +18,7 @@ from tiny_models import NAMES, bar_net, bars, write_pictures
 import tcuq
 from tcuq.base.rand import Numbers
 from tcuq.recording.streams import Pace, Plan, joined, make_plan, paces_of
-from tcuq.recording.streams.layout import lay_out
-from tcuq.recording.streams.pool import Pool
+from tcuq.recording.streams.plan import Pool, lay_out
 
 LABELS = np.arange(3000) % 10
 MIXED = paces_of("mixed")

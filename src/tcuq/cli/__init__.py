@@ -27,7 +27,7 @@ def build_parser() -> Parser:
     """
     from .._version import VERSION
     from . import audit, demo, export, fit, inspect, record, report, run, start
-    from .others import add_others
+    from .common import add_others
     from .parser import Parser, epilog
 
     parser = Parser(

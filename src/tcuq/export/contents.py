@@ -18,7 +18,6 @@ from ..monitor.params import Params
 from ..monitor.signals import PROFILES, mask
 from .projection import IntegerProjection, check_outputs
 from .tables import check_names
-from .versions import release_of, semver_of
 
 PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES = 160, 64, 28, 16
 """`sizeof` tcuq_params_t, tcuq_evidence_t, tcuq_instant_t and tcuq_feedback_t with 32-bit pointers."""
@@ -309,3 +308,51 @@ def check_name(name: str) -> str:
             f"name is {name!r}, but names that begin with tcuq belong to the core; choose another one",
         )
     return name
+
+
+_PARTS = re.compile(
+    r"(?P<release>\d+(?:\.\d+)*)"
+    r"(?:(?P<pre>a|b|rc)(?P<pre_number>\d+))?"
+    r"(?:\.post(?P<post>\d+))?"
+    r"(?:\.dev(?P<dev>\d+))?"
+    r"(?:\+(?P<local>[a-z0-9]+(?:\.[a-z0-9]+)*))?"
+)
+
+
+def release_of(version: str) -> str:
+    """Return the three numbers of a version, for manifests that take nothing else.
+
+    Examples
+    --------
+    >>> release_of("1.4.0rc1"), release_of("1.2")
+    ('1.4.0', '1.2.0')
+    """
+    numbers = [*_parsed(version)["release"].split("."), "0", "0"][:3]
+    return ".".join(str(int(number)) for number in numbers)
+
+
+def semver_of(version: str) -> str:
+    """Return a version as semantic versioning writes it.
+
+    Examples
+    --------
+    >>> [semver_of(version) for version in ("1.4.0", "1.4.0.dev4", "1.4.0rc1", "1.4.0.post1")]
+    ['1.4.0', '1.4.0-dev.4', '1.4.0-rc.1', '1.4.0+post.1']
+    """
+    found = _parsed(version)
+    before = [f"{found['pre']}.{int(found['pre_number'])}"] if found["pre"] else []
+    before += [f"dev.{int(found['dev'])}"] if found["dev"] else []
+    after = [f"post.{int(found['post'])}"] if found["post"] else []
+    after += [found["local"]] if found["local"] else []
+    return (
+        release_of(version)
+        + (f"-{'.'.join(before)}" if before else "")
+        + (f"+{'.'.join(after)}" if after else "")
+    )
+
+
+def _parsed(version: str) -> dict[str, str]:
+    found = _PARTS.fullmatch(version)
+    if found is None:
+        raise wrong_value("version", version, "numbers with dots, as 1.4.0 or 1.4.0rc1")
+    return found.groupdict()

@@ -7,8 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..base.errors import InputError, InputTypeError
-from .model import Features, Model, first_line
+from .model import WIDEST, Array, Features, Info, Model, Outputs, first_line, too_wide
 
 READ = (".tflite", ".onnx", ".keras")
 ENDINGS = ".tflite, .onnx or .keras"
@@ -61,8 +63,6 @@ def _from_file(path: Path, kind: str, features: Features, posteriors: str | None
         from .onnx import ONNX
 
         return ONNX(path, features, posteriors)
-    from .keras import Keras
-
     models = _keras().models
     try:
         loaded = models.load_model(path, compile=False)
@@ -92,8 +92,6 @@ def _keras() -> Any:
 
 
 def _from_object(model: Any, features: Features) -> Model:
-    from .keras import Keras, is_keras
-    from .plain import Plain
     from .torch import Torch, is_module
 
     if is_module(model):
@@ -131,3 +129,112 @@ def referred(text: str, what: str) -> Any:
     if not hasattr(found, name):
         raise InputError("unknown", f"{what} is {text}; the module {module} has no {name!r}")
     return getattr(found, name)
+
+
+def is_keras(model: Any) -> bool:
+    """Tell whether an object is a Keras model or looks like one: it has layers and predicts."""
+    return hasattr(model, "layers") and callable(getattr(model, "predict", None))
+
+
+class Keras:
+    """A Keras model, ready to run."""
+
+    def __init__(self, model: Any, features: Features) -> None:
+        name = getattr(model, "name", None)
+        self.info = Info(name if isinstance(name, str) else type(model).__name__)
+        shape = getattr(model, "input_shape", None)
+        if isinstance(shape, tuple) and len(shape) > 1:
+            self.info.shape = shape[1:]
+        self._asked = features not in (None, True, False)
+        self._model, self._two = model, False
+        if features is not False:
+            self._add_features(model, features)
+
+    def _add_features(self, model: Any, chosen: Features) -> None:
+        layers = {layer.name: layer for layer in model.layers}
+        if self._asked and chosen not in layers:
+            last = ", ".join(list(layers)[-5:])
+            raise InputError(
+                "unknown", f"{self.info.name}: has no layer {chosen!r}; the last ones are {last}"
+            )
+        dense = [layer for layer in layers.values() if type(layer).__name__ == "Dense"]
+        if not self._asked and not dense:
+            self.info.notes.append(
+                "features are left out: the model has no dense layer; name a layer with `features`"
+            )
+            return
+        tensor = layers[str(chosen)].output if self._asked else dense[-1].input
+        name = str(chosen) if self._asked else f"input of {dense[-1].name}"
+        width = int(np.prod([each or 0 for each in tensor.shape[1:]]))
+        if too_wide(self.info, name, width, self._asked):
+            return
+        # The package that the model is of: Keras has been published under several names.
+        package = import_module(type(model).__module__.partition(".")[0])
+        made = getattr(package, "Model", None) or package.keras.Model
+        self._model, self._two = made(model.inputs, [model.outputs[0], tensor]), True
+
+    def __call__(self, x: Array) -> Outputs:
+        """Run a batch."""
+        try:
+            found = self._model.predict(x, verbose=0, batch_size=len(x))
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                "failed", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
+            ) from None
+        probs, features = found if self._two else (found, None)
+        rows = None if features is None else np.asarray(features).reshape(len(x), -1)
+        return Outputs(np.asarray(probs).reshape(len(x), -1), rows)
+
+
+class Plain:
+    """An object with ``predict_proba``, or a function."""
+
+    def __init__(self, model: Any, features: Features) -> None:
+        self._call = getattr(model, "predict_proba", None) or model
+        self.info = Info(getattr(model, "__name__", None) or type(model).__name__, input=None)
+        classes = getattr(model, "classes_", None)
+        self.info.classes = None if classes is None else list(np.asarray(classes).tolist())
+        self._wanted = features is not False
+        if features not in (None, True, False):
+            raise InputError(
+                "unsupported",
+                f"{self.info.name}: is a function, in which {features!r} cannot be looked up; "
+                "let it return (posteriors, features)",
+            )
+
+    def __call__(self, x: Array) -> Outputs:
+        """Run a batch."""
+        try:
+            found = self._call(x)
+        except Exception as error:  # of the user's own code
+            raise InputError(
+                "failed",
+                f"{self.info.name}: failed on input of shape {x.shape[1:]}: {type(error).__name__}: "
+                f"{first_line(error)}",
+            ) from error
+        pair = isinstance(found, tuple) and len(found) == 2
+        probs, features = found if pair else (found, None)
+        probs = self._rows("posteriors", probs, len(x))
+        if features is None or not self._wanted:
+            return Outputs(probs)
+        features = self._rows("features", features, len(x))
+        if features.shape[1] > WIDEST:
+            raise InputError(
+                "limit",
+                f"{self.info.name}: returns {features.shape[1]:,} features, a log takes at most {WIDEST}",
+            )
+        return Outputs(probs, features)
+
+    def _rows(self, what: str, values: Any, count: int) -> Array:
+        try:
+            rows = np.asarray(values)
+        except (ValueError, TypeError):
+            raise InputError("value", f"{self.info.name}: {what} are no table of numbers") from None
+        if rows.dtype.kind not in "iuf":
+            raise InputError("value", f"{self.info.name}: {what} are {rows.dtype}, expected numbers")
+        if rows.ndim == 0 or len(rows) != count:
+            raise InputError(
+                "value",
+                f"{self.info.name}: {what} have shape {rows.shape} for {count} inputs, expected one row each",
+            )
+        return rows.reshape(count, -1)

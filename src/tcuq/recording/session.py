@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..base.errors import InputError, placed
 from ..monitor.class_names import counted, numbered
-from ..monitor.label_check import SHOWN
+from ..monitor.label_check import SHOWN, other_order
 from ..monitor.log import Log
-from .agreement import order_note
 from .data import Batch, Data, open_data
 from .folders import Asked
-from .inputs import Preparation, ends_of, with_ones
 from .model import Array, Info, Model
 from .opening import open_model
 from .options import Range, RecordOptions
 from .outputs import ENOUGH, are_posteriors, features_of, like_inputs, numbers_of, posteriors, refuse_model
-from .ranges import FEWEST, TRIED, clearly_better, family_of, range_of, shown_range
+from .ranges import (
+    FEWEST,
+    TRIED,
+    Preparation,
+    clearly_better,
+    ends_of,
+    family_of,
+    range_of,
+    shown_range,
+    with_ones,
+)
 
 Progress = Callable[[int, int, str], None]
 """Called with inputs done, inputs in all (0 if not known) and a text."""
@@ -267,3 +276,28 @@ class _Kept:
         clean = slice(None) if log.shifted is None else ~log.shifted
         names = self.names if self.by_name else None
         return order_note(log.labels[clean], log.predictions()[clean], log.classes, names)
+
+
+Ints = npt.NDArray[np.int64]
+
+
+def order_note(labels: Ints, answers: Ints, classes: int, names: Sequence[str] | None) -> str | None:
+    """Say that the classes are probably in another order than the outputs, and how to put it right."""
+    order = other_order(labels, answers, classes)
+    if order is None:
+        return None
+    said = _reordered(labels, answers, order)
+    if names is None:
+        numbers = f", y = numpy.array({order.tolist()})[y]" if classes <= SHOWN else ""
+        return f"{said}: labels are probably numbered otherwise than the outputs; renumber them{numbers}"
+    told = "=" + ",".join(names[at] for at in np.argsort(order).tolist()) if classes <= SHOWN else ""
+    hint = "" if told else " in the order of the outputs"
+    return f"{said}: names are probably sorted otherwise than the outputs; pass `names{told}`{hint}"
+
+
+def _reordered(labels: Ints, answers: Ints, order: Ints) -> str:
+    before, after = (np.mean(each == answers) for each in (labels, np.where(labels < 0, -1, order[labels])))
+    said = (
+        f"{before:.1%} of the predictions are right, and {after:.1%} would be in another order of the classes"
+    )
+    return said.replace("%", " %")

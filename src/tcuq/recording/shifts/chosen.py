@@ -13,8 +13,8 @@ from ..data import Data
 from ..model import Array, Info, first_line
 from ..opening import is_reference, referred
 from ..ranges import family_of
-from . import collapse, pictures, signals, sound
-from .form import FAMILIES, Form, are_indices, form_of
+from . import pictures, signals, sound
+from .form import COLLAPSES, FAMILIES, Form, are_indices, form_of
 
 SAMPLE = 256
 """Inputs of an array from which ranges are read."""
@@ -117,7 +117,7 @@ def choose(
     kinds: list[Kind] = []
     if generic and form is not None:
         kinds += [_generic(each, form) for each in MODULES[str(family)].KINDS]
-        kinds += [_collapse(each, form) for each in collapse.KINDS]
+        kinds += [_collapse(each, form) for each in COLLAPSES]
         kinds.append(Kind("frozen", lambda x, severity, rng: x, collapse=True, frozen=True))
     for each in wanted:
         if each is not True and each not in FAMILIES:

@@ -159,3 +159,30 @@ def _signals(sample: Array, pixels: bool, where: str) -> Form:
     said = f"signals of {time:,} samples in {channels} channel{'s' * (channels != 1)}"
     unit = np.where(spread > 0, spread, 1.0)
     return Form(dtype, arrange, restore, mean, unit, low, high, (mean, 0.0), False, said)
+
+
+HALF = 0.625
+"""Severity that half of the stretches of a stream exceed."""
+
+QUIETEST = 1e-4
+"""Peak, as a part of full scale, below which sound counts as silent."""
+
+
+def blank(form: Form, x: Array, severity: float) -> Array:
+    """Show one value throughout: black or gray; silence; the mean of each channel, or 0."""
+    level = form.blanks[severity > HALF]
+    return form.kept(np.zeros(form.arrange(x).shape) + level)
+
+
+def saturated(form: Form, x: Array, severity: float) -> Array:
+    """Drive the input into the end of its range: overexposed, clipped hard, at the rail of the sensor."""
+    values = form.arrange(x).astype(np.float64)
+    if not form.swings:
+        return form.kept(values + (0.25 + 0.75 * severity) * (form.high - form.low))
+    away = values - form.offset
+    peak = max(float(np.abs(away).max()), QUIETEST * form.factor)
+    return form.kept(form.offset + away * (10 ** (1 + severity) * form.factor / peak))
+
+
+COLLAPSES = (blank, saturated)
+"""Inputs that say nothing any more, of any family."""

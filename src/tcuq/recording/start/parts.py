@@ -13,7 +13,7 @@ from ..data import Data
 from ..shifts import Chosen, Kind
 from ..streams import Pace, Plan, make_plan
 from ..streams.made import groups_of, no_room, shown_kinds
-from ..streams.pool import Ints
+from ..streams.plan import Ints
 
 FITTED = 0.6
 """Share of the examples, and of the steps, that the fit gets."""

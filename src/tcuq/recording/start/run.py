@@ -21,9 +21,8 @@ from ...monitor.log import Log, watch
 from ...monitor.monitor import Monitor
 from ...monitor.params import Params
 from ...report.page import render
-from ..agreement import order_note
 from ..options import RecordOptions
-from ..session import Progress, Session, open_session
+from ..session import Progress, Session, open_session, order_note
 from ..shifts import choose, listed
 from ..shifts.chosen import Shifts
 from ..streams import arrange, joined, paces_of

@@ -13,9 +13,7 @@ from ..data import Data
 from ..model import Array, Info
 from ..shifts import Chosen, choose, listed
 from ..shifts.chosen import Shifts
-from .arranged import arrange
-from .plan import Plan, make_plan
-from .pool import Ints
+from .plan import Ints, Plan, arrange, make_plan
 from .words import UNLABELED, Pace
 
 FEWEST = 50
