@@ -115,7 +115,7 @@ def test_chance_is_that_of_clean_steps() -> None:
 def test_start_says_it_in_its_first_line(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, quiet: bool
 ) -> None:
-    monkeypatch.setattr("tcuq.recording.start.run.sources", lambda *args: {"monitor.c": ""})
+    monkeypatch.setattr("tcuq.start.run.sources", lambda *args: {"monitor.c": ""})
     x, y = bars(600, noise=0.85)
     for labels, said in (
         ((y + 1) % 3, "labels seem to be in another class order: "),
@@ -137,7 +137,7 @@ def test_start_writes_nothing_for_a_model_at_chance(
     def refuse(*args: Any, **options: Any) -> None:
         raise AssertionError("a fit, and a package, that nobody should use")
 
-    monkeypatch.setattr("tcuq.recording.start.run.fit", refuse)
+    monkeypatch.setattr("tcuq.start.run.fit", refuse)
     x, y = bars(600, noise=0.85)
     texts = np.array(["left", "middle", "right"])[y]
     for labels, more, said in (

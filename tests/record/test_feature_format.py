@@ -16,7 +16,7 @@ import pytest
 import tcuq
 from tcuq.cli import main
 from tcuq.io import InputNote, read_log, write_log
-from tcuq.recording.start import start
+from tcuq.start import start
 
 PROBS = np.full((4, 2), 0.5)
 ROWS = np.arange(8, dtype=np.int8).reshape(4, 2)

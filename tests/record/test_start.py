@@ -22,11 +22,11 @@ from tcuq.monitor.log import watch
 from tcuq.recording.data import open_data
 from tcuq.recording.folders import Asked
 from tcuq.recording.shifts import choose
-from tcuq.recording.start import start
-from tcuq.recording.start.judge import judge
-from tcuq.recording.start.parts import plan_parts, split_examples, split_kinds, steps_for
-from tcuq.recording.start.words import _during, answers_words, summary, verdict
 from tcuq.recording.streams import paces_of
+from tcuq.start import start
+from tcuq.start.judge import judge
+from tcuq.start.parts import plan_parts, split_examples, split_kinds, steps_for
+from tcuq.start.words import _during, answers_words, summary, verdict
 
 NET = "from tiny_models import bar_net as net\ndef loud(x, rng):\n    return x * 3\n"
 BAD = "seen = []\ndef late(x, rng):\n    seen.append(1)\n    return x if len(seen) < 40 else 1 / 0\n"
@@ -55,7 +55,7 @@ def bare_package(monkeypatch: pytest.MonkeyPatch) -> None:
     def sources(*args: Any) -> dict[str, str]:
         return {"monitor.c": ""}
 
-    monkeypatch.setattr("tcuq.recording.start.run.sources", sources)
+    monkeypatch.setattr("tcuq.start.run.sources", sources)
 
 
 def test_nothing_is_written_but_the_folder(

@@ -295,7 +295,7 @@ def all_cases() -> list[Case]:
     """Return every command and function that writes, those of a fleet and of a live session apart."""
     old = functools.partial(_base, d_csv=b"old", s_bin=b"old")
     begun = _Once(
-        "tcuq.recording.start.run",
+        "tcuq.start.run",
         "open_session",
         "_made_stream",
         "_fitted",

@@ -52,7 +52,7 @@ def add(subparsers: Subparsers) -> None:
 
 def command(args: argparse.Namespace) -> int:
     """Do all of it."""
-    from ..recording.start import start
+    from ..start import start
 
     need_files(args, "MODEL", "DATA", "--out")
     expect_model(args.model, args.data)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..._version import VERSION
-from ...base.plain_text import plain_text
+from .._version import VERSION
+from ..base.plain_text import plain_text
 
 PAGE = """# A monitor for {model}
 

@@ -9,24 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...base.checks import integer
-from ...base.errors import InputError
-from ...base.whole_folders import recover, refuse_fixed, write_folder
-from ...export import FORMS, refuse_other_form, sources
-from ...fitting import fit
-from ...io.decisions import Decisions, encode_decisions
-from ...io.npz import encode_log
-from ...monitor.label_check import label_note
-from ...monitor.log import Log, watch
-from ...monitor.monitor import Monitor
-from ...monitor.params import Params
-from ...report.page import render
-from ..options import RecordOptions
-from ..session import Progress, Session, open_session, order_note
-from ..shifts import choose, listed
-from ..shifts.chosen import Shifts
-from ..streams import arrange, joined, paces_of
-from ..streams.made import fitting_paces, refuse_unfit, without_order
+from ..base.checks import integer
+from ..base.errors import InputError
+from ..base.whole_folders import recover, refuse_fixed, write_folder
+from ..export import FORMS, refuse_other_form, sources
+from ..fitting import fit
+from ..io.decisions import Decisions, encode_decisions
+from ..io.npz import encode_log
+from ..monitor.label_check import label_note
+from ..monitor.log import Log, watch
+from ..monitor.monitor import Monitor
+from ..monitor.params import Params
+from ..recording.options import RecordOptions
+from ..recording.session import Progress, Session, open_session, order_note
+from ..recording.shifts import choose, listed
+from ..recording.shifts.chosen import Shifts
+from ..recording.streams import arrange, joined, paces_of
+from ..recording.streams.made import fitting_paces, refuse_unfit, without_order
+from ..report.page import render
 from .judge import by_kind, by_part, judge
 from .parts import FEWEST, plan_parts, split_examples, split_stream, steps_for
 from .readme import readme

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base.rand import Numbers
-from ...monitor.log import Log
-from ..data import Data
-from ..shifts import Chosen, Kind
-from ..streams import Pace, Plan, make_plan
-from ..streams.made import groups_of, no_room, shown_kinds
-from ..streams.plan import Ints
+from ..base.rand import Numbers
+from ..monitor.log import Log
+from ..recording.data import Data
+from ..recording.shifts import Chosen, Kind
+from ..recording.streams import Pace, Plan, make_plan
+from ..recording.streams.made import groups_of, no_room, shown_kinds
+from ..recording.streams.plan import Ints
 
 FITTED = 0.6
 """Share of the examples, and of the steps, that the fit gets."""
