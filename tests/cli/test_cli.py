@@ -527,7 +527,7 @@ def test_an_interrupt_ends_quietly(place, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tcuq.report.describe, "describe_params", interrupt)
-    monkeypatch.setattr("tcuq.cli.edge.silence", lambda stream: None)
+    monkeypatch.setattr("tcuq.cli.process.silence", lambda stream: None)
     assert main(["inspect", "m.json"]) == 130
     assert capsys.readouterr() == ("", "")
 

@@ -25,7 +25,7 @@ from tiny_models import bars
 from tcuq import Log, Monitor, Params
 from tcuq.base.whole_folders import write_folder
 from tcuq.cli import main
-from tcuq.cli.edge import run_command
+from tcuq.cli.process import run_command
 from tcuq.io import Decisions, write_decisions, write_log
 
 OLD = Params(classes=4, level=0.3, warmup=4)
@@ -233,7 +233,7 @@ def _benched(place: Path) -> int:
     try:
         keep(place / "out" / "bench.json", {"a": 1}, True, lambda line: None)
     except OSError as error:
-        from tcuq.cli.edge import complain
+        from tcuq.cli.process import complain
 
         return complain("tcuq", f"{error.filename}: {error.strerror}")
     return 0

@@ -1,13 +1,13 @@
 """The `tcuq` command: one small module per subcommand.
 
-Nothing but the edge is imported before `main` has begun, so that an interrupt always ends quietly.
+Nothing but `process` is imported before `main` has begun, so that an interrupt always ends quietly.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-from .edge import run_command
+from .process import run_command
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
 if TYPE_CHECKING:
@@ -52,5 +52,5 @@ def build_parser() -> Parser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; `tcuq.cli.edge.run_command` lists the exit statuses."""
+    """Run the command line; `tcuq.cli.process.run_command` lists the exit statuses."""
     return run_command("tcuq", build_parser, argv)

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import placed
-from .edge import UsageError, tell, tell_line
+from .process import UsageError, tell, tell_line
 from .words import spoken
 
 if TYPE_CHECKING:

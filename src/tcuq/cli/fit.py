@@ -20,8 +20,8 @@ from .common import (
     one_input,
     progress,
 )
-from .edge import UsageError
 from .parser import declare
+from .process import UsageError
 from .words import expect_log, in_options, spoken
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..base.checks import nearest
-from .edge import UsageError
+from .process import UsageError
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction["Parser"]

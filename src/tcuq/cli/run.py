@@ -22,8 +22,8 @@ from .common import (
     odd_posteriors,
     print_json,
 )
-from .edge import Stopped
 from .parser import declare
+from .process import Stopped
 from .words import expect_log, expect_params, in_options, spoken, worded
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from ..base.errors import InputError
-from .edge import UsageError
+from .process import UsageError
 
 OPTIONS = (
     "alarm",
