@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 from tcuq import Params
-from tcuq.cli import common, edge, main
+from tcuq.cli import common, main, process
 
 
 def ended(act: Callable[[argparse.Namespace], Any]) -> int:
     parser: Any = SimpleNamespace(parse_args=lambda argv: argparse.Namespace(command=act, quiet=False))
-    return edge.run_command("tcuq x", lambda: parser, [])
+    return process.run_command("tcuq x", lambda: parser, [])
 
 
 def raising(error: BaseException) -> Callable[[argparse.Namespace], Any]:
@@ -76,12 +76,12 @@ def test_streams_that_cannot_be_set_or_silenced(monkeypatch: pytest.MonkeyPatch)
     plain = io.StringIO()  # a notebook's stream: no reconfigure, no file below it
     monkeypatch.setattr(sys, "stdout", plain)
     monkeypatch.setattr(sys, "stderr", None)
-    edge.open_streams()
+    process.open_streams()
     assert sys.stdout is plain and sys.stderr is not None
     sys.stderr.close()
-    edge.silence(plain)
+    process.silence(plain)
     plain.close()
-    edge.silence(plain)
+    process.silence(plain)
 
 
 def test_what_json_has_no_word_for_is_turned_into_what_it_has() -> None:

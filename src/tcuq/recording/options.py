@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base.checks import integer, number
-from ..base.errors import wrong_value
+from ..base.errors import InputError
 from .model import Features
 
 Range = tuple[float, float]
@@ -65,5 +65,6 @@ class RecordOptions:
             ends = tuple(number("input_range", each, -1e30, 1e30) for each in self.input_range)
             if len(ends) != 2 or ends[0] >= ends[1]:
                 shown = " to ".join(f"{each:g}" for each in ends)
-                raise wrong_value("input_range", shown, "two numbers, the lower first")
+                problem = f"`input_range` is {shown}, expected two numbers, the lower first"
+                raise InputError("value", problem, "input_range", ends)
             object.__setattr__(self, "input_range", ends)

@@ -81,7 +81,7 @@ def record(
         for name, value in (("steps", steps), ("seed", seed)):
             if value is not None:
                 raise InputError(
-                    "conflict", f"{name} is {value}, which is for a stream; pass `stream` as well"
+                    "conflict", f"`{name}` is {value}, which is for a stream; pass `stream` as well"
                 )
         return open_session(model, x, y, wanted).log(progress=progress)
     paces = paces_of(stream or True)
