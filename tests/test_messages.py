@@ -135,10 +135,6 @@ HALVES = np.full((60, 2), 0.5)
             "max_error is 2, expected 0.001 to 0.999",
         ),
         (
-            lambda: record(lambda x: x, np.zeros((3, 2)), stream="slow"),
-            "stream is 'slow', expected mixed, or a list of shuffled, dwell=N and held=N",
-        ),
-        (
             lambda: record(lambda x: x[:1], np.zeros((3, 2))),
             "<lambda>: posteriors have shape (1, 2) for 3 inputs, expected one row each",
         ),

@@ -92,7 +92,15 @@ class Page:
     @property
     def tested(self) -> tuple[Block, ...]:
         """Return the blocks that a test runs, compiles or compares."""
-        return tuple(each for each in self.blocks if each.runs or each.compiles or "prints" in each.marks)
+        shown = [before.runs for before in self.blocks] if self.name.startswith("docs/tutorials/") else []
+        return tuple(
+            each
+            for number, each in enumerate(self.blocks)
+            if each.runs
+            or each.compiles
+            or "prints" in each.marks
+            or (number and each.language == "text" and shown[number - 1 : number] == [True])
+        )
 
     def slow(self, block: Block) -> bool:
         """Return whether a block belongs to the slow tests."""
