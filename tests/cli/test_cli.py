@@ -17,7 +17,7 @@ from streams import learned_params, same_steps
 
 from tcuq import Log, Monitor, Params, __version__
 from tcuq.cli import main
-from tcuq.cli.common import Progress, comma_list
+from tcuq.cli.common import Progress
 from tcuq.io import read_decisions, read_log, write_decisions, write_log
 from tcuq.monitor.log import watch
 
@@ -81,14 +81,6 @@ def test_version_and_help(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(f"\n  {name} " in text for name in COMMANDS)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_with_an_example_and_common_options(capsys, command):
-    assert main([command, "--help"]) == 0
-    text = capsys.readouterr().out
-    assert "example:\n  " in text and f"tcuq {command} " in text.split("example:")[1]
-    assert "--json" in text and "--quiet" in text
 
 
 @pytest.mark.parametrize(
@@ -298,25 +290,6 @@ def test_bad_lines_are_skipped_counted_and_reported(place, capsys, monkeypatch):
     assert len(read_decisions("d.csv")) == 120
 
 
-@pytest.mark.parametrize("content", ["", "\n\n"])
-def test_an_empty_stream_is_refused(place, capsys, monkeypatch, content):
-    feed(monkeypatch, content)
-    assert "holds no steps" in refused(capsys, "run", "m.json", "-")
-    (place / "empty.csv").write_text("p0,p1,p2\n")
-    assert "empty.csv: holds no steps" in refused(capsys, "run", "m.json", "empty.csv")
-
-
-def test_inputs_of_another_shape_are_refused(place, capsys, monkeypatch):
-    (place / "two.csv").write_text("p0,p1\n0.5,0.5\n")
-    assert "two.csv: has 2 classes, expected 3" in refused(capsys, "run", "m.json", "two.csv", "-o", "d.csv")
-    Params(classes=3, features=4).save("f.json")
-    assert "in.csv: has 0 features, expected 4" in refused(capsys, "run", "f.json", "in.csv", "-o", "d.csv")
-    feed(monkeypatch, '{"probs": [0.5, 0.5]}\n')
-    assert "line 1: probs has 2 values" in refused(capsys, "run", "m.json", "-")
-    feed(monkeypatch, '{"probs": [0.5, 0.25, 0.25]}\n')
-    assert "line 1: features are missing" in refused(capsys, "run", "f.json", "-")
-
-
 def test_features_that_the_parameters_do_not_use_are_left_out(place, capsys, monkeypatch):
     feed(monkeypatch, '{"probs": [0.5, 0.25, 0.25], "features": [1, 2]}\n')
     assert main(["run", "m.json", "-"]) == 0
@@ -376,17 +349,6 @@ def test_bad_states_are_refused(place, capsys):
         assert "bad: state of" in run and "bad: state of" in audit
     (place / "bad").write_bytes(flipped)
     assert "bad: state of" in refused(capsys, "inspect", "bad")
-
-
-def test_inspect_tells_parameters_from_states(place, capsys):
-    assert main(["inspect", "m.json"]) == 0
-    assert "monitor of 3 classes" in capsys.readouterr().out
-    Monitor(PARAMS).save("s")
-    assert main(["inspect", "s"]) == 0
-    assert "saved state" in capsys.readouterr().out
-    for file, kind in [("m.json", "params"), ("s", "state")]:
-        assert main(["inspect", file, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["kind"] == kind
 
 
 def test_audit_ends_with_1_when_something_is_wrong(place, capsys):
@@ -588,10 +550,6 @@ def test_a_fit_shows_progress_once_it_takes_long(monkeypatch):
     assert seen == [(3, 9, "signals")]
 
 
-def test_lists_on_the_command_line():
-    assert comma_list(float)("1,0.5") == (1.0, 0.5)
-
-
 def test_logs_that_are_no_posteriors_are_refused_by_run_and_fit(place, capsys):
     Params(classes=2).save("two.json")
     (place / "percent.csv").write_text("p0,p1,label\n90,10,0\n55,45,1\n")
@@ -694,19 +652,6 @@ def test_notes_translate_the_options_that_fit_has():
     )
 
 
-def test_a_first_line_of_another_shape_is_the_bad_one_in_live_and_recorded_runs(place, capsys, monkeypatch):
-    messy = '{"probs": [0.5, 0.5], "segment": 0}\n' + (place / "in.jsonl").read_text()
-    (place / "messy.jsonl").write_text(messy)
-    feed(monkeypatch, messy)
-    found = []
-    for source in ("-", "messy.jsonl"):
-        assert main(["run", "m.json", source, "--skip-bad"]) == 0
-        out, err = capsys.readouterr()
-        assert out.count("\n") == 120 and "skipped 1 bad line" in err and "line 1: probs has 2 values" in err
-        found.append(out)
-    assert found[0] == found[1]
-
-
 def test_the_state_of_a_live_run_survives_an_interrupt_and_a_closed_pipe(place):
     command = [sys.executable, "-m", "tcuq", "run", "m.json", "-", "--state-out", "state.bin"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -728,11 +673,6 @@ def test_the_state_of_a_live_run_survives_an_interrupt_and_a_closed_pipe(place):
         # The step whose answer nobody read was taken nevertheless.
         assert Monitor(PARAMS).load("state.bin").steps == (3 if end == "interrupt" else 4)
         os.unlink("state.bin")
-
-
-def test_a_run_without_a_step_leaves_no_state(place, capsys, monkeypatch):
-    feed(monkeypatch, "{\n")
-    refused(capsys, "run", "m.json", "-", "--state-out", "state.bin")
 
 
 def test_fit_on_standard_output_is_the_parameters_alone(place, capsys, monkeypatch):
@@ -836,13 +776,6 @@ def test_a_decision_log_names_its_parameters(place, capsys, out):
         assert f"old.{out}: does not name its parameters" in capsys.readouterr().err
 
 
-def test_live_answers_name_the_parameters(place, capsys, monkeypatch):
-    feed(monkeypatch, "".join(lines_of(stream())))
-    assert main(["run", "m.json", "-"]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {row["params"] for row in rows} == {PARAMS.fingerprint}
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -914,18 +847,6 @@ def test_a_live_answer_says_everything(place, capsys, monkeypatch):
     assert all(row["answer_name"] == NAMES[row["answer"]] for row in rows)
     assert {row["reason"] for row in rows if row["risk"] < row["threshold"]} == {""}
     assert all(0 < row["expected_accuracy"] < 1 and 0 < row["persistence"] < 1 for row in rows)
-
-
-def test_names_of_another_classifier_are_refused(place, capsys, monkeypatch):
-    named(place)
-    other = (place / "named.jsonl").read_text().replace('"cat"', '"cow"')
-    (place / "other.jsonl").write_text(other)
-    message = "names[0] is 'cow', expected 'cat' as the parameters say"
-    assert f"other.jsonl, line 1: {message}" in refused(
-        capsys, "run", "named.json", "other.jsonl", "-o", "d.csv"
-    )
-    feed(monkeypatch, other.encode())
-    assert f"standard input, line 1: {message}" in refused(capsys, "run", "named.json", "-")
 
 
 def test_audit_and_report_name_classes(place, capsys):

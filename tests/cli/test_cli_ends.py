@@ -89,12 +89,6 @@ def test_what_json_has_no_word_for_is_turned_into_what_it_has() -> None:
     assert common._plain(os.environ) == dict(os.environ) and common._plain(Path("a")) == "a"
 
 
-def test_estimates_of_boards_that_nobody_published() -> None:
-    assert common.estimate([None, None], ".1f", "ms") == "unknown: the board's file has no source for it"
-    assert common.estimate([1.0, 2.5], ".1f", "ms") == "1.0-2.5 ms, an estimate without wait states"
-    assert common.span([None, None], ",.0f") == "unknown"
-
-
 def test_a_fit_writes_over_no_log_and_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log, clean, model = (tmp_path / name for name in ("dev.npz", "clean.npz", "m.tflite"))
     for place in (log, clean):

@@ -13,7 +13,6 @@ from exported import LIBRARIES, PLAIN, contents_of, files_of, package
 from places import CORE_SOURCES, ROOT
 
 from tcuq import Params
-from tcuq.base.platforms import PLATFORMS
 from tcuq.cli import main
 from tcuq.export import FORMS, export, sources
 from tcuq.export import contents as contents_module
@@ -49,12 +48,6 @@ static uint32_t ring[{macro}_RING_BYTES / 4u];
 int main(void) {{ int status = {name}_selfcheck(ring, sizeof ring);
 printf(status ? "self-check failed\\n" : "self-check passed\\n"); return status != 0; }}
 """
-
-
-def test_the_help_names_every_form() -> None:
-    assert list(FORMS) == list(PLATFORMS) == list(EXAMPLES)
-    page = (ROOT / "docs" / "EXPORT.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| `(\w+)` \|", page, re.M)[: len(FORMS)] == list(FORMS)
 
 
 @each_form
@@ -122,28 +115,6 @@ def test_export_refuses_the_folder_of_another_form_even_when_forced(tmp_path: Pa
     assert not (tmp_path / "p" / "include").exists()
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if form not in ("c", "arduino")])
-@each_pair
-def test_the_code_on_a_page_compiles(tmp_path: Path, form: str, which: str) -> None:
-    folder = package(tmp_path / "p", form, which)
-    blocks = re.findall(r"```c\n(.*?)```", (folder / "README.md").read_text(), re.S)
-    if form in ("micropython", "rust"):
-        assert not blocks
-        return
-    start, step = blocks
-    given = ("posteriors", "logits", "features", "wide")
-    arguments = ", ".join(
-        f"const int8_t *{name}" for name in given if not re.search(rf"int8_t {name}\[", step)
-    )
-    unused = "".join(f"(void){name};" for name in given)
-    text = (
-        f"{start}\nint use({arguments});\nint use({arguments})\n{{\n{step}{unused}return step.abstain;\n}}\n"
-    )
-    (tmp_path / "use.c").write_text(text)
-    command = [need("cc", "gcc"), *STRICT, f"-I{folder / 'include'}", "-fsyntax-only", "use.c"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-
-
 def test_the_micropython_module_compiles_for_a_declared_interpreter(tmp_path: Path) -> None:
     # The module itself was run in MicroPython (docs/EXPORT.md); this finds what a change of the text breaks.
     for which in LIBRARIES:
@@ -205,17 +176,6 @@ def test_names_that_a_platform_has_taken(tmp_path: Path, form: str, name: str, w
     export(PLAIN, tmp_path / "p", name)
 
 
-@pytest.mark.parametrize(
-    "name", ["monitor", "step", "status", "count", "i", "said", "given", "items", "self"]
-)
-def test_names_that_examples_use_inside_functions(tmp_path: Path, name: str) -> None:
-    for form in ("cmake", "zephyr", "espidf"):
-        folder = package(tmp_path / form, form, "everything", name)
-        include = [f"-I{folder / 'include'}", *(STAND_INS.get(form, [])[:1])]
-        command = [need("cc", "gcc"), *STRICT, *include, "-fsyntax-only", str(folder / EXAMPLES[form])]
-        subprocess.run(command, check=True)
-
-
 @pytest.mark.parametrize("version", ["0.3.0.dev4", "0.3.0rc1", "1.2.3.post1", "0.3.0a2.dev1+local.7", "2.0"])
 def test_versions_are_valid_in_every_manifest(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setattr(contents_module, "VERSION", version)
@@ -261,12 +221,6 @@ def test_esp_idf_takes_the_name_of_a_component_from_the_folder() -> None:
     said = FORMS["espidf"].hints(contents_of("plain", "Kws"), "some/firmware")
     assert said[0] == "name the folder tcuq_kws: ESP-IDF takes the name of a component from it"
     assert len(FORMS["espidf"].hints(contents_of("plain", "Kws"), "some/tcuq_kws")) == len(said) - 1
-
-
-def test_an_unknown_form_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", "m.json", str(tmp_path / "p"), "--form", "rusty"]) == 2
-    said = capsys.readouterr().err
-    assert len(said.splitlines()) == 1 and "'rust'" in said
 
 
 _AVR = """\

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -14,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from places import ROOT
 from tiny_models import MODELS, NAMES, bars, write_onnx, write_pictures
 
 import tcuq
@@ -142,23 +140,6 @@ def test_the_command_offers_what_python_offers() -> None:
     python |= {field.name for field in fields(RecordOptions)} - {"batch"}
     assert offered - {"labels"} == python
     assert set(RECORDING) == python - {"model", "fast"}
-
-
-def test_the_page_on_recording_documents_the_options() -> None:
-    page = (ROOT / "docs" / "RECORD.md").read_text(encoding="utf-8")
-    documented = set(re.findall(r"`(--[a-z-]+)", page))
-    assert {
-        "--features",
-        "--input-range",
-        "--names",
-        "--logits",
-        "--fast",
-        "--labels",
-        "--stream",
-        "--shifts",
-        "--steps",
-        "--seed",
-    } <= documented
 
 
 def test_errors_are_told_by_kind_of_shift(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

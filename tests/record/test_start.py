@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from places import ROOT
 from tiny_models import MODELS, bar_net, bars
 
 import tcuq
@@ -406,31 +405,6 @@ def test_a_verdict_needs_more_stays_than_a_few() -> None:
     )
 
 
-def test_words_do_not_round_away_what_was_asked_or_measured() -> None:
-    found: dict[str, Any] = {
-        **{"fit_steps": 600, "steps": 400, "made": False, "fit_kinds": (), "judge_kinds": ()},
-        **{"budget": 0.005, "wrong_model": 0.2, "wrong_answers": 0.2, "abstained": 0.004},
-        **{"sure_by_confidence": 0.2, "sure_by_monitor": 0.19, "auroc_confidence": None},
-        **{"gain": -0.02, "gain_low": -0.03, "gain_high": -0.01, "has_alarm": True},
-        **{"shifts": 2, "shifts_alarmed": 2, "shifts_already_raised": 0, "delay_median": 2.5},
-        **{"false_alarms": 0, "clean_steps": 0, "alarm_on_clean": None, "alarm_on_shifted": 0.9},
-    }
-    text = "\n".join(summary(found))
-    assert "of the surest 99.5% " in text and "(budget 0.5%)" in text and "among the surest 99.5%" in text
-    assert "after 2.5 steps (median)" in text
-    assert text.endswith("90% of shifted steps") and "clean ones" not in text
-    told = {
-        "clean": {},
-        "fog": {"shifts": 2, "shifts_alarmed": 0},
-        "rain": {"shifts": 1, "shifts_alarmed": 1},
-    }
-    lines = summary(found | {"by_kind": told | {"dust": {"shifts": 0, "shifts_alarmed": 0}}})
-    assert next(each for each in lines if each.startswith("  by kind")).endswith(" fog 0 of 2, rain 1 of 1")
-    text = "\n".join(summary(found | {"alarm_on_clean": 0.04, "alarm_on_shifted": None, "delay_median": 5.0}))
-    assert "4% of clean steps (it takes time" in text and "shifted steps" not in text
-    assert "after 5 steps (median)" in text
-
-
 def test_an_alarm_that_clean_steps_inherit_is_told_from_false_ones() -> None:
     found: dict[str, Any] = {"alarm_on_shifted": 0.8, "alarm_on_clean": 0.36, "false_alarms": 0}
     assert (
@@ -439,15 +413,6 @@ def test_an_alarm_that_clean_steps_inherit_is_told_from_false_ones() -> None:
     )
     for other in ({"false_alarms": 2}, {"alarm_on_clean": 0.0}):
         assert _during(found | other).endswith(" of clean ones (it takes time to clear)")
-
-
-@pytest.mark.usefixtures("bare_package")
-def test_no_alarm_says_how_to_get_one(tmp_path: Path) -> None:
-    x, _ = bars(400, noise=0.9)
-    np.savez(tmp_path / "own.npz", x=x, shifted=np.arange(400) // 40 % 2)
-    found = start(bar_net, tmp_path / "own.npz", tmp_path / "few")
-    line = next(each for each in found["lines"] if each.startswith("Alarm"))
-    assert line.endswith("none: too few clean steps to set one; pass more examples")
 
 
 @pytest.mark.usefixtures("bare_package")
@@ -463,13 +428,3 @@ def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     assert any("open: there is no wrong answer" in line for line in found["lines"])
     left = "the labels are left out of the fit: the log has 0 errors and "
     assert any(each.startswith(left) for each in found["notes"])
-
-
-def test_the_page_on_starting_shows_what_the_command_says() -> None:
-    page = (ROOT / "docs" / "START.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"```text\n(Verdict.*?)```", page, re.S)
-    heads = [line.split("  ")[0] for line in shown.splitlines() if line.strip()]
-    wanted = {"Fitted on", "Judged on", "Wrong answers", "Ranks errors", "Abstains", "Alarm", "Verdict"}
-    assert wanted <= set(heads), "the page shows what the command prints"
-    listed = {each.partition("/")[0] for each in re.findall(r"`([\w./]+)`", page)}
-    assert listed >= FILES

@@ -37,22 +37,6 @@ def words(svg: str) -> list[str]:
     return [each.text or "" for each in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
-def test_it_shows_risk_threshold_abstentions_alarm_and_accuracy(steps: tcuq.Steps) -> None:
-    said = words(steps.plot()._repr_svg_())
-    assert said[0] == "1,200 steps"
-    for each in (
-        "risk, mean",
-        "risk, range",
-        "threshold",
-        "alarm: risen",
-        "risk",
-        "expected accuracy",
-        "step",
-    ):
-        assert each in said, each
-    assert {"flagged", "abstained", "alarm"} <= set(said) and not {"wrong", "shift"} & set(said)
-
-
 def test_with_the_log_it_shows_what_is_known(steps: tcuq.Steps) -> None:
     said = words(steps.plot(LOG, title="Door <2> & more").svg)
     assert said[0] == "Door <2> & more"
@@ -68,11 +52,6 @@ def test_short_runs_show_each_abstention(steps: tcuq.Steps) -> None:
     dots = re.search(r'class="dots abstain" d="([^"]*)"', svg)
     assert dots is not None and dots[1].count("M") == int(part["abstain"].sum())
     assert "risk, range" not in words(svg) and "abstained" in words(svg)
-
-
-def test_without_an_expected_accuracy_that_plot_is_missing() -> None:
-    said = words(tcuq.Monitor(tcuq.Params(classes=3)).run(LOG.probs).plot().svg)
-    assert "expected accuracy" not in said and "risk" in said
 
 
 def test_it_stands_alone_in_light_and_dark(steps: tcuq.Steps, tmp_path: Path) -> None:
