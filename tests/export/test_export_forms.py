@@ -11,6 +11,7 @@ import pytest
 from cortex import need
 from exported import LIBRARIES, PLAIN, contents_of, files_of, package
 from places import CORE_SOURCES, ROOT
+from refusals import refused
 
 from tcuq import Params
 from tcuq.cli import main
@@ -103,14 +104,14 @@ def test_a_package_of_another_form_is_not_mixed_with_this_one(tmp_path: Path, fo
         if other == form:
             continue
         for force in (False, True):
-            with pytest.raises(ValueError, match=f"as --form {form} writes it; for --form {other} choose"):
+            with refused("exists"):
                 put(files_of(other, "plain"), folder, force, FORMS[other])
     assert {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()} == set(texts)
 
 
 def test_export_refuses_the_folder_of_another_form_even_when_forced(tmp_path: Path) -> None:
     export(Params(classes=9, reference=0.3), tmp_path / "p", "mon", form="arduino")
-    with pytest.raises(ValueError, match=r"holds src/tcuq\.h, as --form arduino writes it"):
+    with refused("exists"):
         export(Params(classes=12, reference=0.3), tmp_path / "p", "mon", form="cmake", force=True)
     assert not (tmp_path / "p" / "include").exists()
 
@@ -170,7 +171,7 @@ def test_makefiles_of_two_micropython_modules_name_every_file_once(tmp_path: Pat
     ],
 )
 def test_names_that_a_platform_has_taken(tmp_path: Path, form: str, name: str, why: str) -> None:
-    with pytest.raises(ValueError, match=f"name is '{name}', .*{why}.*; choose another one"):
+    with refused("value"):
         export(PLAIN, tmp_path / "p", name, form=form)
     assert not (tmp_path / "p").exists()
     export(PLAIN, tmp_path / "p", name)
@@ -194,7 +195,7 @@ def test_versions_are_valid_in_every_manifest(monkeypatch: pytest.MonkeyPatch, v
 
 
 def test_a_version_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="version is 'one', expected numbers"):
+    with refused("value", "version"):
         semver_of("one")
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from tiny_models import MODELS, bars, write_pictures
 
 import tcuq
@@ -179,7 +180,7 @@ class TestONNX:
         fixed = bytes([1 << 3 | 1, *range(8), 2 << 3 | 5, *range(4), 3 << 3 | 2, 1, 65])
         assert list(fields(fixed, 0, len(fixed))) == [(3, 16, 17)]
         for wrong in (b"\x0a\x05a", b"\x0b", b"\xff" * 12):
-            with pytest.raises(ValueError, match=r"truncated|wire type 3|number too long"):
+            with refused("damaged"):
                 list(fields(wrong, 0, len(wrong)))
         long = "n" * 500
         added = tail_output(long)
@@ -369,7 +370,7 @@ class TestData:
         (tmp_path / "names.txt").write_text("\ufeffcat\n\n dog \n", encoding="utf-8")
         assert read_names(str(tmp_path / "names.txt")) == ["cat", "dog"]
         (tmp_path / "names.txt").write_bytes(b"\xff\xfe\x00")
-        with pytest.raises(ValueError, match=r"names\.txt: is no text, expected one name of a class a line"):
+        with refused("damaged"):
             read_names(str(tmp_path / "names.txt"))
         assert str(Format(0.5, -3)) == "scale 0.5 and zero point -3"
 

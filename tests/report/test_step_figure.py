@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import tcuq
 
@@ -41,7 +42,7 @@ def test_with_the_log_it_shows_what_is_known(steps: tcuq.Steps) -> None:
     said = words(steps.plot(LOG, title="Door <2> & more").svg)
     assert said[0] == "Door <2> & more"
     assert {"wrong", "shift", "known shift", "true accuracy, last 200 steps"} <= set(said)
-    with pytest.raises(ValueError, match="log has 1200 steps, decisions have 10"):
+    with refused("conflict"):
         steps[:10].plot(LOG)
 
 
@@ -64,12 +65,12 @@ def test_it_stands_alone_in_light_and_dark(steps: tcuq.Steps, tmp_path: Path) ->
     assert all(".tcuq-steps " in rule or "@media" in rule for rule in rules), (
         "nothing else of a page is styled"
     )
-    with pytest.raises(ValueError, match=r"steps.png: a figure is written as .svg"):
+    with refused("value"):
         figure.save("steps.png")
 
 
 def test_its_size_does_not_grow_with_the_run(steps: tcuq.Steps) -> None:
     long = np.concatenate([steps] * 50)
     assert len(tcuq.plot_steps(long).svg) < 60_000
-    with pytest.raises(ValueError, match="decisions are empty"):
+    with refused("missing"):
         tcuq.plot_steps(steps[:0])

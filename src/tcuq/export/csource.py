@@ -308,7 +308,7 @@ _NAMED = """\
         printf(" %s", tcuq_try_names[step.answer]);
 """
 
-_NAMES = """\
+_TRIED_NAMES = """\
 /* Named here for the same reason. */
 static const char *const *const tcuq_try_names = {name}_names;
 
@@ -352,5 +352,5 @@ def main_text(contents: Contents) -> str:
         columns="\n * ".join(textwrap.wrap(columns, 98)),
         more=more,
         names=contents.fill('#include "{name}_names.h"\n') if params.names is not None else "",
-        names_table=contents.fill(_NAMES) if params.names is not None else "",
+        names_table=contents.fill(_TRIED_NAMES) if params.names is not None else "",
     )

@@ -30,7 +30,7 @@ pub struct tcuq_projection_t {
 
 """
 
-_FEEDBACK = """\
+_EXTERN_FEEDBACK = """\
     pub fn tcuq_feedback(monitor: *mut tcuq_t, ago: u32, label: i32) -> c_int;
 """
 
@@ -112,7 +112,7 @@ def sys_module(contents: Contents) -> str:
         structs="\n".join(_rust_struct(struct, fields) for struct, fields in structs.items()) + "\n",
         projection_type=_PROJECTION_TYPE if contents.projection is not None else "",
         extern_tables=tables,
-        extern_feedback=_FEEDBACK if contents.params.feedback is not None else "",
+        extern_feedback=_EXTERN_FEEDBACK if contents.params.feedback is not None else "",
         layout_count=len(rows),
         layout_rust=lines(rows, 12),
     )
