@@ -329,30 +329,30 @@ def test_projection_in_c_numpy_and_plain_integers(library: ctypes.CDLL, kind: st
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "code"),
     [
         (
             {"matrix": np.ones((8, 3)), "offset": None},
-            "has 3 outputs, expected 4, the monitor's features",
+            "conflict",
         ),
-        ({"matrix": np.ones(8)}, "has 1 dimensions, expected 2"),
-        ({"matrix": np.ones((0, 4))}, "inputs of the projection is 0, expected 1 to 16384"),
-        ({"matrix": np.full((8, 4), np.nan)}, "holds inf or nan"),
-        ({"matrix": np.full((8, 4), "a")}, "holds no numbers"),
-        ({"matrix": np.full((8, 4), 1e5)}, "a weight of 10000 "),
-        ({"offset": np.ones(3)}, r"has shape \(3,\), expected \(4,\)"),
-        ({"offset": np.full(4, 1e12)}, "an offset of 1e"),
-        ({"scale": 0.0}, "scale of the wide features is 0"),
-        ({"scale": np.ones(2)}, "expected one number"),
-        ({"zero_point": 200}, "zero_point of the wide features is 200"),
-        ({"zero_point": 0.5}, "not an integer"),
-        ({"zero_point": None}, "array 'zero_point' is missing"),
+        ({"matrix": np.ones(8)}, "value"),
+        ({"matrix": np.ones((0, 4))}, "value"),
+        ({"matrix": np.full((8, 4), np.nan)}, "value"),
+        ({"matrix": np.full((8, 4), "a")}, "missing"),
+        ({"matrix": np.full((8, 4), 1e5)}, "value"),
+        ({"offset": np.ones(3)}, "value"),
+        ({"offset": np.full(4, 1e12)}, "value"),
+        ({"scale": 0.0}, "value"),
+        ({"scale": np.ones(2)}, "value"),
+        ({"zero_point": 200}, "value"),
+        ({"zero_point": 0.5}, "value"),
+        ({"zero_point": None}, "missing"),
     ],
 )
-def test_projections_that_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_projections_that_are_refused(tmp_path: Path, change: dict[str, Any], code: str) -> None:
     arrays = {"matrix": np.ones((8, 4)), "offset": np.zeros(4), "scale": 0.1, "zero_point": -128} | change
     np.savez(tmp_path / "p.npz", **{key: value for key, value in arrays.items() if value is not None})
-    with pytest.raises(ValueError, match=message) as error:
+    with refused(code) as error:
         load_projection(tmp_path / "p.npz", Params(classes=3, features=4))
     assert str(error.value).startswith(str(tmp_path / "p.npz: ")[:-1])
 

@@ -31,17 +31,17 @@ def test_a_log_keeps_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("features", "scale", "zero_point", "said"),
+    ("features", "scale", "zero_point", "code"),
     [
-        (ROWS, 0.5, None, "go together; one is missing"),
-        (ROWS, 0.5, 200, "feature_zero_point is 200, expected -128 to 127"),
-        (ROWS, -1.0, 0, "feature_scale is -1, expected"),
-        (None, 0.5, 0, "features are missing, expected int8 features"),
-        (ROWS.astype(float), 0.5, 0, "features are float64, expected int8 features"),
+        (ROWS, 0.5, None, "missing"),
+        (ROWS, 0.5, 200, "value"),
+        (ROWS, -1.0, 0, "value"),
+        (None, 0.5, 0, "value"),
+        (ROWS.astype(float), 0.5, 0, "value"),
     ],
 )
-def test_what_cannot_be_right_is_refused(features: Any, scale: Any, zero_point: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_what_cannot_be_right_is_refused(features: Any, scale: Any, zero_point: Any, code: str) -> None:
+    with refused(code):
         tcuq.Log(PROBS, features, feature_scale=scale, feature_zero_point=zero_point)
 
 

@@ -109,22 +109,22 @@ def test_progress_begins_with_0_and_ends_with_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "said"),
+    ("x", "y", "code"),
     [
-        (X[:0], None, "x: holds no inputs, expected at least one"),
-        (np.zeros(5), None, "x: x has 1 dimensions, expected one row an input"),
-        (np.array([["a"]]), None, "x: x is <U1, expected numbers"),
-        (np.full((2, 3), np.nan), None, "x: x holds NaN or infinity"),
-        (X, Y[:3], "x: y has 3 labels, x has 50 inputs"),
-        (X, np.eye(3)[Y], r"y has shape \(50, 3\), expected one class an input; for one-hot rows, y.argmax"),
-        (X, Y + 1, r"x: label 3 of input \d+, expected 0 to 2, as same has 3 classes; classes count from 0"),
-        (X, Y + 0.5, "x: y is float64, expected whole numbers of classes"),
-        (X, np.array(NAMES)[Y], "pass `names` in the order of the outputs"),
-        ("data.txt", None, "data.txt: extension '.txt' is unknown, expected .npz, .npy, a folder"),
+        (X[:0], None, "missing"),
+        (np.zeros(5), None, "value"),
+        (np.array([["a"]]), None, "value"),
+        (np.full((2, 3), np.nan), None, "value"),
+        (X, Y[:3], "conflict"),
+        (X, np.eye(3)[Y], "value"),
+        (X, Y + 1, "value"),
+        (X, Y + 0.5, "value"),
+        (X, np.array(NAMES)[Y], "value"),
+        ("data.txt", None, "unknown"),
     ],
 )
-def test_bad_arrays_are_one_line(x: Any, y: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=said) as caught:
+def test_bad_arrays_are_one_line(x: Any, y: Any, code: str) -> None:
+    with refused(code) as caught:
         tcuq.record(same, x, y)
     assert "\n" not in str(caught.value)
 
@@ -185,13 +185,13 @@ class TestPictures:
     def test_folders_that_cannot_be_right(self, folder: Path, tmp_path: Path) -> None:
         (tmp_path / "none" / "cat").mkdir(parents=True)
         (tmp_path / "bare").mkdir()
-        for path, shape, said in (
-            (tmp_path / "bare", SHAPE, "bare: holds no class folders, expected one folder a class"),
-            (tmp_path / "none", SHAPE, "none/cat: holds no pictures .*fill or remove it"),
-            (folder, None, "the model does not say its input, .* give the shape with `input_shape`"),
-            (folder, (64,), r"the model takes \(64,\), expected \(height, width, channels\)"),
+        for path, shape, code in (
+            (tmp_path / "bare", SHAPE, "missing"),
+            (tmp_path / "none", SHAPE, "missing"),
+            (folder, None, "value"),
+            (folder, (64,), "value"),
         ):
-            with pytest.raises(ValueError, match=said):
+            with refused(code):
                 tcuq.record(same, path, input_shape=shape)
         write_sound(folder / "left" / "a.wav", [0])
         with refused("conflict"):
@@ -288,9 +288,9 @@ class TestInputRange:
         assert tcuq.record(lambda x: bar_net(x / np.max(x)), pixels, y).notes == ()
 
     def test_ranges_that_cannot_be_meant(self) -> None:
-        for x, ends, said in (
-            (X, (1, 0), "input_range is 1 to 0, expected two numbers, the lower first"),
-            (np.full((60, 8, 8, 1), 16.0) * X[:1], (0, 1), "values range from .* convert them to 0 to 1"),
+        for x, ends, code in (
+            (X, (1, 0), "value"),
+            (np.full((60, 8, 8, 1), 16.0) * X[:1], (0, 1), "value"),
         ):
-            with pytest.raises(ValueError, match=said):
+            with refused(code):
                 tcuq.record(same, x, input_range=ends)

@@ -334,14 +334,14 @@ def test_bad_options_are_refused_before_the_model_runs(tmp_path: Path) -> None:
         raise AssertionError("the model ran")
 
     x, y = bars(400)
-    for options, said in (
-        ({"run_length": 1}, "run_length is 1, expected 10 to 10000000"),
-        ({"budget": 2.0}, "budget is 2"),
-        ({"seed": -1}, "seed is -1"),
-        ({"stream": "none"}, "stream is 'none'"),
-        ({"batch": 0}, "batch is 0"),
+    for options, code in (
+        ({"run_length": 1}, "value"),
+        ({"budget": 2.0}, "value"),
+        ({"seed": -1}, "value"),
+        ({"stream": "none"}, "value"),
+        ({"batch": 0}, "value"),
     ):
-        with pytest.raises(ValueError, match=said):
+        with refused(code):
             start(net, x, tmp_path / "out", y, **options)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 

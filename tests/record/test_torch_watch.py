@@ -136,7 +136,6 @@ class Several(torch.nn.Module):
 @pytest.mark.parametrize(("form", "name"), [("tuple", 1), ("dict", "probs")])
 def test_of_several_outputs_one_is_named(form: str, name: Any, params: tcuq.Params) -> None:
     net = Several(form)
-    listed = "hidden, probs" if form == "dict" else "0, 1"
     with tcuq.torch.watch(net, params), refused("missing"):
         net(T)
     with tcuq.torch.watch(net, params, output=name) as watch:
