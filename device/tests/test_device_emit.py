@@ -17,7 +17,7 @@ from device_graphs import Maker, graph_of, pictures, resnet8, whole
 
 from tcuq import Params
 from tcuq.cli import main
-from tcuq.export.transcript import STEP_FIELDS
+from tcuq.export.selfcheck import STEP_FIELDS
 from tcuq.recording.model import Format
 from tcuq.recording.ranges import quantized as recording
 from tcuq_device.emit import feed

@@ -15,7 +15,7 @@ from device_replay import build_replay, case_of, encode, expected, replay_fits
 from tiers import first_quick
 from vector_files import VectorCase
 
-from tcuq.export.transcript import STEP_FIELDS
+from tcuq.export.selfcheck import STEP_FIELDS
 from tcuq_device.boards import Board, board
 from tcuq_device.cost import stock
 from tcuq_device.cost.bench import DWELL, made_stream
