@@ -45,17 +45,7 @@ Texts = dict[str, str]
 
 @dataclass(frozen=True)
 class Registry:
-    """How a registry differs from the form that `tcuq export` writes.
-
-    Parameters
-    ----------
-    form : str
-        The form; also the name of the folder around the package.
-    cards : callable
-        Files of the form to those that name the library, text by path.
-    try_it, own : str
-        Paragraphs of the README: the demo monitor, and a monitor of one's own.
-    """
+    """How a registry differs from the form that `tcuq export` writes."""
 
     form: str
     cards: Callable[[Texts], Texts]

@@ -42,22 +42,7 @@ AFTER = frozenset({"close"})
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong, and where.
-
-    Parameters
-    ----------
-    at : int
-        Number of the operation, from 1 on; 0 for none.
-    how : str or int
-        ``"before"``, ``"half"`` or ``"after"``: the process dies there, and half of a write is done; a number
-        of `errno`: the operation fails.
-    lasting : bool
-        Also every later operation that such a disk refuses.
-    exchange : bool
-        Whether the system can exchange two folders.
-    links : bool
-        Whether it has hard links.
-    """
+    """What goes wrong, and where."""
 
     at: int = 0
     how: str | int = "before"
@@ -93,15 +78,7 @@ class Outcome:
 
 
 class Faults:
-    """The file operations of this process under a folder.
-
-    Parameters
-    ----------
-    root : path
-    fault : Fault
-    record : bool
-        Whether to keep what a disk would have to keep.
-    """
+    """The file operations of this process under a folder."""
 
     def __init__(self, root: Path, fault: Fault | None = None, record: bool = False) -> None:
         self.root = str(root.resolve())
