@@ -462,7 +462,7 @@ def test_heavy_modules_stay_out_until_they_are_needed():
     code = "import sys, tcuq.cli; tcuq.cli.build_parser(); print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
-    for name in (
+    for name in [
         "numpy",
         "tcuq.io",
         "tcuq.audit.derive",
@@ -471,7 +471,7 @@ def test_heavy_modules_stay_out_until_they_are_needed():
         "tcuq.demo",
         "tcuq.recording",
         "sklearn",
-    ):
+    ]:
         assert name not in loaded
 
 

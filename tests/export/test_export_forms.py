@@ -151,26 +151,17 @@ def test_makefiles_of_two_micropython_modules_name_every_file_once(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("form", "name", "why"),
+    ("form", "name"),
     [
-        ("platformio", "Serial", "the examples use"),
-        ("platformio", "read_model", "the examples use"),
-        ("cmake", "watch_params", "the example uses"),
-        ("cmake", "uart_write", "the example uses"),
-        ("cmake", "a_frames", "the example uses names that end with _watch, _frames"),
-        ("platformio", "send_frame", "the examples use"),
-        ("cmake", "a_watch", "the example uses names that end with _watch"),
-        ("zephyr", "printk", "Zephyr uses"),
-        ("zephyr", "k_monitor", "Zephyr uses names that begin with k_"),
-        ("zephyr", "a_trim", "Zephyr uses names that end with _trim"),
-        ("espidf", "app_main", "ESP-IDF uses"),
-        ("espidf", "esp_camera", "ESP-IDF uses names that begin with esp_"),
-        ("micropython", "mp_camera", "MicroPython uses names that begin with mp_"),
-        ("micropython", "check", "MicroPython uses"),
-        ("rust", "a_rust_layout", "the crate uses names that end with _rust_layout"),
+        *(("platformio", name) for name in ("Serial", "read_model", "send_frame")),
+        *(("cmake", name) for name in ("watch_params", "a_watch", "a_frames")),
+        *(("zephyr", name) for name in ("printk", "k_monitor", "a_trim")),
+        *(("espidf", name) for name in ("app_main", "esp_camera")),
+        *(("micropython", name) for name in ("mp_camera", "check")),
+        ("rust", "a_rust_layout"),
     ],
 )
-def test_names_that_a_platform_has_taken(tmp_path: Path, form: str, name: str, why: str) -> None:
+def test_names_that_a_platform_has_taken(tmp_path: Path, form: str, name: str) -> None:
     with refused("value"):
         export(PLAIN, tmp_path / "p", name, form=form)
     assert not (tmp_path / "p").exists()

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from tiny_models import MODELS, bar_net, bars
 
 import tcuq
@@ -67,7 +68,7 @@ def test_nothing_is_written_but_the_folder(
     assert main(["start", "own_net:net", "data.npz", "-o", "out", "--quiet"]) == 0
 
 
-def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+def refusal(capsys: pytest.CaptureFixture[str], *args: str) -> str:
     """Return the one line that the command says before it ends with status 2."""
     before = sorted(Path().rglob("*"))
     assert main(["start", *args]) == 2
@@ -218,7 +219,7 @@ def test_a_stream_of_ones_own_is_respected(place: Path, capsys: pytest.CaptureFi
     assert "Your data are a stream already" in Path("out/README.md").read_text()
     assert main(["start", "own_net:net", "real.npz", "-o", "none", "--shifts", "none", "--quiet"]) == 0
     capsys.readouterr()
-    said = refused(capsys, "own_net:net", "real.npz", "-o", "two", "--stream")
+    said = refusal(capsys, "own_net:net", "real.npz", "-o", "two", "--stream")
     assert "real.npz: has segments or shifted, so it is a stream already; leave out --stream" in said
     np.savez("short.npz", x=x[:300], y=y[:300], segments=segments[:300])
     assert "short.npz: holds 300 steps, expected at least 400" in refused(
@@ -291,7 +292,7 @@ def test_a_single_shift_of_ones_own_is_in_both_parts(place: Path, capsys: pytest
 def test_an_existing_folder_is_kept_unless_forced(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out").mkdir()
     Path("out/mine.txt").write_text("mine")
-    said = refused(capsys, "own_net:net", "data.npz", "-o", "out")
+    said = refusal(capsys, "own_net:net", "data.npz", "-o", "out")
     assert "out: exists and is not empty; choose another folder, or replace files with --force" in said
     assert "force=" not in said
     assert main(["start", "own_net:net", "data.npz", "-o", "out", "--force"]) == 0
@@ -300,7 +301,7 @@ def test_an_existing_folder_is_kept_unless_forced(place: Path, capsys: pytest.Ca
     Path("out/firmware/src").mkdir()
     Path("out/firmware/src/tcuq.h").write_text("")
     capsys.readouterr()
-    said = refused(capsys, "own_net:net", "data.npz", "-o", "out", "--force")
+    said = refusal(capsys, "own_net:net", "data.npz", "-o", "out", "--force")
     assert "out/firmware: holds src/tcuq.h, as --form " in said and "for --form c choose another fold" in said
 
 
@@ -319,14 +320,14 @@ def test_errors_are_one_line_and_nothing_is_left(place: Path, capsys: pytest.Cap
         (["data.npz", "--budget", "2"], "budget is 2"),
         (["gone.npz"], "gone.npz: No such file or directory"),
     ):
-        assert said in refused(capsys, "own_net:net", *args, "-o", "out")
-    said = refused(capsys, "--stream", "own_net:net", "data.npz", "-o", "out")
+        assert said in refusal(capsys, "own_net:net", *args, "-o", "out")
+    said = refusal(capsys, "--stream", "own_net:net", "data.npz", "-o", "out")
     assert "argument --stream: stream is 'own_net:net', expected mixed, or a list of shuffled" in said
-    said = refused(capsys, "--shifts", "net.tflite", "data.npz", "-o", "out")
+    said = refusal(capsys, "--shifts", "net.tflite", "data.npz", "-o", "out")
     assert "shifts is 'net.tflite', expected pictures" in said and "put --shifts after DATA" in said
-    assert "folder no does not exist" in refused(capsys, "own_net:net", "data.npz", "-o", "no/out")
-    assert "is the current folder" in refused(capsys, "own_net:net", "data.npz", "-o", ".", "--force")
-    assert "data.npz: is a file" in refused(capsys, "own_net:net", "data.npz", "-o", "data.npz")
+    assert "folder no does not exist" in refusal(capsys, "own_net:net", "data.npz", "-o", "no/out")
+    assert "is the current folder" in refusal(capsys, "own_net:net", "data.npz", "-o", ".", "--force")
+    assert "data.npz: is a file" in refusal(capsys, "own_net:net", "data.npz", "-o", "data.npz")
 
 
 def test_bad_options_are_refused_before_the_model_runs(tmp_path: Path) -> None:
