@@ -188,14 +188,6 @@ def test_a_bad_line_in_a_later_part_leaves_nothing(place, capsys, monkeypatch):
     assert (place / "d.csv").read_text() == "old" and not (place / "s").exists()
 
 
-def test_live_and_recorded_runs_agree(place, capfd, monkeypatch):
-    assert main(["run", "m.json", "in.jsonl", "-o", "d.jsonl", "--quiet"]) == 0
-    feed(monkeypatch, (place / "in.jsonl").read_text())
-    assert main(["run", "m.json", "-"]) == 0
-    out, err = capfd.readouterr()
-    assert out == (place / "d.jsonl").read_text() and err == ""
-
-
 def test_a_live_pipe_is_answered_line_by_line(place):
     log = stream()
     steps = watch(Monitor(PARAMS), log)
@@ -213,15 +205,6 @@ def test_a_live_pipe_is_answered_line_by_line(place):
         assert process.stdout.read() == "" and process.stderr.read() == ""
         assert process.wait() == 0
     assert Monitor(PARAMS).load(place / "state.bin").steps == len(log)
-
-
-def test_a_bad_line_stops_a_live_run_with_its_number(place, capsys, monkeypatch):
-    lines = lines_of(stream())
-    feed(monkeypatch, "".join([*lines[:2], '{"probs": [0.5, 0.5, NaN], "segment": 0}\n', *lines[2:]]))
-    assert main(["run", "m.json", "-", "--state-out", "state.bin"]) == 2
-    out, err = capsys.readouterr()
-    assert out.count("\n") == 2 and Monitor(PARAMS).load("state.bin").steps == 2
-    assert err == "tcuq: standard input, line 3: probs[2] is nan, expected 0 to 1\n"
 
 
 def test_bad_lines_are_skipped_counted_and_reported(place, capsys, monkeypatch):
@@ -449,13 +432,6 @@ def test_an_interrupt_ends_quietly(place, capsys, monkeypatch):
     monkeypatch.setattr("tcuq.cli.process.silence", lambda stream: None)
     assert main(["inspect", "m.json"]) == 130
     assert capsys.readouterr() == ("", "")
-
-
-def test_a_process_ends_with_the_same_status(place):
-    done = tcuq("run", "m.json", "missing.csv")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "tcuq: missing.csv: No such file or directory\n"
-    assert tcuq("--version").stdout == f"tcuq {__version__}\n"
 
 
 def test_heavy_modules_stay_out_until_they_are_needed():

@@ -26,7 +26,7 @@ from tcuq.recording.streams import paces_of
 from tcuq.start import start
 from tcuq.start.judge import judge
 from tcuq.start.parts import plan_parts, split_examples, split_kinds, steps_for
-from tcuq.start.words import _during, answers_words, summary, verdict
+from tcuq.start.words import answers_words, summary, verdict
 
 NET = "from tiny_models import bar_net as net\ndef loud(x, rng):\n    return x * 3\n"
 BAD = "seen = []\ndef late(x, rng):\n    seen.append(1)\n    return x if len(seen) < 40 else 1 / 0\n"
@@ -404,16 +404,6 @@ def test_a_verdict_needs_more_stays_than_a_few() -> None:
     assert answers_words(found).startswith(
         "open: a class may stay for long, and 4,000 steps are too few blocks of"
     )
-
-
-def test_an_alarm_that_clean_steps_inherit_is_told_from_false_ones() -> None:
-    found: dict[str, Any] = {"alarm_on_shifted": 0.8, "alarm_on_clean": 0.36, "false_alarms": 0}
-    assert (
-        _during(found)
-        == "80% of shifted steps, 36% of clean ones (raised before them; it takes time to clear)"
-    )
-    for other in ({"false_alarms": 2}, {"alarm_on_clean": 0.0}):
-        assert _during(found | other).endswith(" of clean ones (it takes time to clear)")
 
 
 @pytest.mark.usefixtures("bare_package")

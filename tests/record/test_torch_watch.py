@@ -202,14 +202,6 @@ def test_a_compiled_module_gives_the_same_steps(params: tcuq.Params) -> None:
     assert same(watch.steps, expected)
 
 
-def test_a_single_input_without_a_batch(params: tcuq.Params) -> None:
-    net = make_net(softmax=False)[1:]
-    row = torch.nn.Sequential(net, torch.nn.Softmax(-1))
-    with tcuq.torch.watch(row, params) as watch:
-        row(T[0].reshape(-1))
-    assert len(watch.steps) == 1
-
-
 def test_what_is_no_module_is_refused() -> None:
     with refused("value"):
         tcuq.torch.watch(make_net)

@@ -9,7 +9,6 @@ from refusals import refused
 from tcuq import STEP_DTYPE, Log, Monitor, Params
 from tcuq.report import data, render
 from tcuq.report.plot import nice_ticks
-from tcuq.report.step_figure import StepsFigure, _legend
 from tcuq.report.summary import FlagRate
 
 PARAMS = Params(classes=2, warmup=0)
@@ -22,16 +21,6 @@ def test_an_axis_without_a_length_has_one_tick() -> None:
 def test_without_bounds_nothing_was_broken() -> None:
     assert FlagRate(np.zeros(3)).held
     assert not FlagRate(np.zeros(3), 0.1, debt=(0.0, 9.0), bounds=(-2.0, 2.0)).held
-
-
-def test_a_figure_says_how_it_is_seen() -> None:
-    assert repr(StepsFigure("<svg/>")) == 'StepsFigure: a notebook shows it, .save("steps.svg") writes it'
-
-
-def test_a_long_legend_takes_more_lines() -> None:
-    _, short = _legend([("line", "risk")], 20)
-    text, long = _legend([("line", f"a name of some length {number}") for number in range(20)], 20)
-    assert long > short and text.count("<text") == 20
 
 
 def test_errors_of_very_many_steps_are_kept_as_shares() -> None:

@@ -46,15 +46,6 @@ def test_with_the_log_it_shows_what_is_known(steps: tcuq.Steps) -> None:
         steps[:10].plot(LOG)
 
 
-def test_short_runs_show_each_abstention(steps: tcuq.Steps) -> None:
-    at = int(np.flatnonzero(steps["abstain"])[0])
-    part = steps[max(0, at - 50) : at + 50]
-    svg = part.plot().svg
-    dots = re.search(r'class="dots abstain" d="([^"]*)"', svg)
-    assert dots is not None and dots[1].count("M") == int(part["abstain"].sum())
-    assert "risk, range" not in words(svg) and "abstained" in words(svg)
-
-
 def test_it_stands_alone_in_light_and_dark(steps: tcuq.Steps, tmp_path: Path) -> None:
     figure = steps.plot(LOG)
     figure.save(tmp_path / "steps.svg")
