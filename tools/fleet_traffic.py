@@ -46,9 +46,7 @@ def delivered(
     return which[order], when[order]
 
 
-def boots_and_seqs(
-    restarts: npt.NDArray[np.bool_],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def boots_and_seqs(restarts: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return where steps stand, given before which of them (devices, steps) their device starts again."""
     restarts = restarts.copy()
     restarts[:, 0] = False

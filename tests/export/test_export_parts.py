@@ -331,10 +331,7 @@ def test_projection_in_c_numpy_and_plain_integers(library: ctypes.CDLL, kind: st
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (
-            {"matrix": np.ones((8, 3)), "offset": None},
-            "conflict",
-        ),
+        ({"matrix": np.ones((8, 3)), "offset": None}, "conflict"),
         ({"matrix": np.ones(8)}, "value"),
         ({"matrix": np.ones((0, 4))}, "value"),
         ({"matrix": np.full((8, 4), np.nan)}, "value"),

@@ -288,9 +288,6 @@ class TestInputRange:
         assert tcuq.record(lambda x: bar_net(x / np.max(x)), pixels, y).notes == ()
 
     def test_ranges_that_cannot_be_meant(self) -> None:
-        for x, ends, code in (
-            (X, (1, 0), "value"),
-            (np.full((60, 8, 8, 1), 16.0) * X[:1], (0, 1), "value"),
-        ):
+        for x, ends, code in ((X, (1, 0), "value"), (np.full((60, 8, 8, 1), 16.0) * X[:1], (0, 1), "value")):
             with refused(code):
                 tcuq.record(same, x, input_range=ends)

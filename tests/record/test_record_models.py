@@ -211,13 +211,7 @@ def test_a_missing_package_is_one_line(
     assert str(caught.value).endswith(f"needs the package {package}; install it with: pip install '{extra}'")
 
 
-@pytest.mark.parametrize(
-    ("missing", "code"),
-    [
-        ("keras", "needs"),
-        ("tensorflow", "needs"),
-    ],
-)
+@pytest.mark.parametrize(("missing", "code"), [("keras", "needs"), ("tensorflow", "needs")])
 def test_keras_says_whether_it_or_its_backend_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str, code: str
 ) -> None:

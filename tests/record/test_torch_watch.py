@@ -98,10 +98,7 @@ def test_a_log_for_a_fit_without_params() -> None:
 
 def test_logits_are_refused_with_the_option_named(params: tcuq.Params) -> None:
     net = make_net(softmax=False)
-    with (
-        tcuq.torch.watch(net, params),
-        refused("value"),
-    ):
+    with tcuq.torch.watch(net, params), refused("value"):
         net(T)
     with tcuq.torch.watch(net, params, logits=True) as watch:
         net(T)
@@ -155,10 +152,7 @@ def test_features_are_named_found_or_missed(params: tcuq.Params) -> None:
     with refused("unknown"):
         tcuq.torch.watch(net, features="fc")
     bare = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.AdaptiveAvgPool1d(3), torch.nn.Softmax(1))
-    with (
-        tcuq.torch.watch(bare, params),
-        refused("value"),
-    ):
+    with tcuq.torch.watch(bare, params), refused("value"):
         bare(T)
     with tcuq.torch.watch(bare) as watch:
         bare(T)

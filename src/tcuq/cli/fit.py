@@ -207,10 +207,7 @@ def command(args: argparse.Namespace) -> int:
     share, memory = args.max_error or (None, 0)
     with progress(args) as bar, spoken():
         options = FitOptions(
-            use_features=not args.posterior_only,
-            max_error=share,
-            feedback=memory,
-            **given(args, *names),
+            use_features=not args.posterior_only, max_error=share, feedback=memory, **given(args, *names)
         )
         params = fit(log, clean=clean, options=options, progress=patient(bar), **keywords)
     _give(args, params)

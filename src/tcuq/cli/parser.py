@@ -153,13 +153,7 @@ def epilog(example: str, then: str = "") -> str:
 
 
 def declare(
-    subparsers: Subparsers,
-    name: str,
-    help: str,
-    example: str,
-    command: Any,
-    then: str = "",
-    about: str = "",
+    subparsers: Subparsers, name: str, help: str, example: str, command: Any, then: str = "", about: str = ""
 ) -> Parser:
     """Add a subcommand with the options that all have."""
     description = f"{help[0].upper()}{help[1:]}." + (f"\n\n{about}" if about else "")

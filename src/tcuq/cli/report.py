@@ -6,15 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..base.errors import InputError
-from .common import (
-    add_logits_options,
-    answer,
-    check_named,
-    keep_apart,
-    need_files,
-    one_input,
-    read_run_log,
-)
+from .common import add_logits_options, answer, check_named, keep_apart, need_files, one_input, read_run_log
 from .parser import declare
 from .words import expect_log, expect_params
 

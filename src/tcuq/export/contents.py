@@ -23,10 +23,7 @@ PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES = 160, 64, 28, 16
 """`sizeof` tcuq_params_t, tcuq_evidence_t, tcuq_instant_t and tcuq_feedback_t with 32-bit pointers."""
 
 CORE_HEADERS = ("tcuq.h", "tcuq_fields.h")
-CORE_SOURCES = (
-    *("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"),
-    *("tcuq_signals.c", "tcuq_state.c"),
-)
+CORE_SOURCES = (*("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"), *("tcuq_signals.c", "tcuq_state.c"))
 CORE_PRIVATE = ("tcuq_internal.h", "tcuq_tables.h")
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
 

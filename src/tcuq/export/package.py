@@ -140,12 +140,7 @@ def _use(contents: Contents, form: Form) -> str:
     if contents.params.feedback is not None:
         said += "/* When you learn the truth about a step: tcuq_feedback(), see tcuq.h. */\n"
     return contents.fill(
-        form.use,
-        **form.more(contents),
-        outputs=outputs,
-        inputs=extra,
-        calls="\n".join(calls),
-        said=said,
+        form.use, **form.more(contents), outputs=outputs, inputs=extra, calls="\n".join(calls), said=said
     )
 
 

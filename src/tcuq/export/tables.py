@@ -52,8 +52,7 @@ def check_names(names: Sequence[str] | None) -> None:
         size = len(name.encode("utf-8", "replace"))
         if size > MAX_CLASS_NAME:
             raise InputError(
-                "limit",
-                f"name of class {number} is {size} bytes long, expected at most {MAX_CLASS_NAME}",
+                "limit", f"name of class {number} is {size} bytes long, expected at most {MAX_CLASS_NAME}"
             )
 
 

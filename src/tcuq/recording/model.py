@@ -57,13 +57,15 @@ class Info:
     shape: tuple[int | None, ...] | None = None  # without the batch; None for a length that is left open
     input: Any = np.float32
     quantized: Format | None = None
-    inside: tuple[Format, Any] | None = (
-        None  # of the integers that a model makes of a float input first of all
-    )
+    inside: tuple[Format, Any] | None = None  # of the integers that it first makes of a float input
     probs: Format | None = None
     features: Format | None = None
     classes: Sequence[Any] | None = None  # labels of the training, in the order of the outputs
     notes: list[str] = field(default_factory=list)
+
+    def refusal(self, code: str, problem: str) -> InputError:
+        """Return an error about this model."""
+        return InputError(code, problem, where=self.name)
 
 
 class Model(Protocol):
@@ -81,7 +83,7 @@ def too_wide(info: Info, name: str, width: int, asked: bool) -> bool:
         return False
     said = f"tensor {name!r} has {width:,} values, a log takes at most {WIDEST}"
     if asked:
-        raise InputError("limit", f"{info.name}: {said}; name a smaller one with `features`")
+        raise info.refusal("limit", f"{said}; name a smaller one with `features`")
     info.notes.append(f"features are left out: {said}; name a smaller one with `features`")
     return True
 

@@ -161,18 +161,16 @@ class ONNX:
         try:
             return self._ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its kinds of errors have no common name
-            raise InputError(
-                "damaged",
-                f"{self.info.name}: is no ONNX model that ONNX Runtime can run, or is truncated: "
-                f"{first_line(error)}",
+            raise self.info.refusal(
+                "damaged", f"is no ONNX model that ONNX Runtime can run, or is truncated: {first_line(error)}"
             ) from None
 
     def _choose_output(self, outputs: list[Any], name: str | None) -> str:
         names = [each.name for each in outputs]
         if name is not None:
             if name not in names:
-                raise InputError(
-                    "unknown", f"{self.info.name}: has no output {name!r}, expected one of {', '.join(names)}"
+                raise self.info.refusal(
+                    "unknown", f"has no output {name!r}, expected one of {', '.join(names)}"
                 )
             return name
         floats = [each.name for each in outputs if each.type in FLOATS]
@@ -180,13 +178,12 @@ class ONNX:
             return str(floats[0])
         if not floats:
             hint = " (from scikit-learn: convert it with zipmap=False)" if len(outputs) == 2 else ""
-            raise InputError(
-                "missing", f"{self.info.name}: has no output of floats, expected posteriors or logits{hint}"
+            raise self.info.refusal(
+                "missing", f"has no output of floats, expected posteriors or logits{hint}"
             )
-        raise InputError(
+        raise self.info.refusal(
             "missing",
-            f"{self.info.name}: has {len(floats)} outputs; name that of the posteriors with `posteriors`: "
-            f"{', '.join(floats)}",
+            f"has {len(floats)} outputs; name that of the posteriors with `posteriors`: {', '.join(floats)}",
         )
 
     def _choose_features(self, plain: Any, content: bytes, chosen: Features) -> None:
@@ -194,7 +191,7 @@ class ONNX:
         try:
             found = nodes(content)
         except (ValueError, IndexError):
-            raise InputError("damaged", f"{info.name}: is no ONNX model, or is truncated") from None
+            raise info.refusal("damaged", "is no ONNX model, or is truncated") from None
         name = str(chosen) if self._asked else penultimate(found)
         if name is None:
             info.notes.append(
@@ -204,7 +201,7 @@ class ONNX:
         made = [output for node in found for output in node.outputs]
         if self._asked and name not in made:
             last = ", ".join(made[-5:])
-            raise InputError("unknown", f"{info.name}: has no tensor {name!r}; the last ones are {last}")
+            raise info.refusal("unknown", f"has no tensor {name!r}; the last ones are {last}")
         if name not in made:
             info.notes.append("features are left out: the only fully connected layer reads the input itself")
             return
@@ -219,8 +216,8 @@ class ONNX:
         try:
             results = [self._session.run(names, {self._input: part}) for part in parts]
         except Exception as error:  # as above
-            raise InputError(
-                "failed", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
+            raise self.info.refusal(
+                "failed", f"cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
             ) from None
         columns = [np.concatenate(each) for each in zip(*results, strict=True)]
         probs = columns[0].reshape(len(x), -1)
@@ -241,6 +238,6 @@ class ONNX:
 
     def _leave_out(self, said: str) -> None:
         if self._asked:
-            raise InputError("value", f"{self.info.name}: {said}, expected floats, one row an input")
+            raise self.info.refusal("value", f"{said}, expected floats, one row an input")
         self.info.notes.append(f"features are left out: {said}")
         self._features = None

@@ -154,9 +154,7 @@ class Keras:
         layers = {layer.name: layer for layer in model.layers}
         if self._asked and chosen not in layers:
             last = ", ".join(list(layers)[-5:])
-            raise InputError(
-                "unknown", f"{self.info.name}: has no layer {chosen!r}; the last ones are {last}"
-            )
+            raise self.info.refusal("unknown", f"has no layer {chosen!r}; the last ones are {last}")
         dense = [layer for layer in layers.values() if type(layer).__name__ == "Dense"]
         if not self._asked and not dense:
             self.info.notes.append(
@@ -178,8 +176,8 @@ class Keras:
         try:
             found = self._model.predict(x, verbose=0, batch_size=len(x))
         except (ValueError, TypeError) as error:
-            raise InputError(
-                "failed", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
+            raise self.info.refusal(
+                "failed", f"cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
             ) from None
         probs, features = found if self._two else (found, None)
         rows = None if features is None else np.asarray(features).reshape(len(x), -1)
@@ -196,9 +194,9 @@ class Plain:
         self.info.classes = None if classes is None else list(np.asarray(classes).tolist())
         self._wanted = features is not False
         if features not in (None, True, False):
-            raise InputError(
+            raise self.info.refusal(
                 "unsupported",
-                f"{self.info.name}: is a function, in which {features!r} cannot be looked up; "
+                f"is a function, in which {features!r} cannot be looked up; "
                 "let it return (posteriors, features)",
             )
 
@@ -207,10 +205,9 @@ class Plain:
         try:
             found = self._call(x)
         except Exception as error:  # of the user's own code
-            raise InputError(
+            raise self.info.refusal(
                 "failed",
-                f"{self.info.name}: failed on input of shape {x.shape[1:]}: {type(error).__name__}: "
-                f"{first_line(error)}",
+                f"failed on input of shape {x.shape[1:]}: {type(error).__name__}: {first_line(error)}",
             ) from error
         pair = isinstance(found, tuple) and len(found) == 2
         probs, features = found if pair else (found, None)
@@ -219,9 +216,8 @@ class Plain:
             return Outputs(probs)
         features = self._rows("features", features, len(x))
         if features.shape[1] > WIDEST:
-            raise InputError(
-                "limit",
-                f"{self.info.name}: returns {features.shape[1]:,} features, a log takes at most {WIDEST}",
+            raise self.info.refusal(
+                "limit", f"returns {features.shape[1]:,} features, a log takes at most {WIDEST}"
             )
         return Outputs(probs, features)
 
@@ -229,12 +225,11 @@ class Plain:
         try:
             rows = np.asarray(values)
         except (ValueError, TypeError):
-            raise InputError("value", f"{self.info.name}: {what} are no table of numbers") from None
+            raise self.info.refusal("value", f"{what} are no table of numbers") from None
         if rows.dtype.kind not in "iuf":
-            raise InputError("value", f"{self.info.name}: {what} are {rows.dtype}, expected numbers")
+            raise self.info.refusal("value", f"{what} are {rows.dtype}, expected numbers")
         if rows.ndim == 0 or len(rows) != count:
-            raise InputError(
-                "value",
-                f"{self.info.name}: {what} have shape {rows.shape} for {count} inputs, expected one row each",
+            raise self.info.refusal(
+                "value", f"{what} have shape {rows.shape} for {count} inputs, expected one row each"
             )
         return rows.reshape(count, -1)

@@ -210,9 +210,7 @@ class Preparation:
     def _indices(self, x: Array, dtype: Any) -> Array:
         limits = np.iinfo(dtype)
         if self._wanted is not None:
-            raise InputError(
-                "conflict", f"{self._info.name}: takes {dtype} as they are; leave out `input_range`"
-            )
+            raise self._info.refusal("conflict", f"takes {dtype} as they are; leave out `input_range`")
         if (x != np.floor(x)).any() or x.min() < limits.min or x.max() > limits.max:
             raise InputError(
                 "value", f"{self._name}: x ranges from {x.min():g} to {x.max():g}, the model takes {dtype}"

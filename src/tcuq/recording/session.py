@@ -168,9 +168,7 @@ class _Kept:
             self._first(probs, int(np.prod(part.x.shape[1:])))
         if probs.shape[1] != self.classes:
             changed = f"{self.classes} classes, then {probs.shape[1]}"
-            raise InputError(
-                "value", f"{self.info.name}: gives {changed}, expected the same number for all inputs"
-            )
+            raise self.info.refusal("value", f"gives {changed}, expected the same number for all inputs")
         self.probs.append(np.array(probs))  # a model may use its memory again
         if found.features is not None:
             rows, self.format = features_of(found.features, self.info.features)
@@ -180,9 +178,7 @@ class _Kept:
         self.count += len(part.x)
         self.twice = self.twice and are_posteriors(found.probs, self.info.probs)
         if self.twice and self.count >= ENOUGH:
-            raise InputError(
-                "conflict", f"{self.info.name}: its outputs are posteriors already; leave out `logits`"
-            )
+            raise self.info.refusal("conflict", "its outputs are posteriors already; leave out `logits`")
 
     def _first(self, probs: Array, inputs: int) -> None:
         """Refuse at the first batch what would be refused at the end."""
@@ -192,7 +188,7 @@ class _Kept:
             refuse_model(probs, self.info.name)
         except ValueError:
             if doubt:
-                raise InputError("value", f"{self.info.name}: has no softmax, and {doubt}") from None
+                raise self.info.refusal("value", f"has no softmax, and {doubt}") from None
             raise
         if self.logits and doubt:
             self.notes.append(f"{self.info.name}: {doubt}")

@@ -347,11 +347,7 @@ def _more(contents: Contents) -> dict[str, Any]:
         inputs = f", and {contents.width} features of zero point {contents.params.feature_zero_point}"
     calls.append(f"let step = monitor.step(&probs{', &features' if contents.width else ''});")
     crate = crate_of(contents)
-    return {
-        "crate": crate,
-        "rust_inputs": inputs,
-        "rust_calls": "\n".join(calls).replace("{crate}", crate),
-    }
+    return {"crate": crate, "rust_inputs": inputs, "rust_calls": "\n".join(calls).replace("{crate}", crate)}
 
 
 RUST = Form(
