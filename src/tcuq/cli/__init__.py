@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 @cache
 def build_parser() -> Parser:
-    """Return the parser of the whole command, built once in a process.
-
-    Examples
-    --------
-    >>> build_parser().parse_args(["inspect", "monitor.json"]).file
-    'monitor.json'
-    """
+    """Return the parser of the whole command, built once in a process."""
     from .._version import VERSION
     from . import audit, demo, export, fit, inspect, record, report, run, start
     from .common import add_others

@@ -36,11 +36,6 @@ def build_mask(params: Params) -> int:
     """Return the least `TCUQ_SIGNALS` of a build that these parameters run in.
 
     A build for the signals of the paper alone sums no evidence; one without `disbelief` learns nothing.
-
-    Examples
-    --------
-    >>> hex(build_mask(Params(classes=3)))
-    '0xd'
     """
     signals: int = params.integers()["signals"]
     if params.instant is not None:
@@ -63,13 +58,7 @@ PROJECTION_BYTES = 16
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """A monitor to export.
-
-    Examples
-    --------
-    >>> Contents(Params(classes=10), "kws", logits_scale=0.1).sources[:3]
-    ('kws.c', 'kws_selfcheck.c', 'tcuq.c')
-    """
+    """A monitor to export."""
 
     params: Params
     name: str = "monitor"
@@ -317,25 +306,13 @@ _PARTS = re.compile(
 
 
 def release_of(version: str) -> str:
-    """Return the three numbers of a version, for manifests that take nothing else.
-
-    Examples
-    --------
-    >>> release_of("1.4.0rc1"), release_of("1.2")
-    ('1.4.0', '1.2.0')
-    """
+    """Return the three numbers of a version, for manifests that take nothing else."""
     numbers = [*_parsed(version)["release"].split("."), "0", "0"][:3]
     return ".".join(str(int(number)) for number in numbers)
 
 
 def semver_of(version: str) -> str:
-    """Return a version as semantic versioning writes it.
-
-    Examples
-    --------
-    >>> [semver_of(version) for version in ("1.4.0", "1.4.0.dev4", "1.4.0rc1", "1.4.0.post1")]
-    ['1.4.0', '1.4.0-dev.4', '1.4.0-rc.1', '1.4.0+post.1']
-    """
+    """Return a version as semantic versioning writes it."""
     found = _parsed(version)
     before = [f"{found['pre']}.{int(found['pre_number'])}"] if found["pre"] else []
     before += [f"dev.{int(found['dev'])}"] if found["dev"] else []

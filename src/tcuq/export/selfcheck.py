@@ -180,14 +180,7 @@ def _span(classes: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class SelfCheck:
-    """What the self-check of a monitor runs, and what must come out; the same for the same parameters.
-
-    Examples
-    --------
-    >>> check = SelfCheck(Contents(Params(classes=10)))
-    >>> check.steps, check.about
-    (1024, '1024 steps: 119 flagged, 107 abstain, 0 in alarm')
-    """
+    """What the self-check of a monitor runs, and what must come out; the same for the same parameters."""
 
     contents: Contents
 

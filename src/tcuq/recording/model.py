@@ -29,13 +29,7 @@ class Outputs(NamedTuple):
 
 
 class Format(NamedTuple):
-    """How integers of a tensor become numbers: ``scale * (integer - zero_point)``.
-
-    Examples
-    --------
-    >>> Format(0.5, -128).numbers(np.array([-128, -126], np.int8)).tolist()
-    [0.0, 1.0]
-    """
+    """How integers of a tensor become numbers: ``scale * (integer - zero_point)``."""
 
     scale: float
     zero_point: int

@@ -41,13 +41,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
-    """Yield (field number, start, end) of every field that has bytes.
-
-    Examples
-    --------
-    >>> list(fields(tail_output("h")))
-    [(7, 2, 7)]
-    """
+    """Yield (field number, start, end) of every field that has bytes."""
     at, end = start, len(data) if end is None else end
     while at < end:
         tag, at = _number(data, at)

@@ -38,11 +38,6 @@ class RecordOptions:
         Inputs to run and to hold in memory at once.
     fast : bool, default False
         Use optimized kernels for int8 TFLite models; single bits may differ from the reference kernels.
-
-    Examples
-    --------
-    >>> RecordOptions(input_range=(-1, 1)).input_range
-    (-1.0, 1.0)
     """
 
     features: Features = None

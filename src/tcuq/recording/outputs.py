@@ -24,17 +24,7 @@ MANY = 32
 
 
 def posteriors(raw: Array, format: Format | None, logits: bool) -> Array:
-    """Return outputs of a model as posteriors.
-
-    Examples
-    --------
-    >>> posteriors(np.array([[-128, 127]], np.int8), Format(1 / 256, -128), False).tolist()
-    [[-128, 127]]
-    >>> posteriors(np.array([[-20, 20]], np.int8), Format(0.05, 3), True).tolist()
-    [[-97, 97]]
-    >>> posteriors(np.array([[0.25]]), None, False).tolist()
-    [[0.75, 0.25]]
-    """
+    """Return outputs of a model as posteriors."""
     single = raw.shape[1] == 1
     if logits and format is not None and raw.dtype == np.int8 and not single:
         return softmax(raw, format.scale)

@@ -92,13 +92,7 @@ def record(
 
 
 def read_names(text: str) -> list[str]:
-    """Return names of classes from a file with one a line, or from a list with commas.
-
-    Examples
-    --------
-    >>> read_names("cat,dog")
-    ['cat', 'dog']
-    """
+    """Return names of classes from a file with one a line, or from a list with commas."""
     if not Path(text).is_file():
         return [each.strip() for each in text.split(",")]
     try:

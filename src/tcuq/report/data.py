@@ -61,13 +61,7 @@ class Cells:
 
 
 def per_cell(steps: int, cells: int) -> int:
-    """Return how many steps a cell takes so that there are at most so many cells.
-
-    Examples
-    --------
-    >>> per_cell(300, 1000), per_cell(1001, 1000)
-    (1, 2)
-    """
+    """Return how many steps a cell takes so that there are at most so many cells."""
     return max(1, math.ceil(steps / cells))
 
 

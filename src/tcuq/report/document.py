@@ -51,11 +51,6 @@ def policy(style: str, scripts: Sequence[str]) -> str:
 
     Positions are written as style attributes, which cannot be listed one by one; with nothing to load,
     they can do no harm.
-
-    Examples
-    --------
-    >>> policy("", ()).split("; ")[0]
-    "default-src 'none'"
     """
     allowed = " ".join(f"'{content_hash(text)}'" for text in scripts)
     return "; ".join(
@@ -72,13 +67,7 @@ def policy(style: str, scripts: Sequence[str]) -> str:
 
 
 def content_hash(text: str) -> str:
-    """Return the source expression of a policy that lets in exactly this text.
-
-    Examples
-    --------
-    >>> content_hash("")
-    'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
-    """
+    """Return the source expression of a policy that lets in exactly this text."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 

@@ -25,13 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def recent_accuracy(wrong: npt.NDArray[np.bool_], window: int = WINDOW) -> Floats:
-    """Return the share of right answers in the last steps, of all so far while there are fewer.
-
-    Examples
-    --------
-    >>> recent_accuracy(np.array([False, True, True]), 2).tolist()
-    [1.0, 0.5, 0.0]
-    """
+    """Return the share of right answers in the last steps, of all so far while there are fewer."""
     right = np.concatenate([[0], np.cumsum(~wrong)])
     ends = np.arange(1, len(wrong) + 1)
     starts = np.maximum(0, ends - window)

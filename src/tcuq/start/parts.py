@@ -37,13 +37,7 @@ class Parts(NamedTuple):
 
 
 def steps_for(examples: int) -> int:
-    """Return how many steps are shown of so many examples.
-
-    Examples
-    --------
-    >>> steps_for(500), steps_for(2000), steps_for(10_000), steps_for(1_000_000)
-    (1500, 3000, 10000, 12000)
-    """
+    """Return how many steps are shown of so many examples."""
     return min(examples, MOST) if examples >= USUAL else min(TIMES * examples, USUAL)
 
 

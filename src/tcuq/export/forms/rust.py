@@ -36,13 +36,7 @@ _EXTERN_FEEDBACK = """\
 
 
 def struct_of(header: str, struct: str) -> list[tuple[str, str]]:
-    """Return type and name of every field of a struct in a C header; an array has its length in its type.
-
-    Examples
-    --------
-    >>> struct_of("typedef struct { uint8_t a; /* why */ uint32_t *b; int8_t c[3]; } x_t;", "x_t")
-    [('uint8_t', 'a'), ('uint32_t *', 'b'), ('int8_t[3]', 'c')]
-    """
+    """Return type and name of every field of a struct in a C header; an array has its length in its type."""
     bare = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
     body = re.findall(rf"typedef struct \{{([^{{}}]*)\}} {struct};", bare)[0]
     numbers = dict(re.findall(r"#define (\w+) (\d+)u?\b", bare))

@@ -22,14 +22,7 @@ RESERVE = 8
 
 
 class Pool:
-    """Gives examples of a class, each once before any comes again.
-
-    Examples
-    --------
-    >>> pool = Pool([np.array([4, 5]), np.array([7])], Numbers(0, "pool"))
-    >>> sorted([pool.take(0), pool.take(0), pool.take(1)])
-    [4, 5, 7]
-    """
+    """Gives examples of a class, each once before any comes again."""
 
     def __init__(self, groups: Sequence[Ints], numbers: Numbers) -> None:
         self._groups, self._numbers = groups, numbers
@@ -93,11 +86,6 @@ def lay_out(
 
     A pair of stretches is a clean one and a shifted one of at most its length. Kinds come in shuffled rounds.
     Each segment has some pairs and one pace; the order of paces is turned by one from round to round.
-
-    Examples
-    --------
-    >>> [(each.steps, each.kind) for each in lay_out(300, [3, 5], [Pace("shuffled")], 0)]
-    [(53, 0), (36, 3), (50, 0), (23, 5), (79, 0), (49, 3), (10, 0)]
     """
     mean = round(SHIFTED * steps / (TIMES * max(1, len(kinds))))
     mean = min(max(mean, SHORTEST), LONGEST)
@@ -162,14 +150,7 @@ def make_plan(
     seed: int,
     name: str = "fit",
 ) -> Plan:
-    """Return a plan; the same arguments give the same one with every numpy.
-
-    Examples
-    --------
-    >>> plan = make_plan(np.arange(90) % 3, np.arange(90), 90, [Pace("dwell", 5)], [1], 0)
-    >>> (plan.examples % 3)[:12].tolist(), int((plan.kinds == 0).sum())
-    ([0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1], 54)
-    """
+    """Return a plan; the same arguments give the same one with every numpy."""
     classes = [among[groups[among] == each] for each in np.unique(groups[among])]
     pool = Pool(classes, Numbers(seed, f"{name}/pool"))
     lengths = [
