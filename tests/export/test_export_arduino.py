@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from cortex import HERE, compile_for_m4, link_for_m4, run_on_m4
-from exported import FULL, LIBRARIES, PLAIN, package
+from exported import LIBRARIES, PLAIN, package
 from refusals import refused
 
-from tcuq.cli import main
 from tcuq.export import export
 from tcuq.io.binary_frames import DecisionsFrame, Decoder
 
@@ -118,16 +116,3 @@ def test_a_library_replaces_nothing_unless_forced(tmp_path: Path) -> None:
         export(PLAIN, tmp_path / "other", form="arduino", force=True)
     with refused("unknown", "rusty"):
         export(PLAIN, tmp_path / "other", form="rusty")
-
-
-def test_the_command_writes_a_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    FULL.save(tmp_path / "m.json")
-    matrix = np.random.default_rng(0).normal(size=(48, 6)) / 7
-    np.savez(tmp_path / "p.npz", matrix=matrix, offset=np.linspace(-1, 1, 6), scale=0.05, zero_point=-128)
-    more = ["--form", "arduino", "--logits-scale", "0.12", "--projection", str(tmp_path / "p.npz")]
-    assert main(["export", str(tmp_path / "m.json"), str(tmp_path / "a"), "--name", "kws", *more]) == 0
-    assert "open its example Watch" in capsys.readouterr().out
-    other = library(tmp_path / "b", "everything")
-    for path in other.rglob("*.*"):
-        if path.is_file():
-            assert (tmp_path / "a" / path.relative_to(other)).read_text() == path.read_text()

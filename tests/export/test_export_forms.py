@@ -14,7 +14,6 @@ from places import CORE_SOURCES, ROOT
 from refusals import refused
 
 from tcuq import Params
-from tcuq.cli import main
 from tcuq.export import FORMS, export, sources
 from tcuq.export import contents as contents_module
 from tcuq.export.contents import build_mask, release_of, semver_of
@@ -109,13 +108,6 @@ def test_a_package_of_another_form_is_not_mixed_with_this_one(tmp_path: Path, fo
     assert {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()} == set(texts)
 
 
-def test_export_refuses_the_folder_of_another_form_even_when_forced(tmp_path: Path) -> None:
-    export(Params(classes=9, reference=0.3), tmp_path / "p", "mon", form="arduino")
-    with refused("exists"):
-        export(Params(classes=12, reference=0.3), tmp_path / "p", "mon", form="cmake", force=True)
-    assert not (tmp_path / "p" / "include").exists()
-
-
 def test_the_micropython_module_compiles_for_a_declared_interpreter(tmp_path: Path) -> None:
     # The module itself was run in MicroPython (docs/EXPORT.md); this finds what a change of the text breaks.
     for which in LIBRARIES:
@@ -197,16 +189,6 @@ def test_a_class_name_of_any_script_reaches_rust() -> None:
     said = re.findall(r"^    \"(.*)\",$", text, re.M)
     decode = [re.sub(r"\\u\{(\w+)\}", lambda found: chr(int(found[1], 16)), each) for each in said]
     assert [re.sub(r"\\(.)", r"\1", each) for each in decode] == names
-
-
-@each_form
-def test_the_command_writes_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
-    PLAIN.save(tmp_path / "m.json")
-    target = tmp_path / "a folder"
-    assert main(["export", str(tmp_path / "m.json"), str(target), "--name", "kws", "--form", form]) == 0
-    out = capsys.readouterr().out
-    assert "\ntry it: " in out and (target / EXAMPLES[form]).is_file()
-    assert "{" not in out.replace("{ path", "")
 
 
 def test_esp_idf_takes_the_name_of_a_component_from_the_folder() -> None:

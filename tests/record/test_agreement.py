@@ -15,7 +15,6 @@ from tcuq.cli import main
 from tcuq.monitor.label_check import beside_chance, other_order
 
 BARS = "import sys\nfrom tiny_models import bar_net\ndef net(x):\n    return bar_net(x)\n"
-HINT = "check the range of the inputs (--input-range) and the order of the classes (--names)"
 
 
 @pytest.fixture
