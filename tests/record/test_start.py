@@ -222,7 +222,7 @@ def test_a_stream_of_ones_own_is_respected(place: Path, capsys: pytest.CaptureFi
     said = refusal(capsys, "own_net:net", "real.npz", "-o", "two", "--stream")
     assert "real.npz: has segments or shifted, so it is a stream already; leave out --stream" in said
     np.savez("short.npz", x=x[:300], y=y[:300], segments=segments[:300])
-    assert "short.npz: holds 300 steps, expected at least 400" in refused(
+    assert "short.npz: holds 300 steps, expected at least 400" in refusal(
         capsys, "own_net:net", "short.npz", "-o", "two"
     )
 
