@@ -118,10 +118,6 @@ def layout(shape: tuple[int | None, ...] | None, where: str) -> Layout:
     )
 
 
-class TooLarge(ValueError):
-    """A picture has more pixels than are allowed."""
-
-
 def check_pixels(size: tuple[int, int], path: Path) -> None:
     """Refuse a picture that is too large, by what its header says.
 
@@ -131,7 +127,8 @@ def check_pixels(size: tuple[int, int], path: Path) -> None:
     """
     pixels, given = size[0] * size[1], limits_given()
     if pixels > given.pixels:
-        raise TooLarge(f"{shown(path)}: has {pixels:,} pixels, {given.beyond('pixels', pixels, 'pixels')}")
+        problem = f"has {pixels:,} pixels, {given.beyond('pixels', pixels, 'pixels')}"
+        raise InputError("limit", problem, where=str(shown(path)))
 
 
 def picture_reader(shape: tuple[int | None, ...] | None, where: str) -> Callable[[Path], Array]:
@@ -151,7 +148,7 @@ def picture_reader(shape: tuple[int | None, ...] | None, where: str) -> Callable
                 with pil.open(path) as file:
                     check_pixels(file.size, path)
                     picture = file.convert(MODES[wanted.channels])
-        except (TooLarge, MemoryError):
+        except (InputError, MemoryError):
             raise
         except Exception:  # damage comes as whatever the decoder of the day runs into
             raise InputError("damaged", f"{shown(path)}: is no picture, or is damaged; remove it") from None
