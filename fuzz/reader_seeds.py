@@ -134,7 +134,7 @@ def networks(out: Path) -> None:
     np.savez(out / "inputs_npz" / "x.npz", x=x, y=np.array([0, 1, 2]), names=np.array(["a", "b", "c"]))
     np.save(out / "inputs_npy" / "x.npy", x)
     np.save(out / "inputs_npy" / "real.npy", np.asfortranarray(x / 16.0))
-    from tcuq.recording.graph_bytes import _piece
+    from tcuq.recording.onnx import _piece
 
     node = _piece(1, b"x") + _piece(1, b"w") + _piece(2, b"h") + _piece(4, b"Gemm")
     (out / "onnx_names" / "two.onnx").write_bytes(_piece(7, _piece(1, node) * 2))

@@ -281,14 +281,14 @@ def _labels(path: Path) -> None:
 
 
 def _wav(path: Path) -> None:
-    from tcuq.recording.sounds import SoundReader
+    from tcuq.recording.folders import SoundReader
 
     found = SoundReader((100, 1), "folder")(path)
     promise(found.shape == (100, 1) and np.isfinite(found).all(), "a waveform")
 
 
 def _picture(path: Path) -> None:
-    from tcuq.recording.pictures import picture_reader
+    from tcuq.recording.folders import picture_reader
 
     found = picture_reader((8, 8, 3), "folder")(path)
     promise(found.shape == (8, 8, 3) and found.dtype == np.uint8, "a picture")
@@ -355,7 +355,7 @@ def _http(path: Path) -> None:
 
 
 def _onnx(path: Path) -> None:
-    from tcuq.recording.graph_bytes import nodes, penultimate
+    from tcuq.recording.onnx import nodes, penultimate
 
     try:
         penultimate(nodes(path.read_bytes()))

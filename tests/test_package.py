@@ -71,17 +71,6 @@ def test_the_other_distributions_have_the_same_version(part: str) -> None:
     assert len(told) >= 2 and set(told) == {tcuq.__version__}
 
 
-def test_the_picture_of_the_design_shows_the_layers_that_are_checked() -> None:
-    picture = (ROOT / "DESIGN.md").read_text().partition("```text\n")[2].partition("```")[0]
-    lines = picture.splitlines()
-    columns = [[line[:39].strip() for line in lines], [line[39:].strip() for line in lines]]
-    shown = "\n".join(line for column in columns for line in column if line)
-    contracts = (ROOT / "pyproject.toml").read_text().split("[[tool.importlinter.contracts]]")[1:]
-    layers = [re.findall(r'"([^"]+)"', each.partition("layers = [")[2]) for each in contracts]
-    assert len([each for each in layers if each]) == 6
-    assert [each for each in layers if "\n".join(each) not in shown] == []
-
-
 @pytest.mark.slow
 def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
     # A copy: what an earlier build left in the checkout would go into the wheel as well.

@@ -7,11 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import supply
 from places import ROOT
-
-import tcuq
 
 PACKAGES = [ROOT / folder / "src" / name for name, folder in supply.PACKAGES.items() if name != "tcuq_lab"]
 
@@ -105,31 +102,3 @@ def test_pages_load_nothing_from_elsewhere() -> None:
     pages = [path for package in PACKAGES for kind in ("*.js", "*.css") for path in package.rglob(kind)]
     assert len(pages) > 10
     assert [path for path in pages if loads.search(path.read_text(encoding="utf-8"))] == []
-
-
-def test_the_bill_names_what_is_needed() -> None:
-    archives = {"tcuq-1.whl": b"wheel", "tcuq-1.tar.gz": b"source"}
-    spark = ['pyarrow>=15; extra == "spark"', 'numpy<3; extra == "spark"']
-    asked = ["numpy>=1.24", 'pyarrow>=14; extra == "tables"', *spark]
-    found = supply.bill("1", archives, asked)
-    assert [(part["name"], part["scope"]) for part in found["components"]] == [
-        ("numpy", "required"),
-        ("pyarrow", "optional"),
-    ]
-    # Every requirement is told, and one without an extra decides.
-    told = [each["value"] for part in found["components"] for each in part["properties"]]
-    assert sorted(told) == sorted(asked)
-    assert found["dependencies"] == [{"ref": "pkg:pypi/tcuq@1", "dependsOn": ["pkg:pypi/numpy"]}]
-    assert found == supply.bill("1", archives, asked)
-    assert (
-        found["serialNumber"] != supply.bill("1", {**archives, "tcuq-1.whl": b"other"}, asked)["serialNumber"]
-    )
-
-
-@pytest.mark.slow
-def test_two_builds_are_equal_byte_for_byte(tmp_path: Path) -> None:
-    first, second = supply.twice(tmp_path)
-    names = [(name.split("-")[0], name.rpartition(".")[2]) for name in sorted(first)]
-    assert sorted(names) == sorted((name, kind) for name in supply.PACKAGES for kind in ("gz", "whl"))
-    assert all(f"-{tcuq.__version__}" in name for name in first)
-    assert first == second

@@ -8,23 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Explained:
-    """Why some spots are never reached.
-
-    Attributes
-    ----------
-    kind : str
-        `line`, `branch` or `condition`.
-    functions : tuple of str
-        Functions that they are in.
-    text : str
-        A part of the line, or of the row that a macro makes it from.
-    side : str
-        Side of a branch, and which one of several conditions in an argument of a macro.
-    reason : str
-        Why, in a sentence.
-    inner : str
-        A part of the line of the innermost macro, `` where that tells nothing.
-    """
+    """Why some spots are never reached."""
 
     kind: str
     functions: tuple[str, ...]

@@ -114,15 +114,7 @@ def on_integers(steps: int, seed: int = 0) -> Difference:
 
 @dataclass(frozen=True)
 class Learned:
-    """Distances of the core from float64 where it learns the persistence.
-
-    Parameters
-    ----------
-    risk, persistence, look, expected_accuracy, severity : Difference
-        Of the risk where both give the same answer, of the others at every step.
-    other_answers : float
-        Share of steps with another answer: two classes that are nearly as likely.
-    """
+    """Distances of the core from float64 where it learns the persistence."""
 
     risk: Difference
     persistence: Difference

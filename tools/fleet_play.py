@@ -21,27 +21,7 @@ TICK = 0.05
 
 @dataclass(frozen=True)
 class Plan:
-    """What is played.
-
-    Parameters
-    ----------
-    devices, steps : int
-        Devices, and inferences of each.
-    period : float
-        Seconds between two inferences of a device.
-    degraded_share : float
-        Of the devices: each of them plays the degraded log from some moment on.
-    degraded_from, degraded_until : float
-        Between which parts of the run, 0 to 1, that moment lies.
-    second_share : float
-        Of the devices: each of them gets a second version, with a reboot, in the same part of the run.
-    versions : tuple of two texts, optional
-        Names that events carry.
-    network : Network
-    seed : int
-    start : float
-        Seconds since 1970 of the first inference.
-    """
+    """What is played."""
 
     devices: int = 100
     steps: int = 100
@@ -58,19 +38,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """Every inference by number (device * steps + step), and which of them arrive when.
-
-    Parameters
-    ----------
-    plan : Plan
-    logs : four logs
-        Clean and degraded of the first version, then of the second.
-    boots, seqs, times : arrays
-    source, row : arrays of integers
-        Of which log an inference is, and of which row of it.
-    which, when : arrays
-        Numbers of inferences in the order of arrival, and seconds since 1970 of arrival.
-    """
+    """Every inference by number (device * steps + step), and which of them arrive when."""
 
     plan: Plan
     logs: tuple[Log, ...]
@@ -129,15 +97,6 @@ def play(
 
     Each starts at a random row and goes round and round. The second version plays the same logs unless it
     has its own.
-
-    Parameters
-    ----------
-    plan : Plan
-    clean : Log
-        If `degraded` is missing and this one has steps marked as shifted, those are the degraded log.
-    degraded : Log, optional
-    second : two logs, optional
-        Clean and degraded, of the second version.
     """
     if degraded is None and clean.shifted is not None and clean.shifted.any():
         clean, degraded = _part(clean, ~clean.shifted), _part(clean, clean.shifted)

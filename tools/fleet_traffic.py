@@ -24,16 +24,7 @@ class Network:
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """What arrives, in the order of arrival.
-
-    Parameters
-    ----------
-    events : Events
-    rows : array of integers
-        Of which row of its log an event is.
-    degraded : array of bool
-        Whether its device plays the degraded log.
-    """
+    """What arrives, in the order of arrival."""
 
     events: Events
     rows: npt.NDArray[np.int64]
@@ -55,9 +46,7 @@ def delivered(
     return which[order], when[order]
 
 
-def boots_and_seqs(
-    restarts: npt.NDArray[np.bool_],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def boots_and_seqs(restarts: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return where steps stand, given before which of them (devices, steps) their device starts again."""
     restarts = restarts.copy()
     restarts[:, 0] = False
@@ -77,20 +66,7 @@ def traffic(
     start: float = 1.7e9,
     period: float = 10.0,
 ) -> Traffic:
-    """Return what arrives from devices that each take `steps` inferences.
-
-    Parameters
-    ----------
-    clean, degraded : array of shape (T, L)
-        Posteriors; a device plays one of them from a random place on, round and round.
-    devices, steps : int
-    share_degraded : float
-        Of the devices.
-    network : Network, optional
-    seed : int
-    start, period : float
-        Seconds since 1970 of the first step, and between two steps of a device.
-    """
+    """Return what arrives from devices that each take `steps` inferences."""
     network = Network() if network is None else network
     rng = np.random.default_rng(seed)
     bad = rng.random(devices) < share_degraded if degraded is not None else np.zeros(devices, dtype=bool)

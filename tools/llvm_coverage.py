@@ -29,21 +29,7 @@ EXPANSION, MCDC_BRANCH = 1, 6
 
 @dataclass(frozen=True, order=True)
 class Spot:
-    """Something that tests should reach.
-
-    Attributes
-    ----------
-    kind : str
-        `line`, `branch` or `condition`.
-    file : str
-        Name of the file whose function it belongs to.
-    function : str
-        That function.
-    way : tuple of str
-        `file:line:column`, from the function to the innermost macro.
-    side : str
-        `true` or `false` of a branch; a number where an argument of a macro has several.
-    """
+    """Something that tests should reach."""
 
     kind: str
     file: str
@@ -187,19 +173,7 @@ def constants_of(text: str, homes: Homes, file: str = "") -> Constants:
 
 
 def read(told: dict[str, Any], lines: str, shown: str, homes: Homes) -> Found:
-    """Return what one build says of the files of some folders.
-
-    Parameters
-    ----------
-    told : dict
-        What `llvm-cov export` printed.
-    lines : str
-        The same in the format `lcov`, which counts lines.
-    shown : str
-        What `llvm-cov show -show-mcdc` printed, which names constants.
-    homes : Homes
-        Where the files lie that count.
-    """
+    """Return what one build says of the files of some folders."""
     found, files = Found(), [homes.named(path) for path in re.findall("^SF:(.*)$", lines, re.MULTILINE)]
     constants = constants_of(shown, homes, files[0])
     functions = [

@@ -32,11 +32,6 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)\s]+)\)")
 def cells_of(page: str) -> list[tuple[str, str]]:
     r"""Return the cells of a page: their kind, `markdown` or `code`, and their text.
 
-    Parameters
-    ----------
-    page : str
-        Markdown.
-
     Examples
     --------
     >>> cells_of("# Title\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\nDone.\n")
@@ -68,11 +63,6 @@ def _elsewhere(link: re.Match[str]) -> str:
 
 def notebook(page: str) -> str:
     r"""Return a page as a notebook of nbformat 4.5; the same page gives the same bytes.
-
-    Parameters
-    ----------
-    page : str
-        Markdown.
 
     Examples
     --------

@@ -20,11 +20,10 @@ from pathlib import Path
 
 from tcuq import Params
 from tcuq._version import VERSION
-from tcuq.export.contents import Contents
+from tcuq.export.contents import Contents, semver_of
 from tcuq.export.forms import FORMS
 from tcuq.export.package import arranged, put
 from tcuq.export.selfcheck import SelfCheck
-from tcuq.export.versions import semver_of
 
 HERE = Path(__file__).resolve().parent.parent / "packaging" / "registry"
 HOME = "https://github.com/tcuq/tcuq"
@@ -46,17 +45,7 @@ Texts = dict[str, str]
 
 @dataclass(frozen=True)
 class Registry:
-    """How a registry differs from the form that `tcuq export` writes.
-
-    Parameters
-    ----------
-    form : str
-        The form; also the name of the folder around the package.
-    cards : callable
-        Files of the form to those that name the library, text by path.
-    try_it, own : str
-        Paragraphs of the README: the demo monitor, and a monitor of one's own.
-    """
+    """How a registry differs from the form that `tcuq export` writes."""
 
     form: str
     cards: Callable[[Texts], Texts]

@@ -37,17 +37,7 @@ sys.exit(main(["pio", *sys.argv[1:]]))
 
 @dataclass(frozen=True)
 class Result:
-    """What one linter said of one folder.
-
-    Parameters
-    ----------
-    linter : str
-        Name and version.
-    passed : bool or None
-        None when the linter is not installed.
-    said : str
-        Its words where it did not pass, or a remark.
-    """
+    """What one linter said of one folder."""
 
     linter: str
     passed: bool | None

@@ -189,15 +189,7 @@ def descriptions(dist: Path) -> str:
 
 
 def check(out: Path, quick: bool = False) -> list[str]:
-    """Build, look, install, try; return a line for each thing that is as it should be.
-
-    Parameters
-    ----------
-    out : path
-        Folder of the archives; what it held before is removed.
-    quick : bool
-        Leave out wheels from source archives.
-    """
+    """Build, look, install, try; return a line for each thing that is as it should be."""
     with tempfile.TemporaryDirectory() as scratch:
         archives = supply.built(Path(scratch, "checkout"))
         version = next(name.split("-")[1] for name in archives if name.endswith(".whl"))

@@ -107,17 +107,7 @@ def listing(wheel: Path) -> dict[str, bytes]:
 
 
 def problems(archives: dict[str, bytes], folders: list[Path], version: str) -> list[str]:
-    """Return what is wrong with the archives of some packages, a line each, with the archive's name.
-
-    Parameters
-    ----------
-    archives : dict
-        Contents by file name.
-    folders : list of path
-        Source folder of each package.
-    version : str
-        That all of them must have.
-    """
+    """Return what is wrong with the archives of some packages, a line each, with the archive's name."""
     found = []
     for source in folders:
         ours = {name: data for name, data in archives.items() if name.startswith(f"{source.name}-{version}")}

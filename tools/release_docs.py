@@ -46,15 +46,6 @@ ITEM = re.compile(r"<li>.*?>(\d+(?:\.\d+)+\w*)<.*?</li>", re.S)
 def relisted(page: str, up: str, version: str, versions: list[str]) -> str:
     """Return a page whose list of versions leads to their folders.
 
-    Parameters
-    ----------
-    page : str
-        HTML. A version that it lists and that has no folder keeps its link, at the end.
-    up : str
-        The way from the page to the folder of all versions, such as ``../``.
-    version, versions : str, list of str
-        That of the page, and all that have a folder, newest first.
-
     Examples
     --------
     >>> page = '<div class="versions"><ul><li><a href="x">0.1.0</a></li></ul></div>'
@@ -76,22 +67,7 @@ def relisted(page: str, up: str, version: str, versions: list[str]) -> str:
 
 
 def place(site: Path, pages: Path, version: str) -> list[str]:
-    """Copy a site to its folder; return all versions there, newest first.
-
-    Parameters
-    ----------
-    site : path
-        What `make docs` wrote; a folder of the version's name inside is taken where there is one.
-    pages : path
-        Where the sites of all versions lie.
-    version : str
-        Such as ``0.2.0``.
-
-    Raises
-    ------
-    ValueError
-        Where the version is no number of a release, or the site has no first page.
-    """
+    """Copy a site to its folder; return all versions there, newest first."""
     if not NUMBER.fullmatch(version):
         raise ValueError(f"version is {version}, expected numbers and dots such as 0.2.0")
     source = site / version if (site / version / "index.html").exists() else site

@@ -17,20 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def notes(changes: str, version: str) -> str:
-    """Return the entry of a version, without its heading.
-
-    Parameters
-    ----------
-    changes : str
-        Text of the changelog.
-    version : str
-        Such as ``0.2.0``.
-
-    Raises
-    ------
-    ValueError
-        Where the version has no entry, or an empty one.
-    """
+    """Return the entry of a version, without its heading."""
     entry = re.search(rf"^## {re.escape(version)}(?![\w.])[^\n]*\n(.*?)(?=^## |\Z)", changes, re.M | re.S)
     if entry is None:
         known = ", ".join(re.findall(r"^## (\d\S*)", changes, re.M)) or "none"

@@ -14,17 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "vectors"))
 
-from oracle_math import (
-    S,
-    X,
-    log_odds,
-    logarithm,
-    mix,
-    natural_logarithm,
-    norm,
-    power,
-    wide_logarithm,
-)
+from oracle_math import S, X, log_odds, logarithm, mix, natural_logarithm, norm, power, wide_logarithm
 
 ONE = 65536
 

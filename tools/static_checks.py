@@ -77,7 +77,7 @@ REASONS = {
         "pre-c11-compat": "of Python's headers",
     },
     "clang --analyze": {
-        "security.insecureAPI.DeprecatedOrUnsafeBufferHandling": "memcpy_s is optional in C11",
+        "security.insecureAPI.DeprecatedOrUnsafeBufferHandling": "memcpy_s is optional in C11"
     },
 }
 """Findings that stay, by tool, each with its reason."""

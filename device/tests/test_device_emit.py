@@ -19,9 +19,9 @@ from refusals import refused
 
 from tcuq import Params
 from tcuq.cli import main
-from tcuq.export.transcript import STEP_FIELDS
-from tcuq.recording.inputs import quantized as recording
+from tcuq.export.selfcheck import STEP_FIELDS
 from tcuq.recording.model import Format
+from tcuq.recording.ranges import quantized as recording
 from tcuq_device.emit import feed
 from tcuq_device.emit.application import Application
 from tcuq_device.emit.package import build_package, emit, flashed_board

@@ -11,9 +11,9 @@ from device_emitted import agree
 from tiny_models import MODELS, bars
 
 import tcuq
-from tcuq.export.transcript import STEP_FIELDS, taken
-from tcuq.recording.inputs import quantized
+from tcuq.export.selfcheck import STEP_FIELDS, taken
 from tcuq.recording.model import Format
+from tcuq.recording.ranges import quantized
 from tcuq_device.emit.application import Application
 from tcuq_device.tflite.importing import import_model
 from tcuq_device.tools import missing

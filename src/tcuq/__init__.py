@@ -85,6 +85,7 @@ _PARTS = (
     "monitor",
     "recording",
     "report",
+    "start",
     "torch",
 )
 """Parts that may be reached as attributes without importing them first."""

@@ -132,7 +132,7 @@ class Watch:
             integer("keep", keep, 1, sys.maxsize)
             if params is None:
                 raise InputError(
-                    "missing", "keep is for steps, and there are none without params; leave it out"
+                    "conflict", "keep is for steps, and there are none without params; leave it out"
                 )
         self.monitor = params if params is None or isinstance(params, Monitor) else Monitor(params)
         self._torch = import_module("torch")
@@ -209,7 +209,7 @@ class Watch:
         """
         if self.monitor is not None:
             raise InputError(
-                "missing", "outputs are collected without params only; call watch(model) for a log"
+                "conflict", "outputs are collected without params only; call watch(model) for a log"
             )
         if not self._kept:
             raise InputError(
@@ -243,14 +243,14 @@ class Watch:
                 names = ", ".join(map(str, output)) if isinstance(output, dict) else "an attribute"
             said = f"returns {type(output).__name__}, expected a tensor"
             raise InputError(
-                "value", f"{name}: {said}; name the one with the posteriors with `output`: {names}"
+                "missing", f"{name}: {said}; name the one with the posteriors with `output`: {names}"
             )
         try:
             named = isinstance(self._output, str) and not isinstance(output, dict)
             found = getattr(output, str(self._output)) if named else output[self._output]
         except (LookupError, AttributeError, TypeError):
             raise InputError(
-                "missing", f"{name}: returns {type(output).__name__} without {self._output!r}"
+                "unknown", f"{name}: returns {type(output).__name__} without {self._output!r}"
             ) from None
         if not isinstance(found, tensor):
             raise InputError(

@@ -122,12 +122,6 @@ def test_a_deeply_nested_line_is_a_bad_line(params: Path) -> None:
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 1 and "skipped 1" in done.stderr
 
 
-def test_no_header_without_a_step_and_the_skipped_lines_are_told(params: Path) -> None:
-    done = tcuq_run("run", params, "-", "--skip-bad", input="junk\n")
-    assert done.returncode == 2 and done.stdout == ""
-    assert "holds no steps" in done.stderr and "skipped 1 bad line" in done.stderr
-
-
 def test_a_run_that_skipped_lines_can_be_audited_and_reported(
     params: Path, tmp_path: Path, here: Callable[..., tuple[int, str]]
 ) -> None:
@@ -137,16 +131,6 @@ def test_a_run_that_skipped_lines_can_be_audited_and_reported(
     again = ("--log", log)
     assert here("audit", out, params, *again)[0] == 0
     assert here("report", out, "-o", tmp_path / "r.html", *again)[0] == 0
-
-
-def test_a_terminal_that_cannot_show_a_name(params: Path, tmp_path: Path) -> None:
-    log = tmp_path / "log.csv"
-    log.write_text("p0,p1,p2\n0.25,0.5,0.25\n")
-    assert main(["run", str(params), str(log), "-o", str(tmp_path / "d.csv")]) == 0
-    page = tmp_path / "r\u00e9.html"
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = tcuq_run("report", tmp_path / "d.csv", "-o", page, env=environment)
-    assert done.returncode == 0 and page.exists()
 
 
 def test_small_courtesies(params: Path, tmp_path: Path, here: Callable[..., tuple[int, str]]) -> None:

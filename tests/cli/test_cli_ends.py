@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 from tcuq import Params
-from tcuq.cli import common, edge, main
+from tcuq.cli import common, main, process
 
 
 def ended(act: Callable[[argparse.Namespace], Any]) -> int:
     parser: Any = SimpleNamespace(parse_args=lambda argv: argparse.Namespace(command=act, quiet=False))
-    return edge.run_command("tcuq x", lambda: parser, [])
+    return process.run_command("tcuq x", lambda: parser, [])
 
 
 def raising(error: BaseException) -> Callable[[argparse.Namespace], Any]:
@@ -76,23 +76,17 @@ def test_streams_that_cannot_be_set_or_silenced(monkeypatch: pytest.MonkeyPatch)
     plain = io.StringIO()  # a notebook's stream: no reconfigure, no file below it
     monkeypatch.setattr(sys, "stdout", plain)
     monkeypatch.setattr(sys, "stderr", None)
-    edge.open_streams()
+    process.open_streams()
     assert sys.stdout is plain and sys.stderr is not None
     sys.stderr.close()
-    edge.silence(plain)
+    process.silence(plain)
     plain.close()
-    edge.silence(plain)
+    process.silence(plain)
 
 
 def test_what_json_has_no_word_for_is_turned_into_what_it_has() -> None:
     assert common._plain(np.float64(0.5)) == 0.5 and common._plain(np.arange(2)) == [0, 1]
     assert common._plain(os.environ) == dict(os.environ) and common._plain(Path("a")) == "a"
-
-
-def test_estimates_of_boards_that_nobody_published() -> None:
-    assert common.estimate([None, None], ".1f", "ms") == "unknown: the board's file has no source for it"
-    assert common.estimate([1.0, 2.5], ".1f", "ms") == "1.0-2.5 ms, an estimate without wait states"
-    assert common.span([None, None], ",.0f") == "unknown"
 
 
 def test_a_fit_writes_over_no_log_and_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tcuq.cli import build_parser, main, others
+from tcuq.cli import build_parser, common, main
 
 
 @pytest.fixture(autouse=True)
@@ -21,17 +21,17 @@ def fresh() -> Iterator[None]:
 
 def installed(monkeypatch: pytest.MonkeyPatch, **commands: Any) -> None:
     found = [SimpleNamespace(name=name, load=lambda add=add: add) for name, add in commands.items()]
-    monkeypatch.setattr(others, "entry_points", lambda group: found)
+    monkeypatch.setattr(common, "entry_points", lambda group: found)
 
 
 @pytest.mark.parametrize("rest", [[], ["--help"], ["-h", "x"], ["m.json", "-", "--json"]])
-@pytest.mark.parametrize("name", others.KNOWN)
+@pytest.mark.parametrize("name", common.KNOWN)
 def test_a_command_that_is_not_installed_says_how_to_get_it(
     name: str, rest: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     installed(monkeypatch)
     assert main([name, *rest]) == 2
-    extra = others.KNOWN[name][0]
+    extra = common.KNOWN[name][0]
     said = capsys.readouterr().err
     assert said == (
         f"tcuq: tcuq {name} is in the package tcuq-{extra}; install it with: pip install 'tcuq[{extra}]'\n"

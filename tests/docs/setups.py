@@ -47,6 +47,12 @@ def model(folder: Path) -> None:
     write_pictures(folder / "pictures", 420)
 
 
+def network(folder: Path) -> None:
+    """An int8 `model.tflite` alone."""
+    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+    shutil.copy(MODELS / "int8.tflite", folder / "model.tflite")
+
+
 def params(folder: Path) -> None:
     """`params.json`, the logs `dev.npz` and `test.npz` behind it, and `decisions.csv` on the second."""
     from tcuq.cli import main
@@ -178,6 +184,7 @@ SETUPS: dict[str, Callable[[Path], None]] = {
     for each in (
         demo,
         model,
+        network,
         params,
         posteriors,
         shifts,

@@ -47,8 +47,6 @@ def tiers() -> list[Any]:
     """Return (page, whether slow blocks run too) for all that have something to run, quick ones first."""
     found = []
     for page in PAGES:
-        if page.name.startswith("docs/tutorials/"):
-            continue  # test_tutorials.py runs them, and compares what they print
         kinds = {page.slow(block) for block in page.tested}
         if False in kinds:
             found.append(pytest.param(page, False, id=page.name))
@@ -79,6 +77,8 @@ def folder_of(page: Page, folder: Path) -> Path:
 @pytest.mark.parametrize(("page", "slow"), tiers())
 def test_blocks_do_as_the_page_says(page: Page, slow: bool, made: Made, tmp_path: Path) -> None:
     folder = folder_of(page, tmp_path)
+    if page.name in ("docs/tutorials/keyword_spotter.md", "docs/tutorials/vibration.md"):
+        pytest.importorskip("sklearn", reason="the page says how to install scikit-learn")
     with Reader(folder) as reader:
         left_out = run_page(page, reader, lambda names: made.bring(names, folder), slow)
         if (page.name, slow) in AFTER:
@@ -104,19 +104,3 @@ def test_the_demo_runs_and_keeps_its_promises(made: Made) -> None:
     assert left == {Path(name).name for name in result["files"]}
     assert result["progress"][-1][:2] == [6, 6]
     assert "ABSTAIN" in result["text"]
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = {
-        name: f"{value:.1%}".replace("%", " %") for name, value in result.items() if type(value) is float
-    }
-    corrupted = f"{result['corrupted']:.0%}".replace("%", " %")
-    assert f"wrong on {shown['wrong_predictions_clean']} of clean images" in readme
-    assert f"on {shown['wrong_predictions']} of a stream in which {corrupted} are corrupted" in readme
-    sure = f"{1 - result['budget']:.0%}".replace("%", " %")
-    assert f"wrong on {shown['wrong_answers']}, and on {shown['wrong_answers_sure']} of the {sure}" in readme
-    assert f"({shown['wrong_predictions_sure']} by confidence alone)" in readme
-    alarms = f"{result['shifts_alarmed']} of {result['shifts']} corrupted stretches"
-    assert f"{alarms}, after {result['delay_median']:.0f} steps (median)" in readme
-    on = f"{result['alarm_on_shifted']:.0%}".replace("%", " %")
-    assert f"on for {on} of the corrupted and {shown['alarm_on_clean']} of the clean images" in readme
-    assert f"{shown['expected_clean']} on clean images (true: {shown['accuracy_clean']})" in readme
-    assert f"{shown['expected_shifted']} on corrupted ones (true: {shown['accuracy_shifted']})" in readme

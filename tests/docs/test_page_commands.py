@@ -6,7 +6,6 @@ import argparse
 import ast
 import contextlib
 import importlib
-import json
 import re
 import shlex
 from pathlib import Path
@@ -97,32 +96,6 @@ def test_code_that_is_not_run_is_python_and_imports_what_exists() -> None:
                 with contextlib.suppress(ImportError):  # of another package
                     module = importlib.import_module(str(node.module))
                     assert all(hasattr(module, each.name) for each in node.names), block.place
-
-
-def test_json_on_pages_is_json() -> None:
-    blocks = [block for page in documentation() for block in page.blocks if block.language == "json"]
-    assert blocks
-    for block in blocks:
-        try:
-            json.loads(block.code)
-        except ValueError:
-            for line in block.code.splitlines():  # JSON lines
-                json.loads(line)
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("fit dev.npz -o params.json --details", ""),
-        ("fit dev.npz --out params.json", "--out"),
-        ("fits dev.npz", "fits"),
-        ("COMMAND --help", ""),
-        ("fleet runs", "runs"),
-        ("fleet run params.json - --fellow", "--fellow"),
-    ],
-)
-def test_a_command_that_does_not_exist_is_found(command: str, said: str) -> None:
-    assert unparsed(command.split(), parsers()["tcuq"]) == said
 
 
 def test_extras_that_pages_install_exist() -> None:

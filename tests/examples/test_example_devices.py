@@ -128,31 +128,6 @@ def test_the_zephyr_application_needs_no_other_signals(tmp_path: Path) -> None:
     assert ran([*zephyr_application(module / "include", *trim), *parts], tmp_path / "app") == expected()
 
 
-def test_the_files_of_the_zephyr_application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kconfiglib = pytest.importorskip("kconfiglib", reason="no Kconfig reader: pip install kconfiglib")
-    yaml = pytest.importorskip("yaml", reason="no YAML reader: pip install pyyaml")
-    folder = EXAMPLES / "zephyr"
-    export(PARAMS, tmp_path / "tcuq_monitor", "monitor", form="zephyr")
-    cmake = (folder / "CMakeLists.txt").read_text()
-    assert "${CMAKE_CURRENT_SOURCE_DIR}/tcuq_monitor)" in cmake
-    assert cmake.index("EXTRA_ZEPHYR_MODULES") < cmake.index("find_package(Zephyr")
-    assert all((folder / file).is_file() for file in re.findall(r"PRIVATE (\S+)\)", cmake))
-    monkeypatch.chdir(tmp_path / "tcuq_monitor" / "zephyr")
-    found = kconfiglib.Kconfig("Kconfig", warn_to_stderr=False)
-    found.load_config(str(folder / "prj.conf"))
-    assert found.warnings == []
-    assert [found.syms[f"TCUQ_MONITOR{each}"].str_value for each in ("", "_SELFCHECK", "_TRIM")] == ["y"] * 3
-    card = yaml.safe_load((folder / "sample.yaml").read_text())
-    (name,) = card["tests"]
-    assert re.fullmatch(r"sample(\.\w+)+", name)
-    text = "\n".join(expected())
-    at = 0
-    for pattern in card["common"]["harness_config"]["regex"]:
-        hit = re.compile(pattern).search(text, at)
-        assert hit, pattern
-        at = hit.end()
-
-
 class StandIn:
     """The module of the interpreter, as far as the program uses it."""
 

@@ -65,14 +65,6 @@ def test_a_live_loop_acts_on_every_answer(options: tuple[str, ...], tmp_path: Pa
     assert (steps["abstain"] & (steps["alarm"] > 0)).any(), "abstain and alarm do come together"
 
 
-def test_a_live_loop_repeats_itself(tmp_path: Path) -> None:
-    folders = [tmp_path / name for name in ("one", "two")]
-    texts = [ran(EXAMPLES / "watch_stream.py", tmp_path, "--out", str(folder)) for folder in folders]
-    assert texts[0] == texts[1]
-    first, second = ((folder / "decisions.csv").read_bytes() for folder in folders)
-    assert first == second
-
-
 def test_a_classifier_of_scikit_learn_is_watched(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     program = EXAMPLES / "sklearn_digits.py"
@@ -169,13 +161,3 @@ def test_events_of_the_spark_job_are_whole_or_not_there(
     job["make_events"](events, monitor)
     assert sorted(path.name for path in events.iterdir()) == [f"{each}.parquet" for each in range(4)]
     assert tcuq.Params.load(monitor).classes == 4
-
-
-@pytest.mark.parametrize("line", ["0.5 0.5 0.5 0.5", "0.5 0.5", "2 -1 0 0", "1 0 0 x", "nan 0 0 1"])
-def test_the_c_program_names_the_line_that_is_bad(desktop: Path, line: str) -> None:
-    done = subprocess.run(
-        ["./watch"], cwd=desktop, input=f"1 0 0 0\n{line}\n", capture_output=True, text=True, timeout=20
-    )
-    assert done.returncode == 2
-    assert done.stdout.count("\n") == 1
-    assert done.stderr.startswith("inference 2: expected 4 posteriors") and done.stderr.count("\n") == 1

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
-from cortex import CROSS, HERE, compile_for_m4, link_for_m4, need, run_on_m4
-from exported import FULL, LIBRARIES, PLAIN, package
-from places import CORE
+from cortex import HERE, compile_for_m4, link_for_m4, run_on_m4
+from exported import LIBRARIES, PLAIN, package
+from refusals import refused
 
-import tcuq
-from tcuq.cli import main
 from tcuq.export import export
-from tcuq.export.contents import Contents
-from tcuq.export.selfcheck import SelfCheck
 from tcuq.io.binary_frames import DecisionsFrame, Decoder
 
 FUNCTION = re.compile(r"^((?:static )?\w[\w *]*\([^)]*\))\n\{", re.M)
@@ -82,38 +76,6 @@ def test_the_sketch_says_when_the_check_fails(tmp_path: Path) -> None:
     assert said.startswith("self-check failed: -1")
 
 
-def test_the_parts_of_a_library(tmp_path: Path) -> None:
-    folder = library(tmp_path / "kws", "everything")
-    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    core = {*(path.name for path in CORE.iterdir()), "tcuq_LICENSE.txt"} - {"tcuq_feedback.c"}
-    more = ("tcuq_softmax.c", "tcuq_softmax.h", "tcuq_projection.c", "tcuq_projection.h")
-    more += ("tcuq_frame.c", "tcuq_frame.h")
-    own = ("kws.c", "kws.h", "kws_selfcheck.c", "kws_selfcheck.h", "kws_arduino.h", "kws_names.h")
-    top = {"library.properties", "keywords.txt", "README.md", "examples/Watch/Watch.ino"}
-    top.add("examples/SendFrames/SendFrames.ino")
-    assert files == top | {f"src/{file}" for file in (*core, *more, *own)}
-    card = dict(line.split("=", 1) for line in (folder / "library.properties").read_text().splitlines())
-    assert card["version"] == tcuq.__version__ and re.fullmatch(r"\d+\.\d+\.\d+", card["version"])
-    assert card["name"] == "tcuq_kws" and re.fullmatch(r"[A-Za-z0-9_][\w .-]{0,62}", card["name"])
-    assert card["includes"] == "kws_arduino.h" and card["category"] == "Data Processing"
-    for field in ("author", "maintainer", "sentence", "paragraph", "architectures", "license"):
-        assert card[field].strip()
-    text = (folder / "README.md").read_text()
-    assert all(f"`{file}`" in text for file in files if file.startswith(("src/", "examples/")))
-
-
-def test_keywords_are_words_of_the_headers(tmp_path: Path) -> None:
-    folder = library(tmp_path / "kws", "everything")
-    public_headers = [path for path in (folder / "src").glob("*.h") if path.name != "tcuq_internal.h"]
-    headers = "".join(path.read_text() for path in public_headers)
-    rows = [line.split("\t") for line in (folder / "keywords.txt").read_text().splitlines()]
-    assert {kind for _, kind in rows} == {"KEYWORD1", "KEYWORD2", "LITERAL1"}
-    for word, _ in rows:
-        assert re.search(rf"\b{word}\b", headers), word
-    public = re.findall(r"^(?:int|void|size_t|uint32_t|const char) \*?(\w+)\(", headers, re.M)
-    assert {word for word, kind in rows if kind == "KEYWORD2"} == set(public) - {"tcuq_feedback"}
-
-
 def test_one_library_may_hold_two_monitors(tmp_path: Path) -> None:
     folder = library(tmp_path / "both", "plain", "first")
     library(folder, "everything", "second")
@@ -139,56 +101,18 @@ def test_names_that_the_sketch_uses_itself(tmp_path: Path, name: str) -> None:
         compile_for_m4(file, tmp_path / "x.o", f"-I{folder / 'src'}", f"-I{HERE / 'arduino'}")
 
 
-@pytest.mark.parametrize("name", ["setup", "loop", "Serial", "Arduino", "delay", "map", "Wire"])
-def test_words_of_the_arduino_core_are_taken(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match="a word that Arduino sketches use already"):
-        export(PLAIN, tmp_path / "c", name, form="arduino")
-    export(PLAIN, tmp_path / "c", name)
-
-
 def test_a_library_replaces_nothing_unless_forced(tmp_path: Path) -> None:
     (tmp_path / "lib" / "src").mkdir(parents=True)
     mine = tmp_path / "lib" / "src" / "tcuq.h"
     mine.write_text("mine")
-    with pytest.raises(ValueError, match=r"src/tcuq\.h: exists; choose"):
+    with refused("exists"):
         export(PLAIN, tmp_path / "lib", form="arduino")
     assert mine.read_text() == "mine" and len(list((tmp_path / "lib").rglob("*"))) == 2
     export(PLAIN, tmp_path / "lib", form="arduino", force=True)
     assert "TCUQ_H" in mine.read_text()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "examples").write_text("mine")
-    with pytest.raises(ValueError, match="examples: is a file, expected a folder"):
+    with refused("exists"):
         export(PLAIN, tmp_path / "other", form="arduino", force=True)
-    with pytest.raises(ValueError, match="form 'rusty' is unknown"):
+    with refused("unknown", "rusty"):
         export(PLAIN, tmp_path / "other", form="rusty")
-
-
-def test_the_command_writes_a_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    FULL.save(tmp_path / "m.json")
-    matrix = np.random.default_rng(0).normal(size=(48, 6)) / 7
-    np.savez(tmp_path / "p.npz", matrix=matrix, offset=np.linspace(-1, 1, 6), scale=0.05, zero_point=-128)
-    more = ["--form", "arduino", "--logits-scale", "0.12", "--projection", str(tmp_path / "p.npz")]
-    assert main(["export", str(tmp_path / "m.json"), str(tmp_path / "a"), "--name", "kws", *more]) == 0
-    assert "open its example Watch" in capsys.readouterr().out
-    other = library(tmp_path / "b", "everything")
-    for path in other.rglob("*.*"):
-        if path.is_file():
-            assert (tmp_path / "a" / path.relative_to(other)).read_text() == path.read_text()
-
-
-@pytest.mark.parametrize("which", LIBRARIES)
-def test_sizes_that_the_readme_tells_are_those_of_the_compiler(tmp_path: Path, which: str) -> None:
-    nm = need("arm-none-eabi-nm", CROSS)
-    params, more = LIBRARIES[which]
-    folder = library(tmp_path / "kws", which)
-    contents = Contents(params, "kws", **more)
-    text = (folder / "README.md").read_text()
-    for file, expected, words in (
-        ("kws", contents.constant_bytes, r"_?\w*"),
-        ("kws_selfcheck", SelfCheck(contents).table_bytes, r"_check_\w+"),
-    ):
-        target = compile_for_m4(folder / "src" / f"{file}.c", tmp_path / "x.o", f"-I{folder / 'src'}")
-        lines = subprocess.run([nm, "-S", target], check=True, capture_output=True, text=True).stdout
-        sizes = re.findall(rf"^\w+ (\w+) [rR] kws{words}$", lines, re.M)
-        assert sum(int(size, 16) for size in sizes) == expected
-        assert f"| {expected:,} |" in text

@@ -180,22 +180,3 @@ def test_two_components_of_esp_idf_link(tmp_path: Path) -> None:
         USE.format(first="kws", FIRST="KWS"),
     )
     subprocess.run([build(use, tmp_path / "made") / "use"], check=True)
-
-
-def test_two_micropython_modules_name_every_file_once(tmp_path: Path) -> None:
-    package(tmp_path / "kws", "micropython", "plain", "softmax")
-    package(tmp_path / "cam", "micropython", "everything", "Cam")
-    # The modules themselves need an interpreter; what they wrap does not.
-    use = project(
-        tmp_path / "use",
-        "add_library(usermod INTERFACE)\n"
-        "include(../kws/micropython.cmake)\ninclude(../cam/micropython.cmake)\n"
-        "get_target_property(parts usermod INTERFACE_LINK_LIBRARIES)\nset(files use.c)\nset(folders)\n"
-        "foreach(part ${parts})\n  get_target_property(more ${part} INTERFACE_SOURCES)\n"
-        "  list(APPEND files ${more})\n  get_target_property(more ${part} INTERFACE_INCLUDE_DIRECTORIES)\n"
-        "  if(more)\n    list(APPEND folders ${more})\n  endif()\nendforeach()\n"
-        'list(FILTER files EXCLUDE REGEX "/modtcuq_")\nadd_executable(use ${files})\n'
-        "target_include_directories(use PRIVATE ${folders})\n",
-        USE.format(first="softmax", FIRST="SOFTMAX"),
-    )
-    subprocess.run([build(use, tmp_path / "made") / "use"], check=True)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from cortex import compile_for_m4, link_for_m4, need, run_on_m4
 from places import ROOT
+from refusals import refused
 from tiers import first_quick
 
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
@@ -263,7 +264,7 @@ def test_posteriors_are_within_one_unit_of_the_real_ones() -> None:
 
 def test_logits_of_another_kind_are_refused() -> None:
     for bad in (np.zeros((2, 2), np.int16), np.zeros(3, np.int8)):
-        with pytest.raises(ValueError, match="expected int8 of 2"):
+        with refused("value"):
             posteriors(bad, softmax_table(0.1))
 
 
@@ -328,41 +329,38 @@ def test_projection_in_c_numpy_and_plain_integers(library: ctypes.CDLL, kind: st
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "code"),
     [
-        (
-            {"matrix": np.ones((8, 3)), "offset": None},
-            "has 3 outputs, expected 4, the monitor's features",
-        ),
-        ({"matrix": np.ones(8)}, "has 1 dimensions, expected 2"),
-        ({"matrix": np.ones((0, 4))}, "inputs of the projection is 0, expected 1 to 16384"),
-        ({"matrix": np.full((8, 4), np.nan)}, "holds inf or nan"),
-        ({"matrix": np.full((8, 4), "a")}, "holds no numbers"),
-        ({"matrix": np.full((8, 4), 1e5)}, "a weight of 10000 "),
-        ({"offset": np.ones(3)}, r"has shape \(3,\), expected \(4,\)"),
-        ({"offset": np.full(4, 1e12)}, "an offset of 1e"),
-        ({"scale": 0.0}, "scale of the wide features is 0"),
-        ({"scale": np.ones(2)}, "expected one number"),
-        ({"zero_point": 200}, "zero_point of the wide features is 200"),
-        ({"zero_point": 0.5}, "not an integer"),
-        ({"zero_point": None}, "array 'zero_point' is missing"),
+        ({"matrix": np.ones((8, 3)), "offset": None}, "conflict"),
+        ({"matrix": np.ones(8)}, "value"),
+        ({"matrix": np.ones((0, 4))}, "value"),
+        ({"matrix": np.full((8, 4), np.nan)}, "value"),
+        ({"matrix": np.full((8, 4), "a")}, "missing"),
+        ({"matrix": np.full((8, 4), 1e5)}, "value"),
+        ({"offset": np.ones(3)}, "value"),
+        ({"offset": np.full(4, 1e12)}, "value"),
+        ({"scale": 0.0}, "value"),
+        ({"scale": np.ones(2)}, "value"),
+        ({"zero_point": 200}, "value"),
+        ({"zero_point": 0.5}, "value"),
+        ({"zero_point": None}, "missing"),
     ],
 )
-def test_projections_that_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_projections_that_are_refused(tmp_path: Path, change: dict[str, Any], code: str) -> None:
     arrays = {"matrix": np.ones((8, 4)), "offset": np.zeros(4), "scale": 0.1, "zero_point": -128} | change
     np.savez(tmp_path / "p.npz", **{key: value for key, value in arrays.items() if value is not None})
-    with pytest.raises(ValueError, match=message) as error:
+    with refused(code) as error:
         load_projection(tmp_path / "p.npz", Params(classes=3, features=4))
     assert str(error.value).startswith(str(tmp_path / "p.npz: ")[:-1])
 
 
 def test_a_projection_must_fit_the_monitor(tmp_path: Path) -> None:
     made = integer_projection(np.ones((8, 4)), np.zeros(4), 0.1, 0, Params(classes=3, features=4))
-    with pytest.raises(ValueError, match="has 4 outputs, expected 2, the monitor's features"):
+    with refused("conflict"):
         export(Params(classes=3, features=2), tmp_path / "c", projection=made)
     wide = Params(classes=3, features=40)
-    with pytest.raises(ValueError, match="outputs of the projection is 40, expected 1 to 32"):
+    with refused("value"):
         integer_projection(np.ones((80, 40)), np.zeros(40), 0.1, 0, wide)
-    with pytest.raises(ValueError, match=r"expected int8 of shape \(T, 8\)"):
+    with refused("value"):
         made(np.zeros((1, 7), np.int8))
     assert list(tmp_path.iterdir()) == []

@@ -126,10 +126,7 @@ def test_two_crates_in_one_program(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("target", "atomic", "expected"),
-    [
-        ("thumbv7em-none-eabihf", "8,16,32,ptr", "VFP registers"),
-        ("thumbv6m-none-eabi", "", "v6S-M"),
-    ],
+    [("thumbv7em-none-eabihf", "8,16,32,ptr", "VFP registers"), ("thumbv6m-none-eabi", "", "v6S-M")],
 )
 def test_the_c_is_built_for_a_cortex_m(tmp_path: Path, target: str, atomic: str, expected: str) -> None:
     # The core library of Rust for that target may be missing; the build script runs without it.

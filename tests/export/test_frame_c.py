@@ -10,20 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compilers import builds, need_compiler
-from cortex import CROSS, M4, compile_for_m4, link_for_m4, need, run_on_m4
+from cortex import CROSS, compile_for_m4, link_for_m4, need, run_on_m4
 from cross import COMPILER, EMULATOR, need_other
 from exported import LIBRARIES, contents_of, package
 from frame_scripts import EXPORT_C, INCLUDE, ORDER, Case, build, frames_of, random_cases, vectors
-from frame_writing import SIZE, content_of, encode_posteriors
+from frame_writing import encode_posteriors
 from oracle_frames import DECISIONS, POSTERIORS, made_up
-from places import CORE_SOURCES, ROOT
+from places import CORE_SOURCES
 from tiers import first_quick
 
 from tcuq import Monitor
 from tcuq.export import FORMS
 from tcuq.io.binary_frames import DecisionsFrame, Decoder, PosteriorsFrame, StateFrame
-from tcuq.io.frame_codes import line_bytes
-from tcuq.io.frame_items import FIXED
 from tcuq_device.cost.stock import standard
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
@@ -184,25 +182,6 @@ def test_the_header_of_frames_serves_cplusplus(tmp_path: Path) -> None:
     subprocess.run([need("g++", "g++"), *flags, "-c", "use.cpp"], cwd=tmp_path, check=True)
 
 
-def test_size_of_frames_on_a_cortex_m4(tmp_path: Path) -> None:
-    compiler = need("arm-none-eabi-gcc", CROSS)
-    command = [compiler, *STRICT, *M4, "-Os", *INCLUDE, "-c", SOURCE, "-o", tmp_path / "f.o"]
-    subprocess.run(command, check=True)
-    said = subprocess.run(
-        ["arm-none-eabi-size", tmp_path / "f.o"], check=True, capture_output=True, text=True
-    ).stdout
-    text, data, bss = (int(number) for number in said.splitlines()[1].split()[:3])
-    print(f"Cortex-M4 -Os: {text} bytes")
-    assert text <= 1400 and (data, bss) == (0, 0)
-    # A Cortex-M0 shows what is asked of libraries: 32-bit divisions and no floating point.
-    command = [compiler, *STRICT, "-mthumb", "-mcpu=cortex-m0", "-Os", *INCLUDE, "-c", SOURCE]
-    subprocess.run([*command, "-o", tmp_path / "m0.o"], check=True)
-    said = subprocess.run(
-        ["arm-none-eabi-nm", "-u", tmp_path / "m0.o"], check=True, capture_output=True, text=True
-    ).stdout
-    assert set(said.replace("U ", "").split()) <= {"tcuq_fingerprint", "__aeabi_idiv", "__aeabi_uidiv"}
-
-
 def test_frames_cost_nothing_where_nobody_calls_them(tmp_path: Path) -> None:
     """The linker drops them; a program that sends posteriors has no code for decisions."""
     nm = need("arm-none-eabi-nm", CROSS)
@@ -361,36 +340,4 @@ def test_the_example_sends_what_the_monitor_decides(form: str, which: str, tmp_p
             np.testing.assert_array_equal(found[name], np.asarray(expected[name]))
 
 
-@pytest.mark.parametrize("name", ["step", "status", "count", "i", "boot", "size", "bytes", "frame"])
-def test_names_that_the_example_uses_inside_functions(tmp_path: Path, name: str) -> None:
-    folder = package(tmp_path / "p", "cmake", "everything", name)
-    command = [need("cc", "gcc"), *STRICT, f"-I{folder / 'include'}", "-fsyntax-only"]
-    subprocess.run([*command, folder / "examples" / "send_frames.c"], check=True)
-
-
 # The page.
-
-
-def test_figures_on_the_page() -> None:
-    page = (ROOT / "docs" / "FRAMES.md").read_text(encoding="utf-8")
-    table = {
-        cells[0]: cells[1:]
-        for line in page.splitlines()
-        if (cells := [cell.strip() for cell in line.strip("|").split("|")])
-    }
-    sizes = {}
-    for place, classes in enumerate((2, 10, 20, 100)):
-        content = content_of(SIZE) - FIXED
-        steps = content // classes
-        # No byte is zero, so that COBS spends the most.
-        rows = np.ones((steps, classes), dtype=np.int8)
-        size = len(encode_posteriors(2**32 - 1, 2**32 - 1, 2**48 - 2**20, rows)) / steps
-        assert size <= line_bytes(FIXED + steps * classes) / steps
-        sizes[place] = line_bytes(FIXED + steps * classes) / steps
-        assert table["steps a frame"][place] == str(steps)
-        assert table["bytes a step"][place] == f"{sizes[place]:.2f}"
-    sizes[4] = float(table["bytes a step"][4].split()[0])
-    for baud in (9600, 115200, 230400, 921600):
-        found = [int(cell.replace(",", "")) for cell in table[f"{baud:,} baud"]]
-        assert found == [int(baud / 10 / sizes[place]) for place in range(5)]
-    assert sizes[1] <= 11 and int(table["115,200 baud"][1].replace(",", "")) >= 1000

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Everything that writes, with a fault at any file operation: the old output or the new one, never a mix.
 
-A sample of the points; `tools/faults.py` tries all of them.
+A sample of the points; `make faults` tries all of them.
 """
 
 from __future__ import annotations
@@ -16,18 +16,9 @@ from fault_cases import Case, Kept, all_cases, folder_cases, kept_cases
 from fault_checks import Going, Tried, sampled
 from fleet_runs import folder_in_memory
 
-from tcuq_device.tools import missing
-
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="faults are tried in forked processes")
 
-QUICK = ("run with a state", "Params.save", "figure.save")
-"""What is tried in the short form; the others write in the same way, after more computing."""
-
-CASES = [
-    pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow)
-    for case in all_cases()
-    if not case.name.startswith("export") or case.name in ("export, c", "export, rust")
-]
+CASES = [pytest.param(case, id=case.name) for case in all_cases()]
 SYSTEMS = {"all": {}, "no exchange": {"exchange": False}, "no links": {"links": False}}
 FOLDERS = [
     pytest.param(
@@ -54,20 +45,15 @@ def place(tmp_path: Path) -> Iterator[Path]:
 def tried(each: Tried | Going, faults: int, losses: int) -> None:
     """Try a sample that is another one for each case, and the same in each run."""
     start = zlib.crc32(each.case.name.encode())
-    try:
-        for fault in sampled(each.faults(), faults, start):
-            each.fault(fault)
-        for loss in sampled(each.losses(2), losses, start):
-            each.loss(*loss)
-        each.loss(len(each.record.changes), "none", "none")  # what is done stays done
-    finally:
-        each.close()
+    for fault in sampled(each.faults(), faults, start):
+        each.fault(fault)
+    for loss in sampled(each.losses(2), losses, start):
+        each.loss(*loss)
+    each.loss(len(each.record.changes), "none", "none")  # what is done stays done
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_fault_leaves_the_old_output_or_the_new_one(case: Case, place: Path) -> None:
-    if case.tools and missing() is not None:
-        pytest.skip(str(missing()))
     tried(Tried(case, place), 10, 6)
 
 

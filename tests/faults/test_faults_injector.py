@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from fault_cases import Case, as_command
 from fault_checks import Tried
-from faulty_files import Fault, run_forked, snapshot
 from fleet_runs import folder_in_memory
 
 from tcuq.base.whole_files import write_whole
@@ -80,7 +79,6 @@ def tried(write: Callable[[Path], None], place: Path) -> set[str]:
     for loss in each.losses(2):
         done = loss[0] == len(each.record.changes)
         look(lambda loss=loss: each.loss(*loss), "forgotten" if done else "lost")  # type: ignore[misc]
-    each.close()
     return found
 
 
@@ -98,21 +96,3 @@ def tried(write: Callable[[Path], None], place: Path) -> set[str]:
 )
 def test_careless_writers_are_found(write: Callable[[Path], None], wrong: set[str], place: Path) -> None:
     assert tried(write, place) == wrong
-
-
-def test_operations_are_listed_and_the_one_that_fails_is_the_one_asked_for(place: Path) -> None:
-    prepare(place)
-    out = place / "out"
-
-    def work() -> int:
-        return as_command(lambda: write_whole(out / "a.txt", NEW))
-
-    found = run_forked(work, out)
-    kinds = [each.split()[0] for each in found.listed]
-    assert kinds == ["create", "write", "fsync", "chmod", "rename", "close", "read", "fsync"]
-    assert (out / "a.txt").read_text() == NEW
-    failed = run_forked(work, out, Fault(3, 28))
-    assert failed.status == 2 and failed.printed.startswith(f"tcuq: {out}/a.txt: No space left on device")
-    assert [*snapshot(out)] == ["a.txt"]
-    assert run_forked(work, out, Fault(2, "half")).status == 77
-    assert sorted(len(data) for data in snapshot(out).values()) == [len(NEW) // 2, len(NEW)]

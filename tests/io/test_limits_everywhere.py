@@ -191,7 +191,7 @@ def test_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
-    from tcuq.recording.pictures import picture_reader
+    from tcuq.recording.folders import picture_reader
 
     path = tmp_path / "a.png"
     image.new("L", (30, 20)).save(path)

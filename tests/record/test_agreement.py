@@ -15,7 +15,6 @@ from tcuq.cli import main
 from tcuq.monitor.label_check import beside_chance, other_order
 
 BARS = "import sys\nfrom tiny_models import bar_net\ndef net(x):\n    return bar_net(x)\n"
-HINT = "check the range of the inputs (--input-range) and the order of the classes (--names)"
 
 
 @pytest.fixture
@@ -90,18 +89,6 @@ def test_classes_without_examples_keep_a_place() -> None:
     assert other_order(np.full(30, -1), np.zeros(30, np.int64), 4) is None
 
 
-def test_chance_is_not_called_less_than_chance(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    x = np.zeros((300, 8, 8))
-    np.savez("data.npz", x=x, y=np.arange(300) % 3)
-    assert main(["record", "bars_net:net", "data.npz", "-o", "dev.npz"]) == 0
-    out = capsys.readouterr().out
-    assert f"labels: 33.3 % of the predictions are right, no better than chance; {HINT}" in out
-    x, y = bars(300, noise=0.9)
-    np.savez("data.npz", x=x, y=y)
-    assert main(["record", "bars_net:net", "data.npz", "-o", "dev.npz"]) == 0
-    assert "chance" not in capsys.readouterr().out
-
-
 def test_chance_is_that_of_clean_steps() -> None:
     right = np.eye(4)[np.arange(80) % 4]
     log = tcuq.Log(
@@ -111,33 +98,13 @@ def test_chance_is_that_of_clean_steps() -> None:
     assert beside_chance(tcuq.Log(right, labels=np.zeros(80, int))) is not None
 
 
-@pytest.mark.parametrize("quiet", [True, False])
-def test_start_says_it_in_its_first_line(
-    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, quiet: bool
-) -> None:
-    monkeypatch.setattr("tcuq.recording.start.run.sources", lambda *args: {"monitor.c": ""})
-    x, y = bars(600, noise=0.85)
-    for labels, said in (
-        ((y + 1) % 3, "labels seem to be in another class order: "),
-        (np.random.default_rng(9).integers(0, 3, 600), "the model is no better than chance: "),
-    ):
-        np.savez("data.npz", x=x, y=labels)
-        more = ["--force", *["--quiet"] * quiet]
-        assert main(["start", "bars_net:net", "data.npz", "-o", "out", *more]) == 0
-        out = capsys.readouterr().out
-        said = f"DO NOT USE THIS MONITOR, written because it was forced: {said}"
-        assert out.startswith("Verdict ") and said in out.splitlines()[0]
-        assert said in Path("out", "README.md").read_text()
-        assert said in Path("out", "report.html").read_text()
-
-
 def test_start_writes_nothing_for_a_model_at_chance(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*args: Any, **options: Any) -> None:
         raise AssertionError("a fit, and a package, that nobody should use")
 
-    monkeypatch.setattr("tcuq.recording.start.run.fit", refuse)
+    monkeypatch.setattr("tcuq.start.run.fit", refuse)
     x, y = bars(600, noise=0.85)
     texts = np.array(["left", "middle", "right"])[y]
     for labels, more, said in (

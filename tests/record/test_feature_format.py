@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import tcuq
 from tcuq.cli import main
 from tcuq.io import InputNote, read_log, write_log
-from tcuq.recording.start import start
+from tcuq.start import start
 
 PROBS = np.full((4, 2), 0.5)
 ROWS = np.arange(8, dtype=np.int8).reshape(4, 2)
@@ -30,24 +31,24 @@ def test_a_log_keeps_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("features", "scale", "zero_point", "said"),
+    ("features", "scale", "zero_point", "code"),
     [
-        (ROWS, 0.5, None, "go together; one is missing"),
-        (ROWS, 0.5, 200, "feature_zero_point is 200, expected -128 to 127"),
-        (ROWS, -1.0, 0, "feature_scale is -1, expected"),
-        (None, 0.5, 0, "features are missing, expected int8 features"),
-        (ROWS.astype(float), 0.5, 0, "features are float64, expected int8 features"),
+        (ROWS, 0.5, None, "missing"),
+        (ROWS, 0.5, 200, "value"),
+        (ROWS, -1.0, 0, "value"),
+        (None, 0.5, 0, "value"),
+        (ROWS.astype(float), 0.5, 0, "value"),
     ],
 )
-def test_what_cannot_be_right_is_refused(features: Any, scale: Any, zero_point: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_what_cannot_be_right_is_refused(features: Any, scale: Any, zero_point: Any, code: str) -> None:
+    with refused(code):
         tcuq.Log(PROBS, features, feature_scale=scale, feature_zero_point=zero_point)
 
 
 def test_a_file_with_more_than_one_scale_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.npz"
     np.savez(path, probs=PROBS, features=ROWS, feature_scale=[0.5, 0.5], feature_zero_point=0)
-    with pytest.raises(ValueError, match=r"log.npz: feature_scale has 2 values, expected one"):
+    with refused("value"):
         read_log(path)
 
 
@@ -66,9 +67,9 @@ def test_the_fit_reads_them_unless_told_otherwise() -> None:
     told = replace(plain, feature_scale=2.0, feature_zero_point=1)
     params = tcuq.fit(stream(-7), run_length=100, options=told)
     assert (params.feature_scale, params.feature_zero_point) == (2.0, 1)
-    with pytest.raises(ValueError, match="feature_zero_point is missing"):
+    with refused("missing"):
         tcuq.fit(stream(None), run_length=100, options=plain)
-    with pytest.raises(ValueError, match=r"clean log has features of scale 0.5 and zero point 3, the log of"):
+    with refused("value"):
         tcuq.fit(stream(-7), clean=stream(3), run_length=100, options=plain)
 
 
@@ -108,7 +109,7 @@ def examples() -> tuple[Any, Any]:
 
 def test_int8_features_of_unknown_scale_are_refused_by_start(tmp_path: Path) -> None:
     x, y = examples()
-    with pytest.raises(ValueError, match="its features are int8 of unknown scale; return them as floats"):
+    with refused("missing"):
         start(int8_model, x, tmp_path / "a", y, run_length=100)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from tiny_models import MODELS, NAMES, bar_net, bars, write_pictures
 
 import tcuq
@@ -53,7 +54,7 @@ def test_npz_with_other_names(tmp_path: Path) -> None:
     log = tcuq.record(same, tmp_path / "data.npz")
     assert log.labels is not None and log.labels.tolist() == Y.tolist()
     np.savez(tmp_path / "data.npz", pictures=X)
-    with pytest.raises(ValueError, match="array 'x' is missing"):
+    with refused("missing"):
         tcuq.record(same, tmp_path / "data.npz")
 
 
@@ -88,16 +89,16 @@ def test_batches_of_a_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     assert len(tcuq.record(same, "own_batches:two")) == 2
-    with pytest.raises(ValueError, match="the module own_batches has no 'three'"):
+    with refused("unknown"):
         tcuq.record(same, "own_batches:three")
 
     def breaks() -> Iterator[Any]:
         yield X, Y
         raise RuntimeError("disk is gone")
 
-    with pytest.raises(ValueError, match="breaks: failed: RuntimeError: disk is gone"):
+    with refused("failed"):
         tcuq.record(same, breaks)
-    with pytest.raises(ValueError, match="20 of 40 inputs have labels, expected all or none"):
+    with refused("conflict"):
         tcuq.record(same, lambda: iter([(X[:20], Y[:20]), X[:20]]))
 
 
@@ -108,22 +109,22 @@ def test_progress_begins_with_0_and_ends_with_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "said"),
+    ("x", "y", "code"),
     [
-        (X[:0], None, "x: holds no inputs, expected at least one"),
-        (np.zeros(5), None, "x: x has 1 dimensions, expected one row an input"),
-        (np.array([["a"]]), None, "x: x is <U1, expected numbers"),
-        (np.full((2, 3), np.nan), None, "x: x holds NaN or infinity"),
-        (X, Y[:3], "x: y has 3 labels, x has 50 inputs"),
-        (X, np.eye(3)[Y], r"y has shape \(50, 3\), expected one class an input; for one-hot rows, y.argmax"),
-        (X, Y + 1, r"x: label 3 of input \d+, expected 0 to 2, as same has 3 classes; classes count from 0"),
-        (X, Y + 0.5, "x: y is float64, expected whole numbers of classes"),
-        (X, np.array(NAMES)[Y], "pass `names` in the order of the outputs"),
-        ("data.txt", None, "data.txt: extension '.txt' is unknown, expected .npz, .npy, a folder"),
+        (X[:0], None, "missing"),
+        (np.zeros(5), None, "value"),
+        (np.array([["a"]]), None, "value"),
+        (np.full((2, 3), np.nan), None, "value"),
+        (X, Y[:3], "conflict"),
+        (X, np.eye(3)[Y], "value"),
+        (X, Y + 1, "value"),
+        (X, Y + 0.5, "value"),
+        (X, np.array(NAMES)[Y], "value"),
+        ("data.txt", None, "unknown"),
     ],
 )
-def test_bad_arrays_are_one_line(x: Any, y: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=said) as caught:
+def test_bad_arrays_are_one_line(x: Any, y: Any, code: str) -> None:
+    with refused(code) as caught:
         tcuq.record(same, x, y)
     assert "\n" not in str(caught.value)
 
@@ -131,9 +132,9 @@ def test_bad_arrays_are_one_line(x: Any, y: Any, said: str) -> None:
 def test_labels_by_name_and_wrong_numbers_of_names() -> None:
     log = tcuq.record(same, X, np.array(NAMES)[Y], names=NAMES)
     assert log.labels is not None and log.labels.tolist() == Y.tolist()
-    with pytest.raises(ValueError, match="x: label is 'left', expected a number or one of a, b, c"):
+    with refused("value", "label"):
         tcuq.record(same, X, np.array(NAMES)[Y], names=["a", "b", "c"])
-    with pytest.raises(ValueError, match=r"2 classes by name .a, b., and same has 3 outputs; pass `names`"):
+    with refused("conflict"):
         tcuq.record(same, X, Y, names=["a", "b"])
 
 
@@ -169,7 +170,7 @@ class TestPictures:
         names = ("right", "left", "none", "middle")
         log = tcuq.record(lambda x: np.full((len(x), 4), 0.25), folder, input_shape=SHAPE, names=names)
         assert log.names == names and log.labels is not None and set(log.labels.tolist()) <= {0, 1, 3}
-        with pytest.raises(ValueError, match="pictures/left: is no class, expected one of a, b"):
+        with refused("unknown"):
             tcuq.record(same, folder, input_shape=SHAPE, names=["a", "b"])
 
     def test_an_int8_model_takes_pixels_on_its_whole_range(self, folder: Path) -> None:
@@ -184,25 +185,25 @@ class TestPictures:
     def test_folders_that_cannot_be_right(self, folder: Path, tmp_path: Path) -> None:
         (tmp_path / "none" / "cat").mkdir(parents=True)
         (tmp_path / "bare").mkdir()
-        for path, shape, said in (
-            (tmp_path / "bare", SHAPE, "bare: holds no class folders, expected one folder a class"),
-            (tmp_path / "none", SHAPE, "none/cat: holds no pictures .*fill or remove it"),
-            (folder, None, "the model does not say its input, .* give the shape with `input_shape`"),
-            (folder, (64,), r"the model takes \(64,\), expected \(height, width, channels\)"),
+        for path, shape, code in (
+            (tmp_path / "bare", SHAPE, "missing"),
+            (tmp_path / "none", SHAPE, "missing"),
+            (folder, None, "value"),
+            (folder, (64,), "value"),
         ):
-            with pytest.raises(ValueError, match=said):
+            with refused(code):
                 tcuq.record(same, path, input_shape=shape)
         write_sound(folder / "left" / "a.wav", [0])
-        with pytest.raises(ValueError, match="holds pictures and sounds, expected one kind"):
+        with refused("conflict"):
             tcuq.record(same, folder, input_shape=SHAPE)
         (folder / "left" / "a.wav").unlink()
         (folder / "left" / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-        with pytest.raises(ValueError, match=r"left/bad.png: is no picture, or is damaged"):
+        with refused("damaged"):
             tcuq.record(same, folder, input_shape=SHAPE)
 
     def test_without_pillow(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "PIL.Image", None)
-        with pytest.raises(ValueError, match=r"needs the package PIL; .*pip install 'tcuq\[pictures\]'"):
+        with refused("needs"):
             tcuq.record(same, folder, input_shape=SHAPE)
 
 
@@ -228,15 +229,13 @@ class TestSounds:
     def test_sounds_that_cannot_be_right(self, tmp_path: Path) -> None:
         for name in ("a", "b", "c"):
             write_sound(tmp_path / name / "1.wav", [0, 1])
-        with pytest.raises(
-            ValueError, match=r"the model takes \(49, 10\), expected one length for waveforms"
-        ):
+        with refused("value"):
             tcuq.record(same, tmp_path, input_shape=(49, 10))
         write_sound(tmp_path / "b" / "1.wav", [0, 1], rate=8000)
-        with pytest.raises(ValueError, match=r"/1.wav: has \d+ samples a second, .*/1.wav has \d+;"):
+        with refused("conflict"):
             tcuq.record(same, tmp_path, input_shape=(2,))
         (tmp_path / "b" / "1.wav").write_bytes(b"RIFF")
-        with pytest.raises(ValueError, match=r"b/1.wav: is no WAV file of plain PCM, or is damaged"):
+        with refused("damaged"):
             tcuq.record(same, tmp_path, input_shape=(2,))
 
 
@@ -289,9 +288,6 @@ class TestInputRange:
         assert tcuq.record(lambda x: bar_net(x / np.max(x)), pixels, y).notes == ()
 
     def test_ranges_that_cannot_be_meant(self) -> None:
-        for x, ends, said in (
-            (X, (1, 0), "input_range is 1 to 0, expected two numbers, the lower first"),
-            (np.full((60, 8, 8, 1), 16.0) * X[:1], (0, 1), "values range from .* convert them to 0 to 1"),
-        ):
-            with pytest.raises(ValueError, match=said):
+        for x, ends, code in ((X, (1, 0), "value"), (np.full((60, 8, 8, 1), 16.0) * X[:1], (0, 1), "value")):
+            with refused(code):
                 tcuq.record(same, x, input_range=ends)

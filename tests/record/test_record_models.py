@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from tiny_models import bars, expected, weights, write_onnx
 
 import tcuq
@@ -46,18 +47,18 @@ class TestONNX:
         log = tcuq.record(path, FIRST, features="logits")
         np.testing.assert_allclose(log.features, LOGITS, atol=1e-5)
         assert tcuq.record(path, FIRST, features=False).features is None
-        with pytest.raises(ValueError, match="has no tensor 'h'; the last ones are flat, sums, hidden"):
+        with refused("unknown"):
             tcuq.record(path, FIRST, features="h")
 
     def test_logits(self, tmp_path: Path) -> None:
         path = write_onnx(tmp_path / "m.onnx", softmax=False)
-        with pytest.raises(ValueError, match=r"m.onnx: .* Are these logits"):
+        with refused("value"):
             tcuq.record(path, FIRST)
         np.testing.assert_allclose(tcuq.record(path, FIRST, logits=True).probs, PROBS, atol=1e-5)
 
     def test_several_outputs_need_a_name(self, tmp_path: Path) -> None:
         path = write_onnx(tmp_path / "m.onnx", more=("hidden",))
-        with pytest.raises(ValueError, match=r"2 outputs; name that .* with `posteriors`: shares, hidden"):
+        with refused("missing"):
             tcuq.record(path, FIRST)
         log = tcuq.record(path, FIRST, posteriors="shares")
         np.testing.assert_allclose(log.features, HIDDEN, atol=1e-5)
@@ -65,13 +66,13 @@ class TestONNX:
     def test_a_file_that_is_cut_short_is_one_line(self, tmp_path: Path) -> None:
         path = write_onnx(tmp_path / "m.onnx")
         path.write_bytes(path.read_bytes()[:300])
-        with pytest.raises(ValueError, match=r"^m.onnx: is no ONNX model .*truncated") as caught:
+        with refused("damaged") as caught:
             tcuq.record(path, FIRST)
         assert "\n" not in str(caught.value)
 
     def test_a_wrong_shape_says_what_is_expected(self, tmp_path: Path) -> None:
         path = write_onnx(tmp_path / "m.onnx")
-        with pytest.raises(ValueError, match=r"x: an input has shape \(5, 8\), m.onnx takes \(1, 8, 8\)"):
+        with refused("value"):
             tcuq.record(path, np.zeros((3, 5, 8)))
         assert len(tcuq.record(path, X[:, :, :, 0])) == 70  # a length of 1 may be missing
 
@@ -99,14 +100,14 @@ class TestTorch:
     def test_features_by_submodule(self, net: Any) -> None:
         np.testing.assert_allclose(tcuq.record(net, X, features="4").features, LOGITS, atol=1e-5)
         assert tcuq.record(net, X, features=False).features is None
-        with pytest.raises(ValueError, match="Sequential: has no module 'fc'; the last ones are"):
+        with refused("unknown"):
             tcuq.record(net, X, features="fc")
 
     def test_logits_and_wrong_shapes(self, net: Any) -> None:
-        with pytest.raises(ValueError, match="Are these logits"):
+        with refused("value"):
             tcuq.record(net[:-1], X)
         np.testing.assert_allclose(tcuq.record(net[:-1], X, logits=True).probs, PROBS, atol=1e-5)
-        with pytest.raises(ValueError, match=r"Sequential: cannot run on input of shape \(4, 8, 1\): mat1"):
+        with refused("failed"):
             tcuq.record(net, X[:, :4])
 
     def test_wide_features_are_left_out_with_a_note(self, net: Any) -> None:
@@ -140,7 +141,7 @@ class TestKeras:
         log = tcuq.record(Like(), X[:, :, :, 0].astype(np.float64), Y)
         np.testing.assert_allclose(log.probs, PROBS, atol=1e-5)
         assert log.features is None and "no dense layer" in log.notes[0]
-        with pytest.raises(ValueError, match=r"like takes \(8, 8, 1\)"):
+        with refused("value"):
             tcuq.record(Like(), X[:, :4])
 
 
@@ -162,7 +163,7 @@ class TestPlain:
             def predict_proba(self, x: Any) -> Any:
                 return np.full((len(x), 2), 0.5)
 
-        with pytest.raises(ValueError, match="x: y holds 4, expected one of the model's classes: 3, 5"):
+        with refused("unknown"):
             tcuq.record(Known(), np.zeros((2, 2)), [3, 4])
         log = tcuq.record(Known(), np.zeros((2, 2)), [5, -1])
         assert log.labels is not None and log.labels.tolist() == [1, -1]
@@ -179,19 +180,19 @@ class TestPlain:
         def fails(x: Any) -> Any:
             raise RuntimeError("no model\nat all")
 
-        for model, said in (
-            (fails, r"^fails: failed on input of shape \(8, 8, 1\): RuntimeError: no model$"),
-            (lambda x: [[0.5, 0.5]], r"posteriors have shape \(1, 2\) for 32 inputs"),
-            (lambda x: np.array(["a"] * len(x)), "posteriors are <U1, expected numbers"),
-            (lambda x: np.full(len(x), 3.5), r"ranges from 3.5 to 3.5, expected a sigmoid .*`logits=True`"),
-            (lambda x: (expected(x)[1], np.zeros((len(x), 300))), "300 features, a log takes at most 256"),
-            (lambda x: np.full((len(x), len(x)), 1 / len(x)), "32 classes, then 6, expected the same"),
+        for model, code in (
+            (fails, "failed"),
+            (lambda x: [[0.5, 0.5]], "value"),
+            (lambda x: np.array(["a"] * len(x)), "value"),
+            (lambda x: np.full(len(x), 3.5), "value"),
+            (lambda x: (expected(x)[1], np.zeros((len(x), 300))), "limit"),
+            (lambda x: np.full((len(x), len(x)), 1 / len(x)), "value"),
         ):
-            with pytest.raises(ValueError, match=said):
+            with refused(code):
                 tcuq.record(model, X)
-        with pytest.raises(ValueError, match="let it return"):
+        with refused("unsupported"):
             tcuq.record(fails, X, features="hidden")
-        with pytest.raises(TypeError, match="the model is of type int, expected a path, a PyTorch or"):
+        with refused("value"):
             tcuq.record(3, X)
 
 
@@ -210,19 +211,13 @@ def test_a_missing_package_is_one_line(
     assert str(caught.value).endswith(f"needs the package {package}; install it with: pip install '{extra}'")
 
 
-@pytest.mark.parametrize(
-    ("missing", "said"),
-    [
-        ("keras", "needs Keras and a backend; install them with: pip install keras tensorflow"),
-        ("tensorflow", "tensorflow is not installed: pip install tensorflow, or choose one .* KERAS_BACKEND"),
-    ],
-)
+@pytest.mark.parametrize(("missing", "code"), [("keras", "needs"), ("tensorflow", "needs")])
 def test_keras_says_whether_it_or_its_backend_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str, code: str
 ) -> None:
     (tmp_path / "m.keras").write_bytes(b"")
     (tmp_path / "keras.py").write_text(f"raise ModuleNotFoundError('No module', name={missing!r})\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "keras", raising=False)
-    with pytest.raises(ValueError, match=said):
+    with refused(code):
         tcuq.record(tmp_path / "m.keras", np.zeros((2, 4)))

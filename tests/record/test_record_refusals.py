@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from tiny_models import MODELS, bars, write_pictures
 
 import tcuq
-from tcuq.recording.graph_bytes import fields, nodes, tail_output
 from tcuq.recording.model import Format
+from tcuq.recording.onnx import fields, nodes, tail_output
 from tcuq.recording.run import read_names
 from tcuq.recording.shifts.chosen import MOST
 
@@ -28,10 +29,9 @@ def thirds(x: Any) -> Any:
     return np.full((len(x), 3), 1 / 3)
 
 
-def refused(said: str, *args: Any, **options: Any) -> None:
-    with pytest.raises(ValueError, match=said) as error:
+def refuses(code: str, *args: Any, **options: Any) -> None:
+    with refused(code):
         tcuq.record(*args, **options)
-    assert "\n" not in str(error.value)
 
 
 def write_model(path: Path, steps: list[Any], inputs: Any, outputs: Any, constants: Any = None) -> Path:
@@ -54,8 +54,8 @@ def write_model(path: Path, steps: list[Any], inputs: Any, outputs: Any, constan
 
 class TestOutputs:
     def test_posteriors_are_no_logits(self) -> None:
-        refused("its outputs are posteriors already; leave out `logits`", thirds, X, logits=True)
-        refused("posteriors already", lambda x: thirds(x).astype(np.float16), X, logits=True, batch=3)
+        refuses("conflict", thirds, X, logits=True)
+        refuses("conflict", lambda x: thirds(x).astype(np.float16), X, logits=True, batch=3)
         one_row = tcuq.record(thirds, X[:4], logits=True)  # too few rows to tell
         assert one_row.classes == 3
         logits = tcuq.record(lambda x: x, X, logits=True)
@@ -65,18 +65,17 @@ class TestOutputs:
         pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
         x = bars(20)[0]
         for name in ("int8", "sigmoid", "float"):
-            refused("posteriors already; leave out `logits`", MODELS / f"{name}.tflite", x, logits=True)
+            refuses("conflict", MODELS / f"{name}.tflite", x, logits=True)
 
     def test_an_autoencoder_is_asked_whether_it_is_a_classifier(self) -> None:
         x = np.random.default_rng(0).uniform(0, 0.3, (20, 640)).astype(np.float32)  # rows sum to about 100
-        said = "has no softmax, and it has as many outputs as inputs, 640. Is it a classifier?"
-        refused(said, lambda x: x, x)
+        refuses("value", lambda x: x, x)
         log = tcuq.record(lambda x: x, x, logits=True)
         assert any("as many outputs as inputs, 640. Is it a classifier?" in each for each in log.notes)
-        refused(r"they sum to 18\d.\d\d on average.* Are these logits\?", lambda x: 2 * x[:, :630] - 0.01, x)
-        refused("Are these sigmoids of a multi-label model", lambda x: x[:, :9], x)
-        refused("Are these percentages", lambda x: 100 * thirds(x), x)
-        refused("Are these percentages", lambda x: np.round(100 * thirds(x)).astype(np.int8), x)
+        refuses("value", lambda x: 2 * x[:, :630] - 0.01, x)
+        refuses("value", lambda x: x[:, :9], x)
+        refuses("value", lambda x: 100 * thirds(x), x)
+        refuses("value", lambda x: np.round(100 * thirds(x)).astype(np.int8), x)
 
     def test_names_that_do_not_go_with_the_outputs(self, tmp_path: Path) -> None:
         pytest.importorskip("PIL", reason="pictures need Pillow: pip install 'tcuq[pictures]'")
@@ -84,20 +83,16 @@ class TestOutputs:
         write_pictures(tmp_path / "some")
         for each in names:
             shutil.copytree(tmp_path / "some" / "left", tmp_path / "all" / each)
-        said = (
-            rf"all: has 9 classes by name \({', '.join(names)}\), and \w+ has only 3 outputs. Is it the model"
-        )
-        refused(said, thirds, tmp_path / "all", input_shape=(8, 8))
+        refuses("conflict", thirds, tmp_path / "all", input_shape=(8, 8))
         ten = [*names, "c09"]
 
         def tens(x: Any) -> Any:
             return np.full((len(x), 10), 0.1)
 
-        said = "and tens has 10 outputs; pass `names` in the order of these, one an output"
-        refused(said, tens, tmp_path / "all", input_shape=(8, 8))
+        refuses("conflict", tens, tmp_path / "all", input_shape=(8, 8))
         assert tcuq.record(tens, tmp_path / "all", input_shape=(8, 8), names=ten).classes == 10
-        refused("outputs; pass `names` in the", thirds, tmp_path / "all", input_shape=(8, 8), names=ten)
-        refused("is no class, expected one of .*, ...$", tens, tmp_path / "all", names=[*"abcdefghij"])
+        refuses("conflict", thirds, tmp_path / "all", input_shape=(8, 8), names=ten)
+        refuses("unknown", tens, tmp_path / "all", names=[*"abcdefghij"])
 
 
 SOFTMAX: Any = ("Softmax", ["x"], "shares", {})
@@ -108,24 +103,24 @@ class TestONNX:
         one, two = ("x", "f", ["n", 4]), ("z", "f", ["n", 4])
         add: Any = ("Add", ["x", "z"], "sum", {})
         path = write_model(tmp_path / "m.onnx", [add], [one, two], [("sum", "f", ["n", 4])])
-        refused("m.onnx: has 2 inputs, expected a classifier with one", path, X)
+        refuses("unsupported", path, X)
         text = write_model(
             tmp_path / "m.onnx",
             [("Identity", ["x"], "y", {})],
             [("x", "s", ["n", 4])],
             [("y", "s", ["n", 4])],
         )
-        refused(r"m.onnx: its input is tensor\(string\), expected numbers", text, X)
+        refuses("unsupported", text, X)
         best = ("ArgMax", ["x"], "class", {"axis": 1, "keepdims": 0})
         path = write_model(tmp_path / "m.onnx", [best], [one], [("class", "i", ["n"])])
-        refused("m.onnx: has no output of floats, expected posteriors or logits$", path, X)
+        refuses("missing", path, X)
         again = ("ArgMax", ["x"], "other", {"axis": 1, "keepdims": 0})
         path = write_model(
             tmp_path / "m.onnx", [best, again], [one], [("class", "i", ["n"]), ("other", "i", ["n"])]
         )
-        refused(r"convert it with zipmap=False", path, X)
+        refuses("missing", path, X)
         path = write_model(tmp_path / "m.onnx", [SOFTMAX], [one], [("shares", "f", ["n", 4])])
-        refused("m.onnx: has no output 'odds', expected one of shares", path, X, posteriors="odds")
+        refuses("unknown", path, X, posteriors="odds")
 
     def test_features_that_cannot_be_had_are_left_out_with_a_note(self, tmp_path: Path) -> None:
         one, out = ("x", "f", ["n", 4]), ("shares", "f", ["n", None])
@@ -146,15 +141,13 @@ class TestONNX:
         path = write_model(tmp_path / "m.onnx", wide, [one], [out], {"v": np.zeros((260, 3), np.float32)})
         log = tcuq.record(path, X)
         assert log.features is None and "'wide' has 260 values, a log takes at most 256" in log.notes[0]
-        refused(
-            "tensor 'wide' has 260 values.*; name a smaller one with `features`", path, X, features="wide"
-        )
+        refuses("limit", path, X, features="wide")
         whole = [SOFTMAX, ("ArgMax", ["x"], "best", {"axis": 1, "keepdims": 0})]
         path = write_model(tmp_path / "m.onnx", whole, [one], [out])
-        refused("tensor 'best' is int64 of an unknown scale, expected floats", path, X, features="best")
+        refuses("value", path, X, features="best")
         mean = [SOFTMAX, ("ReduceMean", ["x"], "mean", {"axes": [0], "keepdims": 1})]
         path = write_model(tmp_path / "m.onnx", mean, [one], [out])
-        refused("tensor 'mean' has 1 rows for 10 inputs, expected floats", path, X, features="mean")
+        refuses("value", path, X, features="mean")
 
     def test_an_input_of_indices_takes_whole_numbers_alone(self, tmp_path: Path) -> None:
         onnx = pytest.importorskip("onnx")
@@ -162,7 +155,7 @@ class TestONNX:
         steps: list[Any] = [cast, ("Softmax", ["y"], "shares", {})]
         path = write_model(tmp_path / "m.onnx", steps, [("x", "i", ["n", 4])], [("shares", "f", ["n", 4])])
         assert tcuq.record(path, np.eye(4)).probs.argmax(axis=1).tolist() == [0, 1, 2, 3]
-        refused("x: x ranges from 0 to 1, the model takes int64", path, X)
+        refuses("value", path, X)
 
     def test_a_graph_that_fails_where_it_runs(self, tmp_path: Path) -> None:
         steps: list[Any] = [("Reshape", ["x", "shape"], "y", {}), ("Softmax", ["y"], "shares", {})]
@@ -173,13 +166,13 @@ class TestONNX:
             [("shares", "f", [None, None])],
             {"shape": np.array([7, 3])},
         )
-        refused(r"m.onnx: cannot run on input of shape \(4,\): ", path, X)
+        refuses("failed", path, X)
 
     def test_bytes_of_a_graph(self) -> None:
         fixed = bytes([1 << 3 | 1, *range(8), 2 << 3 | 5, *range(4), 3 << 3 | 2, 1, 65])
         assert list(fields(fixed, 0, len(fixed))) == [(3, 16, 17)]
         for wrong in (b"\x0a\x05a", b"\x0b", b"\xff" * 12):
-            with pytest.raises(ValueError, match=r"truncated|wire type 3|number too long"):
+            with refused("damaged"):
                 list(fields(wrong, 0, len(wrong)))
         long = "n" * 500
         added = tail_output(long)
@@ -235,19 +228,19 @@ class TestKeras:
         np.testing.assert_array_equal(tcuq.record(Like(), X).features, X * 2)
         np.testing.assert_array_equal(tcuq.record(Like(), X, features="hidden").features, X * 2)
         assert tcuq.record(Like(), X, features=False).features is None
-        refused("Like: has no layer 'no'; the last ones are hidden, last", Like(), X, features="no")
+        refuses("unknown", Like(), X, features="no")
         assert "'input of last' has 300 values" in tcuq.record(Like(300), X).notes[0]
 
     def test_a_shape_that_it_refuses_is_one_line(self, keras: ModuleType) -> None:
-        refused(r"Like: cannot run on input of shape \(3,\): Input 0 of", Like(), X[:, :3], features=False)
+        refuses("failed", Like(), X[:, :3], features=False)
 
     def test_a_file(self, keras: ModuleType, tmp_path: Path) -> None:
         (tmp_path / "m.keras").write_bytes(b"a model")
         assert tcuq.record(tmp_path / "m.keras", X).classes == 3
         (tmp_path / "m.keras").write_bytes(b"x")
-        refused("m.keras: is no Keras model, or is truncated: file signature", tmp_path / "m.keras", X)
+        refuses("damaged", tmp_path / "m.keras", X)
         (tmp_path / "f.onnx").mkdir()
-        refused("f.onnx: is a folder, expected a model file", tmp_path / "f.onnx", X)
+        refuses("value", tmp_path / "f.onnx", X)
 
 
 class TestTorch:
@@ -260,7 +253,7 @@ class TestTorch:
             def forward(self, x: Any) -> Any:
                 return {"shares": x}
 
-        refused("Named: returns dict, expected a tensor of posteriors", Named(), X)
+        refuses("value", Named(), X)
 
     def test_a_model_of_doubles_gets_doubles(self, torch: Any) -> None:
         net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(1)).double()
@@ -280,7 +273,7 @@ class TestTorch:
 
         log = tcuq.record(Odd(), X)
         assert log.features is None and "has shape (2, 4) for 10 outputs; name a module" in log.notes[0]
-        refused(r"Odd: inner has shape \(2, 4\) for 10 outputs", Odd(), X, features="inner")
+        refuses("value", Odd(), X, features="inner")
 
     def test_a_module_that_gives_no_tensor(self, torch: Any) -> None:
         class Pair(torch.nn.Module):  # type: ignore[misc]
@@ -295,7 +288,7 @@ class TestTorch:
             def forward(self, x: Any) -> Any:
                 return torch.softmax(self.inner(x)["x"], 1)
 
-        refused("Outer: inner is dict, expected a tensor", Outer(), X, features="inner")
+        refuses("value", Outer(), X, features="inner")
 
 
 class TestData:
@@ -303,14 +296,12 @@ class TestData:
         for each in ("nowhere", "nowhere.npz", "nowhere.npy"):
             with pytest.raises(FileNotFoundError, match=f"No such file or directory: '.*{each}'"):
                 tcuq.record(thirds, tmp_path / each)
-        refused("nowhere: No such file or directory", tmp_path / "nowhere", X)
-        refused(r"is a folder, expected a model file \(.tflite, .onnx or .keras\)", tmp_path, X)
+        refuses("missing", tmp_path / "nowhere", X)
+        refuses("value", tmp_path, X)
 
     def test_files_that_hold_something_else(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "x.npy").write_bytes(b"no array")
-        refused(
-            r"x\.npy: is not an NPY file of numbers, or is damaged; write it with", thirds, tmp_path / "x.npy"
-        )
+        refuses("damaged", thirds, tmp_path / "x.npy")
 
         def broken(*args: Any, **named: Any) -> Any:
             raise OSError(5, "Input/output error")
@@ -335,18 +326,18 @@ class TestData:
         for name, value in {"whole": lambda: X, "batches": batches, "fails": fails, "number": 3}.items():
             setattr(module, name, value)
         assert len(tcuq.record(thirds, "my_data:whole")) == len(tcuq.record(thirds, "my_data:batches")) == 10
-        refused("my_data:fails: failed: RuntimeError: no disk$", thirds, "my_data:fails")
-        refused(r"my_data:number: gives int, expected batches \(x, y\)", thirds, "my_data:number")
+        refuses("failed", thirds, "my_data:fails")
+        refuses("value", thirds, "my_data:number")
 
     def test_inputs_that_no_model_takes(self) -> None:
-        refused("x: x is <U1, expected numbers", thirds, np.array([["a"], ["b"]]))
-        refused(r"x: y has shape \(10, 1\), expected one class an input", thirds, X, np.zeros((10, 1)))
+        refuses("value", thirds, np.array([["a"], ["b"]]))
+        refuses("value", thirds, X, np.zeros((10, 1)))
 
         class Shaped(Like):
             name, input_shape = "shaped", (None, 1, 8, 6)
 
-        refused("move the channels with numpy.moveaxis", Shaped(), np.zeros((3, 6, 1, 8)), features=False)
-        refused(r"x.reshape\(-1, 1, 8, 6\) if that is what", Shaped(), np.zeros((3, 48)), features=False)
+        refuses("value", Shaped(), np.zeros((3, 6, 1, 8)), features=False)
+        refuses("value", Shaped(), np.zeros((3, 48)), features=False)
 
     def test_bytes_of_pictures_are_noted(self) -> None:
         class Floats(Like):
@@ -357,19 +348,17 @@ class TestData:
 
     def test_half_floats_and_wide_integers_of_a_model(self) -> None:
         assert tcuq.record(lambda x: thirds(x).astype(np.float16), X).probs.dtype == np.float32
-        refused("are no table of numbers|expected numbers", lambda x: [[0.5, 0.5], [1.0]] * 5, X)
+        refuses("value", lambda x: [[0.5, 0.5], [1.0]] * 5, X)
 
     def test_too_many_shifts(self) -> None:
         shifts = {f"s{number}": (lambda x, rng: x) for number in range(MOST + 1)}
-        refused(
-            f"there are {MOST + 1} shifts, expected at most {MOST}", thirds, np.zeros((60, 4)), shifts=shifts
-        )
+        refuses("limit", thirds, np.zeros((60, 4)), shifts=shifts)
 
     def test_names_of_classes_in_a_file(self, tmp_path: Path) -> None:
         (tmp_path / "names.txt").write_text("\ufeffcat\n\n dog \n", encoding="utf-8")
         assert read_names(str(tmp_path / "names.txt")) == ["cat", "dog"]
         (tmp_path / "names.txt").write_bytes(b"\xff\xfe\x00")
-        with pytest.raises(ValueError, match=r"names\.txt: is no text, expected one name of a class a line"):
+        with refused("damaged"):
             read_names(str(tmp_path / "names.txt"))
         assert str(Format(0.5, -3)) == "scale 0.5 and zero point -3"
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from chain_tflite import write_chain
+from refusals import refused
 from stateful_tflite import write_stateful
 from tiny_models import MODELS, bars
 
@@ -88,7 +89,7 @@ def test_a_float_model_gives_floats() -> None:
 
 
 def test_logits_are_refused_and_int8_ones_become_the_softmax_of_the_exported_c() -> None:
-    with pytest.raises(ValueError, match=r"logits.tflite: .* Are these logits\? Pass `logits=True`"):
+    with refused("value"):
         tcuq.record(MODELS / "logits.tflite", X)
     log = tcuq.record(MODELS / "logits.tflite", X, logits=True)
     raw, _ = by_hand("logits.tflite", X, 10)
@@ -114,7 +115,7 @@ def test_features_by_name_or_number(by: str) -> None:
 
 def test_features_can_be_left_out_and_unknown_ones_are_refused() -> None:
     assert tcuq.record(MODELS / "int8.tflite", X[:5], features=False).features is None
-    with pytest.raises(ValueError, match="has no tensor 'nothing'; the last ones are 8 "):
+    with refused("unknown"):
         tcuq.record(MODELS / "int8.tflite", X[:5], features="nothing")
 
 
@@ -129,14 +130,12 @@ def test_a_model_that_is_cut_short_is_one_line(tmp_path: Path) -> None:
 
 
 def test_an_output_that_is_not_there() -> None:
-    with pytest.raises(ValueError, match="has no output 'p', expected one of"):
+    with refused("unknown"):
         tcuq.record(MODELS / "int8.tflite", X, posteriors="p")
 
 
 def test_data_of_another_scale_are_refused() -> None:
-    with pytest.raises(
-        ValueError, match=r"x: \d+ % of the values lie outside 0 to 0.9999.*; set `input_range`"
-    ):
+    with refused("value"):
         tcuq.record(MODELS / "int8.tflite", 255 * X)
     assert "if that is not meant" in tcuq.record(MODELS / "int8.tflite", 1.3 * X).notes[0]
 
@@ -181,12 +180,10 @@ def test_an_int8_model_with_a_float_input_has_a_range_as_well(tmp_path: Path) ->
     np.testing.assert_array_equal(log.probs, plain.probs)
     assert log.notes == ()
     pixels = np.round(255 * X).astype(np.uint8)
-    with pytest.raises(
-        ValueError, match=r"x: \d+ % of the values lie outside 0 to 0.9999.*; set `input_range`"
-    ):
+    with refused("value"):
         tcuq.record(path, pixels)
     assert tcuq.record(path, pixels, input_range=(0, 1)).notes == ()
-    with pytest.raises(ValueError, match=r"edge.tflite takes 0 to 0.9999: .*; set `input_range`"):
+    with refused("value"):
         tcuq.record(path, X / 255)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from refusals import refused
 from tiny_models import bar_net, bars
 
 import tcuq
@@ -161,7 +162,7 @@ def test_functions_of_ones_own_are_kinds_too(tmp_path: Path, monkeypatch: pytest
     assert [each.name for each in chosen.kinds] == ["wet", "a", "b"]
     wet = chosen.kinds[0].apply(pixels[0], 1.0, Generators(0, "w").at(0))
     assert wet.dtype == np.uint8 and (wet != pixels[0]).any(), "rounded and cut to the dtype of the data"
-    with pytest.raises(ValueError, match="shifts is shift_functions:x, of type int; expected a function"):
+    with refused("value"):
         choose("shift_functions:x", opened(x))
     kept = pixels[0].copy()
 
@@ -180,33 +181,23 @@ def test_bad_shifts_are_refused_in_one_line() -> None:
         raise KeyError("gone")
 
     cases: list[tuple[Any, npt.NDArray[Any], str]] = [
-        ("weather", x, "shifts is 'weather', expected pictures, sound, signals, none, or module:function"),
-        ("no_such:thing", x, "shifts is no_such:thing; no_such cannot be imported"),
-        (["pictures", "sound"], x, "shifts are pictures and sound, expected one family"),
-        ("none,pictures", x, "shifts is none and more, expected one of both"),
-        ("sound", x, "x: an input has shape (8, 8, 1), sounds have one length, as waveforms do"),
-        ("pictures", x.reshape(100, 64), "x: an input has shape (64,), pictures have (height, width)"),
-        ("signals", np.zeros((100, 4, 5, 6)), "signals have (time,) or (time, channels)"),
-        (
-            True,
-            np.zeros((100, 4, 5, 6)),
-            "an input has shape (4, 5, 6), which is no picture, sound or signal",
-        ),
-        (bad, x, "shift bad: failed on an input of x: KeyError: 'gone'"),
-        ({"cut": lambda x, rng: x[1:]}, x, "shift cut: returns shape (7, 8, 1), expected (8, 8, 1)"),
-        (
-            {"nan": lambda x, rng: x * np.nan},
-            x,
-            "shift nan: returns NaN or infinity, expected finite numbers",
-        ),
-        ({"text": lambda x, rng: x.astype(str)}, x, "shift text: returns <U"),
-        ([dark, {"dark": dark}], x, "two shifts are named 'dark'; give one another name"),
+        ("weather", x, "value"),
+        ("no_such:thing", x, "failed"),
+        (["pictures", "sound"], x, "conflict"),
+        ("none,pictures", x, "conflict"),
+        ("sound", x, "value"),
+        ("signals", np.zeros((100, 4, 5, 6)), "value"),
+        (True, np.zeros((100, 4, 5, 6)), "unsupported"),
+        (bad, x, "failed"),
+        ({"cut": lambda x, rng: x[1:]}, x, "value"),
+        ({"nan": lambda x, rng: x * np.nan}, x, "value"),
+        ({"text": lambda x, rng: x.astype(str)}, x, "value"),
+        ([dark, {"dark": dark}], x, "conflict"),
     ]
-    for shifts, data, said in cases:
-        with pytest.raises(ValueError) as caught:
+    for shifts, data, code in cases:
+        with refused(code):
             tcuq.record(bar_net, data, y, shifts=shifts)
-        assert said in str(caught.value) and "\n" not in str(caught.value), str(caught.value)
-    with pytest.raises(TypeError, match="shifts is of type int, expected text, functions or True"):
+    with refused("value"):
         tcuq.record(bar_net, x, y, shifts=3)  # type: ignore[arg-type]
 
 
@@ -231,7 +222,7 @@ def test_indices_are_neither_shaken_nor_degraded() -> None:
     assert len(log) == 500 and all(row.tobytes() in given for batch in seen for row in batch)
     assert log.notes[0].startswith("inputs are taken as indices: an example that is held comes again as it i")
     assert not any("indices" in each for each in tcuq.record(net, tokens, y, stream="dwell=8").notes)
-    with pytest.raises(ValueError, match="x: inputs are whole numbers from 0 on, as indices are, which no"):
+    with refused("unsupported"):
         tcuq.record(net, tokens, y, shifts=True)
     own = tcuq.record(net, tokens, y, shifts={"typos": lambda x, rng: rng.permutation(x)})
     assert own.kinds is not None and own.kinds.any()
@@ -244,7 +235,7 @@ def test_the_model_says_whether_it_takes_indices() -> None:
         opened(RNG.integers(0, 9, (20, 12))),
     )
     i64, f32, i8 = (Info("net", input=np.dtype(each)) for each in (np.int64, np.float32, np.int8))
-    with pytest.raises(ValueError, match="as indices are"):
+    with refused("unsupported"):
         choose(True, small, None, i64)
     i8.quantized = Format(0.5, 0)
     for data, info in ((small, None), (wide, f32), (wide, i8), (small, i8)):

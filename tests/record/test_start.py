@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from places import ROOT
+from refusals import refused
 from tiny_models import MODELS, bar_net, bars
 
 import tcuq
@@ -22,11 +22,11 @@ from tcuq.monitor.log import watch
 from tcuq.recording.data import open_data
 from tcuq.recording.folders import Asked
 from tcuq.recording.shifts import choose
-from tcuq.recording.start import start
-from tcuq.recording.start.judge import judge
-from tcuq.recording.start.parts import plan_parts, split_examples, split_kinds, steps_for
-from tcuq.recording.start.words import _during, answers_words, summary, verdict
 from tcuq.recording.streams import paces_of
+from tcuq.start import start
+from tcuq.start.judge import judge
+from tcuq.start.parts import plan_parts, split_examples, split_kinds, steps_for
+from tcuq.start.words import answers_words, summary, verdict
 
 NET = "from tiny_models import bar_net as net\ndef loud(x, rng):\n    return x * 3\n"
 BAD = "seen = []\ndef late(x, rng):\n    seen.append(1)\n    return x if len(seen) < 40 else 1 / 0\n"
@@ -55,7 +55,7 @@ def bare_package(monkeypatch: pytest.MonkeyPatch) -> None:
     def sources(*args: Any) -> dict[str, str]:
         return {"monitor.c": ""}
 
-    monkeypatch.setattr("tcuq.recording.start.run.sources", sources)
+    monkeypatch.setattr("tcuq.start.run.sources", sources)
 
 
 def test_nothing_is_written_but_the_folder(
@@ -68,7 +68,7 @@ def test_nothing_is_written_but_the_folder(
     assert main(["start", "own_net:net", "data.npz", "-o", "out", "--quiet"]) == 0
 
 
-def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+def refusal(capsys: pytest.CaptureFixture[str], *args: str) -> str:
     """Return the one line that the command says before it ends with status 2."""
     before = sorted(Path().rglob("*"))
     assert main(["start", *args]) == 2
@@ -219,10 +219,10 @@ def test_a_stream_of_ones_own_is_respected(place: Path, capsys: pytest.CaptureFi
     assert "Your data are a stream already" in Path("out/README.md").read_text()
     assert main(["start", "own_net:net", "real.npz", "-o", "none", "--shifts", "none", "--quiet"]) == 0
     capsys.readouterr()
-    said = refused(capsys, "own_net:net", "real.npz", "-o", "two", "--stream")
+    said = refusal(capsys, "own_net:net", "real.npz", "-o", "two", "--stream")
     assert "real.npz: has segments or shifted, so it is a stream already; leave out --stream" in said
     np.savez("short.npz", x=x[:300], y=y[:300], segments=segments[:300])
-    assert "short.npz: holds 300 steps, expected at least 400" in refused(
+    assert "short.npz: holds 300 steps, expected at least 400" in refusal(
         capsys, "own_net:net", "short.npz", "-o", "two"
     )
 
@@ -292,7 +292,7 @@ def test_a_single_shift_of_ones_own_is_in_both_parts(place: Path, capsys: pytest
 def test_an_existing_folder_is_kept_unless_forced(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out").mkdir()
     Path("out/mine.txt").write_text("mine")
-    said = refused(capsys, "own_net:net", "data.npz", "-o", "out")
+    said = refusal(capsys, "own_net:net", "data.npz", "-o", "out")
     assert "out: exists and is not empty; choose another folder, or replace files with --force" in said
     assert "force=" not in said
     assert main(["start", "own_net:net", "data.npz", "-o", "out", "--force"]) == 0
@@ -301,7 +301,7 @@ def test_an_existing_folder_is_kept_unless_forced(place: Path, capsys: pytest.Ca
     Path("out/firmware/src").mkdir()
     Path("out/firmware/src/tcuq.h").write_text("")
     capsys.readouterr()
-    said = refused(capsys, "own_net:net", "data.npz", "-o", "out", "--force")
+    said = refusal(capsys, "own_net:net", "data.npz", "-o", "out", "--force")
     assert "out/firmware: holds src/tcuq.h, as --form " in said and "for --form c choose another fold" in said
 
 
@@ -320,14 +320,14 @@ def test_errors_are_one_line_and_nothing_is_left(place: Path, capsys: pytest.Cap
         (["data.npz", "--budget", "2"], "budget is 2"),
         (["gone.npz"], "gone.npz: No such file or directory"),
     ):
-        assert said in refused(capsys, "own_net:net", *args, "-o", "out")
-    said = refused(capsys, "--stream", "own_net:net", "data.npz", "-o", "out")
+        assert said in refusal(capsys, "own_net:net", *args, "-o", "out")
+    said = refusal(capsys, "--stream", "own_net:net", "data.npz", "-o", "out")
     assert "argument --stream: stream is 'own_net:net', expected mixed, or a list of shuffled" in said
-    said = refused(capsys, "--shifts", "net.tflite", "data.npz", "-o", "out")
+    said = refusal(capsys, "--shifts", "net.tflite", "data.npz", "-o", "out")
     assert "shifts is 'net.tflite', expected pictures" in said and "put --shifts after DATA" in said
-    assert "folder no does not exist" in refused(capsys, "own_net:net", "data.npz", "-o", "no/out")
-    assert "is the current folder" in refused(capsys, "own_net:net", "data.npz", "-o", ".", "--force")
-    assert "data.npz: is a file" in refused(capsys, "own_net:net", "data.npz", "-o", "data.npz")
+    assert "folder no does not exist" in refusal(capsys, "own_net:net", "data.npz", "-o", "no/out")
+    assert "is the current folder" in refusal(capsys, "own_net:net", "data.npz", "-o", ".", "--force")
+    assert "data.npz: is a file" in refusal(capsys, "own_net:net", "data.npz", "-o", "data.npz")
 
 
 def test_bad_options_are_refused_before_the_model_runs(tmp_path: Path) -> None:
@@ -335,14 +335,14 @@ def test_bad_options_are_refused_before_the_model_runs(tmp_path: Path) -> None:
         raise AssertionError("the model ran")
 
     x, y = bars(400)
-    for options, said in (
-        ({"run_length": 1}, "run_length is 1, expected 10 to 10000000"),
-        ({"budget": 2.0}, "budget is 2"),
-        ({"seed": -1}, "seed is -1"),
-        ({"stream": "none"}, "stream is 'none'"),
-        ({"batch": 0}, "batch is 0"),
+    for options, code in (
+        ({"run_length": 1}, "value"),
+        ({"budget": 2.0}, "value"),
+        ({"seed": -1}, "value"),
+        ({"stream": "none"}, "value"),
+        ({"batch": 0}, "value"),
     ):
-        with pytest.raises(ValueError, match=said):
+        with refused(code):
             start(net, x, tmp_path / "out", y, **options)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
@@ -406,50 +406,6 @@ def test_a_verdict_needs_more_stays_than_a_few() -> None:
     )
 
 
-def test_words_do_not_round_away_what_was_asked_or_measured() -> None:
-    found: dict[str, Any] = {
-        **{"fit_steps": 600, "steps": 400, "made": False, "fit_kinds": (), "judge_kinds": ()},
-        **{"budget": 0.005, "wrong_model": 0.2, "wrong_answers": 0.2, "abstained": 0.004},
-        **{"sure_by_confidence": 0.2, "sure_by_monitor": 0.19, "auroc_confidence": None},
-        **{"gain": -0.02, "gain_low": -0.03, "gain_high": -0.01, "has_alarm": True},
-        **{"shifts": 2, "shifts_alarmed": 2, "shifts_already_raised": 0, "delay_median": 2.5},
-        **{"false_alarms": 0, "clean_steps": 0, "alarm_on_clean": None, "alarm_on_shifted": 0.9},
-    }
-    text = "\n".join(summary(found))
-    assert "of the surest 99.5% " in text and "(budget 0.5%)" in text and "among the surest 99.5%" in text
-    assert "after 2.5 steps (median)" in text
-    assert text.endswith("90% of shifted steps") and "clean ones" not in text
-    told = {
-        "clean": {},
-        "fog": {"shifts": 2, "shifts_alarmed": 0},
-        "rain": {"shifts": 1, "shifts_alarmed": 1},
-    }
-    lines = summary(found | {"by_kind": told | {"dust": {"shifts": 0, "shifts_alarmed": 0}}})
-    assert next(each for each in lines if each.startswith("  by kind")).endswith(" fog 0 of 2, rain 1 of 1")
-    text = "\n".join(summary(found | {"alarm_on_clean": 0.04, "alarm_on_shifted": None, "delay_median": 5.0}))
-    assert "4% of clean steps (it takes time" in text and "shifted steps" not in text
-    assert "after 5 steps (median)" in text
-
-
-def test_an_alarm_that_clean_steps_inherit_is_told_from_false_ones() -> None:
-    found: dict[str, Any] = {"alarm_on_shifted": 0.8, "alarm_on_clean": 0.36, "false_alarms": 0}
-    assert (
-        _during(found)
-        == "80% of shifted steps, 36% of clean ones (raised before them; it takes time to clear)"
-    )
-    for other in ({"false_alarms": 2}, {"alarm_on_clean": 0.0}):
-        assert _during(found | other).endswith(" of clean ones (it takes time to clear)")
-
-
-@pytest.mark.usefixtures("bare_package")
-def test_no_alarm_says_how_to_get_one(tmp_path: Path) -> None:
-    x, _ = bars(400, noise=0.9)
-    np.savez(tmp_path / "own.npz", x=x, shifted=np.arange(400) // 40 % 2)
-    found = start(bar_net, tmp_path / "own.npz", tmp_path / "few")
-    line = next(each for each in found["lines"] if each.startswith("Alarm"))
-    assert line.endswith("none: too few clean steps to set one; pass more examples")
-
-
 @pytest.mark.usefixtures("bare_package")
 def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     x, y = bars(400, noise=0.05)
@@ -463,13 +419,3 @@ def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     assert any("open: there is no wrong answer" in line for line in found["lines"])
     left = "the labels are left out of the fit: the log has 0 errors and "
     assert any(each.startswith(left) for each in found["notes"])
-
-
-def test_the_page_on_starting_shows_what_the_command_says() -> None:
-    page = (ROOT / "docs" / "START.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"```text\n(Verdict.*?)```", page, re.S)
-    heads = [line.split("  ")[0] for line in shown.splitlines() if line.strip()]
-    wanted = {"Fitted on", "Judged on", "Wrong answers", "Ranks errors", "Abstains", "Alarm", "Verdict"}
-    assert wanted <= set(heads), "the page shows what the command prints"
-    listed = {each.partition("/")[0] for each in re.findall(r"`([\w./]+)`", page)}
-    assert listed >= FILES

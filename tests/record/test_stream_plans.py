@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from tiny_models import NAMES, bar_net, bars, write_pictures
 
 import tcuq
 from tcuq.base.rand import Numbers
 from tcuq.recording.streams import Pace, Plan, joined, make_plan, paces_of
-from tcuq.recording.streams.layout import lay_out
-from tcuq.recording.streams.pool import Pool
+from tcuq.recording.streams.plan import Pool, lay_out
 
 LABELS = np.arange(3000) % 10
 MIXED = paces_of("mixed")
@@ -214,7 +213,7 @@ def test_without_labels_examples_are_held_or_shuffled() -> None:
     assert log.labels is None and "without labels no class can stay" in log.notes[0]
     assert log.shifted is None and "no shifted stretches" in log.notes[2]
     assert log.notes[1].startswith("inputs are taken as pictures of 8 x 8"), "held examples are shaken"
-    with pytest.raises(ValueError, match="x: has no labels, by which dwell finds examples of one class"):
+    with refused("missing"):
         tcuq.record(bar_net, x, stream="dwell=4")
 
 
@@ -226,19 +225,18 @@ def test_what_cannot_be_a_stream_is_refused(tmp_path: Path) -> None:
 
     np.savez(tmp_path / "real.npz", x=x, y=y, segments=np.zeros(120, np.int64))
     cases: list[tuple[Any, dict[str, Any], str]] = [
-        (given, {"stream": True}, "given: gives batches in one order only"),
-        (tmp_path / "real.npz", {"shifts": True}, "has segments, so it is a stream already"),
-        (x[:20], {"stream": True}, "x: holds 20 examples, expected at least 50"),
-        (x, {"stream": "fast"}, "stream is 'fast', expected mixed, or a list of shuffled"),
-        (x, {"stream": "dwell=long"}, "expected a number after dwell="),
-        (x, {"stream": "held=0"}, "held of stream is 0, expected 1 to 10000"),
-        (x, {"steps": 10}, "steps is 10, which is for a stream; pass `stream` as well"),
-        (x, {"stream": True, "steps": 0}, "steps is 0, expected 1 to 10000000"),
-        (x, {"stream": True, "seed": -1}, "seed is -1, expected 0 to"),
+        (given, {"stream": True}, "unsupported"),
+        (tmp_path / "real.npz", {"shifts": True}, "conflict"),
+        (x[:20], {"stream": True}, "value"),
+        (x, {"stream": "fast"}, "value"),
+        (x, {"stream": "dwell=long"}, "value"),
+        (x, {"stream": "held=0"}, "value"),
+        (x, {"steps": 10}, "conflict"),
+        (x, {"stream": True, "steps": 0}, "value"),
+        (x, {"stream": True, "seed": -1}, "value"),
     ]
-    for data, options, said in cases:
-        with pytest.raises(ValueError) as caught:
+    for data, options, code in cases:
+        with refused(code):
             tcuq.record(bar_net, data, **options)
-        assert said in str(caught.value) and "\n" not in str(caught.value)
-    with pytest.raises(TypeError, match="stream is 4, expected mixed"):
+    with refused("value"):
         tcuq.record(bar_net, x, stream=4)  # type: ignore[arg-type]

@@ -9,17 +9,7 @@ import numpy as np
 
 
 def write_chain(path: Path, width: int, steps: Sequence[tuple[str, str]], subgraphs: int = 1) -> Path:
-    """Write a model of int8 inputs (1, width) through operators, each with the type that it gives.
-
-    Parameters
-    ----------
-    path : Path
-    width : int
-    steps : sequence of (str, str)
-        Operators, such as ("SOFTMAX", "int8") or ("ELU", "float32").
-    subgraphs : int
-        More than one are empty.
-    """
+    """Write a model of int8 inputs (1, width) through operators, each with the type that it gives."""
     import flatbuffers
     from ai_edge_litert import schema_py_generated as schema
 

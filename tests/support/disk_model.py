@@ -46,24 +46,7 @@ class Record:
     changes: list[Change] = field(default_factory=list)
 
     def crashed(self, at: int, names: str, data: str, seed: int = 0) -> dict[str, bytes]:
-        """Return what is there after a loss of power.
-
-        Parameters
-        ----------
-        at : int
-            Changes that had happened.
-        names : str
-            Of the changes of names that were not promised, ``"none"``, ``"all"`` or ``"some"`` are kept.
-        data : str
-            The same of what was written; ``"half"`` of it, in order, or ``"zeros"``: sizes, but no content.
-        seed : int
-            For ``"some"``.
-
-        Returns
-        -------
-        dict of str to bytes
-            As `faulty_files.snapshot` gives it.
-        """
+        """Return what is there after a loss of power."""
         rng = random.Random(seed)
         done = self.changes[:at]
         kept = {n for n, change in enumerate(done) if change.names and self._promised(n, done)}
@@ -132,12 +115,7 @@ def _listed(nodes: list[Node], number: int, inside: str, above: set[int]) -> lis
 
 
 class Disk:
-    """Follow the changes of a folder by their paths.
-
-    Parameters
-    ----------
-    root : path
-    """
+    """Follow the changes of a folder by their paths."""
 
     def __init__(self, root: Path) -> None:
         self.root = str(root)

@@ -92,7 +92,15 @@ class Page:
     @property
     def tested(self) -> tuple[Block, ...]:
         """Return the blocks that a test runs, compiles or compares."""
-        return tuple(each for each in self.blocks if each.runs or each.compiles or "prints" in each.marks)
+        shown = [before.runs for before in self.blocks] if self.name.startswith("docs/tutorials/") else []
+        return tuple(
+            each
+            for number, each in enumerate(self.blocks)
+            if each.runs
+            or each.compiles
+            or "prints" in each.marks
+            or (number and each.language == "text" and shown[number - 1 : number] == [True])
+        )
 
     def slow(self, block: Block) -> bool:
         """Return whether a block belongs to the slow tests."""
@@ -219,45 +227,20 @@ def _end_of(lines: list[str], start: int, fence: str) -> int:
     return len(lines)
 
 
-def _unmarked(block: Block) -> bool:
-    """Return whether a block is in a language that no test runs, and does not say so."""
-    known = {"", *RUN, *COMPILED, *SHOWN, *ALIASES}
-    return block.language.lower() not in known and "not run" not in block.marks
-
-
 def _problems(block: Block, before: Block | None, own: Mapping[str, str]) -> Iterator[str]:
-    """Give what is wrong with a block, in words."""
-    marks = block.marks
+    """Give what is wrong with a block, in words: one that no test would look at must say so."""
+    marks, language = block.marks, block.language.lower()
     if block.indented:
         yield "is an indented block, expected a fenced one with a language"
-    elif not block.language:
-        yield "has no language, expected one behind its fence, such as text"
-    elif block.language.lower() in ALIASES:
-        yield f"the language is {block.language}, expected {ALIASES[block.language.lower()]}"
-    elif not block.closed:
-        yield "has no end, expected a closing fence"
-    unknown = [name for name in marks if name not in MARKS]
-    if unknown:
+    elif not language or language in ALIASES or not block.closed:
+        yield f"the language is {language!r}, expected text, {ALIASES.get(language, 'sh')} or so, and an end"
+    if unknown := [name for name in marks if name not in MARKS]:
         yield f"the mark is {unknown[0]!r}, expected one of {', '.join(MARKS)}"
-    if "not run" in marks and len(marks) > 1:
-        yield "is marked as not run and as something else, expected one of both"
-    if "not run" in marks and not marks["not run"]:
-        yield "is not run for no reason, expected a few words"
-    if block.language in COMPILED and not {"compiles", "not run"} & set(marks):
-        yield f"is {'C' if block.language == 'c' else 'C++'} without a mark, expected compiles or not run"
-    elif _unmarked(block):
-        yield f"is {block.language}, which nothing runs, expected the mark not run with a reason"
-    if "compiles" in marks and block.language not in COMPILED:
-        yield f"the language is {block.language}, expected C or C++ that compiles"
-    if {"fails", "until", "needs", "run"} & set(marks) and block.language not in (*RUN, *COMPILED):
-        yield f"the language is {block.language}, expected sh or python for its marks"
-    if "fails" in marks and not marks["fails"].isdecimal():
-        yield f"the status is {marks['fails']!r}, expected a number"
-    if "until" in marks and (not marks["until"] or block.language != "sh"):
-        yield "runs until a text of a shell block, expected both"
-    if "prints" in marks and (block.language != "text" or before is None or not before.runs):
+    if "not run" in marks and (len(marks) > 1 or not marks["not run"]):
+        yield "is marked as not run, expected a reason and no other mark"
+    if language not in ("", *RUN, *SHOWN, *ALIASES) and not {"compiles", "not run"} & set(marks):
+        yield f"is {language}, which nothing runs, expected the mark compiles, or not run with a reason"
+    if "prints" in marks and (language != "text" or before is None or not before.runs):
         yield "shows what was printed, expected a text block behind a block that is run"
-    elif (
-        "prints" in marks and before is not None and "slow" in before.marks and "slow" not in {**own, **marks}
-    ):
+    elif "prints" in marks and before and "slow" in before.marks and "slow" not in {**own, **marks}:
         yield "shows what a slow block prints, expected slow here too"

@@ -5,6 +5,7 @@ A block comes as a line of JSON on standard input, an answer goes out as one.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import linecache
@@ -20,7 +21,12 @@ def executed(code: str, place: str, names: dict[str, Any]) -> int:
     # Tracebacks then show the lines of the page.
     linecache.cache[place] = (len(code), None, code.splitlines(True), place)
     try:
-        exec(compile(code, place, "exec", dont_inherit=True), names)
+        tree = ast.parse(code, place)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, place, "exec", dont_inherit=True), names)
+        shown = None if last is None else eval(compile(ast.Expression(last.value), place, "eval"), names)
+        if shown is not None:  # as the prompt of Python and a notebook show it
+            print(repr(shown))
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     except BaseException:

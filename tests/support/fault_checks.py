@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from fault_cases import Case, Kept
-from faulty_files import DEAD, Enumerated, Fault, Outcome, restore, run_forked, snapshot
+from faulty_files import DEAD, Fault, Outcome, restore, run_forked, snapshot
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES)
 DEATHS = ("before", "half", "after")
@@ -28,16 +29,7 @@ def visible(content: Content) -> Content:
 
 
 class Tried:
-    """A case whose points are tried one by one.
-
-    Parameters
-    ----------
-    case : Case
-    place : path
-        An empty folder of its own.
-    exchange, links : bool
-        What the system can do.
-    """
+    """A case whose points are tried one by one."""
 
     def __init__(self, case: Case, place: Path, exchange: bool = True, links: bool = True) -> None:
         self.case, self.place, self.out = case, place, place / "out"
@@ -45,7 +37,6 @@ class Tried:
         case.prepare(place)
         self.old = snapshot(self.out)
         self._again: set[frozenset[tuple[str, bytes]]] = set()
-        self._work = Enumerated(lambda: case.work(place), self.out)
         self.clean = self.run(Fault())
         assert self.clean.status == 0, (case.name, self.clean.printed)
         assert self.clean.record is not None
@@ -56,11 +47,8 @@ class Tried:
     def run(self, fault: Fault) -> Outcome:
         """Run from what was there before, with a fault."""
         restore(self.out, self.old)
-        return self._work(Fault(fault.at, fault.how, fault.lasting, **self.system))
-
-    def close(self) -> None:
-        """End the process that waits."""
-        self._work.close()
+        given = Fault(fault.at, fault.how, fault.lasting, **self.system)
+        return run_forked(lambda: self.case.work(self.place), self.out, given)
 
     def whole(self, content: Content, what: str) -> None:
         """Hold a folder against the old and the new one."""
@@ -93,10 +81,7 @@ class Tried:
             return
         self._again.add(key)
         restore(self.out, content)
-        if self.case.slow:
-            found = self._work(Fault(0, **self.system))
-        else:
-            found = run_forked(lambda: self.case.work(self.place), self.out, Fault(0, **self.system))
+        found = run_forked(lambda: self.case.work(self.place), self.out, Fault(0, **self.system))
         assert found.status == 0, f"{self.case.name}, {what}: the next run said {found.printed!r}"
         left = snapshot(self.out)
         more = sorted(set(left) ^ set(self.new)) or "other bytes"
@@ -150,33 +135,23 @@ class Tried:
 
 
 class Going:
-    """Work that goes on where it was, tried at its points.
-
-    Parameters
-    ----------
-    case : Kept
-    place : path
-    """
+    """Work that goes on where it was, tried at its points."""
 
     def __init__(self, case: Kept, place: Path) -> None:
         self.case, self.place, self.out = case, place, place / "out"
         case.prepare(place)
         self.old = snapshot(self.out)
-        self._work = Enumerated(lambda: case.work(place), self.out)
-        self.clean = self._work(Fault())
+        self.clean = run_forked(lambda: case.work(place), self.out)
         assert self.clean.status == 0 and self.clean.record is not None, self.clean.printed
         self.record = self.clean.record
         self.wanted = case.look(place)
         self._again: set[frozenset[tuple[str, bytes]]] = set()
 
-    def close(self) -> None:
-        """End the process that waits."""
-        self._work.close()
-
     def fault(self, fault: Fault) -> None:
         """Check one fault."""
         restore(self.out, self.old)
-        found, what = self._work(fault), f"{self.case.name}, {fault} ({self.clean.listed[fault.at - 1]})"
+        found = run_forked(lambda: self.case.work(self.place), self.out, fault)
+        what = f"{self.case.name}, {fault} ({self.clean.listed[fault.at - 1]})"
         if isinstance(fault.how, int):
             lines = found.printed.splitlines()
             assert found.status in (0, 1, 2), f"{what}: {found.status} {found.printed}"
@@ -232,7 +207,7 @@ def every_loss(changes: int, seeds: int) -> Iterator[tuple[int, str, str, int]]:
 
 
 def sampled(every: Iterable[Any], count: int, start: int) -> list[Any]:
-    """Return about so many of them, evenly spread."""
+    """Return about so many of them, evenly spread; all of them where TCUQ_FAULTS is "all"."""
     listed = list(every)
-    stride = max(1, len(listed) // count)
+    stride = 1 if os.environ.get("TCUQ_FAULTS") == "all" else max(1, len(listed) // count)
     return listed[start % stride :: stride]

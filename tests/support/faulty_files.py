@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""File operations that fail, or at which the process dies: counted, listed, and enumerated one by one.
+"""File operations that fail, or at which the process dies: counted and listed.
 
 `Faults` stands between this process and the file operations of Python: those of `os`, `open` (and what it
 returns), `pathlib`, `shutil` and `tempfile`, and the exchange of two folders. It acts on paths under one
-folder alone. `Enumerated` runs some work up to its first operation there once, and goes on from that moment
-in as many processes as there are faults to try, so that what the work computes is computed once.
+folder alone.
 """
 
 from __future__ import annotations
@@ -43,22 +42,7 @@ AFTER = frozenset({"close"})
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong, and where.
-
-    Parameters
-    ----------
-    at : int
-        Number of the operation, from 1 on; 0 for none.
-    how : str or int
-        ``"before"``, ``"half"`` or ``"after"``: the process dies there, and half of a write is done; a number
-        of `errno`: the operation fails.
-    lasting : bool
-        Also every later operation that such a disk refuses.
-    exchange : bool
-        Whether the system can exchange two folders.
-    links : bool
-        Whether it has hard links.
-    """
+    """What goes wrong, and where."""
 
     at: int = 0
     how: str | int = "before"
@@ -94,40 +78,19 @@ class Outcome:
 
 
 class Faults:
-    """The file operations of this process under a folder.
+    """The file operations of this process under a folder."""
 
-    Parameters
-    ----------
-    root : path
-    fault : Fault
-    record : bool
-        Whether to keep what a disk would have to keep.
-    first : callable, optional
-        Called before the first operation; what it returns replaces the fault.
-    """
-
-    def __init__(
-        self,
-        root: Path,
-        fault: Fault | None = None,
-        record: bool = False,
-        first: Callable[[], Fault] | None = None,
-    ) -> None:
+    def __init__(self, root: Path, fault: Fault | None = None, record: bool = False) -> None:
         self.root = str(root.resolve())
         self.fault = fault or Fault()
         self.listed: list[str] = []
-        self.disk = Disk(Path(self.root)) if record and first is None else None
-        self._looking = False
-        self._first = first
-        self._record = record
+        self.disk = Disk(Path(self.root)) if record else None
         self._handles: dict[int, str] = {}
         self._reading: set[int] = set()
         self._true: dict[str, Any] = {}
 
     def path_of(self, path: Any, folder: int | None = None) -> str | None:
         """Return the whole path if it is under the folder, else None."""
-        if self._looking:
-            return None
         if isinstance(path, int):
             return self._handles.get(path)
         text = os.fsdecode(path)
@@ -140,12 +103,6 @@ class Faults:
         self, name: str, path: str, act: Callable[[], Any], half: Callable[[], Any] | None = None
     ) -> Any:
         """Do an operation, unless a fault is due."""
-        if self._first is not None:
-            first, self._first = self._first, None
-            self.fault = first()
-            self._looking = True
-            self.disk = Disk(Path(self.root)) if self._record else None
-            self._looking = False
         self.listed.append(f"{name} {os.path.relpath(path, self.root)}")
         if not self.fault.meets(len(self.listed), name):
             return act()
@@ -388,85 +345,6 @@ BY_PATH = {
 BY_TWO = ("rename", "replace", "link", "symlink")
 BY_HANDLE = frozenset({"write", "fsync", "close"})
 """Operations whose errors name no file."""
-
-
-class Enumerated:
-    """Some work, computed once up to its first file operation and gone on with as often as asked.
-
-    Parameters
-    ----------
-    work : callable
-        Returns an exit status; prints its errors on standard error.
-    root : path
-        Folder whose operations count.
-
-    Notes
-    -----
-    The folder must be as it was at the beginning whenever the work is gone on with; `reset` of the caller.
-    """
-
-    def __init__(self, work: Callable[[], int], root: Path) -> None:
-        self._ask, self._told = os.pipe(), os.pipe()
-        self._child = os.fork()
-        if self._child == 0:
-            try:
-                self._serve(work, root)
-            finally:  # whatever happens, this process never goes on with the tests
-                os._exit(1)
-        os.close(self._ask[0])
-        os.close(self._told[1])
-
-    def __call__(self, fault: Fault | None = None) -> Outcome:
-        """Go on with a fault; return how it ended."""
-        _send(self._ask[1], fault or Fault())
-        found = _receive(self._told[0])
-        assert isinstance(found, Outcome), found
-        return found
-
-    def close(self) -> None:
-        """End the process that waits."""
-        os.close(self._ask[1])
-        os.waitpid(self._child, 0)
-        os.close(self._told[0])
-
-    def __enter__(self) -> Enumerated:
-        return self
-
-    def __exit__(self, *rest: object) -> None:
-        self.close()
-
-    def _serve(self, work: Callable[[], int], root: Path) -> None:
-        os.close(self._ask[1])
-        os.close(self._told[0])
-        faults = Faults(root, record=True, first=self._first)
-        status = _run(work, faults)
-        if faults._first is not None:  # nothing was written; say so to whoever asks
-            status.status = status.status or -1
-            while _receive(self._ask[0]) is not None:
-                _send(self._told[1], status)
-            os._exit(0)
-        _send(self._told[1], status)
-        os._exit(0)
-
-    def _first(self) -> Fault:
-        """Fork for each fault; return in the child alone."""
-        number = os.getpid()
-        while True:
-            fault = _receive(self._ask[0])
-            if fault is None:
-                os._exit(0)
-            child = os.fork()
-            if child == 0:
-                assert isinstance(fault, Fault)
-                # The child stands for the process that came here: what it opened before is its own.
-                os.getpid = lambda: number
-                return fault
-            how = os.waitpid(child, 0)[1]
-            status = os.waitstatus_to_exitcode(how)
-            if status == DEAD:
-                _send(self._told[1], Outcome(DEAD))
-            elif status != 0:
-                _send(self._told[1], f"the process ended with status {status}")
 
 
 def _run(work: Callable[[], int], faults: Faults) -> Outcome:

@@ -29,15 +29,7 @@ SIZE = 384
 DECISION_BYTES = 42
 """Most bytes of one decision, a begun byte before it included."""
 
-NUMBERS = (
-    "uncertainty",
-    "risk",
-    "threshold",
-    "severity",
-    "persistence",
-    "look",
-    "expected_accuracy",
-)
+NUMBERS = ["uncertainty", "risk", "threshold", "severity", "persistence", "look", "expected_accuracy"]
 """Numbers of a decision in the order of a frame."""
 
 FIELDS = (*NUMBERS, "flagged", "abstain", "warming_up", "low_mass", "alarm", "reason", "prediction", "answer")

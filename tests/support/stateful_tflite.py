@@ -11,15 +11,7 @@ CLASSES = 3
 
 
 def write_stateful(path: Path, resource: bool) -> Path:
-    """Write a model whose posteriors are the softmax of all inputs so far, with a state of either kind.
-
-    Parameters
-    ----------
-    path : Path
-    resource : bool
-        The state is a resource variable, as a converter writes it; else a variable tensor of an SVDF layer,
-        which adds up the last two inputs.
-    """
+    """Write a model whose posteriors are the softmax of all inputs so far, with a state of either kind."""
     import flatbuffers
     from ai_edge_litert import schema_py_generated as schema
 

@@ -52,20 +52,7 @@ def compiler() -> list[str]:
 
 
 def build(folder: Path, core: Path = CORE) -> Path:
-    """Compile the program.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the program goes.
-    core : Path, optional
-        The core to attack; another one than ours shows that the checks can fail.
-
-    Returns
-    -------
-    Path
-        The program.
-    """
+    """Compile the program."""
     program = folder / "hostile"
     sources = [
         *(HERE / name for name in ("hostile.c", "game.c", "adversaries.c")),
@@ -97,24 +84,7 @@ def added(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def play(program: Path, steps: int, seed: int, jobs: int) -> dict[str, Any]:
-    """Play as many games as take so many steps.
-
-    Parameters
-    ----------
-    program : Path
-        From `build`.
-    steps : int
-        At least so many are taken: games are played to their end.
-    seed : int
-        Chooses the games.
-    jobs : int
-        Processes at a time.
-
-    Returns
-    -------
-    dict
-        Sums over all games, and how close to each bound the closest came.
-    """
+    """Play as many games as take so many steps."""
 
     def part(first: int) -> dict[str, Any]:
         command = [str(program), "play", str(seed), longest, str(first), str(min(CHUNK, games - first))]

@@ -25,16 +25,7 @@ SANITIZED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 @dataclass(frozen=True)
 class Build:
-    """A way to compile the core.
-
-    Parameters
-    ----------
-    name : str
-    flags : tuple of str
-        Macros.
-    vectors : tuple of Path
-        Those that such a build can run.
-    """
+    """A way to compile the core."""
 
     name: str
     flags: tuple[str, ...] = ()

@@ -26,17 +26,7 @@ STRIDE = "8"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant.
-
-    Parameters
-    ----------
-    status : str
-        `killed`, `survived`, `equal` (every build gives the object code of the original) or `invalid` (no C).
-    by : str
-        What killed it.
-    build : str
-        The build in which it was killed, or in which it survived first.
-    """
+    """What became of a mutant."""
 
     status: str
     by: str = ""
@@ -44,20 +34,7 @@ class Verdict:
 
 
 class Judge:
-    """The original core, compiled in several ways, to compare mutants with.
-
-    Parameters
-    ----------
-    cc : str
-        The compiler.
-    builds : sequence of Build
-    folder : Path
-        Scratch memory.
-    flips : bool
-        Whether mutants that all else lets live meet the bit flips too: some seconds each.
-    sanitizers : bool
-        Whether they meet the vectors with sanitizers: some seconds each.
-    """
+    """The original core, compiled in several ways, to compare mutants with."""
 
     def __init__(
         self, cc: str, builds: Sequence[Build], folder: Path, flips: bool = True, sanitizers: bool = True

@@ -62,23 +62,7 @@ _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one file.
-
-    Parameters
-    ----------
-    file : str
-    start, stop : int
-        The part of the file that is replaced.
-    old, new : str
-    kind : str
-        Name of the operator of mutation.
-    line, column : int
-        Of the start, from 1.
-    context : str
-        The line, without the spaces around it.
-    indent : int
-        The spaces before it.
-    """
+    """One change of one file."""
 
     file: str
     start: int

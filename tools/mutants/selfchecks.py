@@ -29,17 +29,7 @@ int main(void)
 
 
 class SelfCheck:
-    """One exported package, compiled as its header says.
-
-    Parameters
-    ----------
-    cc : str
-        The compiler.
-    package : Path
-        Its folder.
-    folder : Path
-        Scratch memory.
-    """
+    """One exported package, compiled as its header says."""
 
     def __init__(self, cc: str, package: Path, folder: Path) -> None:
         self.name = package.name

@@ -44,16 +44,7 @@ _TYPES = frozenset(
 
 @dataclass(frozen=True)
 class Token:
-    """One token.
-
-    Parameters
-    ----------
-    kind : str
-        `number`, `name`, `operator`, `text` or `hash` (a directive's first word).
-    text : str
-    start : int
-        Where it begins in the file.
-    """
+    """One token."""
 
     kind: str
     text: str

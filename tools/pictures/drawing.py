@@ -64,16 +64,7 @@ class Box:
 
 
 class Drawing:
-    """A picture that grows by parts.
-
-    Parameters
-    ----------
-    height : float
-    title : str
-        What it shows, in a few words.
-    text : str
-        The same for those who cannot see it: the alternative text.
-    """
+    """A picture that grows by parts."""
 
     def __init__(self, height: float, title: str, text: str) -> None:
         self.height, self.title, self.alt = height, title, text
@@ -101,13 +92,7 @@ class Drawing:
         anchor: str = "start",
         box: str = "",
     ) -> None:
-        """Add a line of text; y is its base line.
-
-        Raises
-        ------
-        ValueError
-            If its letters are too small, or if it leaves the picture.
-        """
+        """Add a line of text; y is its base line."""
         if size * SHOWN / WIDTH < SMALLEST:
             raise ValueError(f"size of {text!r} is {size}, expected at least {SMALLEST * WIDTH / SHOWN:.2f}")
         wide = text_width(text, size, bold="bold" in role.split(), mono="mono" in role.split())
@@ -133,27 +118,7 @@ class Drawing:
         role: str = "line",
         anchor: str = "middle",
     ) -> Box:
-        """Add a box with a title and lines below it, all of which must fit.
-
-        Parameters
-        ----------
-        x, y, wide, high : float
-        title : str
-        lines : sequence of str
-            Those in backquotes are commands or names of files.
-        role : str
-            Color of its border, and faintly of its ground.
-        anchor : {"middle", "start"}
-
-        Returns
-        -------
-        Box
-
-        Raises
-        ------
-        ValueError
-            If a line is wider than the box, or if all are higher.
-        """
+        """Add a box with a title and lines below it, all of which must fit."""
         self._boxes += 1
         name = f"b{self._boxes}"
         place = f'x="{number(x)}" y="{number(y)}" width="{number(wide)}" height="{number(high)}"'
@@ -231,16 +196,6 @@ def forms(name: str, drawing: Drawing) -> dict[str, str]:
 
     One follows what the reader's system prefers. GitHub and our site have a theme of their own, which may
     differ: they choose between a light and a dark one.
-
-    Parameters
-    ----------
-    name : str
-    drawing : Drawing
-
-    Returns
-    -------
-    dict
-        Name of each file, and its text.
     """
     return {f"{name}{end}.svg": drawing.svg(form) for form, end in FORMS.items()}
 

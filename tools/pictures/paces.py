@@ -31,20 +31,7 @@ Step = tuple[int, str]
 
 
 def steps(dwell: int, held: bool, seed: int) -> list[Step]:
-    """Return class and example of each step.
-
-    Parameters
-    ----------
-    dwell : int
-        Steps that a class stays on average.
-    held : bool
-        One example is shown for as long as its class stays.
-    seed : int
-
-    Returns
-    -------
-    list
-    """
+    """Return class and example of each step."""
     draw = random.Random(seed).random  # the one method whose numbers Python promises to keep
     shown: list[Step] = []
     for _ in range(CELLS):

@@ -56,18 +56,6 @@ _BOLD = 1.13
 def text_width(text: str, size: float, *, bold: bool = False, mono: bool = False) -> float:
     """Return a width that a text does not exceed in the fonts in use.
 
-    Parameters
-    ----------
-    text : str
-    size : float
-        Of the letters.
-    bold, mono : bool
-
-    Returns
-    -------
-    float
-        In the unit of the size.
-
     Examples
     --------
     >>> text_width("fit", 10), text_width("fit", 10, mono=True)
@@ -84,18 +72,7 @@ def _rules(colors: dict[str, str]) -> str:
 
 
 def style_sheet(form: str) -> str:
-    """Return the style of a drawing.
-
-    Parameters
-    ----------
-    form : {"auto", "light", "dark"}
-        ``auto`` follows what the reader's browser prefers.
-
-    Returns
-    -------
-    str
-        CSS.
-    """
+    """Return the style of a drawing."""
     shared = (
         f"text{{font-family:{SANS};font-variant-numeric:tabular-nums}}.mono{{font-family:{MONO}}}"
         ".bold{font-weight:650}.open{fill:none}.tint{fill-opacity:.12}.half{fill-opacity:.4}"

@@ -1,13 +1,9 @@
 // Looks at a page as it is laid out now. Each check returns sentences; none means all is well.
 (() => {
   const MOST = 4; // places that are named a check
-  const LEAST_TEXT = 12, LEAST_RAISED = 9; // px; the second for sub and sup
-  const LONG_CELL = 60, LEAST_COLUMN = 110; // letters of a sentence, px of its lines
   const PARTS = "table, pre, img, svg, video, canvas, iframe, math, .math, code, p, li, dt, dd, h1, h2, h3, h4, h5, h6";
   const FOCUSABLE = "a[href], button, input, select, textarea, summary, [tabindex], [contenteditable=true]";
-  const NAVIGATION = "nav, [role=navigation], .sidebar-drawer";
   const CONTENT = "main, [role=main]";
-  const SEARCH = "input[type=search], [role=searchbox], input[name=q]";
 
   const calm = new CSSStyleSheet();
   calm.replaceSync("*, ::before, ::after { transition: none !important; animation-duration: 0s !important;"
@@ -32,10 +28,6 @@
   };
   const width = () => document.documentElement.clientWidth;
   const inside = (box) => box.left >= -1 && box.right <= width() + 1;
-  const onScreen = (element) => {
-    const box = element.getBoundingClientRect();
-    return box.right > 0 && box.bottom > 0 && box.left < width() && box.top < innerHeight;
-  };
   // Fixed to the window, or there for screen readers alone.
   const aside = (element) => {
     for (let at = element; at; at = at.parentElement) {
@@ -105,20 +97,6 @@
     ];
   };
 
-  const drawings = () => [...document.images].filter(shown)
-    .map((one) => [one.currentSrc, one.getBoundingClientRect().width]);
-
-  // A sentence of which a line holds a word or two is slow to read.
-  const tables = () => {
-    const range = document.createRange();
-    const narrow = [...document.body.querySelectorAll("td, th")].filter((cell) => {
-      if (!shown(cell) || cell.innerText.trim().length < LONG_CELL) return false;
-      range.selectNodeContents(cell);
-      return range.getBoundingClientRect().width < LEAST_COLUMN;
-    });
-    return some(`table squeezes sentences into less than ${LEAST_COLUMN} px`, narrow.map(named));
-  };
-
   const headings = () => {
     const found = [], content = document.querySelector(CONTENT);
     const part = content && content.querySelector("h1") ? content : document.body;
@@ -134,32 +112,6 @@
       before = level(one);
     }
     return [...found, ...some("heading skips a level", jumps), ...some("heading is empty", empty)];
-  };
-
-  const smallText = () => {
-    const found = new Map(), walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    const seen = new Set(), note = (size, least, element, text) => {
-      if (size >= least - 0.05 || !shown(element) || aside(element)) return;
-      const kind = `${size.toFixed(1)} px`;
-      found.set(kind, [...(found.get(kind) || []), text]);
-    };
-    while (walker.nextNode()) {
-      const parent = walker.currentNode.parentElement;
-      if (!parent || seen.has(parent) || !walker.currentNode.data.trim()) continue;
-      seen.add(parent);
-      let size = parseFloat(getComputedStyle(parent).fontSize);
-      const drawn = parent.ownerSVGElement && parent.getScreenCTM && parent.getScreenCTM();
-      if (drawn) size *= Math.sqrt(Math.abs(drawn.a * drawn.d - drawn.b * drawn.c));
-      note(size, parent.closest("sub, sup") ? LEAST_RAISED : LEAST_TEXT, parent, named(parent));
-    }
-    for (const element of document.body.querySelectorAll("*")) {
-      for (const part of ["::before", "::after"]) {
-        const style = getComputedStyle(element, part);
-        if (style.display === "none" || !/"[^"]*[a-z0-9][^"]*"|attr\(/i.test(style.content)) continue;
-        note(parseFloat(style.fontSize), LEAST_TEXT, element, `${part} of ${named(element)}`);
-      }
-    }
-    return [...found].flatMap(([kind, list]) => some(`text of ${kind}, expected ${LEAST_TEXT}`, list));
   };
 
   // Texts of one color on one ground have one contrast: two of each kind stand for all, or axe takes seconds.
@@ -298,35 +250,8 @@
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   };
 
-  // Where the focus is now: what a walk with the Tab key asks after each key.
-  const here = () => {
-    const at = document.activeElement;
-    if (!at || at === document.body || at === document.documentElement) return null;
-    if (!walked.includes(at)) walked.push(at);
-    return {
-      order: walked.indexOf(at), named: named(at), seen: shown(at) && onScreen(at), link: at.getAttribute("href") || "",
-      search: at.matches(SEARCH), navigation: !!at.closest(NAVIGATION), content: !!at.closest(CONTENT),
-    };
-  };
-  const walked = [], expected = [];
-  // The next Tab goes to the first stop of the page: the browser goes on from where the removed element stood.
-  const restart = () => {
-    const start = document.createElement("span");
-    start.tabIndex = -1;
-    (document.querySelector(":modal") || document.body).prepend(start);
-    start.focus();
-    start.remove();
-    walked.splice(0);
-    scrollTo(0, 0);
-    expected.splice(0, expected.length, ...focusable());
-  };
-  // What only appears on the way, such as a link back to the top, may be missed.
-  const missed = () => expected.filter((one) => !walked.includes(one) && shown(one)).map(named);
-  const links = () => [...document.querySelectorAll(NAVIGATION)].flatMap((one) => [...one.querySelectorAll("a[href]")]);
-
   window.siteCheck = {
-    settle, unfold, overflow, boxes, pictures, drawings, tables, headings, smallText, focus, focusable, pointerOnly, chooseTexts, chooseTargets, chosen, unhide, newly, here, walked, missed, restart, links,
-    reached: () => links().filter((one) => shown(one) && onScreen(one)).length,
-    first: (query) => [...document.querySelectorAll(query)].find(shown), CONTENT, SEARCH,
+    settle, unfold, overflow, boxes, pictures, headings, focus, focusable, pointerOnly, chooseTexts, chooseTargets,
+    chosen, unhide, newly,
   };
 })();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Open every page of the built site in headless Chromium and report what is wrong.
 
-    python tools/site_check/run.py out/site [--only PAGE] [--search WORD] [--axe PATH | --get-axe]
+    python tools/site_check/run.py out/site [--only PAGE] [--axe PATH | --get-axe]
     python tools/site_check/run.py report.html http://127.0.0.1:8000/
 
 A folder is a site; a file or an address is one page of its own. Each page is opened at phone and desktop
@@ -23,12 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from chromium import Browser, BrowserError, Tab, browser_path
 
 from site_check import axe as axe_core
-from site_check import keys
 from site_check.links import Site
 from site_check.problems import Problem, lines
-from site_check.visit import HEIGHT, SCRIPT, Place, event_problems, page_problems
-
-NONSENSE = "qqzzxxqq"
+from site_check.visit import Place, page_problems
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,7 +35,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--only", metavar="PAGE", action="append", help="check this page of the site; repeatable"
     )
-    parser.add_argument("--search", metavar="WORD", default="alarm", help="word that the search has to find")
     parser.add_argument(
         "--axe", metavar="PATH", type=Path, help="axe.min.js, expected below out/axe otherwise"
     )
@@ -68,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
             tab = browser.tab()
             tab.patience = 120.0
             for what in asked.what:
-                for found in _visits(tab, what, axe, asked.only, asked.search):
+                for found in _visits(tab, what, axe, asked.only):
                     pages += 1
                     for line in lines(found):
                         problems += 1
@@ -84,9 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if problems else 0 if axe else 2
 
 
-def _visits(
-    tab: Tab, what: str, axe: axe_core.Axe | None, only: list[str] | None, word: str
-) -> Iterator[list[Problem]]:
+def _visits(tab: Tab, what: str, axe: axe_core.Axe | None, only: list[str] | None) -> Iterator[list[Problem]]:
     """Yield the problems of each page."""
     if "://" in what:
         yield _checked(tab, what, what, Place(what), axe)
@@ -100,36 +94,18 @@ def _visits(
                 continue
             url = (site.folder / name).as_uri()
             place = Place(url, site.folder)
-            found = [*site.problems(name), *_checked(tab, name, url, place, axe, site=True)]
-            if name == "index.html":
-                found += _searched(tab, name, url, place, word)
+            found = [*site.problems(name), *_checked(tab, name, url, place, axe)]
             yield found
 
 
-def _checked(
-    tab: Tab, name: str, url: str, place: Place, axe: axe_core.Axe | None, site: bool = False
-) -> list[Problem]:
+def _checked(tab: Tab, name: str, url: str, place: Place, axe: axe_core.Axe | None) -> list[Problem]:
     found: list[Problem] = []
     try:
-        for problem in page_problems(tab, name, url, place, axe, site=site):
+        for problem in page_problems(tab, name, url, place, axe):
             found.append(problem)
     except (BrowserError, TimeoutError) as wrong:
         found.append(Problem(name, "", "", f"check ended early: {str(wrong)[:300]}"))
     return found
-
-
-def _searched(tab: Tab, name: str, url: str, place: Place, word: str) -> Iterator[Problem]:
-    """Search from the first page: for a word that is there, and for one that is not."""
-    for sought, expected in ((word, True), (NONSENSE, False)):
-        try:
-            tab.size(1280, HEIGHT)
-            tab.load(url)
-            tab.js(SCRIPT)
-            found = [*keys.search_problems(tab, sought, expected), *event_problems(tab.events, place)]
-        except (BrowserError, TimeoutError) as wrong:
-            found = [f"search ended early: {str(wrong)[:300]}"]
-        for what in found:
-            yield Problem(name, "1280", "", what)
 
 
 if __name__ == "__main__":

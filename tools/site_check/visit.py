@@ -10,16 +10,14 @@ from urllib.parse import unquote, urlsplit
 
 from chromium import Tab
 
-from site_check import keys
 from site_check.axe import Axe
-from site_check.drawings import drawing_problems
 from site_check.problems import Problem
 
 WIDTHS = (390, 1280)
 HEIGHT, PHONE = 900, 600
 MODES = ("light", "dark")
 SCRIPT = (Path(__file__).with_name("page.js")).read_text(encoding="utf-8")
-LAYOUT = ("overflow", "boxes", "tables", "smallText")
+LAYOUT = ("overflow", "boxes")
 # Elements are the same in both modes, their colors are not.
 ONCE_A_WIDTH = ("headings", "pointerOnly")
 EACH = ("pictures", "focus")
@@ -86,25 +84,9 @@ def event_problems(events: list[dict[str, Any]], place: Place) -> list[str]:
 
 
 def page_problems(
-    tab: Tab, name: str, url: str, place: Place, axe: Axe | None, ready: str = "", site: bool = False
+    tab: Tab, name: str, url: str, place: Place, axe: Axe | None, ready: str = ""
 ) -> Iterator[Problem]:
-    """Yield what is wrong with a page.
-
-    Parameters
-    ----------
-    tab
-        Window of the browser.
-    name, url
-        The page, in words and as the browser opens it.
-    place
-        Where it may read.
-    axe
-        axe-core, or None.
-    ready
-        Expression that is true when the page has drawn itself.
-    site
-        The page belongs to the documentation: it has a skip link, a search and a navigation.
-    """
+    """Yield what is wrong with a page; `ready` is true in it when it has drawn itself."""
     tab.send("Emulation.setFocusEmulationEnabled", enabled=True)
     for width in WIDTHS:
         tab.size(width, HEIGHT, phone=width < PHONE)
@@ -115,42 +97,24 @@ def page_problems(
                 tab.wait(ready)
             tab.js(SCRIPT)
         tab.js("siteCheck.settle()")
-        for what in _keyboard(tab, width, site):
-            yield Problem(name, str(width), "", what)
         tab.js("siteCheck.unfold()")
         for mode in MODES:
             if mode != MODES[0]:
                 tab.media(prefers_color_scheme=mode)
                 tab.js("siteCheck.settle()")
-            for what in _looks(tab, width, mode, axe, place):
+            for what in _looks(tab, width, mode, axe):
                 yield Problem(name, str(width), mode, what)
     for what in event_problems(tab.events, place):
         yield Problem(name, "", "", what)
 
 
-def _looks(tab: Tab, width: int, mode: str, axe: Axe | None, place: Place) -> list[str]:
+def _looks(tab: Tab, width: int, mode: str, axe: Axe | None) -> list[str]:
     """Run the checks of what is drawn; both modes share the layout."""
     first = mode == MODES[0]
     checks = (*(LAYOUT if first else ()), *(ONCE_A_WIDTH if first else ()), *EACH)
     found: list[str] = tab.js("[" + ", ".join(f"siteCheck.{check}()" for check in checks) + "].flat()")
-    found += drawing_problems(tab.js("siteCheck.drawings()"), place.folder)
     if axe:
         found += axe.structure(tab) if first else []
         found += axe.targets(tab) if first and width < PHONE else []
         found += axe.contrast(tab)
     return found
-
-
-def _keyboard(tab: Tab, width: int, site: bool) -> list[str]:
-    """Use the page with keys alone."""
-    tab.js("siteCheck.restart()")
-    stops = keys.walk(tab)
-    problems = keys.stops_problems(tab, stops)
-    if not site:
-        return problems
-    problems += keys.skip_problems(tab, stops)
-    if width < PHONE:
-        problems += keys.menu_problems(tab, stops)
-    else:
-        problems += keys.reach_problems(stops)
-    return problems

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tcuq import Monitor, Params
-from tcuq.export.transcript import STEP_FIELDS, taken
+from tcuq.export.selfcheck import STEP_FIELDS, taken
 from tcuq_device.boards import board
 from tcuq_device.cost.bench import monitors, small_graph
 from tcuq_device.emit import feed

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from places import ROOT
 from vector_files import FEEDBACK, FULL_BUILD, HEAD_SCALARS, Event, VectorCase
 
-from tcuq.export.transcript import taken
+from tcuq.export.selfcheck import taken
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
 from tcuq_device.boards import Board

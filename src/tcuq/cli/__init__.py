@@ -1,13 +1,13 @@
 """The `tcuq` command: one small module per subcommand.
 
-Nothing but the edge is imported before `main` has begun, so that an interrupt always ends quietly.
+Nothing but `process` is imported before `main` has begun, so that an interrupt always ends quietly.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-from .edge import run_command
+from .process import run_command
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
 if TYPE_CHECKING:
@@ -18,16 +18,10 @@ if TYPE_CHECKING:
 
 @cache
 def build_parser() -> Parser:
-    """Return the parser of the whole command, built once in a process.
-
-    Examples
-    --------
-    >>> build_parser().parse_args(["inspect", "monitor.json"]).file
-    'monitor.json'
-    """
+    """Return the parser of the whole command, built once in a process."""
     from .._version import VERSION
     from . import audit, demo, export, fit, inspect, record, report, run, start
-    from .others import add_others
+    from .common import add_others
     from .parser import Parser, epilog
 
     parser = Parser(
@@ -52,11 +46,5 @@ def build_parser() -> Parser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; `tcuq.cli.edge.run_command` lists the exit statuses.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments without the program's name; those of the process by default.
-    """
+    """Run the command line; `tcuq.cli.process.run_command` lists the exit statuses."""
     return run_command("tcuq", build_parser, argv)

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from .common import about, add_logits_options, answer, check_named, need_files, one_input, read_run_log
-from .edge import UsageError
 from .parser import declare
+from .process import UsageError
 from .words import expect_log, expect_params
 
 if TYPE_CHECKING:

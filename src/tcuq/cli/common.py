@@ -8,10 +8,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import placed
-from .edge import UsageError, tell, tell_line
+from .process import UsageError, tell, tell_line
 from .words import spoken
 
 if TYPE_CHECKING:
@@ -126,13 +127,7 @@ def check_named(args: argparse.Namespace, decisions: Decisions, params: Params) 
 
 
 def need_files(args: argparse.Namespace, *names: str) -> None:
-    """Refuse ``-`` where a file is meant and neither standard input nor output can stand for it.
-
-    Parameters
-    ----------
-    names : str
-        Arguments as the help shows them: ``PARAMS``, ``--state-in``.
-    """
+    """Refuse ``-`` where a file is meant and neither standard input nor output can stand for it."""
     for name in names:
         if _is_standard(args, name):
             raise UsageError(f"{name} is '-'; a file name is needed")
@@ -146,13 +141,7 @@ def one_input(args: argparse.Namespace, *names: str) -> None:
 
 
 def keep_apart(read: Mapping[str, str | None], written: Mapping[str, str | None]) -> None:
-    """Refuse to write over what is read, or two things to one place.
-
-    Parameters
-    ----------
-    read, written : mapping
-        Paths by their names on the command line; None and ``-`` are no files.
-    """
+    """Refuse to write over what is read, or two things to one place."""
     taken = {os.path.realpath(path): name for name, path in read.items() if path not in (None, "-")}
     for name, path in written.items():
         if path is None or path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
@@ -260,3 +249,38 @@ def span(ends: Sequence[float | None], form: str) -> str:
     if low is None:
         return "unknown"
     return f"{low:{form}} or more" if high is None else f"{low:{form}}-{high:{form}}"
+
+
+if TYPE_CHECKING:
+    from .parser import Subparsers
+
+KNOWN = {
+    "live": ("watch", "watch one device while it runs, on a page in your browser"),
+    "fleet": ("watch", "watch many devices, and see which of them are in trouble"),
+    "device": ("device", "build firmware for microcontrollers and count its bytes and instructions"),
+}
+"""Our own: what brings each, and what it does."""
+
+
+def add_others(subparsers: Subparsers) -> None:
+    """Declare what is installed, then say of our own commands that are not how to get them."""
+    installed = {each.name: each for each in entry_points(group="tcuq.commands")}
+    for name, (extra, help) in KNOWN.items():
+        if name in installed:
+            installed.pop(name).load()(subparsers)
+        else:
+            _stand_in(subparsers, name, extra, help)
+    for name in sorted(installed):
+        installed[name].load()(subparsers)
+
+
+def _stand_in(subparsers: Subparsers, name: str, extra: str, help: str) -> None:
+    advice = f"pip install 'tcuq[{extra}]'"
+
+    def command(args: argparse.Namespace) -> int:
+        raise UsageError(f"tcuq {name} is in the package tcuq-{extra}; install it with: {advice}")
+
+    # No word begins an option here: whatever follows, the advice is what helps.
+    parser = subparsers.add_parser(name, help=f"{help} ({advice})", add_help=False, prefix_chars="\0")
+    parser.add_argument("rest", nargs=argparse.REMAINDER)
+    parser.set_defaults(command=command)

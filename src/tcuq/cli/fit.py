@@ -20,8 +20,8 @@ from .common import (
     one_input,
     progress,
 )
-from .edge import UsageError
 from .parser import declare
+from .process import UsageError
 from .words import expect_log, in_options, spoken
 
 if TYPE_CHECKING:
@@ -207,10 +207,7 @@ def command(args: argparse.Namespace) -> int:
     share, memory = args.max_error or (None, 0)
     with progress(args) as bar, spoken():
         options = FitOptions(
-            use_features=not args.posterior_only,
-            max_error=share,
-            feedback=memory,
-            **given(args, *names),
+            use_features=not args.posterior_only, max_error=share, feedback=memory, **given(args, *names)
         )
         params = fit(log, clean=clean, options=options, progress=patient(bar), **keywords)
     _give(args, params)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..base.errors import InputError
 from .common import about, need_files, print_json
-from .edge import UsageError
 from .parser import declare
+from .process import UsageError
 
 if TYPE_CHECKING:
     from .parser import Subparsers

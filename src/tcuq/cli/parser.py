@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..base.checks import nearest
-from .edge import UsageError
+from .process import UsageError
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction["Parser"]
@@ -122,13 +122,6 @@ class Parser(argparse.ArgumentParser):
 def like(word: str, known: Iterable[str]) -> str:
     """Return a question about the known word that is most like an unknown one, or nothing.
 
-    Parameters
-    ----------
-    word : str
-        What was typed.
-    known : iterable of str
-        What could have been meant.
-
     Examples
     --------
     >>> like("--buget=0.1", ["--budget", "--burst"]), like("dance", ["fit", "run"])
@@ -141,13 +134,6 @@ def like(word: str, known: Iterable[str]) -> str:
 
 def epilog(example: str, then: str = "") -> str:
     """Return the end of a help: lines to type, and what to go on with.
-
-    Parameters
-    ----------
-    example : str
-        One command line, or several.
-    then : str
-        The command line to go on with, if any.
 
     Examples
     --------
@@ -167,30 +153,9 @@ def epilog(example: str, then: str = "") -> str:
 
 
 def declare(
-    subparsers: Subparsers,
-    name: str,
-    help: str,
-    example: str,
-    command: Any,
-    then: str = "",
-    about: str = "",
+    subparsers: Subparsers, name: str, help: str, example: str, command: Any, then: str = "", about: str = ""
 ) -> Parser:
-    """Add a subcommand with the options that all have.
-
-    Parameters
-    ----------
-    help : str
-        One line.
-    example : str
-        One command line, or several.
-    command : callable
-        Takes the parsed arguments, returns the exit status.
-    then : str
-        The command line to go on with, if any.
-    about : str
-        More for the help of the command itself: what goes in, what comes out. Paragraphs are separated by an
-        empty line.
-    """
+    """Add a subcommand with the options that all have."""
     description = f"{help[0].upper()}{help[1:]}." + (f"\n\n{about}" if about else "")
     parser = subparsers.add_parser(name, help=help, description=description, epilog=epilog(example, then))
     parser.common.add_argument(
@@ -204,19 +169,7 @@ def declare(
 def declare_group(
     subparsers: Subparsers, name: str, help: str, example: str, then: str = "", about: str = ""
 ) -> Subparsers:
-    """Add a command that has actions; return what they are declared on.
-
-    Parameters
-    ----------
-    help : str
-        One line.
-    example : str
-        One command line, or several.
-    then : str
-        The command line to go on with, if any.
-    about : str
-        More for the help of the command itself.
-    """
+    """Add a command that has actions; return what they are declared on."""
     description = f"{help[0].upper()}{help[1:]}." + (f"\n\n{about}" if about else "")
     group = subparsers.add_parser(name, help=help, description=description, epilog=epilog(example, then))
     return group.add_subparsers(title="actions", metavar="ACTION", required=True)

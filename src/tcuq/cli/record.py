@@ -75,15 +75,7 @@ def add(subparsers: Subparsers) -> None:
 
 
 def add_recording_options(parser: Parser, out: tuple[str, str], about_out: dict[str, str]) -> None:
-    """Declare model, data and how they are read: what `record` and `start` share.
-
-    Parameters
-    ----------
-    out : tuple of str
-        Names of the option for what is written.
-    about_out : dict
-        Its metavar and help.
-    """
+    """Declare model, data and how they are read: what `record` and `start` share."""
     option = parser.add_argument
     option(
         "model",

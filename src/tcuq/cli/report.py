@@ -6,15 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..base.errors import InputError
-from .common import (
-    add_logits_options,
-    answer,
-    check_named,
-    keep_apart,
-    need_files,
-    one_input,
-    read_run_log,
-)
+from .common import add_logits_options, answer, check_named, keep_apart, need_files, one_input, read_run_log
 from .parser import declare
 from .words import expect_log, expect_params
 
@@ -63,7 +55,7 @@ def command(args: argparse.Namespace) -> int:
     log = None if args.log is None else read_run_log(args)
     if log is not None and len(log) != len(decisions):
         raise InputError(
-            "value", f"{args.log}: has {len(log)} steps, expected {len(decisions)} as in {args.decisions}"
+            "conflict", f"{args.log}: has {len(log)} steps, expected {len(decisions)} as in {args.decisions}"
         )
     from ..report import write_report
 

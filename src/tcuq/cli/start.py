@@ -31,9 +31,7 @@ def add(subparsers: Subparsers) -> None:
         "firmware/, a package for your device; and README.md with the next steps.",
     )
     add_recording_options(
-        parser,
-        ("-o", "--out"),
-        {"metavar": "FOLDER", "help": "folder to write; made if it does not exist"},
+        parser, ("-o", "--out"), {"metavar": "FOLDER", "help": "folder to write; made if it does not exist"}
     )
     option = parser.add_argument_group("monitor").add_argument
     option("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
@@ -52,7 +50,7 @@ def add(subparsers: Subparsers) -> None:
 
 def command(args: argparse.Namespace) -> int:
     """Do all of it."""
-    from ..recording.start import start
+    from ..start import start
 
     need_files(args, "MODEL", "DATA", "--out")
     expect_model(args.model, args.data)

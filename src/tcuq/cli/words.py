@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from ..base.errors import InputError
-from .edge import UsageError
+from .process import UsageError
 
 OPTIONS = (
     "alarm",
@@ -50,11 +50,6 @@ RECORDING = (
 
 def in_options(text: str, options: Sequence[str] = OPTIONS) -> str:
     """Return a message of the library in the words of the command line.
-
-    Parameters
-    ----------
-    options : sequence of str
-        Arguments that are options.
 
     Examples
     --------
@@ -112,26 +107,7 @@ def _ending(path: str) -> str:
 
 
 def expect_log(path: str, wanted: str = "a log", hint: str = "; JSON lines end in .jsonl") -> None:
-    """Refuse what by its name cannot be a log, and say how to get one.
-
-    Parameters
-    ----------
-    path : str
-        What was given.
-    wanted : str
-        What was expected.
-    hint : str
-        What to do with a JSON file, which is most likely one of parameters.
-
-    Examples
-    --------
-    >>> expect_log("dev.csv")
-    >>> expect_log("model.tflite")
-    Traceback (most recent call last):
-    ...
-    tcuq.cli.edge.UsageError: model.tflite: is a model, expected a log; make one with: tcuq record \
-model.tflite DATA -o dev.npz
-    """
+    """Refuse what by its name cannot be a log, and say how to get one."""
     record = "; make one with: tcuq record {} -o dev.npz" if wanted == "a log" else ""
     if os.path.isdir(path):
         way = record.format(f"MODEL {path}")
@@ -145,15 +121,7 @@ model.tflite DATA -o dev.npz
 
 
 def expect_params(path: str) -> None:
-    """Refuse what by its name cannot be a parameter file, and say how to get one.
-
-    Examples
-    --------
-    >>> expect_params("dev.npz")
-    Traceback (most recent call last):
-    ...
-    tcuq.cli.edge.UsageError: dev.npz: is no parameter file; make one with: tcuq fit dev.npz -o monitor.json
-    """
+    """Refuse what by its name cannot be a parameter file, and say how to get one."""
     if os.path.isdir(path):
         raise UsageError(f"{path}: is a folder, expected a parameter file; name a file in it")
     if os.path.isfile(path):  # what is read from a pipe is gone
@@ -172,23 +140,7 @@ def expect_params(path: str) -> None:
 
 
 def expect_graph(path: str, hint: str = "") -> None:
-    """Refuse what by its name cannot be an int8 graph, and say how to get one.
-
-    Parameters
-    ----------
-    path : str
-        What was given.
-    hint : str
-        What to do with a JSON file.
-
-    Examples
-    --------
-    >>> expect_graph("kws.tflite")
-    Traceback (most recent call last):
-    ...
-    tcuq.cli.edge.UsageError: kws.tflite: is a model, expected a graph; make one with: tcuq device import \
-kws.tflite -o kws.npz
-    """
+    """Refuse what by its name cannot be an int8 graph, and say how to get one."""
     if _ending(path) in MODELS:
         way = f"tcuq device import {path} -o {os.path.splitext(path)[0]}.npz"
         raise UsageError(f"{path}: is a model, expected a graph; make one with: {way}")
@@ -197,14 +149,6 @@ kws.tflite -o kws.npz
 
 
 def expect_model(model: str, data: str) -> None:
-    """Refuse a model and data that are swapped, by their names.
-
-    Examples
-    --------
-    >>> expect_model("data.npz", "model.tflite")
-    Traceback (most recent call last):
-    ...
-    tcuq.cli.edge.UsageError: MODEL is data.npz and DATA is model.tflite; did you swap them?
-    """
+    """Refuse a model and data that are swapped, by their names."""
     if _ending(data) in MODELS and (_ending(model) in LOGS or os.path.isdir(model)):
         raise UsageError(f"MODEL is {model} and DATA is {data}; did you swap them?")

@@ -29,11 +29,6 @@ class Split:
 class Classifier:
     """A trained network with one hidden layer of 32 units.
 
-    Parameters
-    ----------
-    weights, biases : lists of two arrays
-        From the input to the hidden layer, and from there to the ten classes.
-
     Examples
     --------
     >>> classifier = Classifier([np.zeros((64, 32)), np.zeros((32, 10))], [np.zeros(32), np.zeros(10)])
@@ -91,20 +86,7 @@ def shake(images: Floats, rng: np.random.Generator) -> Floats:
 
 
 def train(data: Split, seed: int) -> Classifier:
-    """Train on four jittered copies of each image.
-
-    Parameters
-    ----------
-    data : Split
-        Images and their digits.
-    seed : int
-        Of the random numbers: the same seed gives the same weights.
-
-    Returns
-    -------
-    Classifier
-        The trained network.
-    """
+    """Train on four jittered copies of each image."""
     rng = np.random.default_rng(seed)
     images = np.concatenate([jitter(data.images, rng) for _ in range(4)])
     digits = np.tile(data.digits, 4)
@@ -183,24 +165,6 @@ def make_log(
     A digit stays for a geometric number of steps with mean 8, each step showing another jittered image of
     it; in the last quarter one image of it, shaken and jittered. Clean and corrupted stretches of
     mean length 400 alternate, starting with either.
-
-    Parameters
-    ----------
-    classifier : Classifier
-        From `train`.
-    data : Split
-        Where the images come from.
-    corruptions : sequence
-        One is drawn for each corrupted stretch.
-    steps : int
-        Length of the stream, in steps.
-    seed : int
-        Of the random numbers: the same seed gives the same stream.
-
-    Returns
-    -------
-    Log
-        With features, labels and the kinds of shift; one segment.
     """
     rng = np.random.default_rng(seed)
     by_digit = [np.flatnonzero(data.digits == digit) for digit in range(10)]

@@ -35,22 +35,7 @@ FILES = ("report.html", "params.json", "decisions.csv", "dev.npz", "test.npz")
 def main(
     out: str | Path, seed: int = 0, progress: Callable[[int, int, str], None] | None = None
 ) -> dict[str, Any]:
-    """Train, stream, fit, watch, audit and report.
-
-    Parameters
-    ----------
-    out : path
-        Folder for the files; made if missing.
-    seed : int, default 0
-        Of the random numbers: the same seed gives the same files.
-    progress : callable, optional
-        Called with (done, total, text).
-
-    Returns
-    -------
-    dict
-        The figures of the table, and under ``"text"`` the table itself.
-    """
+    """Train, stream, fit, watch, audit and report."""
     stages = (
         "training a digit classifier",
         "making a development stream",

@@ -18,16 +18,12 @@ from ..monitor.params import Params
 from ..monitor.signals import PROFILES, mask
 from .projection import IntegerProjection, check_outputs
 from .tables import check_names
-from .versions import release_of, semver_of
 
 PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES = 160, 64, 28, 16
 """`sizeof` tcuq_params_t, tcuq_evidence_t, tcuq_instant_t and tcuq_feedback_t with 32-bit pointers."""
 
 CORE_HEADERS = ("tcuq.h", "tcuq_fields.h")
-CORE_SOURCES = (
-    *("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"),
-    *("tcuq_signals.c", "tcuq_state.c"),
-)
+CORE_SOURCES = (*("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"), *("tcuq_signals.c", "tcuq_state.c"))
 CORE_PRIVATE = ("tcuq_internal.h", "tcuq_tables.h")
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
 
@@ -40,11 +36,6 @@ def build_mask(params: Params) -> int:
     """Return the least `TCUQ_SIGNALS` of a build that these parameters run in.
 
     A build for the signals of the paper alone sums no evidence; one without `disbelief` learns nothing.
-
-    Examples
-    --------
-    >>> hex(build_mask(Params(classes=3)))
-    '0xd'
     """
     signals: int = params.integers()["signals"]
     if params.instant is not None:
@@ -67,22 +58,7 @@ PROJECTION_BYTES = 16
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """A monitor to export.
-
-    Parameters
-    ----------
-    name : str
-        Of the C constant, and the beginning of every name that belongs to this monitor.
-    logits_scale : float, optional
-        The network gives logits of this scale; the package turns them into posteriors.
-    projection : IntegerProjection, optional
-        The network gives wide features; the package projects them.
-
-    Examples
-    --------
-    >>> Contents(Params(classes=10), "kws", logits_scale=0.1).sources[:3]
-    ('kws.c', 'kws_selfcheck.c', 'tcuq.c')
-    """
+    """A monitor to export."""
 
     params: Params
     name: str = "monitor"
@@ -318,3 +294,39 @@ def check_name(name: str) -> str:
             f"name is {name!r}, but names that begin with tcuq belong to the core; choose another one",
         )
     return name
+
+
+_PARTS = re.compile(
+    r"(?P<release>\d+(?:\.\d+)*)"
+    r"(?:(?P<pre>a|b|rc)(?P<pre_number>\d+))?"
+    r"(?:\.post(?P<post>\d+))?"
+    r"(?:\.dev(?P<dev>\d+))?"
+    r"(?:\+(?P<local>[a-z0-9]+(?:\.[a-z0-9]+)*))?"
+)
+
+
+def release_of(version: str) -> str:
+    """Return the three numbers of a version, for manifests that take nothing else."""
+    numbers = [*_parsed(version)["release"].split("."), "0", "0"][:3]
+    return ".".join(str(int(number)) for number in numbers)
+
+
+def semver_of(version: str) -> str:
+    """Return a version as semantic versioning writes it."""
+    found = _parsed(version)
+    before = [f"{found['pre']}.{int(found['pre_number'])}"] if found["pre"] else []
+    before += [f"dev.{int(found['dev'])}"] if found["dev"] else []
+    after = [f"post.{int(found['post'])}"] if found["post"] else []
+    after += [found["local"]] if found["local"] else []
+    return (
+        release_of(version)
+        + (f"-{'.'.join(before)}" if before else "")
+        + (f"+{'.'.join(after)}" if after else "")
+    )
+
+
+def _parsed(version: str) -> dict[str, str]:
+    found = _PARTS.fullmatch(version)
+    if found is None:
+        raise wrong_value("version", version, "numbers with dots, as 1.4.0 or 1.4.0rc1")
+    return found.groupdict()

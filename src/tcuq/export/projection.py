@@ -162,7 +162,7 @@ def check_outputs(outputs: int, params: Params) -> None:
     """Refuse a projection that does not give what a monitor reads."""
     if outputs != params.features:
         raise InputError(
-            "value",
+            "conflict",
             f"the projection has {outputs} outputs, expected {params.features}, the monitor's features",
         )
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..monitor.logits import posteriors
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
@@ -16,7 +18,25 @@ from .contents import Contents
 from .csource import banner
 from .tables import rows_of
 from .templates import render
-from .transcript import STEP_FIELDS, Int8, Ints, taken
+
+Int8 = npt.NDArray[np.int8]
+Ints = npt.NDArray[np.int64]
+
+STEP_FIELDS = (
+    *("threshold", "severity", "prediction", "answer", "risk", "uncertainty", "persistence", "look"),
+    *("expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"),
+)
+"""Fields of `tcuq_step_t`, in the order of tcuq.h."""
+
+
+def taken(monitor: Monitor, probs: Int8, features: Int8) -> tuple[Ints, Ints]:
+    """Run a monitor on rows and return everything that it gives, one row per step."""
+    steps, signals = monitor.run(probs, features if monitor.params.features else None, signals=True)
+    columns: list[Any] = [steps[name] * (ONE if steps.dtype[name].kind == "f" else 1) for name in STEP_FIELDS]
+    # What the parameters do not ask for is NaN in Python, 0 in the core.
+    fields = np.stack([np.nan_to_num(column).astype(np.int64) for column in columns], axis=1)
+    return fields, np.asarray(signals * ONE).astype(np.int64)
+
 
 STRETCHES = 16
 """Stretches of a check: calm, mixed, bad and wild ones in turn."""
@@ -160,14 +180,7 @@ def _span(classes: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class SelfCheck:
-    """What the self-check of a monitor runs, and what must come out; the same for the same parameters.
-
-    Examples
-    --------
-    >>> check = SelfCheck(Contents(Params(classes=10)))
-    >>> check.steps, check.about
-    (1024, '1024 steps: 119 flagged, 107 abstain, 0 in alarm')
-    """
+    """What the self-check of a monitor runs, and what must come out; the same for the same parameters."""
 
     contents: Contents
 

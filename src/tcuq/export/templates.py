@@ -15,13 +15,6 @@ def render(template: str, contents: Contents, **more: Any) -> str:
     """Return a text with the values of a monitor.
 
     A field that is alone on its line stands for whole lines, perhaps none: its text brings their ends.
-
-    Parameters
-    ----------
-    template : str
-        Path below `templates/`, without the ending.
-    **more
-        Fields beside those of `Contents.fields`.
     """
     path = resources.files("tcuq") / "export" / "templates" / f"{template}.in"
     fields = {**contents.fields, **more}

@@ -8,15 +8,7 @@ from .contents import Contents
 
 
 def parts(contents: Contents, indent: str, note: str) -> dict[str, object]:
-    """Return what every such program has, by the field of its text.
-
-    Parameters
-    ----------
-    indent : str
-        One level of indentation.
-    note : str
-        A comment, {} where its words go.
-    """
+    """Return what every such program has, by the field of its text."""
     name, macro, params = contents.name, contents.macro, contents.params
     buffers = features = before = ""
     argument = "NULL"
@@ -163,21 +155,7 @@ SEND_TAKEN = TAKEN | {"uart_write", "send_frame"}
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a platform prints, waits and begins.
-
-    Parameters
-    ----------
-    includes : str
-        Lines before those of the monitor.
-    say : str
-        The function that prints as printf() does.
-    main : str
-        Head of the function where a program begins.
-    pause : str
-        Statement that waits until the next inference, or nothing.
-    returns : bool
-        Whether that function returns an int.
-    """
+    """How a platform prints, waits and begins."""
 
     includes: str
     say: str = "printf"

@@ -36,57 +36,25 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Data:
-    """Inputs that can be gone through once.
-
-    Parameters
-    ----------
-    name : str
-        In messages.
-    batches : callable
-        Takes the size of a batch.
-    total : int
-        Number of inputs; 0 where it is not known.
-    pixels : bool
-        The inputs are pixels, 0 to 255, as a picture file has them.
-    folder : bool
-        Labels are places in `names`, not what the model was trained with.
-    names : sequence of str, optional
-        Of the classes.
-    segments, shifted, shift_names : array, optional
-        As of `tcuq.Log`.
-    take : callable, optional
-        Gives the inputs of an array of places; None where inputs come in one order only.
-    labels : array, optional
-        Of all inputs, where `take` can give them.
-    family : str, optional
-        What the inputs are, where that is known: "pictures" or "sound".
-    """
+    """Inputs that can be gone through once."""
 
     name: str
     batches: Callable[[int], Iterator[Batch]]
-    total: int = 0
-    pixels: bool = False
-    folder: bool = False
+    total: int = 0  # 0 where it is not known
+    pixels: bool = False  # 0 to 255, as a picture file has them
+    folder: bool = False  # labels are places in `names`, not what the model was trained with
     names: Sequence[str] | None = None
     segments: Array | None = None
     shifted: Array | None = None
     shift_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
-    take: Callable[[Array], Array] | None = None
-    labels: Array | None = None
-    family: str | None = None
+    take: Callable[[Array], Array] | None = None  # inputs at places; None where they come in one order only
+    labels: Array | None = None  # of all inputs, where `take` can give them
+    family: str | None = None  # "pictures" or "sound", where that is known
 
 
 def open_data(x: Any, y: Any, asked: Asked) -> Data:
-    """Return the data that someone means.
-
-    Parameters
-    ----------
-    y : array or path, optional
-        A path is that of an NPY file.
-    asked : Asked
-        What the model needs of a folder.
-    """
+    """Return the data that someone means."""
     if isinstance(y, (str, Path)):
         if Path(y).suffix.lower() != ".npy":
             raise InputError(
@@ -117,7 +85,7 @@ def _arrays(x: Array, y: Any, name: str, **more: Any) -> Data:
         hint = "; for one-hot rows, y.argmax(axis=1)" if labels.ndim == 2 and labels.shape[1] > 1 else ""
         raise InputError("value", f"{name}: y has shape {labels.shape}, expected one class an input{hint}")
     if labels is not None and len(labels) != len(x):
-        raise InputError("value", f"{name}: y has {len(labels):,} labels, x has {len(x):,} inputs")
+        raise InputError("conflict", f"{name}: y has {len(labels):,} labels, x has {len(x):,} inputs")
 
     def batches(size: int) -> Iterator[Batch]:
         for start in range(0, len(x), size):
@@ -170,7 +138,7 @@ def _npy(path: Path) -> Array:
         raise type(error)(error.errno, error.strerror, shown(path)) from None
     except Exception:  # damage comes as whatever numpy and the reader of its header run into
         raise InputError(
-            "unknown",
+            "damaged",
             f"{shown(path)}: is not an NPY file of numbers, or is damaged; write it with numpy.save",
         ) from None
 

@@ -29,13 +29,7 @@ class Outputs(NamedTuple):
 
 
 class Format(NamedTuple):
-    """How integers of a tensor become numbers: ``scale * (integer - zero_point)``.
-
-    Examples
-    --------
-    >>> Format(0.5, -128).numbers(np.array([-128, -126], np.int8)).tolist()
-    [0.0, 1.0]
-    """
+    """How integers of a tensor become numbers: ``scale * (integer - zero_point)``."""
 
     scale: float
     zero_point: int
@@ -51,37 +45,21 @@ class Format(NamedTuple):
 
 @dataclass
 class Info:
-    """What is known of a model before, and after, it runs.
-
-    Parameters
-    ----------
-    name : str
-        In messages.
-    shape : tuple of int or None, optional
-        Of one input, without the batch; None for a length that the model leaves open.
-    input : numpy dtype
-        What the input is made of.
-    quantized : Format, optional
-        Of an integer input.
-    inside : tuple of Format and numpy dtype, optional
-        Of the integers that the model makes of a float input first of all.
-    probs, features : Format, optional
-        Of integer posteriors and features.
-    classes : sequence, optional
-        The labels that the model was trained with, in the order of its outputs.
-    notes : list of str
-        Remarks for the user.
-    """
+    """What is known of a model before, and after, it runs."""
 
     name: str
-    shape: tuple[int | None, ...] | None = None
+    shape: tuple[int | None, ...] | None = None  # without the batch; None for a length that is left open
     input: Any = np.float32
     quantized: Format | None = None
-    inside: tuple[Format, Any] | None = None
+    inside: tuple[Format, Any] | None = None  # of the integers that it first makes of a float input
     probs: Format | None = None
     features: Format | None = None
-    classes: Sequence[Any] | None = None
+    classes: Sequence[Any] | None = None  # labels of the training, in the order of the outputs
     notes: list[str] = field(default_factory=list)
+
+    def refusal(self, code: str, problem: str) -> InputError:
+        """Return an error about this model."""
+        return InputError(code, problem, where=self.name)
 
 
 class Model(Protocol):
@@ -99,7 +77,7 @@ def too_wide(info: Info, name: str, width: int, asked: bool) -> bool:
         return False
     said = f"tensor {name!r} has {width:,} values, a log takes at most {WIDEST}"
     if asked:
-        raise InputError("value", f"{info.name}: {said}; name a smaller one with `features`")
+        raise info.refusal("limit", f"{said}; name a smaller one with `features`")
     info.notes.append(f"features are left out: {said}; name a smaller one with `features`")
     return True
 

@@ -2,15 +2,108 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..base.errors import InputError
 from ..base.limits import read_limited
-from .graph_bytes import nodes, penultimate, tail_output
 from .model import Array, Features, Info, Outputs, first_line, needed, too_wide
+
+GRAPH, NODE, OUTPUT = 7, 1, 12
+"""Field numbers: the graph of a model, a node of a graph, an output of a graph."""
+
+DENSE = ("Gemm", "MatMul", "FusedGemm", "FusedMatMul")
+"""Operators of a fully connected layer whose input is float."""
+
+
+class Node(NamedTuple):
+    """An operator with the names of its tensors."""
+
+    kind: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """Return a number of seven bits a byte, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+        if shift > 63:
+            raise InputError("damaged", "number too long")
+
+
+def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
+    """Yield (field number, start, end) of every field that has bytes."""
+    at, end = start, len(data) if end is None else end
+    while at < end:
+        tag, at = _number(data, at)
+        kind = tag & 7
+        if kind == 0:
+            _, at = _number(data, at)
+        elif kind in (1, 5):
+            at += 8 if kind == 1 else 4
+        elif kind == 2:
+            size, at = _number(data, at)
+            if at + size > end:
+                raise InputError("damaged", "truncated")
+            yield tag >> 3, at, at + size
+            at += size
+        else:
+            raise InputError("damaged", f"wire type {kind}")
+
+
+def nodes(model: bytes) -> list[Node]:
+    """Return the operators of the graph of an ONNX file, in the order in which they run."""
+    found = []
+    for number, start, end in fields(model):
+        if number != GRAPH:
+            continue
+        for part, first, last in fields(model, start, end):
+            if part == NODE:
+                found.append(_node(model, first, last))
+    return found
+
+
+def _node(model: bytes, start: int, end: int) -> Node:
+    texts: dict[int, list[str]] = {1: [], 2: [], 4: [""]}
+    for number, first, last in fields(model, start, end):
+        if number in texts:
+            texts[number].append(model[first:last].decode(errors="replace"))
+    return Node(texts[4][-1], tuple(texts[1]), tuple(texts[2]))
+
+
+def penultimate(found: list[Node]) -> str | None:
+    """Return the tensor that the last fully connected layer reads, or None where there is no such layer.
+
+    Examples
+    --------
+    >>> penultimate([Node("Gemm", ("x", "w"), ("h",)), Node("Gemm", ("h", "v"), ("y",))])
+    'h'
+    """
+    dense = [node for node in found if node.kind in DENSE]
+    return dense[-1].inputs[0] if dense else None
+
+
+def _piece(number: int, content: bytes) -> bytes:
+    size, head = len(content), bytearray([number << 3 | 2])
+    while size > 127:
+        head.append(size & 127 | 128)
+        size >>= 7
+    return bytes([*head, size]) + content
+
+
+def tail_output(name: str) -> bytes:
+    """Return the bytes that, at the end of an ONNX file, make a tensor one more output."""
+    return _piece(GRAPH, _piece(OUTPUT, _piece(1, name.encode())))
+
 
 TYPES = {
     "tensor(float)": np.float32,
@@ -25,15 +118,7 @@ FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
 
 
 class ONNX:
-    """An ``.onnx`` file, ready to run.
-
-    Parameters
-    ----------
-    features : str, int, bool or None
-        Name of the tensor; None takes the input of the last fully connected layer.
-    posteriors : str, optional
-        Name of the output, where there are several.
-    """
+    """An ``.onnx`` file, ready to run."""
 
     def __init__(self, path: Path, features: Features, posteriors: str | None) -> None:
         self.info = Info(path.name)
@@ -44,11 +129,11 @@ class ONNX:
         inputs = plain.get_inputs()
         if len(inputs) != 1:
             raise InputError(
-                "value", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
+                "unsupported", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
             )
         (found,) = inputs
         if found.type not in TYPES:
-            raise InputError("value", f"{path.name}: its input is {found.type}, expected numbers")
+            raise InputError("unsupported", f"{path.name}: its input is {found.type}, expected numbers")
         self._input = found.name
         dims = [each if isinstance(each, int) and each > 0 else None for each in found.shape]
         self.info.shape = tuple(dims[1:])
@@ -70,18 +155,16 @@ class ONNX:
         try:
             return self._ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its kinds of errors have no common name
-            raise InputError(
-                "damaged",
-                f"{self.info.name}: is no ONNX model that ONNX Runtime can run, or is truncated: "
-                f"{first_line(error)}",
+            raise self.info.refusal(
+                "damaged", f"is no ONNX model that ONNX Runtime can run, or is truncated: {first_line(error)}"
             ) from None
 
     def _choose_output(self, outputs: list[Any], name: str | None) -> str:
         names = [each.name for each in outputs]
         if name is not None:
             if name not in names:
-                raise InputError(
-                    "missing", f"{self.info.name}: has no output {name!r}, expected one of {', '.join(names)}"
+                raise self.info.refusal(
+                    "unknown", f"has no output {name!r}, expected one of {', '.join(names)}"
                 )
             return name
         floats = [each.name for each in outputs if each.type in FLOATS]
@@ -89,13 +172,12 @@ class ONNX:
             return str(floats[0])
         if not floats:
             hint = " (from scikit-learn: convert it with zipmap=False)" if len(outputs) == 2 else ""
-            raise InputError(
-                "missing", f"{self.info.name}: has no output of floats, expected posteriors or logits{hint}"
+            raise self.info.refusal(
+                "missing", f"has no output of floats, expected posteriors or logits{hint}"
             )
-        raise InputError(
-            "value",
-            f"{self.info.name}: has {len(floats)} outputs; name that of the posteriors with `posteriors`: "
-            f"{', '.join(floats)}",
+        raise self.info.refusal(
+            "missing",
+            f"has {len(floats)} outputs; name that of the posteriors with `posteriors`: {', '.join(floats)}",
         )
 
     def _choose_features(self, plain: Any, content: bytes, chosen: Features) -> None:
@@ -103,7 +185,7 @@ class ONNX:
         try:
             found = nodes(content)
         except (ValueError, IndexError):
-            raise InputError("damaged", f"{info.name}: is no ONNX model, or is truncated") from None
+            raise info.refusal("damaged", "is no ONNX model, or is truncated") from None
         name = str(chosen) if self._asked else penultimate(found)
         if name is None:
             info.notes.append(
@@ -113,7 +195,7 @@ class ONNX:
         made = [output for node in found for output in node.outputs]
         if self._asked and name not in made:
             last = ", ".join(made[-5:])
-            raise InputError("missing", f"{info.name}: has no tensor {name!r}; the last ones are {last}")
+            raise info.refusal("unknown", f"has no tensor {name!r}; the last ones are {last}")
         if name not in made:
             info.notes.append("features are left out: the only fully connected layer reads the input itself")
             return
@@ -128,8 +210,8 @@ class ONNX:
         try:
             results = [self._session.run(names, {self._input: part}) for part in parts]
         except Exception as error:  # as above
-            raise InputError(
-                "value", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
+            raise self.info.refusal(
+                "failed", f"cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
             ) from None
         columns = [np.concatenate(each) for each in zip(*results, strict=True)]
         probs = columns[0].reshape(len(x), -1)
@@ -150,6 +232,6 @@ class ONNX:
 
     def _leave_out(self, said: str) -> None:
         if self._asked:
-            raise InputError("value", f"{self.info.name}: {said}, expected floats, one row an input")
+            raise self.info.refusal("value", f"{said}, expected floats, one row an input")
         self.info.notes.append(f"features are left out: {said}")
         self._features = None

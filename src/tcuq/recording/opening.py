@@ -7,8 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..base.errors import InputError, InputTypeError
-from .model import Features, Model, first_line
+from .model import WIDEST, Array, Features, Info, Model, Outputs, first_line, too_wide
 
 READ = (".tflite", ".onnx", ".keras")
 ENDINGS = ".tflite, .onnx or .keras"
@@ -18,22 +20,7 @@ CODE = {".pt": "PyTorch", ".pth": "PyTorch", ".joblib": "joblib", ".pkl": "pickl
 
 
 def open_model(model: Any, features: Features, posteriors: str | None, fast: bool) -> Model:
-    """Return a model that is ready to run.
-
-    Parameters
-    ----------
-    model : path, str or object
-        A file, ``module:name``, or an object; see `tcuq.record`.
-    features, posteriors, fast
-        As of `tcuq.record`.
-
-    Examples
-    --------
-    >>> open_model("net.h6", None, None, False)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: net.h6: extension '.h6' is unknown, expected .tflite, .onnx or .keras, or module:name
-    """
+    """Return a model that is ready to run."""
     if isinstance(model, (str, Path)):
         path = Path(model)
         if not path.exists() and is_reference(str(model)):
@@ -42,13 +29,13 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
             kind = path.suffix.lower()
             if kind in CODE:
                 raise InputError(
-                    "value",
+                    "unsupported",
                     f"{path}: is a {CODE[kind]} file, expected module:name; load the model in a Python file, "
                     "such as net = ... in my_model.py, and pass my_model:net",
                 )
             if kind == ".h5":
                 raise InputError(
-                    "value",
+                    "unsupported",
                     f"{path}: is an old Keras file, expected .keras; save it with model.save('x.keras')",
                 )
             if path.is_dir():
@@ -56,7 +43,7 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
                     "value", f"{path}: is a folder, expected a model file ({ENDINGS}) or module:name"
                 )
             if not path.exists() and kind in ("", *READ):
-                raise InputError("value", f"{path}: No such file or directory")
+                raise InputError("missing", f"{path}: No such file or directory")
             if kind == ".py":
                 raise InputError("value", f"{path}: is a Python file; pass {path.stem}:NAME of a model in it")
             if kind not in READ:
@@ -76,8 +63,6 @@ def _from_file(path: Path, kind: str, features: Features, posteriors: str | None
         from .onnx import ONNX
 
         return ONNX(path, features, posteriors)
-    from .keras import Keras
-
     models = _keras().models
     try:
         loaded = models.load_model(path, compile=False)
@@ -96,7 +81,7 @@ def _keras() -> Any:
         missing = str(getattr(error, "name", "") or "").partition(".")[0]
         if missing in ("", "keras"):
             raise InputError(
-                "value",
+                "needs",
                 "a .keras model needs Keras and a backend; install them with: pip install keras tensorflow",
             ) from None
         raise InputError(
@@ -107,8 +92,6 @@ def _keras() -> Any:
 
 
 def _from_object(model: Any, features: Features) -> Model:
-    from .keras import Keras, is_keras
-    from .plain import Plain
     from .torch import Torch, is_module
 
     if is_module(model):
@@ -136,21 +119,117 @@ def is_reference(text: str) -> bool:
 
 
 def referred(text: str, what: str) -> Any:
-    """Import what ``module:name`` stands for.
-
-    Examples
-    --------
-    >>> referred("math:sqroot", "MODEL")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: MODEL is math:sqroot; the module math has no 'sqroot'
-    """
+    """Import what ``module:name`` stands for."""
     module, _, name = text.partition(":")
     try:
         found = import_module(module)
     except Exception as error:  # of the user's own code
         said = f"{type(error).__name__}: {first_line(error)}"
-        raise InputError("value", f"{what} is {text}; {module} cannot be imported: {said}") from error
+        raise InputError("failed", f"{what} is {text}; {module} cannot be imported: {said}") from error
     if not hasattr(found, name):
-        raise InputError("missing", f"{what} is {text}; the module {module} has no {name!r}")
+        raise InputError("unknown", f"{what} is {text}; the module {module} has no {name!r}")
     return getattr(found, name)
+
+
+def is_keras(model: Any) -> bool:
+    """Tell whether an object is a Keras model or looks like one: it has layers and predicts."""
+    return hasattr(model, "layers") and callable(getattr(model, "predict", None))
+
+
+class Keras:
+    """A Keras model, ready to run."""
+
+    def __init__(self, model: Any, features: Features) -> None:
+        name = getattr(model, "name", None)
+        self.info = Info(name if isinstance(name, str) else type(model).__name__)
+        shape = getattr(model, "input_shape", None)
+        if isinstance(shape, tuple) and len(shape) > 1:
+            self.info.shape = shape[1:]
+        self._asked = features not in (None, True, False)
+        self._model, self._two = model, False
+        if features is not False:
+            self._add_features(model, features)
+
+    def _add_features(self, model: Any, chosen: Features) -> None:
+        layers = {layer.name: layer for layer in model.layers}
+        if self._asked and chosen not in layers:
+            last = ", ".join(list(layers)[-5:])
+            raise self.info.refusal("unknown", f"has no layer {chosen!r}; the last ones are {last}")
+        dense = [layer for layer in layers.values() if type(layer).__name__ == "Dense"]
+        if not self._asked and not dense:
+            self.info.notes.append(
+                "features are left out: the model has no dense layer; name a layer with `features`"
+            )
+            return
+        tensor = layers[str(chosen)].output if self._asked else dense[-1].input
+        name = str(chosen) if self._asked else f"input of {dense[-1].name}"
+        width = int(np.prod([each or 0 for each in tensor.shape[1:]]))
+        if too_wide(self.info, name, width, self._asked):
+            return
+        # The package that the model is of: Keras has been published under several names.
+        package = import_module(type(model).__module__.partition(".")[0])
+        made = getattr(package, "Model", None) or package.keras.Model
+        self._model, self._two = made(model.inputs, [model.outputs[0], tensor]), True
+
+    def __call__(self, x: Array) -> Outputs:
+        """Run a batch."""
+        try:
+            found = self._model.predict(x, verbose=0, batch_size=len(x))
+        except (ValueError, TypeError) as error:
+            raise self.info.refusal(
+                "failed", f"cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
+            ) from None
+        probs, features = found if self._two else (found, None)
+        rows = None if features is None else np.asarray(features).reshape(len(x), -1)
+        return Outputs(np.asarray(probs).reshape(len(x), -1), rows)
+
+
+class Plain:
+    """An object with ``predict_proba``, or a function."""
+
+    def __init__(self, model: Any, features: Features) -> None:
+        self._call = getattr(model, "predict_proba", None) or model
+        self.info = Info(getattr(model, "__name__", None) or type(model).__name__, input=None)
+        classes = getattr(model, "classes_", None)
+        self.info.classes = None if classes is None else list(np.asarray(classes).tolist())
+        self._wanted = features is not False
+        if features not in (None, True, False):
+            raise self.info.refusal(
+                "unsupported",
+                f"is a function, in which {features!r} cannot be looked up; "
+                "let it return (posteriors, features)",
+            )
+
+    def __call__(self, x: Array) -> Outputs:
+        """Run a batch."""
+        try:
+            found = self._call(x)
+        except Exception as error:  # of the user's own code
+            raise self.info.refusal(
+                "failed",
+                f"failed on input of shape {x.shape[1:]}: {type(error).__name__}: {first_line(error)}",
+            ) from error
+        pair = isinstance(found, tuple) and len(found) == 2
+        probs, features = found if pair else (found, None)
+        probs = self._rows("posteriors", probs, len(x))
+        if features is None or not self._wanted:
+            return Outputs(probs)
+        features = self._rows("features", features, len(x))
+        if features.shape[1] > WIDEST:
+            raise self.info.refusal(
+                "limit", f"returns {features.shape[1]:,} features, a log takes at most {WIDEST}"
+            )
+        return Outputs(probs, features)
+
+    def _rows(self, what: str, values: Any, count: int) -> Array:
+        try:
+            rows = np.asarray(values)
+        except (ValueError, TypeError):
+            raise self.info.refusal("value", f"{what} are no table of numbers") from None
+        if rows.dtype.kind not in "iuf":
+            raise self.info.refusal("value", f"{what} are {rows.dtype}, expected numbers")
+        if rows.ndim == 0 or len(rows) != count:
+            raise self.info.refusal(
+                "value", f"{what} have shape {rows.shape} for {count} inputs, expected one row each"
+            )
+        return rows.reshape(count, -1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base.checks import integer, number
-from ..base.errors import wrong_value
+from ..base.errors import InputError
 from .model import Features
 
 Range = tuple[float, float]
@@ -38,11 +38,6 @@ class RecordOptions:
         Inputs to run and to hold in memory at once.
     fast : bool, default False
         Use optimized kernels for int8 TFLite models; single bits may differ from the reference kernels.
-
-    Examples
-    --------
-    >>> RecordOptions(input_range=(-1, 1)).input_range
-    (-1.0, 1.0)
     """
 
     features: Features = None
@@ -65,5 +60,6 @@ class RecordOptions:
             ends = tuple(number("input_range", each, -1e30, 1e30) for each in self.input_range)
             if len(ends) != 2 or ends[0] >= ends[1]:
                 shown = " to ".join(f"{each:g}" for each in ends)
-                raise wrong_value("input_range", shown, "two numbers, the lower first")
+                problem = f"`input_range` is {shown}, expected two numbers, the lower first"
+                raise InputError("value", problem, "input_range", ends)
             object.__setattr__(self, "input_range", ends)

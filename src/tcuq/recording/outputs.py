@@ -24,26 +24,7 @@ MANY = 32
 
 
 def posteriors(raw: Array, format: Format | None, logits: bool) -> Array:
-    """Return outputs of a model as posteriors.
-
-    Parameters
-    ----------
-    raw : array of shape (n, L)
-        One column is a sigmoid, the probability of class 1.
-    format : Format, optional
-        Of integer outputs.
-    logits : bool
-        Outputs are logits: apply softmax. That of int8 logits is the one of the exported C.
-
-    Examples
-    --------
-    >>> posteriors(np.array([[-128, 127]], np.int8), Format(1 / 256, -128), False).tolist()
-    [[-128, 127]]
-    >>> posteriors(np.array([[-20, 20]], np.int8), Format(0.05, 3), True).tolist()
-    [[-97, 97]]
-    >>> posteriors(np.array([[0.25]]), None, False).tolist()
-    [[0.75, 0.25]]
-    """
+    """Return outputs of a model as posteriors."""
     single = raw.shape[1] == 1
     if logits and format is not None and raw.dtype == np.int8 and not single:
         return softmax(raw, format.scale)
@@ -123,11 +104,6 @@ def features_of(raw: Array, format: Format | None) -> tuple[Array, Format | None
 def numbers_of(labels: Array, classes: Sequence[Any] | None) -> Array:
     """Return labels as numbers of classes, where the model says what it was trained with.
 
-    Parameters
-    ----------
-    classes : sequence, optional
-        Below 0 stays as it is: none of them.
-
     Examples
     --------
     >>> numbers_of(np.array([3, 7, -1]), [3, 7]).tolist()
@@ -140,5 +116,5 @@ def numbers_of(labels: Array, classes: Sequence[Any] | None) -> Array:
     for each in values:
         if each not in known and not (isinstance(each, (int, float)) and each < 0):
             shown = ", ".join(map(str, list(known)[:8])) + ", ..." * (len(known) > 8)
-            raise InputError("value", f"y holds {each!r}, expected one of the model's classes: {shown}")
+            raise InputError("unknown", f"y holds {each!r}, expected one of the model's classes: {shown}")
     return np.array([known.get(each, -1) for each in values], np.int64)

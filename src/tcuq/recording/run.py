@@ -80,7 +80,9 @@ def record(
     if not asks_for_stream(stream, shifts):
         for name, value in (("steps", steps), ("seed", seed)):
             if value is not None:
-                raise InputError("value", f"{name} is {value}, which is for a stream; pass `stream` as well")
+                raise InputError(
+                    "conflict", f"`{name}` is {value}, which is for a stream; pass `stream` as well"
+                )
         return open_session(model, x, y, wanted).log(progress=progress)
     paces = paces_of(stream or True)
     session = open_session(model, x, y, wanted)
@@ -90,17 +92,11 @@ def record(
 
 
 def read_names(text: str) -> list[str]:
-    """Return names of classes from a file with one a line, or from a list with commas.
-
-    Examples
-    --------
-    >>> read_names("cat,dog")
-    ['cat', 'dog']
-    """
+    """Return names of classes from a file with one a line, or from a list with commas."""
     if not Path(text).is_file():
         return [each.strip() for each in text.split(",")]
     try:
         lines = read_limited(text).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise InputError("value", f"{text}: is no text, expected one name of a class a line") from None
+        raise InputError("damaged", f"{text}: is no text, expected one name of a class a line") from None
     return [line.strip() for line in lines if line.strip()]

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..base.errors import InputError, placed
 from ..monitor.class_names import counted, numbered
-from ..monitor.label_check import SHOWN
+from ..monitor.label_check import SHOWN, other_order
 from ..monitor.log import Log
-from .agreement import order_note
 from .data import Batch, Data, open_data
 from .folders import Asked
-from .inputs import Preparation, ends_of, with_ones
 from .model import Array, Info, Model
 from .opening import open_model
 from .options import Range, RecordOptions
 from .outputs import ENOUGH, are_posteriors, features_of, like_inputs, numbers_of, posteriors, refuse_model
-from .ranges import FEWEST, TRIED, clearly_better, family_of, range_of, shown_range
+from .ranges import (
+    FEWEST,
+    TRIED,
+    Preparation,
+    clearly_better,
+    ends_of,
+    family_of,
+    range_of,
+    shown_range,
+    with_ones,
+)
 
 Progress = Callable[[int, int, str], None]
 """Called with inputs done, inputs in all (0 if not known) and a text."""
@@ -29,15 +38,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """A model and data, ready to run.
-
-    Parameters
-    ----------
-    own : pair of float, optional
-        The range of the data, where it is known before they are read.
-    notes : tuple of str
-        On the range of the inputs.
-    """
+    """A model and data, ready to run."""
 
     model: Model
     data: Data
@@ -66,13 +67,7 @@ class Session:
 
 
 def open_session(model: Any, x: Any, y: Any, options: RecordOptions) -> Session:
-    """Open a model and data, and settle the range of the inputs.
-
-    Parameters
-    ----------
-    model, x, y
-        As of `tcuq.record`.
-    """
+    """Open a model and data, and settle the range of the inputs."""
     ready = open_model(model, options.features, options.posteriors, options.fast)
     info = ready.info
     if options.input_shape is not None:
@@ -133,15 +128,7 @@ def _with_range(session: Session) -> Session:
 
 
 def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tuple[bool, Batch]]:
-    """Cut a batch where a new segment begins; tell whether a piece is the first of one.
-
-    Parameters
-    ----------
-    start : int
-        Number of its first input.
-    segments : array, optional
-        Of all inputs; without them a batch stays whole.
-    """
+    """Cut a batch where a new segment begins; tell whether a piece is the first of one."""
     if segments is None or segments.ndim != 1:
         yield False, part
         return
@@ -181,9 +168,7 @@ class _Kept:
             self._first(probs, int(np.prod(part.x.shape[1:])))
         if probs.shape[1] != self.classes:
             changed = f"{self.classes} classes, then {probs.shape[1]}"
-            raise InputError(
-                "value", f"{self.info.name}: gives {changed}, expected the same number for all inputs"
-            )
+            raise self.info.refusal("value", f"gives {changed}, expected the same number for all inputs")
         self.probs.append(np.array(probs))  # a model may use its memory again
         if found.features is not None:
             rows, self.format = features_of(found.features, self.info.features)
@@ -193,9 +178,7 @@ class _Kept:
         self.count += len(part.x)
         self.twice = self.twice and are_posteriors(found.probs, self.info.probs)
         if self.twice and self.count >= ENOUGH:
-            raise InputError(
-                "value", f"{self.info.name}: its outputs are posteriors already; leave out `logits`"
-            )
+            raise self.info.refusal("conflict", "its outputs are posteriors already; leave out `logits`")
 
     def _first(self, probs: Array, inputs: int) -> None:
         """Refuse at the first batch what would be refused at the end."""
@@ -205,7 +188,7 @@ class _Kept:
             refuse_model(probs, self.info.name)
         except ValueError:
             if doubt:
-                raise InputError("missing", f"{self.info.name}: has no softmax, and {doubt}") from None
+                raise self.info.refusal("value", f"has no softmax, and {doubt}") from None
             raise
         if self.logits and doubt:
             self.notes.append(f"{self.info.name}: {doubt}")
@@ -216,10 +199,10 @@ class _Kept:
             )
             if len(self.names) > self.classes and not self.given:
                 raise InputError(
-                    "value", f"{said}only {self.classes} outputs. Is it the model for these data?"
+                    "conflict", f"{said}only {self.classes} outputs. Is it the model for these data?"
                 )
             raise InputError(
-                "value", f"{said}{self.classes} outputs; pass `names` in the order of these, one an output"
+                "conflict", f"{said}{self.classes} outputs; pass `names` in the order of these, one an output"
             )
 
     def _numbers(self, labels: Array, count: int) -> Array:
@@ -255,7 +238,7 @@ class _Kept:
             rows = sum(map(len, parts))
             if rows not in (0, self.count):
                 raise InputError(
-                    "value", f"{where}: {rows:,} of {self.count:,} inputs have {key}, expected all or none"
+                    "conflict", f"{where}: {rows:,} of {self.count:,} inputs have {key}, expected all or none"
                 )
             columns[key] = np.concatenate(parts) if parts else None
         if self.features and self.format is not None:
@@ -289,3 +272,28 @@ class _Kept:
         clean = slice(None) if log.shifted is None else ~log.shifted
         names = self.names if self.by_name else None
         return order_note(log.labels[clean], log.predictions()[clean], log.classes, names)
+
+
+Ints = npt.NDArray[np.int64]
+
+
+def order_note(labels: Ints, answers: Ints, classes: int, names: Sequence[str] | None) -> str | None:
+    """Say that the classes are probably in another order than the outputs, and how to put it right."""
+    order = other_order(labels, answers, classes)
+    if order is None:
+        return None
+    said = _reordered(labels, answers, order)
+    if names is None:
+        numbers = f", y = numpy.array({order.tolist()})[y]" if classes <= SHOWN else ""
+        return f"{said}: labels are probably numbered otherwise than the outputs; renumber them{numbers}"
+    told = "=" + ",".join(names[at] for at in np.argsort(order).tolist()) if classes <= SHOWN else ""
+    hint = "" if told else " in the order of the outputs"
+    return f"{said}: names are probably sorted otherwise than the outputs; pass `names{told}`{hint}"
+
+
+def _reordered(labels: Ints, answers: Ints, order: Ints) -> str:
+    before, after = (np.mean(each == answers) for each in (labels, np.where(labels < 0, -1, order[labels])))
+    said = (
+        f"{before:.1%} of the predictions are right, and {after:.1%} would be in another order of the classes"
+    )
+    return said.replace("%", " %")

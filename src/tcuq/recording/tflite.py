@@ -28,17 +28,7 @@ WIDEST_SOFTMAX = 511
 
 
 class TFLite:
-    """A ``.tflite`` file, ready to run.
-
-    Parameters
-    ----------
-    features : str, int, bool or None
-        Name or number of the tensor; None takes the input of the last fully connected layer.
-    posteriors : str, optional
-        Name of the output, where there are several.
-    fast : bool
-        Optimized kernels for int8 models as well.
-    """
+    """A ``.tflite`` file, ready to run."""
 
     def __init__(self, path: Path, features: Features, posteriors: str | None, fast: bool) -> None:
         self.info = Info(path.name)
@@ -65,7 +55,7 @@ class TFLite:
         inputs = self._runner.get_input_details()
         if len(inputs) != 1:
             raise InputError(
-                "value", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
+                "unsupported", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
             )
         self._input = inputs[0]
         self._output = self._choose_output(posteriors)
@@ -81,7 +71,7 @@ class TFLite:
 
     def _load(self, litert: Any, content: bytes, kind: Any) -> Any:
         if not content:
-            raise InputError("missing", f"{self.info.name}: is empty, expected a TFLite model")
+            raise self.info.refusal("missing", "is empty, expected a TFLite model")
         try:
             found = litert.Interpreter(
                 model_content=content,
@@ -90,10 +80,8 @@ class TFLite:
             )
             found.allocate_tensors()
         except (ValueError, RuntimeError) as error:
-            raise InputError(
-                "damaged",
-                f"{self.info.name}: is no TFLite model that LiteRT can run, or is truncated: "
-                f"{first_line(error)}",
+            raise self.info.refusal(
+                "damaged", f"is no TFLite model that LiteRT can run, or is truncated: {first_line(error)}"
             ) from None
         return found
 
@@ -121,14 +109,14 @@ class TFLite:
         names = [each["name"] for each in found]
         if name is not None:
             if name not in names:
-                raise InputError(
-                    "missing", f"{self.info.name}: has no output {name!r}, expected one of {', '.join(names)}"
+                raise self.info.refusal(
+                    "unknown", f"has no output {name!r}, expected one of {', '.join(names)}"
                 )
             return found[names.index(name)]
         if len(found) > 1:
-            raise InputError(
-                "value",
-                f"{self.info.name}: has {len(found)} outputs; name that of the posteriors with `posteriors`: "
+            raise self.info.refusal(
+                "missing",
+                f"has {len(found)} outputs; name that of the posteriors with `posteriors`: "
                 f"{', '.join(names)}",
             )
         return found[0]
@@ -150,9 +138,7 @@ class TFLite:
             number = int(chosen) if str(chosen).isdecimal() else -1
             if not named and number not in tensors:
                 last = ", ".join(f"{n} {each['name']}" for n, each in sorted(tensors.items())[-5:])
-                raise InputError(
-                    "missing", f"{self.info.name}: has no tensor {chosen!r}; the last ones are {last}"
-                )
+                raise self.info.refusal("unknown", f"has no tensor {chosen!r}; the last ones are {last}")
             found = named[0] if named else tensors[number]
             self._refuse_constant(found)
         width = int(np.prod(found["shape"])) // max(1, int(self._input["shape"][0]))
@@ -164,10 +150,8 @@ class TFLite:
         made = {int(self._input["index"]), *(int(each) for op in ops for each in op["outputs"])}
         if int(tensor["index"]) not in made:
             numbers = ", ".join(map(str, sorted(made)))
-            raise InputError(
-                "value",
-                f"{self.info.name}: tensor {tensor['index']} is a constant; choose one that is computed: "
-                f"{numbers}",
+            raise self.info.refusal(
+                "value", f"tensor {tensor['index']} is a constant; choose one that is computed: {numbers}"
             )
 
     def reset(self) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InputError
 from .model import Array, Features, Info, Outputs, first_line, too_wide
 
 
@@ -21,15 +20,7 @@ WRAPPERS = ("", "module.", "_orig_mod.")
 
 
 class Tap:
-    """Takes the features of a module while it runs, and changes nothing of it.
-
-    Parameters
-    ----------
-    features : str, int, bool or None
-        Name of a submodule, whose output is taken; None takes the input of the last linear layer that runs.
-    info : Info
-        Gets a note where features are left out.
-    """
+    """Takes the features of a module while it runs, and changes nothing of it."""
 
     def __init__(self, model: Any, features: Features, info: Info) -> None:
         self._info = info
@@ -44,9 +35,7 @@ class Tap:
             )
             if chosen is None:
                 last = ", ".join(list(parts)[-5:])
-                raise InputError(
-                    "missing", f"{info.name}: has no module {features!r}; the last ones are {last}"
-                )
+                raise info.refusal("unknown", f"has no module {features!r}; the last ones are {last}")
             parts = {chosen: parts[chosen]}
         elif self._wanted:
             linear = import_module("torch").nn.Linear
@@ -80,13 +69,7 @@ class Tap:
         return getattr(self._seen, "ndim", None)
 
     def take(self, count: int) -> Array | None:
-        """Return the features of the batch that has just run, and forget them.
-
-        Parameters
-        ----------
-        count : int
-            Rows of the batch.
-        """
+        """Return the features of the batch that has just run, and forget them."""
         seen, self._seen = self._seen, None
         if not self._wanted:
             return None
@@ -110,7 +93,7 @@ class Tap:
 
     def _leave_out(self, why: str) -> None:
         if self._asked:
-            raise InputError("value", f"{self._info.name}: {why}")
+            raise self._info.refusal("value", f"{why}")
         self._info.notes.append(f"features are left out: {why}")
         self._drop()
 
@@ -120,13 +103,7 @@ class Tap:
 
 
 class Torch:
-    """A PyTorch module, ready to run on the device where it is.
-
-    Parameters
-    ----------
-    features : str, int, bool or None
-        As of `Tap`.
-    """
+    """A PyTorch module, ready to run on the device where it is."""
 
     def __init__(self, model: Any, features: Features) -> None:
         self._torch = import_module("torch")
@@ -148,16 +125,16 @@ class Torch:
                 given = self._torch.from_numpy(np.ascontiguousarray(x))
                 found = self._model(given if self._where is None else given.to(self._where))
         except (RuntimeError, ValueError, TypeError) as error:
-            raise InputError(
-                "value", f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
+            raise self.info.refusal(
+                "failed", f"cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
             ) from None
         finally:
             self._tap.stop()
             for part, training in modes:
                 part.training = training
         if not isinstance(found, self._torch.Tensor):
-            raise InputError(
-                "value", f"{self.info.name}: returns {type(found).__name__}, expected a tensor of posteriors"
+            raise self.info.refusal(
+                "value", f"returns {type(found).__name__}, expected a tensor of posteriors"
             )
         return Outputs(array_of(found).reshape(len(x), -1), self._tap.take(len(x)))
 

@@ -61,13 +61,7 @@ class Cells:
 
 
 def per_cell(steps: int, cells: int) -> int:
-    """Return how many steps a cell takes so that there are at most so many cells.
-
-    Examples
-    --------
-    >>> per_cell(300, 1000), per_cell(1001, 1000)
-    (1, 2)
-    """
+    """Return how many steps a cell takes so that there are at most so many cells."""
     return max(1, math.ceil(steps / cells))
 
 
@@ -204,14 +198,14 @@ def checked(
     if log is not None and not isinstance(log, Log):
         raise wrong_type("log", log, "a Log or None")
     if log is not None and len(log) != len(steps):
-        raise InputError("value", f"log has {len(log)} steps, decisions have {len(steps)}")
+        raise InputError("conflict", f"log has {len(log)} steps, decisions have {len(steps)}")
     if log is not None:
         other = int((np.argmax(log.probs, axis=1) != steps["prediction"]).sum())
         # Rounding to int8 may turn a near tie; a log of another stream differs nearly everywhere, which a few
         # steps cannot show.
         if len(steps) >= 20 and 2 * other > len(steps):
             raise InputError(
-                "value",
+                "conflict",
                 f"log and decisions name different classes at {other:,} of {len(steps):,} steps, expected "
                 "the log that these decisions were made from",
             )

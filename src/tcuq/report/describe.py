@@ -26,22 +26,7 @@ def _share(value: float) -> str:
 
 
 def bounds_in_words(params: Params, steps: int = 1000) -> list[str]:
-    """Return what holds for every input, as sentences.
-
-    Parameters
-    ----------
-    steps : int
-        Steps after which the flag rate is told.
-
-    Examples
-    --------
-    >>> for sentence in bounds_in_words(Params(classes=10)):
-    ...     print(sentence)
-    after 1,000 steps the flag rate is within 0.020 of 0.100, whatever the input
-    at most 8 + 0.15 n abstentions in any n steps, and at most 0.15 t in the first t, whatever the input
-    no abstention in the first 64 steps
-    the level is below the budget: flags are rarer than the budget allows, so it only shapes bursts
-    """
+    """Return what holds for every input, as sentences."""
     share = _share(params.budget)
     bound = f"within {_up(params.flag_bound(steps))} of {params.level:.3f}"
     words = [
@@ -72,11 +57,6 @@ def bounds_in_words(params: Params, steps: int = 1000) -> list[str]:
 def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None) -> list[str]:
     """Return when each side of the alarm is raised, as sentences.
 
-    Parameters
-    ----------
-    head : EvidenceHead, optional
-        What the rise side sums in place of risk.
-
     Examples
     --------
     >>> for sentence in alarm_in_words(Alarm(mean=0.25, rise=AlarmSide(0.125, limit=4, cap=8))):
@@ -104,13 +84,7 @@ def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None) -> list[str]:
 
 
 def describe_params(params: Params) -> dict[str, Any]:
-    """Return what a monitor with these parameters costs, watches and promises.
-
-    Examples
-    --------
-    >>> describe_params(Params(classes=10))["kind"]
-    'params'
-    """
+    """Return what a monitor with these parameters costs, watches and promises."""
     low, high = params.debt_bounds
     return {
         "kind": "params",
@@ -151,14 +125,7 @@ def describe_params(params: Params) -> dict[str, Any]:
 
 
 def describe_state(content: bytes) -> dict[str, Any]:
-    """Return what a saved state says about the past.
-
-    Examples
-    --------
-    >>> from tcuq import Monitor
-    >>> describe_state(Monitor(Params(classes=10)).save())["alarm"]
-    'quiet'
-    """
+    """Return what a saved state says about the past."""
     state = read_state(content)
     return {
         "kind": "state",
@@ -181,18 +148,7 @@ def describe_state(content: bytes) -> dict[str, Any]:
 
 
 def render(found: dict[str, Any]) -> str:
-    """Return a description for people.
-
-    Parameters
-    ----------
-    found : dict
-        From `describe_params` or `describe_state`.
-
-    Examples
-    --------
-    >>> print(render(describe_params(Params(classes=10))).splitlines()[0])
-    monitor of 10 classes, posteriors only, profile paper
-    """
+    """Return a description for people."""
     return _render_state(found) if found["kind"] == "state" else _render_params(found)
 
 

@@ -104,13 +104,7 @@ def lane_plots(
     width: float = SIZE,
     height: float = SIZE,
 ) -> list[Plot]:
-    """Return thin rows that show where steps were flagged, abstained, wrong, under alarm, or shifted.
-
-    Parameters
-    ----------
-    changes : list of int, or None
-        From `kind_changes`: lines keep kinds of shift apart.
-    """
+    """Return thin rows that show where steps were flagged, abstained, wrong, under alarm, or shifted."""
     steps = len(bits)
     per = per_cell(steps, TIMELINE_CELLS)
     full, upper, lower = (0.0, 1.0), (0.5, 1.0), (0.0, 0.5)

@@ -25,13 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def recent_accuracy(wrong: npt.NDArray[np.bool_], window: int = WINDOW) -> Floats:
-    """Return the share of right answers in the last steps, of all so far while there are fewer.
-
-    Examples
-    --------
-    >>> recent_accuracy(np.array([False, True, True]), 2).tolist()
-    [1.0, 0.5, 0.0]
-    """
+    """Return the share of right answers in the last steps, of all so far while there are fewer."""
     right = np.concatenate([[0], np.cumsum(~wrong)])
     ends = np.arange(1, len(wrong) + 1)
     starts = np.maximum(0, ends - window)
@@ -40,15 +34,7 @@ def recent_accuracy(wrong: npt.NDArray[np.bool_], window: int = WINDOW) -> Float
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """The series that a report shows; None for one that the monitor did not have.
-
-    Parameters
-    ----------
-    band : two arrays of T numbers, or None
-        In which the accuracy is expected.
-    recent : array of T numbers, or None
-        True accuracy over `WINDOW` steps; None without labels.
-    """
+    """The series that a report shows; None for one that the monitor did not have."""
 
     persistence: Floats | None
     look: Floats | None
@@ -216,15 +202,7 @@ def _accuracy(found: Learned, expected: Floats, about: str, first: int) -> str:
 
 
 def learned(found: Learned, about: str, first: int) -> str:
-    """Return the section, or nothing where the monitor has learned nothing.
-
-    Parameters
-    ----------
-    about : str
-        ``"prediction"`` or ``"answer"``: what risk and expected accuracy speak of.
-    first : int
-        Number of the first step.
-    """
+    """Return the section, or nothing where the monitor has learned nothing."""
     parts = []
     if found.expected is not None:
         parts.append(_accuracy(found, found.expected, about, first))
@@ -240,13 +218,7 @@ def learned(found: Learned, about: str, first: int) -> str:
 
 
 def answers(steps: npt.NDArray[Any], wrong: dict[str, npt.NDArray[np.bool_]]) -> str:
-    """Return a sentence on the steps whose answer is not the prediction; nothing where there are none.
-
-    Parameters
-    ----------
-    wrong : dict of array of bool
-        Where ``"answer"`` and ``"prediction"`` are wrong.
-    """
+    """Return a sentence on the steps whose answer is not the prediction; nothing where there are none."""
     other = steps["answer"] != steps["prediction"]
     number = int(other.sum())
     if not number:

@@ -52,21 +52,7 @@ def labeled(
     point: tuple[float, float],
     found: Reliability,
 ) -> str:
-    """Return what the labels tell.
-
-    Parameters
-    ----------
-    counted : dict of dict of Share
-        Right ones by decision, of what the risk speaks of first.
-    changed : str
-        HTML on the answers that are not the prediction.
-    own, plain : Curve
-        Of the risk, and of the confidence in the prediction.
-    point : pair of float
-        Share kept and error rate of the monitor.
-    found : Reliability
-        Of the confidence in the prediction.
-    """
+    """Return what the labels tell."""
     of, of_prediction = (f", {next(iter(counted))}s", ", predictions") if len(counted) > 1 else ("", "")
     keys = [
         ("risk", f"risk of the monitor{of}, area {decimal(own.aurc, 4)}"),
@@ -184,13 +170,7 @@ def delays(found: Response, first: int = 0) -> str:
 
 
 def left_out(fit: Any) -> str:
-    """Return what the fit found of each kind of shift that its alarm had not seen, where its notes say so.
-
-    Parameters
-    ----------
-    fit : mapping
-        What the fit wrote into the notes of its parameters; anyone may have changed them.
-    """
+    """Return what the fit found of each kind of shift that its alarm had not seen, where its notes say so."""
     found = fit.get("left_out") if isinstance(fit, Mapping) else None
     kinds = found.get("by_kind") if isinstance(found, Mapping) else None
     if not isinstance(kinds, Mapping) or not isinstance(found, Mapping):

@@ -23,14 +23,7 @@ BINS = 15
 
 @dataclass(frozen=True)
 class Share:
-    """Hits among trials.
-
-    Examples
-    --------
-    >>> share = Share(8, 10)
-    >>> share.rate, [round(x, 3) for x in share.interval()]
-    (0.8, [0.49, 0.943])
-    """
+    """Hits among trials."""
 
     hits: int
     of: int
@@ -46,26 +39,14 @@ class Share:
 
 
 def share(hits: Bools, among: Bools | None = None) -> Share:
-    """Count hits among all steps, or among some.
-
-    Examples
-    --------
-    >>> share(np.array([True, False]))
-    Share(hits=1, of=2)
-    """
+    """Count hits among all steps, or among some."""
     if among is None:
         return Share(int(hits.sum()), len(hits))
     return Share(int(hits[among].sum()), int(among.sum()))
 
 
 def onsets(alarm: npt.NDArray[Any]) -> Ints:
-    """Return the steps at which an alarm of either side begins, none having been there before.
-
-    Examples
-    --------
-    >>> onsets(np.array([1, 1, 0, 2, 3, 0])).tolist()
-    [0, 3]
-    """
+    """Return the steps at which an alarm of either side begins, none having been there before."""
     raised = alarm != 0
     before = np.concatenate([[False], raised[:-1]])
     return np.flatnonzero(raised & ~before)
@@ -73,25 +54,15 @@ def onsets(alarm: npt.NDArray[Any]) -> Ints:
 
 @dataclass(frozen=True)
 class FlagRate:
-    """The running flag rate and, with parameters, what bounds it.
-
-    Parameters
-    ----------
-    running : array
-        Share of steps flagged so far.
-    debt : pair of float, optional
-        Least and most flags above the level, counted from the first step here on.
-    bounds : pair of float, optional
-        Of the debt, counted from the first step of a fresh monitor on.
-    resumed : bool
-        Whether the monitor had run before the first step here, so that its debt there is not known.
-    """
+    """The running flag rate and, with parameters, what bounds it."""
 
     running: Floats
     level: float | None = None
-    debt: tuple[float, float] | None = None
-    bounds: tuple[float, float] | None = None
-    resumed: bool = False
+    debt: tuple[float, float] | None = (
+        None  # least and most flags above the level, from the first step here on
+    )
+    bounds: tuple[float, float] | None = None  # of the debt of a fresh monitor
+    resumed: bool = False  # it ran before, so that its debt at the first step is not known
 
     @property
     def reach(self) -> tuple[float, float]:
@@ -146,13 +117,7 @@ def window_lengths(steps: int) -> list[int]:
 
 
 def windows(abstain: Bools, params: Params | None) -> list[Window]:
-    """Return the worst window of each length.
-
-    Examples
-    --------
-    >>> [w.most for w in windows(np.array([1, 0, 1, 1, 0], dtype=bool), None)]
-    [1, 2, 3]
-    """
+    """Return the worst window of each length."""
     found = []
     lengths = window_lengths(len(abstain))
     for steps, most in zip(lengths, metrics.worst_window(abstain, lengths).tolist(), strict=True):
@@ -178,13 +143,7 @@ class Curve:
 
 
 def risk_coverage(score: Floats, wrong: Bools) -> Curve:
-    """Return the curve of a score, low meaning safe; tied steps share their errors evenly.
-
-    Examples
-    --------
-    >>> risk_coverage(np.array([0.1, 0.2, 0.2]), np.array([False, True, False])).error.round(3).tolist()
-    [0.0, 0.25, 0.333]
-    """
+    """Return the curve of a score, low meaning safe; tied steps share their errors evenly."""
     return Curve(*metrics.risk_coverage(score, wrong))
 
 

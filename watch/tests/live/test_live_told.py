@@ -12,7 +12,7 @@ import pytest
 from live_runs import PARAMS, json_lines, steps_of, wait_until
 
 from tcuq import EvidenceHead, Params
-from tcuq.cli.edge import complain
+from tcuq.cli.process import complain
 from tcuq_watch.live.inbox import Chunk
 from tcuq_watch.live.metrics import prometheus_text
 from tcuq_watch.live.remarks import Remarks

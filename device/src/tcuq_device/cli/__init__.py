@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcuq.cli.common import answer, energy, note, print_json, progress, span
-from tcuq.cli.edge import UsageError, tell
 from tcuq.cli.parser import declare, declare_group
+from tcuq.cli.process import UsageError, tell
 from tcuq.cli.words import expect_graph
 
 from .cost import add as add_cost

@@ -57,7 +57,7 @@ def add(actions: Subparsers) -> None:
 def command(args: argparse.Namespace) -> int:
     """Measure on one board."""
     from tcuq.base.checks import integer
-    from tcuq.cli.edge import UsageError
+    from tcuq.cli.process import UsageError
 
     from ..boards import board
 

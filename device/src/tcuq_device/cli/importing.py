@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tcuq.cli.common import answer, keep_apart, need_files, note
-from tcuq.cli.edge import UsageError
 from tcuq.cli.parser import declare
+from tcuq.cli.process import UsageError
 from tcuq.cli.words import in_options, spoken
 
 if TYPE_CHECKING:

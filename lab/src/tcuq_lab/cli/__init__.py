@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tcuq.cli.edge import run_command
+from tcuq.cli.process import run_command
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def build_parser() -> Parser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; `tcuq.cli.edge.run_command` lists the exit statuses.
+    """Run the command line; `tcuq.cli.process.run_command` lists the exit statuses.
 
     Parameters
     ----------

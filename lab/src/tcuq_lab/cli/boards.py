@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcuq.cli.common import answer, comma_list, note, progress
-from tcuq.cli.edge import UsageError
 from tcuq.cli.parser import declare, declare_group
+from tcuq.cli.process import UsageError
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Parser, Subparsers

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tcuq.cli.common import answer, note, progress
-from tcuq.cli.edge import complain
 from tcuq.cli.parser import declare, declare_group
+from tcuq.cli.process import complain
 
 if TYPE_CHECKING:
     from pathlib import Path

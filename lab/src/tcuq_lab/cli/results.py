@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tcuq.cli.common import answer
-from tcuq.cli.edge import UsageError
 from tcuq.cli.parser import declare
+from tcuq.cli.process import UsageError
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tcuq.cli.common import answer, comma_list, given, need_files, note
-from tcuq.cli.edge import UsageError, complain
 from tcuq.cli.parser import declare, declare_group
+from tcuq.cli.process import UsageError, complain
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Parser, Subparsers

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from tcuq.cli.common import answer, given, progress
-from tcuq.cli.edge import UsageError
 from tcuq.cli.parser import declare
+from tcuq.cli.process import UsageError
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 
 from ..contents import Contents
-from ..csource import banner
-from ..example import main_text
+from ..csource import banner, main_text
 from ..watch import send_text
 from .form import Form
 from .texts import IN_C, SEND_EXAMPLE

@@ -32,53 +32,22 @@ class Form:
     """The package of one platform: where the monitor's files go, what is added, what its page says.
 
     Texts have the fields of `Contents.fields` in braces.
-
-    Parameters
-    ----------
-    name : str
-        What `--form` takes, one of `tcuq.base.platforms.PLATFORMS`.
-    files : callable
-        Contents to what is added to the files of the monitor, text by path.
-    hints : callable
-        Contents and folder to the lines that follow an export.
-    use : str
-        Section of the README: from the folder to the first step.
-    together : str
-        Sentence of the README on several monitors in one program.
-    rows : mapping
-        What each added file is, by path or by paths with commas between them, for the README.
-    more : callable
-        Contents to fields of these texts beside those that all have.
-    place : callable
-        Contents and name of a file of the monitor to its path in the package.
-    title : str
-        Heading of the README.
-    selfcheck : str
-        How a user calls the self-check.
-    frames : str
-        Sentence of the README on sending steps to a computer.
-    platform : str
-        Who uses the words below, for a refusal.
-    header, manifest : str
-        Where `tcuq.h` is in the package, and a file that forms with the same place have not.
-    taken, starts, ends : collection of str
-        Names that the platform has already, and what such names begin or end with.
     """
 
     name: str
-    files: Callable[[Contents], dict[str, str]]
-    hints: Callable[[Contents, str], list[str]]
-    use: str
-    together: str
-    rows: Mapping[str, str] = field(default_factory=dict)
-    more: Callable[[Contents], dict[str, Any]] = nothing_more
+    files: Callable[[Contents], dict[str, str]]  # what is added, text by path
+    hints: Callable[[Contents, str], list[str]]  # lines that follow an export into a folder
+    use: str  # of the README: from the folder to the first step
+    together: str  # of the README: several monitors in one program
+    rows: Mapping[str, str] = field(default_factory=dict)  # what each added file is
+    more: Callable[[Contents], dict[str, Any]] = nothing_more  # fields of these texts
     place: Callable[[Contents, str], str] = plain_place
     title: str = "tcuq_{name}"
     selfcheck: str = "{name}_selfcheck()"
     frames: str = "The header has an example at its top."
-    platform: str = ""
+    platform: str = ""  # who uses the words below
     header: str = "tcuq.h"
-    manifest: str = "main.c"
+    manifest: str = "main.c"  # a file that forms with the same header have not
     taken: frozenset[str] = frozenset()
     starts: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()

@@ -147,8 +147,7 @@ def _files(contents: Contents) -> dict[str, str]:
     )
     cmake = "".join(
         _CMAKE.format(
-            part=part,
-            files="".join(f"        ${{CMAKE_CURRENT_LIST_DIR}}/src/{file}\n" for file in files),
+            part=part, files="".join(f"        ${{CMAKE_CURRENT_LIST_DIR}}/src/{file}\n" for file in files)
         )
         for part, files in shared.items()
     )

@@ -13,8 +13,8 @@ from ..data import Data
 from ..model import Array, Info, first_line
 from ..opening import is_reference, referred
 from ..ranges import family_of
-from . import collapse, pictures, signals, sound
-from .form import FAMILIES, Form, are_indices, form_of
+from . import pictures, signals, sound
+from .form import COLLAPSES, FAMILIES, Form, are_indices, form_of
 
 SAMPLE = 256
 """Inputs of an array from which ranges are read."""
@@ -95,7 +95,7 @@ def choose(
     named = [each for each in wanted if isinstance(each, str)]
     given = [each for each in named if each in FAMILIES]
     if len(given) > 1:
-        raise InputError("value", f"shifts are {' and '.join(given)}, expected one family")
+        raise InputError("conflict", f"shifts are {' and '.join(given)}, expected one family")
     sample = _sample(data, among, given[0] if given else data.family)
     guessed = data.family or family_of(sample.shape[1:], sample.dtype)
     family = given[0] if given else guessed
@@ -103,13 +103,13 @@ def choose(
     indices = not given and guessed in ("signals", None) and are_indices(sample, info)
     if indices and generic:
         raise InputError(
-            "value",
+            "unsupported",
             f"{data.name}: inputs are whole numbers from 0 on, as indices are, which no generic shift suits; "
             "pass your own function as `shifts`, `shifts=none`, or `shifts=signals` if they were measured",
         )
     if family is None and generic:
         raise InputError(
-            "value",
+            "unsupported",
             f"{data.name}: an input has shape {sample.shape[1:]}, which is no picture, sound or signal; "
             "pass your own function as `shifts`, or `shifts=none`",
         )
@@ -117,7 +117,7 @@ def choose(
     kinds: list[Kind] = []
     if generic and form is not None:
         kinds += [_generic(each, form) for each in MODULES[str(family)].KINDS]
-        kinds += [_collapse(each, form) for each in collapse.KINDS]
+        kinds += [_collapse(each, form) for each in COLLAPSES]
         kinds.append(Kind("frozen", lambda x, severity, rng: x, collapse=True, frozen=True))
     for each in wanted:
         if each is not True and each not in FAMILIES:
@@ -141,7 +141,7 @@ def listed(shifts: Shifts) -> list[Any]:
             if each not in (*FAMILIES, "none", "auto") and not is_reference(each):
                 raise wrong_value("shifts", each, f"{', '.join(FAMILIES)}, none, or module:function")
         if "none" in parts and len(parts) > 1:
-            raise InputError("value", "shifts is none and more, expected one of both")
+            raise InputError("conflict", "shifts is none and more, expected one of both")
         return [True if each == "auto" else each for each in parts if each != "none"]
     if isinstance(shifts, Sequence):
         found = [part for each in shifts for part in listed(each)]
@@ -246,6 +246,6 @@ def _refuse_twins(kinds: Sequence[Kind]) -> None:
     names = [each.name for each in kinds]
     twins = sorted({each for each in names if names.count(each) > 1})
     if twins:
-        raise InputError("value", f"two shifts are named {twins[0]!r}; give one another name in a mapping")
+        raise InputError("conflict", f"two shifts are named {twins[0]!r}; give one another name in a mapping")
     if len(kinds) > MOST:
         raise InputError("limit", f"there are {len(kinds)} shifts, expected at most {MOST}")

@@ -20,33 +20,17 @@ FAMILIES = ("pictures", "sound", "signals")
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """How one input becomes the numbers that shifts work on, and comes back.
-
-    Parameters
-    ----------
-    arrange, restore : callable
-        From the shape of an input to that of its family, and back.
-    offset, factor : float or array
-        A value is ``offset + factor * number``.
-    low, high : float or array
-        Of the values.
-    blanks : pair of float or array
-        Values of an input that shows nothing, of which there are two ways.
-    swings : bool
-        Values swing about `offset`, as those of sound do.
-    said : str
-        What was assumed, for a note.
-    """
+    """How one input becomes the numbers that shifts work on, and comes back."""
 
     dtype: Any
     arrange: Callable[[Array], Array]
     restore: Callable[[Array], Array]
     offset: Any
-    factor: Any
+    factor: Any  # a value is offset + factor * number
     low: Any
     high: Any
-    blanks: tuple[Any, Any]
-    swings: bool
+    blanks: tuple[Any, Any]  # values of an input that shows nothing, of which there are two ways
+    swings: bool  # about the offset, as sound does
     said: str
 
     def numbers(self, x: Array) -> Floats:
@@ -71,13 +55,6 @@ def are_indices(sample: Array, info: Info | None = None) -> bool:
     The model decides, if it says what it takes. Else wide whole numbers from 0 on are taken as indices:
     samples of a sensor are narrow, or below 0 at times, or fractions.
 
-    Parameters
-    ----------
-    sample : array
-        Some inputs.
-    info : Info, optional
-        Of the model.
-
     Examples
     --------
     >>> are_indices(np.array([[7, 0, 3]])), are_indices(np.array([[7, 0, -3]])), are_indices(np.ones((1, 3)))
@@ -93,15 +70,6 @@ def are_indices(sample: Array, info: Info | None = None) -> bool:
 
 def form_of(family: str, sample: Array, pixels: bool, where: str) -> Form:
     """Return how inputs of a family lie in the data.
-
-    Parameters
-    ----------
-    sample : array
-        Some inputs, one a row; ranges are read off them.
-    pixels : bool
-        The inputs are pixels of picture files, 0 to 255.
-    where : str
-        Name of the data in messages.
 
     Examples
     --------
@@ -191,3 +159,30 @@ def _signals(sample: Array, pixels: bool, where: str) -> Form:
     said = f"signals of {time:,} samples in {channels} channel{'s' * (channels != 1)}"
     unit = np.where(spread > 0, spread, 1.0)
     return Form(dtype, arrange, restore, mean, unit, low, high, (mean, 0.0), False, said)
+
+
+HALF = 0.625
+"""Severity that half of the stretches of a stream exceed."""
+
+QUIETEST = 1e-4
+"""Peak, as a part of full scale, below which sound counts as silent."""
+
+
+def blank(form: Form, x: Array, severity: float) -> Array:
+    """Show one value throughout: black or gray; silence; the mean of each channel, or 0."""
+    level = form.blanks[severity > HALF]
+    return form.kept(np.zeros(form.arrange(x).shape) + level)
+
+
+def saturated(form: Form, x: Array, severity: float) -> Array:
+    """Drive the input into the end of its range: overexposed, clipped hard, at the rail of the sensor."""
+    values = form.arrange(x).astype(np.float64)
+    if not form.swings:
+        return form.kept(values + (0.25 + 0.75 * severity) * (form.high - form.low))
+    away = values - form.offset
+    peak = max(float(np.abs(away).max()), QUIETEST * form.factor)
+    return form.kept(form.offset + away * (10 ** (1 + severity) * form.factor / peak))
+
+
+COLLAPSES = (blank, saturated)
+"""Inputs that say nothing any more, of any family."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .arranged import arrange
-from .plan import Plan, joined, make_plan
+from .plan import Plan, arrange, joined, make_plan
 from .words import Pace, paces_of
 
 __all__ = ["Pace", "Plan", "arrange", "joined", "make_plan", "paces_of"]

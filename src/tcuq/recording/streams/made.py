@@ -13,9 +13,7 @@ from ..data import Data
 from ..model import Array, Info
 from ..shifts import Chosen, choose, listed
 from ..shifts.chosen import Shifts
-from .arranged import arrange
-from .plan import Plan, make_plan
-from .pool import Ints
+from .plan import Ints, Plan, arrange, make_plan
 from .words import UNLABELED, Pace
 
 FEWEST = 50
@@ -32,15 +30,7 @@ def asks_for_stream(stream: bool | str | None, shifts: Shifts) -> bool:
 def streamed(
     data: Data, paces: Sequence[Pace], usual: bool, shifts: Shifts, steps: int | None, seed: int, info: Info
 ) -> Data:
-    """Return data as a stream.
-
-    Parameters
-    ----------
-    usual : bool
-        The paces are the default: without labels others are taken.
-    info : Info
-        Of the model: what it takes tells indices from numbers.
-    """
+    """Return data as a stream."""
     refuse_unfit(data, FEWEST)
     integer("seed", seed, 0, 2**31)
     length = data.total if steps is None else integer("steps", steps, 1, MOST_STEPS)
@@ -88,14 +78,14 @@ def refuse_unfit(data: Data, fewest: int) -> None:
     """Refuse data that cannot be arranged as a stream."""
     if data.take is None:
         raise InputError(
-            "value",
+            "unsupported",
             f"{data.name}: gives batches in one order only, no stream can be made of them; pass arrays "
             "(NPZ or NPY) or a folder",
         )
     if data.segments is not None or data.shifted is not None:
         have = "segments" if data.segments is not None else "shifted"
         raise InputError(
-            "value", f"{data.name}: has {have}, so it is a stream already; leave out `stream` and `shifts`"
+            "conflict", f"{data.name}: has {have}, so it is a stream already; leave out `stream` and `shifts`"
         )
     if data.total < fewest:
         raise InputError(

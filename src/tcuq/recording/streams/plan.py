@@ -3,42 +3,139 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ...base.rand import Numbers, waits
-from .layout import lay_out
-from .pool import Ints, Pool
+from ...base.rand import Generators, Numbers, waits
+from ..data import Batch, Data
+from ..shifts import Chosen
 from .words import Pace
+
+Ints = npt.NDArray[np.int64]
+
+RESERVE = 8
+"""When less than a part in so many is left, all examples join again, behind those that are left."""
+
+
+class Pool:
+    """Gives examples of a class, each once before any comes again."""
+
+    def __init__(self, groups: Sequence[Ints], numbers: Numbers) -> None:
+        self._groups, self._numbers = groups, numbers
+        self._all = sum(map(len, groups))
+        self._waiting: list[list[int]] = [[] for _ in groups]
+        self._left = np.zeros(len(groups), dtype=np.int64)
+        self._join()
+
+    def _join(self) -> None:
+        for number, group in enumerate(self._groups):
+            order = group[self._numbers.shuffled(len(group))[0]].tolist()
+            self._waiting[number] = [*order, *self._waiting[number]]  # taken from the end
+            self._left[number] += len(group)
+
+    def left(self, group: int) -> int:
+        """Return how many examples of a class wait."""
+        return int(self._left[group])
+
+    def draw(self) -> int:
+        """Return a class, each with the chance of an example that waits being of it."""
+        if RESERVE * int(self._left.sum()) < self._all:
+            self._join()
+        ends = np.cumsum(self._left)
+        return int(np.searchsorted(ends, self._numbers.below(1, int(ends[-1]))[0], side="right"))
+
+    def take(self, group: int) -> int:
+        """Return the next example of a class."""
+        if not self._waiting[group]:
+            self._join()
+        self._left[group] -= 1
+        return self._waiting[group].pop()
+
+
+SHIFTED = 0.4
+"""Share of shifted steps, about; never more than half, counted from the start of the stream."""
+
+TIMES = 3
+"""Stretches of each kind that a stream should have."""
+
+SHORTEST, LONGEST = 40, 150
+"""Mean steps of a shifted stretch: time for an alarm, and for the stream to have many of them."""
+
+MILDEST = 0.25
+"""Least severity; each stretch has one, drawn between this and 1."""
+
+
+class Stretch(NamedTuple):
+    """Steps of one condition."""
+
+    steps: int
+    segment: int
+    pace: int
+    kind: int
+    severity: float
+
+
+def lay_out(
+    steps: int, kinds: Sequence[int], paces: Sequence[Pace], seed: int, name: str = "fit"
+) -> list[Stretch]:
+    """Return the stretches of a stream, in order.
+
+    A pair of stretches is a clean one and a shifted one of at most its length. Kinds come in shuffled rounds.
+    Each segment has some pairs and one pace; the order of paces is turned by one from round to round.
+    """
+    mean = round(SHIFTED * steps / (TIMES * max(1, len(kinds))))
+    mean = min(max(mean, SHORTEST), LONGEST)
+    pairs = _pairs(steps, kinds, mean, Numbers(seed, f"{name}/layout"))
+    rounds = max(1, len(pairs) // (2 * len(paces)))
+    segments = min(len(pairs), rounds * len(paces))
+    found = []
+    for number, pair in enumerate(pairs):
+        segment = number * segments // len(pairs)
+        pace = (segment + segment // len(paces)) % len(paces)
+        found += [Stretch(length, segment, pace, kind, by) for length, kind, by in pair if length]
+    return found
+
+
+def _pairs(
+    steps: int, kinds: Sequence[int], mean: int, numbers: Numbers
+) -> list[list[tuple[int, int, float]]]:
+    """Return pairs of (steps, kind, severity), a clean stretch first; what is left at the end is clean."""
+    found: list[list[tuple[int, int, float]]] = []
+    order: list[int] = []
+    left = steps
+    while left:
+        short, more = numbers.below(2, mean + 1).tolist()
+        shifted = (mean + 1) // 2 + short
+        clean = shifted + more
+        if not found:  # a stream too short for a pair has a short one
+            shifted = min(shifted, left // 2)
+            clean = min(clean, left - shifted)
+        if not kinds or left < clean + shifted:
+            clean, shifted = min(left, clean + shifted) if not kinds else left, 0
+        pair = [(clean, 0, 0.0)]
+        if shifted:
+            order = order or [kinds[n] for n in numbers.shuffled(len(kinds))[0]]
+            severity = MILDEST + (1 - MILDEST) * int(numbers.below(1, 1001)[0]) / 1000
+            pair.append((shifted, order.pop(0), severity))
+        found.append(pair)
+        left -= clean + shifted
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What each step shows.
-
-    Parameters
-    ----------
-    kinds : array of uint8
-        0 for clean, else the kind of shift.
-    severities : array of float
-        Of the shift, in (0, 1]; 0 for clean.
-    held : array of bool
-        The example is held in front of the sensor: shaken a little at each step.
-    segments : array of int
-        As of `tcuq.Log`.
-    paces : array of int
-        Places in the list of paces.
-    """
+    """What each step shows."""
 
     examples: Ints
-    kinds: npt.NDArray[np.uint8]
-    severities: npt.NDArray[np.float64]
-    held: npt.NDArray[np.bool_]
+    kinds: npt.NDArray[np.uint8]  # 0 for clean
+    severities: npt.NDArray[np.float64]  # in (0, 1]; 0 for clean
+    held: npt.NDArray[np.bool_]  # in front of the sensor: shaken a little at each step
     segments: Ints
-    paces: Ints
+    paces: Ints  # places in the list of paces
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -53,25 +150,7 @@ def make_plan(
     seed: int,
     name: str = "fit",
 ) -> Plan:
-    """Return a plan; the same arguments give the same one with every numpy.
-
-    Parameters
-    ----------
-    groups : array of int
-        Class of each example, 0 or above; all 0 where there are no labels.
-    among : array of int
-        The examples to show.
-    kinds : sequence of int
-        Numbers of the shifts to show.
-    name : str
-        Of the stream; other names, other numbers.
-
-    Examples
-    --------
-    >>> plan = make_plan(np.arange(90) % 3, np.arange(90), 90, [Pace("dwell", 5)], [1], 0)
-    >>> (plan.examples % 3)[:12].tolist(), int((plan.kinds == 0).sum())
-    ([0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1], 54)
-    """
+    """Return a plan; the same arguments give the same one with every numpy."""
     classes = [among[groups[among] == each] for each in np.unique(groups[among])]
     pool = Pool(classes, Numbers(seed, f"{name}/pool"))
     lengths = [
@@ -124,3 +203,35 @@ def joined(first: Plan, second: Plan) -> Plan:
              for each in fields(Plan)}  # fmt: skip
     parts["segments"][len(first) :] += int(first.segments[-1]) + 1
     return Plan(**parts)
+
+
+def arrange(data: Data, plan: Plan, chosen: Chosen, seed: int) -> Data:
+    """Return data in the order of a plan, degraded as it says.
+
+    What befalls an example depends on the seed, the kind and the step alone, not on the size of a batch.
+    Labels are those of what the plan shows, also where frozen input hides it.
+    """
+    take, labels = data.take, data.labels
+    assert take is not None
+    shake = Generators(seed, "held")
+    own = [Generators(seed, f"shift/{each.name}") for each in chosen.kinds]
+    frozen = np.isin(plan.kinds, [number for number, each in enumerate(chosen.kinds, 1) if each.frozen])
+    seen = np.maximum.accumulate(np.where(frozen, 0, np.arange(len(plan))))  # step whose input comes
+
+    def batches(size: int) -> Iterator[Batch]:
+        for start in range(0, len(plan), size):
+            steps = seen[start : start + size]
+            rows = np.array(take(plan.examples[steps]))
+            for row, step in enumerate(steps.tolist()):
+                if plan.held[step]:
+                    rows[row] = chosen.shake(rows[row], shake.at(step))
+                kind = int(plan.kinds[step])
+                if kind:
+                    severity = float(plan.severities[step])
+                    rows[row] = chosen.kinds[kind - 1].apply(rows[row], severity, own[kind - 1].at(step))
+            yield Batch(rows, None if labels is None else labels[plan.examples[start : start + size]])
+
+    # Without shifts nothing is known of what is clean: a user's data may hold anything.
+    marked, names = (plan.kinds, tuple(each.name for each in chosen.kinds)) if chosen.kinds else (None, None)
+    made = replace(data, batches=batches, total=len(plan), segments=plan.segments)
+    return replace(made, shifted=marked, shift_names=names)

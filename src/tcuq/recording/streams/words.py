@@ -14,18 +14,10 @@ WANTED = "expected mixed, or a list of shuffled, dwell=N and held=N"
 
 
 class Pace(NamedTuple):
-    """How a part of a stream goes.
+    """How a part of a stream goes."""
 
-    Parameters
-    ----------
-    word : {"shuffled", "dwell", "held"}
-        Every step another example of any class; several examples of one class; one example, shaken.
-    mean : float
-        Steps that the class, or the example, stays on average.
-    """
-
-    word: str
-    mean: float = 1.0
+    word: str  # shuffled, dwell (examples of one class) or held (one example, shaken)
+    mean: float = 1.0  # steps that the class, or the example, stays
 
     def __str__(self) -> str:
         return self.word if self.word == "shuffled" else f"{self.word}={self.mean:g}"
@@ -39,17 +31,7 @@ UNLABELED = (Pace("held", 8.0), Pace("shuffled"))
 
 
 def paces_of(text: bool | str) -> tuple[Pace, ...]:
-    """Return the paces that a text names.
-
-    Examples
-    --------
-    >>> [str(each) for each in paces_of("dwell=16, held=8.5")]
-    ['dwell=16', 'held=8.5']
-    >>> paces_of("dwell")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: stream is 'dwell', expected mixed, or a list of shuffled, dwell=N and held=N
-    """
+    """Return the paces that a text names."""
     if text is True or text == "mixed":
         return MIXED
     if not isinstance(text, str):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from tcuq.base.errors import InputError
 from tcuq.cli.common import answer, note, print_json
-from tcuq.cli.edge import UsageError, tell
 from tcuq.cli.parser import declare, declare_group
+from tcuq.cli.process import UsageError, tell
 
 from .fleet_folder import add_folder, clock, healthy, opened, versions
 from .fleet_labels import add as add_labels

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tcuq.base.errors import InputError
-from tcuq.cli.edge import UsageError
+from tcuq.cli.process import UsageError
 from tcuq.cli.words import expect_params
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from tcuq.base.csv_text import csv_name, name_in_csv
 from tcuq.base.errors import InputError, placed
 from tcuq.cli.common import answer, note
-from tcuq.cli.edge import UsageError
 from tcuq.cli.parser import declare
+from tcuq.cli.process import UsageError
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcuq.cli.common import answer, note
-from tcuq.cli.edge import UsageError
 from tcuq.cli.parser import declare
+from tcuq.cli.process import UsageError
 
 from .fleet_folder import add_folder, clock, healthy
 

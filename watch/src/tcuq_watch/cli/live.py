@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from tcuq.base.errors import InputError
 from tcuq.cli.common import about, add_logits_options, answer, logits_given, need_files, note
-from tcuq.cli.edge import UsageError
 from tcuq.cli.parser import declare
+from tcuq.cli.process import UsageError
 from tcuq.cli.words import expect_params
 
 if TYPE_CHECKING:

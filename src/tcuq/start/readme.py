@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..._version import VERSION
-from ...base.plain_text import plain_text
+from .._version import VERSION
+from ..base.plain_text import plain_text
 
 PAGE = """# A monitor for {model}
 
@@ -61,13 +61,7 @@ rest judged it."""
 
 
 def readme(found: Mapping[str, Any]) -> str:
-    """Return the page.
-
-    Parameters
-    ----------
-    found : mapping
-        What `tcuq.recording.start.start` returns.
-    """
+    """Return the page."""
     notes = "".join(f"- {each}\n" for each in found["notes"])
     return PAGE.format(
         export=_export(found),

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...fitting.simple_rules import left_wrong
-from ...metrics import auroc, detection, paired_difference
-from ...monitor.cost import cost
-from ...monitor.log import Log
-from ...monitor.params import Params
-from ...monitor.shift_names import shift_shown
+from ..fitting.simple_rules import left_wrong
+from ..metrics import auroc, detection, paired_difference
+from ..monitor.cost import cost
+from ..monitor.log import Log
+from ..monitor.params import Params
+from ..monitor.shift_names import shift_shown
 
 BLOCK, REPLICATES = 100, 400
 """Of the bootstrap: blocks longer than a class usually stays; shorter ones where steps are few."""
@@ -31,17 +31,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 def judge(params: Params, log: Log, steps: Any, seed: int, stay: float = 1.0) -> dict[str, Any]:
-    """Return figures of a monitor's decisions; what needs labels or shifts is there if the log has them.
-
-    Parameters
-    ----------
-    log : Log
-        The part to judge.
-    steps : structured array
-        Decisions, from `tcuq.monitor.log.watch`.
-    stay : float
-        Steps for which a class, or an example, stays on average, where it stays longest.
-    """
+    """Return figures of a monitor's decisions; what needs labels or shifts is there if the log has them."""
     found: dict[str, Any] = {
         "steps": len(log),
         "budget": params.budget,
@@ -144,13 +134,7 @@ def by_kind(log: Log, steps: Any) -> dict[str, dict[str, Any]]:
 
 
 def by_part(log: Log, steps: Any, parts: npt.NDArray[Any]) -> dict[Any, dict[str, Any]]:
-    """Return errors and alarms for each value of an array, such as paces.
-
-    Parameters
-    ----------
-    parts : array
-        One value a step.
-    """
+    """Return errors and alarms for each value of an array, such as paces."""
     found: dict[Any, dict[str, Any]] = {}
     for each in np.unique(parts).tolist():
         here = parts == each

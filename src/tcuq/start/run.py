@@ -9,25 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...base.checks import integer
-from ...base.errors import InputError
-from ...base.whole_folders import recover, refuse_fixed, write_folder
-from ...export import FORMS, refuse_other_form, sources
-from ...fitting import fit
-from ...io.decisions import Decisions, encode_decisions
-from ...io.npz import encode_log
-from ...monitor.label_check import label_note
-from ...monitor.log import Log, watch
-from ...monitor.monitor import Monitor
-from ...monitor.params import Params
-from ...report.page import render
-from ..agreement import order_note
-from ..options import RecordOptions
-from ..session import Progress, Session, open_session
-from ..shifts import choose, listed
-from ..shifts.chosen import Shifts
-from ..streams import arrange, joined, paces_of
-from ..streams.made import fitting_paces, refuse_unfit, without_order
+from ..base.checks import integer
+from ..base.errors import InputError
+from ..base.whole_folders import recover, refuse_fixed, write_folder
+from ..export import FORMS, refuse_other_form, sources
+from ..fitting import fit
+from ..io.decisions import Decisions, encode_decisions
+from ..io.npz import encode_log
+from ..monitor.label_check import label_note
+from ..monitor.log import Log, watch
+from ..monitor.monitor import Monitor
+from ..monitor.params import Params
+from ..recording.options import RecordOptions
+from ..recording.session import Progress, Session, open_session, order_note
+from ..recording.shifts import choose, listed
+from ..recording.shifts.chosen import Shifts
+from ..recording.streams import arrange, joined, paces_of
+from ..recording.streams.made import fitting_paces, refuse_unfit, without_order
+from ..report.page import render
 from .judge import by_kind, by_part, judge
 from .parts import FEWEST, plan_parts, split_examples, split_stream, steps_for
 from .readme import readme
@@ -141,7 +140,7 @@ def start(
         asked = shifts is not True and listed(shifts)
         if stream is not None or asked:
             raise InputError(
-                "value",
+                "conflict",
                 f"{session.data.name}: has segments or shifted, so it is a stream already; leave out "
                 "`stream` and `shifts`",
             )
@@ -151,7 +150,7 @@ def start(
     features = recorded.dev.features
     if features is not None and features.dtype == np.int8 and recorded.dev.feature_scale is None:
         raise InputError(
-            "unknown",
+            "missing",
             f"{session.model.info.name}: its features are int8 of unknown scale; return them as floats, or "
             "use tcuq record, and tcuq fit with --feature-scale and --feature-zero-point",
         )
@@ -190,7 +189,7 @@ def check_folder(out: str | Path, force: bool) -> Path:
         raise InputError("missing", f"{target}: folder {target.parent} does not exist; make it first")
     recover(target)
     if target.exists() and not target.is_dir():
-        raise InputError("value", f"{target}: is a file, expected a folder; name another one")
+        raise InputError("exists", f"{target}: is a file, expected a folder; name another one")
     refuse_fixed(target.resolve())
     if target.is_dir() and any(target.iterdir()) and not force:
         raise InputError(
@@ -212,7 +211,7 @@ def _refuse_chance(session: Session, log: Log) -> None:
     )
     said = "; ".join([order or f"{doubt}; check them (`names`, `input_range`)", *session.notes])
     raise InputError(
-        "value", f"{session.model.info.name}: {said}; nothing is written, unless with `force=True`"
+        "conflict", f"{session.model.info.name}: {said}; nothing is written, unless with `force=True`"
     )
 
 
@@ -221,7 +220,7 @@ def _put(target: Path, contents: dict[str, str | bytes]) -> list[str]:
     for inside in contents:
         if (target / inside).is_dir():
             raise InputError(
-                "value", f"{target / inside}: is a folder, expected a file or nothing; move it away"
+                "exists", f"{target / inside}: is a folder, expected a file or nothing; move it away"
             )
     write_folder(target, contents)
     return sorted(contents)

@@ -108,22 +108,9 @@ def silence(stream: TextIO) -> None:
 def run_command(command: str, build_parser: Callable[[], Parser], argv: Sequence[str] | None) -> int:
     """Run a command line and turn every way it can end into an exit status.
 
-    Parameters
-    ----------
-    command : str
-        Its name, which stands in front of every message.
-    build_parser : callable
-        Called after an interrupt can already be handled, because it imports the rest.
-    argv : sequence of str, optional
-        Arguments without the program's name; those of the process by default.
-
-    Returns
-    -------
-    int
-        0 on success, 1 when a check failed, 2 for bad input, 128 + N when signal N ended the work: 130 for
-        an interrupt, 141 for a reader of standard output that closed its end (``tcuq run ... | head``), as
-        tools of POSIX systems end there. Nothing is printed then. A shell that is to notice such an end
-        of a pipeline needs ``set -o pipefail``.
+    0 on success, 1 when a check failed, 2 for bad input, 128 + N when signal N ended the work: 130 for an
+    interrupt, 141 for a reader of standard output that closed its end, as tools of POSIX systems end there.
+    The parser is built after an interrupt can already be handled, because that imports the rest.
     """
     try:
         open_streams()

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base.rand import Numbers
-from ...monitor.log import Log
-from ..data import Data
-from ..shifts import Chosen, Kind
-from ..streams import Pace, Plan, make_plan
-from ..streams.made import groups_of, no_room, shown_kinds
-from ..streams.pool import Ints
+from ..base.rand import Numbers
+from ..monitor.log import Log
+from ..recording.data import Data
+from ..recording.shifts import Chosen, Kind
+from ..recording.streams import Pace, Plan, make_plan
+from ..recording.streams.made import groups_of, no_room, shown_kinds
+from ..recording.streams.plan import Ints
 
 FITTED = 0.6
 """Share of the examples, and of the steps, that the fit gets."""
@@ -27,15 +27,7 @@ than `MOST`, some are left out."""
 
 
 class Parts(NamedTuple):
-    """What is shown to fit and to judge.
-
-    Parameters
-    ----------
-    fit_kinds, judge_kinds : tuple of str
-        Names of the shifts that each shows.
-    notes : tuple of str
-        On shifts that neither shows.
-    """
+    """What is shown to fit and to judge."""
 
     fit: Plan
     judge: Plan
@@ -45,13 +37,7 @@ class Parts(NamedTuple):
 
 
 def steps_for(examples: int) -> int:
-    """Return how many steps are shown of so many examples.
-
-    Examples
-    --------
-    >>> steps_for(500), steps_for(2000), steps_for(10_000), steps_for(1_000_000)
-    (1500, 3000, 10000, 12000)
-    """
+    """Return how many steps are shown of so many examples."""
     return min(examples, MOST) if examples >= USUAL else min(TIMES * examples, USUAL)
 
 
@@ -91,15 +77,7 @@ def split_kinds(kinds: Sequence[Kind], seed: int) -> tuple[list[int], list[int]]
 def plan_parts(
     data: Data, examples: tuple[Ints, Ints], paces: Sequence[Pace], chosen: Chosen, steps: int, seed: int
 ) -> Parts:
-    """Return what is shown in both parts.
-
-    Parameters
-    ----------
-    examples : pair of arrays
-        From `split_examples`.
-    steps : int
-        Of both parts together.
-    """
+    """Return what is shown in both parts."""
     groups, kinds = groups_of(data), split_kinds(chosen.kinds, seed)
     lengths = round(FITTED * steps), steps - round(FITTED * steps)
     fit, judge = (

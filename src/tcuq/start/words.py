@@ -10,13 +10,7 @@ HARM = 0.05
 
 
 def summary(found: Mapping[str, Any]) -> list[str]:
-    """Return the result as lines; honest where the monitor adds nothing.
-
-    Parameters
-    ----------
-    found : mapping
-        What `tcuq.recording.start.start` returns, without the text.
-    """
+    """Return the result as lines; honest where the monitor adds nothing."""
     rows = [
         ("Verdict", verdict(found)),
         ("Answers", answers_words(found)),
@@ -197,10 +191,7 @@ def answers_words(found: Mapping[str, Any]) -> str:
             f"open: a class may stay for long, and {found['steps']:,} steps are too few blocks of "
             f"{found['block']:,} to tell the monitor from confidence"
         )
-    kept, points = (
-        share(1 - found["budget"]),
-        [_points(-found[each]) for each in ("gain_high", "gain_low")],
-    )
+    kept, points = (share(1 - found["budget"]), [_points(-found[each]) for each in ("gain_high", "gain_low")])
     interval = f"95% interval {min(map(abs, points)):.1f} to {max(map(abs, points)):.1f}"
     if found["gain_high"] < 0:
         fewer = f"{-100 * found['gain']:.1f} points fewer errors among the surest {kept}"
