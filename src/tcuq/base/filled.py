@@ -13,8 +13,6 @@ class Filled(Generic[Value]):
     The class that has it must put a value in place of None in `__post_init__`. Readers need not ask whether
     there is one, and neither does a type checker.
 
-    Examples
-    --------
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
     ... class Box:

@@ -28,8 +28,6 @@ def ratio(name: str, value: float, low: Fraction, high: Fraction, largest: int) 
 def nearest(value: float, largest: int) -> Fraction:
     """Return the nearest fraction with a denominator up to `largest`; slow, so the last ones are kept.
 
-    Examples
-    --------
     >>> nearest(0.333, 100)
     Fraction(1, 3)
     """

@@ -14,8 +14,6 @@ WRONG_SCALE = 0.5
 def outside(whole: npt.NDArray[Any], low: int, high: int) -> float:
     """Return the share of units that lie outside a range by more than one.
 
-    Examples
-    --------
     >>> outside(np.array([-129.0, 0.0, 300.0, 127.0]), -128, 127)
     0.25
     """
@@ -25,15 +23,8 @@ def outside(whole: npt.NDArray[Any], low: int, high: int) -> float:
 def whole_units(x: npt.NDArray[Any], scale: float, zero: int) -> npt.NDArray[np.float32]:
     """Return numbers in units of an integer input, not confined to its range yet.
 
-    A half is rounded away from zero, as the operator QUANTIZE of TFLite does.
+    A half is rounded away from zero, as the operator QUANTIZE of TFLite does. `zero` stands for 0.
 
-    Parameters
-    ----------
-    zero : int
-        The integer that stands for 0.
-
-    Examples
-    --------
     >>> whole_units(np.array([0.0, 0.25, -0.25, 9.0]), 0.5, -128).tolist()
     [-128.0, -127.0, -129.0, -110.0]
     """

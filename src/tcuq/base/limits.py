@@ -172,8 +172,6 @@ line, live_line, file, inputs, document, model, message, waiting, fields, nestin
 def _rounded(number: int) -> str:
     """Return a number that is not smaller, as a person would write it.
 
-    Examples
-    --------
     >>> _rounded(65), _rounded(1 << 20), _rounded((3 << 30) + 1)
     ('65', '1M', '4G')
     """
@@ -186,8 +184,6 @@ def _rounded(number: int) -> str:
 def limits_given(limits: Limits | None = None) -> Limits:
     """Return the limits that hold: those that were passed, else those of the environment, else the defaults.
 
-    Examples
-    --------
     >>> limits_given(Limits(line=10)).line
     10
     """
@@ -198,15 +194,7 @@ def limits_given(limits: Limits | None = None) -> Limits:
 
 
 def file_name(path: str | Path) -> str:
-    """Return the name of a file to open; a number, which `open` would take for an open file, is refused.
-
-    Examples
-    --------
-    >>> file_name(True)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputTypeError: path is True, expected the name of a file
-    """
+    """Return the name of a file to open; a number, which `open` would take for an open file, is refused."""
     try:
         return os.fsdecode(path)
     except TypeError:
@@ -216,13 +204,7 @@ def file_name(path: str | Path) -> str:
 
 
 def read_limited(path: str | Path, name: str = "document", limits: Limits | None = None) -> bytes:
-    """Return the bytes of a file; refuse one beyond a limit before it is read.
-
-    Parameters
-    ----------
-    name : str
-        Of the limit.
-    """
+    """Return the bytes of a file; refuse one beyond a limit before it is read."""
     given = limits_given(limits)
     most = getattr(given, name)
     with open(file_name(path), "rb") as file:

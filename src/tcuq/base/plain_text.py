@@ -15,13 +15,6 @@ def plain_text(text: object) -> str:
     Kconfig, a shell or Markdown. All text in generated comments and pages that a user or a file gave goes
     through here. String literals are escaped instead, by `tcuq.export.tables.string_of`.
 
-    Parameters
-    ----------
-    text : object
-        Its `str` is taken.
-
-    Examples
-    --------
     >>> plain_text("*\\ system('id'); /* model-2.tflite")
     '__ system(_id_); __ model-2.tflite'
     """

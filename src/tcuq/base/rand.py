@@ -22,8 +22,6 @@ BLOCK = 256  # raw numbers that `waits` reads at a time; the result does not dep
 def chance(share: Fraction) -> int:
     """Return a share as a whole number of 2**64ths, at most all of them.
 
-    Examples
-    --------
     >>> chance(Fraction(1, 2)) == 2**63, chance(Fraction(3)) == ONE
     (True, True)
     """
@@ -35,13 +33,6 @@ class Numbers:
 
     What is drawn depends on how many numbers were drawn before, never on how many at a time.
 
-    Parameters
-    ----------
-    name : str
-        What is drawn for.
-
-    Examples
-    --------
     >>> Numbers(7, "classes").below(5, 10).tolist()
     [8, 5, 5, 1, 1]
     """
@@ -83,15 +74,8 @@ class Numbers:
 def waits(numbers: Numbers, mean: Fraction) -> Iterator[int]:
     """Give geometric numbers, 0 or above, without end: failures before a success.
 
-    Parameters
-    ----------
-    numbers : Numbers
-        Used for nothing else.
-    mean : Fraction
-        0 or above.
+    The numbers are used for nothing else.
 
-    Examples
-    --------
     >>> from itertools import islice
     >>> list(islice(waits(Numbers(7, "lengths"), Fraction(20)), 5))
     [18, 17, 40, 6, 12]
@@ -109,13 +93,6 @@ def waits(numbers: Numbers, mean: Fraction) -> Iterator[int]:
 class Generators:
     """Gives each place a random generator of its own, which depends on no other place.
 
-    Parameters
-    ----------
-    name : str
-        What is drawn for; other names, other numbers.
-
-    Examples
-    --------
     >>> blur = Generators(7, "blur")
     >>> bool(blur.at(4).random() == blur.at(4).random()), bool(blur.at(4).random() == blur.at(5).random())
     (True, False)

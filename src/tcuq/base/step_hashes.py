@@ -17,8 +17,6 @@ def device_keys(version: str, devices: Iterable[str]) -> U64:
 
     Making it costs about a microsecond a device: keep it with the device where many steps are offered.
 
-    Examples
-    --------
     >>> first, again, other = device_keys("v1", ["door-1", "door-1", "door-2"]).tolist()
     >>> first == again, first == other
     (True, False)
@@ -41,8 +39,6 @@ def mixed(values: U64) -> U64:
 def step_hashes(seed: int, keys: U64, boots: npt.NDArray[Any], seqs: npt.NDArray[Any]) -> U64:
     """Return a number for each step, from the seed and from what names the step.
 
-    Examples
-    --------
     >>> keys, zero = device_keys("v1", ["a", "a"]), np.zeros(2, dtype=np.int64)
     >>> np.unique(step_hashes(0, keys, zero, np.array([0, 1]))).size
     2

@@ -8,22 +8,7 @@ from typing import Any
 
 
 class Turn:
-    """A lock that never waits. A copy, or one that was pickled, is free.
-
-    Parameters
-    ----------
-    what : str
-        What is used, for the message.
-
-    Examples
-    --------
-    >>> turn = Turn("the door")
-    >>> with turn:  # doctest: +ELLIPSIS
-    ...     with turn:
-    ...         pass
-    Traceback (most recent call last):
-    RuntimeError: the door is in use by another thread, ...
-    """
+    """A lock that never waits. A copy, or one that was pickled, is free."""
 
     def __init__(self, what: str) -> None:
         self.what = what

@@ -34,17 +34,8 @@ class InputNote(UserWarning):
 def unknown_text(what: str, names: Sequence[str], known: Collection[str]) -> str | None:
     """Return a sentence about the columns of an input that are not used, None where all are.
 
-    Parameters
-    ----------
-    what : str
-        ``"column"``, ``"key"`` or ``"array"``.
-    names : sequence of str
-        The columns that the input has.
-    known : collection of str
-        The columns that are read.
+    `what` is ``"column"``, ``"key"`` or ``"array"``.
 
-    Examples
-    --------
     >>> unknown_text("column", ["p0", "lable", "time"], ("p0", "label"))
     "columns 'lable', 'time' are not used. Is 'lable' meant to be 'label'?"
     """
@@ -64,20 +55,6 @@ def unknown_text(what: str, names: Sequence[str], known: Collection[str]) -> str
 def note_unknown(what: str, names: Sequence[str], known: Collection[str], where: str) -> None:
     """Say once which columns of an input are not used.
 
-    Parameters
-    ----------
-    what, names, known
-        As of `unknown_text`.
-    where : str
-        Name of the input in messages.
-
-    Warns
-    -----
-    InputNote
-        Where there is one that is not known.
-
-    Examples
-    --------
     >>> with warnings.catch_warnings(record=True) as seen:
     ...     warnings.simplefilter("always")
     ...     note_unknown("column", ["p0", "lable", "time"], ("p0", "label"), "dev.csv")
@@ -92,8 +69,6 @@ def note_unknown(what: str, names: Sequence[str], known: Collection[str], where:
 def guess(names: Sequence[str], missing: str) -> str:
     """Return the question to add when a name is missing and another one looks like it, or nothing.
 
-    Examples
-    --------
     >>> guess(["prob", "label"], "probs")
     ". Is 'prob' meant to be 'probs'?"
     >>> guess(["step", "answer", "risk", "threshold", "abstain", "alarm"], "p0")

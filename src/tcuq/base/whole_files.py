@@ -30,20 +30,8 @@ def write_whole(path: str | Path, content: str | bytes | Iterable[bytes], links:
     The content is on the disk before it takes the name, and the name is before this returns: a loss of
     power leaves the old file or the new one, not an empty one. A device or pipe is written in place:
     replacing it by a plain file would destroy it. What a killed process left beside the target is removed.
-
-    Parameters
-    ----------
-    path : path
-        Target; its folder must exist.
-    content : str, bytes, or an iterable of bytes
-        Text is written as UTF-8. Pieces are written as they come; an error among them leaves the old file.
-    links : bool
-        Follow symbolic links; else one is replaced by the file, and what it names stays as it is.
-
-    Raises
-    ------
-    OSError
-        Naming the target, whichever file of the way failed.
+    Pieces are written as they come; an error among them leaves the old file. Without `links` a symbolic
+    link is replaced by the file. An `OSError` names the target, whichever file of the way failed.
     """
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content
@@ -103,17 +91,7 @@ def make_folder(path: str | Path) -> None:
 def refuse_links(folder: str | Path, *inside: str) -> None:
     """Refuse a folder with a symbolic link in it: who writes or removes files there would do so elsewhere.
 
-    Parameters
-    ----------
-    folder : path
-        Itself it may be a link.
-    inside : str
-        Folders in it that are looked at as well.
-
-    Raises
-    ------
-    ValueError
-        In one line, naming the link.
+    The folder itself may be a link; `inside` names folders in it that are looked at as well.
     """
     for place in (Path(folder), *(Path(folder) / name for name in inside)):
         if place.is_dir():

@@ -20,24 +20,12 @@ _NO_LINK = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK
 def write_folder(folder: str | Path, texts: Mapping[str, str | bytes]) -> None:
     """Put files into a folder so that it holds all of the new ones or all of the old ones at any moment.
 
-    A copy of the whole folder is built beside it, with the new files in place of the old ones, and then takes
-    its place in one rename. Everything else in the folder stays as it is: other files are linked into
+    A copy of the whole folder is built beside it, with the new files in place of the old ones, and then
+    takes its place in one rename. Everything else in the folder stays as it is: other files are linked into
     the copy, not rewritten. Where the system cannot exchange two folders in one operation, the folder is
-    missing between two renames; `recover` brings it back when the process was killed just there.
-
-    Parameters
-    ----------
-    folder : path
-        Made when it does not exist; the folder around it must.
-    texts : mapping of str to str or bytes
-        Text, written as UTF-8, or bytes by path inside the folder, with ``/`` between the parts.
-
-    Raises
-    ------
-    ValueError
-        When the folder cannot be exchanged as a whole, or holds something that cannot be taken along.
-    OSError
-        Naming the folder, which then holds all old files, or all new ones.
+    missing between two renames; `recover` brings it back when the process was killed just there. The folder
+    around it must exist. Texts are written as UTF-8; their paths have ``/`` between the parts. An `OSError`
+    names the folder, which then holds all old files or all new ones.
     """
     target = Path(folder).resolve()
     refuse_fixed(target)

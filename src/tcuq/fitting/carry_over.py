@@ -23,25 +23,9 @@ def choose_weighed(
 ) -> tuple[tuple[str, ...], dict[str, float]]:
     """Return the signals that the uncertainty weighs: all, or those without features if these mislead.
 
-    What a network's features do under one kind of shift may say the opposite under another.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Signals in use.
-    parts : sequence of (SignalTable, errors, rows)
-        The log and its shuffle.
-    kinds : sequence of arrays
-        Kind of shift of each step, one array a part.
-    seed : int
-        Of the steps that are looked at.
-
-    Returns
-    -------
-    names : tuple of str
-    losses : dict
-        Mean negative log-likelihood on kinds that were left out, with and without features; empty where there
-        is nothing to choose, or fewer than two kinds to tell.
+    What a network's features do under one kind of shift may say the opposite under another. Also return the
+    mean negative log-likelihood on kinds that were left out, with and without features; empty where there
+    is nothing to choose, or fewer than two kinds to tell.
     """
     bare = tuple(name for name in names if name not in FEATURE_BASED)
     left_out = [int(kind) for kind in np.unique(kinds[0]) if kind]

@@ -16,15 +16,8 @@ FEWEST = 5
 def find_centers(log: Log, classes: int, scale: float, zero_point: int) -> tuple[tuple[int, ...], ...]:
     """Return the mean int8 features of each class over the clean steps of a log, by the predicted class.
 
-    Parameters
-    ----------
-    log : Log
-        With features. Steps that it marks as shifted are left out.
-    scale, zero_point : float, int
-        Of the features.
+    Steps that the log marks as shifted are left out.
 
-    Examples
-    --------
     >>> log = Log([[0.9, 0.1]] * 6 + [[0.2, 0.8]] * 6, features=[[4.0]] * 6 + [[-2.0]] * 6)
     >>> find_centers(log, 2, 1.0, 0)
     ((4,), (-2,))
@@ -47,8 +40,6 @@ def find_centers(log: Log, classes: int, scale: float, zero_point: int) -> tuple
 def class_shares(log: Log) -> list[float]:
     """Return how often each class comes in a log: by its labels, else by its predictions.
 
-    Examples
-    --------
     >>> class_shares(Log([[0.9, 0.1]] * 4, labels=[0, 0, 0, 1]))
     [0.75, 0.25]
     """

@@ -20,17 +20,8 @@ SLOW_MEMORY = 100
 class Clean:
     """Clean steps of a log.
 
-    Parameters
-    ----------
-    log : Log
-        The log that holds them.
-    runs : list of slice
-        Where they are.
-    marked : int
-        Clean steps of that log, with those right after a shift, which `runs` leave out.
-    source : {"clean log", "log", "all"}
-        A log of its own, the steps that the log does not mark as shifted, or all steps of a log that marks
-        none.
+    `marked` counts also the steps right after a shift, which `runs` leave out. The source is a log of its
+    own, the steps that the log does not mark as shifted, or all steps of a log that marks none.
     """
 
     log: Log
@@ -55,10 +46,7 @@ def clean_part(params: Params, log: Log, clean: Log | None) -> Clean:
 def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
     """Refuse a clean log that is not of the same classifier.
 
-    Parameters
-    ----------
-    reads_features : bool
-        Whether the monitor reads features, so that their number matters.
+    The number of features matters where the monitor reads them.
     """
     if clean.classes != log.classes:
         raise InputError("value", f"the clean log has {clean.classes} classes, the log has {log.classes}")
@@ -77,17 +65,7 @@ def format_of_both(
 ) -> tuple[float | None, int | None]:
     """Return the scale and zero point for the features of both logs, as far as they must be known.
 
-    Parameters
-    ----------
-    log, clean : Log
-        With features.
-    scale, zero_point : float, int or None
-        As asked for, else those of the log.
-
-    Raises
-    ------
-    ValueError
-        Where one log has int8 features and the other floats, and nobody says how they compare.
+    An error where one log has int8 features and the other floats, and nobody says how they compare.
     """
     assert log.features is not None and clean.features is not None
     raw, clean_raw = log.features.dtype == np.int8, clean.features.dtype == np.int8
@@ -123,15 +101,9 @@ def rested_stretches(params: Params, clean: Log) -> list[slice]:
 def clean_stretches(log: Log, memory: int) -> list[slice]:
     """Return the clean stretches of a log.
 
-    Parameters
-    ----------
-    log : Log
-        Without `shifted`, everything counts as clean.
-    memory : int
-        Steps at the start of a clean stretch inside a segment that still remember the shift: left out.
+    Without `shifted`, everything is clean. `memory` steps at the start of a clean stretch inside a segment
+    still remember the shift: left out.
 
-    Examples
-    --------
     >>> log = Log(np.full((6, 2), 0.5), shifted=[0, 0, 1, 1, 0, 0])
     >>> clean_stretches(log, 1)
     [slice(0, 2, None), slice(5, 6, None)]

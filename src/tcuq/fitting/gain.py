@@ -69,16 +69,8 @@ def held_out_auroc(steps: Steps, l2: float, nonnegative: bool) -> float:
 class Gain:
     """What time and each signal gain: the held-out AUROC of errors, in several settings.
 
-    Parameters
-    ----------
-    stream, shuffle : float
-        All signals, on the stream and on its own shuffle.
-    doubt : float
-        `doubt` alone: what the current posterior says without any past.
-    without, alone : dict of str to float
-        Each signal left out; each signal alone.
-    kinds : int
-        Kinds of shift that took turns in being held out; 0 when segments or stretches of time did.
+    `doubt` is what the current posterior says without any past; `kinds` took turns in being held out, 0
+    when segments or stretches of time did.
     """
 
     stream: float
@@ -124,20 +116,7 @@ def measure_gain(
 ) -> Gain:
     """Measure what time and each signal add on a labeled log.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Signals: the columns of `stream` and `shuffle`.
-    stream, shuffle : Steps
-        Of the log, and of the same steps in random order.
-    doubt : Steps
-        Those of the log with the signal `doubt` alone.
-    kinds : int
-        Kinds of shift that are held out in turn; 0 when segments or stretches of time are.
-    l2, nonnegative
-        As in the fit.
-    progress : callable
-        Called with questions answered and questions in all.
+    `doubt` are the steps of the log with that signal alone.
     """
     total, answered = 3 + len(names) * (2 if len(names) > 1 else 1), 0
 

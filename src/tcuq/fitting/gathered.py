@@ -30,13 +30,6 @@ def gathered(log: Log, seed: int) -> Ints:
     A block holds steps that followed each other within their kind, class by class; blocks come in random
     order.
 
-    Parameters
-    ----------
-    log : Log
-        With labels.
-
-    Examples
-    --------
     >>> labels = np.tile([0, 1, 2], 40)
     >>> order = gathered(Log(np.full((120, 3), 1 / 3), labels=labels), 0)
     >>> bool((np.sort(order) == np.arange(120)).all()), int((np.diff(labels[order]) != 0).sum()) < 20

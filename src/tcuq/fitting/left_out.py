@@ -26,19 +26,8 @@ def find_left_out(
     """Return how an alarm does on each kind of shift that costs accuracy, without having seen it.
 
     Evidence and limit are learned again without the kind, in floats. Centers and clean steps stay the same.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-        The log first, then the log of clean steps if that is another one.
-    learned : bool
-        Whether evidence is learned; else the kinds play no part in it, and it is the same for each.
-
-    Returns
-    -------
-    dict or None
-        Kinds, those that were found in at least half of their stretches, median delay in steps, share of time
-        on, and the same for each kind by name; None with fewer than two kinds.
+    The log comes first, then the log of clean steps if that is another one. Where nothing is learned the
+    kinds play no part in the evidence. None with fewer than two kinds.
     """
     if log.kinds is None or sum(part.clean.sum() for part in parts) < FEWEST:
         return None

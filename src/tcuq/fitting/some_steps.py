@@ -13,8 +13,6 @@ EXPLAINED = 200_000
 def some_of(rows: Ints, seed: int) -> Ints:
     """Return all rows, or as many as an explanation looks at, in their order.
 
-    Examples
-    --------
     >>> some_of(np.array([3, 5, 8]), 0).tolist()
     [3, 5, 8]
     """

@@ -14,16 +14,9 @@ from ..monitor.signals import FEATURE_BASED, ordered
 def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
     """Drop signals whose coefficient is 0 unless the alarm or the belief reads them, and idle features.
 
-    The monitor decides as before, bit for bit, at less cost.
+    The monitor decides as before, bit for bit, at less cost. Also say what was dropped and what that saves;
+    None for nothing.
 
-    Returns
-    -------
-    params : Params
-    dropped : dict or None
-        Names of the signals, number of the features, bytes and instructions saved; None for nothing.
-
-    Examples
-    --------
     >>> slim, dropped = without_unused(Params(classes=10, features=32))
     >>> slim.features, dropped["signals"], dropped["features"]
     (0, ['instability'], 32)

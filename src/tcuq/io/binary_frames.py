@@ -34,23 +34,11 @@ _PLAIN = bytes([9, 13, 27, *range(32, 127)])
 class Decoder:
     r"""Find frames and lines of text among any bytes.
 
-    Items do not depend on how the bytes are cut into chunks. A line of text comes out with its newline and a
-    frame with its last byte: nothing waits for what follows. Blank lines are left out.
+    Items do not depend on how the bytes are cut into chunks. A line of text comes out with its newline and
+    a frame with its last byte: nothing waits for what follows. Blank lines are left out. A line longer than
+    `max_bytes` is dropped; a frame has at most 4,115 bytes. `broken` counts frames and lines that could not
+    be read, `skipped` bytes that were part of no item.
 
-    Parameters
-    ----------
-    max_bytes : int, default 65536
-        A longer line of text is dropped. Frames have a bound of their own, 4,115 bytes.
-
-    Attributes
-    ----------
-    broken : int
-        Frames and lines that could not be read, as far as they were recognized.
-    skipped : int
-        Bytes that were part of no item, line ends and zeros between frames apart.
-
-    Examples
-    --------
     >>> decoder = Decoder()
     >>> frame = bytes.fromhex("0003f90701010201010101010101010102020107649bc18a13bc00")
     >>> decoder.push(b"hello\n" + frame[:9])
@@ -81,16 +69,7 @@ class Decoder:
     def push(self, chunk: bytes) -> list[Item]:
         """Take bytes as they arrived; return what is complete.
 
-        Parameters
-        ----------
-        chunk : bytes
-            Any bytes; no content raises an exception.
-
-        Returns
-        -------
-        list
-            Complete items in the order of arrival: `PosteriorsFrame`, `DecisionsFrame`, `StateFrame` or
-            `Text`.
+        No content raises an exception.
         """
         self._held += chunk
         items: list[Item] = []
@@ -101,19 +80,8 @@ class Decoder:
     def finish(self, cut: bool = False) -> list[Item]:
         r"""Take the end of the input; what comes afterwards begins anew.
 
-        Parameters
-        ----------
-        cut : bool
-            The line was lost: a last line without a newline may be half a one and is dropped. By default it
-            is taken, as the last line of a file.
+        After a `cut` a last line without a newline may be half a one and is dropped; else it is taken.
 
-        Returns
-        -------
-        list
-            What was still open, as of `push`.
-
-        Examples
-        --------
         >>> decoder = Decoder()
         >>> decoder.push(b"0.5,0.5\n0.9,0.1"), decoder.finish()
         ([Text(line=b'0.5,0.5')], [Text(line=b'0.9,0.1')])
@@ -210,18 +178,6 @@ class Decoder:
 def is_text(line: bytes) -> bool:
     r"""Return whether bytes are a line of UTF-8 without control characters; an empty one is.
 
-    Parameters
-    ----------
-    line : bytes
-        A line without its end.
-
-    Returns
-    -------
-    bool
-        True for text.
-
-    Examples
-    --------
     >>> is_text("3.5 °C".encode()), is_text(b"\x01"), is_text(b"\xb0")
     (True, False, False)
     """

@@ -53,17 +53,8 @@ OWN_COLUMN = tuple(name for name in SIGNALS if name not in (STEP_DTYPE.names or 
 def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool = False) -> tuple[str, ...]:
     """Return the columns of a decision file in a text format.
 
-    Parameters
-    ----------
-    used : sequence of str or None
-        Signals that are written, None for none at all.
-    fingerprint : bool
-        Whether the parameters are named.
-    names : bool
-        Whether the classes are named.
+    `used` are the signals that are written, None for none at all.
 
-    Examples
-    --------
     >>> decision_columns(("doubt",), True)[-3:]
     ('low_mass', 'doubt', 'params')
     """
@@ -74,8 +65,6 @@ def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool 
 def fingerprint_number(text: Any) -> int:
     """Return the number of a fingerprint, eight hexadecimal digits as `Params.fingerprint` gives them.
 
-    Examples
-    --------
     >>> fingerprint_number("000000ff")
     255
     """
@@ -242,13 +231,6 @@ class RowText:
     Every fraction is a multiple of 1/65536. Six decimals are within 5e-7 of it, a thirtieth of half
     a unit, so ``round(x * 65536)`` gives back the core's integer exactly.
 
-    Parameters
-    ----------
-    format : str
-        ``"csv"`` or ``"jsonl"``.
-
-    Examples
-    --------
     >>> row = (0, 1, 1, 0.25, 0.5, 0.125, False, 0, True, "doubt", 0.0, 0.0, 0.0, None)
     >>> RowText(WRITTEN, "csv").line(row)
     '0,1,1,0.250000,0.500000,0.125000,0,0,1,doubt,0.000000,0.000000,0.000000,\n'
@@ -306,13 +288,7 @@ def _csv_word(value: Any) -> str:
 
 
 def encode_decisions(decisions: Decisions, format: str) -> bytes:
-    """Return decisions as the bytes of a file.
-
-    Parameters
-    ----------
-    format : str
-        One of `FORMATS`.
-    """
+    """Return decisions as the bytes of a file."""
     if format in TABLES:
         return encode_table(decision_table(decisions.worded()), format)
     if format == "npz":

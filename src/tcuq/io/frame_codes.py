@@ -6,8 +6,6 @@ from __future__ import annotations
 def unstuffed(block: bytes) -> bytes | None:
     r"""Return what COBS made of it, None for what is no COBS; `block` has no zero byte.
 
-    Examples
-    --------
     >>> unstuffed(bytes.fromhex("03 61 62 02 63"))
     b'ab\x00c'
     >>> unstuffed(b"\x05ab") is None

@@ -37,18 +37,8 @@ MOST_LINE = line_bytes(MOST_CONTENT) - 1
 class PosteriorsFrame:
     """Steps by their inputs, which a monitor of the host judges.
 
-    Parameters
-    ----------
-    fingerprint : int
-        Of the parameters that the device has, `Params.fingerprint` as a number.
-    boot : int
-        Grows with every start of the device.
-    first : int
-        Number of the first step since that start.
-    probs : int8 array of shape (n, L)
-        Posteriors as `tcuq_step` takes them: scale 1/256, zero point -128.
-    features : int8 array of shape (n, d) or None
-        Features of the same steps, None where the parameters use none.
+    `boot` grows with every start of the device; `first` is the number of the first step since. Posteriors
+    have scale 1/256 and zero point -128.
     """
 
     fingerprint: int
@@ -62,12 +52,7 @@ class PosteriorsFrame:
 class DecisionsFrame:
     """Steps by what the device's own monitor said.
 
-    Parameters
-    ----------
-    fingerprint, boot, first : int
-        As of `PosteriorsFrame`.
-    steps : array of `STEP_DTYPE`
-        As `Monitor.run` would have given them, to the bit.
+    As `Monitor.run` would have given them, to the bit.
     """
 
     fingerprint: int
@@ -80,14 +65,7 @@ class DecisionsFrame:
 class StateFrame:
     """A saved state, put together from the frames that it came in.
 
-    Parameters
-    ----------
-    fingerprint, boot : int
-        As of `PosteriorsFrame`.
-    seq : int
-        Number of the last step that is in it; -1 when the device has taken none since its start.
-    state : bytes
-        What `Monitor.load` takes.
+    `seq` is the number of the last step that is in it; -1 when the device has taken none since its start.
     """
 
     fingerprint: int
@@ -100,13 +78,6 @@ class StateFrame:
 class Text:
     r"""A line of text between frames, without its end.
 
-    Parameters
-    ----------
-    line : bytes
-        The line; UTF-8 without control characters.
-
-    Examples
-    --------
     >>> from tcuq.io.binary_frames import Decoder
     >>> Decoder().push(b"battery low\n")
     [Text(line=b'battery low')]

@@ -49,18 +49,7 @@ def arrays_of(
     """Return the arrays of an NPZ file; anything pickled is refused.
 
     Sizes are read from the headers, and judged, before any array is unpacked. Arrays that are not accepted
-    are not unpacked at all; a note names them.
-
-    Parameters
-    ----------
-    where : str
-        Name of the file in messages.
-    accepted : sequence of str, optional
-        Names of the arrays that are read; all of them by default.
-    needed : sequence of str, or of tuples of str
-        Names of those that must be there.
-    name : str
-        Of the limit that all arrays together have.
+    are not unpacked at all; a note names them. `name` is that of the limit that all arrays together have.
     """
     given = limits_given(limits)
     # Each entry of an archive's directory becomes an object, however small it is.
@@ -131,10 +120,7 @@ def _whole(key: str, where: str) -> Iterator[None]:
 def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, where: str, stored: int) -> int:
     """Return the bytes that an array will take, from its header alone.
 
-    Parameters
-    ----------
-    stored : int
-        Bytes of the archive, which bound what can be in it.
+    The `stored` bytes of the archive bound what can be in it.
     """
     if info.compress_type not in _RATIOS:
         raise InputError(
@@ -160,15 +146,6 @@ def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, wh
 def read_npz(content: bytes, where: str, limits: Limits | None = None, softmax: Softmax | None = None) -> Log:
     """Read a log from the bytes of an NPZ file.
 
-    Parameters
-    ----------
-    where : str
-        Name of the file in messages.
-    softmax : callable, optional
-        Makes posteriors of ``probs``, which are logits then.
-
-    Examples
-    --------
     >>> file = io.BytesIO()
     >>> np.savez(file, probs=np.array([[0.75, 0.25]]), labels=np.array([0]))
     >>> len(read_npz(file.getvalue(), "log.npz"))

@@ -149,15 +149,8 @@ def alarm_from(content: Any) -> Alarm:
 def alarm_words(level: int, evidence: bool | None = None) -> str:
     """Return what an alarm says, in the words that every page and command uses.
 
-    Parameters
-    ----------
-    level : int
-        As `Step.alarm` has it.
-    evidence : bool, optional
-        Whether the alarm sums evidence in place of risk; None where that is not known.
+    `evidence`: whether the alarm sums evidence in place of risk; None where that is not known.
 
-    Examples
-    --------
     >>> alarm_words(1, evidence=True), alarm_words(1, evidence=False), alarm_words(1)
     ('evidence of a degradation has added up', 'risk has risen', 'risk has risen or evidence has added up')
     """

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 def format_notes(log: Log, params: Params) -> list[str]:
     """Return a note where int8 features of a log are not in the format that a monitor was fitted to.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from tcuq import Log, Params
     >>> log = Log([[0.5, 0.5]], np.array([[3]], np.int8), feature_scale=0.5, feature_zero_point=0)

@@ -118,8 +118,6 @@ class Feedback:
 def feedback_from(content: Any) -> Feedback | None:
     """Build one from the `feedback` object of a parameter file; None from null.
 
-    Examples
-    --------
     >>> feedback_from({"memory": 32, "max_error": 0.1}).integers()["error_num"]
     1
     """

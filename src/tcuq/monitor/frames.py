@@ -69,8 +69,6 @@ def _has_columns(value: Any) -> bool:
 def is_frame(value: Any) -> bool:
     """Tell whether something is a table with named columns: a data frame, or what Arrow can read as one.
 
-    Examples
-    --------
     >>> is_frame(np.zeros((2, 2))), is_frame({"p0": [0.5]})
     (False, False)
     """
@@ -114,10 +112,7 @@ def mixes(frame: Any) -> bool:
 def read_frame(frame: Any) -> tuple[Layout, Columns, dict[str, Any]]:
     """Take the columns of a log out of a table.
 
-    Returns
-    -------
-    Layout, Columns, dict
-        What the columns are, their arrays, and `details_of` an Arrow table.
+    Also return `details_of` an Arrow table.
     """
     table = opened(frame)
     layout = Layout.of(names_of(table), lists=True)
@@ -128,8 +123,6 @@ def read_frame(frame: Any) -> tuple[Layout, Columns, dict[str, Any]]:
 def details_of(metadata: Any) -> dict[str, Any]:
     """Return names of classes and the scale of features, from the metadata of an Arrow table.
 
-    Examples
-    --------
     >>> details_of({b"tcuq": b'{"names": ["cat", "dog"], "more": 1}', b"pandas": b"{}"})
     {'names': ['cat', 'dog']}
     """
@@ -144,13 +137,7 @@ def details_of(metadata: Any) -> dict[str, Any]:
 
 
 def columns_of(table: Any, layout: Layout) -> Columns:
-    """Return the arrays of a log as they stand in a table, or in a piece of one.
-
-    Parameters
-    ----------
-    layout : Layout
-        Of its columns.
-    """
+    """Return the arrays of a log as they stand in a table, or in a piece of one."""
     places = {name: place for place, name in reversed(list(enumerate(layout.names)))}
 
     def values(name: str) -> npt.NDArray[Any]:

@@ -115,8 +115,6 @@ FIELDS = ("coef", "bias", "class_mix")
 def instant_from(content: Any) -> InstantHead | None:
     """Build a head from the `instant` object of a parameter file; None from null.
 
-    Examples
-    --------
     >>> instant_from(None) is None
     True
     """

@@ -129,18 +129,9 @@ def interval(
 ) -> LabeledAccuracy:
     """Return what `accuracy_from_labels` does, from steps or from counts of steps that are alike.
 
-    Parameters
-    ----------
-    asked, chance, expected : arrays
-        As there.
-    wrong : array
-        1 for a wrong answer, 0 for a right one, NaN for a label that has not come; not read elsewhere.
-    level : float
-    summed : callable
-        Adds up one value a step: the sums at each place to look at.
+    `wrong` is 1 for a wrong answer, 0 for a right one and NaN for a label that has not come; it is read
+    only where a label was asked for. `summed` adds up one value a step: the sums at each place to look at.
 
-    Examples
-    --------
     >>> asked, few = np.array([True, True, False]), np.array([10, 40, 950])
     >>> rows = asked, np.full(3, 0.05), np.full(3, 0.1), np.array([1, 0, np.nan])
     >>> found = interval(*rows, 0.95, lambda values: np.array([few @ values]))
@@ -168,15 +159,8 @@ def interval(
 def gain(stake: float, off: Floats, least: Floats, asked: npt.NDArray[np.bool_], chance: Floats) -> Floats:
     """Return what a bet gains at each step, as a share of itself: F - 1 of `accuracy_from_labels`.
 
-    Parameters
-    ----------
-    stake : float
-    off, least : arrays
-        By how much each label, where one was asked for, is above what was expected, and the least it can be.
-    asked, chance : arrays
+    `off` says by how much each label is above what was expected, `least` the least that can be.
 
-    Examples
-    --------
     >>> off, least, chance = np.array([0.7, 0.7]), np.array([-0.3, -0.3]), np.array([0.1, 0.1])
     >>> found = gain(0.5, off, least, np.array([True, False]), chance)
     >>> round(float(0.1 * found[0] + 0.9 * found[1]), 9) == round(math.expm1(0.5 * 0.7), 9)

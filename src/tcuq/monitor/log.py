@@ -390,15 +390,7 @@ class Log:
 def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
     """Run a monitor over a log, with a reset where a new segment begins.
 
-    Parameters
-    ----------
-    signals : bool
-        Also return the signals, as `Monitor.run` does.
-
-    Returns
-    -------
-    Steps, or a pair
-        See `Monitor.run`. Features of the log are left out when the params use none.
+    Features are left out when the params use none.
     """
     steps = np.empty(len(log), dtype=STEP_DTYPE)
     values = np.empty((len(log), len(SIGNALS))) if signals else None

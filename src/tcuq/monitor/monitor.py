@@ -307,8 +307,6 @@ class Monitor:
 def label_code(label: int | bool, classes: int) -> int:
     """Return a label as the core takes it: a class, -1 for right, -2 for wrong.
 
-    Examples
-    --------
     >>> label_code(3, 10), label_code(True, 10), label_code(False, 10), label_code(-1, 10)
     (3, -1, -2, -2)
     """

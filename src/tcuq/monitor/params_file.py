@@ -50,13 +50,6 @@ def content_of(params: Params) -> dict[str, Any]:
 def checksum_of(content: Mapping[str, Any]) -> str:
     """Return the checksum that belongs to the content of a parameter file (SPEC.md section 14).
 
-    Parameters
-    ----------
-    content : mapping
-        Its own `checksum`, if it has one, is left out.
-
-    Examples
-    --------
     >>> checksum_of({"b": 1, "a": [0.5]}) == checksum_of({"a": [0.5], "b": 1, "checksum": "ffffffff"})
     True
     >>> checksum_of({"a": 1})
@@ -76,16 +69,8 @@ def sealed_content(content: Mapping[str, Any]) -> dict[str, Any]:
 def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) -> None:
     """Refuse a file that lacks a field, or whose checksum does not belong to its content.
 
-    Called last, so that a mistake in a field is told before the checksum, which any edit breaks.
-
-    Parameters
-    ----------
-    content : mapping
-        Whose values were accepted.
-    kind : type
-        `Params`.
-    sealed : bool
-        Whether the checksum is looked at.
+    Called last, so that a mistake in a field is told before the checksum, which any edit breaks. The
+    checksum is looked at where it is `sealed`.
     """
     # Without feedback a file is as it was before there was any.
     _complete("field", content, [item.name for item in fields(kind) if item.name != "feedback"])
@@ -119,15 +104,7 @@ def _complete(what: str, values: Mapping[str, Any], names: Sequence[str]) -> Non
 
 
 def content_from(text: str, limits: Limits | None = None) -> Any:
-    """Return the content of a file's text.
-
-    Examples
-    --------
-    >>> content_from('{"classes": 3, "classes": 4}')
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: field 'classes' comes twice
-    """
+    """Return the content of a file's text."""
     return from_json(text, limits, _once)
 
 

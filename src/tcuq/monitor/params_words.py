@@ -15,13 +15,6 @@ if TYPE_CHECKING:
 def in_words(params: Params, details: bool = False) -> str:
     """Return a few lines about parameters; of a fit, with what it found.
 
-    Parameters
-    ----------
-    details : bool, default False
-        Say also what each signal adds and what simple rules reach.
-
-    Examples
-    --------
     >>> from tcuq import Params
     >>> for line in in_words(Params(classes=10)).splitlines()[1:]:
     ...     print(line)

@@ -36,8 +36,6 @@ def drawn(
 ) -> npt.NDArray[np.bool_]:
     """Say which steps are asked for, each with its chance: a function of what names the step alone.
 
-    Examples
-    --------
     >>> keys, zero = device_keys("", ["a"] * 4000), np.zeros(4000, dtype=np.int64)
     >>> int(drawn(0, keys, zero, np.arange(4000), np.full(4000, 0.25)).sum())
     987

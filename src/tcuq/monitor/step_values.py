@@ -11,15 +11,7 @@ from ..base.errors import InputError
 
 
 def one_a_step(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
-    """Return values as an array; refuse another number of them than there are steps.
-
-    Examples
-    --------
-    >>> one_a_step("labels", [0, 1], 3)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: labels has 2 entries, probs has 3 rows
-    """
+    """Return values as an array; refuse another number of them than there are steps."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise InputError("value", f"{name} has {array.ndim} dimensions, expected one value for each step")
@@ -31,8 +23,6 @@ def one_a_step(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any
 def all_text(values: npt.NDArray[Any]) -> bool:
     """Tell whether every value is a text, such as the name of a class.
 
-    Examples
-    --------
     >>> all_text(np.array(["cat", "dog"])), all_text(np.array([0, 1]))
     (True, False)
     """
@@ -44,8 +34,6 @@ def all_text(values: npt.NDArray[Any]) -> bool:
 def whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Return values as integers; refuse what none are, and what would wrap around.
 
-    Examples
-    --------
     >>> whole("segments", np.array([1.0, 2.0])).tolist()
     [1, 2]
     """

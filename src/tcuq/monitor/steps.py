@@ -235,17 +235,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
 class Room:
     """Where a run writes. It is asked for before the run, whose steps cannot be taken back.
 
-    Parameters
-    ----------
-    count : int
-        Steps.
-    signals : bool
-        Whether signals are wanted too.
-
-    Attributes
-    ----------
-    bytes, raw : arrays
-        What the core fills: steps, and signals in Q0.16 or None.
+    `bytes` and `raw` are what the core fills: steps, and signals in Q0.16 or None.
     """
 
     def __init__(self, count: int, class_names: Sequence[str] | None, signals: bool) -> None:

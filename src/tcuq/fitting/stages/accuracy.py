@@ -144,8 +144,6 @@ def _least(rows: Floats) -> float:
 def running(values: Floats, horizon: int) -> Floats:
     """Return the leaky mean of some values, as the core keeps it.
 
-    Examples
-    --------
     >>> running(np.array([1.0, 0.0]), 16).tolist()
     [1.0, 0.9375]
     """

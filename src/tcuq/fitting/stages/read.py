@@ -63,12 +63,7 @@ def read(request: Request) -> FitState:
 def start_params(log: Log, request: Request, clean: Log | None = None) -> Params:
     """Return parameters as asked for, before anything is learned but the centers of the classes.
 
-    Parameters
-    ----------
-    log : Log
-        Says how many classes and features there are, and how features become int8.
-    clean : Log, optional
-        Its features, or those of the clean steps of the log, have the centers.
+    The centers are those of the clean log where there is one.
     """
     options = request.options
     scale, zero_point = options.feature_scale, options.feature_zero_point

@@ -35,8 +35,6 @@ def say_nothing(stage: str, done: int, total: int) -> None:
 class Request:
     """What `fit` was asked for: its keywords, checked.
 
-    Examples
-    --------
     >>> Request(Log([[0.5, 0.5]]), profile="paper").alarm_of
     'risk'
     """
@@ -98,10 +96,7 @@ class Request:
 class Shuffle(NamedTuple):
     """The same steps in another order, as one stream.
 
-    Parameters
-    ----------
-    errors : array of T booleans
-        An answer may be wrong here and right in the stream.
+    An answer may be wrong here and right in the stream.
     """
 
     order: Ints
@@ -112,18 +107,8 @@ class Shuffle(NamedTuple):
 class Summed(NamedTuple):
     """What an alarm sums.
 
-    Parameters
-    ----------
-    of : {"risk", "learned", "deviations"}
-        Risk, or which evidence.
-    runs : list of arrays
-        What it takes in at each step of the clean stretches.
-    evidence : EvidenceHead, optional
-        What the device computes it with; None for risk.
-    proved : bool
-        Whether the limit follows from the run length alone.
-    findings : mapping
-        About the evidence.
+    `of` is risk, or which evidence; `runs` what it takes in at each step of the clean stretches. The limit
+    follows from the run length alone where that is `proved`.
     """
 
     of: Literal["risk", "learned", "deviations"]
