@@ -128,7 +128,7 @@ def audit(
         classes = np.clip(steps["answer"].astype(np.int64), 0, params.classes - 1).tolist()
         heard = Heard(Told(params, state), classes, units["uncertainty"].tolist(), told)
     elif told:
-        raise InputError("missing", "labels are given, but the parameters have no feedback")
+        raise InputError("conflict", "labels are given, but the parameters have no feedback")
     evidence = _evidence(rules, decisions, params, units["look"], start, log)
     derived = rules.replay(units["risk"].tolist(), start, evidence, heard)
     corrections = 0 if heard is None else heard.corrections

@@ -99,7 +99,7 @@ def refuse_links(folder: str | Path, *inside: str) -> None:
                 for entry in entries:
                     if entry.is_symlink():
                         raise InputError(
-                            "value",
+                            "unsupported",
                             f"{entry.path} is a symbolic link, expected only plain files and folders in "
                             f"{folder}; remove the link, or choose another folder",
                         )

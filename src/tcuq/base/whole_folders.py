@@ -80,7 +80,7 @@ def _shop(target: Path) -> Iterator[Path]:
         _put_back(shop, target)
         if (shop / "old").is_dir() and (shop / "new").is_dir():
             raise InputError(
-                "value",
+                "exists",
                 f"{target}: was made anew after an export was interrupted; the folder as it was before lies "
                 f"in {shop / 'old'}: move it where you want it, then remove {shop}",
             )
@@ -107,7 +107,7 @@ def _put_back(shop: Path, target: Path) -> None:
             os.rename(old, target)
         except OSError as error:
             raise InputError(
-                "value",
+                "failed",
                 f"{target}: an export was interrupted and its folder cannot be put back ({error.strerror}); "
                 f"it lies in {old}",
             ) from None
@@ -173,13 +173,13 @@ def _take_along(source: Path, copy: Path, replaced: set[Path], inside: Path) -> 
         elif entry.is_dir():
             if os.path.ismount(entry.path):
                 raise InputError(
-                    "missing", f"{entry.path}: is a mount point; export into a folder without one"
+                    "unsupported", f"{entry.path}: is a mount point; export into a folder without one"
                 )
             os.mkdir(place)
             copied += _take_along(Path(entry.path), place, replaced, path)
         elif not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
             raise InputError(
-                "missing", f"{entry.path}: is a device, pipe or socket; export into a folder without one"
+                "unsupported", f"{entry.path}: is a device, pipe or socket; export into a folder without one"
             )
         elif path not in replaced:
             _link(entry.path, place)

@@ -37,7 +37,7 @@ def clean_part(params: Params, log: Log, clean: Log | None) -> Clean:
     chosen = log if clean is None else clean
     runs = rested_stretches(params, chosen)
     if not runs:
-        raise InputError("value", "no clean steps are left; threshold and alarm need some")
+        raise InputError("missing", "no clean steps are left; threshold and alarm need some")
     marked = len(chosen) if chosen.shifted is None else int((~chosen.shifted).sum())
     source = "clean log" if clean is not None else "all" if log.shifted is None else "log"
     return Clean(chosen, runs, marked, source)
@@ -56,7 +56,7 @@ def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
     if reads_features and None not in (*formats[0], *formats[1]) and formats[0] != formats[1]:
         own, other = (f"scale {scale:g} and zero point {zero}" for scale, zero in formats)
         raise InputError(
-            "value", f"the clean log has features of {other}, the log of {own}; record both with one model"
+            "conflict", f"the clean log has features of {other}, the log of {own}; record both with one model"
         )
 
 
@@ -74,7 +74,7 @@ def format_of_both(
     if raw != clean_raw and scale is None:
         own, other = ("int8", "float") if raw else ("float", "int8")
         raise InputError(
-            "value",
+            "missing",
             f"the log has {own} features and the clean log {other} ones; pass feature_scale and "
             "feature_zero_point of the int8 features",
         )

@@ -137,7 +137,7 @@ def learn_moments(parts: Sequence[Part], names: Sequence[str], classes: int) -> 
     few = int((~target).sum()), int(target.sum())
     if min(few) < FEWEST:
         raise InputError(
-            "value",
+            "missing",
             f"evidence cannot be learned: the log has {few[0]} clean and {few[1]} degraded steps; at least "
             f"{FEWEST} of each are needed",
         )
@@ -152,7 +152,7 @@ def deviations(parts: Sequence[Part], names: Sequence[str], classes: int) -> Mom
     Each signal is centered by its clean mean under the same class and divided by its clean deviation.
     """
     if not any(name in WEIGHT for name in names):
-        raise InputError("value", f"evidence needs one of the signals {', '.join(WEIGHT)}")
+        raise InputError("missing", f"evidence needs one of the signals {', '.join(WEIGHT)}")
     used, x, subject, weights, target = _rows(parts, names)
     x, subject, weights = x[~target], subject[~target], weights[~target]
     means = means_by_class(x, subject, classes, weights)

@@ -28,9 +28,9 @@ _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 def _header(cells: Sequence[str], where: str) -> Layout:
     """Read the first row; refuse one without posteriors, and note columns that are not known."""
     if len(cells) == 1 and ";" in cells[0]:
-        raise InputError("value", "the columns are separated by semicolons, expected commas")
+        raise InputError("unsupported", "the columns are separated by semicolons, expected commas")
     if all(_is_number(name) for name in cells):
-        raise InputError("value", "the first line must name the columns: p0,p1,...")
+        raise InputError("missing", "the first line must name the columns: p0,p1,...")
     layout = Layout.of(cells)
     note_unknown("column", layout.names, layout.known, where)
     return layout

@@ -152,7 +152,7 @@ class Decisions:
         """
         if self.fingerprint not in (None, params.fingerprint):
             raise InputError(
-                "value",
+                "conflict",
                 f"made with parameters {self.fingerprint}, expected {params.fingerprint}, "
                 "the fingerprint of the parameters given",
             )

@@ -179,7 +179,7 @@ def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) != len(items):
         names = [name for name, _ in items]
         twice = Counter(names).most_common(1)[0][0]
-        raise InputError("value", f"key {one_line(repr(twice), 60)} is there twice, expected once")
+        raise InputError("conflict", f"key {one_line(repr(twice), 60)} is there twice, expected once")
     return content
 
 

@@ -56,7 +56,7 @@ def arrays_of(
     entries = content.count(b"PK\x01\x02")
     if entries > given.fields:
         expected = given.beyond("fields", entries, "arrays")
-        raise InputError("value", f"{where}: is an archive of {entries:,} files, {expected}")
+        raise InputError("limit", f"{where}: is an archive of {entries:,} files, {expected}")
     # Damage comes as whatever the decoder of the day runs into: too many kinds to name them.
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
@@ -64,7 +64,7 @@ def arrays_of(
         raise
     except Exception:
         raise InputError(
-            "unknown", f"{where}: is not an NPZ file, or is damaged; write it with numpy.savez"
+            "damaged", f"{where}: is not an NPZ file, or is damaged; write it with numpy.savez"
         ) from None
     with archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
@@ -88,7 +88,7 @@ def arrays_of(
             total += size
             if total > most:
                 raise InputError(
-                    "value",
+                    "limit",
                     f"{where}: its arrays take {total:,} bytes up to {key!r} when unpacked, "
                     f"{given.beyond(name, total)}",
                 )
@@ -124,7 +124,7 @@ def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, wh
     """
     if info.compress_type not in _RATIOS:
         raise InputError(
-            "value",
+            "unsupported",
             f"{where}: array {key!r} is packed by method {info.compress_type} of ZIP, expected 0 or 8 as "
             "numpy.savez and numpy.savez_compressed write it",
         )
@@ -156,7 +156,7 @@ def read_npz(content: bytes, where: str, limits: Limits | None = None, softmax: 
     for key, values in found.items():
         if ALIASES.get(key, key) in arrays:
             raise InputError(
-                "value", f"{where}: array {key!r} is there twice, once under another name; remove one"
+                "conflict", f"{where}: array {key!r} is there twice, once under another name; remove one"
             )
         arrays[ALIASES.get(key, key)] = values
     with located(where):

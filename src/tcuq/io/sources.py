@@ -87,7 +87,7 @@ def shown(path: str | Path) -> str:
 
 def _standard_input() -> BinaryIO:
     if sys.stdin is None:
-        raise InputError("value", "standard input is closed")
+        raise InputError("missing", "standard input is closed")
     return sys.stdin.buffer
 
 
@@ -230,7 +230,7 @@ def check_target(path: str | Path) -> None:
     if not target.parent.is_dir():
         raise InputError("missing", f"{path}: folder {target.parent} does not exist; make it first")
     if not os.access(target.parent, os.W_OK):
-        raise InputError("value", f"{path}: folder {target.parent} cannot be written to")
+        raise InputError("failed", f"{path}: folder {target.parent} cannot be written to")
 
 
 def put(path: str | Path, content: str | bytes | Iterable[bytes]) -> None:

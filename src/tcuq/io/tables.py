@@ -83,7 +83,7 @@ class TableFile:
             self.metadata = self._schema.metadata
         if len(self.names) > self._limits.fields:
             expected = self._limits.beyond("fields", len(self.names), "columns")
-            raise InputError("value", f"{self._where}: has {len(self.names):,} columns, {expected}")
+            raise InputError("limit", f"{self._where}: has {len(self.names):,} columns, {expected}")
 
     def _open_arrow(self, content: Any) -> Any:
         ipc = package(self._kind, "pyarrow.ipc")

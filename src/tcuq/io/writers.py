@@ -20,7 +20,7 @@ def log_format(path: str | Path) -> str:
     'npz'
     """
     if Path(path).suffix.lower() not in LOG_ENDINGS.replace(" or", ",").split(", "):
-        raise InputError("value", f"{path}: a log is written as {LOG_ENDINGS}")
+        raise InputError("unsupported", f"{path}: a log is written as {LOG_ENDINGS}")
     kind = format_of(path)
     if kind in TABLES:
         package(kind)  # missing, it is to be missed before the work

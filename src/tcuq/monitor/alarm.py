@@ -140,7 +140,7 @@ def alarm_from(content: Any) -> Alarm:
                 raise InputError("value", f"alarm {name} is {side!r}; an object or null is needed")
             known_only(f"alarm {name} field", side, SIDE_FIELDS[name])
             if "allowance" not in side or "limit" not in side:
-                raise InputError("value", f"alarm {name} needs allowance and limit")
+                raise InputError("missing", f"alarm {name} needs allowance and limit")
             side = AlarmSide(**side)
         sides[name] = side
     return Alarm(content.get("mean", 0.0), sides["rise"], sides["fall"], content.get("hold", 0))

@@ -68,7 +68,7 @@ class Layout(NamedTuple):
         known = {*probs, *features, *PLAIN}
         for place, name in enumerate(names):
             if name in known and name in names[:place]:
-                raise InputError("value", f"column {name!r} is there twice, expected once")
+                raise InputError("conflict", f"column {name!r} is there twice, expected once")
         if not probs:
             expected = f"probs or {EXPECTED}" if lists else EXPECTED
             hint = guess(names, "p0") or (guess(names, "probs") if lists else "")
@@ -81,7 +81,7 @@ class Layout(NamedTuple):
         if not lists or name not in names:
             return found
         if found:
-            raise InputError("value", f"{name} are there twice, as {name} and as {found[0]}; remove one")
+            raise InputError("conflict", f"{name} are there twice, as {name} and as {found[0]}; remove one")
         return [name]
 
     @property

@@ -114,7 +114,7 @@ class EvidenceHead:
             raise InputError("value", f"evidence own is {own!r}, expected looks, mean and most")
         if self.bet is not None:
             raise InputError(
-                "missing", "evidence has both own and bet; a bet is fair only without a reference of its own"
+                "conflict", "evidence has both own and bet; a bet is fair only without a reference of its own"
             )
         looks = integer("looks of an own reference", own[0], 1, RANGE["evidence own_looks"][1])
         mean = number("mean of an own reference", own[1], *real_range("evidence own_mean", ONE))
@@ -250,7 +250,7 @@ def head_from(content: Any) -> EvidenceHead | None:
         raise InputError("value", f"evidence is {content!r}; an object or null is needed")
     known_only("evidence field", content, FIELDS)
     if "coef" not in content or "offsets" not in content:
-        raise InputError("value", "evidence needs coef and offsets")
+        raise InputError("missing", "evidence needs coef and offsets")
     given = dict(content)
     for name in ("own", "bet"):
         if isinstance(given.get(name), list):

@@ -112,7 +112,7 @@ def by_signal(
     """Return one number for each signal in use, 0 where none is given; those of other signals are refused."""
     unknown = [signal for signal in given if signal not in signals]
     if unknown:
-        raise InputError("value", f"{name} names {unknown[0]!r}, expected one of {', '.join(signals)}")
+        raise InputError("unknown", f"{name} names {unknown[0]!r}, expected one of {', '.join(signals)}")
     snapped = {}
     for signal in signals:
         value = snap(number(f"{name}[{signal}]", given.get(signal, 0.0), *limits), unit)

@@ -110,7 +110,7 @@ def accuracy_from_labels(
     )
     if not ((chances > 0) & (chances <= 1)).all() or not ((guess >= 0) & (guess <= 1)).all():
         raise InputError(
-            "limit", "chance or expected is out of range, expected above 0 and at most 1, and 0 to 1"
+            "value", "chance or expected is out of range, expected above 0 and at most 1, and 0 to 1"
         )
     places = np.arange(1, len(drawn) + 1) if at is None else np.asarray(at, dtype=np.int64)
     if places.size and not 1 <= places.min() <= places.max() <= len(drawn):

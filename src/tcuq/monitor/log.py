@@ -96,7 +96,7 @@ class Log:
         put = object.__setattr__
         if is_frame(self.probs) and mixes(self.probs):
             raise InputError(
-                "limit", "probs is a data frame with more than posteriors; use Log.from_frame(frame)"
+                "value", "probs is a data frame with more than posteriors; use Log.from_frame(frame)"
             )
         put(self, "notes", tuple(self.notes))
         probs = as_rows("probs", self.probs)
@@ -122,7 +122,7 @@ class Log:
             if len(labels) and labels.max() >= probs.shape[1]:
                 at = int(labels.argmax())
                 most = f"{probs.shape[1] - 1}{counted(labels[at], probs.shape[1])}"
-                raise InputError("limit", f"labels[{at}] is {labels[at]}, expected at most {most}")
+                raise InputError("value", f"labels[{at}] is {labels[at]}, expected at most {most}")
             put(self, "labels", labels)
         if self.segments is not None:
             put(self, "segments", whole("segments", one_a_step("segments", self.segments, len(probs))))
@@ -158,7 +158,7 @@ class Log:
         if self.features is None or self.features.dtype != np.int8:
             kind = "missing" if self.features is None else str(self.features.dtype)
             raise InputError(
-                "value", f"feature_scale is given and features are {kind}, expected int8 features"
+                "conflict", f"feature_scale is given and features are {kind}, expected int8 features"
             )
         object.__setattr__(self, "feature_scale", number("feature_scale", self.feature_scale, 1e-30, 1e30))
         zero_point = integer("feature_zero_point", self.feature_zero_point, -128, 127)

@@ -46,14 +46,16 @@ def softmax(logits: npt.ArrayLike, scale: float | None = None) -> npt.NDArray[An
         )
     if values.dtype == np.int8:
         if scale is None:
-            raise InputError("value", "logits are int8; pass `logits_scale`, what one unit of them is worth")
+            raise InputError(
+                "missing", "logits are int8; pass `logits_scale`, what one unit of them is worth"
+            )
         found = posteriors(np.atleast_2d(values), softmax_table(scale))
         return found if values.ndim == 2 else found[0]
     if values.dtype.kind not in "fiu":
         raise InputTypeError("value", f"logits have dtype {values.dtype}, expected int8 or float")
     if scale is not None:
         raise InputError(
-            "value", f"`logits_scale` is for int8 logits; these are {values.dtype}, leave it out"
+            "conflict", f"`logits_scale` is for int8 logits; these are {values.dtype}, leave it out"
         )
     table = np.atleast_2d(values).astype(np.float64)
     top = table.max(axis=1, keepdims=True)
@@ -77,7 +79,7 @@ def paired(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return logits
     if logits.dtype == np.int8:
         raise InputError(
-            "unknown", "logits have one int8 column, whose zero point is unknown, expected float, or two"
+            "value", "logits have one int8 column, whose zero point is unknown, expected float, or two"
         )
     return np.concatenate([np.zeros_like(logits), logits], axis=-1)
 

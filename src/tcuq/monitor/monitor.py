@@ -121,7 +121,7 @@ class Monitor:
         if isinstance(probs, Log) or (is_frame(probs) and holds_log(probs)):
             if features is not None:
                 raise InputTypeError(
-                    "value", "features are given beside a log, which has its own; leave them out"
+                    "conflict", "features are given beside a log, which has its own; leave them out"
                 )
             log = probs if isinstance(probs, Log) else Log.from_frame(probs)
             unread = () if log is probs else log.notes  # those of a log are known to whoever made it
@@ -184,7 +184,7 @@ class Monitor:
         code = label_code(label, self.params.classes)
         taken = self.steps
         if taken == 0:
-            raise InputError("value", "no step was taken yet; a label is of a past step")
+            raise InputError("missing", "no step was taken yet; a label is of a past step")
         return self._core.feedback(taken - 1 - integer("step", step, 0, taken - 1), code) == 1
 
     @property

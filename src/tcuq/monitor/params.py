@@ -251,7 +251,7 @@ class Params:
         if self.anchor not in ANCHORS:
             raise wrong_value("anchor", self.anchor, f"one of {', '.join(ANCHORS)}")
         if self.anchor == "belief" and self.instant is None:
-            raise InputError("value", "anchor is 'belief'; it needs an instant head")
+            raise InputError("conflict", "anchor is 'belief'; it needs an instant head")
         if self.about not in ABOUT:
             raise wrong_value("about", self.about, f"one of {', '.join(ABOUT)}")
         self._check_instant()
@@ -270,7 +270,7 @@ class Params:
                 self.about == "answer" and "about='answer'"
             )
             if needing:
-                raise InputError("value", f"instant is None; {needing} needs an InstantHead")
+                raise InputError("missing", f"instant is None; {needing} needs an InstantHead")
             return
         if not isinstance(self.instant, InstantHead):
             raise wrong_type("instant", self.instant, "an InstantHead or None")
@@ -284,7 +284,7 @@ class Params:
         """Check what is said class by class, and the expected accuracy."""
         if (self.centers is None) == ("distance" in self.signals):
             given = "missing" if self.centers is None else "given"
-            raise InputError("value", f"centers are {given}, expected exactly with the signal 'distance'")
+            raise InputError("conflict", f"centers are {given}, expected exactly with the signal 'distance'")
         if self.centers is not None:
             low, high = RANGE["centers"]
             if len(self.centers) != self.classes or any(len(row) != self.features for row in self.centers):
@@ -327,11 +327,11 @@ class Params:
     def _check_evidence(self) -> None:
         head = self.evidence
         if "drift" in self.signals and "distance" not in self.signals:
-            raise InputError("value", "signal 'drift' needs the signal 'distance'")
+            raise InputError("missing", "signal 'drift' needs the signal 'distance'")
         if head is None:
             slow = [name for name in self.signals if name in SLOW]
             if slow:
-                raise InputError("value", f"evidence is None; signal {slow[0]!r} needs an EvidenceHead")
+                raise InputError("missing", f"evidence is None; signal {slow[0]!r} needs an EvidenceHead")
             return
         if not isinstance(head, EvidenceHead):
             raise InputTypeError(
@@ -345,10 +345,10 @@ class Params:
         known_only("evidence signal", head.coef, self.signals)
         if not {"odds", "distance"} & set(self.signals):
             raise InputError(
-                "value", "evidence needs one of the signals odds, distance: they tell what is new"
+                "missing", "evidence needs one of the signals odds, distance: they tell what is new"
             )
         if self.alarm.fall is not None:
-            raise InputError("value", "alarm fall is on; with evidence the alarm has the rise side only")
+            raise InputError("conflict", "alarm fall is on; with evidence the alarm has the rise side only")
 
     @property
     def profile(self) -> str:
@@ -601,7 +601,7 @@ class Params:
         try:
             text = read_limited(path, limits=limits).decode()
         except UnicodeDecodeError:
-            raise InputError("value", f"{path}: not a parameter file (not text)") from None
+            raise InputError("damaged", f"{path}: not a parameter file (not text)") from None
         with located(f"{path}"):
             return cls.from_dict(content_from(text, limits), sealed)
 

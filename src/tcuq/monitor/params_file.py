@@ -111,11 +111,11 @@ def content_from(text: str, limits: Limits | None = None) -> Any:
 def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     """Return arguments of `Params` from the content of a file; unknown fields and versions are refused."""
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise InputError("value", f'not a parameter file: "format" must be "{FORMAT}"')
+        raise InputError("damaged", f'not a parameter file: "format" must be "{FORMAT}"')
     version = content.get("version")
     if version != VERSION or not isinstance(version, int):
         advice = "use a newer tcuq" if isinstance(version, int) and version > VERSION else "fit again"
-        raise InputError("value", f"parameters have version {version!r}, expected {VERSION}; {advice}")
+        raise InputError("unsupported", f"parameters have version {version!r}, expected {VERSION}; {advice}")
     values = {k: v for k, v in content.items() if k not in ("format", "version", "checksum")}
     known_only("field", values, [item.name for item in fields(kind)])
     if "classes" not in values:
@@ -154,7 +154,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise InputError("value", f"field {twice!r} comes twice")
+        raise InputError("damaged", f"field {twice!r} comes twice")
     return content
 
 

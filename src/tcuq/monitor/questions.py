@@ -73,7 +73,7 @@ class Questions:
     def __init__(self, rate: float, seed: int = 0, device: str = "") -> None:
         self.rate = number("rate", rate, 0, 1)
         if not self.rate:
-            raise InputError("limit", "rate is 0, expected above 0 and at most 1")
+            raise InputError("value", "rate is 0, expected above 0 and at most 1")
         self.seed = integer("seed", seed, 0, 2**63 - 1)
         self.device = device
         self.steps, self.expected = 0, 0.0

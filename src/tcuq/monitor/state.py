@@ -114,7 +114,7 @@ def state_for(params: Params, content: bytes) -> State:
     state = read_state(content)
     if state.fingerprint != fingerprint(params):
         raise InputError(
-            "value",
+            "conflict",
             f"state of {len(content)} bytes is refused: it belongs to a monitor with other parameters",
         )
     return state

@@ -46,5 +46,5 @@ def whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         most = 2**53 if array.dtype.kind == "f" else np.iinfo(np.int64).max
         for value in (array.min(), array.max()):
             if abs(int(value)) > most:  # would wrap around
-                raise InputError("limit", f"{name} holds {value}, expected at most {most}")
+                raise InputError("value", f"{name} holds {value}, expected at most {most}")
     return array.astype(np.int64)

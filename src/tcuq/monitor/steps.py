@@ -201,11 +201,11 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
                 continue
             if name in own:
                 raise InputError(
-                    "value", f"column {name!r} is in the input and in the steps; rename that of the input"
+                    "conflict", f"column {name!r} is in the input and in the steps; rename that of the input"
                 )
             new = "label" if true else name
             if new in kept:
-                raise InputError("value", f"column {new!r} would be there twice; rename one of the input")
+                raise InputError("conflict", f"column {new!r} would be there twice; rename one of the input")
             kept[new] = column_at(table, place)
         return kept
 

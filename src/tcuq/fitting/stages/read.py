@@ -85,7 +85,7 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
         if request.alarm_of != "risk":  # to be learned
             more["evidence"] = EvidenceHead({}, [0.0] * log.classes)
     elif options.class_mix:
-        raise InputError("value", "class_mix corrects beliefs, expected profile 'standard'")
+        raise InputError("conflict", "class_mix corrects beliefs, expected profile 'standard'")
     if "distance" in names and features:  # without features `Params` says what is missing
         more["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
     return Params(
@@ -116,10 +116,10 @@ def _signals(request: Request, features: int) -> tuple[str, ...]:
         if name not in known:
             expected = f"some of {', '.join(known)}"
             raise InputError(
-                "value", f"signal {name!r} is not of profile {request.profile!r}, expected {expected}"
+                "conflict", f"signal {name!r} is not of profile {request.profile!r}, expected {expected}"
             )
         if name in FEATURE_BASED and not features:
-            raise InputError("value", f"signal {name!r} reads features, and there are none")
+            raise InputError("missing", f"signal {name!r} reads features, and there are none")
     if request.two_heads and "disbelief" not in names:
         raise InputError(
             "missing", "signals are without 'disbelief', which the two heads of profile 'standard' need"

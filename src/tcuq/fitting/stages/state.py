@@ -57,7 +57,7 @@ class Request:
         if self.about not in (None, "answer", "prediction"):
             raise wrong_value("about", self.about, "'answer' or 'prediction'")
         if self.about == "answer" and not self.two_heads:
-            raise InputError("value", "about is 'answer', expected 'prediction' with profile 'paper'")
+            raise InputError("conflict", "about is 'answer', expected 'prediction' with profile 'paper'")
         if self.alarm not in (None, *ALARMS[self.profile]):
             where = "" if self.two_heads else " with profile 'paper'"
             possible = ", ".join(ALARMS[self.profile])
