@@ -21,9 +21,7 @@ from tiers import first_quick
 
 from tcuq import Monitor
 from tcuq.export import FORMS
-from tcuq.io.binary_frames import DecisionsFrame, Decoder, PosteriorsFrame, StateFrame
-from tcuq.io.frame_codes import line_bytes
-from tcuq.io.frame_items import FIXED
+from tcuq.io.binary_frames import FIXED, DecisionsFrame, Decoder, PosteriorsFrame, StateFrame, line_bytes
 from tcuq_device.cost.stock import standard
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]

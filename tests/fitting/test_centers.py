@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tcuq import FitOptions, Log, fit
-from tcuq.fitting.centers import FEWEST, class_shares, find_centers
+from tcuq.fitting.stages.read import FEWEST, class_shares, find_centers
 
 
 def posteriors(classes: list[int], count: int = 3) -> np.ndarray:

@@ -14,9 +14,8 @@ from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, Params, fit
 from tcuq.fitting.folds import folds
-from tcuq.fitting.gain import Gain
 from tcuq.fitting.logistic import balanced_weights, fit_logistic
-from tcuq.fitting.unused import without_unused
+from tcuq.fitting.stages.findings import Gain, without_unused
 from tcuq.metrics import auroc
 from tcuq.monitor.log import watch
 from tcuq.monitor.params_words import in_words

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tcuq import Log
-from tcuq.fitting.carry_over import MOST, _drawn
 from tcuq.fitting.clean import refuse_other_shape
+from tcuq.fitting.stages.heads import MOST, _drawn
 
 PROBS = np.full((4, 2), 0.5)
 

@@ -10,9 +10,9 @@ import pytest
 from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, Params, fit
-from tcuq.fitting.gathered import PACES, gathered, says_little
 from tcuq.fitting.signal_table import read_signals
 from tcuq.fitting.stages.heads import GATHERED
+from tcuq.fitting.stages.signals import PACES, gathered, says_little
 from tcuq.metrics import auroc
 from tcuq.monitor.log import watch
 

@@ -11,7 +11,7 @@ import pytest
 from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, Params, fit
-from tcuq.fitting import logistic, some_steps
+from tcuq.fitting import logistic, signal_table
 from tcuq.fitting.logistic import fit_logistic, linear
 from tcuq.fitting.risk import scores
 from tcuq.fitting.signal_table import CHUNK, fill_in_means, read_signals
@@ -198,7 +198,7 @@ def test_progress_names_every_stage_and_ends_each(profile: str, labeled: bool) -
 def test_a_long_log_is_explained_on_some_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     log = make_log(6000)
     whole = fit(log, run_length=100)
-    monkeypatch.setattr(some_steps, "EXPLAINED", 2500)
+    monkeypatch.setattr(signal_table, "EXPLAINED", 2500)
     some = fit(log, run_length=100)
     assert some.replace(notes={}) == whole.replace(notes={})
     assert "explained_steps" not in whole.notes["fit"] and some.notes["fit"]["explained_steps"] == 2500

@@ -11,7 +11,7 @@ from fits import told
 from streams import dwell_stream
 
 from tcuq import Alarm, AlarmSide, Log, Monitor, Params, fit
-from tcuq.fitting.unused import without_unused
+from tcuq.fitting.stages.findings import without_unused
 from tcuq.monitor.evidence_head import EvidenceHead
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.log import watch

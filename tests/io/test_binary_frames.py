@@ -29,8 +29,7 @@ from oracle_frames import (
 )
 
 from tcuq import SIGNALS, STEP_DTYPE, Monitor, Params
-from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, PosteriorsFrame, StateFrame, Text
-from tcuq.io.frame_codes import unstuffed
+from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, PosteriorsFrame, StateFrame, Text, unstuffed
 from tcuq.monitor.state import fingerprint
 from tcuq_device.cost.stock import standard
 

@@ -128,3 +128,18 @@ def fill_in_means(table: SignalTable, params: Params) -> None:
         for after in range(near if name in LAGGED else 0):
             rows = starts + after
             table.units[rows[rows < ends], table.names.index(name)] = round(mean * ONE)
+
+
+EXPLAINED = 200_000
+"""Steps, drawn at random, on which an explanation looks at a longer log. Parameters never depend on it."""
+
+
+def some_of(rows: Ints, seed: int) -> Ints:
+    """Return all rows, or as many as an explanation looks at, in their order.
+
+    >>> some_of(np.array([3, 5, 8]), 0).tolist()
+    [3, 5, 8]
+    """
+    if len(rows) <= EXPLAINED:
+        return rows
+    return np.sort(np.random.default_rng([seed, 0]).choice(rows, EXPLAINED, replace=False))

@@ -16,10 +16,9 @@ from ..base.errors import InputError, InputTypeError, wrong_type
 from ..base.limits import read_limited
 from ..base.unknown import InputNote
 from ..base.whole_files import write_whole
-from .feature_format import format_notes
 from .frames import holds_log, is_frame, opened
 from .params import Params
-from .quantize import as_rows, as_vector
+from .quantize import as_rows, as_vector, format_notes
 from .signals import NUMBER
 from .steps import Room
 

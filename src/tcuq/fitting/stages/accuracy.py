@@ -12,8 +12,7 @@ from ...monitor.monitor import Monitor
 from ..folds import shift_kinds
 from ..gated import learn_gated
 from ..looks import MOST
-from ..signal_table import Flags, Floats
-from ..some_steps import some_of
+from ..signal_table import Flags, Floats, some_of
 from .evidence import inside_runs
 from .state import FitState
 
