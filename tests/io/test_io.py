@@ -11,6 +11,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from refusals import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from streams import learned_params, same_steps
@@ -202,7 +203,7 @@ def test_singular_and_plural_names_are_the_same(tmp_path, kind, names):
         twice = '{"probs": [0.5, 0.5], "label": 1, "labels": 1}\n'
     log = read_log(write(tmp_path, f"a.{kind}", content))
     assert log.labels.tolist() == [1] and log.segments.tolist() == [7]
-    with pytest.raises(ValueError, match="is there twice"):
+    with refused("conflict"):
         read_log(write(tmp_path, f"b.{kind}", twice))
 
 
@@ -218,7 +219,7 @@ def test_a_log_of_another_shape_than_the_parameters_is_refused(tmp_path):
         "features are missing",
         "features has 1 values",
     ]
-    with pytest.raises(ValueError, match="has 2 classes, expected 3 as the parameters say"):
+    with refused("value"):
         read_log(write(tmp_path, "b.npz", npz_bytes(probs=EVEN)), params=params)
     two = read_log(write(tmp_path, "c.jsonl", '{"probs": [0.25]}\n'), params=Params(classes=2))
     assert two.probs.tolist() == [[0.75, 0.25]]
@@ -375,14 +376,12 @@ def npy_bytes(array):
     ids=["encrypted", "bracket", "quote", "version"],
 )
 def test_any_damage_of_an_npz_is_told(tmp_path, content):
-    with pytest.raises(ValueError, match=r"bad\.npz: array 'probs' is damaged"):
+    with refused("damaged"):
         read_log(write(tmp_path, "bad.npz", content))
 
 
 def test_an_odd_compression_is_named(tmp_path):
-    with pytest.raises(
-        ValueError, match=r"bad\.npz: array 'probs' is packed by method 99 of ZIP, expected 0 or 8"
-    ):
+    with refused("unsupported"):
         read_log(write(tmp_path, "bad.npz", zipped("probs.npy", npy_bytes(EVEN), method=99)))
 
 
@@ -407,7 +406,7 @@ def test_bad_npz_says_what_is_wrong(tmp_path, content, message):
 def test_a_single_array_is_not_an_npz(tmp_path):
     file = io.BytesIO()
     np.save(file, EVEN)
-    with pytest.raises(ValueError, match="not an NPZ file"):
+    with refused("damaged"):
         read_log(write(tmp_path, "bad.npz", file.getvalue()))
 
 
@@ -634,7 +633,7 @@ def test_a_name_that_changes_or_cannot_be_shown_is_refused(tmp_path):
     second = [number for number, row in enumerate(text.splitlines(), 1) if cat in row][1]
     other = text.splitlines()
     other[second - 1] = other[second - 1].replace(cat, '"answer_name": "cow"')
-    with pytest.raises(ValueError, match=f"line {second}: answer_name is 'cow', expected 'cat' as on a line"):
+    with refused("value", "answer_name"):
         read_decisions(write(tmp_path, "e.jsonl", "\n".join(other)))
     for name in ("cat\\u0007", "c" * 65):
         with pytest.raises(ValueError, match=rf"line {line}: names\[0\] is "):
@@ -738,7 +737,7 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path):
 def test_a_device_in_a_folder_that_cannot_be_written_to_is_a_target(monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
     check_target(os.devnull)
-    with pytest.raises(ValueError, match="cannot be written to"):
+    with refused("failed"):
         check_target("new.csv")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refused
 from streams import same_steps
 
 import tcuq
@@ -54,9 +55,7 @@ def test_a_line_that_is_too_long_is_a_bad_line_and_is_never_held(
     path = tmp_path / f"a.{kind}"
     path.write_text(head + row + "[" * (40 << 20) + ending + ("" if not ending else row))
     line = 2 + (kind == "csv")
-    with pytest.raises(
-        ValueError, match=rf"a\.{kind}, line {line}: the line is too long .* at most 1,048,576 bytes"
-    ):
+    with refused("limit"):
         read_log(path)
     told: list[str] = []
     tracemalloc.start()
@@ -78,7 +77,7 @@ def test_a_line_of_just_the_limit_is_read(tmp_path: Path) -> None:
         if good:
             assert len(read_log(path)) == 1
         else:
-            with pytest.raises(ValueError, match="the line is too long"):
+            with refused("limit"):
                 read_log(path)
 
 
@@ -86,7 +85,7 @@ def test_a_long_header_or_a_long_line_of_decisions(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("p0," * MAX_LINE)
     for read in (read_log, read_decisions):
-        with pytest.raises(ValueError, match="line 1: the line is too long"):
+        with refused("limit"):
             read(path)
 
 
@@ -105,9 +104,7 @@ def test_an_npz_that_unpacks_to_too_much_is_refused_by_its_headers(tmp_path: Pat
     path.write_bytes(bomb(2_000_000))
     assert path.stat().st_size < 2_000_000  # 160 MB of zeros
     tracemalloc.start()
-    with pytest.raises(
-        ValueError, match=r"160,000,000 bytes up to 'probs' when.* at most 100,000,000 .*file=153M$"
-    ):
+    with refused("limit"):
         read_log(path, max_bytes=100_000_000)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -118,7 +115,7 @@ def test_the_limit_is_for_all_arrays_together(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     np.savez_compressed(path, probs=np.full((100, 2), 0.5), features=np.zeros((100, 2)))
     assert len(read_log(path, max_bytes=3200)) == 100
-    with pytest.raises(ValueError, match=r"take 3,200 bytes up to 'features'.* at most 3,100 bytes"):
+    with refused("limit"):
         read_log(path, max_bytes=3100)
 
 
@@ -126,9 +123,7 @@ def test_a_file_larger_than_the_limit_is_not_even_read(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     with path.open("wb") as file:
         file.truncate(3 << 30)
-    with pytest.raises(
-        ValueError, match=r"a\.npz: has 3,221,225,472 bytes, expected at most 2,147,483,648 .*file=3G$"
-    ):
+    with refused("limit"):
         read_log(path)
 
 
@@ -136,7 +131,7 @@ def test_a_header_that_promises_more_than_there_is(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     for claimed in (10**6, 10**15, 2**61):
         path.write_bytes(bomb(100_000, claimed))
-        with pytest.raises(ValueError, match="array 'probs' is damaged"):
+        with refused("damaged"):
             read_log(path)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as other
@@ -211,7 +212,7 @@ def test_wilson_holds_the_shares_that_fit(hits: int, n: int, z: float) -> None:
 def test_wilson_at_its_ends() -> None:
     assert m.wilson(0, 0) == (0, 1)
     for arguments in ((3, 2), (-1, 2), (0, -1), (1, 2, 0), (1, 2, NAN), (0.5, 2)):
-        with pytest.raises(ValueError, match="expected"):
+        with refused("value"):
             m.wilson(*arguments)  # type: ignore[arg-type]
 
 
@@ -323,7 +324,7 @@ def test_what_is_refused(call: Any, text: str) -> None:
 
 
 def test_wrong_types_are_refused() -> None:
-    with pytest.raises(TypeError, match=r"rng is int; a numpy\.random\.Generator is needed"):
+    with refused("value"):
         boot(rng=0)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,13 +73,13 @@ def test_a_saved_or_pickled_monitor_goes_on_as_if_nothing_had_happened(cut: int)
     for twin in twins:
         assert labeled(twin, probs[cut:], 1) == expected
         assert twin.save() == first.save() and twin.error_debt == first.error_debt
-    with pytest.raises(ValueError, match="other"):
+    with refused("damaged"):
         Monitor(PARAMS.replace(feedback=replace(LABELED, shut=9.0))).load(saved)
 
 
 def test_labels_are_refused_where_they_mean_nothing() -> None:
     monitor, bank, plain = Monitor(PARAMS), Bank(PARAMS, 2), PARAMS.replace(feedback=None)
-    with pytest.raises(ValueError, match="no step was taken yet"):
+    with refused("missing"):
         monitor.feedback(0, True)
     before = monitor.step([1.0, 0.0, 0.0, 0.0]) and monitor.save()
     for step, label, message in (
@@ -106,13 +107,13 @@ def test_labels_are_refused_where_they_mean_nothing() -> None:
     assert bank.feedback([0, 1], [0, 0], [0, 0]).tolist() == [True, False]
     assert bank.feedback([], [], []).tolist() == []
     for call in (lambda: Monitor(plain).feedback(0, 1), lambda: Bank(plain, 1).feedback([0], [0], [1])):
-        with pytest.raises(ValueError, match="no feedback"):
+        with refused("missing"):
             call()
     assert Monitor(plain).error_debt == 0.0 and math.isnan(plain.error_constant)
     for wrong in ({"memory": 0}, {"max_error": 0}, {"hard": "no"}, {"wrong_score": 9}, {"shut": 0}):
         with pytest.raises(ValueError):
             Feedback(**wrong)
-    with pytest.raises(TypeError, match="a Feedback or None"):
+    with refused("value"):
         PARAMS.replace(feedback={"memory": 3})
     with pytest.raises(ValueError, match=r"rise_cap up to 2\^28"):
         huge = Alarm(0.2, AlarmSide(allowance=0.1, limit=1.0, cap=5000.0), None)
