@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from refusals import refused
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from streams import learned_params
 
 from tcuq import Alarm, AlarmSide, Log, Monitor, Params

@@ -162,17 +162,17 @@ def test_unknown_columns_are_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "code"),
     [
-        ("a.jsonl", '{"prob": [0.5, 0.5]}\n', r"key 'probs' is missing.* Is 'prob' meant to be 'probs'\?"),
-        ("a.csv", "P0,P1\n0.5,0.5\n", r"column 'p0' is missing.* Is 'P0' meant to be 'p0'\?"),
+        ("a.jsonl", '{"prob": [0.5, 0.5]}\n', "missing"),
+        ("a.csv", "P0,P1\n0.5,0.5\n", "missing"),
     ],
 )
 def test_a_typo_in_what_is_needed_is_an_error_with_a_guess(
-    tmp_path: Path, name: str, content: str, message: str
+    tmp_path: Path, name: str, content: str, code: str
 ) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(ValueError, match=message):
+    with refused(code):
         read_log(tmp_path / name)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from refusals import refused
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from sklearn import metrics as other
 
 from tcuq import Monitor, Params

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from streams import direct_params, dwell_stream, int8_stream, learned_params, posterior_of, same_steps
 
 import tcuq
@@ -280,11 +281,11 @@ def test_every_bit_flip_and_truncation_of_a_state_is_refused() -> None:
     for i in range(len(state)):
         broken = bytearray(state)
         broken[i] ^= 1 << (i % 8)
-        with pytest.raises(ValueError, match="refused"):
+        with refused("damaged"):
             target.load(bytes(broken))
-        with pytest.raises(ValueError, match="refused"):
+        with refused("damaged"):
             target.load(state[:i])
-    with pytest.raises(ValueError, match="refused"):
+    with refused("damaged"):
         target.load(state + b"\0")
     assert target.save() == before, "a refused state changes nothing"
 
@@ -322,7 +323,7 @@ def test_every_bit_flip_and_truncation_of_a_state_is_refused() -> None:
 def test_a_state_with_a_good_checksum_and_a_bad_number_is_refused(offset: int, value: int, size: int) -> None:
     monitor = Monitor(make_params())
     monitor.run(*int8_stream(30, 10, 32))
-    with pytest.raises(ValueError, match="damaged"):
+    with refused("damaged"):
         Monitor(monitor.params).load(changed(monitor.save(), offset, value, size))
 
 
@@ -332,7 +333,7 @@ def test_a_last_step_of_more_than_one_is_refused() -> None:
     monitor.run(int8_stream(9, 3, 0)[0])
     state = monitor.save()
     Monitor(monitor.params).load(changed(state, 64, 65535))
-    with pytest.raises(ValueError, match="damaged"):
+    with refused("damaged"):
         Monitor(monitor.params).load(changed(state, 64, 65536))
 
 
@@ -351,12 +352,12 @@ def test_odds_are_the_log_odds_of_the_posterior() -> None:
 def test_states_of_other_params_and_versions_are_refused() -> None:
     monitor = Monitor(make_params())
     state = monitor.save()
-    with pytest.raises(ValueError, match="other parameters"):
+    with refused("damaged"):
         Monitor(monitor.params.replace(blend=0.5)).load(state)
-    with pytest.raises(ValueError, match="another state version"):
+    with refused("damaged"):
         monitor.load(changed(state, 4, 5, 2))
     for offset in (8, 12, 14):
-        with pytest.raises(ValueError, match="other parameters"):
+        with refused("damaged"):
             monitor.load(changed(state, offset, 77, 2))
 
 
@@ -434,19 +435,19 @@ def test_bad_tables_are_refused_before_anything_moves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "code"),
     [
-        ({"probs": [[0.5, 0.5]], "labels": [2]}, r"labels\[0\] is 2, expected at most 1"),
-        ({"probs": [[0.5, 0.5]], "labels": [0, 1]}, r"labels has 2 entries, probs has 1 rows"),
-        ({"probs": [[0.5, 0.5]], "labels": [0.5]}, r"labels has dtype float64, expected integers"),
-        ({"probs": [[1.0]]}, r"probs has 1 classes, expected 2 to 1000"),
-        ({"probs": [[0.5, 0.5], [1.0]]}, r"rows of different lengths"),
-        ({"probs": [[0.5, 0.5]], "shifted": [-1]}, r"shifted holds -1, expected 0 to 255"),
-        ({"probs": [[0.5, 0.5]], "features": [[1.0], [2.0]]}, r"features have 2 rows, probs have 1"),
+        ({"probs": [[0.5, 0.5]], "labels": [2]}, "value"),
+        ({"probs": [[0.5, 0.5]], "labels": [0, 1]}, "value"),
+        ({"probs": [[0.5, 0.5]], "labels": [0.5]}, "value"),
+        ({"probs": [[1.0]]}, "value"),
+        ({"probs": [[0.5, 0.5], [1.0]]}, "value"),
+        ({"probs": [[0.5, 0.5]], "shifted": [-1]}, "value"),
+        ({"probs": [[0.5, 0.5]], "features": [[1.0], [2.0]]}, "value"),
     ],
 )
-def test_bad_logs_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_bad_logs_are_refused(options: dict[str, Any], code: str) -> None:
+    with refused(code):
         Log(**options)
 
 
