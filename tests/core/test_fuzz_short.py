@@ -118,17 +118,3 @@ def test_the_oracle_finds_a_rounding_that_is_off(tools: Any, tmp_path: Path) -> 
     core = broken_core(tmp_path, "tcuq_internal.h", "+ 32768u) >> 16", "+ 32767u) >> 16")
     done = against_oracle("--programs", "100", "--steps", "30", "--core", str(core))
     assert done.returncode == 1 and "expected" in done.stdout
-
-
-@pytest.mark.parametrize("words", [("--minutes", "0"), ("--seed", "-1")])
-def test_nonsense_is_refused_in_one_line(words: tuple[str, str]) -> None:
-    done = subprocess.run([sys.executable, str(FUZZ / "run.py"), *words], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stderr.startswith("fuzz: ") and done.stderr.count("\n") == 1
-
-
-def test_without_a_compiler_one_line_says_so(tmp_path: Path) -> None:
-    command = [sys.executable, str(FUZZ / "run.py"), "--target", "load", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, env={"PATH": str(tmp_path)})
-    assert done.returncode == 2
-    assert done.stderr == "fuzz: no C compiler works here: install clang (best, for libFuzzer) or gcc\n"

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from fits import told
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from streams import dwell_stream
 
-from tcuq import FitOptions, Log, Monitor, Params, fit
+from tcuq import FitOptions, Log, Monitor, fit
 from tcuq.fitting.folds import folds
 from tcuq.fitting.logistic import balanced_weights, fit_logistic
-from tcuq.fitting.stages.findings import Gain, without_unused
 from tcuq.metrics import auroc
 from tcuq.monitor.log import watch
 from tcuq.monitor.params_words import in_words
@@ -78,15 +76,6 @@ def test_balanced_weights_and_constant_signals() -> None:
     assert coef[0] == 0 and coef[1] > 0
 
 
-def test_auroc_agrees_with_scikit_learn() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        score, target = rng.integers(0, 6, 60), rng.random(60) < 0.4
-        if 0 < target.sum() < 60:
-            assert np.isclose(auroc(score, target), roc_auc_score(target, score))
-    assert np.isnan(auroc([1.0, 2.0], [True, True]))
-
-
 @pytest.mark.parametrize("options", [{"profile": "paper"}, {"about": "prediction"}], ids=str)
 def test_fit_beats_confidence_on_a_stream_with_dwell_and_generalizes(options: Any) -> None:
     params = fit(make_log(), run_length=1000, **options)
@@ -109,14 +98,6 @@ def test_a_fit_without_explanation_differs_in_its_notes_alone(profile: str, more
     left_out = {"time_helps", "time", "signals", "run_length_elsewhere"} | more
     assert set(full.notes["fit"]) - set(silent.notes["fit"]) == left_out
     assert "held-out" in str(full) and "held-out" not in str(silent)
-
-
-def test_fit_says_when_time_does_not_help() -> None:
-    params = fit(make_log(dwell=1.0, features=0), profile="paper", run_length=1000)
-    found = params.notes["fit"]
-    assert not found["time_helps"]
-    assert "Time does not help here" in in_words(params, details=True)
-    assert abs(found["signals"]["flips"]["adds"]) < 0.01
 
 
 def test_an_unbalanced_shuffled_stream_is_not_said_to_profit_from_time() -> None:
@@ -320,89 +301,6 @@ def test_int8_features_that_no_weight_reads_need_no_zero_point() -> None:
     assert fit(raw, run_length=100, options=FitOptions(feature_zero_point=0)).features == 16
 
 
-def test_a_monitor_keeps_one_signal() -> None:
-    params = Params(classes=3, coef={"flips": 0.0, "doubt": 0.0, "divergence": 0.0})
-    assert without_unused(params)[0].signals == ("doubt",)
-
-
-def test_findings_say_which_clean_steps_count() -> None:
-    def first(*args: Any, **options: Any) -> str:
-        return str(fit(*args, run_length=100, options=FitOptions(explain=False), **options)).splitlines()[0]
-
-    log = make_log(2000)
-    assert first(log, profile="paper") == (
-        "2,000 steps in 1 segment, 1,000 of them clean. Of these, 988 set threshold and alarm; the other 12 "
-        "are left out, as the monitor still remembers a shift there."
-    )
-    assert "Of these, 700 set threshold and alarm; the other 300 are left out" in first(log)
-    bare = make_log(2000, shifted=False)
-    assert first(bare) == "2,000 steps in 1 segment, all taken as clean: they set threshold and alarm."
-    clean = make_log(3000, seed=5, shifted=False)
-    assert first(bare, clean=clean) == (
-        "2,000 steps in 1 segment. The clean log has 3,000 steps; they set threshold and alarm."
-    )
-    cut = Log(log.probs, log.features, log.labels, np.arange(2000) // 250, log.shifted)
-    assert first(cut) == "2,000 steps in 8 segments, 1,000 of them clean; they set threshold and alarm."
-    marked = make_log(3000, seed=5)
-    assert first(bare, clean=marked, profile="paper").startswith(
-        "2,000 steps in 1 segment. The clean log has 1,500 steps not marked as shifted. Of these, 1,480 set"
-    )
-
-
-def test_no_alarm_is_spoken_of_where_none_is_set() -> None:
-    few = make_log(150, shifted=False)
-    text = str(fit(make_log(300, shifted=False), clean=few, run_length=100))
-    assert "no alarm is set" in text and "The alarm is set" not in text
-    assert "has 150 steps; they set the threshold." in text
-    found = fit(make_log(500, shifted=False), run_length=100).notes["fit"]
-    assert found["run_length_elsewhere"]["steps"] == 500
-    found = fit(make_log(300, shifted=False), run_length=100).notes["fit"]
-    assert found["run_length_elsewhere"] is None, "halves of 150 steps set no alarm, so they cannot show one"
-
-
-@pytest.mark.slow
-def test_fit_takes_paths_and_data_frames(tmp_path: Any) -> None:
-    log = make_log(1200, 3)
-    np.savez(
-        tmp_path / "dev.npz",
-        probs=log.probs,
-        features=log.features,
-        labels=log.labels,
-        shifted=log.shifted,
-    )
-    columns = {f"p{i}": log.probs[:, i] for i in range(10)}
-    assert log.features is not None and log.shifted is not None
-    columns |= {f"f{i}": log.features[:, i] for i in range(3)}
-    columns |= {"label": log.labels, "shifted": log.shifted, "when": np.arange(1200)}
-
-    class Frame:
-        def __init__(self) -> None:
-            self.columns, self.shape = list(columns), (1200, len(columns))
-
-        def __getitem__(self, name: str) -> Any:
-            return columns[name]
-
-    wanted = fit(log, run_length=100)
-    assert fit(tmp_path / "dev.npz", run_length=100) == wanted
-    assert fit(str(tmp_path / "dev.npz"), run_length=100) == wanted
-    framed = fit(Frame(), run_length=100)
-    assert framed.replace(notes={}) == wanted.replace(notes={})
-    assert "Note: column 'when' is not used." in str(framed)
-    given = fit(log, clean=tmp_path / "dev.npz", run_length=100)
-    assert given.replace(notes={}) == fit(log, clean=log, run_length=100).replace(notes={})
-    for source, kind in (({"p0": [1.0]}, "dict"), (log.probs, "ndarray")):
-        with pytest.raises(TypeError, match=f"the log is of type {kind}, expected a path, a Log, or a data"):
-            fit(source)  # type: ignore[arg-type]
-
-
-def test_pandas_frames_are_taken() -> None:
-    pandas = pytest.importorskip("pandas")
-    log = make_log(1200, 0)
-    frame = pandas.DataFrame({f"p{i}": log.probs[:, i] for i in range(10)})
-    frame = frame.assign(label=log.labels, shifted=log.shifted)
-    assert fit(frame, run_length=100) == fit(log, run_length=100)
-
-
 def test_logits_are_refused_unless_they_are_said_to_be() -> None:
     log = make_log(1500, 0)
     logits = np.log(log.probs) + 3
@@ -446,12 +344,6 @@ def test_labels_of_one_class_are_refused_and_predictions_noted() -> None:
     assert "every prediction" not in str(fit(log, run_length=100))
 
 
-def test_gain_says_whether_time_helps() -> None:
-    gain = Gain(0.9, 0.8, 0.85, {}, {}, kinds=2)
-    assert gain.time_helps and gain.sentence().startswith("Time helps here: held-out AUROC")
-    assert not Gain(0.9, 0.9, 0.85, {}, {}).time_helps
-
-
 def shuffled_labels(kind: str, steps: int = 1500) -> Log:
     log = make_log(steps, 0, dwell=4, shifted=False)
     assert log.labels is not None
@@ -473,17 +365,6 @@ def test_labels_that_cannot_be_right_are_told_first(kind: str, said: str) -> Non
     assert "suspect" not in fit(make_log(1500, 0), run_length=100).notes["fit"]
 
 
-def test_parameters_print_as_words_and_are_called_by_a_short_name() -> None:
-    params = fit(make_log(1500), run_length=100, budget=0.125)
-    words = str(params).splitlines()
-    assert any(
-        "profile standard" in line and "10 classes" in line and "16 features" in line for line in words
-    )
-    assert any("at most 12.5% of the steps" in line for line in words)
-    assert any(line.startswith("Alarm: ") for line in words) and any("Wrong: " in line for line in words)
-    assert "{" not in str(params) and len(repr(params)) < 120 and params.fingerprint in repr(params)
-
-
 def test_some_signals_of_a_profile_may_be_chosen() -> None:
     log = make_log(1500)
     own = fit(log, options=FitOptions(signals=("odds", "disbelief")), run_length=100)
@@ -494,8 +375,3 @@ def test_some_signals_of_a_profile_may_be_chosen() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             fit(log, profile=profile, options=FitOptions(signals=signals))
-
-
-def test_options_are_a_fit_options() -> None:
-    with pytest.raises(TypeError, match="options is dict, expected a FitOptions"):
-        fit(make_log(300), options={"l2": 1.0})  # type: ignore[arg-type]

@@ -42,22 +42,6 @@ def test_classes_and_kinds_stay_in_the_new_order() -> None:
     assert changes <= len(log) / (PACES[0] * CLASSES)
 
 
-def test_it_is_the_same_again_and_another_with_another_seed() -> None:
-    log = made(3, 1)
-    assert np.array_equal(gathered(log, 1), gathered(log, 1))
-    assert not np.array_equal(gathered(log, 1), gathered(log, 2))
-
-
-def test_within_a_block_steps_of_a_class_keep_their_order() -> None:
-    log = made(3, 1, steps=PACES[0] * CLASSES)  # one block for each kind, and no more
-    bare = Log(log.probs, labels=log.labels)
-    order = gathered(bare, 0)
-    assert log.labels is not None
-    assert int((np.diff(log.labels[order]) != 0).sum()) == len(np.unique(log.labels)) - 1
-    for label in np.unique(log.labels):
-        assert (np.diff(order[log.labels[order] == label]) > 0).all()
-
-
 def test_steps_of_no_class_are_a_class_of_their_own() -> None:
     log = made(3, 1, steps=PACES[0] * CLASSES)
     assert log.labels is not None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
@@ -36,14 +35,6 @@ from tcuq.monitor.signals import SIGNALS
 def make_log(steps: int, seed: int = 0, segment: int = 400) -> Log:
     probs, features, labels, shifted = dwell_stream(steps, 5, 4, np.random.default_rng(seed), shifted=True)
     return Log(probs, features, labels, np.arange(steps) // segment, shifted)
-
-
-def test_a_request_has_the_keywords_of_fit() -> None:
-    given = inspect.signature(fit).parameters
-    asked = {each.name: each.default for each in fields(Request)}
-    assert list(given) == list(asked)
-    plain = [name for name in given if name not in ("log", "options", "progress")]
-    assert all(given[name].default == asked[name] for name in plain)
 
 
 def test_options_are_checked_and_stay_as_they_are() -> None:
@@ -177,22 +168,6 @@ def test_stages_add_what_they_found() -> None:
     estimate_accuracy(state)
     alarm = state.params.alarm
     assert alarm.rise is not None and findings.conclude(state).alarm == alarm
-
-
-@pytest.mark.parametrize("profile", ["paper", "standard"])
-@pytest.mark.parametrize("labeled", [True, False])
-def test_progress_names_every_stage_and_ends_each(profile: str, labeled: bool) -> None:
-    calls: list[tuple[str, int, int]] = []
-    log = make_log(2000)
-    log = log if labeled else Log(log.probs, log.features, None, log.segments, log.shifted)
-    fit(log, profile=profile, run_length=100, progress=lambda *call: calls.append(call))
-    names = list(dict.fromkeys(stage for stage, _, _ in calls))
-    assert names == ["read", "evidence", "signals", "heads", "threshold", "alarm", "accuracy", "findings"]
-    for name in names:
-        done = [(done, total) for stage, done, total in calls if stage == name]
-        assert done[-1][0] == done[-1][1] and all(part <= whole for part, whole in done)
-    assert ("signals", 2000 + 2000 * labeled, 2000 + 2000 * labeled) in calls
-    assert (("findings", 11, 11) in calls) == (profile == "paper" and labeled)
 
 
 def test_a_long_log_is_explained_on_some_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:

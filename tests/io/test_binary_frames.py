@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import struct
-import time
 import zlib
 from itertools import pairwise
 from typing import Any
@@ -469,54 +467,3 @@ def test_other_refusals() -> None:
 
 
 # Sizes and speed.
-
-
-@pytest.mark.parametrize(("classes", "most"), [(2, 2.2), (10, 11), (20, 21.6), (100, 109)])
-def test_bytes_a_step(classes: int, most: float) -> None:
-    steps = 35 * 179 * 17
-    rows = np.full((steps, classes), 1, dtype=np.int8)
-    assert len(encode_posteriors(2**32 - 1, 2**32 - 1, 2**47, rows)) / steps <= most
-
-
-def test_decisions_of_a_monitor_take_few_bytes() -> None:
-    params = standard("standard, bet")
-    rng = np.random.default_rng(1)
-    stays = np.repeat(rng.integers(0, params.classes, 200), 20)
-    probs = rng.dirichlet(np.full(params.classes, 0.05), 4000) * 0.4
-    probs[np.arange(4000), stays] += 0.6
-    features = rng.integers(-40, 40, (4000, params.features)).astype(np.int8) if params.features else None
-    steps = Monitor(params).run(probs, features)
-    sent = encode_decisions(2**32 - 1, 2**32 - 1, 2**47, steps, params.classes, params.horizon)
-    print(f"{len(sent) / 4000:.2f} bytes a decision")
-    assert len(sent) / 4000 <= 11
-
-
-def test_a_thousand_steps_a_second_cost_little() -> None:
-    """Well under 1 % of a core, with a factor for a machine that is busy: 10 us a step would be 1 %."""
-    rows = np.random.default_rng(0).integers(-128, 128, (7000, 10)).astype(np.int8)
-    steps = step_rows([made_up(random.Random(1), 10, 8, False) for _ in range(3300)], 8)
-    for sent, count, most in (
-        (encode_posteriors(1, 1, 0, rows), 7000, 5e-6),
-        (encode_decisions(1, 1, 0, steps, 10, 256), 3300, 5e-6),
-    ):
-        spent = []
-        for _ in range(3):
-            decoder, start = Decoder(), time.process_time()
-            items = [item for at in range(0, len(sent), 64) for item in decoder.push(sent[at : at + 64])]
-            spent.append((time.process_time() - start) / count)
-            assert decoder.broken == 0 and len(items) > 50
-        print(f"{min(spent) * 1e6:.2f} us a step")
-        assert min(spent) <= most
-
-
-def test_a_frame_is_what_the_page_says() -> None:
-    """Built by hand from the table of SPEC.md, for those who write a reader of their own."""
-    rows = np.array([[127, -128, 5], [1, 2, 3]], dtype=np.int8)
-    content = struct.pack("<BIIIH", 0xF9, 0xAABBCCDD, 3, 70000, 1) + bytes([3, 0, 0]) + rows.tobytes()
-    content += struct.pack("<I", zlib.crc32(content))
-    frame = encode_posteriors(0xAABBCCDD, 3, 70000 + 2**32, rows)
-    blocks, at = b"", 1
-    while frame[at]:
-        blocks += frame[at + 1 : at + frame[at]] + b"\0"
-        at += frame[at]
-    assert blocks[:-1] == content and frame[0] == frame[-1] == 0

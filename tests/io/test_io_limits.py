@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -15,7 +13,6 @@ import pytest
 from refusals import refused
 from streams import same_steps
 
-import tcuq
 from tcuq import Monitor, Params
 from tcuq.io import Decisions, InputNote, Limits, read_decisions, read_log, write_decisions
 
@@ -89,16 +86,6 @@ def test_a_long_header_or_a_long_line_of_decisions(tmp_path: Path) -> None:
             read(path)
 
 
-def test_a_live_run_skips_a_line_that_is_too_long(tmp_path: Path) -> None:
-    Params(classes=2).save(tmp_path / "m.json")
-    command = [sys.executable, "-m", "tcuq", "run", "m.json", "-", "--skip-bad"]
-    done = subprocess.run(
-        command, input=GOOD + "x" * (3 << 20) + "\n" + GOOD, capture_output=True, text=True, cwd=tmp_path
-    )
-    assert done.returncode == 0 and len(done.stdout.splitlines()) == 2
-    assert "skipped 1 bad line" in done.stderr and "line 2: the line is too long" in done.stderr
-
-
 def test_an_npz_that_unpacks_to_too_much_is_refused_by_its_headers(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     path.write_bytes(bomb(2_000_000))
@@ -140,13 +127,6 @@ def test_arrays_that_are_not_used_are_not_unpacked(tmp_path: Path) -> None:
     path.write_bytes(npz(probs=np.full((3, 2), 0.5), notes=np.array([{}], dtype=object)))
     with pytest.warns(InputNote, match=r"a\.npz: array 'notes' is not used\.$"):
         assert len(read_log(path)) == 3
-
-
-def test_what_is_there_is_not_guessed(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    path.write_bytes(npz(probs=np.full((3, 2), 0.5), labels=np.zeros(3, int), lable=np.zeros(3)))
-    with pytest.warns(InputNote, match=r"array 'lable' is not used\.$"):
-        read_log(path)
 
 
 def test_unknown_columns_are_a_note(tmp_path: Path) -> None:
@@ -194,17 +174,3 @@ def test_decisions_with_a_column_of_ones_own(tmp_path: Path, kind: str) -> None:
         path.write_text("\n".join(map(json.dumps, rows)))
     with pytest.warns(InputNote, match="'when' is not used"):
         assert same_steps(read_decisions(path).steps, steps)
-
-
-def test_the_command_prints_the_note_once_and_in_one_line(tmp_path: Path) -> None:
-    Params(classes=2).save(tmp_path / "m.json")
-    (tmp_path / "a.csv").write_text("time,p0,p1\n1,0.5,0.5\n2,0.5,0.5\n")
-    for more, notes in (((), ["tcuq: a.csv: column 'time' is not used."]), (("--quiet",), [])):
-        command = [sys.executable, "-m", "tcuq", "run", "m.json", "a.csv", *more]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == 0 and len(done.stdout.splitlines()) == 2
-        assert done.stderr.splitlines() == notes
-
-
-def test_the_note_has_a_name_of_its_own() -> None:
-    assert issubclass(tcuq.io.InputNote, UserWarning) and tcuq.io.InputNote is not UserWarning

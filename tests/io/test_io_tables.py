@@ -15,7 +15,6 @@ from refusals import refused
 
 import tcuq
 from tcuq.cli import main
-from tcuq.cli.common import FORMATS
 from tcuq.io import InputNote, read_decisions, read_log, write_log
 
 pa = pytest.importorskip("pyarrow", reason="Parquet files need pyarrow: pip install 'tcuq[tables]'")
@@ -119,14 +118,6 @@ def test_columns_that_are_no_features_are_not_fatal(tmp_path: Path, ending: str)
     with pytest.warns(InputNote, match="'f1', 'name'"):
         log = read_log(tmp_path / f"log.{ending}")
     assert log.features is None and log.probs.tolist() == [[0.25, 0.75], [0.5, 0.5]]
-
-
-def test_an_index_of_pandas_is_no_column_to_speak_of(tmp_path: Path) -> None:
-    table = pa.table({"p0": [0.25], "p1": [0.75], "__index_level_0__": [7]})
-    pq.write_table(table, tmp_path / "log.parquet")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert len(read_log(tmp_path / "log.parquet")) == 1
 
 
 def test_sigmoids_and_logits(tmp_path: Path) -> None:
@@ -250,10 +241,6 @@ def test_decisions_with_names_and_without_accuracy(tmp_path: Path) -> None:
     pq.write_table(odd, tmp_path / "d.parquet")
     with refused("value", "reason"):
         read_decisions(tmp_path / "d.parquet")
-
-
-def test_the_names_of_formats() -> None:
-    assert FORMATS == tcuq.io.FORMATS
 
 
 @pytest.mark.parametrize("args", [["fit", "dev.parquet", "-o", "m.json"], ["run", "m.json", "dev.feather"]])

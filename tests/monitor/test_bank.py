@@ -6,7 +6,6 @@ import copy
 import pickle
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -222,34 +221,3 @@ def test_other_threads_run_meanwhile_and_are_turned_away() -> None:
     assert turns > 1, "the lock was never given up"
     assert refused and "in use by another thread" in refused[0]
     bank.save_many([0])
-
-
-def test_memory_of_a_device() -> None:
-    assert Bank(STOCK["standard, posteriors alone"]).slot_bytes <= 320
-    assert Bank(STOCK["standard, class mix"]).slot_bytes <= 640
-    assert Bank(STOCK["paper"]).slot_bytes <= 640
-
-
-def test_growing_by_one_costs_the_same_in_a_large_bank() -> None:
-    """Each new device of a fleet moved the states of all others."""
-
-    def seconds(count: int) -> float:
-        bank, start = Bank(Params(classes=2), count), time.process_time()
-        for _ in range(1000):
-            bank.grow(1)
-        return time.process_time() - start
-
-    seconds(10)
-    assert seconds(200_000) < 0.5  # it took 5 s and more
-
-
-def test_a_bank_that_grew_one_by_one_says_what_others_say() -> None:
-    params = Params(classes=3, warmup=0)
-    probs = np.random.default_rng(3).dirichlet(np.ones(3), (50, 40))
-    grown, whole = Bank(params), Bank(params, 40)
-    for count in range(40):
-        grown.grow(1)
-        slots = np.arange(count + 1)
-        said = grown.run(slots, probs[count, : count + 1])
-        assert same_steps(said, whole.run(slots, probs[count, : count + 1]))
-    assert np.array_equal(grown.save_many(range(40)), whole.save_many(range(40)))

@@ -15,7 +15,6 @@ from refusals import refused
 
 from tcuq import Alarm, AlarmSide, Bank, Feedback, Monitor, Params
 from tcuq.monitor.state import read_state
-from tcuq.report.describe import bounds_in_words
 
 SCORES = {"wrong_score": 1.5, "right_score": 1.0}
 ALARM = Alarm(0.2, AlarmSide(allowance=0.1, limit=2.0, cap=4.0), None)
@@ -120,12 +119,6 @@ def test_labels_are_refused_where_they_mean_nothing() -> None:
         Monitor(PARAMS.replace(alarm=huge))
 
 
-def test_a_file_without_feedback_does_not_name_it() -> None:
-    plain = PARAMS.replace(feedback=None)
-    assert "feedback" not in plain.to_dict()
-    assert Params.from_json(PARAMS.to_json()) == PARAMS and PARAMS.fingerprint != plain.fingerprint
-
-
 def test_without_a_largest_share_of_errors_there_is_no_debt() -> None:
     monitor = Monitor(PARAMS.replace(feedback=Feedback(memory=1)))
     for step in range(100):
@@ -163,16 +156,6 @@ def test_right_labels_withdraw_an_alarm_and_wrong_ones_bring_it_forward() -> Non
         monitor.step([1.0, 0.0, 0.0, 0.0])
         monitor.feedback(step, False)
     assert delay(monitor) < usual
-
-
-@pytest.mark.parametrize("hard", ["error", "budget"])
-def test_what_holds_is_said_as_it_is(hard: str) -> None:
-    params = Params(classes=4, feedback=Feedback(8, 0.1, 0.3, 2, hard))
-    held = " / ".join(bounds_in_words(params))
-    assert ("may exceed the budget" in held) == (hard == "error")
-    assert ("abstentions in any n steps" in held) == (hard == "budget")
-    assert "at most 0.1 of the labels + 9.1 are wrong" in held
-    assert ("but for errors" in str(params)) == (hard == "error")
 
 
 # The bound of SPEC.md section 19.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from refusals import refused
-from streams import same_steps
 
 import tcuq
 from tcuq import Monitor, Params
@@ -112,12 +110,6 @@ def test_a_run_over_a_log_forgets_at_segments(params: tcuq.Params) -> None:
         monitor.run(LOG, LOG.features)
 
 
-def test_a_bare_table_of_posteriors_is_read_by_place(params: tcuq.Params) -> None:
-    bare = make("pandas", {"cat": LOG.probs[:, 0], "dog": LOG.probs[:, 1], "owl": LOG.probs[:, 2]})
-    found = tcuq.Monitor(params).run(bare, LOG.features)
-    assert np.array_equal(found["risk"], tcuq.Monitor(params).run(LOG.probs, LOG.features)["risk"])
-
-
 def test_pandas_works_without_pyarrow() -> None:
     pytest.importorskip("pandas", reason="pip install pandas")
     code = (
@@ -192,13 +184,6 @@ def test_steps_as_a_table_beside_the_input(kind: str, params: tcuq.Params) -> No
         getattr(steps, f"to_{kind}")(make(kind, {**columns(), "risk": np.zeros(COUNT)}))
 
 
-def test_the_index_of_pandas_is_kept(params: tcuq.Params) -> None:
-    frame = make("pandas", columns())
-    frame.index = [number // 2 for number in range(COUNT)]  # not even unique
-    table = tcuq.Monitor(params).run(LOG).to_pandas(frame)
-    assert table.index.equals(frame.index) and table["device"].tolist() == frame["device"].tolist()
-
-
 def test_an_unknown_accuracy_is_null_where_tables_have_that() -> None:
     steps = tcuq.Monitor(tcuq.Params(classes=3)).run(LOG.probs)
     assert np.isnan(steps["expected_accuracy"]).all()
@@ -225,10 +210,3 @@ def test_columns_beside_the_steps_are_kept_or_refused_by_name() -> None:
     other = polars.DataFrame({"p0": [0.5] * 3, "p1": [0.5] * 3, "place": ["a", "b", "c"]})
     assert steps.to_pandas(other)["place"].tolist() == ["a", "b", "c"]
     assert steps.to_pandas(other.to_arrow())["place"].tolist() == ["a", "b", "c"]
-
-
-def test_names_of_classes_survive_a_pickle() -> None:
-    steps = Monitor(Params(classes=2, names=("cat", "dog"))).run(np.full((3, 2), 0.5))
-    again = pickle.loads(pickle.dumps(steps))
-    assert again.class_names == ("cat", "dog") and same_steps(again, steps)
-    assert copy.deepcopy(steps).class_names == ("cat", "dog")

@@ -13,22 +13,17 @@ import numpy as np
 import pytest
 from places import CORE_SOURCES
 from refusals import refused
-from streams import dwell_stream, int8_stream, same_steps
+from streams import int8_stream, same_steps
 
 from tcuq import Alarm, AlarmSide, EvidenceHead, FitOptions, Log, Monitor, Params, fit
 from tcuq._core import Core
 from tcuq.audit.derive import audit
-from tcuq.cli import main
 from tcuq.export import export
 from tcuq.fitting.learn_head import FAST, degraded_steps
 from tcuq.io import Decisions
-from tcuq.monitor.cost import cost
 from tcuq.monitor.log import watch
-from tcuq.monitor.signals import SIGNALS, profile_signals
+from tcuq.monitor.signals import SIGNALS
 from tcuq.monitor.state import fingerprint, read_state
-from tcuq.report.describe import describe_params, render
-from tcuq.report.page import render as report
-from tcuq.report.sections import settings
 
 MIXED = ("instability", "doubt", "odds", "severity", "magnitude")
 HEAD = EvidenceHead(
@@ -215,18 +210,6 @@ def test_the_core_refuses_bad_heads(change: dict[str, Any]) -> None:
         Core({**fields, "evidence": 7})
 
 
-def test_what_a_head_costs() -> None:
-    names = tuple(name for name in MIXED if name != "severity")
-    bare, headed = (
-        cost(with_head(None, signals=names)),
-        cost(with_head(replace(HEAD, coef={}), signals=names)),
-    )
-    assert (headed.ram_bytes, headed.state_bytes) == (bare.ram_bytes + 4, bare.state_bytes + 4), (
-        "the last odds"
-    )
-    assert headed.instructions > bare.instructions and headed.multiplies > bare.multiplies
-
-
 # Learning.
 
 
@@ -329,33 +312,6 @@ def test_an_audit_goes_on_from_a_state_with_evidence() -> None:
     assert audit(Decisions(steps, 280, signals, params.signals), params, state=state).ok
 
 
-def test_inspect_and_report_tell_of_the_head() -> None:
-    text = render(describe_params(with_head()))
-    assert (
-        "rise: raised for at least 4 steps when evidence adds up to 2, cleared at 0.5, never above 3" in text
-    )
-    assert "evidence (at most 4 a step, offsets +0.000 to +4.000)" in text and "-6.000  magnitude" in text
-    assert "evidence adds up, at most 4 a step; raised at a sum of 2 " in settings(with_head())
-    page = report(Monitor(with_head()).run(*rows()), with_head())
-    assert "evidence of a degradation has added up" in page and "The alarm adds up evidence" in page
-    assert "risk has fallen" not in page
-    assert "evidence" not in render(describe_params(with_head(None, signals=("doubt",))))
-
-
-def test_fit_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log = degrading(3000)
-    np.savez(
-        tmp_path / "dev.npz", probs=log.probs, features=log.features, labels=log.labels, shifted=log.kinds
-    )
-    target = tmp_path / "m.json"
-    assert main(["fit", str(tmp_path / "dev.npz"), "-o", str(target), "--run-length", "100"]) == 0
-    assert "Alarm: evidence from odds" in capsys.readouterr().out
-    params = Params.load(target)
-    assert params.evidence is not None and params.evidence.clip == 3
-    assert main(["inspect", str(target)]) == 0
-    assert "when evidence above 0.05 adds up" in capsys.readouterr().out
-
-
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_two_exported_heads_in_one_program(tmp_path: Path) -> None:
     folder = tmp_path / "c"
@@ -413,14 +369,3 @@ def test_magnitude_is_the_logarithm_of_the_squared_norm_of_the_features() -> Non
     got = signals[:, SIGNALS.index("magnitude")]
     assert np.abs(got - exact).max() < 0.0001
     assert got[0] == 0 and got[1] == got.max()
-
-
-def test_posterior_only_profiles_leave_magnitude_out() -> None:
-    assert "magnitude" in profile_signals("standard", 1) and "magnitude" not in profile_signals("standard", 0)
-    with refused("value"):
-        Params(classes=2, signals=("magnitude",))
-    params = Params(classes=2, features=1, signals=("magnitude",), lags=())
-    with pytest.raises(ValueError, match="features are missing"):
-        Monitor(params).step([0.5, 0.5])
-    probs, values, _, _ = dwell_stream(50, 2, 1, np.random.default_rng(0))
-    assert params.coef["magnitude"] == 0 and len(set(Monitor(params).run(probs, values)["uncertainty"])) == 1

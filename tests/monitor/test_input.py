@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,6 @@ from streams import same_steps
 
 import tcuq
 from tcuq import Log, Monitor, Params
-from tcuq._core import STATE_VERSION
 from tcuq.io import read_log
 from tcuq.monitor.logits import posteriors, softmax_table
 from tcuq.monitor.quantize import odd_sums, quantize_probs, refuse_logits, sum_tolerances
@@ -251,20 +249,6 @@ def test_integers_of_data_frames_are_int8_as_in_a_csv() -> None:
 def test_bad_data_frames_are_refused(columns: dict[str, Any], code: str) -> None:
     with refused(code):
         Log.from_frame(Frame(columns))
-
-
-def test_reasons_of_a_run_have_names() -> None:
-    probs = softmax_rows(5, 60)
-    params = Params(classes=5)
-    numbers = Monitor(params).run(probs)["reason"]
-    monitor = Monitor(params)
-    named = [monitor.step(row).reason for row in probs]
-    assert [name or None for name in tcuq.reason_names(numbers)] == named and any(named)
-
-
-def test_the_refusal_of_a_state_names_the_version_that_is_read() -> None:
-    module = importlib.import_module("tcuq.monitor.monitor")
-    assert f"this release reads version {STATE_VERSION}" in module._LOAD_ERRORS[-5]
 
 
 def test_a_log_with_something_replaced_keeps_its_kinds_of_shift() -> None:

@@ -7,7 +7,6 @@ import pickle
 import struct
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
-from streams import direct_params, dwell_stream, int8_stream, learned_params, posterior_of, same_steps
+from streams import dwell_stream, int8_stream, learned_params, same_steps
 
 import tcuq
 from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params
-from tcuq._core import Core
 from tcuq.monitor.log import watch
 from tcuq.monitor.quantize import quantize_features, quantize_probs, two_classes
 from tcuq.monitor.signals import FEATURE_BASED, profile_signals
@@ -145,25 +143,6 @@ def test_unaligned_arrays_are_read_like_any_other() -> None:
     assert Monitor(params).step(*shifted) == Monitor(params).step(probs[0], values[0])
 
 
-def test_the_binding_refuses_scales_that_are_none() -> None:
-    fields = make_params().integers()
-    for scale in (0.0, float("nan"), float("inf"), 1e-60, -1.0):
-        with pytest.raises(ValueError, match="feature_scale must be a positive float32"):
-            Core(fields, scale)
-
-
-def test_an_entry_that_changes_the_fields_while_they_are_read() -> None:
-    fields = make_params().integers()
-
-    class Evil:
-        def __index__(self) -> int:
-            fields["lags"] = None
-            return 1
-
-    fields["lags"] = [Evil(), 2, 4]
-    assert Core(fields).sizes()[0] > 0
-
-
 def test_a_sigmoid_becomes_two_classes() -> None:
     steps = Monitor(Params(classes=2)).run(two_classes([0.1, 0.9]))
     assert steps["prediction"].tolist() == [0, 1]
@@ -180,13 +159,6 @@ def test_strided_and_half_precision_input() -> None:
     half = np.full((3, 10), 0.1, dtype=np.float16)
     assert Monitor(params).run(half)["risk"].shape == (3,)
     assert Monitor(params).step(wide[0, ::2]).prediction == Monitor(params).step(probs[0]).prediction
-
-
-def test_empty_stream_is_fine_and_does_nothing() -> None:
-    monitor = Monitor(make_params(features=0))
-    before = monitor.save()
-    assert len(monitor.run(np.zeros((0, 10)))) == 0
-    assert monitor.save() == before
 
 
 def test_reset_keeps_debt_credit_alarm_and_forgets_the_past() -> None:
@@ -218,15 +190,6 @@ def test_watch_resets_between_segments() -> None:
     assert same_steps(watch(Monitor(params), log), np.concatenate(parts))
 
 
-def test_counters_follow_the_steps() -> None:
-    params = direct_params(warmup=0, level=0.1, budget=0.5, burst=4)
-    monitor = Monitor(params)
-    steps = monitor.run(np.tile(posterior_of(0), (57, 1)))
-    assert monitor.steps == 57
-    assert monitor.debt == pytest.approx(steps["flagged"].sum() - 5.7)
-    assert 0 <= monitor.credit <= 4
-
-
 def test_pickle_copy_and_repr() -> None:
     params = make_params()
     probs, values = int8_stream(120, 10, 32)
@@ -252,14 +215,6 @@ def test_a_copy_of_a_subclass_is_one(how: Callable[[Named], Named]) -> None:
     monitor.run(int8_stream(30, 10, 0)[0])
     twin = how(monitor)
     assert type(twin) is Named and twin.name == "door" and twin.save() == monitor.save()
-
-
-def test_state_file_round_trip(tmp_path: Path) -> None:
-    monitor = Monitor(make_params(features=0))
-    monitor.run(int8_stream(30, 10, 0)[0])
-    state = monitor.save(tmp_path / "state.bin")
-    assert Monitor(monitor.params).load(tmp_path / "state.bin").save() == state
-    assert [p.name for p in tmp_path.iterdir()] == ["state.bin"]
 
 
 def with_crc(state: bytes) -> bytes:
@@ -461,12 +416,6 @@ def test_a_step_says_what_was_learned() -> None:
             assert getattr(one, name) == steps[name][t], (t, name)
     assert steps["persistence"][200:].min() > 0.3 and np.ptp(steps["severity"]) > 0.5
     assert (steps["answer"] != steps["prediction"]).any() and 0 < steps["expected_accuracy"].min() < 1
-
-
-def test_a_reason_is_given_where_a_step_is_flagged_alone() -> None:
-    steps = Monitor(make_params(features=0)).run(int8_stream(600, 10, 0)[0])
-    named = np.array(tcuq.reason_names(steps["reason"])) != ""
-    assert steps["flagged"].any() and not named[~steps["flagged"]].any() and named[steps["flagged"]].all()
 
 
 def test_columns_of_a_run_have_names() -> None:

@@ -7,7 +7,6 @@ import os
 import pickle
 import zlib
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,10 @@ import pytest
 from refusals import refused
 from streams import int8_stream
 
-from tcuq import SIGNALS, EvidenceHead, Log, Monitor, Params, _core
+from tcuq import SIGNALS, EvidenceHead, Log, Monitor, Params
 from tcuq.io import read_log
 from tcuq.monitor import signals as signals_
 from tcuq.monitor.alarm import alarm_from
-from tcuq.monitor.bank import Bank
 from tcuq.monitor.class_names import checked_names
 from tcuq.monitor.instant_head import InstantHead, instant_from
 from tcuq.monitor.logits import paired, posteriors
@@ -187,15 +185,6 @@ def test_what_cannot_be_is_refused_in_one_line(name: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_damaged_memory_is_told_by_its_kind() -> None:
-    monitor = Monitor(Params(classes=2))
-    monitor.verify()
-    for status, what in ((_core.ERR_STATE, "a counter is out of range"), (-1, "its parameters have changed")):
-        monitor._core = SimpleNamespace(verify=lambda status=status: status)  # type: ignore[assignment]
-        with pytest.raises(RuntimeError, match=f"memory is damaged: {what}; load a saved state, or start"):
-            monitor.verify()
-
-
 def test_a_state_whose_header_asks_for_another_size() -> None:
     state = Monitor(Params(classes=3)).save()
     content = bytearray(state)
@@ -240,10 +229,6 @@ def test_lists_without_a_step_are_floats() -> None:
 def test_a_log_without_shifts_has_no_point_of_change() -> None:
     assert Log(PROBS).change_points() == []
     assert Log(PROBS, shifted=np.array([0, 1])).change_points() == [1]
-
-
-def test_a_bank_says_what_it_is() -> None:
-    assert repr(Bank(Params(classes=2, features=3), 5)) == "Bank(classes=2, features=3, count=5)"
 
 
 def test_severity_is_that_of_the_reference() -> None:
