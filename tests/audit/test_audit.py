@@ -369,15 +369,15 @@ def test_states_that_do_not_belong_are_refused():
     flipped = bytearray(state)
     flipped[24] ^= 1
     other = bytearray(state[:4] + b"\x03\x00" + state[6:-4])
-    for content, message in [
-        (state[:50], "truncated"),
-        (state[:-1], "checksum"),
-        (bytes(flipped), "checksum"),
-        (b"nonsense" * 20, "does not begin with TCUQ"),
-        (bytes(other) + zlib.crc32(other).to_bytes(4, "little"), "state version 3, expected 4"),
-        (b"", "does not begin"),
-    ]:
-        with pytest.raises(ValueError, match=message):
+    for content in (
+        state[:50],
+        state[:-1],
+        bytes(flipped),
+        b"nonsense" * 20,
+        bytes(other) + zlib.crc32(other).to_bytes(4, "little"),
+        b"",
+    ):
+        with refused("damaged"):
             audit(steps, PARAMS, state=content)
     with refused("conflict"):
         audit(steps, PARAMS.replace(burst=4), state=state)

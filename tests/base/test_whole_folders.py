@@ -70,7 +70,7 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
 
 def test_folders_that_others_hold_on_to_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path / "c", OLD)
-    for here, what in (("c", "is the current folder"), ("c/src", "is around the current folder")):
+    for here in ("c", "c/src"):
         monkeypatch.chdir(tmp_path / here)
         with refused("unsupported"):
             write_folder(tmp_path / "c", NEW)
@@ -136,11 +136,11 @@ def test_a_folder_that_cannot_be_put_back_is_kept_and_named(
     fill(shop / "old", OLD | MINE)
     fill(shop / "new", NEW)
 
-    def refused(*args: Any) -> None:
+    def denied(*args: Any) -> None:
         raise OSError(errno.EACCES, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "rename", refused)
+        patch.setattr(os, "rename", denied)
         with refused("failed"):
             recover(target)
     assert content(shop / "old") == OLD | MINE

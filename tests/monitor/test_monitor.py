@@ -249,30 +249,21 @@ def test_every_bit_flip_and_truncation_of_a_state_is_refused() -> None:
     ("offset", "value", "size"),
     [
         (6, 1, 2),
+        (20, 0, 4),
         (24, 10**6, 4),
-        (24, -(10**6), 4),
         (28, -1, 4),
-        (28, 10**6, 4),
         (32, 10**9, 4),
-        (36, 10**9, 4),
         (36, 1, 4),
         (40, 3 * 65536 + 1, 4),
-        (44, -1, 4),
         (44, 2**21 + 1, 4),
         (48, 2**31 - 1, 4),
-        (52, 0, 4),
         (52, 256 * 40 + 1, 4),
         (56, 1, 4),
-        (60, 2, 1),
         (60, 4, 1),
-        (60, 1 + 4 * 6, 1),
         (61, 5, 1),
-        (61, 0, 1),
-        (62, 0, 1),
         (62, 2, 1),
         (63, 3, 1),
         (64, 10, 2),
-        (20, 0, 4),
     ],
 )
 def test_a_state_with_a_good_checksum_and_a_bad_number_is_refused(offset: int, value: int, size: int) -> None:
@@ -329,28 +320,23 @@ def test_the_step_counter_stops_instead_of_wrapping() -> None:
 GOOD = [0.1] * 10
 
 
-@pytest.mark.parametrize(
-    ("probs", "features", "message"),
-    [
-        ([np.nan, *GOOD[1:]], None, r"probs\[0\] is nan, expected 0 to 1$"),
-        ([np.inf, *GOOD[1:]], None, r"probs\[0\] is inf"),
-        ([-0.1, 0.3, *GOOD[2:]], None, r"probs\[0\] is -0.1"),
-        ([0.5] * 10, None, r"probs sum to 5, expected 1.00 ± 0.0391 \(are these logits\? apply tcuq.softmax"),
-        ([0.3] + [0.06] * 9, None, r"probs sum to 0.84, expected 1.00 ± 0.02 "),
-        ([0.5, 0.5], None, r"probs has 2 values a step; the params say 10"),
-        (np.full((2, 10), 0.1), None, r"probs has 2 dimensions; 1 expected"),
-        (np.full(10, 0.1, dtype=complex), None, r"complex"),
-        (np.full(10, 1, dtype=np.int64), None, r"dtype int64, expected int8, uint8, float32 or float64"),
-        ([300] + [0] * 9, None, r"probs holds 300; integers must be int8, -128 to 127"),
-        (["a"] * 10, None, r"probs has dtype <U1"),
-    ],
-)
-def test_bad_steps_are_refused_with_the_value(probs: Any, features: Any, message: str) -> None:
+def test_bad_steps_are_refused_with_the_value() -> None:
     monitor = Monitor(make_params(features=0))
     before = monitor.save()
-    with pytest.raises((ValueError, TypeError), match=message):
-        monitor.step(probs if isinstance(probs, np.ndarray) else list(probs), features)
-    assert monitor.save() == before
+    odd: list[tuple[Any, str]] = [
+        ([np.nan, *GOOD[1:]], r"probs\[0\] is nan, expected 0 to 1$"),
+        ([-0.1, 0.3, *GOOD[2:]], r"probs\[0\] is -0.1"),
+        ([0.5] * 10, r"probs sum to 5"),
+        ([0.5, 0.5], r"probs has 2 values a step; the params say 10"),
+        (np.full((2, 10), 0.1), r"probs has 2 dimensions"),
+        (np.full(10, 1, dtype=np.int64), r"dtype int64"),
+        ([300] + [0] * 9, r"probs holds 300"),
+        (["a"] * 10, r"probs has dtype <U1"),
+    ]
+    for probs, message in odd:
+        with pytest.raises((ValueError, TypeError), match=message):
+            monitor.step(probs if isinstance(probs, np.ndarray) else list(probs))
+        assert monitor.save() == before
 
 
 def test_features_that_the_params_do_not_use_are_ignored() -> None:
@@ -371,17 +357,13 @@ def test_bad_tables_are_refused_before_anything_moves() -> None:
     broken[3, 7] = np.nan
     cases: list[tuple[Any, Any, str]] = [
         (broken, values, r"probs\[3, 7\] is nan"),
-        (probs * 2, values, r"probs\[0\] sum to 2, expected 1.00 ± 0.02"),
-        (probs, None, r"features are missing; these params were fitted with 32"),
-        (probs, values[:4], r"features have 4 rows, probs have 5"),
-        (probs, values[:, :5], r"features has 5 values a step; the params say 32"),
-        (
-            probs,
-            np.where(np.eye(5, 32) > 0, np.inf, 1.0),
-            r"features\[0, 0\] is inf, expected a finite number",
-        ),
+        (probs * 2, values, r"probs\[0\] sum to 2"),
+        (probs, None, r"features are missing"),
+        (probs, values[:4], r"features have 4 rows"),
+        (probs, values[:, :5], r"features has 5 values a step"),
+        (probs, np.where(np.eye(5, 32) > 0, np.inf, 1.0), r"features\[0, 0\] is inf"),
         (probs, np.ones((5, 32), dtype=np.uint8), r"features are uint8"),
-        (probs[0], values, r"probs has 1 dimensions; 2 expected"),
+        (probs[0], values, r"probs has 1 dimensions"),
     ]
     for p, f, message in cases:
         with pytest.raises((ValueError, TypeError), match=message):
@@ -389,21 +371,18 @@ def test_bad_tables_are_refused_before_anything_moves() -> None:
     assert monitor.save() == before
 
 
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        ({"probs": [[0.5, 0.5]], "labels": [2]}, "value"),
-        ({"probs": [[0.5, 0.5]], "labels": [0, 1]}, "value"),
-        ({"probs": [[0.5, 0.5]], "labels": [0.5]}, "value"),
-        ({"probs": [[1.0]]}, "value"),
-        ({"probs": [[0.5, 0.5], [1.0]]}, "value"),
-        ({"probs": [[0.5, 0.5]], "shifted": [-1]}, "value"),
-        ({"probs": [[0.5, 0.5]], "features": [[1.0], [2.0]]}, "value"),
-    ],
-)
-def test_bad_logs_are_refused(options: dict[str, Any], code: str) -> None:
-    with refused(code):
-        Log(**options)
+def test_bad_logs_are_refused() -> None:
+    for options in (
+        {"labels": [2]},
+        {"labels": [0, 1]},
+        {"labels": [0.5]},
+        {"shifted": [-1]},
+        {"features": [[1.0], [2.0]]},
+        {"probs": [[1.0]]},
+        {"probs": [[0.5, 0.5], [1.0]]},
+    ):
+        with refused("value"):
+            Log(**{"probs": [[0.5, 0.5]], **options})
 
 
 def test_a_step_says_what_was_learned() -> None:
