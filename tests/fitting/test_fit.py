@@ -14,7 +14,7 @@ from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, fit
 from tcuq.fitting.folds import folds
-from tcuq.fitting.logistic import balanced_weights, fit_logistic
+from tcuq.fitting.logistic import fit_logistic
 from tcuq.metrics import auroc
 from tcuq.monitor.log import watch
 from tcuq.monitor.params_words import in_words
@@ -67,14 +67,6 @@ def test_nonnegative_regression_is_optimal_on_its_side() -> None:
     # The optimum with the offending signal left out is the same one.
     without, _ = fit_logistic(x[:, [0, 2]], target, 1.0)
     assert np.allclose(coef[[0, 2]], without, atol=1e-5)
-
-
-def test_balanced_weights_and_constant_signals() -> None:
-    target = np.array([True] * 10 + [False] * 90)
-    weights = balanced_weights(target)
-    assert np.isclose(weights[target].sum(), weights[~target].sum()) and np.isclose(weights.mean(), 1)
-    coef, _ = fit_logistic(np.column_stack([np.ones(100), target + 0.0]), target, 1.0)
-    assert coef[0] == 0 and coef[1] > 0
 
 
 @pytest.mark.parametrize("options", [{"profile": "paper"}, {"about": "prediction"}], ids=str)
@@ -255,15 +247,6 @@ def test_bad_fits_are_refused(code: str, change: Any, options: dict[str, Any]) -
 def test_the_fit_is_repeatable() -> None:
     log = make_log(2000)
     assert fit(log, run_length=500, seed=3) == fit(log, run_length=500, seed=3)
-
-
-def test_a_fit_whose_errors_lie_in_one_place_cannot_tell_whether_time_helps() -> None:
-    log = make_log(1500)
-    wrong = (np.arange(1500) * 12 // 1500 == 3) & (np.arange(1500) % 2 == 0)
-    labels = (log.predictions() + wrong) % 10
-    params = fit(Log(log.probs, labels=labels), profile="paper", run_length=100)
-    assert not params.notes["fit"]["time_helps"]
-    assert "cannot be told" in in_words(params, details=True)
 
 
 def test_a_fit_without_labels_carries_no_features() -> None:

@@ -14,7 +14,6 @@ import pytest
 from refusals import refused
 
 import tcuq
-from tcuq.cli import main
 from tcuq.io import InputNote, read_decisions, read_log, write_log
 
 pa = pytest.importorskip("pyarrow", reason="Parquet files need pyarrow: pip install 'tcuq[tables]'")
@@ -189,33 +188,6 @@ def test_damaged_files_are_one_line(tmp_path: Path, ending: str) -> None:
                 assert str(error).startswith(path.as_posix()) and "\n" not in str(error)
                 refused += 1
     assert refused > 100
-
-
-def test_commands_take_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_log(tmp_path / "dev.parquet", make_log(1200))
-    write_log(tmp_path / "dev.npz", make_log(1200))
-
-    def run(*args: str) -> str:
-        assert main([each.replace("@", f"{tmp_path}/") for each in args]) == 0, capsys.readouterr().err
-        return capsys.readouterr().out
-
-    run("fit", "@dev.parquet", "-o", "@a.json", "--run-length", "100")
-    run("fit", "@dev.npz", "-o", "@b.json", "--run-length", "100")
-    assert tcuq.Params.load(tmp_path / "a.json") == tcuq.Params.load(tmp_path / "b.json")
-    found = []
-    for ending in ("parquet", "feather", "npz", "csv"):
-        run("run", "@a.json", "@dev.parquet", "-o", f"@d.{ending}")
-        found.append(read_decisions(tmp_path / f"d.{ending}"))
-        for name in found[0].steps.dtype.names:
-            assert np.array_equal(found[-1].steps[name], found[0].steps[name], equal_nan=True), name
-        assert found[-1].fingerprint == found[0].fingerprint
-    assert "all checks hold" in run("audit", "@d.parquet", "@a.json", "--log", "@dev.parquet")
-    run("report", "@d.feather", "-o", "@r.html", "--params", "@a.json", "--log", "@dev.parquet")
-    table = pq.read_table(tmp_path / "d.parquet")
-    assert table.column_names[:4] == ["step", "prediction", "answer", "risk"]
-    assert pa.types.is_string(table.schema.field("reason").type) and table["params"][0].as_py() == (
-        tcuq.Params.load(tmp_path / "a.json").fingerprint
-    )
 
 
 def test_decisions_with_names_and_without_accuracy(tmp_path: Path) -> None:

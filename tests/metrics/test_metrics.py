@@ -234,20 +234,6 @@ def test_the_ends_of_a_percentile_interval() -> None:
     assert math.isnan(nothing.low) and math.isnan(nothing.high) and nothing.undefined == 1
 
 
-def test_intervals_of_a_mean_are_as_wide_as_they_should_be() -> None:
-    rng = np.random.default_rng(0)
-    plain = rng.normal(size=2000)
-    found = m.block_bootstrap(np.mean, [plain], 1, 800, rng)
-    assert found.estimate == plain.mean()
-    assert found.high - found.low == pytest.approx(2 * 1.96 / np.sqrt(2000), rel=0.15)
-    slow = np.repeat(rng.normal(size=200), 10)
-    narrow, wide = (m.block_bootstrap(np.mean, [slow], block, 800, rng) for block in (1, 50))
-    ratio = (wide.high - wide.low) / (narrow.high - narrow.low)
-    assert np.sqrt(10) * 0.75 < ratio < np.sqrt(10) * 1.25
-    same = [m.block_bootstrap(np.mean, [slow], 7, 20, np.random.default_rng(3)) for _ in range(2)]
-    assert same[0] == same[1]
-
-
 def test_paired_differences_use_the_same_steps() -> None:
     rng = np.random.default_rng(0)
     score, wrong = tied(1, 400)

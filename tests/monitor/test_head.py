@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import pickle
-import shutil
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from places import CORE_SOURCES
 from refusals import refused
 from streams import int8_stream, same_steps
 
 from tcuq import Alarm, AlarmSide, EvidenceHead, FitOptions, Log, Monitor, Params, fit
 from tcuq._core import Core
 from tcuq.audit.derive import audit
-from tcuq.export import export
 from tcuq.fitting.learn_head import FAST, degraded_steps
 from tcuq.io import Decisions
 from tcuq.monitor.log import watch
@@ -301,50 +296,6 @@ def test_an_audit_goes_on_from_a_state_with_evidence() -> None:
     state = monitor.save()
     steps, signals = monitor.run(probs[280:], features[280:], signals=True)
     assert audit(Decisions(steps, 280, signals, params.signals), params, state=state).ok
-
-
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-def test_two_exported_heads_in_one_program(tmp_path: Path) -> None:
-    folder = tmp_path / "c"
-    paper = with_head(
-        EvidenceHead({"doubt": 9.0, "severity": 16.0}, [-1.0, -2.0, -3.0, 1.0], bias=-8.0),
-        signals=("doubt", "odds", "severity"),
-        features=0,
-    )
-    export(with_head(), folder, "first")
-    export(paper, folder, "second", force=True)
-    (folder / "both.c").write_text(
-        '#include <stdio.h>\n#include "first.h"\n#include "second.h"\n'
-        "static uint32_t a[FIRST_RING_BYTES / 4u], b[SECOND_RING_BYTES / 4u];\n"
-        "int main(void) { tcuq_t m, n; int8_t p[4], f[8]; tcuq_step_t s, t; int i, v;\n"
-        "if (tcuq_init(&m, &first, a, sizeof a) || tcuq_init(&n, &second, b, sizeof b)) return 1;\n"
-        'while (scanf("%d", &v) == 1) { p[0] = (int8_t)v;\n'
-        'for (i = 1; i < 12; i++) { if (scanf("%d", &v) != 1) return 2; if (i < 4) p[i] = (int8_t)v;'
-        " else f[i - 4] = (int8_t)v; }\n"
-        "tcuq_step(&m, p, f, &s, NULL); tcuq_step(&n, p, NULL, &t, NULL);\n"
-        'printf("%d %d\\n", s.alarm, t.alarm); }\n'
-        "return 0; }\n"
-    )
-    strict = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
-    sources = [
-        "both.c",
-        "first.c",
-        "second.c",
-        *(path.name for path in CORE_SOURCES if (folder / path.name).exists()),
-    ]
-    subprocess.run(["cc", *strict, *sources, "-o", "both"], cwd=folder, check=True)
-    probs, features = rows()
-    text = "\n".join(" ".join(map(str, row)) for row in np.column_stack([probs, features]).tolist())
-    done = subprocess.run([folder / "both"], input=text, capture_output=True, text=True, check=True)
-    got = np.array([line.split() for line in done.stdout.splitlines()], dtype=int)
-    assert (got[:, 0] == Monitor(with_head()).run(probs, features)["alarm"]).all() and got[:, 0].any()
-    assert (got[:, 1] == Monitor(paper).run(probs)["alarm"]).all() and got[:, 1].any()
-    # A build for the paper's signals alone sums no evidence.
-    for mask, status in (("0x018", 1), ("0x038", 0)):
-        command = ["cc", *strict, f"-DTCUQ_SIGNALS={mask}", "-fsyntax-only", "second.c", "tcuq.c"]
-        refused = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        assert bool(refused.returncode) == bool(status)
-        assert ("compile with -DTCUQ_SIGNALS=0x038u or more bits" in refused.stderr) == bool(status)
 
 
 # Magnitude.

@@ -49,24 +49,6 @@ def test_a_softmax_that_truncates_is_taken(classes: int) -> None:
     assert not odd_sums(floats).any() and not odd_sums((units.clip(0, 255) - 128).astype(np.int8)).any()
 
 
-@pytest.mark.parametrize("decimals", [5, 6])
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
-def test_readers_take_dequantized_int8(tmp_path: Any, kind: str, decimals: int) -> None:
-    raw = quantize_probs(softmax_rows(35))
-    table = np.round((raw.astype(np.float64) + 128) / 256, decimals)
-    path = tmp_path / f"log.{kind}"
-    if kind == "npz":
-        np.savez(path, probs=table)
-    elif kind == "csv":
-        lines = [",".join(f"p{i}" for i in range(35)), *(",".join(map(repr, row)) for row in table.tolist())]
-        path.write_text("\n".join(lines))
-    else:
-        path.write_text("".join(f'{{"probs": {row}}}\n' for row in table.tolist()))
-    log = read_log(path)
-    assert np.array_equal(quantize_probs(log.probs), raw)
-    Monitor(Params(classes=35)).run(log.probs)
-
-
 def test_core_and_python_agree_on_the_tolerance() -> None:
     """Sums around the tolerance, on rows of units and others, judged by both."""
     rng = np.random.default_rng(0)

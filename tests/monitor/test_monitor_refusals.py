@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +21,6 @@ from tcuq.monitor.class_names import checked_names
 from tcuq.monitor.instant_head import InstantHead, instant_from
 from tcuq.monitor.logits import paired, posteriors
 from tcuq.monitor.params_file import plain
-from tcuq.monitor.quantize import two_classes
 from tcuq.monitor.state import HEADER, read_state
 from tcuq_lab.float_reference import reference
 
@@ -80,27 +78,12 @@ def test_a_state_whose_header_asks_for_another_size() -> None:
         read_state(bytes(content))
 
 
-def test_an_instant_head_is_a_value() -> None:
-    same = InstantHead({"doubt": 1.0}, class_mix=(0.5, 0.5))
-    assert hash(same) == hash(HEAD) and len({same, HEAD, InstantHead({"doubt": 2.0})}) == 2
-    assert pickle.loads(pickle.dumps(HEAD)) == HEAD
-
-
 def test_a_bet_bounds_what_a_step_adds() -> None:
     head = EvidenceHead({"doubt": 8.0}, [-1.0], clip=2.0, bet=(1.0, 0.25))
     signals = np.zeros((3, len(SIGNALS)))
     signals[:, SIGNALS.index("doubt")] = [0.0, 0.25, 0.875]
     found = head.added(signals, np.zeros(3, dtype=int), np.ones(3))
     assert found == pytest.approx(np.log(1 + 0.25 * np.array([-1.0, 1.0, 2.0])))  # the last one is clipped
-
-
-def test_sigmoids_of_eight_bits_without_a_sign() -> None:
-    assert two_classes(np.array([0, 1, 64, 255], dtype=np.uint8)).tolist() == [
-        [255, 0],
-        [255, 1],
-        [192, 64],
-        [1, 255],
-    ]
 
 
 def test_lists_without_a_step_are_floats() -> None:
