@@ -156,7 +156,7 @@ def _new(place: str, mode: int) -> int | None:
             if not _left_behind(place):
                 return None
             continue
-        if _locked(handle) is not False and _is_still(handle, place):
+        if lock_file(handle) is not False and _is_still(handle, place):
             return handle
         os.close(handle)  # another process took it for one that was left behind
     return None
@@ -176,7 +176,7 @@ def _left_behind(place: str) -> bool:
         except OSError:
             continue
         try:
-            if _locked(handle) and _is_still(handle, place):
+            if lock_file(handle) and _is_still(handle, place):
                 os.unlink(place)
         except OSError:
             return False
@@ -186,7 +186,7 @@ def _left_behind(place: str) -> bool:
     return False
 
 
-def _locked(handle: int) -> bool | None:
+def lock_file(handle: int) -> bool | None:
     """Take the lock of an open file; tell whether that was possible, None where there are no locks."""
     try:
         import fcntl

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import InputError
-from .whole_files import sync_folder, write_synced
+from .whole_files import lock_file, sync_folder, write_synced
 
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM, errno.EACCES)
 _NO_LINK = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
@@ -127,20 +127,15 @@ def _remove(folder: Path) -> None:
 
 def _lock(shop: Path, target: Path) -> int | None:
     try:
-        import fcntl
-    except ImportError:  # Windows
+        handle = os.open(shop, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folders
         return None
-    handle = os.open(shop, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    locked = lock_file(handle)
+    if not locked:
         os.close(handle)
-        if error.errno in (errno.EAGAIN, errno.EACCES):
-            raise InputError(
-                "busy", f"{target}: another export is writing to it; wait until it has ended"
-            ) from None
-        return None  # a file system without locks
-    return handle
+    if locked is False:
+        raise InputError("busy", f"{target}: another export is writing to it; wait until it has ended")
+    return handle if locked else None
 
 
 def _stage(target: Path, new: Path, texts: Mapping[str, str | bytes]) -> None:

@@ -314,7 +314,7 @@ class Shape(NamedTuple):
         """Refuse names of classes that are not those of the parameters."""
         for number, (given, own) in enumerate(zip(names or (), self.names or (), strict=False)):
             if given != own:
-                raise InputError("value", f"names[{number}] is {given!r}, expected {own!r} {_SAID}")
+                raise wrong_value(f"names[{number}]", given, f"{own!r} {_SAID}")
 
     def check_log(self, log: Log, where: str) -> None:
         """Refuse a log of another shape; `where` is its name in messages."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..base.checks import integer, known_only, number
-from ..base.errors import InputError, InputTypeError
+from ..base.errors import InputError, InputTypeError, wrong_value
 from ..base.filled import Filled
 from ..base.fixed import ONE, snap
 from .fixed_point import RANGE, real_range
@@ -56,7 +56,7 @@ class AlarmSide:
         object.__setattr__(self, "cap", max(limit, cap))
         clear = snap(number("alarm clear", self.clear, 0, most), ONE)
         if clear >= limit:
-            raise InputError("value", f"alarm clear is {self.clear:g}, expected below the limit, {limit:g}")
+            raise wrong_value("alarm clear", self.clear, f"below the limit, {limit:g}")
         object.__setattr__(self, "clear", clear)
 
 
@@ -130,14 +130,14 @@ class Alarm:
 def alarm_from(content: Any) -> Alarm:
     """Build an alarm from the `alarm` object of a parameter file."""
     if not isinstance(content, Mapping):
-        raise InputError("value", f"alarm is {content!r}; an object is needed")
+        raise wrong_value("alarm", content, "an object")
     known_only("alarm field", content, FIELDS)
     sides: dict[str, AlarmSide | None] = {}
     for name in ("rise", "fall"):
         side = content.get(name)
         if side is not None:
             if not isinstance(side, Mapping):
-                raise InputError("value", f"alarm {name} is {side!r}; an object or null is needed")
+                raise wrong_value(f"alarm {name}", side, "an object or null")
             known_only(f"alarm {name} field", side, SIDE_FIELDS[name])
             if "allowance" not in side or "limit" not in side:
                 raise InputError("missing", f"alarm {name} needs allowance and limit")

@@ -21,16 +21,16 @@ def checked_name(name: Any, place: int) -> str:
     'cat'
     """
     if not isinstance(name, str):
-        raise InputError("value", f"names[{place}] is {name!r}, expected a text")
+        raise wrong_value(f"names[{place}]", name, "a text")
     if len(name) > LONGEST:
         shown = f"{name[:20]!r}..."
         raise InputError(
             "limit", f"names[{place}] is {shown} of {len(name)} characters, expected at most {LONGEST}"
         )
     if not name.strip():
-        raise InputError("value", f"names[{place}] is {name!r}, expected a name")
+        raise wrong_value(f"names[{place}]", name, "a name")
     if not name.isprintable():  # no line breaks, no escapes of a terminal, no marks that turn the direction
-        raise InputError("value", f"names[{place}] is {name!r}, expected printable characters only")
+        raise wrong_value(f"names[{place}]", name, "printable characters only")
     return str(name)
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..base.checks import integer, known_only, number
-from ..base.errors import InputError, wrong_value
+from ..base.errors import wrong_value
 from ..base.fixed import ONE, nearest, snap
 from .fixed_point import RANGE
 
@@ -74,7 +74,7 @@ class Feedback:
         most = RANGE["feedback error_shut"][1] // den
         put(self, "shut", snap(number("feedback shut", self.shut, 1 / den, most), den))
         if self.hard not in HARD:
-            raise InputError("value", f"feedback hard is {self.hard!r}, expected one of {', '.join(HARD)}")
+            raise wrong_value("feedback hard", self.hard, f"one of {', '.join(HARD)}")
         for name in ("wrong_score", "right_score"):
             score = number(f"feedback {name}", getattr(self, name), 0, 8)
             put(self, name, min(snap(score, SCORE_UNIT), 8 - 1 / SCORE_UNIT))

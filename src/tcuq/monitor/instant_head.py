@@ -46,7 +46,7 @@ class InstantHead:
 
     def __post_init__(self) -> None:
         if not isinstance(self.coef, Mapping):
-            raise InputError("value", f"instant coef is {self.coef!r}, expected an object")
+            raise wrong_value("instant coef", self.coef, "an object")
         known_only("instant signal", self.coef, SIGNALS)
         coef = {
             name: min(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number
-from ..base.errors import InputError
+from ..base.errors import InputError, wrong_value
 from ..base.unknown import unknown_text
 from .class_names import checked_names, counted, numbered
 from .frames import is_frame, mixes, read_frame
@@ -121,7 +121,7 @@ class Log:
             if len(labels) and labels.max() >= probs.shape[1]:
                 at = int(labels.argmax())
                 most = f"{probs.shape[1] - 1}{counted(labels[at], probs.shape[1])}"
-                raise InputError("value", f"labels[{at}] is {labels[at]}, expected at most {most}")
+                raise wrong_value(f"labels[{at}]", labels[at], f"at most {most}")
             put(self, "labels", labels)
         if self.segments is not None:
             put(self, "segments", whole("segments", one_a_step("segments", self.segments, len(probs))))

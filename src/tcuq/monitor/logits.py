@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import number
-from ..base.errors import InputError, InputTypeError
+from ..base.errors import InputError, InputTypeError, wrong_value
 
 ENTRIES = 256
 """Distances between two int8 values."""
@@ -63,7 +63,7 @@ def softmax(logits: npt.ArrayLike, scale: float | None = None) -> npt.NDArray[An
     if bad.any():
         row, column = np.argwhere(bad)[0].tolist()
         place = f"[{row}, {column}]" if values.ndim == 2 else f"[{column}]"
-        raise InputError("value", f"logits{place} is {table[row, column]:g}, expected a finite number")
+        raise wrong_value(f"logits{place}", table[row, column], "a finite number")
     shares = np.exp(table - top)
     shares /= shares.sum(axis=1, keepdims=True)
     return shares if values.ndim == 2 else np.asarray(shares[0])

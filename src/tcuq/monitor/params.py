@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import _core
 from ..base.checks import integer, known_only, number
-from ..base.errors import InputError, InputTypeError, located, wrong_type, wrong_value
+from ..base.errors import InputError, located, wrong_type, wrong_value
 from ..base.filled import Filled
 from ..base.fixed import ONE, snap
 from ..base.limits import Limits, read_limited
@@ -227,7 +227,7 @@ class Params:
         )
         given = self.signals
         if isinstance(given, str) or not all(isinstance(name, str) for name in given):
-            raise InputError("value", f"signals is {given!r}; a list of names is needed")
+            raise wrong_value("signals", given, "a list of names")
         signals = ordered(given) if given else profile_signals("paper", self.features)
         needing = [s for s in signals if s in FEATURE_BASED]
         if needing and self.features == 0:
@@ -318,11 +318,9 @@ class Params:
         slope, steep_slope, knee = snap_slopes(self.slope, self.steep_slope, self.knee, level.denominator)
         self._put(reference=min(1 - 1 / ONE, reference), slope=slope, steep_slope=steep_slope, knee=knee)
         if not isinstance(self.alarm, Alarm):
-            raise InputTypeError("value", f"alarm is {type(self.alarm).__name__}; an Alarm is needed")
+            raise wrong_type("alarm", self.alarm, "an Alarm")
         if self.feedback is not None and not isinstance(self.feedback, Feedback):
-            raise InputTypeError(
-                "value", f"feedback is {type(self.feedback).__name__}; a Feedback or None is needed"
-            )
+            raise wrong_type("feedback", self.feedback, "a Feedback or None")
 
     def _check_evidence(self) -> None:
         head = self.evidence
@@ -334,9 +332,7 @@ class Params:
                 raise InputError("missing", f"evidence is None; signal {slow[0]!r} needs an EvidenceHead")
             return
         if not isinstance(head, EvidenceHead):
-            raise InputTypeError(
-                "value", f"evidence is {type(head).__name__}; an EvidenceHead or None is needed"
-            )
+            raise wrong_type("evidence", head, "an EvidenceHead or None")
         if len(head.offsets) != self.classes:
             raise InputError(
                 "value",

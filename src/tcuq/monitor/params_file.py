@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from ..base.checks import known_only
-from ..base.errors import InputError
+from ..base.errors import InputError, wrong_value
 from ..base.json_text import from_json
 from ..base.limits import Limits
 from .alarm import FIELDS as ALARM_FIELDS
@@ -128,7 +128,7 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
         raise InputError("missing", "signals is empty; at least one is needed")
     for name in ("coef", "clean_means", "notes"):
         if name in values and not isinstance(values[name], Mapping):
-            raise InputError("value", f"{name} is {values[name]!r}; an object is needed")
+            raise wrong_value(name, values[name], "an object")
     if "alarm" in values:
         values["alarm"] = alarm_from(values["alarm"])
     if "evidence" in values:
@@ -145,7 +145,7 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
 
 def _list(name: str, value: Any) -> tuple[Any, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise InputError("value", f"{name} is {value!r}; a list is needed")
+        raise wrong_value(name, value, "a list")
     return tuple(value)
 
 
@@ -161,7 +161,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def plain(notes: Any) -> dict[str, Any]:
     """Return notes as a JSON file would give them back, so that a round trip changes nothing."""
     if not isinstance(notes, Mapping):
-        raise InputError("value", f"notes is {notes!r}; an object is needed")
+        raise wrong_value("notes", notes, "an object")
     try:
         content: dict[str, Any] = json.loads(json.dumps(dict(notes), allow_nan=False))
         json.dumps(content, ensure_ascii=False).encode()
