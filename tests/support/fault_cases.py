@@ -23,7 +23,7 @@ from streams import dwell_stream, int8_stream
 from tiny_models import bars
 
 from tcuq import Log, Monitor, Params
-from tcuq.base.whole_folders import write_folder
+from tcuq.base.atomic_folders import write_folder
 from tcuq.cli import main
 from tcuq.cli.edge import run_command
 from tcuq.io import Decisions, write_decisions, write_log

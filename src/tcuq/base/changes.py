@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .whole_files import write_whole
+from .atomic_files import write_whole
 
 SHOWN = 16
 """Changed lines that are shown."""

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from ..base.atomic_files import pieces_of, write_whole
 from ..base.errors import InputError, wrong_value
 from ..base.limits import Limits, file_name, limits_given
-from ..base.whole_files import pieces_of, write_whole
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
 """Names of the formats that are read and written."""

@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import _core
+from ..base.atomic_files import write_whole
 from ..base.checks import integer, known_only, number
 from ..base.errors import InputError, located, wrong_type, wrong_value
 from ..base.filled import Filled
 from ..base.fixed import ONE, snap
 from ..base.limits import Limits, read_limited
-from ..base.whole_files import write_whole
 from .alarm import Alarm
 from .class_names import checked_names
 from .evidence_head import EvidenceHead

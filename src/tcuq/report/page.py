@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.whole_files import write_whole
+from ..base.atomic_files import write_whole
 from ..monitor.log import Log
 from ..monitor.params import Params
 from . import outcome, sections, summary

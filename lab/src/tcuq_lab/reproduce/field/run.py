@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tcuq.base.whole_files import write_whole
+from tcuq.base.atomic_files import write_whole
 from tcuq.metrics import Interval
 
 from ..pieces import Progress, do_pieces
