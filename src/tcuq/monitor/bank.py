@@ -13,7 +13,7 @@ from ..base.errors import InputError, InputTypeError, wrong_value
 from .monitor import added, params_given, refusal
 from .params import Params
 from .quantize import as_rows
-from .steps import Room
+from .steps import StepBuffer
 
 MOST = 2**32 - 1
 """Monitors of a bank."""
@@ -101,9 +101,9 @@ class Bank:
         """
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
-        room = Room(len(rows), self.params.names, signals)
-        self._core.run(self._slots(slots), rows, more, room.bytes, room.raw)
-        return room.filled()
+        buffer = StepBuffer(len(rows), self.params.names, signals)
+        self._core.run(self._slots(slots), rows, more, buffer.bytes, buffer.raw)
+        return buffer.filled()
 
     def reset(self, slots: npt.ArrayLike, anew: bool = False) -> None:
         """Forget past posteriors and features, as `Monitor.reset` does; `anew` forgets everything.

@@ -20,7 +20,7 @@ from .frames import holds_log, is_frame, opened
 from .params import Params
 from .quantize import as_rows, as_vector, format_notes
 from .signals import NUMBER
-from .steps import Room
+from .steps import StepBuffer
 
 _LOAD_ERRORS = {
     _core.ERR_SIZE: "it is truncated or has extra bytes, expected {size} bytes",
@@ -129,9 +129,9 @@ class Monitor:
             return watch(self, log, signals)
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
-        room = Room(len(rows), self.params.names, signals)
-        self._core.run(rows, more, room.bytes, room.raw)
-        return room.filled()
+        buffer = StepBuffer(len(rows), self.params.names, signals)
+        self._core.run(rows, more, buffer.bytes, buffer.raw)
+        return buffer.filled()
 
     def reset(self) -> None:
         """Forget past posteriors and features after a gap in the stream.

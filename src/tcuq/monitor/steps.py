@@ -232,7 +232,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         return plot_steps(self, log, title)
 
 
-class Room:
+class StepBuffer:
     """Where a run writes. It is asked for before the run, whose steps cannot be taken back.
 
     `bytes` and `raw` are what the core fills: steps, and signals in Q0.16 or None.
