@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from .errors import InputError
+from .locks import lock_file
 
 _ATTEMPTS = 20
 """How often a name is tried that others take at the same time."""
@@ -184,19 +185,6 @@ def _left_behind(place: str) -> bool:
             os.close(handle)
         return not os.path.lexists(place)
     return False
-
-
-def lock_file(handle: int) -> bool | None:
-    """Take the lock of an open file; tell whether that was possible, None where there are no locks."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return False if error.errno in (errno.EAGAIN, errno.EACCES) else None
-    return True
 
 
 def _is_still(handle: int, place: str) -> bool:

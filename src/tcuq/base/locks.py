@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""`Turn`: one thread at a time; a second one is turned away at once."""
+"""Locks that never wait: of threads, and of processes that use one file."""
 
 from __future__ import annotations
 
+import errno
 from threading import Lock
 from typing import Any
 
 
-class Turn:
+class NonBlockingLock:
     """A lock that never waits. A copy, or one that was pickled, is free."""
 
     def __init__(self, what: str) -> None:
@@ -25,4 +26,17 @@ class Turn:
         self._lock.release()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Turn, (self.what,)
+        return NonBlockingLock, (self.what,)
+
+
+def lock_file(handle: int) -> bool | None:
+    """Take the lock of an open file; tell whether that was possible, None where there are no locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return False if error.errno in (errno.EAGAIN, errno.EACCES) else None
+    return True
