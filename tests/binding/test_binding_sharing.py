@@ -103,7 +103,7 @@ def test_a_fork_has_monitors_of_its_own() -> None:
     assert told == twin.save().hex()
 
 
-def enter(turn: Turn) -> str:
+def enter(turn: NonBlockingLock) -> str:
     with turn:
         return "entered"
 
