@@ -95,10 +95,6 @@ def audit(
         Labels that the monitor was told, in their order: number of the last step then, number of the step
         that it is for, and the true class, -1 for right or -2 for wrong.
 
-    Returns
-    -------
-    Audit
-
     Examples
     --------
     >>> import numpy as np

@@ -91,16 +91,6 @@ class Limits:
         text : str
             ``name=number`` with commas between; a number may end in K, M, G or T, for powers of 1024.
 
-        Returns
-        -------
-        Limits
-            Those of the text, the others by default.
-
-        Raises
-        ------
-        ValueError
-            For a name or a number that is not understood.
-
         Examples
         --------
         >>> found = Limits.of("line=4M, file=8G")
@@ -125,16 +115,6 @@ line, live_line, file, inputs, document, model, message, waiting, fields, nestin
     def but(self, **changes: Any) -> Limits:
         """Return these limits with some of them changed; what is None stays.
 
-        Parameters
-        ----------
-        **changes : int or None
-            Limits by name.
-
-        Returns
-        -------
-        Limits
-            A copy.
-
         Examples
         --------
         >>> Limits().but(file=100, line=None).file
@@ -144,20 +124,6 @@ line, live_line, file, inputs, document, model, message, waiting, fields, nestin
 
     def beyond(self, name: str, found: int | None, unit: str = "bytes") -> str:
         """Return what is said of an input beyond a limit: the limit, and how to allow more.
-
-        Parameters
-        ----------
-        name : str
-            Of the limit.
-        found : int, optional
-            What the input has, where that is known.
-        unit : str, default "bytes"
-            What the limit counts.
-
-        Returns
-        -------
-        str
-            The second half of an error message.
 
         Examples
         --------

@@ -144,11 +144,6 @@ class Decisions:
         ----------
         params : Params
             That the decisions should have been made with.
-
-        Raises
-        ------
-        ValueError
-            When they were made with others.
         """
         if self.fingerprint not in (None, params.fingerprint):
             raise InputError(
@@ -158,25 +153,13 @@ class Decisions:
             )
 
     def step_numbers(self) -> npt.NDArray[np.int64]:
-        """Return the number of each step.
-
-        Returns
-        -------
-        array of T integers
-            From `first` on, or as the file had them.
-        """
+        """Return the number of each step."""
         if self.numbers is not None:
             return self.numbers
         return np.arange(self.first, self.first + len(self), dtype=np.int64)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns as arrays; `reason` as a code, 255 for none, and `names` of all classes.
-
-        Returns
-        -------
-        dict of str to array
-            What an NPZ file holds.
-        """
+        """Return the columns as arrays; `reason` as a code, 255 for none, and `names` of all classes."""
         found: dict[str, npt.NDArray[Any]] = {"step": self.step_numbers()}
         for name in self.columns[1:]:
             if name == "params":
@@ -191,13 +174,7 @@ class Decisions:
         return found
 
     def worded(self) -> dict[str, Any]:
-        """Return the columns as a person reads them: `reason` as a name, `params` as text, `answer_name`.
-
-        Returns
-        -------
-        dict of str to column
-            What a table holds.
-        """
+        """Return the columns as a person reads them: `reason` as a name, `params` as text, `answer_name`."""
         columns: dict[str, Any] = dict(self.arrays())
         columns.pop("names", None)
         columns["reason"] = reason_names(self.steps["reason"])

@@ -97,26 +97,14 @@ class Alarm:
         object.__setattr__(self, "hold", integer("alarm hold", self.hold, *RANGE["hold"]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `alarm` object of a parameter file.
-
-        Returns
-        -------
-        dict
-            Plain numbers, ready for JSON.
-        """
+        """Return the `alarm` object of a parameter file."""
         content = asdict(self)
         if self.fall is not None:
             del content["fall"]["clear"]
         return content
 
     def integers(self) -> dict[str, int]:
-        """Return the alarm fields of the core's `tcuq_params_t`.
-
-        Returns
-        -------
-        dict of str to int
-            Fixed-point numbers by the name of the C field.
-        """
+        """Return the alarm fields of the core's `tcuq_params_t`."""
         fields = {"hold": self.hold, "rise_clear": 0 if self.rise is None else round(self.rise.clear * ONE)}
         for name, side, sign in (("rise", self.rise, 1), ("fall", self.fall, -1)):
             reference = 0 if side is None else round((self.mean + sign * side.allowance) * ONE)

@@ -62,11 +62,6 @@ class Bank:
         ----------
         count : int
             How many to add, 0 or more.
-
-        Returns
-        -------
-        range
-            Slots of the new monitors.
         """
         more = integer("count", count, 0, MOST)
         start = len(self)

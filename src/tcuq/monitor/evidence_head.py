@@ -143,13 +143,7 @@ class EvidenceHead:
         return (head_from, (self.to_dict(),))
 
     def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_evidence_t`.
-
-        Returns
-        -------
-        dict
-            Fixed-point numbers by the name of the C field.
-        """
+        """Return the fields of the core's `tcuq_evidence_t`."""
         looks, mean, most = self.own or (0, 0.0, 0.0)
         return {
             "clip": round(self.clip * ONE),
@@ -167,13 +161,7 @@ class EvidenceHead:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `evidence` object of a parameter file.
-
-        Returns
-        -------
-        dict
-            Plain numbers, ready for JSON.
-        """
+        """Return the `evidence` object of a parameter file."""
         return {
             "coef": dict(self.coef),
             "offsets": list(self.offsets),

@@ -85,13 +85,7 @@ class Feedback:
         return self.max_error is not None and self.hard == "error"
 
     def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_feedback_t`.
-
-        Returns
-        -------
-        dict
-            Fixed-point numbers by the name of the C field.
-        """
+        """Return the fields of the core's `tcuq_feedback_t`."""
         share = None if self.max_error is None else nearest(self.max_error, RANGE["feedback error_den"][1])
         return {
             "memory": self.memory,
@@ -105,13 +99,7 @@ class Feedback:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `feedback` object of a parameter file.
-
-        Returns
-        -------
-        dict
-            Plain values, ready for JSON.
-        """
+        """Return the `feedback` object of a parameter file."""
         return asdict(self)
 
 

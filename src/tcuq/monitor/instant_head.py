@@ -69,13 +69,7 @@ class InstantHead:
         return (instant_from, (self.to_dict(),))
 
     def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_instant_t`.
-
-        Returns
-        -------
-        dict
-            Fixed-point numbers by the name of the C field.
-        """
+        """Return the fields of the core's `tcuq_instant_t`."""
         shares = self.class_mix
         return {
             "bias": round(self.bias * ONE),
@@ -84,13 +78,7 @@ class InstantHead:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `instant` object of a parameter file.
-
-        Returns
-        -------
-        dict
-            Plain numbers, ready for JSON.
-        """
+        """Return the `instant` object of a parameter file."""
         shares = self.class_mix
         return {
             "coef": dict(self.coef),

@@ -180,23 +180,10 @@ class Log:
         ----------
         logits : array of shape (T, L)
             Float, or int8; see `tcuq.softmax`.
-        features : array of shape (T, d), optional
-            As of `Log`.
-        labels : array of T integers, optional
-            As of `Log`.
-        segments : array of T integers, optional
-            As of `Log`.
-        shifted : array of T booleans or integers, optional
-            As of `Log`.
         scale : float, optional
             What one unit of int8 logits is worth.
-        names : sequence of str, optional
+        features, labels, segments, shifted, names : optional
             As of `Log`.
-
-        Returns
-        -------
-        Log
-            With posteriors from a softmax of the logits.
 
         Examples
         --------
@@ -233,11 +220,6 @@ class Log:
         feature_scale, feature_zero_point : float, int, optional
             As of `Log`. An Arrow table that `tcuq.io.write_log` wrote has these, and names, in its metadata.
 
-        Returns
-        -------
-        Log
-            One step a row, in the order of the frame.
-
         Raises
         ------
         ValueError
@@ -265,41 +247,18 @@ class Log:
         return 0 if self.features is None else int(self.features.shape[1])
 
     def predictions(self) -> npt.NDArray[np.int64]:
-        """Return the predictions that the core gives: the largest int8 posterior, the lowest class on a tie.
-
-        Returns
-        -------
-        array of T integers
-            0 to L - 1.
-        """
+        """Return the predictions of the core: the largest int8 posterior, the lowest class on a tie."""
         return np.asarray(np.argmax(quantize_probs(self.probs), axis=1), dtype=np.int64)
 
     def confidence(self) -> npt.NDArray[np.float64]:
-        """Return the largest posterior of each step, in [0, 1].
-
-        Returns
-        -------
-        array of T numbers
-            The confidence of each step.
-        """
+        """Return the largest posterior of each step, in [0, 1]."""
         top = self.probs.max(axis=1).astype(np.float64)
         if self.probs.dtype == np.int8:
             return np.asarray((top + 128) / 256)
         return np.asarray(top / 256 if self.probs.dtype == np.uint8 else top)
 
     def errors(self) -> npt.NDArray[np.bool_]:
-        """Return where the prediction is wrong; needs labels.
-
-        Returns
-        -------
-        array of T booleans
-            True where the prediction is not the label.
-
-        Raises
-        ------
-        ValueError
-            When the log has no labels.
-        """
+        """Return where the prediction is wrong; needs labels."""
         if self.labels is None:
             raise InputError("missing", "labels are missing; errors cannot be told")
         return np.asarray(self.predictions() != self.labels)
@@ -330,11 +289,6 @@ class Log:
         ----------
         index : slice or array of integers or booleans
             Which steps, as an index of numpy.
-
-        Returns
-        -------
-        Log
-            With everything else of this log.
         """
 
         def part(values: npt.NDArray[Any] | None) -> Any:

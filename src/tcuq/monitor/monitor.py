@@ -234,11 +234,6 @@ class Monitor:
         state : bytes or path
             What `save` gave, or a file that holds it.
 
-        Returns
-        -------
-        Monitor
-            This monitor.
-
         Raises
         ------
         ValueError

@@ -415,11 +415,6 @@ class Params:
         steps : int
             Number of steps, 1 or more.
 
-        Returns
-        -------
-        float
-            A share of the steps; it shrinks as 1 / steps.
-
         Examples
         --------
         >>> round(Params(classes=10).flag_bound(1000), 3)
@@ -435,11 +430,6 @@ class Params:
     def integers(self) -> dict[str, Any]:
         """Return the fields of the core's `tcuq_params_t`, as integers; a copy that you may change.
 
-        Returns
-        -------
-        dict
-            Values by the name of the C field.
-
         Examples
         --------
         >>> Params(classes=10, level=0.1).integers()["level_den"]
@@ -448,37 +438,15 @@ class Params:
         return fresh(self._integers)
 
     def core(self) -> _core.Core:
-        """Return a fresh core monitor with these parameters.
-
-        Returns
-        -------
-        tcuq._core.Core
-            The C monitor that `Monitor` wraps.
-        """
+        """Return a fresh core monitor with these parameters."""
         return _core.Core(self._integers, self.feature_scale)
 
     def bank(self) -> _core.Bank:
-        """Return an empty bank of core monitors with these parameters.
-
-        Returns
-        -------
-        tcuq._core.Bank
-            The C monitors that `Bank` wraps.
-        """
+        """Return an empty bank of core monitors with these parameters."""
         return _core.Bank(self._integers, self.feature_scale)
 
     def replace(self, **changes: Any) -> Params:
         """Return a copy with some fields changed.
-
-        Parameters
-        ----------
-        **changes : any
-            Fields by name, as of `Params`.
-
-        Returns
-        -------
-        Params
-            Checked as a new one is.
 
         Examples
         --------
@@ -488,23 +456,11 @@ class Params:
         return replace(self, **changes)
 
     def to_json(self) -> str:
-        """Return the parameter file (SPEC.md section 14).
-
-        Returns
-        -------
-        str
-            JSON with a checksum.
-        """
+        """Return the parameter file (SPEC.md section 14)."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of the parameter file.
-
-        Returns
-        -------
-        dict
-            What JSON can hold, with a checksum.
-        """
+        """Return the content of the parameter file."""
         return content_of(self)
 
     @classmethod
@@ -517,11 +473,6 @@ class Params:
             As `to_dict` gives it.
         sealed : bool, default True
             Whether the checksum must be that of the content; False after an edit of your own.
-
-        Returns
-        -------
-        Params
-            The parameters.
 
         Raises
         ------
@@ -548,27 +499,11 @@ class Params:
             As `to_json` gives it.
         sealed : bool, default True
             As for `from_dict`.
-
-        Returns
-        -------
-        Params
-            The parameters.
-
-        Raises
-        ------
-        ValueError
-            As for `from_dict`, and for a text that is not JSON.
         """
         return cls.from_dict(content_from(text), sealed)
 
     def save(self, path: str | Path) -> None:
-        """Write the parameter file, whole or not at all.
-
-        Parameters
-        ----------
-        path : path
-            File to write; ``monitor.json``, say.
-        """
+        """Write the parameter file, whole or not at all."""
         write_whole(path, self.to_json())
 
     @classmethod
@@ -583,16 +518,6 @@ class Params:
             As for `from_dict`.
         limits : Limits, optional
             How many bytes the file may have, and how deep it may be nested; see `tcuq.io.Limits`.
-
-        Returns
-        -------
-        Params
-            The parameters.
-
-        Raises
-        ------
-        ValueError
-            As for `from_dict`; the message names the file.
         """
         try:
             text = read_limited(path, limits=limits).decode()

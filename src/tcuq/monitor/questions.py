@@ -90,11 +90,6 @@ class Questions:
             Which start of the device: the same boot and seq draw the same.
         seqs : array of n integers, optional
             Number of each step since then; default: they are counted here.
-
-        Returns
-        -------
-        Asked
-            Arrays `asked` and `chance`.
         """
         doubts = np.atleast_1d(np.asarray(uncertainty, dtype=np.float64))
         if doubts.ndim != 1 or not ((doubts >= 0) & (doubts <= 1)).all():

@@ -74,11 +74,6 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             As `Monitor.run` gives it.
         class_names : sequence of str, optional
             Names of the classes; adds a column `answer_name` to tables.
-
-        Returns
-        -------
-        Steps
-            A view of the same memory.
         """
         if steps.dtype != STEP_DTYPE or steps.ndim != 1:
             raise InputTypeError(
@@ -220,11 +215,6 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             The input of the run: known shifts and wrong answers are shown too.
         title : str, optional
             Written above the picture.
-
-        Returns
-        -------
-        StepsFigure
-            An SVG picture.
         """
         # The drawing belongs to the report, above this part; the package itself knows where that is.
         from .. import plot_steps
