@@ -32,12 +32,7 @@ class Evidence(NamedTuple):
 
 
 class Rules:
-    """Sections 9 to 11 of SPEC.md, and the expected accuracy of section 8.
-
-    >>> rules = Rules(Params(classes=10))
-    >>> rules.bounds == Params(classes=10).core().sizes()[2:]
-    True
-    """
+    """Sections 9 to 11 of SPEC.md, and the expected accuracy of section 8."""
 
     def __init__(self, params: Params) -> None:
         self.p: dict[str, Any] = params.integers()

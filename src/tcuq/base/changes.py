@@ -20,9 +20,6 @@ def compared(path: str | Path, content: Content, part: bool = False) -> list[str
     """Say in lines how new content differs from a stored file.
 
     Where the content is only a `part` of what is stored, what it lacks is no change.
-
-    >>> compared("no_such_file.json", {"a": 1})
-    ['no_such_file.json does not exist: nothing to compare with']
     """
     target = Path(path)
     if not target.exists():

@@ -73,11 +73,7 @@ def known(what: str, name: str, names: Iterable[str], hint: str = "") -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the name that was probably meant: one that is spelled nearly so, or begins so.
-
-    >>> nearest("Fogg", ["fog", "snow"]), nearest("room", ["echo", "room_reverb"]), nearest("foo", ["fog_2"])
-    ('fog', 'room_reverb', None)
-    """
+    """Return the name that was probably meant: one that is spelled nearly so, or begins so."""
     import difflib  # slow to import, and seldom needed
 
     text = str(name).lower()

@@ -19,11 +19,7 @@ _STEPS = bytes.maketrans(b"[{]}", b"\x02\x02\x00\x00")
 
 
 def depth_of(text: str) -> int:
-    """Return how deep lists and objects are nested; brackets in strings do not count.
-
-    >>> depth_of('{"a": [[1], [2]], "b": "[[[["}')
-    3
-    """
+    """Return how deep lists and objects are nested; brackets in strings do not count."""
     outside = _STRINGS.sub("", text) if '"' in text else text
     # Two steps up or none, less one each: bytes are quick to sift, and brackets of UTF-8 are those of ASCII.
     ups = outside.encode("utf-8", "replace").translate(_STEPS, _OTHERS)
@@ -48,12 +44,9 @@ def from_json(
     limits: Limits | None = None,
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
 ) -> Any:
-    r"""Return the value of a JSON text; what is none is a `ValueError` of one line.
+    """Return the value of a JSON text; what is none is a `ValueError` of one line.
 
     Bytes are UTF-8, perhaps with a byte order mark; `pairs` makes an object of its keys and values.
-
-    >>> from_json(b'{"a": 1}')
-    {'a': 1}
     """
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")

@@ -148,11 +148,7 @@ def _rounded(number: int) -> str:
 
 
 def limits_given(limits: Limits | None = None) -> Limits:
-    """Return the limits that hold: those that were passed, else those of the environment, else the defaults.
-
-    >>> limits_given(Limits(line=10)).line
-    10
-    """
+    """Return the limits that hold: those passed, else those of the environment, else the defaults."""
     if limits is not None:
         return limits
     text = os.environ.get(VARIABLE, "")

@@ -35,9 +35,6 @@ def unknown_text(what: str, names: Sequence[str], known: Collection[str]) -> str
     """Return a sentence about the columns of an input that are not used, None where all are.
 
     `what` is ``"column"``, ``"key"`` or ``"array"``.
-
-    >>> unknown_text("column", ["p0", "lable", "time"], ("p0", "label"))
-    "columns 'lable', 'time' are not used. Is 'lable' meant to be 'label'?"
     """
     unknown = [name for name in names if name not in known]
     if not unknown:
@@ -53,27 +50,14 @@ def unknown_text(what: str, names: Sequence[str], known: Collection[str]) -> str
 
 
 def note_unknown(what: str, names: Sequence[str], known: Collection[str], where: str) -> None:
-    """Say once which columns of an input are not used.
-
-    >>> with warnings.catch_warnings(record=True) as seen:
-    ...     warnings.simplefilter("always")
-    ...     note_unknown("column", ["p0", "lable", "time"], ("p0", "label"), "dev.csv")
-    >>> str(seen[0].message)
-    "dev.csv: columns 'lable', 'time' are not used. Is 'lable' meant to be 'label'?"
-    """
+    """Say once which columns of an input are not used."""
     text = unknown_text(what, names, known)
     if text is not None:
         warnings.warn(InputNote(f"{where}: {text}"), stacklevel=4)
 
 
 def guess(names: Sequence[str], missing: str) -> str:
-    """Return the question to add when a name is missing and another one looks like it, or nothing.
-
-    >>> guess(["prob", "label"], "probs")
-    ". Is 'prob' meant to be 'probs'?"
-    >>> guess(["step", "answer", "risk", "threshold", "abstain", "alarm"], "p0")
-    '. These are decisions, as `tcuq run` writes them; pass the log that they were made from'
-    """
+    """Return the question to add when a name is missing and another one looks like it, or nothing."""
     found = set(names)
     if missing in _POSTERIORS and found >= _DECIDED:
         return ". These are decisions, as `tcuq run` writes them; pass the log that they were made from"

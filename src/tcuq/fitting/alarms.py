@@ -216,11 +216,7 @@ def clear_at(limit: float) -> float:
 
 
 def walk(added: Floats, limit: float, clear: float = 0.0, hold: int = 0) -> npt.NDArray[np.bool_]:
-    """Return where a one-sided sum has raised its alarm, as the core does; its cap is the limit.
-
-    >>> walk(np.array([3.0, 0.0, -2.0, -2.0, 1.0]), 2.0, 0.0, 2).tolist()
-    [True, True, True, False, False]
-    """
+    """Return where a one-sided sum has raised its alarm, as the core does; its cap is the limit."""
     level, raised, left, out = 0.0, False, 0, []
     for value in added.tolist():
         level = min(max(0.0, level + value), limit)

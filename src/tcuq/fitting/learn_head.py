@@ -107,10 +107,6 @@ def degraded_steps(log: Log, clean_rate: float) -> Flags:
     """Return the shifted steps whose shift costs accuracy.
 
     `clean_rate` is the share of errors on clean steps.
-
-    >>> log = Log([[0.9, 0.1]] * 6, labels=[0, 0, 1, 1, 0, 0], shifted=[0, 0, 1, 1, 2, 2])
-    >>> degraded_steps(log, 0.0).tolist()
-    [False, False, True, True, False, False]
     """
     assert log.kinds is not None
     wrong = log.errors()

@@ -66,11 +66,7 @@ class SignalTable:
 
 
 def chunks(count: int, size: int = CHUNK) -> Iterator[slice]:
-    """Return slices that cover so many rows.
-
-    >>> list(chunks(5, 3))
-    [slice(0, 3, None), slice(3, 5, None)]
-    """
+    """Return slices that cover so many rows."""
     for start in range(0, count, size):
         yield slice(start, min(count, start + size))
 
@@ -135,11 +131,7 @@ EXPLAINED = 200_000
 
 
 def some_of(rows: Ints, seed: int) -> Ints:
-    """Return all rows, or as many as an explanation looks at, in their order.
-
-    >>> some_of(np.array([3, 5, 8]), 0).tolist()
-    [3, 5, 8]
-    """
+    """Return all rows, or as many as an explanation looks at, in their order."""
     if len(rows) <= EXPLAINED:
         return rows
     return np.sort(np.random.default_rng([seed, 0]).choice(rows, EXPLAINED, replace=False))

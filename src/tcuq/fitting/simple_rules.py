@@ -34,11 +34,7 @@ class Rule:
 
 
 def left_wrong(wrong: npt.NDArray[np.bool_], doubt: Floats, coverage: float = COVERAGE) -> float:
-    """Return the share of errors among the answers that are least doubtful.
-
-    >>> left_wrong(np.array([True, False, False, True]), np.array([0.9, 0.1, 0.2, 0.3]), 0.75)
-    0.3333333333333333
-    """
+    """Return the share of errors among the answers that are least doubtful."""
     kept = np.argsort(doubt, kind="stable")[: max(1, round(coverage * len(doubt)))]
     return float(wrong[kept].mean())
 

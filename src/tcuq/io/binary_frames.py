@@ -93,12 +93,7 @@ class StateFrame:
 
 @dataclass(frozen=True)
 class Text:
-    r"""A line of text between frames, without its end.
-
-    >>> from tcuq.io.binary_frames import Decoder
-    >>> Decoder().push(b"battery low\n")
-    [Text(line=b'battery low')]
-    """
+    """A line of text between frames, without its end."""
 
     line: bytes
 
@@ -181,13 +176,7 @@ def opened(content: bytes) -> PosteriorsFrame | DecisionsFrame | Part | None:
 
 
 def unstuffed(block: bytes) -> bytes | None:
-    r"""Return what COBS made of it, None for what is no COBS; `block` has no zero byte.
-
-    >>> unstuffed(bytes.fromhex("03 61 62 02 63"))
-    b'ab\x00c'
-    >>> unstuffed(b"\x05ab") is None
-    True
-    """
+    """Return what COBS made of it, None for what is no COBS; `block` has no zero byte."""
     found, at, end, full = [], 0, len(block), False
     while at < end:
         code = block[at]
@@ -207,22 +196,12 @@ _PLAIN = bytes([9, 13, 27, *range(32, 127)])
 
 
 class Decoder:
-    r"""Find frames and lines of text among any bytes.
+    """Find frames and lines of text among any bytes.
 
     Items do not depend on how the bytes are cut into chunks. A line of text comes out with its newline and
     a frame with its last byte: nothing waits for what follows. Blank lines are left out. A line longer than
     `max_bytes` is dropped; a frame has at most 4,115 bytes. `broken` counts frames and lines that could not
     be read, `skipped` bytes that were part of no item.
-
-    >>> decoder = Decoder()
-    >>> frame = bytes.fromhex("0003f90701010201010101010101010102020107649bc18a13bc00")
-    >>> decoder.push(b"hello\n" + frame[:9])
-    [Text(line=b'hello')]
-    >>> [found] = decoder.push(frame[9:])
-    >>> found.fingerprint, found.boot, found.probs.tolist()
-    (7, 1, [[100, -101]])
-    >>> decoder.push(b"half a\xb0\n"), decoder.broken, decoder.skipped
-    ([], 1, 7)
     """
 
     def __init__(self, max_bytes: int = 65536) -> None:
@@ -253,13 +232,9 @@ class Decoder:
         return items
 
     def finish(self, cut: bool = False) -> list[Item]:
-        r"""Take the end of the input; what comes afterwards begins anew.
+        """Take the end of the input; what comes afterwards begins anew.
 
         After a `cut` a last line without a newline may be half a one and is dropped; else it is taken.
-
-        >>> decoder = Decoder()
-        >>> decoder.push(b"0.5,0.5\n0.9,0.1"), decoder.finish()
-        ([Text(line=b'0.5,0.5')], [Text(line=b'0.9,0.1')])
         """
         items: list[Item] = []
         # What may be the beginning of a frame is none; two bytes decide that.

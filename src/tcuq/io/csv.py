@@ -156,12 +156,6 @@ def csv_parts(
     Each line stands alone: a quote that is not closed spoils its own line and no other. A line ``# names:
     cat,dog`` before the header names the classes. `on_bad` is called with the message of each bad line,
     which is skipped; without it, a bad line is an error. A part has at most `rows` rows.
-
-    >>> log = next(csv_parts(["p0,p1,label", "0.75,0.25,0", "0.5,0.5,1"], "log.csv"))
-    >>> log.labels.tolist()
-    [0, 1]
-    >>> next(csv_parts(["# names: cat,dog", "p0,p1,label", "0.75,0.25,dog"], "log.csv")).labels.tolist()
-    [1]
     """
     numbered_lines = enumerate(lines, 1)
     first, classes = next(numbered_lines, None), None

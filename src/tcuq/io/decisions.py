@@ -54,9 +54,6 @@ def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool 
     """Return the columns of a decision file in a text format.
 
     `used` are the signals that are written, None for none at all.
-
-    >>> decision_columns(("doubt",), True)[-3:]
-    ('low_mass', 'doubt', 'params')
     """
     more = () if used is None else ("low_mass", *(name for name in used if name in OWN_COLUMN))
     return (*WRITTEN, *((NAME,) if names else ()), *more, *(("params",) if fingerprint else ()))
@@ -203,14 +200,10 @@ class Decisions:
 
 
 class RowText:
-    r"""Turn rows of decisions into lines of CSV or JSON.
+    """Turn rows of decisions into lines of CSV or JSON.
 
     Every fraction is a multiple of 1/65536. Six decimals are within 5e-7 of it, a thirtieth of half
     a unit, so ``round(x * 65536)`` gives back the core's integer exactly.
-
-    >>> row = (0, 1, 1, 0.25, 0.5, 0.125, False, 0, True, "doubt", 0.0, 0.0, 0.0, None)
-    >>> RowText(WRITTEN, "csv").line(row)
-    '0,1,1,0.250000,0.500000,0.125000,0,0,1,doubt,0.000000,0.000000,0.000000,\n'
     """
 
     def __init__(self, columns: Sequence[str], format: str) -> None:

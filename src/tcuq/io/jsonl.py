@@ -41,10 +41,6 @@ class RowParser:
 
     With a `shape`, a line of another shape is the bad one, also when it is the first. `softmax` makes
     posteriors of logits. A line ``{"names": [...]}`` before all steps names the classes.
-
-    >>> parse = RowParser().parse
-    >>> parse('{"probs": [0.75, 0.25], "label": 1}', 1).label
-    1
     """
 
     def __init__(
@@ -190,11 +186,7 @@ _DECODE = json.JSONDecoder(object_pairs_hook=_pairs).decode
 def parse_object(
     text: str, aliases: Mapping[str, str] | None = None, limits: Limits | None = None
 ) -> dict[str, Any]:
-    """Return the object of one line; refuse anything else, and keys that stand twice.
-
-    >>> parse_object('{"a": 1}')
-    {'a': 1}
-    """
+    """Return the object of one line; refuse anything else, and keys that stand twice."""
     check_length(text)
     check_depth(text, limits)
     try:

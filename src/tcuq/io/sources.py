@@ -77,11 +77,7 @@ def format_of(path: str | Path, chosen: str | None = None) -> str:
 
 
 def shown(path: str | Path) -> str:
-    """Return a path as it stands in messages.
-
-    >>> shown("-"), shown(Path("a") / "log.csv")
-    ('standard input', 'a/log.csv')
-    """
+    """Return a path as it stands in messages."""
     return "standard input" if str(path) == STANDARD else Path(path).as_posix()
 
 
@@ -204,9 +200,6 @@ def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
 
     Bytes that are not UTF-8 come out as escapes such as ``\xff``: no number or key has those, so the
     line is then refused with its number, like any other bad line.
-
-    >>> list(decode_lines([b"p0,p1", b"0.5,\xff"]))
-    ['p0,p1', '0.5,\\xff']
     """
     for number, line in enumerate(lines):
         text = line.decode("utf-8", errors="backslashreplace")

@@ -62,11 +62,6 @@ def written_int8(values: Sequence[float], cells: Sequence[str] | Sequence[float]
     Integers in -128 to 127 are int8. A one-hot row of posteriors is float: many programs write a certain
     1.0 as 1. A lone 0 or 1 is a sigmoid output, which makes a one-hot row of two classes. `cells` are the
     same row as it is written.
-
-    >>> written_int8([1, 0], [1, 0], True), written_int8([90, 10], ["90", "10"], True)
-    (False, True)
-    >>> written_int8([3.0, 1.0], ["3.0", "1.0"], False)
-    False
     """
     if not written_whole(cells) or min(values) < LOW or max(values) > HIGH:
         return False

@@ -14,11 +14,7 @@ LOG_ENDINGS = ".npz, .parquet, .arrow or .feather"
 
 
 def log_format(path: str | Path) -> str:
-    """Return the format of a log that is to be written; refuse one that only is read.
-
-    >>> log_format("dev.npz")
-    'npz'
-    """
+    """Return the format of a log that is to be written; refuse one that only is read."""
     if Path(path).suffix.lower() not in LOG_ENDINGS.replace(" or", ",").split(", "):
         raise InputError("unsupported", f"{path}: a log is written as {LOG_ENDINGS}")
     kind = format_of(path)

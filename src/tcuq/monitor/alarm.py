@@ -138,9 +138,6 @@ def alarm_words(level: int, evidence: bool | None = None) -> str:
     """Return what an alarm says, in the words that every page and command uses.
 
     `evidence`: whether the alarm sums evidence in place of risk; None where that is not known.
-
-    >>> alarm_words(1, evidence=True), alarm_words(1, evidence=False), alarm_words(1)
-    ('evidence of a degradation has added up', 'risk has risen', 'risk has risen or evidence has added up')
     """
     rise = "evidence of a degradation has added up" if evidence else "risk has risen"
     if evidence is None:

@@ -15,11 +15,7 @@ LONGEST = 64
 
 
 def checked_name(name: Any, place: int) -> str:
-    r"""Return the name of a class; refuse what cannot be shown.
-
-    >>> checked_name("cat", 0)
-    'cat'
-    """
+    """Return the name of a class; refuse what cannot be shown."""
     if not isinstance(name, str):
         raise wrong_value(f"names[{place}]", name, "a text")
     if len(name) > LONGEST:
@@ -35,11 +31,7 @@ def checked_name(name: Any, place: int) -> str:
 
 
 def checked_names(names: Any, classes: int) -> tuple[str, ...] | None:
-    """Return one name a class; None where there are none.
-
-    >>> checked_names(["cat", "dog"], 2)
-    ('cat', 'dog')
-    """
+    """Return one name a class; None where there are none."""
     if names is None:
         return None
     if isinstance(names, np.ndarray):
@@ -54,11 +46,7 @@ def checked_names(names: Any, classes: int) -> tuple[str, ...] | None:
 
 
 def texts_of(names: npt.NDArray[Any]) -> list[Any]:
-    """Return the entries of an array; numpy keeps texts as numbers, of which damage makes no characters.
-
-    >>> texts_of(np.array(["cat", "dog"]))
-    ['cat', 'dog']
-    """
+    """Return the entries of an array; numpy keeps texts as numbers, of which damage makes no characters."""
     try:
         return list(names.tolist())
     except (SystemError, ValueError):
@@ -76,11 +64,7 @@ def class_shown(number: int, names: Sequence[str] | None) -> str:
 
 
 def class_number(label: str, names: Sequence[str]) -> int:
-    """Return the class that a name stands for.
-
-    >>> class_number("dog", ("cat", "dog"))
-    1
-    """
+    """Return the class that a name stands for."""
     found = [number for number, name in enumerate(names) if name == label]
     if len(found) == 1:
         return found[0]
@@ -92,19 +76,11 @@ def class_number(label: str, names: Sequence[str]) -> int:
 
 
 def numbered(labels: npt.NDArray[Any], names: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Return labels given as names as the numbers of their classes.
-
-    >>> numbered(np.array(["dog", "cat"]), ("cat", "dog")).tolist()
-    [1, 0]
-    """
+    """Return labels given as names as the numbers of their classes."""
     known = {label: class_number(str(label), names) for label in np.unique(labels).tolist()}
     return np.array([known[label] for label in labels.tolist()], dtype=np.int64)
 
 
 def counted(label: int, classes: int) -> str:
-    """Return the end of a message about a label that is too large: labels may count from 1.
-
-    >>> counted(10, 10), counted(12, 10)
-    ('; classes count from 0: subtract 1 if yours count from 1', '')
-    """
+    """Return the end of a message about a label that is too large: labels may count from 1."""
     return "; classes count from 0: subtract 1 if yours count from 1" if label == classes else ""

@@ -22,9 +22,6 @@ def numbered(names: Sequence[str], letter: str) -> list[str]:
     """Return the columns p0, p1, ... or f0, f1, ... in order; refuse a gap.
 
     Without the first of them there are none: a column ``f1`` alone is a score, not a feature.
-
-    >>> numbered(["p1", "label", "p0"], "p"), numbered(["p0", "f1"], "f")
-    (['p0', 'p1'], [])
     """
     if f"{letter}0" not in names:
         return []
@@ -44,11 +41,6 @@ class Layout(NamedTuple):
 
     `names` are those of all columns in order, as this package calls them; columns of posteriors and of
     features hold one number each, or a single one holds lists.
-
-    >>> Layout.of(["time", "p1", "p0", "labels"])
-    Layout(names=['time', 'p1', 'p0', 'label'], probs=['p0', 'p1'], features=[])
-    >>> Layout.of(["probs", "features"], lists=True).features
-    ['features']
     """
 
     names: list[str]

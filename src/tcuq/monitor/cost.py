@@ -33,11 +33,7 @@ class Cost:
 
 
 def cost(params: Params) -> Cost:
-    """Return what these parameters cost.
-
-    >>> cost(Params(classes=10, features=32)).ram_bytes
-    284
-    """
+    """Return what these parameters cost."""
     used = set(params.signals)
     lags = len(params.lags) if used & set(LAGGED) else 0
     classes, width = params.classes, params.features if used & set(FEATURE_BASED) else 0

@@ -30,11 +30,7 @@ MAX_LAG = RANGE["lags"][1]
 
 
 def real_range(name: str, unit: int) -> tuple[float, float]:
-    """Return the range of a field in real numbers.
-
-    >>> real_range("bias", 65536)
-    (-256.0, 256.0)
-    """
+    """Return the range of a field in real numbers."""
     low, high = RANGE[name]
     return low / unit, high / unit
 
@@ -161,12 +157,7 @@ def core_integers(params: Params) -> dict[str, Any]:
 
 
 def fresh(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of integer fields that shares nothing with them.
-
-    >>> fields = {"lags": [1, 2], "evidence": {"clip": 4}}
-    >>> fresh(fields) == fields and fresh(fields)["lags"] is not fields["lags"]
-    True
-    """
+    """Return a copy of integer fields that shares nothing with them."""
     return {
         name: list(value) if isinstance(value, list) else fresh(value) if isinstance(value, dict) else value
         for name, value in fields.items()

@@ -67,11 +67,7 @@ def _has_columns(value: Any) -> bool:
 
 
 def is_frame(value: Any) -> bool:
-    """Tell whether something is a table with named columns: a data frame, or what Arrow can read as one.
-
-    >>> is_frame(np.zeros((2, 2))), is_frame({"p0": [0.5]})
-    (False, False)
-    """
+    """Tell whether something is a table with named columns: a data frame, or what Arrow can read as one."""
     if _is_arrow(value) or _has_columns(value):
         return True
     # A single column offers the same, and has a type.

@@ -101,11 +101,7 @@ FIELDS = ("coef", "bias", "class_mix")
 
 
 def instant_from(content: Any) -> InstantHead | None:
-    """Build a head from the `instant` object of a parameter file; None from null.
-
-    >>> instant_from(None) is None
-    True
-    """
+    """Build a head from the `instant` object of a parameter file; None from null."""
     if content is None:
         return None
     if not isinstance(content, Mapping):

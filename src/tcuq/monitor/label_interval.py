@@ -131,12 +131,6 @@ def interval(
 
     `wrong` is 1 for a wrong answer, 0 for a right one and NaN for a label that has not come; it is read
     only where a label was asked for. `summed` adds up one value a step: the sums at each place to look at.
-
-    >>> asked, few = np.array([True, True, False]), np.array([10, 40, 950])
-    >>> rows = asked, np.full(3, 0.05), np.full(3, 0.1), np.array([1, 0, np.nan])
-    >>> found = interval(*rows, 0.95, lambda values: np.array([few @ values]))
-    >>> [round(float(end[0]), 2) for end in found]
-    [0.8, 0.51, 0.94]
     """
     inside = number("level", level, 0, 1)
     if not 0 < inside < 1:
@@ -160,11 +154,6 @@ def gain(stake: float, off: Floats, least: Floats, asked: npt.NDArray[np.bool_],
     """Return what a bet gains at each step, as a share of itself: F - 1 of `accuracy_from_labels`.
 
     `off` says by how much each label is above what was expected, `least` the least that can be.
-
-    >>> off, least, chance = np.array([0.7, 0.7]), np.array([-0.3, -0.3]), np.array([0.1, 0.1])
-    >>> found = gain(0.5, off, least, np.array([True, False]), chance)
-    >>> round(float(0.1 * found[0] + 0.9 * found[1]), 9) == round(math.expm1(0.5 * 0.7), 9)
-    True
     """
     fee = np.maximum(0, 1 - chance - (1 - LEFT * chance) * np.exp(stake * least))
     return np.where(asked, (np.expm1(stake * off) + fee) / chance, -fee / np.maximum(1 - chance, 1e-300))

@@ -387,11 +387,7 @@ def all_text(values: npt.NDArray[Any]) -> bool:
 
 
 def whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return values as integers; refuse what none are, and what would wrap around.
-
-    >>> whole("segments", np.array([1.0, 2.0])).tolist()
-    [1, 2]
-    """
+    """Return values as integers; refuse what none are, and what would wrap around."""
     if array.dtype.kind == "f" and not (np.isfinite(array).all() and (array == np.round(array)).all()):
         raise InputError("value", f"{name} has dtype {array.dtype}, expected integers")
     if array.dtype.kind not in "iubf":

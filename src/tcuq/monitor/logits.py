@@ -70,11 +70,7 @@ def softmax(logits: npt.ArrayLike, scale: float | None = None) -> npt.NDArray[An
 
 
 def paired(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return logits of two classes from one column, the logit of class 1; other tables as they are.
-
-    >>> paired(np.array([[1.5]])).tolist()
-    [[0.0, 1.5]]
-    """
+    """Return logits of two classes from one column, the logit of class 1; other tables as they are."""
     if logits.ndim == 0 or logits.shape[-1] != 1:
         return logits
     if logits.dtype == np.int8:
@@ -88,9 +84,6 @@ def softmax_table(scale: float) -> npt.NDArray[np.uint16]:
     """Return 65535 * exp(-scale * distance), rounded, for every distance between two int8 logits.
 
     One unit of the logits is worth `scale`.
-
-    >>> softmax_table(0.5)[:3].tolist()
-    [65535, 39749, 24109]
     """
     scale = number("logits_scale", scale, 1e-6, 1e3)
     return np.array(
@@ -102,9 +95,6 @@ def posteriors(logits: npt.NDArray[Any], table: npt.NDArray[np.uint16]) -> npt.N
     """Return posteriors as `tcuq_softmax` leaves them: scale 1/256, zero point -128.
 
     The table is that of `softmax_table`.
-
-    >>> posteriors(np.array([[10, 8]], np.int8), softmax_table(0.5)).tolist()
-    [[59, -59]]
     """
     if logits.dtype != np.int8 or logits.ndim != 2:
         raise InputError(

@@ -57,11 +57,7 @@ def as_rows(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
 
 
 def quantize_probs(probs: npt.ArrayLike) -> npt.NDArray[np.int8]:
-    """Return posteriors as an int8 softmax would leave them: scale 1/256, zero point -128.
-
-    >>> quantize_probs([[0.25, 0.75], [0.0, 1.0]]).tolist()
-    [[-64, 64], [-128, 127]]
-    """
+    """Return posteriors as an int8 softmax would leave them: scale 1/256, zero point -128."""
     rows = as_rows("probs", probs)
     out = np.empty(rows.shape, dtype=np.int8)
     _core.quantize_probs(rows, out, rows.shape[1])
@@ -74,11 +70,6 @@ def sum_tolerances(probs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     Rounding to int8 (scale 1/256) moves each class by at most half a unit, so a sum may be off by L/512.
     An integer softmax may be off by a whole unit: rows that hold multiples of 1/256, to five decimals,
     get L/256. The least tolerance is 0.02. The core's `check_probs` applies the same rule.
-
-    >>> sum_tolerances(np.array([[0.3, 0.7]])).tolist()
-    [0.02]
-    >>> sum_tolerances(np.array([[1 / 128] * 128, [0.0077] * 128])).tolist()
-    [0.5, 0.25]
     """
     classes = probs.shape[1]
     with np.errstate(invalid="ignore", over="ignore"):
@@ -92,11 +83,6 @@ def odd_sums(probs: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
     For int8 and uint8 rows the sum is that of the dequantized values, with a tolerance of a unit a class.
     The core takes any sum of int8; a log most of whose rows are odd holds another kind of number.
-
-    >>> odd_sums(np.array([[90, 10], [-128, 127]], dtype=np.int8)).tolist()
-    [True, False]
-    >>> odd_sums(np.array([[3.5, -1.0], [0.5, 0.5]])).tolist()
-    [True, False]
     """
     if probs.dtype.kind == "f":
         with np.errstate(invalid="ignore", over="ignore"):
@@ -188,11 +174,6 @@ def quantize_features(features: npt.ArrayLike, scale: float, zero_point: int) ->
     """Return features as the monitor takes them: int8 as they are, floats by this scale and zero point.
 
     Nobody knows the zero point of uint8, so they are refused.
-
-    >>> quantize_features([[0.0, 1.0, -2.5]], 0.5, 0).tolist()
-    [[0, 2, -5]]
-    >>> quantize_features(np.array([[3, -4]], dtype=np.int8), 0.5, 0).tolist()
-    [[3, -4]]
     """
     rows = as_rows("features", features)
     if rows.dtype == np.int8:
@@ -210,10 +191,6 @@ def choose_feature_scale(features: npt.NDArray[Any]) -> tuple[float, int]:
     """Choose scale and zero point that cover float features, as a post-training quantizer would.
 
     Zero is always representable; the range is that of the data.
-
-    >>> scale, zero_point = choose_feature_scale(np.array([[0.0, 5.1]]))
-    >>> round(scale, 6), zero_point
-    (0.02, -128)
     """
     low = min(0.0, float(features.min())) if features.size else 0.0
     high = max(0.0, float(features.max())) if features.size else 0.0
@@ -227,11 +204,6 @@ def two_classes(probs: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return posteriors of two classes from one sigmoid output (class 1).
 
     Floats in [0, 1], int8 (scale 1/256, zero point -128), or uint8.
-
-    >>> two_classes([0.25]).tolist()
-    [[0.75, 0.25]]
-    >>> two_classes(np.array([-128, 0], dtype=np.int8)).tolist()
-    [[127, -128], [0, 0]]
     """
     array = np.asarray(probs).reshape(-1)
     if array.dtype == np.int8:
@@ -245,11 +217,7 @@ def two_classes(probs: npt.ArrayLike) -> npt.NDArray[Any]:
 
 
 def sigmoid_pairs(probs: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return posteriors of two classes where there is one value a step; other tables as they are.
-
-    >>> sigmoid_pairs(np.array([[0.25]])).tolist(), sigmoid_pairs(np.array([[0.5, 0.5]])).tolist()
-    ([[0.75, 0.25]], [[0.5, 0.5]])
-    """
+    """Return posteriors of two classes where there is one value a step; other tables as they are."""
     single = probs.ndim == 1 or (probs.ndim == 2 and probs.shape[1] == 1)
     return two_classes(probs) if single else probs
 
@@ -260,18 +228,7 @@ if TYPE_CHECKING:
 
 
 def format_notes(log: Log, params: Params) -> list[str]:
-    """Return a note where int8 features of a log are not in the format that a monitor was fitted to.
-
-    >>> import numpy as np
-    >>> from tcuq import Log, Params
-    >>> log = Log([[0.5, 0.5]], np.array([[3]], np.int8), feature_scale=0.5, feature_zero_point=0)
-    >>> format_notes(log, Params(classes=2, features=1, feature_scale=0.5))
-    []
-    >>> print(*format_notes(log, Params(classes=2, features=1, feature_scale=0.25, feature_zero_point=-3)))
-    features have scale 0.5 and zero point 0, the monitor was fitted to scale 0.25 and zero point -3: its \
-signals of features mean something else here; fit it again to a log of this model, or record this log with \
-the model of the fit
-    """
+    """Return a note where int8 features of a log are not in the format that a monitor was fitted to."""
     scale, zero_point = log.feature_scale, log.feature_zero_point
     if not params.features or scale is None:
         return []

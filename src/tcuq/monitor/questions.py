@@ -34,12 +34,7 @@ def spread(uncertainty: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def drawn(
     seed: int, keys: U64, boots: npt.NDArray[Any], seqs: npt.NDArray[Any], chance: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.bool_]:
-    """Say which steps are asked for, each with its chance: a function of what names the step alone.
-
-    >>> keys, zero = device_keys("", ["a"] * 4000), np.zeros(4000, dtype=np.int64)
-    >>> int(drawn(0, keys, zero, np.arange(4000), np.full(4000, 0.25)).sum())
-    987
-    """
+    """Say which steps are asked for, each with its chance: a function of what names the step alone."""
     return np.asarray((step_hashes(seed, keys, boots, seqs) >> np.uint64(11)) * 2.0**-53 < chance)
 
 

@@ -21,10 +21,6 @@ class ShiftNumbers:
     """Number the kinds of shift of one stream by name, in the order in which they come.
 
     `names` are known already: that of kind 1, of kind 2, and so on.
-
-    >>> numbers = ShiftNumbers()
-    >>> [numbers.of(text) for text in ("clean", "blur", "", "fog", "blur")], numbers.names
-    ([0, 1, 0, 2, 1], ['blur', 'fog'])
     """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
@@ -73,11 +69,7 @@ def shifts_by_name(
 
 
 def shift_shown(kind: int, names: Sequence[str] | None) -> str:
-    """Return a kind of shift as a person reads it.
-
-    >>> shift_shown(0, None), shift_shown(1, ("blur",)), shift_shown(2, None)
-    ('clean', 'blur', 'shift 2')
-    """
+    """Return a kind of shift as a person reads it."""
     if not kind:
         return "clean"
     return names[kind - 1] if names is not None and kind <= len(names) else f"shift {kind}"

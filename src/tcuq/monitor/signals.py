@@ -63,9 +63,6 @@ def profile_signals(profile: str, features: int, evidence: bool = True) -> tuple
     """Return the signals of a profile, without those that need features when there are none.
 
     Without features, only posteriors are read; without `evidence`, no signal of an evidence head is.
-
-    >>> profile_signals("paper", 0)
-    ('divergence', 'flips', 'doubt')
     """
     if profile not in PROFILES:
         raise wrong_value("profile", profile, f"one of {', '.join(PROFILES)}")
@@ -74,11 +71,7 @@ def profile_signals(profile: str, features: int, evidence: bool = True) -> tuple
 
 
 def ordered(names: Iterable[str]) -> tuple[str, ...]:
-    """Return distinct signal names in registry order; refuse unknown ones.
-
-    >>> ordered(["doubt", "divergence"])
-    ('divergence', 'doubt')
-    """
+    """Return distinct signal names in registry order; refuse unknown ones."""
     wanted = list(names)
     for name in wanted:
         if name not in NUMBER:
@@ -89,9 +82,5 @@ def ordered(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def mask(names: Sequence[str]) -> int:
-    """Return the core's bit mask of some signals.
-
-    >>> mask(("divergence", "instability", "flips", "doubt"))
-    15
-    """
+    """Return the core's bit mask of some signals."""
     return sum(1 << NUMBER[name] for name in names)

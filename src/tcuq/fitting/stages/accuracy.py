@@ -141,11 +141,7 @@ def _least(rows: Floats) -> float:
 
 
 def running(values: Floats, horizon: int) -> Floats:
-    """Return the leaky mean of some values, as the core keeps it.
-
-    >>> running(np.array([1.0, 0.0]), 16).tolist()
-    [1.0, 0.9375]
-    """
+    """Return the leaky mean of some values, as the core keeps it."""
     out: list[float] = []
     level = float(values[0]) if len(values) else 0.0
     for value in values.tolist():

@@ -309,10 +309,6 @@ def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
 
     The monitor decides as before, bit for bit, at less cost. Also say what was dropped and what that saves;
     None for nothing.
-
-    >>> slim, dropped = without_unused(Params(classes=10, features=32))
-    >>> slim.features, dropped["signals"], dropped["features"]
-    (0, ['instability'], 32)
     """
     assert params.coef is not None and params.clean_means is not None
     read = {name for name, value in params.coef.items() if value != 0}

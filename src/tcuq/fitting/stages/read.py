@@ -169,10 +169,6 @@ def find_centers(log: Log, classes: int, scale: float, zero_point: int) -> tuple
     """Return the mean int8 features of each class over the clean steps of a log, by the predicted class.
 
     Steps that the log marks as shifted are left out.
-
-    >>> log = Log([[0.9, 0.1]] * 6 + [[0.2, 0.8]] * 6, features=[[4.0]] * 6 + [[-2.0]] * 6)
-    >>> find_centers(log, 2, 1.0, 0)
-    ((4,), (-2,))
     """
     assert log.features is not None
     predicted = log.predictions()

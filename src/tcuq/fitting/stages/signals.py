@@ -81,11 +81,6 @@ def gathered(log: Log, seed: int) -> Ints:
 
     A block holds steps that followed each other within their kind, class by class; blocks come in random
     order.
-
-    >>> labels = np.tile([0, 1, 2], 40)
-    >>> order = gathered(Log(np.full((120, 3), 1 / 3), labels=labels), 0)
-    >>> bool((np.sort(order) == np.arange(120)).all()), int((np.diff(labels[order]) != 0).sum()) < 20
-    (True, True)
     """
     assert log.labels is not None
     rng = np.random.default_rng([seed, 5])
