@@ -248,10 +248,7 @@ def fair_bet(added: Floats, clip: float) -> tuple[tuple[float, float], dict[str,
 
 
 def choose_alarm(clean: Sequence[Floats], run_length: int, rng: np.random.Generator) -> Alarm:
-    """Choose both sides of the alarm.
-
-    Both sides are off when there are fewer than `FEWEST` clean steps.
-    """
+    """Choose both sides of the alarm. Both sides are off when there are fewer than `FEWEST` clean steps."""
     runs = [run for run in clean if len(run)]
     risk = np.concatenate(runs)
     mean, spread = float(risk.mean()), max(float(risk.std()), LEAST_SPREAD)

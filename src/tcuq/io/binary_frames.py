@@ -67,10 +67,7 @@ class PosteriorsFrame:
 
 @dataclass(frozen=True, eq=False)
 class DecisionsFrame:
-    """Steps by what the device's own monitor said.
-
-    As `Monitor.run` would have given them, to the bit.
-    """
+    """Steps by what the device's own monitor said. As `Monitor.run` would have given them, to the bit."""
 
     fingerprint: int
     boot: int
@@ -221,10 +218,7 @@ class Decoder:
         return len(self._held) + self._after_zero
 
     def push(self, chunk: bytes) -> list[Item]:
-        """Take bytes as they arrived; return what is complete.
-
-        No content raises an exception.
-        """
+        """Take bytes as they arrived; return what is complete. No content raises an exception."""
         self._held += chunk
         items: list[Item] = []
         while self._held and (self._frame(items) if self._after_zero else self._text(items)):

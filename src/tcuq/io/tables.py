@@ -50,10 +50,7 @@ def _whole(kind: str, where: str) -> Iterator[None]:
 
 
 class TableFile:
-    """A Parquet or Arrow file that is open.
-
-    `file` limits the memory that the columns take which are read.
-    """
+    """A Parquet or Arrow file that is open. `file` limits the memory that the columns take which are read."""
 
     def __init__(self, path: str | Path, kind: str, limits: Limits | None = None) -> None:
         arrow = package(kind)

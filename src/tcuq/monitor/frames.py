@@ -106,10 +106,7 @@ def mixes(frame: Any) -> bool:
 
 
 def read_frame(frame: Any) -> tuple[Layout, Columns, dict[str, Any]]:
-    """Take the columns of a log out of a table.
-
-    Also return `details_of` an Arrow table.
-    """
+    """Take the columns of a log out of a table. Also return `details_of` an Arrow table."""
     table = opened(frame)
     layout = Layout.of(names_of(table), lists=True)
     details = details_of(table.schema.metadata) if _is_arrow(table) else {}

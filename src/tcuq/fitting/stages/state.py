@@ -90,10 +90,7 @@ class Request:
 
 
 class Shuffle(NamedTuple):
-    """The same steps in another order, as one stream.
-
-    An answer may be wrong here and right in the stream.
-    """
+    """The same steps in another order, as one stream. An answer may be wrong here and right in the stream."""
 
     order: Ints
     table: SignalTable
