@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tcuq.base.whole_files import write_whole
+from tcuq.base.atomic_files import write_whole
 from tcuq_device.kernels import checked
 
 TARGET = Path(checked.__file__).parent / checked.VECTORS

@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tcuq._version import VERSION
+from tcuq.base.atomic_files import write_whole
 from tcuq.base.checks import integer, known
-from tcuq.base.whole_files import write_whole
 
 if TYPE_CHECKING:
     from torch import nn

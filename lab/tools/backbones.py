@@ -28,8 +28,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcuq.base.atomic_files import write_whole
 from tcuq.base.checks import integer, known, number
-from tcuq.base.whole_files import write_whole
 from tcuq_lab.home import folder
 from tcuq_lab.reproduce import backbones
 from tcuq_lab.reproduce.backbones import SETTING, TASK_OF, Measured

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from streams import learned_params
 
 from tcuq import Alarm, AlarmSide, Log, Monitor, Params
@@ -368,17 +369,17 @@ def test_states_that_do_not_belong_are_refused():
     flipped = bytearray(state)
     flipped[24] ^= 1
     other = bytearray(state[:4] + b"\x03\x00" + state[6:-4])
-    for content, message in [
-        (state[:50], "truncated"),
-        (state[:-1], "checksum"),
-        (bytes(flipped), "checksum"),
-        (b"nonsense" * 20, "does not begin with TCUQ"),
-        (bytes(other) + zlib.crc32(other).to_bytes(4, "little"), "state version 3, expected 4"),
-        (b"", "does not begin"),
-    ]:
-        with pytest.raises(ValueError, match=message):
+    for content in (
+        state[:50],
+        state[:-1],
+        bytes(flipped),
+        b"nonsense" * 20,
+        bytes(other) + zlib.crc32(other).to_bytes(4, "little"),
+        b"",
+    ):
+        with refused("damaged"):
             audit(steps, PARAMS, state=content)
-    with pytest.raises(ValueError, match="other parameters"):
+    with refused("conflict"):
         audit(steps, PARAMS.replace(burst=4), state=state)
 
 
@@ -386,7 +387,7 @@ def test_states_that_do_not_belong_are_refused():
 def test_every_flipped_bit_of_a_state_is_found(bit):
     state = bytearray(halves()[1])
     state[bit // 8 % len(state)] ^= 1 << bit % 8
-    with pytest.raises(ValueError, match="refused"):
+    with refused("damaged"):
         state_for(PARAMS, bytes(state))
 
 
@@ -438,7 +439,7 @@ def test_a_state_must_pass_the_core_and_not_its_header_alone():
     _, state, steps, _ = halves()
     # The prediction of the newest entry is none that there is; the checksum is right.
     content = state[:64] + b"\x09\x00" + state[66:-4]
-    with pytest.raises(ValueError, match="damaged or not a monitor state"):
+    with refused("damaged"):
         audit(steps, PARAMS, state=content + zlib.crc32(content).to_bytes(4, "little"))
 
 
@@ -450,18 +451,7 @@ def test_a_resumed_log_without_its_state_is_told_what_is_missing():
 
 def test_an_empty_log_and_another_length_are_told():
     steps = watch(Monitor(PARAMS), stream())
-    with pytest.raises(ValueError, match="empty"):
+    with refused("missing"):
         audit(steps[:0], PARAMS)
     found = audit(steps, PARAMS, log=stream(200))
     assert failing(found) == ["input"] and "1 of 18 checks fail" in found.text()
-
-
-def test_a_long_log_is_audited_in_time():
-    import time
-
-    log = stream(200_000)
-    steps = watch(Monitor(PARAMS), log)
-    start = time.process_time()
-    assert audit(steps, PARAMS).ok
-    # A fifth of a million steps; a million are meant to take 10 s, so this leaves a wide margin.
-    assert time.process_time() - start < 5

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import refused
 
-from tcuq.base import whole_folders
-from tcuq.base.whole_folders import exchange, write_folder
+from tcuq.base import atomic_folders
+from tcuq.base.atomic_folders import exchange, write_folder
 
 fcntl = pytest.importorskip("fcntl")
 
@@ -62,7 +63,7 @@ def test_a_system_that_cannot_exchange_says_so(tmp_path: Path, monkeypatch: pyte
 def test_a_broken_disk_is_no_missing_ability(
     where: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os if where == "link" else whole_folders, where, failing(errno.EIO))
+    monkeypatch.setattr(os if where == "link" else atomic_folders, where, failing(errno.EIO))
     with pytest.raises(OSError, match=os.strerror(errno.EIO)) as error:
         write_folder(folder, {"a": "new"})
     assert error.value.filename == str(folder)
@@ -72,7 +73,7 @@ def test_a_broken_disk_is_no_missing_ability(
 def test_a_mount_point_inside_is_not_taken_along(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "disk").mkdir()
     monkeypatch.setattr(os.path, "ismount", lambda path: Path(path).name == "disk")
-    with pytest.raises(ValueError, match=r"disk: is a mount point; export into a folder without one"):
+    with refused("unsupported"):
         write_folder(folder, {"a": "new"})
     assert (folder / "a").read_text() == "old" and os.listdir(folder.parent) == ["c"]
 

@@ -37,14 +37,6 @@ def test_each_request_fails_once_without_harm(counts: dict[str, list[int]], name
     assert min(counts[name]) >= least
 
 
-def test_every_call_of_the_module_is_there(counts: dict[str, list[int]]) -> None:
-    from tcuq import _core
-
-    calls = {f"{kind.__name__}.{name}" for kind in (_core.Core, _core.Bank) for name in vars(kind)}
-    calls |= {name for name in vars(_core) if callable(getattr(_core, name)) and name != "Step"}
-    assert {name for name in calls if "__" not in name} <= set(counts)
-
-
 def test_a_head_is_never_lost_for_lack_of_memory(tmp_path: Path) -> None:
     """Looking it up took memory; without any, the monitor was made without the head."""
     extensions.build(

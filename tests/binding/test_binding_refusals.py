@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from memory_cases_params import FULL
 
-from tcuq import Params, _core
+from tcuq import _core
 from tcuq.monitor.steps import STEP_DTYPE
 
 CORE_TYPE: Any = _core.Core
@@ -173,30 +173,6 @@ def test_a_bank_in_use_turns_every_call_away() -> None:
         found = bank()
     assert {at for at, _ in said} == set(range(len(calls)))
     assert all("in use by another thread" in text and "\n" not in text for _, text in said)
-
-
-def test_kinds_of_tables_give_the_same_step() -> None:
-    exact: Any = np.array([128, 64, 64], np.uint8)
-    core = FULL.core()
-    tables = [exact, (exact.astype(int) - 128).astype(np.int8), (exact / 256).astype(np.float32), exact / 256]
-    more: list[Any] = [memoryview(exact), memoryview(exact).cast("@B")]
-    import ctypes
-
-    more.append((ctypes.c_double * 3)(*(exact / 256)))  # '<d'
-    states = set()
-    for table in [*tables, *more]:
-        for features in (np.array([4, -4], np.int8), np.array([1.0, -1.0]), np.array([1, -1], np.float32)):
-            core = FULL.core()
-            core.step(table, features, False)
-            states.add(core.save())
-    assert len(states) == 1
-    whole = FULL.core()
-    whole.step(np.array([1.0, 0.0, 0.0]), np.array([1e9, -1e9]), False)
-    same = FULL.core()
-    same.step(np.array([255, 0, 0], np.uint8), np.array([127, -128], np.int8), False)
-    assert whole.save() == same.save() and whole.verify() == 0
-    bare = Params(classes=3, reference=0.3).core()
-    assert bare.step(PROBS[0], FEATURES[0], False).expected_accuracy is None
 
 
 TABLES: list[tuple[type[Exception], Callable[[], Any]]] = [

@@ -16,7 +16,7 @@ import pytest
 from forks import forked, needs_fork
 
 from tcuq import Bank, Log, Monitor, Params
-from tcuq.base.turns import Turn
+from tcuq.base.locks import NonBlockingLock
 
 PARAMS = Params(classes=3, warmup=0, reference=0.3, names=("a", "b", "c"))
 RNG = np.random.default_rng(3)
@@ -103,7 +103,7 @@ def test_a_fork_has_monitors_of_its_own() -> None:
     assert told == twin.save().hex()
 
 
-def enter(turn: Turn) -> str:
+def enter(turn: NonBlockingLock) -> str:
     with turn:
         return "entered"
 
@@ -111,7 +111,7 @@ def enter(turn: Turn) -> str:
 @needs_fork
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_fork_in_the_middle_is_told() -> None:
-    turn = Turn("the order")
+    turn = NonBlockingLock("the order")
     with turn:
         assert "was when this process was forked" in forked(lambda: enter(turn))
 

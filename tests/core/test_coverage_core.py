@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import coverage_c
 import pytest
 from compilers import need_compiler
-from coverage_explained import EXPLAINED
 from exported import package
 from frame_scripts import EXPORT_C
-from llvm_coverage import Found, Homes, Spot
+from llvm_coverage import Found, Homes
 from places import CORE, CORE_SOURCES, ROOT
 
 STRICT = [
@@ -57,87 +55,6 @@ def test_all_is_reached_or_explained(found: Found, homes: Homes, capsys: pytest.
     # As many as there were: a tool that loses sight of some would find no gap among the rest.
     count = {kind: sum(spot.kind == kind for spot in found.reached) for kind in coverage_c.KINDS}
     assert count["line"] > 1200 and count["branch"] > 1300 and count["condition"] > 200
-
-
-def test_only_a_few_functions_have_explanations() -> None:
-    """What computes a step, saves or loads has none but lines that a build leaves out."""
-    functions = {name for why in EXPLAINED for name in why.functions if why.kind != "line"}
-    assert functions == {"accepted", "check_ranges", "tcuq_ring_size"}
-
-
-@pytest.mark.parametrize("kind", ["line", "branch", "condition"])
-def test_one_gap_is_named(kind: str, found: Found, homes: Homes, capsys: pytest.CaptureFixture[str]) -> None:
-    gap = next(spot for spot in sorted(found.of(kind, "tcuq.c")) if spot.function == "spend")
-    assert coverage_c.report(Found({**found.reached, gap: False}), homes, every=False) == 1
-    said = capsys.readouterr().out.splitlines()[-1]
-    place = gap.way[0].rpartition(":")[0]
-    assert said.startswith(f"{place}: {kind}") and "in spend() is not reached: " in said
-
-
-def test_an_explanation_of_what_is_reached_is_refused(
-    found: Found, homes: Homes, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert coverage_c.report(Found(dict.fromkeys(found.reached, True)), homes, every=False) == 1
-    assert capsys.readouterr().out.count("explained and reached, or gone: ") == len(EXPLAINED)
-
-
-def test_without_the_tools(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    assert coverage_c.main([]) == 2
-    assert capsys.readouterr().err == "clang-19 is missing: apt-get install clang-19 llvm-19\n"
-    monkeypatch.undo()
-    need_llvm()
-    monkeypatch.setattr(coverage_c, "MEASURED", [*coverage_c.MEASURED, "-no-such-runtime"])
-    assert coverage_c.main([]) == 2
-    said = capsys.readouterr().err
-    assert said == "clang-19 has no runtime for coverage: apt-get install libclang-rt-19-dev\n"
-
-
-SMALL = """\
-#define EACH(name) if (name > 5) { return 1; }
-static int both(int a, int b) { return ON && a > 0 && b > 0; }
-static int made(int one, int two)
-{
-    EACH(one)
-    EACH(two)
-    return 0;
-}
-int main(int count, char **texts)
-{
-    (void)texts;
-    if (count > 7) {
-        return 9;
-    }
-    return both(count, 1) + both(0, 1) + made(count, 8) + made(0, 0) - 2;
-}
-"""
-
-
-def test_gaps_of_a_small_program_are_exactly_its_gaps(tmp_path: Path) -> None:
-    """Constants are no gaps; what a macro makes twice is counted twice."""
-    need_llvm()
-    source, program, profile = tmp_path / "small.c", tmp_path / "small", str(tmp_path / "small.profraw")
-    source.write_text(SMALL)
-    coverage_c.asked([coverage_c.CLANG, *coverage_c.MEASURED, "-DON=1", source, "-o", program])
-    coverage_c.asked([program], LLVM_PROFILE_FILE=profile)
-    homes = Homes([tmp_path])
-    found = coverage_c.joined([program], [Path(profile)], tmp_path, homes)
-    gaps = {(spot.kind, spot.function, spot.way, spot.side) for spot, hit in found.reached.items() if not hit}
-    assert gaps == {
-        ("line", "main", ("small.c:13:1",), ""),
-        ("branch", "main", ("small.c:12:9",), "true"),
-        ("branch", "made", ("small.c:5:5", "small.c:1:24"), "true"),
-        ("branch", "both", ("small.c:2:55",), "false"),
-        ("condition", "both", ("small.c:2:55",), ""),
-    }
-    assert sum(spot.function == "both" and spot.kind == "condition" for spot in found.reached) == 2
-
-
-def test_builds_are_joined_spot_by_spot() -> None:
-    one, two = Spot("line", "a.c", "f", ("a.c:1:1",)), Spot("line", "a.c", "f", ("a.c:2:1",))
-    found = Found({one: True, two: False})
-    found.join(Found({one: False, two: False}))
-    assert found.reached == {one: True, two: False}
 
 
 def ran(program: Path, *command: object) -> str:

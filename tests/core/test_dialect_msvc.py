@@ -21,8 +21,6 @@ import pytest
 from compilers import need_compiler
 from places import CORE, CORE_SOURCES, ROOT
 
-from tcuq.export import FORMS
-
 HEADERS = ROOT / "tests" / "c" / "msvc"
 BINDING = sorted((ROOT / "src" / "tcuq" / "binding").glob("*.c"))
 NATIVE = sorted((ROOT / "watch" / "src" / "tcuq_watch" / "native").glob("*.c"))
@@ -76,27 +74,6 @@ def clang(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("int f(int n) { int a[n]; a[0] = n; return a[0]; }", "variable length array"),
-        ("int f(int n) { return ({ n + 1; }); }", "statement expression"),
-        ("unsigned f(unsigned n) { return n ?: 1u; }", "GNU .*conditional"),
-        ("struct s {}; struct s v;", "empty struct"),
-        ("int a[] = {};", "empty initializer|zero.*size"),
-        ("#include <unistd.h>\nint f(void) { return (int)sizeof(long); }", "unistd.h"),
-        ("static int f(void) __attribute__((cold));", "__attribute__"),
-        ("int f(unsigned n) { return __builtin_clz(n); }", "__builtin_clz"),
-        ("char f[sizeof(long) == 8 ? 1 : -1];", "negative size"),
-        ("#ifdef __GNUC__\nint f;\n#else\n#error plain\n#endif", "plain"),
-    ],
-)
-def test_the_check_sees_what_that_compiler_lacks(line: str, told: str, tmp_path: Path) -> None:
-    source = tmp_path / "wrong.c"
-    source.write_text(line + "\n")
-    assert re.search(told, complaints([source]))
-
-
-@pytest.mark.parametrize(
     "flag", ["-DTCUQ_TEST_LOOPS", pytest.param("-DTCUQ_SIGNALS=1", marks=pytest.mark.slow)]
 )
 def test_the_core_compiles(flag: str) -> None:
@@ -133,15 +110,6 @@ def test_an_emitted_network_compiles(tmp_path: Path) -> None:
     assert complaints([*files, folder / "example.c"], f"-I{folder}", *device_emitted.defines(made)) == ""
 
 
-def test_no_text_is_longer_than_that_compiler_takes() -> None:
-    """A piece of a string has at most 16,380 bytes there; bytes beyond ASCII depend on the language set."""
-    folders = (CORE, CORE.parent / "binding", NATIVE[0].parent, EXPORTED, KERNELS)
-    for path in (path for folder in folders for path in folder.glob("*.[ch]")):
-        text = path.read_bytes()
-        assert text.isascii(), path
-        assert max(map(len, re.findall(rb'"(?:[^"\\\n]|\\.)*"', text)), default=0) < 16_380, path
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("which", exported.LIBRARIES)
 def test_an_exported_package_links_for_windows(which: str, tmp_path: Path) -> None:
@@ -155,12 +123,3 @@ def test_an_exported_package_links_for_windows(which: str, tmp_path: Path) -> No
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert target.read_bytes()[:2] == b"MZ"
-
-
-def test_every_form_is_a_form_of_the_same_c() -> None:
-    """The other forms carry the same C files, so that what holds for one holds for all."""
-    plain = {name: text for name, text in exported.files_of("c", "everything").items() if "tcuq" in name}
-    shared = {name: text for name, text in plain.items() if name.endswith((".c", ".h"))}
-    for form in FORMS:
-        files = {Path(name).name: text for name, text in exported.files_of(form, "everything").items()}
-        assert all(files[name] == text for name, text in shared.items()), form

@@ -13,7 +13,7 @@ from fault_cases import Case, as_command
 from fault_checks import Tried
 from fleet_runs import folder_in_memory
 
-from tcuq.base.whole_files import write_whole
+from tcuq.base.atomic_files import write_whole
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="faults are tried in forked processes")
 

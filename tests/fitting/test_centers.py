@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tcuq import FitOptions, Log, fit
-from tcuq.fitting.centers import FEWEST, class_shares, find_centers
+from tcuq.fitting.stages.read import FEWEST, find_centers
 
 
 def posteriors(classes: list[int], count: int = 3) -> np.ndarray:
@@ -43,16 +43,6 @@ def test_a_clean_log_has_the_centers() -> None:
     assert plain.centers is not None and other.centers is not None
     moved = np.array(other.centers) - np.array(plain.centers)
     assert np.allclose(moved * plain.feature_scale, 3.0, atol=0.5) or (np.array(other.centers) == 127).any()
-
-
-def test_shares_are_those_of_labels_else_of_predictions() -> None:
-    probs = posteriors([0, 0, 0, 1])
-    assert class_shares(Log(probs)) == [3 / 4.5, 1 / 4.5, 0.5 / 4.5], "no class is impossible"
-    assert class_shares(Log(probs, labels=[2, 2, 1, 0])) == [0.25, 0.25, 0.5]
-
-
-def test_a_label_of_none_of_the_classes_has_no_share() -> None:
-    assert class_shares(Log(posteriors([0, 1, 2, 2]), labels=[-1, 0, 1, 2])) == [1 / 3, 1 / 3, 1 / 3]
 
 
 def test_the_class_mix_is_that_of_the_log() -> None:

@@ -10,9 +10,9 @@ import pytest
 from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, Params, fit
-from tcuq.fitting.gathered import PACES, gathered, says_little
 from tcuq.fitting.signal_table import read_signals
 from tcuq.fitting.stages.heads import GATHERED
+from tcuq.fitting.stages.signals import PACES, gathered, says_little
 from tcuq.metrics import auroc
 from tcuq.monitor.log import watch
 
@@ -40,22 +40,6 @@ def test_classes_and_kinds_stay_in_the_new_order() -> None:
     assert PACES[0] < len(log) / runs < PACES[-1]
     changes = int((np.diff(log.kinds[order].astype(int)) != 0).sum())
     assert changes <= len(log) / (PACES[0] * CLASSES)
-
-
-def test_it_is_the_same_again_and_another_with_another_seed() -> None:
-    log = made(3, 1)
-    assert np.array_equal(gathered(log, 1), gathered(log, 1))
-    assert not np.array_equal(gathered(log, 1), gathered(log, 2))
-
-
-def test_within_a_block_steps_of_a_class_keep_their_order() -> None:
-    log = made(3, 1, steps=PACES[0] * CLASSES)  # one block for each kind, and no more
-    bare = Log(log.probs, labels=log.labels)
-    order = gathered(bare, 0)
-    assert log.labels is not None
-    assert int((np.diff(log.labels[order]) != 0).sum()) == len(np.unique(log.labels)) - 1
-    for label in np.unique(log.labels):
-        assert (np.diff(order[log.labels[order] == label]) > 0).all()
 
 
 def test_steps_of_no_class_are_a_class_of_their_own() -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pytest
-from fits import told
 from streams import dwell_stream
 
-from tcuq import Alarm, AlarmSide, Log, Monitor, Params, fit
-from tcuq.fitting.unused import without_unused
+from tcuq import Alarm, AlarmSide, Log, Monitor, Params
+from tcuq.fitting.stages.findings import without_unused
 from tcuq.monitor.evidence_head import EvidenceHead
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.log import watch
@@ -28,51 +24,6 @@ def same_steps(one: Params, two: Params, log: Log) -> bool:
     return all(
         np.array_equal(first[name], second[name], equal_nan=name[0] == "e") for name in first.dtype.names
     )
-
-
-STEADY = {
-    "all of both heads": (set(), set(), set()),
-    "a signal of the instant head alone": ({"odds", "magnitude"}, {"distance"}, {"odds"}),
-    "a signal of the evidence alone": ({"magnitude", "distance"}, {"magnitude", "distance"}, {"distance"}),
-    "a signal of neither": ({"magnitude", "severity"}, {"magnitude"}, {"magnitude"}),
-    "no features": ({"magnitude", "distance", "drift"},) * 3,
-    "the belief": ({"disbelief"}, set(), set()),
-}
-
-
-@pytest.mark.parametrize("name", STEADY)
-@pytest.mark.parametrize(
-    "options", [{}, {"alarm": "risk"}, {"class_mix": True, "about": "prediction"}], ids=str
-)
-def test_what_is_dropped_changes_no_decision_of_two_heads(name: str, options: dict[str, Any]) -> None:
-    log = made(0)
-    params = fit(log, run_length=300, **told(explain=False, drop_unused=False, **options))
-    off, instant_off, evidence_off = STEADY[name]
-    assert params.coef is not None and params.instant is not None
-    head = params.evidence
-    if head is not None:
-        kept = {each: value for each, value in head.coef.items() if each not in evidence_off}
-        head = replace(head, coef=kept)
-    idle = params.replace(
-        coef={each: 0.0 if each in off else value for each, value in params.coef.items()},
-        instant=InstantHead(
-            {each: 0.0 if each in instant_off else value for each, value in params.instant.coef.items()},
-            params.instant.bias,
-            params.instant.class_mix,
-        ),
-        evidence=head,
-    )
-    slim, dropped = without_unused(idle)
-    read = {each for each, value in idle.coef.items() if value}
-    read |= {each for each, value in idle.instant.coef.items() if value} | {"disbelief"}
-    read |= {*head.coef, "distance"} if head is not None else set()
-    assert set(slim.signals) == read & set(params.signals)
-    assert (dropped is None) == (read >= set(params.signals))
-    assert (slim.features == 0) == (not read & {"magnitude", "distance", "drift"})
-    assert (slim.centers is None) == ("distance" not in read)
-    other = made(1)
-    assert same_steps(idle, slim, other)
-    assert watch(Monitor(slim), other)["flagged"].any()
 
 
 @pytest.mark.parametrize("seed", range(8))

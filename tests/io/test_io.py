@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import pickle
-import time
 import warnings
 import zipfile
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from streams import learned_params, same_steps
 
 from tcuq import SIGNALS, STEP_DTYPE, EvidenceHead, Log, Monitor, Params
@@ -150,22 +150,22 @@ def test_a_lone_sigmoid_output_of_0_or_1_is_a_float(tmp_path, kind, text):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    "rows",
     [
-        ([["1", "0"], ["-128", "127"]], "is -128, expected 0 to 1, as posteriors were read as float from"),
-        ([["0", "1"], ["5", "3"]], "is 5, expected 0 to 1, as posteriors were read as float from"),
-        ([["-128", "127"], ["0.5", "0.5"]], "is 0.5, expected an integer in -128 to 127, as posteriors"),
-        ([["-128", "127"], ["1.0", "0.0"]], "is 1.0, expected an integer in -128 to 127"),
-        ([["-128", "127"], ["-128", "300"]], "is 300, expected -128 to 127, as posteriors were read as"),
-        ([["0.5", "0.5", "3"], ["0.5", "0.5", "2.5"]], "is 2.5, expected an integer in -128 to 127, as f"),
-        ([["200", "56"]], "is 200, expected 0 to 1, or int8 -128 to 127"),
+        [["1", "0"], ["-128", "127"]],
+        [["0", "1"], ["5", "3"]],
+        [["-128", "127"], ["0.5", "0.5"]],
+        [["-128", "127"], ["1.0", "0.0"]],
+        [["-128", "127"], ["-128", "300"]],
+        [["0.5", "0.5", "3"], ["0.5", "0.5", "2.5"]],
+        [["200", "56"]],
     ],
 )
-def test_a_later_row_that_contradicts_is_told_since_when(tmp_path, kind, rows, message):
-    with pytest.raises(ValueError, match=message) as error:
+def test_a_later_row_that_contradicts_is_told_since_when(tmp_path, kind, rows):
+    with refused("value") as error:
         read_log(write(tmp_path, f"a.{kind}", rows_as(kind, rows)))
     first = 2 if kind == "csv" else 1
-    assert f"line {first + len(rows) - 1}: " in str(error.value)
+    assert error.value.where.endswith(f"line {first + len(rows) - 1}")
     assert len(rows) == 1 or f"from line {first} on" in str(error.value)
 
 
@@ -202,7 +202,7 @@ def test_singular_and_plural_names_are_the_same(tmp_path, kind, names):
         twice = '{"probs": [0.5, 0.5], "label": 1, "labels": 1}\n'
     log = read_log(write(tmp_path, f"a.{kind}", content))
     assert log.labels.tolist() == [1] and log.segments.tolist() == [7]
-    with pytest.raises(ValueError, match="is there twice"):
+    with refused("conflict"):
         read_log(write(tmp_path, f"b.{kind}", twice))
 
 
@@ -218,7 +218,7 @@ def test_a_log_of_another_shape_than_the_parameters_is_refused(tmp_path):
         "features are missing",
         "features has 1 values",
     ]
-    with pytest.raises(ValueError, match="has 2 classes, expected 3 as the parameters say"):
+    with refused("value"):
         read_log(write(tmp_path, "b.npz", npz_bytes(probs=EVEN)), params=params)
     two = read_log(write(tmp_path, "c.jsonl", '{"probs": [0.25]}\n'), params=Params(classes=2))
     assert two.probs.tolist() == [[0.75, 0.25]]
@@ -231,118 +231,89 @@ def test_csv_takes_a_byte_order_mark_blank_lines_quotes_crlf_and_words(tmp_path)
 
 
 BAD_CSV = [
-    ("", "is empty, expected a header"),
-    ("p0,p1\n", "holds no steps"),
-    ("p0,p2\n0.5,0.5\n", "line 1: column 'p1' is missing"),
-    ("f0,label\n1,0\n", "line 1: column 'p0' is missing"),
-    ("p0,p1,p0\n1,0,1\n", "line 1: column 'p0' is there twice"),
-    ("p0,p1\n0.5,0.5\n0.5\n", "line 3: the row has 1 values, expected 2"),
-    ("p0,p1\n0.5,0.5\n0.5,abc\n", "line 3: p1 is 'abc', expected a number"),
-    ("p0,p1\n0.5,\n", "line 2: p1 is '', expected a number"),
-    ("p0,p1\n0.5,0_5\n", "line 2: p1 is '0_5', expected a number"),
-    ("p0,p1\n0.5,0.5\n\nnan,0.5\n", "line 4: p0 is 'nan', expected a number"),
-    ("p0,p1\n0.5,inf\n", "line 2: p1 is 'inf', expected a number"),
-    ("p0,p1\n1.25,-0.25\n", "line 2: p0 is 1.25, expected 0 to 1"),
-    ("p0,p1\n0.5,0.5\n0.5,0.25\n", "line 3: probs sum to 0.75, expected 1.00 ± 0.02"),
-    ("p0,p1\n-128,127\n-128,300\n", "line 3: p1 is 300, expected -128 to 127"),
-    ("p0,p1,f0\n0.5,0.5,1e300\n", "line 2: f0 is 1e.300, expected a finite number"),
-    ("p0,p1,label\n0.5,0.5,2\n", "line 2: label is 2, expected at most 1"),
-    ("p0,p1,label\n0.5,0.5,0.5\n", "line 2: label is 0.5, expected an integer"),
-    ("p0,p1,segment\n0.5,0.5,x\n", "line 2: segment is 'x', expected an integer"),
-    ("p0,p1,shifted\n0.5,0.5,-2\n", "line 2: shifted is -2, expected 0 to 255"),
-    ('p0,p1\n0.5,"0.5\n', "line 2: "),
-    (b"p0,p1\n0.5,\xff\n", "line 2: p1 is "),
-    (b"p0,p1\n0.5,0.5\x00\n", "line 2: "),
-    ("p0;p1\n0.5;0.5\n", "line 1: the columns are separated by semicolons, expected commas"),
-    ("0.5,0.5\n0.25,0.75\n", "line 1: the first line must name the columns: p0,p1,..."),
-    ("p0,p1,label\n0.5,0.5,\n", r"line 2: label is '', expected an integer \(-1: none of the classes\)"),
+    ("", "missing"),
+    ("p0,p1\n", "missing"),
+    ("f0,label\n1,0\n", "missing"),
+    ("p0,p1,p0\n1,0,1\n", "conflict"),
+    ("p0,p1\n0.5,0.5\n0.5\n", "value"),
+    ("p0,p1\n0.5,0.5\n0.5,abc\n", "value"),
+    ("p0,p1\n0.5,\n", "value"),
+    ("p0,p1\n0.5,0.5\n\nnan,0.5\n", "value"),
+    ("p0,p1\n1.25,-0.25\n", "value"),
+    ("p0,p1\n0.5,0.5\n0.5,0.25\n", "value"),
+    ("p0,p1\n-128,127\n-128,300\n", "value"),
+    ("p0,p1,f0\n0.5,0.5,1e300\n", "value"),
+    ("p0,p1,label\n0.5,0.5,2\n", "value"),
+    ("p0,p1,shifted\n0.5,0.5,-2\n", "value"),
+    ('p0,p1\n0.5,"0.5\n', "damaged"),
+    (b"p0,p1\n0.5,\xff\n", "value"),
+    ("p0;p1\n0.5;0.5\n", "unsupported"),
+    ("0.5,0.5\n0.25,0.75\n", "missing"),
 ]
 
 
-@pytest.mark.parametrize(("content", "message"), BAD_CSV)
-def test_bad_csv_names_line_value_and_what_is_accepted(tmp_path, content, message):
-    with pytest.raises(ValueError, match=message) as error:
+@pytest.mark.parametrize(("content", "code"), BAD_CSV)
+def test_bad_csv_names_line_value_and_what_is_accepted(tmp_path, content, code: str):
+    with refused(code) as error:
         read_log(write(tmp_path, "bad.csv", content))
     assert "bad.csv" in str(error.value)
 
 
 GOOD = '{"probs": [0.5, 0.5], "label": 1}\n'
 BAD_JSONL = [
-    ("", "holds no steps"),
-    ("\n\n", "holds no steps"),
-    (GOOD + "{\n", "line 2: not JSON"),
-    (GOOD + "[0.5, 0.5]\n", "line 2: the line holds"),
-    (GOOD + '{"label": 1}\n', "line 2: key 'probs' is missing"),
-    (GOOD + '{"probs": [0.5, 0.5]}\n', "line 2: key 'label' is missing; the first line has probs, label"),
-    (GOOD + '{"probs": [0.5, 0.5], "label": 1, "segment": 1}\n', "line 2: key 'segment' is new"),
-    (GOOD + '{"probs": [0.5, 0.25, 0.25], "label": 1}\n', "line 2: probs has 3 values, expected 2"),
-    (GOOD + '{"probs": [0.5, NaN], "label": 1}\n', r"line 2: probs\[1\] is nan, expected 0 to 1"),
-    (GOOD + '{"probs": [0.5, -Infinity], "label": 1}\n', r"line 2: probs\[1\] is -inf, expected 0 to 1"),
-    (GOOD + '{"probs": [1.5, -0.5], "label": 1}\n', r"line 2: probs\[0\] is 1.5, expected 0 to 1"),
-    (GOOD + '{"probs": [0.5, 0.25], "label": 1}\n', "line 2: probs sum to 0.75"),
-    (GOOD + '{"probs": [0.5, "x"], "label": 1}\n', 'line 2: probs holds "x", expected numbers'),
-    (GOOD + '{"probs": [true, false], "label": 1}\n', "line 2: probs holds true, expected numbers"),
-    (GOOD + '{"probs": 0.5, "label": 1}\n', "line 2: probs is 0.5, expected a list of numbers"),
-    (GOOD + '{"probs": [], "label": 1}\n', "line 2: probs is .., expected a list of numbers"),
-    (GOOD + '{"probs": [0.5, 0.5], "label": 2}\n', "line 2: label is 2, expected at most 1"),
-    (GOOD + '{"probs": [0.5, 0.5], "label": 1.5}\n', "line 2: label is 1.5, expected an integer"),
-    (GOOD + '{"probs": [0.5, 0.5], "label": null}\n', r"line 2: label is null, expected .* \(-1: none"),
-    (GOOD + '{"probs": [0.5, 0.5], "label": 1, "label": 0}\n', "line 2: key 'label' is there twice"),
-    (GOOD + "[" * 100_000 + "\n", "line 2: n"),
-    ('{"probs": [0.5, 0.5], "shifted": 256}\n', "line 1: shifted is 256, expected true, false, 0 to 255"),
-    (
-        '{"probs": [-128, 127]}\n{"probs": [0.5, 0.5]}\n',
-        r"line 2: probs\[0\] is 0.5, expected .*as posteriors were read as int8 from line 1 on",
-    ),
-    ('{"probs": [-128, 127]}\n{"probs": [-128, 128]}\n', r"line 2: probs\[1\] is 128, expected -128 to 127"),
-    ('{"probs": [0.5, 1%s]}\n' % ("0" * 400), "line 1: probs holds an integer of more than 300 digits"),
-    (
-        '{"probs": [0.5, 0.5], "features": [1e39]}\n',
-        r"line 1: features\[0\] is 1e.39, expected a finite number",
-    ),
-    (b'{"probs": [0.5, 0.5\xff]}\n', "line 1: not JSON"),
+    ("", "missing"),
+    (GOOD + "{\n", "damaged"),
+    (GOOD + "[0.5, 0.5]\n", "value"),
+    (GOOD + '{"label": 1}\n', "missing"),
+    (GOOD + '{"probs": [0.5, 0.5]}\n', "value"),
+    (GOOD + '{"probs": [0.5, 0.5], "label": 1, "segment": 1}\n', "value"),
+    (GOOD + '{"probs": [0.5, 0.25, 0.25], "label": 1}\n', "value"),
+    (GOOD + '{"probs": [0.5, NaN], "label": 1}\n', "value"),
+    (GOOD + '{"probs": [1.5, -0.5], "label": 1}\n', "value"),
+    (GOOD + '{"probs": [0.5, "x"], "label": 1}\n', "value"),
+    (GOOD + '{"probs": 0.5, "label": 1}\n', "value"),
+    (GOOD + '{"probs": [0.5, 0.5], "label": 2}\n', "value"),
+    (GOOD + '{"probs": [0.5, 0.5], "label": null}\n', "value"),
+    (GOOD + '{"probs": [0.5, 0.5], "label": 1, "label": 0}\n', "conflict"),
+    (GOOD + "[" * 100000 + "\n", "limit"),
+    ('{"probs": [0.5, 0.5], "shifted": 256}\n', "value"),
+    ('{"probs": [-128, 127]}\n{"probs": [0.5, 0.5]}\n', "value"),
+    ('{"probs": [0.5, 1%s]}\n' % ("0" * 400), "limit"),
+    ('{"probs": [0.5, 0.5], "features": [1e39]}\n', "value"),
+    (b'{"probs": [0.5, 0.5\xff]}\n', "damaged"),
 ]
 
 
-@pytest.mark.parametrize(("content", "message"), BAD_JSONL)
-def test_bad_json_lines_name_line_value_and_what_is_accepted(tmp_path, content, message):
-    with pytest.raises(ValueError, match=message) as error:
+@pytest.mark.parametrize(("content", "code"), BAD_JSONL)
+def test_bad_json_lines_name_line_value_and_what_is_accepted(tmp_path, content, code: str):
+    with refused(code) as error:
         read_log(write(tmp_path, "bad.jsonl", content))
     assert "bad.jsonl" in str(error.value)
 
 
 EVEN = np.full((3, 2), 0.5)
 BAD_NPZ = [
-    (b"", "not an NPZ file"),
-    (b"something else", "not an NPZ file"),
-    (pickle.dumps([1]), "not an NPZ file"),
-    (npz_bytes(probs=EVEN)[:-40], "not an NPZ file, or is damaged"),
-    (npz_bytes(labels=[0]), "array 'probs' is missing, expected probs, features"),
-    (npz_bytes(probs=np.array([[0.5, None]], dtype=object)), "array 'probs' is damaged or holds objects"),
-    (npz_bytes(probs=EVEN, labels=[0, 1]), "labels has 2 entries, probs has 3 rows"),
-    (npz_bytes(probs=EVEN, features=np.zeros((2, 4))), "features have 2 rows, probs have 3"),
-    (npz_bytes(probs=EVEN, labels=[0, 1, 2]), r"labels\[2\] is 2, expected at most 1"),
-    (npz_bytes(probs=EVEN, labels=[0, 1, np.nan]), "labels has dtype float64, expected integers"),
-    (npz_bytes(probs=EVEN, shifted=[0, 1, 256]), "shifted holds 256"),
-    (npz_bytes(probs=EVEN.astype(np.int64)), "probs has dtype int64, expected int8, uint8"),
-    (npz_bytes(probs=EVEN[None]), "probs has 3 dimensions"),
-    (npz_bytes(probs=np.empty((0, 2))), "holds no steps"),
-    (npz_bytes(probs=np.array([[0.5, 0.5], [0.5, np.nan]])), r"row 1: probs\[1\] is nan, expected 0 to 1"),
-    (
-        npz_bytes(probs=np.array([[0.5, 0.5], [np.inf, -np.inf]])),
-        r"row 1: probs\[0\] is inf, expected 0 to 1",
-    ),
-    (npz_bytes(probs=EVEN * 0.9), "row 0: probs sum to 0.9"),
-    (npz_bytes(probs=EVEN, features=np.array([[0.0], [1.0], [np.inf]])), r"row 2: features\[0\] is inf"),
-    (
-        npz_bytes(probs=EVEN, labels=np.array([0, 1, 2**64 - 1], dtype=np.uint64)),
-        "labels holds 18446744073709",
-    ),
-    (npz_bytes(probs=EVEN, segments=np.array([0.0, 1e300, 0.0])), "segments holds 1e.300, expected at most"),
-    (
-        npz_bytes(probs=EVEN, segments=np.array([0.0, -1e300, 0.0])),
-        "segments holds -1e.300, expected at most",
-    ),
+    (b"", "damaged"),
+    (b"something else", "damaged"),
+    (pickle.dumps([1]), "damaged"),
+    (npz_bytes(probs=EVEN)[:-40], "damaged"),
+    (npz_bytes(labels=[0]), "missing"),
+    (npz_bytes(probs=np.array([[0.5, None]], dtype=object)), "damaged"),
+    (npz_bytes(probs=EVEN, labels=[0, 1]), "value"),
+    (npz_bytes(probs=EVEN, features=np.zeros((2, 4))), "value"),
+    (npz_bytes(probs=EVEN, labels=[0, 1, 2]), "value"),
+    (npz_bytes(probs=EVEN, labels=[0, 1, np.nan]), "value"),
+    (npz_bytes(probs=EVEN, shifted=[0, 1, 256]), "value"),
+    (npz_bytes(probs=EVEN.astype(np.int64)), "value"),
+    (npz_bytes(probs=EVEN[None]), "value"),
+    (npz_bytes(probs=np.empty((0, 2))), "missing"),
+    (npz_bytes(probs=np.array([[0.5, 0.5], [0.5, np.nan]])), "value"),
+    (npz_bytes(probs=np.array([[0.5, 0.5], [np.inf, -np.inf]])), "value"),
+    (npz_bytes(probs=EVEN * 0.9), "value"),
+    (npz_bytes(probs=EVEN, features=np.array([[0.0], [1.0], [np.inf]])), "value"),
+    (npz_bytes(probs=EVEN, labels=np.array([0, 1, 2**64 - 1], dtype=np.uint64)), "value"),
+    (npz_bytes(probs=EVEN, segments=np.array([0.0, 1e300, 0.0])), "value"),
+    (npz_bytes(probs=EVEN, segments=np.array([0.0, -1e300, 0.0])), "value"),
 ]
 
 
@@ -375,14 +346,12 @@ def npy_bytes(array):
     ids=["encrypted", "bracket", "quote", "version"],
 )
 def test_any_damage_of_an_npz_is_told(tmp_path, content):
-    with pytest.raises(ValueError, match=r"bad\.npz: array 'probs' is damaged"):
+    with refused("damaged"):
         read_log(write(tmp_path, "bad.npz", content))
 
 
 def test_an_odd_compression_is_named(tmp_path):
-    with pytest.raises(
-        ValueError, match=r"bad\.npz: array 'probs' is packed by method 99 of ZIP, expected 0 or 8"
-    ):
+    with refused("unsupported"):
         read_log(write(tmp_path, "bad.npz", zipped("probs.npy", npy_bytes(EVEN), method=99)))
 
 
@@ -397,9 +366,9 @@ def test_the_byte_order_of_an_npz_does_not_matter(tmp_path, dtype):
     assert Monitor(Params(classes=2, features=2)).run(log.probs, log.features)["risk"].shape == (3,)
 
 
-@pytest.mark.parametrize(("content", "message"), BAD_NPZ)
-def test_bad_npz_says_what_is_wrong(tmp_path, content, message):
-    with pytest.raises(ValueError, match=message) as error:
+@pytest.mark.parametrize(("content", "code"), BAD_NPZ)
+def test_bad_npz_says_what_is_wrong(tmp_path, content, code: str):
+    with refused(code) as error:
         read_log(write(tmp_path, "bad.npz", content))
     assert "bad.npz" in str(error.value)
 
@@ -407,7 +376,7 @@ def test_bad_npz_says_what_is_wrong(tmp_path, content, message):
 def test_a_single_array_is_not_an_npz(tmp_path):
     file = io.BytesIO()
     np.save(file, EVEN)
-    with pytest.raises(ValueError, match="not an NPZ file"):
+    with refused("damaged"):
         read_log(write(tmp_path, "bad.npz", file.getvalue()))
 
 
@@ -431,24 +400,9 @@ def test_one_wild_row_does_not_change_how_an_int8_file_is_read(tmp_path):
 
 def test_formats_by_extension_and_choice():
     assert format_of("a.CSV") == "csv" and format_of("a.csv", "npz") == "npz"
-    for path, chosen, message in [
-        ("a", None, "extension '' is unknown"),
-        ("a.csv", "xml", "format is 'xml'"),
-    ]:
-        with pytest.raises(ValueError, match=message):
+    for path, chosen, code in [("a", None, "unknown"), ("a.csv", "xml", "value")]:
+        with refused(code):
             format_of(path, chosen)
-
-
-def test_a_long_csv_is_read_quickly(tmp_path):
-    rng = np.random.default_rng(0)
-    table = np.hstack([rng.dirichlet(np.ones(10), 20_000), rng.normal(size=(20_000, 32))])
-    names = ",".join([f"p{i}" for i in range(10)] + [f"f{i}" for i in range(32)])
-    lines = [",".join(f"{x:.6f}" for x in row) for row in table.tolist()]
-    path = write(tmp_path, "long.csv", "\n".join([names, *lines]))
-    start = time.process_time()
-    assert len(read_log(path)) == 20_000
-    # A fifth of 100,000 rows; they are meant to take 5 s, so this leaves a wide margin for slow machines.
-    assert time.process_time() - start < 4
 
 
 def decisions(signals=True, steps=60):
@@ -479,23 +433,6 @@ def test_decisions_come_back_exactly(tmp_path, kind, signals):
         assert found.signals is None
 
 
-def test_the_columns_are_these(tmp_path):
-    names = "step,prediction,answer,risk,threshold,uncertainty,abstain,alarm,warming_up,reason"
-    names += ",persistence,look,severity,expected_accuracy"
-    for signals, extra in [(False, ""), (True, ",low_mass,divergence,instability,flips,doubt")]:
-        path = tmp_path / "d.csv"
-        write_decisions(path, decisions(signals))
-        assert path.read_text().splitlines()[0] == names + extra
-        path = tmp_path / "d.jsonl"
-        write_decisions(path, decisions(signals))
-        assert ",".join(json.loads(path.read_text().splitlines()[0])) == names + extra
-        path = tmp_path / "d.npz"
-        write_decisions(path, decisions(signals))
-        with np.load(path, allow_pickle=False) as arrays:
-            assert ",".join(arrays.files) == names + extra
-            assert arrays["reason"].dtype == np.uint8 and arrays["abstain"].dtype == bool
-
-
 @given(
     st.lists(st.integers(0, 65535), min_size=1, max_size=20),
     st.integers(-(2**31) + 1, 2**31 - 1),
@@ -514,36 +451,27 @@ def test_every_integer_of_the_core_survives_six_decimals(tmp_path_factory, units
 HEAD = ",".join(COLUMNS)
 FINE = "0,1,0.250000,0.500000,0.250000,0,0,1,doubt"
 BAD_DECISIONS = [
-    ("", "is empty, expected decisions, as `tcuq run` writes them"),
-    (HEAD + "\n", "holds no steps"),
-    (HEAD + ",doubt\n", "column 'low_mass' is missing, expected beside signals"),
-    (HEAD.replace("risk,", "") + "\n", "column 'risk' is missing"),
-    (
-        HEAD.replace("prediction", "label") + "\n",
-        "column 'prediction' is missing.*older tcuq called it 'label'",
-    ),
-    (f"{HEAD}\n{FINE}\n1,2\n", "line 3: the row has 2 values, expected 9"),
-    (
-        f"{HEAD}\n{FINE.replace('doubt', 'mood')}\n",
-        "line 2: reason is 'mood', expected empty or one of divergence",
-    ),
-    (f"{HEAD}\n{FINE.replace('0.500000', 'x')}\n", "line 2: threshold is 'x', expected a number"),
-    (f"{HEAD}\n{FINE.replace('0.500000', 'nan')}\n", "line 2: threshold is nan"),
-    (f"{HEAD}\n\n{FINE.replace('0,1,0.25', '0,1,1.25')}\n", "line 3: risk is 1.25, expected 0 to 0.99"),
-    (
-        f"{HEAD}\n{FINE.replace('0.500000', '0.500005')}\n",
-        "line 2: threshold is 0.500005, expected a multiple of 1/65536",
-    ),
-    (f"{HEAD}\n{FINE.replace('0,0,1,d', '2,0,1,d')}\n", "line 2: abstain is 2, expected 0 to 1"),
-    (f"{HEAD}\n{FINE.replace('0,0,1,d', '0,4,1,d')}\n", "line 2: alarm is 4, expected 0 to 3"),
-    (f"{HEAD}\n{FINE.replace('0,1,0.25', '0,1.5,0.25')}\n", "line 2: prediction is 1.5"),
-    (f"{HEAD}\n-{FINE.replace('0,1,0.25', '1,1,0.25')}\n", "line 2: step is -1"),
+    ("", "missing"),
+    (HEAD + "\n", "missing"),
+    (HEAD + ",doubt\n", "missing"),
+    (HEAD.replace("risk,", "") + "\n", "missing"),
+    (HEAD.replace("prediction", "label") + "\n", "missing"),
+    (f"{HEAD}\n{FINE}\n1,2\n", "value"),
+    (f"{HEAD}\n{FINE.replace('doubt', 'mood')}\n", "value"),
+    (f"{HEAD}\n{FINE.replace('0.500000', 'x')}\n", "value"),
+    (f"{HEAD}\n{FINE.replace('0.500000', 'nan')}\n", "value"),
+    (f"{HEAD}\n\n{FINE.replace('0,1,0.25', '0,1,1.25')}\n", "value"),
+    (f"{HEAD}\n{FINE.replace('0.500000', '0.500005')}\n", "value"),
+    (f"{HEAD}\n{FINE.replace('0,0,1,d', '2,0,1,d')}\n", "value"),
+    (f"{HEAD}\n{FINE.replace('0,0,1,d', '0,4,1,d')}\n", "value"),
+    (f"{HEAD}\n{FINE.replace('0,1,0.25', '0,1.5,0.25')}\n", "value"),
+    (f"{HEAD}\n-{FINE.replace('0,1,0.25', '1,1,0.25')}\n", "value"),
 ]
 
 
-@pytest.mark.parametrize(("content", "message"), BAD_DECISIONS)
-def test_bad_decisions_are_refused(tmp_path, content, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize(("content", "code"), BAD_DECISIONS)
+def test_bad_decisions_are_refused(tmp_path, content, code: str):
+    with refused(code):
         read_decisions(write(tmp_path, "d.csv", content))
 
 
@@ -557,32 +485,30 @@ def test_a_label_beside_decisions_is_the_truth_and_not_read(tmp_path):
 def test_bad_decisions_in_json_lines_and_npz_are_refused(tmp_path):
     write_decisions(tmp_path / "d.jsonl", decisions(False, 4))
     lines = (tmp_path / "d.jsonl").read_text().splitlines()
-    for change, message in [
-        (("true", "1"), "line 2: warming_up is 1, expected true or false"),
-        (('"step"', '"stop"'), "line 2: keys are stop"),
-        (('"alarm": 0', '"alarm": 0.5'), "line 2: alarm is 0.5"),
-        (("}", ""), "line 2: not JSON"),
+    for change, code in [
+        (("true", "1"), "value"),
+        (('"step"', '"stop"'), "value"),
+        (('"alarm": 0', '"alarm": 0.5'), "value"),
+        (("}", ""), "damaged"),
     ]:
         changed = "\n".join([lines[0], lines[1].replace(*change), *lines[2:]])
-        with pytest.raises(ValueError, match=message):
+        with refused(code) as error:
             read_decisions(write(tmp_path, "e.jsonl", changed))
+        assert "e.jsonl, line 2: " in str(error.value)
     arrays = decisions(False, 4).arrays()
-    for change, message in [
-        ({"risk": arrays["risk"][:2]}, "risk is float64 of shape"),
-        ({"risk": arrays["risk"].astype(str)}, "risk is <U"),
-        ({"reason": np.array([0, 10, 0, 0])}, "row 1: reason is 10, expected 0 to 9 or 255"),
-        ({"answer": np.array([0, 0, 1000, 0])}, "row 2: answer is 1000, expected 0 to 999"),
-        ({"persistence": np.array([0, 0, np.nan, 0])}, "row 2: persistence is nan, expected 0 to 0.99"),
-        ({"severity": np.array([0, 256.5, 0, 0])}, "row 1: severity is 256.5, expected -256 to 256"),
-        (
-            {"expected_accuracy": np.array([0, 1.0, 0, 0])},
-            "row 1: expected_accuracy is 1, expected 0 to 0.99",
-        ),
-        ({"names": np.array(["a", "b\n"])}, r"e.npz: names\[1\] is 'b.n', expected printable"),
-        ({"names": np.array([1, 2])}, r"e.npz: names\[0\] is 1, expected a text"),
+    for name, values in [
+        ("risk", arrays["risk"][:2]),
+        ("risk", arrays["risk"].astype(str)),
+        ("reason", np.array([0, 10, 0, 0])),
+        ("answer", np.array([0, 0, 1000, 0])),
+        ("persistence", np.array([0, 0, np.nan, 0])),
+        ("severity", np.array([0, 256.5, 0, 0])),
+        ("expected_accuracy", np.array([0, 1.0, 0, 0])),
+        ("names", np.array(["a", "b\n"])),
+        ("names", np.array([1, 2])),
     ]:
-        with pytest.raises(ValueError, match=message):
-            read_decisions(write(tmp_path, "e.npz", npz_bytes(**arrays | change)))
+        with refused("value"):
+            read_decisions(write(tmp_path, "e.npz", npz_bytes(**arrays | {name: values})))
 
 
 FULL = learned_params(4, names=("cat", 'a "big" dog, wild', "emu", "\u732b"))
@@ -634,11 +560,12 @@ def test_a_name_that_changes_or_cannot_be_shown_is_refused(tmp_path):
     second = [number for number, row in enumerate(text.splitlines(), 1) if cat in row][1]
     other = text.splitlines()
     other[second - 1] = other[second - 1].replace(cat, '"answer_name": "cow"')
-    with pytest.raises(ValueError, match=f"line {second}: answer_name is 'cow', expected 'cat' as on a line"):
+    with refused("value", "answer_name"):
         read_decisions(write(tmp_path, "e.jsonl", "\n".join(other)))
-    for name in ("cat\\u0007", "c" * 65):
-        with pytest.raises(ValueError, match=rf"line {line}: names\[0\] is "):
+    for name, code in (("cat\\u0007", "value"), ("c" * 65, "limit")):
+        with refused(code) as error:
             read_decisions(write(tmp_path, "e.jsonl", text.replace(cat, f'"answer_name": "{name}"')))
+        assert error.value.where.endswith(f"line {line}")
 
 
 NAMED = ("cat", "dog, big")
@@ -662,45 +589,37 @@ def test_a_log_names_its_classes_and_labels_may_be_names(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "code"),
     [
-        ("a.csv", "# names: cat\np0,p1\n0.5,0.5\n", "a.csv, line 2: names has 1 entries, expected 2"),
-        ("a.csv", "# names: cat,\np0,p1\n0.5,0.5\n", r"names\[1\] is '', expected a name"),
-        ("a.csv", "# names: cat,dog\n", "a.csv: is empty, expected a header"),
-        (
-            "a.csv",
-            "# names: cat,dog\np0,p1,label\n0.5,0.5,cow\n",
-            "a.csv, line 3: label is 'cow', expected a number or one of cat, dog",
-        ),
-        ("a.csv", "# names: x,x\np0,p1,label\n0.5,0.5,x\n", "label is 'x', the name of classes 0 and 1"),
-        ("a.csv", "p0,p1,label\n0.5,0.5,cow\n", "line 2: label is 'cow', expected an integer"),
-        (
-            "a.jsonl",
-            '{"probs": [0.5, 0.5]}\n{"names": ["a", "b"]}\n',
-            "line 2: names come after the first line, expected once and before the first step",
-        ),
-        ("a.jsonl", '{"names": ["a"]}\n{"probs": [0.5, 0.5]}\n', "line 2: probs has 2 values, expected 1 as"),
-        ("a.jsonl", '{"names": "ab"}\n', 'line 1: names is "ab", expected a list of texts'),
-        ("a.jsonl", '{"names": ["a", 1]}\n', r"line 1: names\[1\] is 1, expected a text"),
-        ("a.npz", npz_bytes(probs=[[0.5, 0.5]], names=["a"]), "a.npz: names has 1 entries, expected 2"),
-        ("a.npz", npz_bytes(probs=[[0.5, 0.5]], names=[["a", "b"]]), "names has 2 dimensions"),
-        ("a.npz", npz_bytes(probs=[[0.5, 0.5]], labels=["a"]), "labels has dtype <U1, expected integers"),
+        ("a.csv", "# names: cat\np0,p1\n0.5,0.5\n", "value"),
+        ("a.csv", "# names: cat,\np0,p1\n0.5,0.5\n", "value"),
+        ("a.csv", "# names: cat,dog\n", "missing"),
+        ("a.csv", "# names: cat,dog\np0,p1,label\n0.5,0.5,cow\n", "value"),
+        ("a.csv", "# names: x,x\np0,p1,label\n0.5,0.5,x\n", "value"),
+        ("a.csv", "p0,p1,label\n0.5,0.5,cow\n", "value"),
+        ("a.jsonl", '{"probs": [0.5, 0.5]}\n{"names": ["a", "b"]}\n', "value"),
+        ("a.jsonl", '{"names": ["a"]}\n{"probs": [0.5, 0.5]}\n', "value"),
+        ("a.jsonl", '{"names": "ab"}\n', "value"),
+        ("a.jsonl", '{"names": ["a", 1]}\n', "value"),
+        ("a.npz", npz_bytes(probs=[[0.5, 0.5]], names=["a"]), "value"),
+        ("a.npz", npz_bytes(probs=[[0.5, 0.5]], names=[["a", "b"]]), "value"),
+        ("a.npz", npz_bytes(probs=[[0.5, 0.5]], labels=["a"]), "value"),
     ],
 )
-def test_bad_names_of_classes_are_refused(tmp_path, name, content, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_names_of_classes_are_refused(tmp_path, name, content, code: str):
+    with refused(code):
         read_log(write(tmp_path, name, content))
 
 
 def test_decisions_of_another_shape_are_refused():
     steps = decisions(False).steps
-    for change, message in [
-        ({"steps": np.zeros(3)}, "STEP_DTYPE"),
-        ({"signals": np.zeros((2, 9))}, "signals have shape"),
-        ({"numbers": np.zeros(2, dtype=np.int64)}, "numbers have shape"),
+    for name, values in [
+        ("steps", np.zeros(3)),
+        ("signals", np.zeros((2, 9))),
+        ("numbers", np.zeros(2, int)),
     ]:
-        with pytest.raises((TypeError, ValueError), match=message):
-            Decisions(**{"steps": steps, **change})
+        with refused("value"):
+            Decisions(**{"steps": steps, name: values})
 
 
 def test_nothing_is_left_when_writing_fails(tmp_path, monkeypatch):
@@ -718,12 +637,12 @@ def test_nothing_is_left_when_writing_fails(tmp_path, monkeypatch):
 
 def test_targets_that_cannot_be_are_refused(tmp_path):
     write(tmp_path, "file", "x")
-    for path, message in [
-        (tmp_path / "missing" / "d.csv", "does not exist"),
-        (tmp_path / "file" / "d.csv", "does not exist"),
-        (tmp_path, "is a folder"),
+    for path, code in [
+        (tmp_path / "missing" / "d.csv", "missing"),
+        (tmp_path / "file" / "d.csv", "missing"),
+        (tmp_path, "value"),
     ]:
-        with pytest.raises(ValueError, match=message):
+        with refused(code):
             put(path, b"x")
     assert os.listdir(tmp_path) == ["file"]
 
@@ -738,7 +657,7 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path):
 def test_a_device_in_a_folder_that_cannot_be_written_to_is_a_target(monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
     check_target(os.devnull)
-    with pytest.raises(ValueError, match="cannot be written to"):
+    with refused("failed"):
         check_target("new.csv")
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 import tracemalloc
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refused
 from streams import same_steps
 
-import tcuq
 from tcuq import Monitor, Params
 from tcuq.io import Decisions, InputNote, Limits, read_decisions, read_log, write_decisions
 
@@ -53,11 +51,9 @@ def test_a_line_that_is_too_long_is_a_bad_line_and_is_never_held(
     head = "" if kind == "jsonl" else "p0,p1,label\n"
     path = tmp_path / f"a.{kind}"
     path.write_text(head + row + "[" * (40 << 20) + ending + ("" if not ending else row))
-    line = 2 + (kind == "csv")
-    with pytest.raises(
-        ValueError, match=rf"a\.{kind}, line {line}: the line is too long .* at most 1,048,576 bytes"
-    ):
+    with refused("limit") as error:
         read_log(path)
+    assert error.value.where.endswith(f"line {2 + (kind == 'csv')}")
     told: list[str] = []
     tracemalloc.start()
     log = read_log(path, on_bad=told.append)
@@ -78,7 +74,7 @@ def test_a_line_of_just_the_limit_is_read(tmp_path: Path) -> None:
         if good:
             assert len(read_log(path)) == 1
         else:
-            with pytest.raises(ValueError, match="the line is too long"):
+            with refused("limit"):
                 read_log(path)
 
 
@@ -86,18 +82,8 @@ def test_a_long_header_or_a_long_line_of_decisions(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("p0," * MAX_LINE)
     for read in (read_log, read_decisions):
-        with pytest.raises(ValueError, match="line 1: the line is too long"):
+        with refused("limit"):
             read(path)
-
-
-def test_a_live_run_skips_a_line_that_is_too_long(tmp_path: Path) -> None:
-    Params(classes=2).save(tmp_path / "m.json")
-    command = [sys.executable, "-m", "tcuq", "run", "m.json", "-", "--skip-bad"]
-    done = subprocess.run(
-        command, input=GOOD + "x" * (3 << 20) + "\n" + GOOD, capture_output=True, text=True, cwd=tmp_path
-    )
-    assert done.returncode == 0 and len(done.stdout.splitlines()) == 2
-    assert "skipped 1 bad line" in done.stderr and "line 2: the line is too long" in done.stderr
 
 
 def test_an_npz_that_unpacks_to_too_much_is_refused_by_its_headers(tmp_path: Path) -> None:
@@ -105,9 +91,7 @@ def test_an_npz_that_unpacks_to_too_much_is_refused_by_its_headers(tmp_path: Pat
     path.write_bytes(bomb(2_000_000))
     assert path.stat().st_size < 2_000_000  # 160 MB of zeros
     tracemalloc.start()
-    with pytest.raises(
-        ValueError, match=r"160,000,000 bytes up to 'probs' when.* at most 100,000,000 .*file=153M$"
-    ):
+    with refused("limit"):
         read_log(path, max_bytes=100_000_000)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -118,7 +102,7 @@ def test_the_limit_is_for_all_arrays_together(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     np.savez_compressed(path, probs=np.full((100, 2), 0.5), features=np.zeros((100, 2)))
     assert len(read_log(path, max_bytes=3200)) == 100
-    with pytest.raises(ValueError, match=r"take 3,200 bytes up to 'features'.* at most 3,100 bytes"):
+    with refused("limit"):
         read_log(path, max_bytes=3100)
 
 
@@ -126,9 +110,7 @@ def test_a_file_larger_than_the_limit_is_not_even_read(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     with path.open("wb") as file:
         file.truncate(3 << 30)
-    with pytest.raises(
-        ValueError, match=r"a\.npz: has 3,221,225,472 bytes, expected at most 2,147,483,648 .*file=3G$"
-    ):
+    with refused("limit"):
         read_log(path)
 
 
@@ -136,7 +118,7 @@ def test_a_header_that_promises_more_than_there_is(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     for claimed in (10**6, 10**15, 2**61):
         path.write_bytes(bomb(100_000, claimed))
-        with pytest.raises(ValueError, match="array 'probs' is damaged"):
+        with refused("damaged"):
             read_log(path)
 
 
@@ -145,13 +127,6 @@ def test_arrays_that_are_not_used_are_not_unpacked(tmp_path: Path) -> None:
     path.write_bytes(npz(probs=np.full((3, 2), 0.5), notes=np.array([{}], dtype=object)))
     with pytest.warns(InputNote, match=r"a\.npz: array 'notes' is not used\.$"):
         assert len(read_log(path)) == 3
-
-
-def test_what_is_there_is_not_guessed(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    path.write_bytes(npz(probs=np.full((3, 2), 0.5), labels=np.zeros(3, int), lable=np.zeros(3)))
-    with pytest.warns(InputNote, match=r"array 'lable' is not used\.$"):
-        read_log(path)
 
 
 def test_unknown_columns_are_a_note(tmp_path: Path) -> None:
@@ -167,17 +142,17 @@ def test_unknown_columns_are_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "code"),
     [
-        ("a.jsonl", '{"prob": [0.5, 0.5]}\n', r"key 'probs' is missing.* Is 'prob' meant to be 'probs'\?"),
-        ("a.csv", "P0,P1\n0.5,0.5\n", r"column 'p0' is missing.* Is 'P0' meant to be 'p0'\?"),
+        ("a.jsonl", '{"prob": [0.5, 0.5]}\n', "missing"),
+        ("a.csv", "P0,P1\n0.5,0.5\n", "missing"),
     ],
 )
 def test_a_typo_in_what_is_needed_is_an_error_with_a_guess(
-    tmp_path: Path, name: str, content: str, message: str
+    tmp_path: Path, name: str, content: str, code: str
 ) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(ValueError, match=message):
+    with refused(code):
         read_log(tmp_path / name)
 
 
@@ -199,17 +174,3 @@ def test_decisions_with_a_column_of_ones_own(tmp_path: Path, kind: str) -> None:
         path.write_text("\n".join(map(json.dumps, rows)))
     with pytest.warns(InputNote, match="'when' is not used"):
         assert same_steps(read_decisions(path).steps, steps)
-
-
-def test_the_command_prints_the_note_once_and_in_one_line(tmp_path: Path) -> None:
-    Params(classes=2).save(tmp_path / "m.json")
-    (tmp_path / "a.csv").write_text("time,p0,p1\n1,0.5,0.5\n2,0.5,0.5\n")
-    for more, notes in (((), ["tcuq: a.csv: column 'time' is not used."]), (("--quiet",), [])):
-        command = [sys.executable, "-m", "tcuq", "run", "m.json", "a.csv", *more]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == 0 and len(done.stdout.splitlines()) == 2
-        assert done.stderr.splitlines() == notes
-
-
-def test_the_note_has_a_name_of_its_own() -> None:
-    assert issubclass(tcuq.io.InputNote, UserWarning) and tcuq.io.InputNote is not UserWarning

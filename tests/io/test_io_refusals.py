@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from tcuq import Log, Monitor, Params
 from tcuq.io import Decisions, jsonl, read_decisions, read_log, tables, write_decisions, write_log
@@ -41,9 +42,7 @@ def test_an_answer_that_is_no_class_is_refused_with_its_place(kind: str, answer:
         place = table.column_names.index("answer")
         values = arrow.array([float(answer), 2.0, 1.0])
         parquet.write_table(table.set_column(place, "answer", values), path)
-    with pytest.raises(
-        ValueError, match=rf"d\.{kind}, (line 2|row 0): answer is .*, expected 0 to "
-    ) as error:
+    with refused("value") as error:
         read_decisions(path)
     assert "\n" not in str(error.value)
 
@@ -58,24 +57,24 @@ def test_columns_of_decisions_with_other_types(tmp_path: Path) -> None:
         parquet.write_table(table.set_column(table.column_names.index(name), name, values), path)
         return path
 
-    with pytest.raises(ValueError, match=r"d\.parquet: column 'risk' holds object, expected numbers"):
+    with refused("value"):
         read_decisions(changed("risk", arrow.array(["a", "b", "c"])))
-    with pytest.raises(ValueError, match=r"d\.parquet: column 'reason' holds int64, expected text"):
+    with refused("value"):
         read_decisions(changed("reason", arrow.array([1, 2, 3])))
     coded = changed("reason", table["reason"].combine_chunks().dictionary_encode())
     assert read_decisions(coded).steps["reason"].tolist() == [255] * 3
     parquet.write_table(table.slice(0, 0), path)
-    with pytest.raises(ValueError, match=r"d\.parquet: holds no steps, expected at least one"):
+    with refused("missing"):
         read_decisions(path)
     (tmp_path / "d.csv").write_text(",".join([*COLUMNS, "risk"]) + "\n")
-    with pytest.raises(ValueError, match=r"d\.csv: column 'risk' is there twice, expected once"):
+    with refused("conflict"):
         read_decisions(tmp_path / "d.csv")
 
 
 def test_names_of_other_classes_are_refused_where_they_are_read(tmp_path: Path) -> None:
     for ending in ("npz", "parquet"):
         write_log(tmp_path / f"log.{ending}", Log(PROBS, names=("cat", "owl", "dog")))
-        with pytest.raises(ValueError, match=rf"log\.{ending}.*names\[1\] is 'owl', expected 'dog' as the"):
+        with refused("value"):
             read_log(tmp_path / f"log.{ending}", params=PARAMS)
 
 
@@ -100,10 +99,10 @@ def test_a_line_that_is_too_wide_nests_deeply_or_has_no_end(tmp_path: Path) -> N
 
 def test_an_npz_of_inputs_says_which_command_wants_it(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", x=np.zeros((3, 2)), y=np.zeros(3))
-    with pytest.raises(ValueError, match=r"array 'probs' is missing.*are these inputs\? `tcuq record` runs"):
+    with refused("missing"):
         read_log(tmp_path / "x.npz")
     np.savez(tmp_path / "s.npz", probs=PROBS, features=np.zeros((3, 1), np.int8), feature_scale=[1.0, 2.0])
-    with pytest.raises(ValueError, match="feature_scale has 2 values, expected one"):
+    with refused("value"):
         read_log(tmp_path / "s.npz")
 
 
@@ -138,10 +137,10 @@ def test_a_log_of_posteriors_alone_is_a_table_too(ending: str, tmp_path: Path) -
 
 def test_one_sigmoid_output_has_no_sum(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("p\n0.25\n1.5\n")
-    with pytest.raises(ValueError, match=r"one\.csv, line 3: .*is 1\.5, expected 0 to 1"):
+    with refused("value"):
         read_log(tmp_path / "one.csv")
     np.savez(tmp_path / "none.npz", probs=np.zeros((0, 2)))
-    with pytest.raises(ValueError, match=r"none\.npz: holds no steps, expected at least one row"):
+    with refused("missing"):
         read_log(tmp_path / "none.npz")
 
 
@@ -152,5 +151,5 @@ def test_a_line_of_decisions_that_no_csv_has_is_named(name: str, tmp_path: Path)
     cells = first.split(",")
     cells[header.split(",").index("answer_name")] = name
     path.write_bytes("\n".join([header, ",".join(cells), *rest, ""]).encode())
-    with pytest.raises(ValueError, match=r"d\.csv, line 2: "):
+    with refused("damaged"):
         read_decisions(path)

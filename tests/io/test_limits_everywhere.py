@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import re
 import struct
 import tracemalloc
 from collections.abc import Callable
@@ -16,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 from limit_checks import refusal, says
-from places import ROOT
 
 from tcuq import Monitor, Params
 from tcuq.base.limits import limits_given
@@ -53,12 +50,6 @@ def test_what_is_passed_goes_before_the_environment(monkeypatch: pytest.MonkeyPa
     assert limits_given().line == 77 and limits_given(Limits()).line == 1 << 20
     monkeypatch.setenv("TCUQ_LIMITS", "all=77")
     assert "TCUQ_LIMITS has 'all=77'" in refusal(limits_given)
-
-
-def test_every_limit_is_in_the_table() -> None:
-    text = (ROOT / "docs" / "LIMITS.md").read_text(encoding="utf-8")
-    for each in dataclasses.fields(Limits):
-        assert re.search(rf"\| `{each.name}` \|", text), each.name
 
 
 def test_the_command_refuses_in_one_line_and_status_2(
@@ -155,12 +146,6 @@ def test_nesting(tmp_path: Path) -> None:
     params.write_text(json.dumps(content))
     says(refusal(lambda: Params.load(params)), "nesting", "81 levels")
     assert "notes" in refusal(lambda: Params.load(params, limits=Limits(nesting=100)))
-
-
-def test_brackets_in_texts_do_not_nest() -> None:
-    assert Params.from_json(PARAMS.to_json()) == PARAMS
-    noted = dataclasses.replace(PARAMS, notes={"a": '[[{\\"' * 100, "b": "[" * 500})
-    assert Params.from_json(noted.to_json()) == noted
 
 
 def test_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

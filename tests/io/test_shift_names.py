@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from tiny_models import bar_net, bars
 
 from tcuq import Log, record
@@ -68,7 +69,7 @@ def test_names_and_numbers_do_not_mix(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"log{ending}"
     for marks in (["blur", "2", "fog"], ["2", "blur", "0"]):
         WRITERS[ending](path, marks * 2)
-        with pytest.raises(ValueError, match="not both"):
+        with refused("value", "shifted"):
             read_log(path)
 
 
@@ -96,9 +97,9 @@ def test_names_stay_with_a_part_of_a_log() -> None:
     assert part.kinds is not None and part.kinds.tolist() == [2, 2] and part.shift_names == ("blur", "fog")
     assert [(each.start, each.stop) for each in log.stretches()] == [(1, 2), (3, 5), (5, 6)]
     assert Log(PROBS, shifted=[0, 1, 2, 0, 0, 0], shift_names=["blur", "fog"]).shift_names == ("blur", "fog")
-    with pytest.raises(ValueError, match="shift_names"):
+    with refused("value"):
         Log(PROBS, shifted=[0, 1, 2, 0, 0, 3], shift_names=["blur", "fog"])
-    with pytest.raises(ValueError, match="printable"):
+    with refused("value"):
         Log(PROBS, shifted=["a\nb"] * 6)
-    with pytest.raises(ValueError, match="255"):
+    with refused("value", "shifted"):
         Log([[0.75, 0.25]] * 256, shifted=[f"kind {each}" for each in range(256)])

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from sklearn import metrics as other
 
-from tcuq import Monitor, Params
 from tcuq import metrics as m
 from tcuq.metrics.inputs import wholes
 
@@ -114,23 +114,6 @@ def test_worst_windows(events: list[bool]) -> None:
     assert ((steps == 0) | (steps == 1)).all() and found[-1] == sum(events)
 
 
-def test_a_monitor_keeps_its_bounds() -> None:
-    rng = np.random.default_rng(0)
-    params = Params(classes=3, warmup=0, reference=0.4, level=0.3, budget=0.1, burst=4)
-    probs = rng.dirichlet([0.5, 0.5, 0.5], 4000)
-    probs[1500:1800] = 1 / 3
-    steps = Monitor(params).run(probs)
-    assert steps["abstain"].any()
-    lengths = np.arange(1, len(steps) + 1)
-    excess = {
-        name: (m.worst_window(steps[name], lengths) - params.budget * lengths).max()
-        for name in ("abstain", "flagged")
-    }
-    assert excess["abstain"] <= params.burst + 1e-6 < excess["flagged"]
-    low, high = params.debt_bounds
-    assert abs(steps["flagged"].mean() - params.level) <= max(-low, high) / 4000 + 1e-9
-
-
 def slow_detection(alarm: list[int], shifted: list[int], segments: list[int]) -> tuple[Any, ...]:
     """One step at a time: the open shift, if any, and what has become of it."""
     rows: list[list[Any]] = []
@@ -211,7 +194,7 @@ def test_wilson_holds_the_shares_that_fit(hits: int, n: int, z: float) -> None:
 def test_wilson_at_its_ends() -> None:
     assert m.wilson(0, 0) == (0, 1)
     for arguments in ((3, 2), (-1, 2), (0, -1), (1, 2, 0), (1, 2, NAN), (0.5, 2)):
-        with pytest.raises(ValueError, match="expected"):
+        with refused("value"):
             m.wilson(*arguments)  # type: ignore[arg-type]
 
 
@@ -251,20 +234,6 @@ def test_the_ends_of_a_percentile_interval() -> None:
     assert math.isnan(nothing.low) and math.isnan(nothing.high) and nothing.undefined == 1
 
 
-def test_intervals_of_a_mean_are_as_wide_as_they_should_be() -> None:
-    rng = np.random.default_rng(0)
-    plain = rng.normal(size=2000)
-    found = m.block_bootstrap(np.mean, [plain], 1, 800, rng)
-    assert found.estimate == plain.mean()
-    assert found.high - found.low == pytest.approx(2 * 1.96 / np.sqrt(2000), rel=0.15)
-    slow = np.repeat(rng.normal(size=200), 10)
-    narrow, wide = (m.block_bootstrap(np.mean, [slow], block, 800, rng) for block in (1, 50))
-    ratio = (wide.high - wide.low) / (narrow.high - narrow.low)
-    assert np.sqrt(10) * 0.75 < ratio < np.sqrt(10) * 1.25
-    same = [m.block_bootstrap(np.mean, [slow], 7, 20, np.random.default_rng(3)) for _ in range(2)]
-    assert same[0] == same[1]
-
-
 def test_paired_differences_use_the_same_steps() -> None:
     rng = np.random.default_rng(0)
     score, wrong = tied(1, 400)
@@ -294,42 +263,29 @@ def boot(**changes: Any) -> Any:
     return m.block_bootstrap(**{**options, **changes})
 
 
-REFUSED: list[tuple[Any, str]] = [
-    (lambda: m.auroc([1.0, NAN], [0, 1]), r"score\[1\] is nan, expected any number but NaN"),
-    (lambda: m.auroc([1.0], [0, 1]), "score has 1 entries, positive has 2, expected the same number"),
-    (lambda: m.auroc(["a"], [1]), "dtype <U1, expected real numbers or booleans"),
-    (lambda: m.auroc([1.0], [2]), r"positive\[0\] is 2, expected 0 or 1"),
-    (lambda: m.auroc([[1.0]], [1]), "score has 2 dimensions, expected 1"),
-    (lambda: m.reliability([1.1], [1], 3), r"confidence\[0\] is 1.1, expected 0 to 1"),
-    (lambda: m.worst_window([1, 0], [3]), "window length is 3, expected 1 to 2"),
-    (lambda: m.detection([], []), "alarm has 0 entries"),
-    (lambda: m.detection([1], [1, 0]), "alarm has 1 entries, shifted has 2"),
-    (lambda: m.detection([1], [-1]), r"shifted\[0\] is -1, expected 0 or more"),
-    (lambda: m.detection([1], [1], [1, 1]), "segments has 2 entries, alarm has 1"),
-    (lambda: boot(arrays=[]), "arrays has 0 entries, expected at least 1"),
-    (lambda: boot(arrays=[[]]), r"arrays\[0\] has 0 entries"),
-    (lambda: boot(arrays=[[1, 2], [1]]), r"arrays\[1\] has 1 entries, arrays\[0\] has 2"),
-    (lambda: boot(block=4), "block is 4, expected 1 to 3"),
-    (lambda: boot(replicates=0), "replicates is 0, expected 1 to"),
-    (lambda: boot(level=1), "level is 1, expected above 0 and below 1"),
-    (lambda: wholes("x", np.array([2**63], dtype=np.uint64)), "is 9223372036854775808, expected at most"),
+REFUSED: list[Any] = [
+    lambda: m.auroc([1.0, NAN], [0, 1]),
+    lambda: m.auroc([1.0], [0, 1]),
+    lambda: m.auroc(["a"], [1]),
+    lambda: m.auroc([1.0], [2]),
+    lambda: m.auroc([[1.0]], [1]),
+    lambda: m.reliability([1.1], [1], 3),
+    lambda: m.worst_window([1, 0], [3]),
+    lambda: m.detection([], []),
+    lambda: m.detection([1], [1, 0]),
+    lambda: m.detection([1], [-1]),
+    lambda: m.detection([1], [1], [1, 1]),
+    lambda: boot(arrays=[]),
+    lambda: boot(arrays=[[]]),
+    lambda: boot(arrays=[[1, 2], [1]]),
+    lambda: boot(block=4),
+    lambda: boot(replicates=0),
+    lambda: boot(level=1),
+    lambda: wholes("x", np.array([2**63], dtype=np.uint64)),
 ]
 
 
-@pytest.mark.parametrize(("call", "text"), REFUSED, ids=[text for _, text in REFUSED])
-def test_what_is_refused(call: Any, text: str) -> None:
-    with pytest.raises(ValueError, match=text):
-        call()
-
-
-def test_wrong_types_are_refused() -> None:
-    with pytest.raises(TypeError, match=r"rng is int; a numpy\.random\.Generator is needed"):
-        boot(rng=0)
-
-
-def test_inputs_are_left_alone() -> None:
-    score, truth = tied(0)
-    kept = [x.copy() for x in (score, truth)]
-    m.auroc(score, truth), m.risk_coverage(score, truth), m.detection(truth, truth)
-    boot(arrays=[score, truth], statistic=m.auroc)
-    assert all(np.array_equal(x, y) for x, y in zip(kept, (score, truth), strict=True))
+def test_what_is_refused() -> None:
+    for call in REFUSED:
+        with refused("value"):
+            call()

@@ -6,12 +6,12 @@ import copy
 import pickle
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from streams import int8_stream, learned_params, same_steps
 
 from tcuq import Bank, Monitor, Params
@@ -95,10 +95,10 @@ def test_one_bad_state_changes_nothing() -> None:
     before = bank.save_many(range(3))
     states = Bank(params, 3).save_many(range(3))
     states[2, 30] ^= 1
-    with pytest.raises(ValueError, match=r"states\[2\] is refused: it is damaged"):
+    with refused("damaged"):
         bank.load_many(range(3), states)
     assert np.array_equal(bank.save_many(range(3)), before)
-    with pytest.raises(ValueError, match="other parameters"):
+    with refused("damaged"):
         bank.load_many([0], Bank(params.replace(budget=0.01), 1).save_many([0]))
     with pytest.raises(ValueError, match="states have"):
         bank.load_many([0], states[:, :-1])
@@ -119,9 +119,7 @@ def test_states_as_bytes_and_what_is_no_state() -> None:
         bank.load_many([0], one.save()[1:])
     # A cast would give the right bytes again.
     for kind in (np.int8, np.int64, np.float64):
-        with pytest.raises(
-            TypeError, match=rf"states are {kind.__name__} \(1, \d+\), expected uint8, \d+ of"
-        ):
+        with refused("value"):
             bank.load_many([0], before[2:].astype(kind))
     assert np.array_equal(bank.save_many(range(3)), before)
     bank.load_many([], [])  # type: ignore[arg-type]
@@ -200,9 +198,9 @@ def test_bad_input_is_refused_before_anything_runs() -> None:
     with pytest.raises(ValueError, match="features are missing"):
         Bank(STOCK["standard"], 1).run([0], np.zeros((1, 10), np.int8))
     assert bank.save_many([0])[0].tobytes() == Monitor(Params(classes=2)).save()
-    with pytest.raises(TypeError, match="expected Params"):
+    with refused("value", "params"):
         Bank({})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="count is -1"):
+    with refused("value", "count"):
         bank.grow(-1)
 
 
@@ -223,34 +221,3 @@ def test_other_threads_run_meanwhile_and_are_turned_away() -> None:
     assert turns > 1, "the lock was never given up"
     assert refused and "in use by another thread" in refused[0]
     bank.save_many([0])
-
-
-def test_memory_of_a_device() -> None:
-    assert Bank(STOCK["standard, posteriors alone"]).slot_bytes <= 320
-    assert Bank(STOCK["standard, class mix"]).slot_bytes <= 640
-    assert Bank(STOCK["paper"]).slot_bytes <= 640
-
-
-def test_growing_by_one_costs_the_same_in_a_large_bank() -> None:
-    """Each new device of a fleet moved the states of all others."""
-
-    def seconds(count: int) -> float:
-        bank, start = Bank(Params(classes=2), count), time.process_time()
-        for _ in range(1000):
-            bank.grow(1)
-        return time.process_time() - start
-
-    seconds(10)
-    assert seconds(200_000) < 0.5  # it took 5 s and more
-
-
-def test_a_bank_that_grew_one_by_one_says_what_others_say() -> None:
-    params = Params(classes=3, warmup=0)
-    probs = np.random.default_rng(3).dirichlet(np.ones(3), (50, 40))
-    grown, whole = Bank(params), Bank(params, 40)
-    for count in range(40):
-        grown.grow(1)
-        slots = np.arange(count + 1)
-        said = grown.run(slots, probs[count, : count + 1])
-        assert same_steps(said, whole.run(slots, probs[count, : count + 1]))
-    assert np.array_equal(grown.save_many(range(40)), whole.save_many(range(40)))

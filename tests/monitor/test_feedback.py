@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 from tcuq import Alarm, AlarmSide, Bank, Feedback, Monitor, Params
 from tcuq.monitor.state import read_state
-from tcuq.report.describe import bounds_in_words
 
 SCORES = {"wrong_score": 1.5, "right_score": 1.0}
 ALARM = Alarm(0.2, AlarmSide(allowance=0.1, limit=2.0, cap=4.0), None)
@@ -72,57 +72,51 @@ def test_a_saved_or_pickled_monitor_goes_on_as_if_nothing_had_happened(cut: int)
     for twin in twins:
         assert labeled(twin, probs[cut:], 1) == expected
         assert twin.save() == first.save() and twin.error_debt == first.error_debt
-    with pytest.raises(ValueError, match="other"):
+    with refused("damaged"):
         Monitor(PARAMS.replace(feedback=replace(LABELED, shut=9.0))).load(saved)
 
 
 def test_labels_are_refused_where_they_mean_nothing() -> None:
     monitor, bank, plain = Monitor(PARAMS), Bank(PARAMS, 2), PARAMS.replace(feedback=None)
-    with pytest.raises(ValueError, match="no step was taken yet"):
+    with refused("missing"):
         monitor.feedback(0, True)
     before = monitor.step([1.0, 0.0, 0.0, 0.0]) and monitor.save()
-    for step, label, message in (
-        (1, True, "step is 1, expected 0"),
-        (-1, True, "step is -1"),
-        (0, 4, "label is 4, expected -1 to 3"),
-        (0, -2, "label is -2"),
-        (0, 1.5, "label"),
+    for name, step, label in (
+        ("step", 1, True),
+        ("step", -1, True),
+        ("label", 0, 4),
+        ("label", 0, -2),
+        ("label", 0, 1.5),
     ):
-        with pytest.raises((ValueError, TypeError), match=message):
+        with refused("value", name):
             monitor.feedback(step, label)  # type: ignore[arg-type]
     assert monitor.save() == before
     bank.run([0], [[1.0, 0.0, 0.0, 0.0]])
-    for ago, labels, message in (
-        ([0], [4], "labels are 4 to 4, expected -1 to 3"),
-        ([0], [-2], "labels are -2"),
-        ([-1], [0], "ago is -1"),
-        ([0.0], [0], "ago are float64"),
-        ([0, 1], [0], "ago are int64"),
-        ([0], [[0]], "labels are int64"),
-        ([0], ["right"], "labels are"),
-    ):
-        with pytest.raises(ValueError, match=message):
+    odd: list[tuple[Any, Any]] = [
+        ([0], [4]),
+        ([0], [-2]),
+        ([-1], [0]),
+        ([0.0], [0]),
+        ([0, 1], [0]),
+        ([0], [[0]]),
+    ]
+    for ago, labels in (*odd, ([0], ["right"])):
+        with refused("value"):
             bank.feedback([0], ago, labels)
     assert bank.feedback([0, 1], [0, 0], [0, 0]).tolist() == [True, False]
     assert bank.feedback([], [], []).tolist() == []
     for call in (lambda: Monitor(plain).feedback(0, 1), lambda: Bank(plain, 1).feedback([0], [0], [1])):
-        with pytest.raises(ValueError, match="no feedback"):
+        with refused("missing"):
             call()
     assert Monitor(plain).error_debt == 0.0 and math.isnan(plain.error_constant)
     for wrong in ({"memory": 0}, {"max_error": 0}, {"hard": "no"}, {"wrong_score": 9}, {"shut": 0}):
         with pytest.raises(ValueError):
             Feedback(**wrong)
-    with pytest.raises(TypeError, match="a Feedback or None"):
+    with refused("value"):
         PARAMS.replace(feedback={"memory": 3})
-    with pytest.raises(ValueError, match=r"rise_cap up to 2\^28"):
+    with pytest.raises(ValueError):
         huge = Alarm(0.2, AlarmSide(allowance=0.1, limit=1.0, cap=5000.0), None)
         Monitor(PARAMS.replace(alarm=huge))
-
-
-def test_a_file_without_feedback_does_not_name_it() -> None:
-    plain = PARAMS.replace(feedback=None)
-    assert "feedback" not in plain.to_dict()
-    assert Params.from_json(PARAMS.to_json()) == PARAMS and PARAMS.fingerprint != plain.fingerprint
 
 
 def test_without_a_largest_share_of_errors_there_is_no_debt() -> None:
@@ -162,16 +156,6 @@ def test_right_labels_withdraw_an_alarm_and_wrong_ones_bring_it_forward() -> Non
         monitor.step([1.0, 0.0, 0.0, 0.0])
         monitor.feedback(step, False)
     assert delay(monitor) < usual
-
-
-@pytest.mark.parametrize("hard", ["error", "budget"])
-def test_what_holds_is_said_as_it_is(hard: str) -> None:
-    params = Params(classes=4, feedback=Feedback(8, 0.1, 0.3, 2, hard))
-    held = " / ".join(bounds_in_words(params))
-    assert ("may exceed the budget" in held) == (hard == "error")
-    assert ("abstentions in any n steps" in held) == (hard == "budget")
-    assert "at most 0.1 of the labels + 9.1 are wrong" in held
-    assert ("but for errors" in str(params)) == (hard == "error")
 
 
 # The bound of SPEC.md section 19.
@@ -246,8 +230,7 @@ def test_the_bound_holds_for_every_input_label_and_delay(params: Params, events:
 
 
 @pytest.mark.parametrize("hard", ["budget", "error"])
-@pytest.mark.parametrize("memory", [1, 7, 64])
-@pytest.mark.parametrize("max_error", [0.02, 0.25])
+@pytest.mark.parametrize(("memory", "max_error"), [(1, 0.25), (7, 0.02), (64, 0.25)])
 def test_labels_that_wait_for_the_worst_moment_come_near_the_bound(
     max_error: float, memory: int, hard: str
 ) -> None:

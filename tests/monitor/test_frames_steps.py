@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streams import same_steps
+from refusals import refused
 
 import tcuq
 from tcuq import Monitor, Params
@@ -107,14 +106,8 @@ def test_a_run_over_a_log_forgets_at_segments(params: tcuq.Params) -> None:
     steps, signals = tcuq.Monitor(params).run(LOG, signals=True)
     assert np.array_equal(steps["risk"], np.concatenate([first["risk"], second["risk"]]))
     assert signals.shape == (COUNT, len(tcuq.SIGNALS))
-    with pytest.raises(TypeError, match="features are given beside a log"):
+    with refused("conflict"):
         monitor.run(LOG, LOG.features)
-
-
-def test_a_bare_table_of_posteriors_is_read_by_place(params: tcuq.Params) -> None:
-    bare = make("pandas", {"cat": LOG.probs[:, 0], "dog": LOG.probs[:, 1], "owl": LOG.probs[:, 2]})
-    found = tcuq.Monitor(params).run(bare, LOG.features)
-    assert np.array_equal(found["risk"], tcuq.Monitor(params).run(LOG.probs, LOG.features)["risk"])
 
 
 def test_pandas_works_without_pyarrow() -> None:
@@ -133,14 +126,14 @@ def test_pandas_works_without_pyarrow() -> None:
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_empty_cells_are_named_by_row(kind: str) -> None:
     frame = make(kind, {"p0": [0.5, 0.5], "p1": [0.5, 0.5], "label": [0, None]})
-    with pytest.raises(ValueError, match="label is missing in row 1, expected an integer"):
+    with refused("missing"):
         tcuq.Log.from_frame(frame)
     lists = make(kind, {"probs": [[0.5, 0.5], None]})
     # Earlier releases of polars give an empty list.
-    with pytest.raises(ValueError, match=r"probs (is missing|has 0 values) in row 1, expected"):
+    with refused("missing"):
         tcuq.Log.from_frame(lists)
     ragged = make(kind, {"probs": [[0.5, 0.5], [0.2, 0.3, 0.5]]})
-    with pytest.raises(ValueError, match="probs has 3 values in row 1, expected 2 as in the row before"):
+    with refused("value"):
         tcuq.Log.from_frame(ragged)
 
 
@@ -149,7 +142,7 @@ def test_types_of_pandas_that_may_be_missing() -> None:
     frame = pandas.DataFrame({"p0": [0.5, 0.25], "p1": [0.5, 0.75], "label": [1, 0]}).convert_dtypes()
     assert tcuq.Log.from_frame(frame).probs.tolist() == [[0.5, 0.5], [0.25, 0.75]]
     frame.loc[1, "label"] = pandas.NA
-    with pytest.raises(ValueError, match="label is missing in row 1"):
+    with refused("missing"):
         tcuq.Log.from_frame(frame)
     named = frame.assign(label=pandas.Categorical(["dog", "cat"]))
     assert tcuq.Log.from_frame(named, names=["cat", "dog"]).labels.tolist() == [1, 0]  # type: ignore[union-attr]
@@ -164,7 +157,7 @@ def test_steps_are_an_array(params: tcuq.Params) -> None:
     assert (steps == steps).all() and type(steps == steps) is np.ndarray
     again = pickle.loads(pickle.dumps(steps))
     assert np.array_equal(again["risk"], steps["risk"]) and isinstance(again, tcuq.Steps)
-    with pytest.raises(TypeError, match=r"expected one row of tcuq.STEP_DTYPE a step"):
+    with refused("value"):
         tcuq.Steps.of(steps["risk"])
 
 
@@ -185,17 +178,10 @@ def test_steps_as_a_table_beside_the_input(kind: str, params: tcuq.Params) -> No
     )
     some = getattr(steps, f"to_{kind}")(make(kind, {"when": np.arange(COUNT), "step": np.arange(COUNT)}))
     assert (some.column_names if kind == "arrow" else list(some.columns))[:2] == ["when", "risk"]
-    with pytest.raises(ValueError, match="rows, expected 10, one a step"):
+    with refused("conflict"):
         getattr(steps[:10], f"to_{kind}")(frame)
-    with pytest.raises(ValueError, match="column 'risk' is in the input and in the steps"):
+    with refused("conflict"):
         getattr(steps, f"to_{kind}")(make(kind, {**columns(), "risk": np.zeros(COUNT)}))
-
-
-def test_the_index_of_pandas_is_kept(params: tcuq.Params) -> None:
-    frame = make("pandas", columns())
-    frame.index = [number // 2 for number in range(COUNT)]  # not even unique
-    table = tcuq.Monitor(params).run(LOG).to_pandas(frame)
-    assert table.index.equals(frame.index) and table["device"].tolist() == frame["device"].tolist()
 
 
 def test_an_unknown_accuracy_is_null_where_tables_have_that() -> None:
@@ -213,21 +199,14 @@ def test_columns_beside_the_steps_are_kept_or_refused_by_name() -> None:
     steps = Monitor(Params(classes=2, reference=0.3)).run(np.full((3, 2), 0.5))
     plain = pandas.DataFrame({"p0": [0.5] * 3, "p1": [0.5] * 3, 2024: [7, 8, 9]})
     assert steps.to_pandas(plain)["2024"].tolist() == [7, 8, 9]
-    with pytest.raises(ValueError, match="'label' would be there twice"):
+    with refused("conflict"):
         steps.to_pandas(pandas.DataFrame({"label": [0] * 3, "labels": [1] * 3}))
     twice = pandas.concat([plain, plain[[2024]]], axis=1)
-    with pytest.raises(ValueError, match="'2024' would be there twice"):
+    with refused("conflict"):
         steps.to_pandas(twice)
-    with pytest.raises(ValueError, match="beside has 2 rows, expected 3"):
+    with refused("conflict"):
         steps.to_pandas(plain[["p0", "p1"]][:2])
     polars = pytest.importorskip("polars", reason="needs polars")
     other = polars.DataFrame({"p0": [0.5] * 3, "p1": [0.5] * 3, "place": ["a", "b", "c"]})
     assert steps.to_pandas(other)["place"].tolist() == ["a", "b", "c"]
     assert steps.to_pandas(other.to_arrow())["place"].tolist() == ["a", "b", "c"]
-
-
-def test_names_of_classes_survive_a_pickle() -> None:
-    steps = Monitor(Params(classes=2, names=("cat", "dog"))).run(np.full((3, 2), 0.5))
-    again = pickle.loads(pickle.dumps(steps))
-    assert again.class_names == ("cat", "dog") and same_steps(again, steps)
-    assert copy.deepcopy(steps).class_names == ("cat", "dog")

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from streams import same_steps
 
 import tcuq
 from tcuq import Log, Monitor, Params
-from tcuq._core import STATE_VERSION
 from tcuq.io import read_log
 from tcuq.monitor.logits import posteriors, softmax_table
 from tcuq.monitor.quantize import odd_sums, quantize_probs, refuse_logits, sum_tolerances
 
-SIZES = (2, 10, 35, 100, 200, 1000)
+SIZES = (2, 35, 1000)
 
 
 def softmax_rows(classes: int, rows: int = 200, seed: int = 0) -> Any:
@@ -48,24 +47,6 @@ def test_a_softmax_that_truncates_is_taken(classes: int) -> None:
     monitor.run(floats)
     monitor.step(floats[0])
     assert not odd_sums(floats).any() and not odd_sums((units.clip(0, 255) - 128).astype(np.int8)).any()
-
-
-@pytest.mark.parametrize("decimals", [5, 6])
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
-def test_readers_take_dequantized_int8(tmp_path: Any, kind: str, decimals: int) -> None:
-    raw = quantize_probs(softmax_rows(35))
-    table = np.round((raw.astype(np.float64) + 128) / 256, decimals)
-    path = tmp_path / f"log.{kind}"
-    if kind == "npz":
-        np.savez(path, probs=table)
-    elif kind == "csv":
-        lines = [",".join(f"p{i}" for i in range(35)), *(",".join(map(repr, row)) for row in table.tolist())]
-        path.write_text("\n".join(lines))
-    else:
-        path.write_text("".join(f'{{"probs": {row}}}\n' for row in table.tolist()))
-    log = read_log(path)
-    assert np.array_equal(quantize_probs(log.probs), raw)
-    Monitor(Params(classes=35)).run(log.probs)
 
 
 def test_core_and_python_agree_on_the_tolerance() -> None:
@@ -104,16 +85,16 @@ def test_single_int8_rows_of_any_sum_stay_defined() -> None:
 def test_logs_of_logits_are_told_from_posteriors() -> None:
     rng = np.random.default_rng(0)
     raw = rng.integers(-60, 100, (50, 10)).astype(np.int8)
-    with pytest.raises(ValueError, match=r"50 of 50 rows .* Pass `logits=True` and `logits_scale`"):
+    with refused("value"):
         refuse_logits(raw)
-    with pytest.raises(ValueError, match=r"50 of 50 rows .* Are these logits\? Pass `logits=True`\.$"):
+    with refused("value"):
         refuse_logits(rng.normal(0, 3, (50, 10)))
     mostly = quantize_probs(softmax_rows(10, 50))
     mostly[:24] = raw[:24]
     refuse_logits(mostly)
     assert int(odd_sums(mostly).sum()) == 24
     mostly[24:27] = raw[24:27]
-    with pytest.raises(ValueError, match="27 of 50 rows"):
+    with refused("value"):
         refuse_logits(mostly)
 
 
@@ -133,19 +114,19 @@ def test_softmax_of_floats_and_of_int8() -> None:
 
 
 @pytest.mark.parametrize(
-    ("logits", "scale", "message"),
+    ("logits", "scale", "code"),
     [
-        (np.zeros((2, 3), np.int8), None, "logits are int8; pass `logits_scale`"),
-        (np.zeros((2, 3)), 0.5, "`logits_scale` is for int8 logits; these are float64"),
-        ([[0.0, np.nan]], None, r"logits\[0, 1\] is nan, expected a finite number"),
-        ([np.inf, 0.0], None, r"logits\[0\] is inf"),
-        ([[-np.inf, -np.inf]], None, r"logits\[0, 0\] is -inf"),
-        ([[1.0]], None, r"shape \(1, 1\)"),
-        ([["a", "b"]], None, "logits have dtype <U1"),
+        (np.zeros((2, 3), np.int8), None, "missing"),
+        (np.zeros((2, 3)), 0.5, "conflict"),
+        ([[0.0, np.nan]], None, "value"),
+        ([np.inf, 0.0], None, "value"),
+        ([[-np.inf, -np.inf]], None, "value"),
+        ([[1.0]], None, "value"),
+        ([["a", "b"]], None, "value"),
     ],
 )
-def test_bad_logits_are_refused(logits: Any, scale: float | None, message: str) -> None:
-    with pytest.raises((ValueError, TypeError), match=message):
+def test_bad_logits_are_refused(logits: Any, scale: float | None, code: str) -> None:
+    with refused(code):
         tcuq.softmax(logits, scale)
 
 
@@ -164,7 +145,7 @@ def test_readers_apply_a_softmax_when_told(tmp_path: Any, kind: str) -> None:
             path.write_text("".join(f'{{"probs": {row}}}\n' for row in table.tolist()))
 
     write(logits)
-    with pytest.raises(ValueError, match=r"are these logits\? pass `logits=True`"):
+    with refused("value"):
         read_log(path)
     assert np.allclose(read_log(path, logits=True).probs, tcuq.softmax(logits))
     write(logits[:, :1])
@@ -172,7 +153,7 @@ def test_readers_apply_a_softmax_when_told(tmp_path: Any, kind: str) -> None:
     raw = np.random.default_rng(0).integers(-128, 128, (30, 4)).astype(np.int8)
     write(raw)
     assert np.array_equal(read_log(path, logits=True, logits_scale=0.1).probs, tcuq.softmax(raw, 0.1))
-    with pytest.raises(ValueError, match="logits are int8; pass `logits_scale`"):
+    with refused("missing"):
         read_log(path, logits=True)
 
 
@@ -220,7 +201,7 @@ def test_data_frames_are_read_by_their_columns(frame: Any) -> None:
 
 @pytest.mark.parametrize("frame", [Frame, pandas_frame])
 def test_a_data_frame_is_no_table_of_classes(frame: Any) -> None:
-    with pytest.raises(ValueError, match=r"more than posteriors; use Log.from_frame\(frame\)"):
+    with refused("value"):
         Log(frame(COLUMNS))
     bare = frame({"p0": [0.75, 0.5], "p1": [0.25, 0.5]})
     assert Log(bare).probs.tolist() == [[0.75, 0.25], [0.5, 0.5]]
@@ -238,32 +219,18 @@ def test_integers_of_data_frames_are_int8_as_in_a_csv() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("columns", "code"),
     [
-        ({"a": [1.0], "b": [2.0]}, r"column 'p0' is missing, expected probs or p0, p1, .*step$"),
-        ({"p0": [0.5], "p2": [0.5]}, "column 'p1' is missing, expected p0 to p2 without a gap"),
-        ({"p0": ["x"], "p1": ["y"]}, "columns p0 to p1 hold <U1, expected numbers"),
-        ({"p0": [0.5], "p1": [0.5], "label": [0], "labels": [0]}, "column 'label' is there twice"),
-        ({"p0": [0.5], "p1": [0.5], "label": [0.5]}, "labels has dtype float64, expected integers"),
+        ({"a": [1.0], "b": [2.0]}, "missing"),
+        ({"p0": [0.5], "p2": [0.5]}, "missing"),
+        ({"p0": ["x"], "p1": ["y"]}, "value"),
+        ({"p0": [0.5], "p1": [0.5], "label": [0], "labels": [0]}, "conflict"),
+        ({"p0": [0.5], "p1": [0.5], "label": [0.5]}, "value"),
     ],
 )
-def test_bad_data_frames_are_refused(columns: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_bad_data_frames_are_refused(columns: dict[str, Any], code: str) -> None:
+    with refused(code):
         Log.from_frame(Frame(columns))
-
-
-def test_reasons_of_a_run_have_names() -> None:
-    probs = softmax_rows(5, 60)
-    params = Params(classes=5)
-    numbers = Monitor(params).run(probs)["reason"]
-    monitor = Monitor(params)
-    named = [monitor.step(row).reason for row in probs]
-    assert [name or None for name in tcuq.reason_names(numbers)] == named and any(named)
-
-
-def test_the_refusal_of_a_state_names_the_version_that_is_read() -> None:
-    module = importlib.import_module("tcuq.monitor.monitor")
-    assert f"this release reads version {STATE_VERSION}" in module._LOAD_ERRORS[-5]
 
 
 def test_a_log_with_something_replaced_keeps_its_kinds_of_shift() -> None:

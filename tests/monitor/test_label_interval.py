@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from tcuq import STEP_DTYPE, Questions, accuracy_from_labels
 from tcuq.monitor.label_interval import STAKES, gain
@@ -126,20 +127,12 @@ def test_steps_that_do_not_count_change_nothing() -> None:
     assert len(accuracy_from_labels(steps, asked, chance, labels, among=np.ones(400, bool)).low) == 400
 
 
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        ({"chance": np.zeros(3)}, "chance"),
-        ({"expected": np.full(3, 2.0)}, "expected"),
-        ({"asked": [True]}, "asked has the shape"),
-        ({"level": 1}, "level is 1"),
-        ({"at": [4]}, "at is 4 to 4"),
-    ],
-)
-def test_what_does_not_fit_is_refused(change: dict[str, Any], text: str) -> None:
-    given: dict[str, Any] = {"asked": [True] * 3, "chance": np.ones(3), "labels": [0, 1, 0]}
-    with pytest.raises(ValueError, match=text):
-        accuracy_from_labels(steps_with(np.zeros(3)), **{**given, **change})
+def test_what_does_not_fit_is_refused() -> None:
+    whole: dict[str, Any] = {"asked": [True] * 3, "chance": np.ones(3), "labels": [0, 1, 0]}
+    odd = {"chance": np.zeros(3), "expected": np.full(3, 2.0), "asked": [True], "level": 1, "at": [4]}
+    for name, value in odd.items():
+        with refused("value"):
+            accuracy_from_labels(steps_with(np.zeros(3)), **{**whole, name: value})
 
 
 def test_questions_keep_to_their_rate_whatever_comes_and_never_leave_a_step_out() -> None:
@@ -167,7 +160,7 @@ def test_questions_do_not_depend_on_batches_and_differ_by_device_and_seed() -> N
     assert not np.array_equal(Questions(0.2, seed=1).ask(stream).asked, whole.asked)
     assert not np.array_equal(Questions(0.2).ask(stream, boots=1).asked, whole.asked)
     for bad in ([1.5], [np.nan]):
-        with pytest.raises(ValueError, match="uncertainty"):
+        with refused("value"):
             pieces.ask(bad)
-    with pytest.raises(ValueError, match="rate is 0"):
+    with refused("value"):
         Questions(0)

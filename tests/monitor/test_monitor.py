@@ -7,18 +7,17 @@ import pickle
 import struct
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streams import direct_params, dwell_stream, int8_stream, learned_params, posterior_of, same_steps
+from refusals import refused
+from streams import dwell_stream, int8_stream, learned_params, same_steps
 
 import tcuq
 from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params
-from tcuq._core import Core
 from tcuq.monitor.log import watch
 from tcuq.monitor.quantize import quantize_features, quantize_probs, two_classes
 from tcuq.monitor.signals import FEATURE_BASED, profile_signals
@@ -144,25 +143,6 @@ def test_unaligned_arrays_are_read_like_any_other() -> None:
     assert Monitor(params).step(*shifted) == Monitor(params).step(probs[0], values[0])
 
 
-def test_the_binding_refuses_scales_that_are_none() -> None:
-    fields = make_params().integers()
-    for scale in (0.0, float("nan"), float("inf"), 1e-60, -1.0):
-        with pytest.raises(ValueError, match="feature_scale must be a positive float32"):
-            Core(fields, scale)
-
-
-def test_an_entry_that_changes_the_fields_while_they_are_read() -> None:
-    fields = make_params().integers()
-
-    class Evil:
-        def __index__(self) -> int:
-            fields["lags"] = None
-            return 1
-
-    fields["lags"] = [Evil(), 2, 4]
-    assert Core(fields).sizes()[0] > 0
-
-
 def test_a_sigmoid_becomes_two_classes() -> None:
     steps = Monitor(Params(classes=2)).run(two_classes([0.1, 0.9]))
     assert steps["prediction"].tolist() == [0, 1]
@@ -179,13 +159,6 @@ def test_strided_and_half_precision_input() -> None:
     half = np.full((3, 10), 0.1, dtype=np.float16)
     assert Monitor(params).run(half)["risk"].shape == (3,)
     assert Monitor(params).step(wide[0, ::2]).prediction == Monitor(params).step(probs[0]).prediction
-
-
-def test_empty_stream_is_fine_and_does_nothing() -> None:
-    monitor = Monitor(make_params(features=0))
-    before = monitor.save()
-    assert len(monitor.run(np.zeros((0, 10)))) == 0
-    assert monitor.save() == before
 
 
 def test_reset_keeps_debt_credit_alarm_and_forgets_the_past() -> None:
@@ -217,15 +190,6 @@ def test_watch_resets_between_segments() -> None:
     assert same_steps(watch(Monitor(params), log), np.concatenate(parts))
 
 
-def test_counters_follow_the_steps() -> None:
-    params = direct_params(warmup=0, level=0.1, budget=0.5, burst=4)
-    monitor = Monitor(params)
-    steps = monitor.run(np.tile(posterior_of(0), (57, 1)))
-    assert monitor.steps == 57
-    assert monitor.debt == pytest.approx(steps["flagged"].sum() - 5.7)
-    assert 0 <= monitor.credit <= 4
-
-
 def test_pickle_copy_and_repr() -> None:
     params = make_params()
     probs, values = int8_stream(120, 10, 32)
@@ -253,14 +217,6 @@ def test_a_copy_of_a_subclass_is_one(how: Callable[[Named], Named]) -> None:
     assert type(twin) is Named and twin.name == "door" and twin.save() == monitor.save()
 
 
-def test_state_file_round_trip(tmp_path: Path) -> None:
-    monitor = Monitor(make_params(features=0))
-    monitor.run(int8_stream(30, 10, 0)[0])
-    state = monitor.save(tmp_path / "state.bin")
-    assert Monitor(monitor.params).load(tmp_path / "state.bin").save() == state
-    assert [p.name for p in tmp_path.iterdir()] == ["state.bin"]
-
-
 def with_crc(state: bytes) -> bytes:
     return state[:-4] + struct.pack("<I", zlib.crc32(state[:-4]))
 
@@ -280,11 +236,11 @@ def test_every_bit_flip_and_truncation_of_a_state_is_refused() -> None:
     for i in range(len(state)):
         broken = bytearray(state)
         broken[i] ^= 1 << (i % 8)
-        with pytest.raises(ValueError, match="refused"):
+        with refused("damaged"):
             target.load(bytes(broken))
-        with pytest.raises(ValueError, match="refused"):
+        with refused("damaged"):
             target.load(state[:i])
-    with pytest.raises(ValueError, match="refused"):
+    with refused("damaged"):
         target.load(state + b"\0")
     assert target.save() == before, "a refused state changes nothing"
 
@@ -293,36 +249,27 @@ def test_every_bit_flip_and_truncation_of_a_state_is_refused() -> None:
     ("offset", "value", "size"),
     [
         (6, 1, 2),
+        (20, 0, 4),
         (24, 10**6, 4),
-        (24, -(10**6), 4),
         (28, -1, 4),
-        (28, 10**6, 4),
         (32, 10**9, 4),
-        (36, 10**9, 4),
         (36, 1, 4),
         (40, 3 * 65536 + 1, 4),
-        (44, -1, 4),
         (44, 2**21 + 1, 4),
         (48, 2**31 - 1, 4),
-        (52, 0, 4),
         (52, 256 * 40 + 1, 4),
         (56, 1, 4),
-        (60, 2, 1),
         (60, 4, 1),
-        (60, 1 + 4 * 6, 1),
         (61, 5, 1),
-        (61, 0, 1),
-        (62, 0, 1),
         (62, 2, 1),
         (63, 3, 1),
         (64, 10, 2),
-        (20, 0, 4),
     ],
 )
 def test_a_state_with_a_good_checksum_and_a_bad_number_is_refused(offset: int, value: int, size: int) -> None:
     monitor = Monitor(make_params())
     monitor.run(*int8_stream(30, 10, 32))
-    with pytest.raises(ValueError, match="damaged"):
+    with refused("damaged"):
         Monitor(monitor.params).load(changed(monitor.save(), offset, value, size))
 
 
@@ -332,7 +279,7 @@ def test_a_last_step_of_more_than_one_is_refused() -> None:
     monitor.run(int8_stream(9, 3, 0)[0])
     state = monitor.save()
     Monitor(monitor.params).load(changed(state, 64, 65535))
-    with pytest.raises(ValueError, match="damaged"):
+    with refused("damaged"):
         Monitor(monitor.params).load(changed(state, 64, 65536))
 
 
@@ -351,12 +298,12 @@ def test_odds_are_the_log_odds_of_the_posterior() -> None:
 def test_states_of_other_params_and_versions_are_refused() -> None:
     monitor = Monitor(make_params())
     state = monitor.save()
-    with pytest.raises(ValueError, match="other parameters"):
+    with refused("damaged"):
         Monitor(monitor.params.replace(blend=0.5)).load(state)
-    with pytest.raises(ValueError, match="another state version"):
+    with refused("damaged"):
         monitor.load(changed(state, 4, 5, 2))
     for offset in (8, 12, 14):
-        with pytest.raises(ValueError, match="other parameters"):
+        with refused("damaged"):
             monitor.load(changed(state, offset, 77, 2))
 
 
@@ -373,28 +320,23 @@ def test_the_step_counter_stops_instead_of_wrapping() -> None:
 GOOD = [0.1] * 10
 
 
-@pytest.mark.parametrize(
-    ("probs", "features", "message"),
-    [
-        ([np.nan, *GOOD[1:]], None, r"probs\[0\] is nan, expected 0 to 1$"),
-        ([np.inf, *GOOD[1:]], None, r"probs\[0\] is inf"),
-        ([-0.1, 0.3, *GOOD[2:]], None, r"probs\[0\] is -0.1"),
-        ([0.5] * 10, None, r"probs sum to 5, expected 1.00 ± 0.0391 \(are these logits\? apply tcuq.softmax"),
-        ([0.3] + [0.06] * 9, None, r"probs sum to 0.84, expected 1.00 ± 0.02 "),
-        ([0.5, 0.5], None, r"probs has 2 values a step; the params say 10"),
-        (np.full((2, 10), 0.1), None, r"probs has 2 dimensions; 1 expected"),
-        (np.full(10, 0.1, dtype=complex), None, r"complex"),
-        (np.full(10, 1, dtype=np.int64), None, r"dtype int64, expected int8, uint8, float32 or float64"),
-        ([300] + [0] * 9, None, r"probs holds 300; integers must be int8, -128 to 127"),
-        (["a"] * 10, None, r"probs has dtype <U1"),
-    ],
-)
-def test_bad_steps_are_refused_with_the_value(probs: Any, features: Any, message: str) -> None:
+def test_bad_steps_are_refused_with_the_value() -> None:
     monitor = Monitor(make_params(features=0))
     before = monitor.save()
-    with pytest.raises((ValueError, TypeError), match=message):
-        monitor.step(probs if isinstance(probs, np.ndarray) else list(probs), features)
-    assert monitor.save() == before
+    odd: list[tuple[Any, str]] = [
+        ([np.nan, *GOOD[1:]], r"probs\[0\] is nan, expected 0 to 1$"),
+        ([-0.1, 0.3, *GOOD[2:]], r"probs\[0\] is -0.1"),
+        ([0.5] * 10, r"probs sum to 5"),
+        ([0.5, 0.5], r"probs has 2 values a step; the params say 10"),
+        (np.full((2, 10), 0.1), r"probs has 2 dimensions"),
+        (np.full(10, 1, dtype=np.int64), r"dtype int64"),
+        ([300] + [0] * 9, r"probs holds 300"),
+        (["a"] * 10, r"probs has dtype <U1"),
+    ]
+    for probs, message in odd:
+        with pytest.raises((ValueError, TypeError), match=message):
+            monitor.step(probs if isinstance(probs, np.ndarray) else list(probs))
+        assert monitor.save() == before
 
 
 def test_features_that_the_params_do_not_use_are_ignored() -> None:
@@ -415,17 +357,13 @@ def test_bad_tables_are_refused_before_anything_moves() -> None:
     broken[3, 7] = np.nan
     cases: list[tuple[Any, Any, str]] = [
         (broken, values, r"probs\[3, 7\] is nan"),
-        (probs * 2, values, r"probs\[0\] sum to 2, expected 1.00 ± 0.02"),
-        (probs, None, r"features are missing; these params were fitted with 32"),
-        (probs, values[:4], r"features have 4 rows, probs have 5"),
-        (probs, values[:, :5], r"features has 5 values a step; the params say 32"),
-        (
-            probs,
-            np.where(np.eye(5, 32) > 0, np.inf, 1.0),
-            r"features\[0, 0\] is inf, expected a finite number",
-        ),
+        (probs * 2, values, r"probs\[0\] sum to 2"),
+        (probs, None, r"features are missing"),
+        (probs, values[:4], r"features have 4 rows"),
+        (probs, values[:, :5], r"features has 5 values a step"),
+        (probs, np.where(np.eye(5, 32) > 0, np.inf, 1.0), r"features\[0, 0\] is inf"),
         (probs, np.ones((5, 32), dtype=np.uint8), r"features are uint8"),
-        (probs[0], values, r"probs has 1 dimensions; 2 expected"),
+        (probs[0], values, r"probs has 1 dimensions"),
     ]
     for p, f, message in cases:
         with pytest.raises((ValueError, TypeError), match=message):
@@ -433,21 +371,18 @@ def test_bad_tables_are_refused_before_anything_moves() -> None:
     assert monitor.save() == before
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"probs": [[0.5, 0.5]], "labels": [2]}, r"labels\[0\] is 2, expected at most 1"),
-        ({"probs": [[0.5, 0.5]], "labels": [0, 1]}, r"labels has 2 entries, probs has 1 rows"),
-        ({"probs": [[0.5, 0.5]], "labels": [0.5]}, r"labels has dtype float64, expected integers"),
-        ({"probs": [[1.0]]}, r"probs has 1 classes, expected 2 to 1000"),
-        ({"probs": [[0.5, 0.5], [1.0]]}, r"rows of different lengths"),
-        ({"probs": [[0.5, 0.5]], "shifted": [-1]}, r"shifted holds -1, expected 0 to 255"),
-        ({"probs": [[0.5, 0.5]], "features": [[1.0], [2.0]]}, r"features have 2 rows, probs have 1"),
-    ],
-)
-def test_bad_logs_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Log(**options)
+def test_bad_logs_are_refused() -> None:
+    for options in (
+        {"labels": [2]},
+        {"labels": [0, 1]},
+        {"labels": [0.5]},
+        {"shifted": [-1]},
+        {"features": [[1.0], [2.0]]},
+        {"probs": [[1.0]]},
+        {"probs": [[0.5, 0.5], [1.0]]},
+    ):
+        with refused("value"):
+            Log(**{"probs": [[0.5, 0.5]], **options})
 
 
 def test_a_step_says_what_was_learned() -> None:
@@ -460,12 +395,6 @@ def test_a_step_says_what_was_learned() -> None:
             assert getattr(one, name) == steps[name][t], (t, name)
     assert steps["persistence"][200:].min() > 0.3 and np.ptp(steps["severity"]) > 0.5
     assert (steps["answer"] != steps["prediction"]).any() and 0 < steps["expected_accuracy"].min() < 1
-
-
-def test_a_reason_is_given_where_a_step_is_flagged_alone() -> None:
-    steps = Monitor(make_params(features=0)).run(int8_stream(600, 10, 0)[0])
-    named = np.array(tcuq.reason_names(steps["reason"])) != ""
-    assert steps["flagged"].any() and not named[~steps["flagged"]].any() and named[steps["flagged"]].all()
 
 
 def test_columns_of_a_run_have_names() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Monitor, Params
 from tcuq.monitor import params as params_module
@@ -134,34 +135,25 @@ def test_every_flipped_bit_of_a_file_is_refused_or_gives_the_same_monitor() -> N
     assert same < len(content) / 100, "white space at most"
 
 
-@pytest.mark.parametrize("name", [item.name for item in fields(Params) if item.name != "feedback"])
-def test_a_missing_field_is_refused_even_unsealed(name: str) -> None:
-    content = every_field().to_dict()
-    del content[name]
-    message = "coef names 'odds'" if name == "signals" else f"field '{name}' is missing"
-    with pytest.raises(ValueError, match=message):
-        Params.from_dict(content, sealed=False)
+def test_a_missing_field_is_refused_even_unsealed() -> None:
+    for name in (item.name for item in fields(Params) if item.name != "feedback"):
+        content = every_field().to_dict()
+        del content[name]
+        with refused("unknown" if name == "signals" else "missing"):
+            Params.from_dict(content, sealed=False)
 
 
 @pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        (("coef", "doubt"), "coef 'doubt' is missing, expected all of flips, doubt, odds"),
-        (("clean_means", "flips"), "clean_means 'flips' is missing"),
-        (("alarm", "mean"), "alarm field 'mean' is missing"),
-        (("alarm", "fall"), "alarm field 'fall' is missing"),
-        (("alarm", "rise", "cap"), "alarm rise field 'cap' is missing"),
-        (("evidence", "clip"), "evidence field 'clip' is missing"),
-        (("feedback", "shut"), "feedback field 'shut' is missing"),
-    ],
+    "path", ["coef doubt", "alarm mean", "alarm rise cap", "evidence clip", "feedback shut"]
 )
-def test_a_missing_part_of_a_field_is_refused(path: tuple[str, ...], message: str) -> None:
+def test_a_missing_part_of_a_field_is_refused(path: str) -> None:
     content = every_field().to_dict()
     inner: Any = content
-    for name in path[:-1]:
+    *outer, last = path.split()
+    for name in outer:
         inner = inner[name]
-    del inner[path[-1]]
-    with pytest.raises(ValueError, match=message):
+    del inner[last]
+    with refused("missing"):
         Params.from_dict(content, sealed=False)
 
 
@@ -169,9 +161,7 @@ def test_an_edited_file_says_how_to_seal_it(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     params = Params(classes=3)
     path.write_text(params.to_json().replace('"burst": 8', '"burst": 9'))
-    with pytest.raises(
-        ValueError, match=r"checksum is '\w{8}', expected '\w{8}': .*run `tcuq inspect FILE --seal`"
-    ):
+    with refused("damaged"):
         Params.load(path)
     edited = Params.load(path, sealed=False)
     assert edited == params.replace(burst=9)
@@ -179,7 +169,7 @@ def test_an_edited_file_says_how_to_seal_it(tmp_path: Path) -> None:
     assert Params.load(path) == edited
     content = edited.to_dict()
     del content["checksum"]
-    with pytest.raises(ValueError, match="checksum is missing"):
+    with refused("damaged"):
         Params.from_dict(content)
 
 
@@ -197,16 +187,6 @@ def test_the_fingerprint_is_that_of_states_and_names_what_the_core_is_given() ->
     assert params.replace(notes={}).fingerprint == params.fingerprint
 
 
-def test_the_file_is_readable_and_whole(tmp_path: Path) -> None:
-    path = tmp_path / "p.json"
-    params = Params(classes=10, level=0.1, budget=0.15)
-    params.save(path)
-    content = json.loads(path.read_text())
-    assert content["format"] == "tcuq-params" and content["level"] == 0.1 and content["budget"] == 0.15
-    assert Params.load(path) == params
-    assert [p.name for p in tmp_path.iterdir()] == ["p.json"]
-
-
 def test_snapping_is_visible_and_small() -> None:
     params = Params(
         classes=3, blend=0.123456789, level=0.1234567, coef={"doubt": 1.23456}, signals=("doubt",)
@@ -214,17 +194,6 @@ def test_snapping_is_visible_and_small() -> None:
     assert params.blend == round(0.123456789 * 65536) / 65536
     assert abs(params.level - 0.1234567) < 1e-3
     assert params.coef["doubt"] == round(1.23456 * 512) / 512
-
-
-def test_default_lag_weights_are_inverse_lags_and_sum_to_one() -> None:
-    weights = Params(classes=2).lag_weights
-    assert sum(weights) == 1
-    assert np.allclose(weights, [4 / 7, 2 / 7, 1 / 7], atol=1e-4)
-
-
-def test_lags_may_come_in_any_order_with_their_weights() -> None:
-    params = Params(classes=2, lags=(4, 1), lag_weights=(1, 3))
-    assert params.lags == (1, 4) and params.lag_weights == (0.75, 0.25)
 
 
 def test_params_are_frozen_and_hashable() -> None:
@@ -236,154 +205,104 @@ def test_params_are_frozen_and_hashable() -> None:
     assert len({params, Params(classes=2)}) == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"classes": 1001}, "classes is 1001, expected 2 to 1000"),
-        ({"classes": 2.5}, "classes is 2.5, not an integer"),
-        ({"classes": True}, "classes is True"),
-        ({"features": 257}, "features is 257, expected 0 to 256"),
-        ({"signals": ("instability",)}, "features is 0; signal 'instability' needs 1 to 256"),
-        ({"signals": ("hunch",)}, "signal 'hunch' is unknown, expected one of divergence"),
-        ({"lags": (0,)}, "lag is 0, expected 1 to 64"),
-        ({"lags": (1, 1)}, r"lags \[1, 1\] repeat"),
-        ({"lags": (65,)}, "lag is 65, expected 1 to 64"),
-        ({"lags": ()}, "lags is empty"),
-        ({"lag_weights": (1, 2)}, "lag_weights has 2 entries; one for each of the 3 lags"),
-        ({"lag_weights": (0, 0, 0)}, "lag_weights sum to 0"),
-        ({"lag_weights": (0, 1, 1)}, "the weight of lag 1 is 0"),
-        ({"blend": float("nan")}, "blend is nan, expected 0 to 1"),
-        ({"anchor": "beliefs"}, "anchor is 'beliefs', expected one of confidence, belief"),
-        ({"anchor": "belief"}, "anchor is 'belief'; it needs an instant head"),
-        ({"blend": "0.5"}, "blend is '0.5', not a number"),
-        ({"doubt_mix": -0.1}, "doubt_mix is -0.1, expected 0 to 1"),
-        ({"coef": {"doubt": 65}}, r"coef\[doubt\] is 65, expected -64 to 64"),
-        (
-            {"coef": {"magnitude": 1}},
-            "coef names 'magnitude', expected one of divergence, flips, doubt",
-        ),
-        ({"level": 0}, "level is 0, expected 0.001 to 0.999"),
-        ({"budget": 1.01}, "budget is 1.01, expected 0 to 1"),
-        ({"burst": 0}, "burst is 0, expected 1 to 10000"),
-        ({"steep_slope": 0}, "steep_slope is 0, expected 1e-07 to 1"),
-        ({"slope": 0.5, "steep_slope": 0.1}, "slope is 0.5, expected 0 to 0.1"),
-        ({"feature_zero_point": 128}, "feature_zero_point is 128, expected -128 to 127"),
-        ({"feature_scale": 0}, "feature_scale is 0"),
-        ({"warmup": -1}, "warmup is -1, expected 0 to 4294967295"),
-    ],
-)
-def test_bad_values_are_named_with_their_range(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Params(**{"classes": 3, **options})
+BAD_VALUES: list[dict[str, Any]] = [
+    {"classes": 1001, "features": 257, "feature_zero_point": 128, "warmup": -1, "burst": 0, "level": 0},
+    {"classes": 2.5, "blend": float("nan"), "budget": 1.01, "doubt_mix": -0.1, "steep_slope": 0},
+    {"classes": True, "blend": "0.5", "anchor": "beliefs", "feature_scale": 0, "slope": 0.5},
+]
+BAD_FIELDS: list[tuple[str, dict[str, Any]]] = [
+    ("value", {"signals": ("instability",)}),
+    ("unknown", {"signals": ("hunch",)}),
+    ("value", {"lags": (0,)}),
+    ("value", {"lags": (1, 1)}),
+    ("missing", {"lags": ()}),
+    ("value", {"lag_weights": (1, 2)}),
+    ("value", {"lag_weights": (0, 0, 0)}),
+    ("value", {"lag_weights": (0, 1, 1)}),
+    ("conflict", {"anchor": "belief"}),
+    ("value", {"coef": {"doubt": 65}}),
+    ("unknown", {"coef": {"magnitude": 1}}),
+]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"version": 3}, "parameters have version 3, expected 4; fit again"),
-        ({"version": 5}, "parameters have version 5, expected 4; use a newer tcuq"),
-        ({"format": "other"}, 'not a parameter file: "format" must be "tcuq-params"'),
-        ({"color": 1}, "field 'color' is unknown, expected one of classes"),
-        (
-            {"alarm": {"mean": 0.1, "rise": None, "fall": None, "side": 1}},
-            "alarm field 'side' is unknown, expected one of mean, rise, fall",
-        ),
-        (
-            {"alarm": {"rise": None, "fall": None}},
-            "alarm field 'mean' is missing, expected all of mean, rise, fall",
-        ),
-        (
-            {"alarm": {"mean": 0, "fall": None, "rise": {"limit": 1}}},
-            "alarm rise needs allowance and limit",
-        ),
-        (
-            {"alarm": {"mean": 0, "fall": None, "rise": {"limit": 2, "allowance": 0, "cap": 1}}},
-            "alarm cap is 1, expected 2 to 16384",
-        ),
-        ({"alarm": 3}, "alarm is 3; an object is needed"),
-        ({"lags": 3}, "lags is 3; a list is needed"),
-        ({"coef": [1]}, r"coef is \[1\]; an object is needed"),
-        ({"signals": []}, "signals is empty"),
-        ({"signals": [["doubt"]]}, "a list of names is needed"),
-        ({"lags": None}, "lags is None; a list is needed"),
-        ({"notes": None}, "notes is None; an object is needed"),
-        ({"version": True}, "parameters have version True"),
-        ({"level": 10**400}, "level is beyond all floats"),
-        ({"lag_weights": [1e308, 1e308, 1e308]}, "lag weight is 1e\\+308, expected 0 to 1000000000"),
-        (
-            {"alarm": {"mean": 0, "fall": None, "rise": {"allowance": 0, "limit": 0, "cap": 1}}},
-            "alarm limit is 0, expected 1.5",
-        ),
-        ({"names": "abc"}, "names is 'abc'; a list is needed"),
-        ({"names": ["a", "b"]}, "names has 2 entries, expected 3"),
-        ({"names": ["a", "b", 3]}, r"names\[2\] is 3, expected a text"),
-        ({"names": ["a", "b", "c" * 65]}, r"names\[2\] is 'c+'\.\.\. of 65 characters, expected at most 64"),
-        (
-            {"names": ["a", "b\u001b[2J", "c"]},
-            r"names\[1\] is 'b.x1b.2J', expected printable characters only",
-        ),
-        ({"names": ["a", "b", "c\u202e"]}, r"names\[2\] is .*, expected printable characters only"),
-        ({"names": ["a", " ", "c"]}, r"names\[1\] is ' ', expected a name"),
-    ],
-)
-def test_bad_files_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_bad_values_are_refused() -> None:
+    for values in BAD_VALUES:
+        for name, value in values.items():
+            with refused("value", name):
+                Params(**{"classes": 3, name: value})
+    for code, options in BAD_FIELDS:
+        with refused(code):
+            Params(classes=3, **options)
+
+
+RISE = {"limit": 2, "allowance": 0, "cap": 1}
+BAD_FILES: list[tuple[str, dict[str, Any]]] = [
+    ("unsupported", {"version": 3}),
+    ("unsupported", {"version": 5}),
+    ("unsupported", {"version": True}),
+    ("damaged", {"format": "other"}),
+    ("unknown", {"color": 1}),
+    ("unknown", {"alarm": {"mean": 0.1, "rise": None, "fall": None, "side": 1}}),
+    ("missing", {"alarm": {"rise": None, "fall": None}}),
+    ("missing", {"alarm": {"mean": 0, "fall": None, "rise": {"limit": 1}}}),
+    ("value", {"alarm": {"mean": 0, "fall": None, "rise": RISE}}),
+    ("value", {"alarm": {"mean": 0, "fall": None, "rise": {**RISE, "limit": 0}}}),
+    ("value", {"alarm": 3}),
+    ("value", {"lags": 3}),
+    ("value", {"coef": [1]}),
+    ("missing", {"signals": []}),
+    ("value", {"signals": [["doubt"]]}),
+    ("value", {"notes": None}),
+    ("value", {"level": 10**400}),
+    ("value", {"lag_weights": [1e308, 1e308, 1e308]}),
+    ("value", {"names": "abc"}),
+    ("value", {"names": ["a", "b"]}),
+    ("value", {"names": ["a", "b", 3]}),
+    ("limit", {"names": ["a", "b", "c" * 65]}),
+    ("value", {"names": ["a", "b\x1b[2J", "c"]}),
+    ("value", {"names": ["a", " ", "c"]}),
+]
+
+
+def test_bad_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
-    path.write_text(json.dumps({**Params(classes=3).to_dict(), **change}))
-    with pytest.raises(ValueError, match=message):
-        Params.load(path)
+    for code, change in BAD_FILES:
+        path.write_text(json.dumps({**Params(classes=3).to_dict(), **change}))
+        with refused(code) as error:
+            Params.load(path)
+        assert error.value.where == str(path)
 
 
 def test_notes_must_survive_a_file_and_numpy_numbers_are_numbers() -> None:
     assert Params(classes=2, notes={"a": (1, 2)}).notes["a"] == [1, 2]
     for notes in ({"x": float("nan")}, {"x": np.int64(1)}, {"x": object()}, {"x": "\ud800"}):
-        with pytest.raises(ValueError, match="notes cannot be written as JSON"):
+        with refused("value"):
             Params(classes=2, notes=notes)
     params = Params(classes=np.int64(3), level=np.float32(0.1), budget=np.float64(0.2), lags=np.array([1, 2]))
     assert params == Params(classes=3, level=float(np.float32(0.1)), budget=0.2, lags=(1, 2))
-    with pytest.raises(TypeError, match=r"alarm rise is 0\.5; an AlarmSide or None is needed"):
+    with refused("value"):
         Alarm(0.1, 0.5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="a list of names is needed"):
+    with refused("value"):
         Params(classes=2, signals="doubt")  # type: ignore[arg-type]
 
 
 def test_a_field_that_comes_twice_is_refused_and_a_byte_order_mark_is_not() -> None:
     text = Params(classes=3).to_json()
     assert Params.from_json("\ufeff" + text) == Params(classes=3)
-    with pytest.raises(ValueError, match="field 'classes' comes twice"):
+    with refused("damaged"):
         Params.from_json(text.replace('"classes": 3,', '"classes": 3, "classes": 4,'))
-    with pytest.raises(ValueError, match="nests too deeply"):
+    with refused("limit"):
         Params.from_json("[" * 100_000)
-
-
-def test_writing_follows_links_and_keeps_permissions(tmp_path: Path) -> None:
-    real = tmp_path / "real.json"
-    real.write_text("old")
-    real.chmod(0o600)
-    (tmp_path / "link.json").symlink_to(real)
-    Params(classes=2).save(tmp_path / "link.json")
-    assert (tmp_path / "link.json").is_symlink() and Params.load(real) == Params(classes=2)
-    assert real.stat().st_mode & 0o777 == 0o600
-    Params(classes=2).save(tmp_path / ("n" * 250))
-    Params(classes=2).save("/dev/null")
-    assert not Path("/dev/null").is_file()
 
 
 def test_files_that_are_no_json_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
-    for content, message in ((b"{", "not JSON"), (b"\xff\xfe", "not text"), (b"[]", "not a parameter file")):
+    for content in (b"{", b"\xff\xfe", b"[]"):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=message):
+        with refused("damaged"):
             Params.load(path)
     with pytest.raises(FileNotFoundError):
         Params.load(tmp_path / "none.json")
-
-
-def test_an_unwritable_target_leaves_nothing(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    for target in (tmp_path / "no" / "p.json", tmp_path / "file" / "p.json"):
-        with pytest.raises(OSError, match=r"p\.json"):
-            Params(classes=2).save(target)
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
 def test_ranges_are_those_of_the_core() -> None:
@@ -398,7 +317,7 @@ def test_ranges_are_those_of_the_core() -> None:
         for value in (low, high):
             assert getattr(Params(**{"classes": 3, name: value}), name) == value
         for value in (low - 1, high + 1):
-            with pytest.raises(ValueError, match=f"{name} is {value}, expected {low} to {high}"):
+            with refused("value"):
                 Params(**{"classes": 3, name: value})
     for bias in (-256, 256):
         assert Params(classes=3, bias=bias).integers()["bias"] in RANGE["bias"]
@@ -416,11 +335,3 @@ def test_integers_are_made_once_and_handed_out_as_copies(monkeypatch: pytest.Mon
     assert params.integers()["lags"] == [1, 2, 4] and params.integers()["classes"] == 3
     assert params.integers()["evidence"]["coef"][0] == 0
     assert params.ring_bytes == params.core().sizes()[0] and len(calls) == 1
-
-
-def test_what_may_be_left_out_has_a_value() -> None:
-    params = Params(classes=3, lag_weights=None, coef=None, clean_means=None)
-    assert params == Params(classes=3)
-    assert (params.warmup, len(params.lag_weights)) == (64, 3)
-    assert set(params.coef) == set(params.clean_means) == set(params.signals)
-    assert AlarmSide(0.1, 2.0, None).cap == AlarmSide(0.1, 2.0).cap == 2.0

@@ -19,7 +19,7 @@ import numpy as np
 from streams import int8_stream
 
 from tcuq import Log, Params
-from tcuq.base.whole_folders import write_folder
+from tcuq.base.atomic_folders import write_folder
 from tcuq.cli import main
 from tcuq.cli.process import run_command
 from tcuq.io import write_log

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.io.frame_codes import line_bytes
-from tcuq.io.frame_items import (
+from tcuq.io.binary_frames import (
     CRC_BYTES,
     DECISIONS,
     FIXED,
@@ -19,6 +18,7 @@ from tcuq.io.frame_items import (
     MOST_STATE,
     POSTERIORS,
     STATE,
+    line_bytes,
 )
 from tcuq.monitor.signals import SIGNALS
 from tcuq.monitor.steps import NO_REASON, STEP_DTYPE

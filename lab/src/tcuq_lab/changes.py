@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tcuq.base.whole_files import write_whole
+from tcuq.base.atomic_files import write_whole
 
 MOST = 20
 """Changes that are listed; the rest is counted."""

@@ -95,10 +95,6 @@ def audit(
         Labels that the monitor was told, in their order: number of the last step then, number of the step
         that it is for, and the true class, -1 for right or -2 for wrong.
 
-    Returns
-    -------
-    Audit
-
     Examples
     --------
     >>> import numpy as np
@@ -128,7 +124,7 @@ def audit(
         classes = np.clip(steps["answer"].astype(np.int64), 0, params.classes - 1).tolist()
         heard = Heard(Told(params, state), classes, units["uncertainty"].tolist(), told)
     elif told:
-        raise InputError("missing", "labels are given, but the parameters have no feedback")
+        raise InputError("conflict", "labels are given, but the parameters have no feedback")
     evidence = _evidence(rules, decisions, params, units["look"], start, log)
     derived = rules.replay(units["risk"].tolist(), start, evidence, heard)
     corrections = 0 if heard is None else heard.corrections

@@ -23,14 +23,8 @@ KNOWN, VOUCHED, ALARM = 1 << 15, 1 << 14, 1 << 13
 def label_rows(labels: npt.ArrayLike | None, first: int, count: int, classes: int) -> dict[int, list[Any]]:
     """Return labels by the place of the step after which they came, in their order.
 
-    Parameters
-    ----------
-    labels : array of shape (n, 3), optional
-        Number of the last step when the label came, number of the step that it is for, and the true class,
-        -1 for right or -2 for wrong.
-    first, count : int
-        Number of the first step, and how many there are.
-    classes : int
+    A label has the number of the last step when it came, the number of its step, and the true class, -1 for
+    right or -2 for wrong.
     """
     found: dict[int, list[Any]] = defaultdict(list)
     rows = np.zeros((0, 3), dtype=np.int64) if labels is None else np.asarray(labels)
@@ -48,15 +42,7 @@ def label_rows(labels: npt.ArrayLike | None, first: int, count: int, classes: in
 
 
 class Told:
-    """What a device with feedback holds of its labels.
-
-    Parameters
-    ----------
-    params : Params
-        With `feedback`.
-    state : bytes, optional
-        Saved state that it goes on from.
-    """
+    """What a device with feedback holds of its labels."""
 
     def __init__(self, params: Params, state: bytes | None = None) -> None:
         self.p: dict[str, int] = params.integers()["feedback"]

@@ -21,14 +21,8 @@ Ints = npt.NDArray[np.int64]
 class Evidence(NamedTuple):
     """What an alarm of evidence goes by at each step.
 
-    Parameters
-    ----------
-    own, slow : list of int
-        Evidence of the step, and what is summed, clipped and above an own reference, Q16.16.
-    looks : list of int
-        In 1/256.
-    severity : array of T integers
-        Slow mean of the evidence after each step, Q16.16.
+    Of the step, and what is summed: clipped and above an own reference, Q16.16. Looks are in 1/256;
+    severity is the slow mean after each step, Q16.16.
     """
 
     own: list[int]
@@ -38,14 +32,7 @@ class Evidence(NamedTuple):
 
 
 class Rules:
-    """Sections 9 to 11 of SPEC.md, and the expected accuracy of section 8.
-
-    Examples
-    --------
-    >>> rules = Rules(Params(classes=10))
-    >>> rules.bounds == Params(classes=10).core().sizes()[2:]
-    True
-    """
+    """Sections 9 to 11 of SPEC.md, and the expected accuracy of section 8."""
 
     def __init__(self, params: Params) -> None:
         self.p: dict[str, Any] = params.integers()
@@ -70,13 +57,7 @@ class Rules:
     def stood_still(self, values: Ints, starts: Collection[int]) -> npt.NDArray[np.bool_]:
         """Return where the input of a fresh monitor stood still (SPEC.md section 6).
 
-        Parameters
-        ----------
-        values : array of shape (T, k)
-            What looks compare.
-        starts : collection of int
-            First steps after the start or a reset. A reset that is not named can only make steps appear to
-            stand still that did not.
+        A reset that is not among `starts` can only make steps appear to stand still that did not.
         """
         reach, still = self.p["evidence"]["reach"], self.p["evidence"]["still"]
         distances = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
@@ -97,16 +78,7 @@ class Rules:
     ) -> Evidence:
         """Return what the alarm goes by at each step.
 
-        Parameters
-        ----------
-        signals : array of shape (T, number of signals)
-            In Q0.16, 0 where unused.
-        classes : array of T integers
-            Those that the risk speaks about: answers, or predictions.
-        looks : array of T integers
-            How new each step is, in Q0.16.
-        still : array of T booleans, optional
-            Where the input stood still; nowhere by default.
+        Signals and looks are in Q0.16; `classes` are those that the risk speaks about.
         """
         head = self.p["evidence"]
         clip, weights = head["clip"], (looks + 1) >> 8
@@ -159,17 +131,7 @@ class Rules:
         """Return what the rules say about each step, from the risks alone.
 
         With an evidence head, alarm and severity need the evidence too; without that they are left out.
-
-        Parameters
-        ----------
-        risks : list of int
-            In Q0.16.
-        start : State or None
-            Where the monitor stood before; None for a fresh one.
-        evidence : Evidence, optional
-            From `evidence`.
-        heard : Heard, optional
-            With feedback: what labels change. Where the alarm cannot be told, they are taken to find it off.
+        Risks are in Q0.16. Where the alarm cannot be told, labels are taken to find it off.
         """
         p = self.p
         num, den, spend, refill = p["level_num"], p["level_den"], p["budget_den"], p["budget_num"]
@@ -242,14 +204,7 @@ class Rules:
 class Heard:
     """What a replay needs of labels, and what it then knows.
 
-    Parameters
-    ----------
-    told : Told
-        Before the first step; afterwards as it is after the last.
-    answers, uncertainties : list of int
-        Of each step.
-    labels : dict
-        From `label_rows`.
+    `told` is as before the first step, and afterwards as after the last.
     """
 
     def __init__(self, told: Told, answers: list[int], uncertainties: list[int], labels: Any) -> None:

@@ -71,23 +71,11 @@ class Audit:
         return all(check.ok for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings for JSON.
-
-        Returns
-        -------
-        dict
-            `ok`, the counts and the checks.
-        """
+        """Return the findings for JSON."""
         return {"ok": self.ok, **asdict(self), "checks": [asdict(check) for check in self.checks]}
 
     def text(self) -> str:
-        """Return the findings for people.
-
-        Returns
-        -------
-        str
-            Several lines, as `tcuq audit` prints them.
-        """
+        """Return the findings for people."""
         width = max(len(check.name) for check in self.checks)
         lines = [f"{'ok' if c.ok else 'FAIL':4}  {c.name:{width}}  {c.detail}" for c in self.checks]
         failed = sum(not check.ok for check in self.checks)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .whole_files import write_whole
+from .atomic_files import write_whole
 
 SHOWN = 16
 """Changed lines that are shown."""
@@ -19,19 +19,7 @@ Content = Mapping[str, Any] | str
 def compared(path: str | Path, content: Content, part: bool = False) -> list[str]:
     """Say in lines how new content differs from a stored file.
 
-    Parameters
-    ----------
-    path : path
-        Of a JSON file, or of a text.
-    content : mapping or str
-        What would be written there.
-    part : bool
-        Whether the content is only a part of what is stored: then what it lacks is no change.
-
-    Examples
-    --------
-    >>> compared("no_such_file.json", {"a": 1})
-    ['no_such_file.json does not exist: nothing to compare with']
+    Where the content is only a `part` of what is stored, what it lacks is no change.
     """
     target = Path(path)
     if not target.exists():
@@ -60,18 +48,7 @@ def keep(
 ) -> None:
     """Say how new content differs from a stored file; then write it, where that was asked for.
 
-    Parameters
-    ----------
-    path : path
-        Its folder must exist where something is written.
-    content : mapping or str
-        A mapping is written as JSON.
-    write : bool
-        Whether to overwrite the file. Without, nothing on the disk changes.
-    say : callable
-        Takes the lines one by one.
-    part : bool
-        As for `compared`.
+    A mapping is written as JSON. `say` takes the lines one by one.
     """
     for line in compared(path, content, part):
         say(line)

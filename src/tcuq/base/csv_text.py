@@ -10,22 +10,10 @@ _QUOTED = re.compile(r"'+[=+\-@\t\r]")
 
 
 def csv_name(name: str) -> str:
-    """Return a name as it stands in CSV: one that a table program would take for a formula begins with '.
-
-    Examples
-    --------
-    >>> csv_name("=1+1"), csv_name("-1 C"), csv_name("cat")
-    ("'=1+1", "'-1 C", 'cat')
-    """
+    """Return a name as it stands in CSV: one that a table program would take for a formula begins with '."""
     return f"'{name}" if _FORMULA.match(name) else name
 
 
 def name_in_csv(text: str) -> str:
-    """Return the name that `csv_name` was given.
-
-    Examples
-    --------
-    >>> name_in_csv("'=1+1"), name_in_csv("'n"), name_in_csv(csv_name("'=x"))
-    ('=1+1', "'n", "'=x")
-    """
+    """Return the name that `csv_name` was given."""
     return text[1:] if _QUOTED.match(text) else text

@@ -114,15 +114,7 @@ def _shown(value: Any) -> str:
 
 
 def one_line(text: str, most: int = MOST) -> str:
-    r"""Return a message as one line that a terminal can show; its middle is left out where it is long.
-
-    Examples
-    --------
-    >>> one_line("label is 'a\x1b[2J\n', expected a number")
-    "label is 'a\\x1b[2J\\n', expected a number"
-    >>> one_line(f"label is {'9' * 5000}, expected 0 to 9", 60)
-    'label is 999999999999999999999999999999999999 ... expected 0 to 9'
-    """
+    """Return a message as one line that a terminal can show; its middle is left out where it is long."""
     short = _cut(text, most)
     if short.isprintable():
         return short

@@ -12,20 +12,6 @@ class Filled(Generic[Value]):
 
     The class that has it must put a value in place of None in `__post_init__`. Readers need not ask whether
     there is one, and neither does a type checker.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Box:
-    ...     width: int
-    ...     height: Filled[int] = Filled()
-    ...
-    ...     def __post_init__(self) -> None:
-    ...         if self.height is None:
-    ...             object.__setattr__(self, "height", self.width)
-    >>> Box(3).height, Box(3, 4).height
-    (3, 4)
     """
 
     def __set_name__(self, owner: type, name: str) -> None:

@@ -19,13 +19,7 @@ _STEPS = bytes.maketrans(b"[{]}", b"\x02\x02\x00\x00")
 
 
 def depth_of(text: str) -> int:
-    """Return how deep lists and objects are nested; brackets in strings do not count.
-
-    Examples
-    --------
-    >>> depth_of('{"a": [[1], [2]], "b": "[[[["}')
-    3
-    """
+    """Return how deep lists and objects are nested; brackets in strings do not count."""
     outside = _STRINGS.sub("", text) if '"' in text else text
     # Two steps up or none, less one each: bytes are quick to sift, and brackets of UTF-8 are those of ASCII.
     ups = outside.encode("utf-8", "replace").translate(_STEPS, _OTHERS)
@@ -33,16 +27,7 @@ def depth_of(text: str) -> int:
 
 
 def check_depth(text: str, limits: Limits | None = None) -> None:
-    """Refuse what is nested too deeply, before anything is made of it.
-
-    Examples
-    --------
-    >>> check_depth("[" * 20, Limits(nesting=10))
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: nests too deeply: lists and objects have 20 levels, expected at most 10 levels; to \
-allow more, set TCUQ_LIMITS=nesting=20
-    """
+    """Refuse what is nested too deeply, before anything is made of it."""
     # Most texts have fewer brackets than they may nest, which is quick to see.
     brackets = text.count("[") + text.count("{")
     if brackets <= LEAST_NESTING:
@@ -59,23 +44,9 @@ def from_json(
     limits: Limits | None = None,
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
 ) -> Any:
-    r"""Return the value of a JSON text; what is none is a `ValueError` of one line.
+    """Return the value of a JSON text; what is none is a `ValueError` of one line.
 
-    Parameters
-    ----------
-    content : str or bytes
-        Bytes are UTF-8, perhaps with a byte order mark.
-    pairs : callable, optional
-        Makes an object of its keys and values.
-
-    Examples
-    --------
-    >>> from_json(b'{"a": 1}')
-    {'a': 1}
-    >>> from_json(b"\xff")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: not JSON: not UTF-8 at byte 0
+    Bytes are UTF-8, perhaps with a byte order mark; `pairs` makes an object of its keys and values.
     """
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")

@@ -91,16 +91,6 @@ class Limits:
         text : str
             ``name=number`` with commas between; a number may end in K, M, G or T, for powers of 1024.
 
-        Returns
-        -------
-        Limits
-            Those of the text, the others by default.
-
-        Raises
-        ------
-        ValueError
-            For a name or a number that is not understood.
-
         Examples
         --------
         >>> found = Limits.of("line=4M, file=8G")
@@ -125,16 +115,6 @@ line, live_line, file, inputs, document, model, message, waiting, fields, nestin
     def but(self, **changes: Any) -> Limits:
         """Return these limits with some of them changed; what is None stays.
 
-        Parameters
-        ----------
-        **changes : int or None
-            Limits by name.
-
-        Returns
-        -------
-        Limits
-            A copy.
-
         Examples
         --------
         >>> Limits().but(file=100, line=None).file
@@ -144,20 +124,6 @@ line, live_line, file, inputs, document, model, message, waiting, fields, nestin
 
     def beyond(self, name: str, found: int | None, unit: str = "bytes") -> str:
         """Return what is said of an input beyond a limit: the limit, and how to allow more.
-
-        Parameters
-        ----------
-        name : str
-            Of the limit.
-        found : int, optional
-            What the input has, where that is known.
-        unit : str, default "bytes"
-            What the limit counts.
-
-        Returns
-        -------
-        str
-            The second half of an error message.
 
         Examples
         --------
@@ -172,8 +138,6 @@ line, live_line, file, inputs, document, model, message, waiting, fields, nestin
 def _rounded(number: int) -> str:
     """Return a number that is not smaller, as a person would write it.
 
-    Examples
-    --------
     >>> _rounded(65), _rounded(1 << 20), _rounded((3 << 30) + 1)
     ('65', '1M', '4G')
     """
@@ -184,13 +148,7 @@ def _rounded(number: int) -> str:
 
 
 def limits_given(limits: Limits | None = None) -> Limits:
-    """Return the limits that hold: those that were passed, else those of the environment, else the defaults.
-
-    Examples
-    --------
-    >>> limits_given(Limits(line=10)).line
-    10
-    """
+    """Return the limits that hold: those passed, else those of the environment, else the defaults."""
     if limits is not None:
         return limits
     text = os.environ.get(VARIABLE, "")
@@ -198,15 +156,7 @@ def limits_given(limits: Limits | None = None) -> Limits:
 
 
 def file_name(path: str | Path) -> str:
-    """Return the name of a file to open; a number, which `open` would take for an open file, is refused.
-
-    Examples
-    --------
-    >>> file_name(True)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputTypeError: path is True, expected the name of a file
-    """
+    """Return the name of a file to open; a number, which `open` would take for an open file, is refused."""
     try:
         return os.fsdecode(path)
     except TypeError:
@@ -216,13 +166,7 @@ def file_name(path: str | Path) -> str:
 
 
 def read_limited(path: str | Path, name: str = "document", limits: Limits | None = None) -> bytes:
-    """Return the bytes of a file; refuse one beyond a limit before it is read.
-
-    Parameters
-    ----------
-    name : str
-        Of the limit.
-    """
+    """Return the bytes of a file; refuse one beyond a limit before it is read."""
     given = limits_given(limits)
     most = getattr(given, name)
     with open(file_name(path), "rb") as file:

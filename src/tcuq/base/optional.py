@@ -9,23 +9,7 @@ from .errors import InputError
 
 
 def needed(module: str, install: str, what: str) -> Any:
-    """Import a package that is used here alone, or say in one line how to get it.
-
-    Parameters
-    ----------
-    install : str
-        What pip is to install.
-    what : str
-        What the package is needed for.
-
-    Examples
-    --------
-    >>> needed("no_such_package", "tcuq[tflite]", "a .tflite model")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: a .tflite model needs the package no_such_package; install it with: pip install \
-'tcuq[tflite]'
-    """
+    """Import a package that is used here alone, or say in one line how to get it."""
     try:
         return import_module(module)
     except ImportError:

@@ -9,20 +9,10 @@ _OTHERS = re.compile(r"[^A-Za-z0-9 .,:;_+=()-]")
 
 
 def plain_text(text: object) -> str:
-    r"""Return a text of letters, digits, spaces and a few punctuation marks; all else becomes _.
+    """Return a text of letters, digits, spaces and a few punctuation marks; all else becomes _.
 
     What is left cannot end or begin a comment, a string or a command in C, Rust, Python, CMake, Make,
     Kconfig, a shell or Markdown. All text in generated comments and pages that a user or a file gave goes
     through here. String literals are escaped instead, by `tcuq.export.tables.string_of`.
-
-    Parameters
-    ----------
-    text : object
-        Its `str` is taken.
-
-    Examples
-    --------
-    >>> plain_text("*\\ system('id'); /* model-2.tflite")
-    '__ system(_id_); __ model-2.tflite'
     """
     return _OTHERS.sub("_", str(text))

@@ -20,13 +20,7 @@ BLOCK = 256  # raw numbers that `waits` reads at a time; the result does not dep
 
 
 def chance(share: Fraction) -> int:
-    """Return a share as a whole number of 2**64ths, at most all of them.
-
-    Examples
-    --------
-    >>> chance(Fraction(1, 2)) == 2**63, chance(Fraction(3)) == ONE
-    (True, True)
-    """
+    """Return a share as a whole number of 2**64ths, at most all of them."""
     return min(ONE, ONE * share.numerator // share.denominator)
 
 
@@ -34,16 +28,6 @@ class Numbers:
     """A sequence of random integers; another seed or another name gives an independent one.
 
     What is drawn depends on how many numbers were drawn before, never on how many at a time.
-
-    Parameters
-    ----------
-    name : str
-        What is drawn for.
-
-    Examples
-    --------
-    >>> Numbers(7, "classes").below(5, 10).tolist()
-    [8, 5, 5, 1, 1]
     """
 
     def __init__(self, seed: int, name: str) -> None:
@@ -83,18 +67,7 @@ class Numbers:
 def waits(numbers: Numbers, mean: Fraction) -> Iterator[int]:
     """Give geometric numbers, 0 or above, without end: failures before a success.
 
-    Parameters
-    ----------
-    numbers : Numbers
-        Used for nothing else.
-    mean : Fraction
-        0 or above.
-
-    Examples
-    --------
-    >>> from itertools import islice
-    >>> list(islice(waits(Numbers(7, "lengths"), Fraction(20)), 5))
-    [18, 17, 40, 6, 12]
+    The numbers are used for nothing else.
     """
     of = chance(1 / (mean + 1))
     failures = 0
@@ -107,19 +80,7 @@ def waits(numbers: Numbers, mean: Fraction) -> Iterator[int]:
 
 
 class Generators:
-    """Gives each place a random generator of its own, which depends on no other place.
-
-    Parameters
-    ----------
-    name : str
-        What is drawn for; other names, other numbers.
-
-    Examples
-    --------
-    >>> blur = Generators(7, "blur")
-    >>> bool(blur.at(4).random() == blur.at(4).random()), bool(blur.at(4).random() == blur.at(5).random())
-    (True, False)
-    """
+    """Gives each place a random generator of its own, which depends on no other place."""
 
     def __init__(self, seed: int, name: str) -> None:
         digest = hashlib.blake2b(f"{seed}/{name}".encode(), digest_size=16).digest()

@@ -34,19 +34,7 @@ class InputNote(UserWarning):
 def unknown_text(what: str, names: Sequence[str], known: Collection[str]) -> str | None:
     """Return a sentence about the columns of an input that are not used, None where all are.
 
-    Parameters
-    ----------
-    what : str
-        ``"column"``, ``"key"`` or ``"array"``.
-    names : sequence of str
-        The columns that the input has.
-    known : collection of str
-        The columns that are read.
-
-    Examples
-    --------
-    >>> unknown_text("column", ["p0", "lable", "time"], ("p0", "label"))
-    "columns 'lable', 'time' are not used. Is 'lable' meant to be 'label'?"
+    `what` is ``"column"``, ``"key"`` or ``"array"``.
     """
     unknown = [name for name in names if name not in known]
     if not unknown:
@@ -62,43 +50,14 @@ def unknown_text(what: str, names: Sequence[str], known: Collection[str]) -> str
 
 
 def note_unknown(what: str, names: Sequence[str], known: Collection[str], where: str) -> None:
-    """Say once which columns of an input are not used.
-
-    Parameters
-    ----------
-    what, names, known
-        As of `unknown_text`.
-    where : str
-        Name of the input in messages.
-
-    Warns
-    -----
-    InputNote
-        Where there is one that is not known.
-
-    Examples
-    --------
-    >>> with warnings.catch_warnings(record=True) as seen:
-    ...     warnings.simplefilter("always")
-    ...     note_unknown("column", ["p0", "lable", "time"], ("p0", "label"), "dev.csv")
-    >>> str(seen[0].message)
-    "dev.csv: columns 'lable', 'time' are not used. Is 'lable' meant to be 'label'?"
-    """
+    """Say once which columns of an input are not used."""
     text = unknown_text(what, names, known)
     if text is not None:
         warnings.warn(InputNote(f"{where}: {text}"), stacklevel=4)
 
 
 def guess(names: Sequence[str], missing: str) -> str:
-    """Return the question to add when a name is missing and another one looks like it, or nothing.
-
-    Examples
-    --------
-    >>> guess(["prob", "label"], "probs")
-    ". Is 'prob' meant to be 'probs'?"
-    >>> guess(["step", "answer", "risk", "threshold", "abstain", "alarm"], "p0")
-    '. These are decisions, as `tcuq run` writes them; pass the log that they were made from'
-    """
+    """Return the question to add when a name is missing and another one looks like it, or nothing."""
     found = set(names)
     if missing in _POSTERIORS and found >= _DECIDED:
         return ". These are decisions, as `tcuq run` writes them; pass the log that they were made from"

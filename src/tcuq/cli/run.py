@@ -184,9 +184,8 @@ def _decided(
     from ..io.decisions import Decisions
     from ..io.readers import read_parts
     from ..io.sources import shown
-    from ..monitor.feature_format import format_notes
     from ..monitor.log import watch
-    from ..monitor.quantize import refuse_logits
+    from ..monitor.quantize import format_notes, refuse_logits
 
     params, where, segment = monitor.params, shown(args.input), None
     with spoken():

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..audit.derive import audit
+from ..base.atomic_files import make_folder
+from ..base.atomic_folders import recover, refuse_fixed, write_folder
 from ..base.checks import integer
-from ..base.whole_files import make_folder
-from ..base.whole_folders import recover, refuse_fixed, write_folder
 from ..fitting import fit
 from ..fitting.simple_rules import left_wrong
 from ..io.decisions import Decisions, encode_decisions

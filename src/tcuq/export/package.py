@@ -6,9 +6,9 @@ from collections.abc import Collection
 from importlib import resources
 from pathlib import Path
 
+from ..base.atomic_folders import recover, write_folder
 from ..base.checks import known
 from ..base.errors import InputError
-from ..base.whole_folders import recover, write_folder
 from ..monitor.params import Params
 from .contents import Contents
 from .csource import monitor_header, monitor_source, names_header

@@ -64,10 +64,6 @@ def resample(risk: Floats, length: int, chains: int, rng: np.random.Generator) -
 
     Blocks keep the dependence between neighbors, which is what makes false alarms cluster. A block
     that reaches the end goes on at the beginning, so that every step is drawn equally often.
-
-    Returns
-    -------
-    array of shape (chains, length)
     """
     return _stream(_blocks(risk), _starts(len(risk), length, chains, rng), length)
 
@@ -102,16 +98,10 @@ def limit_for(
 ) -> float:
     """Return the limit at which false alarms come once in `run_length` clean steps on average.
 
-    The time to a false alarm is close to exponential: a share exp(-n / run_length) of streams of n
-    steps never reaches the limit. Run lengths that the data cannot show are extrapolated: a limit
-    grows with the logarithm of its run length, as the tail of a one-sided sum is exponential.
-
-    Parameters
-    ----------
-    risk : array
-        Clean risk; the alarm survives gaps, so stretches may simply follow each other.
-    reference, sign
-        Level and side: sign * (risk - reference) is summed.
+    The time to a false alarm is close to exponential: a share exp(-n / run_length) of streams of n steps
+    never reaches the limit. Run lengths that the data cannot show are extrapolated: a limit grows with the
+    logarithm of its run length, as the tail of a one-sided sum is exponential. The alarm survives gaps, so
+    clean stretches may simply follow each other. What is summed is sign * (risk - reference).
     """
     shown = len(risk) / SUPPORT
     length = int(min(run_length, LONGEST, max(1.0, shown / 5)))
@@ -182,20 +172,10 @@ def caution_of(learned: bool) -> float:
 def choose_evidence_limit(added: Sequence[Floats], run_length: int, caution: float = 1.0) -> float:
     """Return the sum of evidence that clean stretches exceed once in `run_length` steps.
 
-    Excursions of the sum above 0 have maxima whose tail is close to exponential: the highest of them give its
-    slope, some standard errors up, and the limit is read off or extrapolated along it.
+    Excursions of the sum above 0 have maxima whose tail is close to exponential: the highest of them give
+    its slope, some standard errors up, and the limit is read off or extrapolated along it. The slope is
+    raised by `caution` standard errors.
 
-    Parameters
-    ----------
-    added : sequence of arrays
-        What the alarm adds at each step of clean stretches.
-    run_length : int
-        Wanted mean number of clean steps between false alarms.
-    caution : float, default 1.0
-        Standard errors by which the slope is raised.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> steps = rng.normal(-0.5, 1.0, 100_000)
     >>> round(choose_evidence_limit([steps], 1_000)), round(choose_evidence_limit([steps], 1_000_000))
@@ -215,8 +195,6 @@ def choose_evidence_limit(added: Sequence[Floats], run_length: int, caution: flo
 def excursions(added: Floats) -> Floats:
     """Return how high a one-sided sum rises each time it leaves 0.
 
-    Examples
-    --------
     >>> excursions(np.array([1.0, 1.0, -3.0, 0.5, -1.0])).tolist()
     [2.0, 0.5]
     """
@@ -238,13 +216,7 @@ def clear_at(limit: float) -> float:
 
 
 def walk(added: Floats, limit: float, clear: float = 0.0, hold: int = 0) -> npt.NDArray[np.bool_]:
-    """Return where a one-sided sum has raised its alarm, as the core does; its cap is the limit.
-
-    Examples
-    --------
-    >>> walk(np.array([3.0, 0.0, -2.0, -2.0, 1.0]), 2.0, 0.0, 2).tolist()
-    [True, True, True, False, False]
-    """
+    """Return where a one-sided sum has raised its alarm, as the core does; its cap is the limit."""
     level, raised, left, out = 0.0, False, 0, []
     for value in added.tolist():
         level = min(max(0.0, level + value), limit)
@@ -261,16 +233,10 @@ def walk(added: Floats, limit: float, clear: float = 0.0, hold: int = 0) -> npt.
 def fair_bet(added: Floats, clip: float) -> tuple[tuple[float, float], dict[str, float]]:
     """Return base and slope of a bet that does not win on clean data, and figures for the notes.
 
-    The evidence is mapped to a score x in [0, 1]. The bet multiplies its stake by 1 + stake * (x - level) at
-    each step. As long as the mean of x given the past is at most `level`, its sum of logarithms, started
+    The evidence is mapped to a score x in [0, 1]. The bet multiplies its stake by 1 + stake * (x - level)
+    at each step. As long as the mean of x given the past is at most `level`, its sum of logarithms, started
     anew whenever it falls below 0, stays below log(n) for n steps on average, whatever the dependence.
-
-    Parameters
-    ----------
-    added : array
-        Evidence on clean steps.
-    clip : float
-        Its largest size.
+    `clip` is the largest size of the evidence.
     """
     mean = float((added / (2 * clip) + 0.5).mean())
     level = min(mean + MARGIN, 0.95)
@@ -282,20 +248,7 @@ def fair_bet(added: Floats, clip: float) -> tuple[tuple[float, float], dict[str,
 
 
 def choose_alarm(clean: Sequence[Floats], run_length: int, rng: np.random.Generator) -> Alarm:
-    """Choose both sides of the alarm.
-
-    Parameters
-    ----------
-    clean : sequence of arrays
-        Risk on clean stretches.
-    run_length : int
-        Wanted mean number of clean steps between false alarms of either side.
-
-    Returns
-    -------
-    Alarm
-        With both sides off when there are fewer than `FEWEST` clean steps.
-    """
+    """Choose both sides of the alarm. Both sides are off when there are fewer than `FEWEST` clean steps."""
     runs = [run for run in clean if len(run)]
     risk = np.concatenate(runs)
     mean, spread = float(risk.mean()), max(float(risk.std()), LEAST_SPREAD)

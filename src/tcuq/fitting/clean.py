@@ -20,17 +20,8 @@ SLOW_MEMORY = 100
 class Clean:
     """Clean steps of a log.
 
-    Parameters
-    ----------
-    log : Log
-        The log that holds them.
-    runs : list of slice
-        Where they are.
-    marked : int
-        Clean steps of that log, with those right after a shift, which `runs` leave out.
-    source : {"clean log", "log", "all"}
-        A log of its own, the steps that the log does not mark as shifted, or all steps of a log that marks
-        none.
+    `marked` counts also the steps right after a shift, which `runs` leave out. The source is a log of its
+    own, the steps that the log does not mark as shifted, or all steps of a log that marks none.
     """
 
     log: Log
@@ -46,7 +37,7 @@ def clean_part(params: Params, log: Log, clean: Log | None) -> Clean:
     chosen = log if clean is None else clean
     runs = rested_stretches(params, chosen)
     if not runs:
-        raise InputError("value", "no clean steps are left; threshold and alarm need some")
+        raise InputError("missing", "no clean steps are left; threshold and alarm need some")
     marked = len(chosen) if chosen.shifted is None else int((~chosen.shifted).sum())
     source = "clean log" if clean is not None else "all" if log.shifted is None else "log"
     return Clean(chosen, runs, marked, source)
@@ -55,10 +46,7 @@ def clean_part(params: Params, log: Log, clean: Log | None) -> Clean:
 def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
     """Refuse a clean log that is not of the same classifier.
 
-    Parameters
-    ----------
-    reads_features : bool
-        Whether the monitor reads features, so that their number matters.
+    The number of features matters where the monitor reads them.
     """
     if clean.classes != log.classes:
         raise InputError("value", f"the clean log has {clean.classes} classes, the log has {log.classes}")
@@ -68,7 +56,7 @@ def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
     if reads_features and None not in (*formats[0], *formats[1]) and formats[0] != formats[1]:
         own, other = (f"scale {scale:g} and zero point {zero}" for scale, zero in formats)
         raise InputError(
-            "value", f"the clean log has features of {other}, the log of {own}; record both with one model"
+            "conflict", f"the clean log has features of {other}, the log of {own}; record both with one model"
         )
 
 
@@ -77,17 +65,7 @@ def format_of_both(
 ) -> tuple[float | None, int | None]:
     """Return the scale and zero point for the features of both logs, as far as they must be known.
 
-    Parameters
-    ----------
-    log, clean : Log
-        With features.
-    scale, zero_point : float, int or None
-        As asked for, else those of the log.
-
-    Raises
-    ------
-    ValueError
-        Where one log has int8 features and the other floats, and nobody says how they compare.
+    An error where one log has int8 features and the other floats, and nobody says how they compare.
     """
     assert log.features is not None and clean.features is not None
     raw, clean_raw = log.features.dtype == np.int8, clean.features.dtype == np.int8
@@ -96,7 +74,7 @@ def format_of_both(
     if raw != clean_raw and scale is None:
         own, other = ("int8", "float") if raw else ("float", "int8")
         raise InputError(
-            "value",
+            "missing",
             f"the log has {own} features and the clean log {other} ones; pass feature_scale and "
             "feature_zero_point of the int8 features",
         )
@@ -123,15 +101,9 @@ def rested_stretches(params: Params, clean: Log) -> list[slice]:
 def clean_stretches(log: Log, memory: int) -> list[slice]:
     """Return the clean stretches of a log.
 
-    Parameters
-    ----------
-    log : Log
-        Without `shifted`, everything counts as clean.
-    memory : int
-        Steps at the start of a clean stretch inside a segment that still remember the shift: left out.
+    Without `shifted`, everything is clean. `memory` steps at the start of a clean stretch inside a segment
+    still remember the shift: left out.
 
-    Examples
-    --------
     >>> log = Log(np.full((6, 2), 0.5), shifted=[0, 0, 1, 1, 0, 0])
     >>> clean_stretches(log, 1)
     [slice(0, 2, None), slice(5, 6, None)]

@@ -14,21 +14,9 @@ BLOCKS = 12
 def folds(log: Log, order: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
     """Return a fold number for each step.
 
-    Whole segments where there are enough, else blocks of time. Where the log tells several kinds of
-    shift apart, all steps of a kind go into one fold: what is held out is then a kind that the fit
-    has not seen, which is what a device will meet.
-
-    Parameters
-    ----------
-    order : array of T integers, optional
-        The steps in another order, as one stream without segments.
-
-    Examples
-    --------
-    >>> folds(Log(np.full((24, 2), 0.5)))[:6].tolist()
-    [0, 0, 1, 1, 2, 2]
-    >>> folds(Log(np.full((6, 2), 0.5), shifted=[0, 7, 0, 9, 9, 7]))[[1, 3, 4, 5]].tolist()
-    [3, 2, 2, 3]
+    Whole segments where there are enough, else blocks of time. Where the log tells several kinds of shift
+    apart, all steps of a kind go into one fold: what is held out is then a kind that the fit has not seen,
+    which is what a device will meet. With an `order`, the steps are one stream without segments.
     """
     pieces = log.pieces() if order is None else []
     out = np.arange(len(log)) * BLOCKS // max(1, len(log)) % FOLDS

@@ -30,13 +30,7 @@ LONG, THINNED = 500_000, 16
 
 @dataclass(frozen=True, eq=False)
 class Gated:
-    """Both heads, as floats.
-
-    Parameters
-    ----------
-    instant, steady : tuple of str
-        Signals of each head.
-    """
+    """Both heads, as floats."""
 
     instant: tuple[str, ...]
     steady: tuple[str, ...]
@@ -66,16 +60,8 @@ def learn_gated(
 ) -> Gated:
     """Learn both heads from the errors of some steps.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Signals that the steady head weighs; the instant head weighs those of `INSTANT` among them.
-    parts : sequence of (SignalTable, errors, rows)
-        Errors are those of all steps of the table; rows say which are used, by flags or by number.
-    l2 : float
-        Strength of the penalty on standardized columns.
-    nonnegative : bool
-        Keep coefficients at 0 or above.
+    The instant head weighs those of `INSTANT` among the names. Errors are those of all steps of a table;
+    rows say which are used.
     """
     instant = tuple(name for name in names if name in INSTANT)
     steady = tuple(names)

@@ -71,18 +71,8 @@ class Moments(NamedTuple):
 class Part:
     """What is learned from of one log.
 
-    Parameters
-    ----------
-    table : SignalTable
-        With the signals of `FAST` that are in use.
-    looks : array of T numbers
-        How new each step is, in (0, 1].
-    still : array of T booleans
-        Where the input stands still.
-    clean, degraded : arrays of T booleans
-        Clean steps at which no shift is remembered; steps whose shift costs accuracy.
-    runs : list of slice
-        Clean stretches.
+    Looks are in (0, 1]. At `clean` steps no shift is remembered; the shift of `degraded` ones costs
+    accuracy.
     """
 
     table: SignalTable
@@ -116,18 +106,7 @@ def why_not(log: Log, clean_log: Log, names: Sequence[str]) -> str | None:
 def degraded_steps(log: Log, clean_rate: float) -> Flags:
     """Return the shifted steps whose shift costs accuracy.
 
-    Parameters
-    ----------
-    log : Log
-        With labels and `shifted`.
-    clean_rate : float
-        Share of errors on clean steps.
-
-    Examples
-    --------
-    >>> log = Log([[0.9, 0.1]] * 6, labels=[0, 0, 1, 1, 0, 0], shifted=[0, 0, 1, 1, 2, 2])
-    >>> degraded_steps(log, 0.0).tolist()
-    [False, False, True, True, False, False]
+    `clean_rate` is the share of errors on clean steps.
     """
     assert log.kinds is not None
     wrong = log.errors()
@@ -149,17 +128,12 @@ def learn_moments(parts: Sequence[Part], names: Sequence[str], classes: int) -> 
     look like a degradation; the centering ends up in the offsets. Both kinds of steps have the same weight,
     so that the logit is a log-likelihood ratio. Shifts that cost no accuracy take no part: they should not
     raise the alarm, nor teach what clean looks like.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Signals in use; those of `FAST` are read.
     """
     used, x, subject, weights, target = _rows(parts, names)
     few = int((~target).sum()), int(target.sum())
     if min(few) < FEWEST:
         raise InputError(
-            "value",
+            "missing",
             f"evidence cannot be learned: the log has {few[0]} clean and {few[1]} degraded steps; at least "
             f"{FEWEST} of each are needed",
         )
@@ -174,7 +148,7 @@ def deviations(parts: Sequence[Part], names: Sequence[str], classes: int) -> Mom
     Each signal is centered by its clean mean under the same class and divided by its clean deviation.
     """
     if not any(name in WEIGHT for name in names):
-        raise InputError("value", f"evidence needs one of the signals {', '.join(WEIGHT)}")
+        raise InputError("missing", f"evidence needs one of the signals {', '.join(WEIGHT)}")
     used, x, subject, weights, target = _rows(parts, names)
     x, subject, weights = x[~target], subject[~target], weights[~target]
     means = means_by_class(x, subject, classes, weights)
@@ -187,23 +161,14 @@ def deviations(parts: Sequence[Part], names: Sequence[str], classes: int) -> Mom
 def learn_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floats, float]:
     """Learn what the alarm sums: coefficients and bias of degraded against clean steps.
 
-    Parameters
-    ----------
-    columns : sequence of arrays of shape (T, k)
-        Severity, and drift where there are features, as signals in [0, 1); one array a part.
+    Columns are severity, and drift where there are features, as signals in [0, 1); one array a part.
     """
     x, weights, target = _stacked(parts, columns)
     return _logistic(x, target, weights)
 
 
 def standard_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floats, float]:
-    """Return what the alarm sums where nothing is learned: the mean of severity and drift, standardized.
-
-    Parameters
-    ----------
-    columns
-        As of `learn_sum`.
-    """
+    """Return what the alarm sums where nothing is learned: the mean of severity and drift, standardized."""
     x, _, target = _stacked(parts, columns)
     x = x[~target]
     share = SLOW_WEIGHT * 2 / x.shape[1]
@@ -214,8 +179,6 @@ def standard_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floa
 def slow_mean(values: Floats, looks: Floats) -> Floats:
     """Return the severity of a stream of evidence, in nats: a mean that goes by looks.
 
-    Examples
-    --------
     >>> slow_mean(np.array([8.0, 0.0]), np.array([1.0, 0.5])).tolist()
     [1.0, 0.9375]
     """
@@ -229,8 +192,6 @@ def slow_mean(values: Floats, looks: Floats) -> Floats:
 def means_by_class(x: Floats, subject: Ints, classes: int, weights: Floats | None = None) -> Floats:
     """Return the mean of each column for each class, drawn toward that of all where a class is rare.
 
-    Examples
-    --------
     >>> means_by_class(np.array([[0.0], [1.0]]), np.array([0, 0]), 2).tolist()
     [[0.5], [0.5]]
     """

@@ -16,13 +16,7 @@ CHUNK = 1 << 13
 
 
 def balanced_weights(target: npt.NDArray[np.bool_], weights: Floats | None = None) -> Floats:
-    """Return sample weights under which both classes count the same; they average to 1.
-
-    Parameters
-    ----------
-    weights : array of n numbers, optional
-        How much each row counts within its class; default all the same.
-    """
+    """Return sample weights under which both classes count the same; they average to 1."""
     rows = np.ones(len(target)) if weights is None else weights
     positive, negative = float(rows[target].sum()), float(rows[~target].sum())
     return rows * np.where(target, len(target) / (2 * positive), len(target) / (2 * negative))
@@ -40,13 +34,7 @@ def _softplus(values: Floats) -> Floats:
 
 
 def linear(signals: Rows, coef: Floats, bias: float = 0.0) -> Floats:
-    """Return the logit of each row.
-
-    Examples
-    --------
-    >>> linear(np.array([[32768, 0]], dtype=np.uint16), np.array([3.0, 1.0]), 0.25).tolist()
-    [1.75]
-    """
+    """Return the logit of each row."""
     out = np.empty(len(signals))
     for start in range(0, len(signals), CHUNK):
         rows = signals[start : start + CHUNK]
@@ -67,36 +55,9 @@ def fit_logistic(
     """Fit coefficients and bias.
 
     Minimizes the sum of class-balanced losses plus l2 / 2 times the squared coefficients of the
-    *standardized* signals, so that the penalty treats all signals alike.
-
-    Parameters
-    ----------
-    signals : array of shape (n, k)
-        Floats, or uint16 in units of 1/65536.
-    target : boolean array of n values
-        Both values must occur.
-    l2 : float
-        Strength of the penalty; the bias is free.
-    low, high : float
-        Bounds of the coefficients, 0 between them or at one of them; by default what the core can hold.
-    balanced : bool
-        Whether both values of the target count the same. Without, the logistic of the result reads as a
-        probability.
-    weights : array of n numbers, optional
-        How much each row counts; default all the same.
-
-    Returns
-    -------
-    coef, bias
-        In the units of `signals` as floats.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.random((500, 1))
-    >>> coef, bias = fit_logistic(x, x[:, 0] > 0.5, 1.0)
-    >>> bool(coef[0] > 5)
-    True
+    *standardized* signals, so that the penalty treats all signals alike. Signals are floats, or uint16 in
+    units of 1/65536. Both values of the target must occur. The bias is not penalized. Where the values of
+    the target are not `balanced`, the logistic of the result reads as a probability.
     """
     count, width = signals.shape
     x = np.empty((count, width + 1))
@@ -118,14 +79,7 @@ def fit_in_place(
 ) -> tuple[Floats, float]:
     """Fit as `fit_logistic` does, without a copy of the signals.
 
-    Parameters
-    ----------
-    x : array of shape (n, k + 1)
-        Signals as floats, and a last column that is not read. Overwritten.
-    target, l2, low, high, balanced, weights
-        See `fit_logistic`.
-    start : tuple of coefficients and bias, optional
-        Near the optimum, such as those of some of the rows: fewer passes are needed from there.
+    The last column of `x` is not read; all of it is overwritten. A `start` near the optimum saves passes.
     """
     width = x.shape[1] - 1
     mean, scale = _standardize(x)
@@ -174,14 +128,8 @@ def _bent(
 ) -> Floats:
     """Return Newton's step where some coefficients stop at a bound and the others make up for it.
 
-    Without it, a step that is merely cut at a bound may go up, and only the slow way down is left.
-
-    Parameters
-    ----------
-    free : array of k booleans
-        Coefficients that may move.
-    room : pair of arrays of k values
-        How far down and up they may move.
+    Without it, a step that is merely cut at a bound may go up, and only the slow way down is left. `room`
+    is how far down and up the `free` coefficients may move.
     """
     free, step = free.copy(), np.zeros(len(gradient))
     while free.any():

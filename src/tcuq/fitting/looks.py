@@ -22,13 +22,7 @@ REACH = 256, 2**32 - 1
 
 
 def compared(log: Log, table: SignalTable, features: bool) -> Ints:
-    """Return what the core compares of each step: eight sums of neighboring features, or the odds.
-
-    Examples
-    --------
-    >>> block_edges(3)
-    [0, 0, 0, 1, 1, 1, 2, 2, 3]
-    """
+    """Return what the core compares of each step: eight sums of neighboring features, or the odds."""
     if not features:
         return table.of(("odds",)).astype(np.int64)
     assert log.features is not None
@@ -49,21 +43,7 @@ def block_edges(width: int) -> list[int]:
 def find_reach(values: Ints, subject: Ints, clean: Flags, seed: int) -> int:
     """Return the median squared distance of clean steps of one class that have nothing to do with each other.
 
-    Parameters
-    ----------
-    values : array of shape (T, k)
-        What is compared.
-    subject : array of T integers
-        Classes that the steps speak of.
-    clean : array of T booleans
-        Steps that are drawn from.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> values = rng.normal(0, 100, (4000, 8)).astype(np.int64)
-    >>> bool(120_000 < find_reach(values, np.zeros(4000, dtype=int), np.ones(4000, dtype=bool), 0) < 170_000)
-    True
+    Steps are drawn from the clean ones of the class that they speak of.
     """
     rng = np.random.default_rng([seed, 6])
     found: list[Ints] = []
@@ -85,14 +65,7 @@ STILL_RATE = 1 / 16
 
 
 def stillness(values: Ints, reach: int, starts: Flags) -> Floats:
-    """Return how often the movement would have to be doubled to be new, as a slow mean.
-
-    Examples
-    --------
-    >>> values = np.repeat([[0], [100]], 60, axis=0)
-    >>> stillness(values, 1024, np.arange(120) == 0)[[0, 1, 59, 60]].round(2).tolist()
-    [0.0, 0.69, 10.76, 10.08]
-    """
+    """Return how often the movement would have to be doubled to be new, as a slow mean."""
     gaps = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
     new = starts | (gaps // (reach >> 8) >= MOST)
     doublings = np.where(new, 0, reach.bit_length() - np.frexp(gaps.astype(np.float64))[1])
@@ -106,8 +79,6 @@ def stillness(values: Ints, reach: int, starts: Flags) -> Floats:
 def still_from(clean: Floats, reach: int) -> float:
     """Return the stillness that no clean input had; 0 where clean input may not move at all.
 
-    Examples
-    --------
     >>> still_from(np.array([1.0, 9.5]), 2**16), still_from(np.array([1.0, 9.5]), 2**9)
     (10.5, 0.0)
     """
@@ -116,18 +87,7 @@ def still_from(clean: Floats, reach: int) -> float:
 
 
 def looks(values: Ints, reach: int, starts: Flags) -> Ints:
-    """Return how new each step is, in 1/256.
-
-    Parameters
-    ----------
-    starts : array of T booleans
-        First steps of segments, which are new.
-
-    Examples
-    --------
-    >>> looks(np.array([[0], [0], [16], [116]]), 256, np.array([True, False, False, False])).tolist()
-    [256, 32, 256, 256]
-    """
+    """Return how new each step is, in 1/256."""
     gaps = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
     found = np.clip(gaps // (reach >> 8), LEAST, MOST)
     return np.where(starts, MOST, found)

@@ -50,12 +50,7 @@ def _logistic(z: Ints) -> Ints:
 def scores(params: Params, table: SignalTable) -> Scores:
     """Return uncertainty and risk of each step.
 
-    Parameters
-    ----------
-    params : Params
-        With coefficients; its signals are in the table.
-    table : SignalTable
-        Read under the same anchor, with the clean means of the parameters.
+    The table is read under the same anchor, with the clean means of the parameters.
     """
     held = params.integers()
     numbers = [NUMBER[name] for name in params.signals]

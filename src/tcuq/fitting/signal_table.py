@@ -28,29 +28,11 @@ CHUNK = 1 << 15
 class SignalTable:
     """The signals of each step of a log, and what else the core reads off the step itself.
 
-    None of it depends on coefficients but severity, which goes by those of the evidence head: one run of the
-    monitor serves every stage after that.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Signals, in registry order.
-    units : array of shape (T, signals)
-        In 1/65536, as the core holds them.
-    anchor : array of T values
-        What risk leans on beside the uncertainty: one minus the confidence, or the belief, in 1/65536.
-    predictions, answers : arrays of T integers
-        Top classes of the posteriors, and classes to act on.
-    subject : array of T integers
-        The one of the two that signals speak of.
-    persistence : array of T values
-        In 1/65536.
-    past : array of T values
-        How far the past counts: the persistence, in 1/32768.
-    look : array of T values
-        How new each step is, in 1/256; 0 without an evidence head.
-    settled : array of T booleans
-        Steps that have a past to speak of: all but the first of each segment.
+    None of it depends on coefficients but severity, which goes by those of the evidence head: one run of
+    the monitor serves every stage after that. Units and persistence are in 1/65536, `past` (how far the
+    past counts) in 1/32768, `look` (how new each step is) in 1/256. Risk leans on the `anchor` beside the
+    uncertainty: one minus the confidence, or the belief. Signals speak of the `subject`, prediction or
+    answer. The first step of a segment is not `settled`.
     """
 
     names: tuple[str, ...]
@@ -84,13 +66,7 @@ class SignalTable:
 
 
 def chunks(count: int, size: int = CHUNK) -> Iterator[slice]:
-    """Return slices that cover so many rows.
-
-    Examples
-    --------
-    >>> list(chunks(5, 3))
-    [slice(0, 3, None), slice(3, 5, None)]
-    """
+    """Return slices that cover so many rows."""
     for start in range(0, count, size):
         yield slice(start, min(count, start + size))
 
@@ -104,14 +80,7 @@ def read_signals(
 ) -> SignalTable:
     """Run a monitor over a log, a chunk at a time, and keep its signals.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Signals to keep; `params` must use them.
-    order : array of T integers, optional
-        The steps in another order, as one stream without segments.
-    progress : callable, optional
-        Called with steps done and steps in all.
+    With an `order`, the steps are one stream without segments.
     """
     monitor = Monitor(params.replace(blend=0.0))  # risk is then what it leans on
     columns = [NUMBER[name] for name in names]
@@ -146,12 +115,7 @@ def read_signals(
 def fill_in_means(table: SignalTable, params: Params) -> None:
     """Put the clean mean of a signal wherever there is no past to compute it from, as the core does.
 
-    Parameters
-    ----------
-    table : SignalTable
-        Changed in place; read with clean means of 0.
-    params : Params
-        With clean means.
+    The table is changed in place; it was read with clean means of 0.
     """
     starts = np.flatnonzero(~table.settled)
     ends = np.append(starts[1:], len(table))
@@ -160,3 +124,14 @@ def fill_in_means(table: SignalTable, params: Params) -> None:
         for after in range(near if name in LAGGED else 0):
             rows = starts + after
             table.units[rows[rows < ends], table.names.index(name)] = round(mean * ONE)
+
+
+EXPLAINED = 200_000
+"""Steps, drawn at random, on which an explanation looks at a longer log. Parameters never depend on it."""
+
+
+def some_of(rows: Ints, seed: int) -> Ints:
+    """Return all rows, or as many as an explanation looks at, in their order."""
+    if len(rows) <= EXPLAINED:
+        return rows
+    return np.sort(np.random.default_rng([seed, 0]).choice(rows, EXPLAINED, replace=False))

@@ -34,13 +34,7 @@ class Rule:
 
 
 def left_wrong(wrong: npt.NDArray[np.bool_], doubt: Floats, coverage: float = COVERAGE) -> float:
-    """Return the share of errors among the answers that are least doubtful.
-
-    Examples
-    --------
-    >>> left_wrong(np.array([True, False, False, True]), np.array([0.9, 0.1, 0.2, 0.3]), 0.75)
-    0.3333333333333333
-    """
+    """Return the share of errors among the answers that are least doubtful."""
     kept = np.argsort(doubt, kind="stable")[: max(1, round(coverage * len(doubt)))]
     return float(wrong[kept].mean())
 
@@ -54,13 +48,7 @@ def looked_at(log: Log) -> Ints:
 
 
 def simple_rules(log: Log) -> list[Rule]:
-    """Apply each rule to a log, segment by segment.
-
-    Returns
-    -------
-    list of Rule
-        Confidence, the mean of the last posteriors, a vote of the last predictions, a belief filter.
-    """
+    """Apply each rule to a log, segment by segment."""
     p = (quantize_probs(log.probs).astype(np.float64) + 128) / 256
     predicted = p.argmax(1)
     rules = [Rule("confidence", predicted, 1 - p.max(1))]

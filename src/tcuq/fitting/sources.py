@@ -42,26 +42,11 @@ Source: TypeAlias = "Log | str | Path | Frame | Stream"
 def as_log(source: Source, *, logits: bool = False, logits_scale: float | None = None) -> Log:
     """Return the log that someone means.
 
-    Parameters
-    ----------
-    source : Log, path or data frame
-        A path ends as `tcuq.io.read_log` reads it; a data frame, of pandas, polars or Arrow, has the columns
-        that `Log.from_frame` reads.
-    logits : bool
-        Its posteriors are logits: softmax is applied.
-    logits_scale : float, optional
-        What one unit of int8 logits is worth.
+    A path ends as `tcuq.io.read_log` reads it; a data frame has the columns that `Log.from_frame` reads.
 
-    Examples
-    --------
     >>> log = as_log(Log([[2.0, 0.0]]), logits=True)
     >>> log.probs.round(3).tolist()
     [[0.881, 0.119]]
-    >>> as_log([[0.5, 0.5]])
-    Traceback (most recent call last):
-    ...
-    tcuq.InputTypeError: the log is of type list, expected a path, a Log, or a data frame with columns p0, \
-p1, ...
     """
     if logits_scale is not None and not logits:
         raise InputError(

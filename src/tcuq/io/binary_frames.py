@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._core import decision_rows
 from ..base.errors import wrong_value
-from .frame_codes import unstuffed
-from .frame_items import (
-    KINDS,
-    MOST_LINE,
-    DecisionsFrame,
-    Item,
-    Part,
-    Parts,
-    PosteriorsFrame,
-    StateFrame,
-    Text,
-    opened,
-)
+from ..monitor.steps import STEP_DTYPE
+
+POSTERIORS, DECISIONS, STATE = 0xF9, 0xFA, 0xFB
+"""First byte of the content, by kind."""
+
+KINDS = range(0xF8, 0x100)
+"""Bytes that no UTF-8 text has: the second byte of every frame, of this version and of later ones."""
+
+HEADER = struct.Struct("<BIIIHHB")
+"""Kind, fingerprint, boot, seq (32 and 16 bits), and 24 bits whose meaning depends on the kind."""
+
+CRC_BYTES = 4
+FIXED = HEADER.size + CRC_BYTES
+MOST_CONTENT = 4096
+MOST_STATE = 2**17
+"""Bytes of content that no frame exceeds, and of a saved state that no monitor exceeds."""
+
+
+def line_bytes(content: int) -> int:
+    """Return the most bytes on the line of a frame with so many bytes of content."""
+    return content + (content + 253) // 254 + 2
+
 
 __all__ = [
     "DecisionsFrame",
@@ -27,39 +45,160 @@ __all__ = [
     "is_text",
 ]
 
+
+MOST_LINE = line_bytes(MOST_CONTENT) - 1
+"""Bytes of a frame after its first zero, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorsFrame:
+    """Steps by their inputs, which a monitor of the host judges.
+
+    `boot` grows with every start of the device; `first` is the number of the first step since. Posteriors
+    have scale 1/256 and zero point -128.
+    """
+
+    fingerprint: int
+    boot: int
+    first: int
+    probs: npt.NDArray[np.int8]
+    features: npt.NDArray[np.int8] | None
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionsFrame:
+    """Steps by what the device's own monitor said. As `Monitor.run` would have given them, to the bit."""
+
+    fingerprint: int
+    boot: int
+    first: int
+    steps: npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class StateFrame:
+    """A saved state, put together from the frames that it came in.
+
+    `seq` is the number of the last step that is in it; -1 when the device has taken none since its start.
+    """
+
+    fingerprint: int
+    boot: int
+    seq: int
+    state: bytes
+
+
+@dataclass(frozen=True)
+class Text:
+    """A line of text between frames, without its end."""
+
+    line: bytes
+
+
+Item = PosteriorsFrame | DecisionsFrame | StateFrame | Text
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a saved state: whose it is, the size of the whole, where this part begins."""
+
+    whose: tuple[int, int, int]
+    size: int
+    at: int
+    content: bytes
+
+
+class Parts:
+    """Put a saved state together; parts come in order."""
+
+    def __init__(self) -> None:
+        self._whose: tuple[tuple[int, int, int], int] | None = None
+        self._content = bytearray()
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether parts are missing."""
+        return self._whose is not None
+
+    def take(self, part: Part) -> tuple[StateFrame | None, int]:
+        """Return the state when this part completes it, and how many states or parts are lost."""
+        whose, lost = (part.whose, part.size), 0
+        if part.at == 0:
+            lost = self._whose is not None
+            self._whose, self._content = whose, bytearray()
+        elif self._whose != whose or len(self._content) != part.at:
+            self._whose = None
+            return None, 1
+        self._content += part.content
+        if len(self._content) < part.size:
+            return None, lost
+        self._whose = None
+        fingerprint, boot, seq = part.whose
+        return StateFrame(fingerprint, boot, seq - 1, bytes(self._content)), lost
+
+
+def opened(content: bytes) -> PosteriorsFrame | DecisionsFrame | Part | None:
+    """Return what the content of a frame says, None where it is damaged or of another version."""
+    if not FIXED < len(content) <= MOST_CONTENT:
+        return None
+    if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
+        return None
+    kind, fingerprint, boot, low, high, shape_low, shape_high = HEADER.unpack_from(content)
+    seq, shape = low | high << 32, shape_low | shape_high << 16
+    body = content[HEADER.size : -CRC_BYTES]
+    if kind == STATE:
+        size = int.from_bytes(body[:3], "little")
+        if len(body) < 4 or size > MOST_STATE or shape + len(body) - 3 > size:
+            return None
+        return Part((fingerprint, boot, seq), size, shape, body[3:])
+    classes, other = shape & 0xFFF, shape >> 12
+    if not 2 <= classes <= 1000:
+        return None
+    if kind == POSTERIORS:
+        row = classes + other
+        if other > 256 or len(body) % row:
+            return None
+        rows = np.frombuffer(body, dtype=np.int8).reshape(-1, row)
+        features = rows[:, classes:].copy() if other else None
+        return PosteriorsFrame(fingerprint, boot, seq, rows[:, :classes].copy(), features)
+    if kind != DECISIONS:
+        return None
+    # In C, since every bit depends on those before; it refuses a horizon that is none as well.
+    steps = decision_rows(body, classes, other)
+    if steps is None:
+        return None
+    # Copied as bytes: numpy leaves those between fields as it finds them.
+    rows = np.frombuffer(steps, dtype=np.uint8).copy().view(STEP_DTYPE)
+    return DecisionsFrame(fingerprint, boot, seq, rows)
+
+
+def unstuffed(block: bytes) -> bytes | None:
+    """Return what COBS made of it, None for what is no COBS; `block` has no zero byte."""
+    found, at, end, full = [], 0, len(block), False
+    while at < end:
+        code = block[at]
+        # Nothing follows a full block where content ends with it.
+        if at + code > end or (full and code == 1 and at + 1 == end):
+            return None
+        found.append(block[at + 1 : at + code])
+        at += code
+        full = code == 255
+        if code < 255 and at < end:
+            found.append(b"\0")
+    return b"".join(found)
+
+
 _PLAIN = bytes([9, 13, 27, *range(32, 127)])
 """ASCII that a line of text may hold: tab, return, escape (colors), and what is printed."""
 
 
 class Decoder:
-    r"""Find frames and lines of text among any bytes.
+    """Find frames and lines of text among any bytes.
 
-    Items do not depend on how the bytes are cut into chunks. A line of text comes out with its newline and a
-    frame with its last byte: nothing waits for what follows. Blank lines are left out.
-
-    Parameters
-    ----------
-    max_bytes : int, default 65536
-        A longer line of text is dropped. Frames have a bound of their own, 4,115 bytes.
-
-    Attributes
-    ----------
-    broken : int
-        Frames and lines that could not be read, as far as they were recognized.
-    skipped : int
-        Bytes that were part of no item, line ends and zeros between frames apart.
-
-    Examples
-    --------
-    >>> decoder = Decoder()
-    >>> frame = bytes.fromhex("0003f90701010201010101010101010102020107649bc18a13bc00")
-    >>> decoder.push(b"hello\n" + frame[:9])
-    [Text(line=b'hello')]
-    >>> [found] = decoder.push(frame[9:])
-    >>> found.fingerprint, found.boot, found.probs.tolist()
-    (7, 1, [[100, -101]])
-    >>> decoder.push(b"half a\xb0\n"), decoder.broken, decoder.skipped
-    ([], 1, 7)
+    Items do not depend on how the bytes are cut into chunks. A line of text comes out with its newline and
+    a frame with its last byte: nothing waits for what follows. Blank lines are left out. A line longer than
+    `max_bytes` is dropped; a frame has at most 4,115 bytes. `broken` counts frames and lines that could not
+    be read, `skipped` bytes that were part of no item.
     """
 
     def __init__(self, max_bytes: int = 65536) -> None:
@@ -79,19 +218,7 @@ class Decoder:
         return len(self._held) + self._after_zero
 
     def push(self, chunk: bytes) -> list[Item]:
-        """Take bytes as they arrived; return what is complete.
-
-        Parameters
-        ----------
-        chunk : bytes
-            Any bytes; no content raises an exception.
-
-        Returns
-        -------
-        list
-            Complete items in the order of arrival: `PosteriorsFrame`, `DecisionsFrame`, `StateFrame` or
-            `Text`.
-        """
+        """Take bytes as they arrived; return what is complete. No content raises an exception."""
         self._held += chunk
         items: list[Item] = []
         while self._held and (self._frame(items) if self._after_zero else self._text(items)):
@@ -99,24 +226,9 @@ class Decoder:
         return items
 
     def finish(self, cut: bool = False) -> list[Item]:
-        r"""Take the end of the input; what comes afterwards begins anew.
+        """Take the end of the input; what comes afterwards begins anew.
 
-        Parameters
-        ----------
-        cut : bool
-            The line was lost: a last line without a newline may be half a one and is dropped. By default it
-            is taken, as the last line of a file.
-
-        Returns
-        -------
-        list
-            What was still open, as of `push`.
-
-        Examples
-        --------
-        >>> decoder = Decoder()
-        >>> decoder.push(b"0.5,0.5\n0.9,0.1"), decoder.finish()
-        ([Text(line=b'0.5,0.5')], [Text(line=b'0.9,0.1')])
+        After a `cut` a last line without a newline may be half a one and is dropped; else it is taken.
         """
         items: list[Item] = []
         # What may be the beginning of a frame is none; two bytes decide that.
@@ -210,18 +322,6 @@ class Decoder:
 def is_text(line: bytes) -> bool:
     r"""Return whether bytes are a line of UTF-8 without control characters; an empty one is.
 
-    Parameters
-    ----------
-    line : bytes
-        A line without its end.
-
-    Returns
-    -------
-    bool
-        True for text.
-
-    Examples
-    --------
     >>> is_text("3.5 °C".encode()), is_text(b"\x01"), is_text(b"\xb0")
     (True, False, False)
     """

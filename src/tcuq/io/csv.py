@@ -28,9 +28,9 @@ _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 def _header(cells: Sequence[str], where: str) -> Layout:
     """Read the first row; refuse one without posteriors, and note columns that are not known."""
     if len(cells) == 1 and ";" in cells[0]:
-        raise InputError("value", "the columns are separated by semicolons, expected commas")
+        raise InputError("unsupported", "the columns are separated by semicolons, expected commas")
     if all(_is_number(name) for name in cells):
-        raise InputError("value", "the first line must name the columns: p0,p1,...")
+        raise InputError("missing", "the first line must name the columns: p0,p1,...")
     layout = Layout.of(cells)
     note_unknown("column", layout.names, layout.known, where)
     return layout
@@ -153,33 +153,9 @@ def csv_parts(
 ) -> Iterator[Log]:
     """Read a log from the lines of a CSV file, some rows at a time.
 
-    Each line stands alone: a quote that is not closed spoils its own line and no other.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        The first is the header. A line ``# names: cat,dog`` before it names the classes; labels may then be
-        names.
-    where : str
-        Name of the file in messages.
-    on_bad : callable, optional
-        Called with the message of each bad line, which is skipped; without it, a bad line is an error.
-    softmax : callable, optional
-        Makes posteriors of the columns p0, p1, ..., which are logits then.
-    rows : int, optional
-        At most so many in a part; all in one by default.
-
-    Examples
-    --------
-    >>> log = next(csv_parts(["p0,p1,label", "0.75,0.25,0", "0.5,0.5,1"], "log.csv"))
-    >>> log.labels.tolist()
-    [0, 1]
-    >>> next(csv_parts(["# names: cat,dog", "p0,p1,label", "0.75,0.25,dog"], "log.csv")).labels.tolist()
-    [1]
-    >>> next(csv_parts(["p0,p1", "0.75,x"], "log.csv"))
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: log.csv, line 2: p1 is 'x', expected a number
+    Each line stands alone: a quote that is not closed spoils its own line and no other. A line ``# names:
+    cat,dog`` before the header names the classes. `on_bad` is called with the message of each bad line,
+    which is skipped; without it, a bad line is an error. A part has at most `rows` rows.
     """
     numbered_lines = enumerate(lines, 1)
     first, classes = next(numbered_lines, None), None

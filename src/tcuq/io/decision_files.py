@@ -174,7 +174,7 @@ def _known_columns(names: list[str], where: str) -> list[str]:
     found = [name for name in names if name in _KNOWN]
     if len(set(found)) != len(found):
         twice = next(name for name in found if found.count(name) > 1)
-        raise InputError("value", f"{where}: column {twice!r} is there twice, expected once")
+        raise InputError("conflict", f"{where}: column {twice!r} is there twice, expected once")
     if "low_mass" not in found and any(name in OWN_COLUMN for name in found):
         raise InputError("missing", f"{where}: column 'low_mass' is missing, expected beside signals")
     note_unknown("column", [name for name in names if name not in BESIDE[1:]], (*_KNOWN, NAME), where)
@@ -332,7 +332,7 @@ def _assemble(
         fingerprints = [f"{int(value):08x}" for value in np.unique(columns["params"])]
         if len(fingerprints) > 1:
             found = " and ".join(fingerprints[:2])
-            raise InputError("value", f"{where}: params is {found}, expected decisions of one monitor")
+            raise InputError("conflict", f"{where}: params is {found}, expected decisions of one monitor")
         named = fingerprints[0]
     names = tuple(told.get(number, "") for number in range(1 + max(told))) if told else None
     if names is not None and "answer" in columns:

@@ -53,19 +53,7 @@ OWN_COLUMN = tuple(name for name in SIGNALS if name not in (STEP_DTYPE.names or 
 def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool = False) -> tuple[str, ...]:
     """Return the columns of a decision file in a text format.
 
-    Parameters
-    ----------
-    used : sequence of str or None
-        Signals that are written, None for none at all.
-    fingerprint : bool
-        Whether the parameters are named.
-    names : bool
-        Whether the classes are named.
-
-    Examples
-    --------
-    >>> decision_columns(("doubt",), True)[-3:]
-    ('low_mass', 'doubt', 'params')
+    `used` are the signals that are written, None for none at all.
     """
     more = () if used is None else ("low_mass", *(name for name in used if name in OWN_COLUMN))
     return (*WRITTEN, *((NAME,) if names else ()), *more, *(("params",) if fingerprint else ()))
@@ -74,8 +62,6 @@ def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool 
 def fingerprint_number(text: Any) -> int:
     """Return the number of a fingerprint, eight hexadecimal digits as `Params.fingerprint` gives them.
 
-    Examples
-    --------
     >>> fingerprint_number("000000ff")
     255
     """
@@ -155,39 +141,22 @@ class Decisions:
         ----------
         params : Params
             That the decisions should have been made with.
-
-        Raises
-        ------
-        ValueError
-            When they were made with others.
         """
         if self.fingerprint not in (None, params.fingerprint):
             raise InputError(
-                "value",
+                "conflict",
                 f"made with parameters {self.fingerprint}, expected {params.fingerprint}, "
                 "the fingerprint of the parameters given",
             )
 
     def step_numbers(self) -> npt.NDArray[np.int64]:
-        """Return the number of each step.
-
-        Returns
-        -------
-        array of T integers
-            From `first` on, or as the file had them.
-        """
+        """Return the number of each step."""
         if self.numbers is not None:
             return self.numbers
         return np.arange(self.first, self.first + len(self), dtype=np.int64)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns as arrays; `reason` as a code, 255 for none, and `names` of all classes.
-
-        Returns
-        -------
-        dict of str to array
-            What an NPZ file holds.
-        """
+        """Return the columns as arrays; `reason` as a code, 255 for none, and `names` of all classes."""
         found: dict[str, npt.NDArray[Any]] = {"step": self.step_numbers()}
         for name in self.columns[1:]:
             if name == "params":
@@ -202,13 +171,7 @@ class Decisions:
         return found
 
     def worded(self) -> dict[str, Any]:
-        """Return the columns as a person reads them: `reason` as a name, `params` as text, `answer_name`.
-
-        Returns
-        -------
-        dict of str to column
-            What a table holds.
-        """
+        """Return the columns as a person reads them: `reason` as a name, `params` as text, `answer_name`."""
         columns: dict[str, Any] = dict(self.arrays())
         columns.pop("names", None)
         columns["reason"] = reason_names(self.steps["reason"])
@@ -237,21 +200,10 @@ class Decisions:
 
 
 class RowText:
-    r"""Turn rows of decisions into lines of CSV or JSON.
+    """Turn rows of decisions into lines of CSV or JSON.
 
     Every fraction is a multiple of 1/65536. Six decimals are within 5e-7 of it, a thirtieth of half
     a unit, so ``round(x * 65536)`` gives back the core's integer exactly.
-
-    Parameters
-    ----------
-    format : str
-        ``"csv"`` or ``"jsonl"``.
-
-    Examples
-    --------
-    >>> row = (0, 1, 1, 0.25, 0.5, 0.125, False, 0, True, "doubt", 0.0, 0.0, 0.0, None)
-    >>> RowText(WRITTEN, "csv").line(row)
-    '0,1,1,0.250000,0.500000,0.125000,0,0,1,doubt,0.000000,0.000000,0.000000,\n'
     """
 
     def __init__(self, columns: Sequence[str], format: str) -> None:
@@ -306,13 +258,7 @@ def _csv_word(value: Any) -> str:
 
 
 def encode_decisions(decisions: Decisions, format: str) -> bytes:
-    """Return decisions as the bytes of a file.
-
-    Parameters
-    ----------
-    format : str
-        One of `FORMATS`.
-    """
+    """Return decisions as the bytes of a file."""
     if format in TABLES:
         return encode_table(decision_table(decisions.worded()), format)
     if format == "npz":

@@ -39,32 +39,8 @@ class Row(NamedTuple):
 class RowParser:
     """Read the steps of one stream; the first valid line settles keys, lengths and number type of the rest.
 
-    Parameters
-    ----------
-    shape : Shape, optional
-        What the parameters ask for, where they are known: a line of another shape is then the bad
-        one, also when it is the first.
-    where : str
-        Name of the stream in messages.
-    softmax : callable, optional
-        Makes posteriors of ``probs``, which are logits then.
-
-    Attributes
-    ----------
-    names : tuple of str or None
-        Names of the classes, from a line ``{"names": [...]}`` before all steps. Labels may be names then.
-    shifts : ShiftNumbers
-        Names of kinds of shift, which `shifted` may hold.
-
-    Examples
-    --------
-    >>> parse = RowParser().parse
-    >>> parse('{"probs": [0.75, 0.25], "label": 1}', 1).label
-    1
-    >>> parse('{"probs": [0.75, 0.25]}', 2)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: key 'label' is missing; the first line has probs, label
+    With a `shape`, a line of another shape is the bad one, also when it is the first. `softmax` makes
+    posteriors of logits. A line ``{"names": [...]}`` before all steps names the classes.
     """
 
     def __init__(
@@ -86,20 +62,14 @@ class RowParser:
     def parse(self, text: str, line: int) -> Row | None:
         """Return the step of one line, None for names of classes; a bad line is an error and settles nothing.
 
-        Parameters
-        ----------
-        line : int
-            Its number, for messages about later lines that contradict it.
+        `line` is its number, for messages about later lines that contradict it.
         """
         return self.take(parse_object(text, ALIASES, self._limits), line)
 
     def take(self, content: dict[str, Any], line: int) -> Row | None:
         """Return the step of an object, as `parse` does of its text; keys that are not read are removed.
 
-        Parameters
-        ----------
-        content : dict
-            With the keys of `KEYS`, not their aliases.
+        Its keys are those of `KEYS`, not their aliases.
         """
         if content.keys() == {NAMES}:
             self._take_names(content[NAMES])
@@ -205,7 +175,7 @@ def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) != len(items):
         names = [name for name, _ in items]
         twice = Counter(names).most_common(1)[0][0]
-        raise InputError("value", f"key {one_line(repr(twice), 60)} is there twice, expected once")
+        raise InputError("conflict", f"key {one_line(repr(twice), 60)} is there twice, expected once")
     return content
 
 
@@ -216,22 +186,7 @@ _DECODE = json.JSONDecoder(object_pairs_hook=_pairs).decode
 def parse_object(
     text: str, aliases: Mapping[str, str] | None = None, limits: Limits | None = None
 ) -> dict[str, Any]:
-    """Return the object of one line; refuse anything else, and keys that stand twice.
-
-    Parameters
-    ----------
-    aliases : mapping, optional
-        Other names of keys, and what they stand for.
-
-    Examples
-    --------
-    >>> parse_object('{"a": 1}')
-    {'a': 1}
-    >>> parse_object('[1]')
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: the line holds [1], expected an object in braces
-    """
+    """Return the object of one line; refuse anything else, and keys that stand twice."""
     check_length(text)
     check_depth(text, limits)
     try:
@@ -266,23 +221,8 @@ def jsonl_parts(
 ) -> Iterator[Log]:
     """Read a log from JSON lines, some at a time; blank lines are skipped.
 
-    Parameters
-    ----------
-    lines : iterable of str
-        The first may name the classes: ``{"names": ["cat", "dog"]}``.
-    where : str
-        Name of the file in messages.
-    on_bad : callable, optional
-        Called with the message of each bad line, which is skipped; without it, a bad line is an error.
-    shape : Shape, optional
-        What the parameters ask for, where they are known.
-    softmax : callable, optional
-        Makes posteriors of ``probs``, which are logits then.
-    size : int, optional
-        At most so many steps in a part; all in one by default.
+    Parameters as of `RowParser` and `csv_parts`.
 
-    Examples
-    --------
     >>> log = next(jsonl_parts(['{"probs": [-128, 127]}', '{"probs": [0, 0]}'], "log.jsonl"))
     >>> log.probs.dtype, len(log)
     (dtype('int8'), 2)

@@ -49,25 +49,14 @@ def arrays_of(
     """Return the arrays of an NPZ file; anything pickled is refused.
 
     Sizes are read from the headers, and judged, before any array is unpacked. Arrays that are not accepted
-    are not unpacked at all; a note names them.
-
-    Parameters
-    ----------
-    where : str
-        Name of the file in messages.
-    accepted : sequence of str, optional
-        Names of the arrays that are read; all of them by default.
-    needed : sequence of str, or of tuples of str
-        Names of those that must be there.
-    name : str
-        Of the limit that all arrays together have.
+    are not unpacked at all; a note names them. `name` is that of the limit that all arrays together have.
     """
     given = limits_given(limits)
     # Each entry of an archive's directory becomes an object, however small it is.
     entries = content.count(b"PK\x01\x02")
     if entries > given.fields:
         expected = given.beyond("fields", entries, "arrays")
-        raise InputError("value", f"{where}: is an archive of {entries:,} files, {expected}")
+        raise InputError("limit", f"{where}: is an archive of {entries:,} files, {expected}")
     # Damage comes as whatever the decoder of the day runs into: too many kinds to name them.
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
@@ -75,7 +64,7 @@ def arrays_of(
         raise
     except Exception:
         raise InputError(
-            "unknown", f"{where}: is not an NPZ file, or is damaged; write it with numpy.savez"
+            "damaged", f"{where}: is not an NPZ file, or is damaged; write it with numpy.savez"
         ) from None
     with archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
@@ -99,7 +88,7 @@ def arrays_of(
             total += size
             if total > most:
                 raise InputError(
-                    "value",
+                    "limit",
                     f"{where}: its arrays take {total:,} bytes up to {key!r} when unpacked, "
                     f"{given.beyond(name, total)}",
                 )
@@ -131,14 +120,11 @@ def _whole(key: str, where: str) -> Iterator[None]:
 def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, where: str, stored: int) -> int:
     """Return the bytes that an array will take, from its header alone.
 
-    Parameters
-    ----------
-    stored : int
-        Bytes of the archive, which bound what can be in it.
+    The `stored` bytes of the archive bound what can be in it.
     """
     if info.compress_type not in _RATIOS:
         raise InputError(
-            "value",
+            "unsupported",
             f"{where}: array {key!r} is packed by method {info.compress_type} of ZIP, expected 0 or 8 as "
             "numpy.savez and numpy.savez_compressed write it",
         )
@@ -160,15 +146,6 @@ def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, wh
 def read_npz(content: bytes, where: str, limits: Limits | None = None, softmax: Softmax | None = None) -> Log:
     """Read a log from the bytes of an NPZ file.
 
-    Parameters
-    ----------
-    where : str
-        Name of the file in messages.
-    softmax : callable, optional
-        Makes posteriors of ``probs``, which are logits then.
-
-    Examples
-    --------
     >>> file = io.BytesIO()
     >>> np.savez(file, probs=np.array([[0.75, 0.25]]), labels=np.array([0]))
     >>> len(read_npz(file.getvalue(), "log.npz"))
@@ -179,7 +156,7 @@ def read_npz(content: bytes, where: str, limits: Limits | None = None, softmax: 
     for key, values in found.items():
         if ALIASES.get(key, key) in arrays:
             raise InputError(
-                "value", f"{where}: array {key!r} is there twice, once under another name; remove one"
+                "conflict", f"{where}: array {key!r} is there twice, once under another name; remove one"
             )
         arrays[ALIASES.get(key, key)] = values
     with located(where):

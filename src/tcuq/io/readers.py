@@ -95,13 +95,7 @@ def read_parts(
     logits: bool = False,
     logits_scale: float | None = None,
 ) -> Iterator[Log]:
-    """Read a log some steps at a time, as far as its format allows; an NPZ file is held whole.
-
-    Parameters
-    ----------
-    path, on_bad, params, logits, logits_scale
-        As of `read_log`.
-    """
+    """Read a log some steps at a time, as far as its format allows; an NPZ file is held whole."""
     kind, where, given = format_of(path), shown(path), limits_given(None)
     yield from _parts(path, kind, where, on_bad, params, logits, logits_scale, given, PART)
 

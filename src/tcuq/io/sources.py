@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from ..base.atomic_files import pieces_of, write_whole
 from ..base.errors import InputError, wrong_value
 from ..base.limits import Limits, file_name, limits_given
-from ..base.whole_files import pieces_of, write_whole
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
 """Names of the formats that are read and written."""
@@ -77,19 +77,13 @@ def format_of(path: str | Path, chosen: str | None = None) -> str:
 
 
 def shown(path: str | Path) -> str:
-    """Return a path as it stands in messages.
-
-    Examples
-    --------
-    >>> shown("-"), shown(Path("a") / "log.csv")
-    ('standard input', 'a/log.csv')
-    """
+    """Return a path as it stands in messages."""
     return "standard input" if str(path) == STANDARD else Path(path).as_posix()
 
 
 def _standard_input() -> BinaryIO:
     if sys.stdin is None:
-        raise InputError("value", "standard input is closed")
+        raise InputError("missing", "standard input is closed")
     return sys.stdin.buffer
 
 
@@ -103,13 +97,7 @@ def _named(path: str | Path) -> Iterator[None]:
 
 
 def read_bytes(path: str | Path, limits: Limits | None = None, name: str = "file") -> bytes:
-    """Return all bytes of a file or of standard input; refuse more than a limit before reading them.
-
-    Parameters
-    ----------
-    name : str
-        Of the limit.
-    """
+    """Return all bytes of a file or of standard input; refuse more than a limit before reading them."""
     given = limits_given(limits)
     most: int = getattr(given, name)
     known = None
@@ -154,19 +142,7 @@ class _LongBytes(bytes):
 
 
 def check_length(text: str) -> None:
-    """Refuse a line that is too long to be a step.
-
-    Examples
-    --------
-    >>> check_length("a short one")
-    >>> long = LongLine("[[0.1, 0.9], [0.8")
-    >>> long.expected = Limits(line=1000).beyond("line", None)
-    >>> check_length(long)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: the line is too long to be one step, expected at most 1,000 bytes; to allow more, set \
-TCUQ_LIMITS=line=2K; it begins with '[[0.1, 0.9], [0.8'
-    """
+    """Refuse a line that is too long to be a step."""
     if isinstance(text, LongLine):
         raise InputError(
             "limit", f"the line is too long to be one step, {text.expected}; it begins with {str(text)!r}"
@@ -193,10 +169,7 @@ def _next_line(stream: BinaryIO, limits: Limits, left: int | None) -> tuple[byte
 def read_lines(path: str | Path, limits: Limits | None = None, whole: bool = False) -> Iterator[bytes]:
     """Yield lines as they arrive, so that a live pipe is answered at once.
 
-    Parameters
-    ----------
-    whole : bool
-        All lines will be held in memory: refuse more of them than a file may have.
+    With `whole`, all lines will be held in memory: refuse more of them than a file may have.
     """
     given = limits_given(limits)
     if str(path) == STANDARD:
@@ -227,11 +200,6 @@ def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
 
     Bytes that are not UTF-8 come out as escapes such as ``\xff``: no number or key has those, so the
     line is then refused with its number, like any other bad line.
-
-    Examples
-    --------
-    >>> list(decode_lines([b"p0,p1", b"0.5,\xff"]))
-    ['p0,p1', '0.5,\\xff']
     """
     for number, line in enumerate(lines):
         text = line.decode("utf-8", errors="backslashreplace")
@@ -255,7 +223,7 @@ def check_target(path: str | Path) -> None:
     if not target.parent.is_dir():
         raise InputError("missing", f"{path}: folder {target.parent} does not exist; make it first")
     if not os.access(target.parent, os.W_OK):
-        raise InputError("value", f"{path}: folder {target.parent} cannot be written to")
+        raise InputError("failed", f"{path}: folder {target.parent} cannot be written to")
 
 
 def put(path: str | Path, content: str | bytes | Iterable[bytes]) -> None:

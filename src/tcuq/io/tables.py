@@ -50,17 +50,7 @@ def _whole(kind: str, where: str) -> Iterator[None]:
 
 
 class TableFile:
-    """A Parquet or Arrow file that is open.
-
-    Parameters
-    ----------
-    path : path
-        ``"-"`` is standard input.
-    kind : str
-        ``"parquet"`` or ``"arrow"``.
-    limits : Limits, optional
-        `file` is for the memory that the columns take which are read.
-    """
+    """A Parquet or Arrow file that is open. `file` limits the memory that the columns take which are read."""
 
     def __init__(self, path: str | Path, kind: str, limits: Limits | None = None) -> None:
         arrow = package(kind)
@@ -90,7 +80,7 @@ class TableFile:
             self.metadata = self._schema.metadata
         if len(self.names) > self._limits.fields:
             expected = self._limits.beyond("fields", len(self.names), "columns")
-            raise InputError("value", f"{self._where}: has {len(self.names):,} columns, {expected}")
+            raise InputError("limit", f"{self._where}: has {len(self.names):,} columns, {expected}")
 
     def _open_arrow(self, content: Any) -> Any:
         ipc = package(self._kind, "pyarrow.ipc")
@@ -103,10 +93,7 @@ class TableFile:
     def pieces(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches that hold these columns, which are checked and judged by their size.
 
-        Parameters
-        ----------
-        names : sequence of str
-            Of the file. Each must be there once.
+        Each must be there once.
         """
         # The package ends the process on damage in what it tells of single columns: only rows are asked for.
         if self._kind == "parquet" and self._file.metadata.num_rows * self._width(names) > self._left:
@@ -165,18 +152,7 @@ def table_parts(
 ) -> Iterator[Log]:
     """Read a log from a Parquet or Arrow file, piece by piece.
 
-    Parameters
-    ----------
-    path : path
-        ``"-"`` is standard input.
-    kind : str
-        ``"parquet"`` or ``"arrow"``.
-    where : str
-        Name of the file in messages.
-    softmax : callable, optional
-        Makes posteriors of the columns of posteriors, which are logits then.
-    whole : bool
-        All in one part. Integers wider than a byte are always read so, as all tell whether they are int8.
+    Integers wider than a byte are always read in one part, as all tell whether they are int8.
     """
     file = TableFile(path, kind, limits)
     with located(where):
@@ -234,13 +210,7 @@ def log_table(log: Log) -> Any:
 
 
 def encode_table(table: Any, kind: str) -> bytes:
-    """Return an Arrow table as the bytes of a file.
-
-    Parameters
-    ----------
-    kind : str
-        ``"parquet"`` or ``"arrow"``.
-    """
+    """Return an Arrow table as the bytes of a file."""
     arrow = package(kind)
     sink = arrow.BufferOutputStream()
     if kind == "parquet":
@@ -252,13 +222,7 @@ def encode_table(table: Any, kind: str) -> bytes:
 
 
 def decision_table(columns: dict[str, Any]) -> Any:
-    """Return columns of decisions as an Arrow table; an unknown accuracy is null.
-
-    Parameters
-    ----------
-    columns : dict
-        Arrays, or lists of text, by name.
-    """
+    """Return columns of decisions as an Arrow table; an unknown accuracy is null."""
     arrow = package("parquet")
     made = {
         name: arrow.array(values, mask=np.isnan(values)) if name == "expected_accuracy" else values

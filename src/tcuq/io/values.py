@@ -39,8 +39,6 @@ _INTEGERS = re.compile(r"[\s,+\-0-9]*")
 def number_shown(value: float) -> str:
     """Return a number as a person wrote it.
 
-    Examples
-    --------
     >>> number_shown(300.0), number_shown(0.25)
     ('300', '0.25')
     """
@@ -50,13 +48,6 @@ def number_shown(value: float) -> str:
 def written_whole(cells: Sequence[str] | Sequence[float]) -> bool:
     """Tell whether every number is written as an integer: without a point and without an exponent.
 
-    Parameters
-    ----------
-    cells : sequence
-        Texts of a CSV row, or numbers as JSON gives them.
-
-    Examples
-    --------
     >>> written_whole(["3", "-1"]), written_whole(["3.0", "-1"]), written_whole([3, 1.0])
     (True, False, False)
     """
@@ -68,22 +59,9 @@ def written_whole(cells: Sequence[str] | Sequence[float]) -> bool:
 def written_int8(values: Sequence[float], cells: Sequence[str] | Sequence[float], posteriors: bool) -> bool:
     """Tell int8 from float by how one row is written; the one rule of all text formats.
 
-    Integers in -128 to 127 are int8. A one-hot row of posteriors is float: many programs write a
-    certain 1.0 as 1. A lone 0 or 1 is a sigmoid output, which makes a one-hot row of two classes.
-
-    Parameters
-    ----------
-    cells : sequence
-        The same row as it is written.
-    posteriors : bool
-        Whether these are posteriors rather than features.
-
-    Examples
-    --------
-    >>> written_int8([1, 0], [1, 0], True), written_int8([90, 10], ["90", "10"], True)
-    (False, True)
-    >>> written_int8([3.0, 1.0], ["3.0", "1.0"], False)
-    False
+    Integers in -128 to 127 are int8. A one-hot row of posteriors is float: many programs write a certain
+    1.0 as 1. A lone 0 or 1 is a sigmoid output, which makes a one-hot row of two classes. `cells` are the
+    same row as it is written.
     """
     if not written_whole(cells) or min(values) < LOW or max(values) > HIGH:
         return False
@@ -94,26 +72,7 @@ def written_int8(values: Sequence[float], cells: Sequence[str] | Sequence[float]
 class Kind:
     """Whether the posteriors, or the features, of one stream are int8 or float.
 
-    The first valid row settles it; every row is then judged by that.
-
-    Parameters
-    ----------
-    name : str
-        ``"probs"`` or ``"features"``.
-    columns : sequence of str, optional
-        Name of each column, ``probs[0]`` and so on by default.
-    logits : bool
-        The probs are logits: any finite numbers.
-
-    Examples
-    --------
-    >>> kind = Kind("probs")
-    >>> kind.settle(kind.judge([-128, 127], [-128, 127]), 1)
-    >>> kind.judge([0.5, 0.5], [0.5, 0.5])
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: probs[0] is 0.5, expected an integer in -128 to 127, as posteriors were read as int8 \
-from line 1 on (write a float 1 as 1.0)
+    The first valid row settles it; every row is then judged by that. Logits are any finite numbers.
     """
 
     def __init__(self, name: str, columns: Sequence[str] | None = None, logits: bool = False) -> None:
@@ -184,8 +143,6 @@ def _plausible(values: Sequence[float], posteriors: bool) -> bool:
 def logits_hint(row: npt.NDArray[Any]) -> str:
     """Return the question to add to the message about a bad row of posteriors.
 
-    Examples
-    --------
     >>> logits_hint(np.array([4.5, -2.0]))
     ' (are these logits? pass `logits=True`)'
     >>> logits_hint(np.array([75.0, 25.0]))
@@ -200,18 +157,8 @@ def logits_hint(row: npt.NDArray[Any]) -> str:
 def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[int, str]:
     """Return what is wrong with each bad row of float posteriors, as the core will judge it.
 
-    Parameters
-    ----------
-    names : sequence of str, optional
-        Name of each column, ``probs[c]`` by default.
+    Messages by row.
 
-    Returns
-    -------
-    dict
-        Message by row.
-
-    Examples
-    --------
     >>> bad_posteriors(np.array([[0.5, 0.5], [0.5, 0.1]]))
     {1: 'probs sum to 0.6, expected 1.00 ± 0.02'}
     """
@@ -233,8 +180,6 @@ def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None)
 def bad_features(values: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[int, str]:
     """Return what is wrong with each bad row of float features.
 
-    Examples
-    --------
     >>> bad_features(np.array([[1.0], [np.inf]]))
     {1: 'features[0] is inf, expected a finite number'}
     """
@@ -261,15 +206,7 @@ def _outside(
 
 
 def check_label(label: int, classes: int) -> None:
-    """Refuse a label that no class has; below 0 means unknown.
-
-    Examples
-    --------
-    >>> check_label(5, classes=3)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: label is 5, expected at most 2
-    """
+    """Refuse a label that no class has; below 0 means unknown."""
     if label >= classes:
         raise wrong_value("label", label, f"at most {classes - 1}{counted(label, classes)}")
 
@@ -315,15 +252,7 @@ def _single(name: str, value: Any) -> Any:
 
 
 def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:
-    """Refuse a log without steps, and one with a row that the core would refuse; name the first.
-
-    Parameters
-    ----------
-    where : str
-        Name of the file in messages.
-    start : int
-        Number of the first row in the file.
-    """
+    """Refuse a log without steps, and one with a row that the core would refuse; name the first."""
     if not len(log):
         raise InputError("missing", f"{where}: holds no steps, expected at least one row")
     for at in range(0, len(log), LOOKED_AT):  # the check takes several times the memory of its rows
@@ -352,19 +281,8 @@ _SAID = "as the parameters say"
 class Shape(NamedTuple):
     """Number of classes and features that a log must have.
 
-    Parameters
-    ----------
-    needed : bool
-        Whether a signal reads features.
-    names : tuple of str, optional
-        Names of the classes: a log that names others, or the same in another order, is of another classifier.
-
-    Examples
-    --------
-    >>> Shape.of(Params(classes=3)).check_row(2, None)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: probs has 2 values, expected 3 as the parameters say
+    Features are `needed` where a signal reads them. A log that names other classes, or the same in another
+    order, is of another classifier.
     """
 
     classes: int
@@ -391,7 +309,7 @@ class Shape(NamedTuple):
         """Refuse names of classes that are not those of the parameters."""
         for number, (given, own) in enumerate(zip(names or (), self.names or (), strict=False)):
             if given != own:
-                raise InputError("value", f"names[{number}] is {given!r}, expected {own!r} {_SAID}")
+                raise wrong_value(f"names[{number}]", given, f"{own!r} {_SAID}")
 
     def check_log(self, log: Log, where: str) -> None:
         """Refuse a log of another shape; `where` is its name in messages."""

@@ -14,19 +14,9 @@ LOG_ENDINGS = ".npz, .parquet, .arrow or .feather"
 
 
 def log_format(path: str | Path) -> str:
-    """Return the format of a log that is to be written; refuse one that only is read.
-
-    Examples
-    --------
-    >>> log_format("dev.npz")
-    'npz'
-    >>> log_format("dev.csv")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: dev.csv: a log is written as .npz, .parquet, .arrow or .feather
-    """
+    """Return the format of a log that is to be written; refuse one that only is read."""
     if Path(path).suffix.lower() not in LOG_ENDINGS.replace(" or", ",").split(", "):
-        raise InputError("value", f"{path}: a log is written as {LOG_ENDINGS}")
+        raise InputError("unsupported", f"{path}: a log is written as {LOG_ENDINGS}")
     kind = format_of(path)
     if kind in TABLES:
         package(kind)  # missing, it is to be missed before the work

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number
-from ..base.errors import InputError, InputTypeError, wrong_value
+from ..base.errors import InputError, wrong_type, wrong_value
 from .inputs import Floats, Ints, flags, marks, not_empty, numbers, same_length, unit, wholes
 
 __all__ = [
@@ -281,7 +281,7 @@ def bootstrap_settings(
     if not 0 < inside < 1:
         raise wrong_value("level", inside, "above 0 and below 1")
     if not isinstance(rng, np.random.Generator):
-        raise InputTypeError("value", f"rng is {type(rng).__name__}; a numpy.random.Generator is needed")
+        raise wrong_type("rng", rng, "a numpy.random.Generator")
     return size, count, inside
 
 

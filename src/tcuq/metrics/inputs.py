@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError
+from ..base.errors import InputError, wrong_value
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -26,7 +26,7 @@ def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
 def _refuse(name: str, array: npt.NDArray[Any], bad: Bools, accepted: str) -> None:
     if bad.any():
         at = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise InputError("value", f"{name}[{', '.join(map(str, at))}] is {array[at]}, expected {accepted}")
+        raise wrong_value(f"{name}[{', '.join(map(str, at))}]", array[at], accepted)
 
 
 def not_empty(name: str, array: npt.NDArray[Any]) -> None:

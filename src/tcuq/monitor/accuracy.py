@@ -21,8 +21,6 @@ def looks_behind(look: npt.NDArray[Any], horizon: int) -> Floats:
 
     Each step is one where no evidence is weighed by looks: then `look` is 0.
 
-    Examples
-    --------
     >>> looks_behind(np.array([1.0, 0.125, 0.125]), 16).tolist()
     [1.0, 1.125, 1.25]
     """
@@ -34,14 +32,7 @@ def looks_behind(look: npt.NDArray[Any], horizon: int) -> Floats:
 def half_band(expected: npt.NDArray[Any], looks: Any, error: Any) -> Floats:
     """Return half the width of the band.
 
-    Parameters
-    ----------
-    expected : array
-        Expected accuracies.
-    looks : array or float
-        Looks behind each.
-    error : array or float
-        Of `Params.accuracy_error`, by whether the alarm is on.
+    `error` is that of `Params.accuracy_error`, by whether the alarm is on.
     """
     chance = expected * (1 - expected) / np.maximum(looks, 1)
     return np.asarray(DEVIATIONS * np.sqrt(chance + error**2))

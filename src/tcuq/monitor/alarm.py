@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..base.checks import integer, known_only, number
-from ..base.errors import InputError, InputTypeError
+from ..base.errors import InputError, InputTypeError, wrong_value
 from ..base.filled import Filled
 from ..base.fixed import ONE, snap
 from .fixed_point import RANGE, real_range
@@ -56,7 +56,7 @@ class AlarmSide:
         object.__setattr__(self, "cap", max(limit, cap))
         clear = snap(number("alarm clear", self.clear, 0, most), ONE)
         if clear >= limit:
-            raise InputError("value", f"alarm clear is {self.clear:g}, expected below the limit, {limit:g}")
+            raise wrong_value("alarm clear", self.clear, f"below the limit, {limit:g}")
         object.__setattr__(self, "clear", clear)
 
 
@@ -97,26 +97,14 @@ class Alarm:
         object.__setattr__(self, "hold", integer("alarm hold", self.hold, *RANGE["hold"]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `alarm` object of a parameter file.
-
-        Returns
-        -------
-        dict
-            Plain numbers, ready for JSON.
-        """
+        """Return the `alarm` object of a parameter file."""
         content = asdict(self)
         if self.fall is not None:
             del content["fall"]["clear"]
         return content
 
     def integers(self) -> dict[str, int]:
-        """Return the alarm fields of the core's `tcuq_params_t`.
-
-        Returns
-        -------
-        dict of str to int
-            Fixed-point numbers by the name of the C field.
-        """
+        """Return the alarm fields of the core's `tcuq_params_t`."""
         fields = {"hold": self.hold, "rise_clear": 0 if self.rise is None else round(self.rise.clear * ONE)}
         for name, side, sign in (("rise", self.rise, 1), ("fall", self.fall, -1)):
             reference = 0 if side is None else round((self.mean + sign * side.allowance) * ONE)
@@ -130,17 +118,17 @@ class Alarm:
 def alarm_from(content: Any) -> Alarm:
     """Build an alarm from the `alarm` object of a parameter file."""
     if not isinstance(content, Mapping):
-        raise InputError("value", f"alarm is {content!r}; an object is needed")
+        raise wrong_value("alarm", content, "an object")
     known_only("alarm field", content, FIELDS)
     sides: dict[str, AlarmSide | None] = {}
     for name in ("rise", "fall"):
         side = content.get(name)
         if side is not None:
             if not isinstance(side, Mapping):
-                raise InputError("value", f"alarm {name} is {side!r}; an object or null is needed")
+                raise wrong_value(f"alarm {name}", side, "an object or null")
             known_only(f"alarm {name} field", side, SIDE_FIELDS[name])
             if "allowance" not in side or "limit" not in side:
-                raise InputError("value", f"alarm {name} needs allowance and limit")
+                raise InputError("missing", f"alarm {name} needs allowance and limit")
             side = AlarmSide(**side)
         sides[name] = side
     return Alarm(content.get("mean", 0.0), sides["rise"], sides["fall"], content.get("hold", 0))
@@ -149,17 +137,7 @@ def alarm_from(content: Any) -> Alarm:
 def alarm_words(level: int, evidence: bool | None = None) -> str:
     """Return what an alarm says, in the words that every page and command uses.
 
-    Parameters
-    ----------
-    level : int
-        As `Step.alarm` has it.
-    evidence : bool, optional
-        Whether the alarm sums evidence in place of risk; None where that is not known.
-
-    Examples
-    --------
-    >>> alarm_words(1, evidence=True), alarm_words(1, evidence=False), alarm_words(1)
-    ('evidence of a degradation has added up', 'risk has risen', 'risk has risen or evidence has added up')
+    `evidence`: whether the alarm sums evidence in place of risk; None where that is not known.
     """
     rise = "evidence of a degradation has added up" if evidence else "risk has risen"
     if evidence is None:

@@ -13,7 +13,7 @@ from ..base.errors import InputError, InputTypeError, wrong_value
 from .monitor import added, params_given, refusal
 from .params import Params
 from .quantize import as_rows
-from .steps import Room
+from .steps import StepBuffer
 
 MOST = 2**32 - 1
 """Monitors of a bank."""
@@ -62,11 +62,6 @@ class Bank:
         ----------
         count : int
             How many to add, 0 or more.
-
-        Returns
-        -------
-        range
-            Slots of the new monitors.
         """
         more = integer("count", count, 0, MOST)
         start = len(self)
@@ -101,9 +96,9 @@ class Bank:
         """
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
-        room = Room(len(rows), self.params.names, signals)
-        self._core.run(self._slots(slots), rows, more, room.bytes, room.raw)
-        return room.filled()
+        buffer = StepBuffer(len(rows), self.params.names, signals)
+        self._core.run(self._slots(slots), rows, more, buffer.bytes, buffer.raw)
+        return buffer.filled()
 
     def reset(self, slots: npt.ArrayLike, anew: bool = False) -> None:
         """Forget past posteriors and features, as `Monitor.reset` does; `anew` forgets everything.

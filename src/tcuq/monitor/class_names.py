@@ -15,48 +15,23 @@ LONGEST = 64
 
 
 def checked_name(name: Any, place: int) -> str:
-    r"""Return the name of a class; refuse what cannot be shown.
-
-    Parameters
-    ----------
-    place : int
-        Number of the class, for the message.
-
-    Examples
-    --------
-    >>> checked_name("cat", 0)
-    'cat'
-    >>> checked_name("cat\x1b[2J", 3)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: names[3] is 'cat\x1b[2J', expected printable characters only
-    """
+    """Return the name of a class; refuse what cannot be shown."""
     if not isinstance(name, str):
-        raise InputError("value", f"names[{place}] is {name!r}, expected a text")
+        raise wrong_value(f"names[{place}]", name, "a text")
     if len(name) > LONGEST:
         shown = f"{name[:20]!r}..."
         raise InputError(
             "limit", f"names[{place}] is {shown} of {len(name)} characters, expected at most {LONGEST}"
         )
     if not name.strip():
-        raise InputError("value", f"names[{place}] is {name!r}, expected a name")
+        raise wrong_value(f"names[{place}]", name, "a name")
     if not name.isprintable():  # no line breaks, no escapes of a terminal, no marks that turn the direction
-        raise InputError("value", f"names[{place}] is {name!r}, expected printable characters only")
+        raise wrong_value(f"names[{place}]", name, "printable characters only")
     return str(name)
 
 
 def checked_names(names: Any, classes: int) -> tuple[str, ...] | None:
-    """Return one name a class; None where there are none.
-
-    Examples
-    --------
-    >>> checked_names(["cat", "dog"], 2)
-    ('cat', 'dog')
-    >>> checked_names(["cat"], 2)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: names has 1 entries, expected 2
-    """
+    """Return one name a class; None where there are none."""
     if names is None:
         return None
     if isinstance(names, np.ndarray):
@@ -71,13 +46,7 @@ def checked_names(names: Any, classes: int) -> tuple[str, ...] | None:
 
 
 def texts_of(names: npt.NDArray[Any]) -> list[Any]:
-    """Return the entries of an array; numpy keeps texts as numbers, of which damage makes no characters.
-
-    Examples
-    --------
-    >>> texts_of(np.array(["cat", "dog"]))
-    ['cat', 'dog']
-    """
+    """Return the entries of an array; numpy keeps texts as numbers, of which damage makes no characters."""
     try:
         return list(names.tolist())
     except (SystemError, ValueError):
@@ -87,8 +56,6 @@ def texts_of(names: npt.NDArray[Any]) -> list[Any]:
 def class_shown(number: int, names: Sequence[str] | None) -> str:
     """Return a class as a person reads it: its number, and its name where there is one.
 
-    Examples
-    --------
     >>> class_shown(1, ("cat", "dog")), class_shown(1, None)
     ('1 (dog)', '1')
     """
@@ -97,17 +64,7 @@ def class_shown(number: int, names: Sequence[str] | None) -> str:
 
 
 def class_number(label: str, names: Sequence[str]) -> int:
-    """Return the class that a name stands for.
-
-    Examples
-    --------
-    >>> class_number("dog", ("cat", "dog"))
-    1
-    >>> class_number("cow", ("cat", "dog"))
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: label is 'cow', expected a number or one of cat, dog
-    """
+    """Return the class that a name stands for."""
     found = [number for number, name in enumerate(names) if name == label]
     if len(found) == 1:
         return found[0]
@@ -119,23 +76,11 @@ def class_number(label: str, names: Sequence[str]) -> int:
 
 
 def numbered(labels: npt.NDArray[Any], names: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Return labels given as names as the numbers of their classes.
-
-    Examples
-    --------
-    >>> numbered(np.array(["dog", "cat"]), ("cat", "dog")).tolist()
-    [1, 0]
-    """
+    """Return labels given as names as the numbers of their classes."""
     known = {label: class_number(str(label), names) for label in np.unique(labels).tolist()}
     return np.array([known[label] for label in labels.tolist()], dtype=np.int64)
 
 
 def counted(label: int, classes: int) -> str:
-    """Return the end of a message about a label that is too large: labels may count from 1.
-
-    Examples
-    --------
-    >>> counted(10, 10), counted(12, 10)
-    ('; classes count from 0: subtract 1 if yours count from 1', '')
-    """
+    """Return the end of a message about a label that is too large: labels may count from 1."""
     return "; classes count from 0: subtract 1 if yours count from 1" if label == classes else ""

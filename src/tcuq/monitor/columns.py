@@ -22,15 +22,6 @@ def numbered(names: Sequence[str], letter: str) -> list[str]:
     """Return the columns p0, p1, ... or f0, f1, ... in order; refuse a gap.
 
     Without the first of them there are none: a column ``f1`` alone is a score, not a feature.
-
-    Examples
-    --------
-    >>> numbered(["p1", "label", "p0"], "p"), numbered(["p0", "f1"], "f")
-    (['p0', 'p1'], [])
-    >>> numbered(["p0", "p2"], "p")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: column 'p1' is missing, expected p0 to p2 without a gap
     """
     if f"{letter}0" not in names:
         return []
@@ -48,19 +39,8 @@ def numbered(names: Sequence[str], letter: str) -> list[str]:
 class Layout(NamedTuple):
     """Which columns of a table hold what.
 
-    Parameters
-    ----------
-    names : list of str
-        Names of all columns in their order, as this package calls them.
-    probs, features : list of str
-        Columns of posteriors and of features: one number each, or a single one that holds lists.
-
-    Examples
-    --------
-    >>> Layout.of(["time", "p1", "p0", "labels"])
-    Layout(names=['time', 'p1', 'p0', 'label'], probs=['p0', 'p1'], features=[])
-    >>> Layout.of(["probs", "features"], lists=True).features
-    ['features']
+    `names` are those of all columns in order, as this package calls them; columns of posteriors and of
+    features hold one number each, or a single one holds lists.
     """
 
     names: list[str]
@@ -71,10 +51,7 @@ class Layout(NamedTuple):
     def of(cls, given: Sequence[str], lists: bool = False) -> Layout:
         """Find the columns of a log among those of a table.
 
-        Parameters
-        ----------
-        lists : bool
-            Columns may hold lists: `probs` and `features` then stand for p0, p1, ... and f0, f1, ...
+        With `lists`, `probs` and `features` may stand for p0, p1, ... and f0, f1, ...
         """
         names = [ALIASES.get(name.strip(), name.strip()) for name in given]
         if "p" in names and "p0" not in names:
@@ -83,7 +60,7 @@ class Layout(NamedTuple):
         known = {*probs, *features, *PLAIN}
         for place, name in enumerate(names):
             if name in known and name in names[:place]:
-                raise InputError("value", f"column {name!r} is there twice, expected once")
+                raise InputError("conflict", f"column {name!r} is there twice, expected once")
         if not probs:
             expected = f"probs or {EXPECTED}" if lists else EXPECTED
             hint = guess(names, "p0") or (guess(names, "probs") if lists else "")
@@ -96,7 +73,7 @@ class Layout(NamedTuple):
         if not lists or name not in names:
             return found
         if found:
-            raise InputError("value", f"{name} are there twice, as {name} and as {found[0]}; remove one")
+            raise InputError("conflict", f"{name} are there twice, as {name} and as {found[0]}; remove one")
         return [name]
 
     @property

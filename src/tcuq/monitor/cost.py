@@ -15,20 +15,10 @@ CONTEXT_BYTES = 52
 class Cost:
     """Cost of one monitor.
 
-    Parameters
-    ----------
-    ram_bytes : int
-        Context and ring, with 32-bit pointers.
-    state_bytes : int
-        A saved state.
-    table_lookups, multiplies, divisions : int
-        Operations of one step with all lags filled.
-    instructions : int
-        Estimate for one step: a linear model fitted to counts of the core compiled by gcc -O2 for
-        x86-64, within 10 % of the count on the configurations that the tests measure.
+    RAM is context and ring, with 32-bit pointers; operations are of one step with all lags filled.
+    Instructions are a linear model fitted to counts of the core compiled by gcc -O2 for x86-64, within 10 %
+    of the count on the configurations that the tests measure.
 
-    Examples
-    --------
     >>> found = cost(Params(classes=10))
     >>> found.ram_bytes, found.state_bytes
     (156, 116)
@@ -43,23 +33,7 @@ class Cost:
 
 
 def cost(params: Params) -> Cost:
-    """Return what these parameters cost.
-
-    Parameters
-    ----------
-    params : Params
-        Of the monitor.
-
-    Returns
-    -------
-    Cost
-        RAM, size of a saved state, and work of one step.
-
-    Examples
-    --------
-    >>> cost(Params(classes=10, features=32)).ram_bytes
-    284
-    """
+    """Return what these parameters cost."""
     used = set(params.signals)
     lags = len(params.lags) if used & set(LAGGED) else 0
     classes, width = params.classes, params.features if used & set(FEATURE_BASED) else 0

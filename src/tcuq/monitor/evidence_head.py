@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, known_only, number
-from ..base.errors import InputError
+from ..base.errors import InputError, wrong_value
 from ..base.fixed import ONE, snap
 from .fixed_point import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, OFFSET_UNIT, RANGE, real_range
 from .signals import NUMBER, SIGNALS, SLOW
@@ -82,9 +82,9 @@ class EvidenceHead:
 
     def __post_init__(self) -> None:
         if not isinstance(self.coef, Mapping):
-            raise InputError("value", f"evidence coef is {self.coef!r}; an object is needed")
+            raise wrong_value("evidence coef", self.coef, "an object")
         if isinstance(self.offsets, str) or not isinstance(self.offsets, Sequence):
-            raise InputError("value", f"evidence offsets is {self.offsets!r}; a list is needed")
+            raise wrong_value("evidence offsets", self.offsets, "a list")
         known_only("evidence signal", self.coef, SIGNALS)
         put = object.__setattr__
         coef = {
@@ -111,10 +111,10 @@ class EvidenceHead:
 
     def _checked_own(self, own: Any) -> tuple[int, float, float]:
         if isinstance(own, str) or not isinstance(own, Sequence) or len(own) != 3:
-            raise InputError("value", f"evidence own is {own!r}, expected looks, mean and most")
+            raise wrong_value("evidence own", own, "looks, mean and most")
         if self.bet is not None:
             raise InputError(
-                "missing", "evidence has both own and bet; a bet is fair only without a reference of its own"
+                "conflict", "evidence has both own and bet; a bet is fair only without a reference of its own"
             )
         looks = integer("looks of an own reference", own[0], 1, RANGE["evidence own_looks"][1])
         mean = number("mean of an own reference", own[1], *real_range("evidence own_mean", ONE))
@@ -123,7 +123,7 @@ class EvidenceHead:
 
     def _checked_bet(self, bet: Any) -> tuple[float, float]:
         if isinstance(bet, str) or not isinstance(bet, Sequence) or len(bet) != 2:
-            raise InputError("value", f"evidence bet is {bet!r}, expected base and slope")
+            raise wrong_value("evidence bet", bet, "base and slope")
         base = snap(number("base of the bet", bet[0], 0, RANGE["evidence bet_base"][1] / ONE), ONE)
         least, most = 1 / ONE, RANGE["evidence bet_slope"][1] / ONE
         slope = max(least, snap(number("slope of the bet", bet[1], least, most), ONE))
@@ -143,13 +143,7 @@ class EvidenceHead:
         return (head_from, (self.to_dict(),))
 
     def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_evidence_t`.
-
-        Returns
-        -------
-        dict
-            Fixed-point numbers by the name of the C field.
-        """
+        """Return the fields of the core's `tcuq_evidence_t`."""
         looks, mean, most = self.own or (0, 0.0, 0.0)
         return {
             "clip": round(self.clip * ONE),
@@ -167,13 +161,7 @@ class EvidenceHead:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `evidence` object of a parameter file.
-
-        Returns
-        -------
-        dict
-            Plain numbers, ready for JSON.
-        """
+        """Return the `evidence` object of a parameter file."""
         return {
             "coef": dict(self.coef),
             "offsets": list(self.offsets),
@@ -241,22 +229,16 @@ class EvidenceHead:
 def head_from(content: Any) -> EvidenceHead | None:
     """Build a head from the `evidence` object of a parameter file; None from null.
 
-    Examples
-    --------
     >>> head_from(None) is None
     True
-    >>> head_from({"coef": {}})
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: evidence needs coef and offsets
     """
     if content is None:
         return None
     if not isinstance(content, Mapping):
-        raise InputError("value", f"evidence is {content!r}; an object or null is needed")
+        raise wrong_value("evidence", content, "an object or null")
     known_only("evidence field", content, FIELDS)
     if "coef" not in content or "offsets" not in content:
-        raise InputError("value", "evidence needs coef and offsets")
+        raise InputError("missing", "evidence needs coef and offsets")
     given = dict(content)
     for name in ("own", "bet"):
         if isinstance(given.get(name), list):

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..base.checks import integer, known_only, number
-from ..base.errors import InputError, wrong_value
+from ..base.errors import wrong_value
 from ..base.fixed import ONE, nearest, snap
 from .fixed_point import RANGE
 
@@ -74,7 +74,7 @@ class Feedback:
         most = RANGE["feedback error_shut"][1] // den
         put(self, "shut", snap(number("feedback shut", self.shut, 1 / den, most), den))
         if self.hard not in HARD:
-            raise InputError("value", f"feedback hard is {self.hard!r}, expected one of {', '.join(HARD)}")
+            raise wrong_value("feedback hard", self.hard, f"one of {', '.join(HARD)}")
         for name in ("wrong_score", "right_score"):
             score = number(f"feedback {name}", getattr(self, name), 0, 8)
             put(self, name, min(snap(score, SCORE_UNIT), 8 - 1 / SCORE_UNIT))
@@ -85,13 +85,7 @@ class Feedback:
         return self.max_error is not None and self.hard == "error"
 
     def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_feedback_t`.
-
-        Returns
-        -------
-        dict
-            Fixed-point numbers by the name of the C field.
-        """
+        """Return the fields of the core's `tcuq_feedback_t`."""
         share = None if self.max_error is None else nearest(self.max_error, RANGE["feedback error_den"][1])
         return {
             "memory": self.memory,
@@ -105,21 +99,13 @@ class Feedback:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `feedback` object of a parameter file.
-
-        Returns
-        -------
-        dict
-            Plain values, ready for JSON.
-        """
+        """Return the `feedback` object of a parameter file."""
         return asdict(self)
 
 
 def feedback_from(content: Any) -> Feedback | None:
     """Build one from the `feedback` object of a parameter file; None from null.
 
-    Examples
-    --------
     >>> feedback_from({"memory": 32, "max_error": 0.1}).integers()["error_num"]
     1
     """

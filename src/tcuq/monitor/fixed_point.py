@@ -30,18 +30,7 @@ MAX_LAG = RANGE["lags"][1]
 
 
 def real_range(name: str, unit: int) -> tuple[float, float]:
-    """Return the range of a field in real numbers.
-
-    Parameters
-    ----------
-    unit : int
-        What stands for 1.
-
-    Examples
-    --------
-    >>> real_range("bias", 65536)
-    (-256.0, 256.0)
-    """
+    """Return the range of a field in real numbers."""
     low, high = RANGE[name]
     return low / unit, high / unit
 
@@ -69,8 +58,6 @@ def snap_lags(
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Return lags in ascending order, and their weights, which sum to 1.
 
-    Examples
-    --------
     >>> snap_lags((4, 1), (1, 3))
     ((1, 4), (0.75, 0.25))
     """
@@ -88,8 +75,6 @@ def snap_lags(
 def snap_rates(level: float, budget: float) -> tuple[Fraction, Fraction]:
     """Return the fractions that the core can hold nearest to a level and a budget.
 
-    Examples
-    --------
     >>> snap_rates(0.1, 0.15)
     (Fraction(1, 10), Fraction(3, 20))
     """
@@ -103,8 +88,6 @@ def snap_rates(level: float, budget: float) -> tuple[Fraction, Fraction]:
 def snap_slopes(slope: float, steep_slope: float, knee: float, level_den: int) -> tuple[float, float, float]:
     """Return slopes and knee of the debt map that the core can hold, all by the flag.
 
-    Examples
-    --------
     >>> snap_slopes(0.0, 0.5, 2.0, level_den=16)
     (0.0, 0.5, 2.0)
     """
@@ -125,7 +108,7 @@ def by_signal(
     """Return one number for each signal in use, 0 where none is given; those of other signals are refused."""
     unknown = [signal for signal in given if signal not in signals]
     if unknown:
-        raise InputError("value", f"{name} names {unknown[0]!r}, expected one of {', '.join(signals)}")
+        raise InputError("unknown", f"{name} names {unknown[0]!r}, expected one of {', '.join(signals)}")
     snapped = {}
     for signal in signals:
         value = snap(number(f"{name}[{signal}]", given.get(signal, 0.0), *limits), unit)
@@ -174,14 +157,7 @@ def core_integers(params: Params) -> dict[str, Any]:
 
 
 def fresh(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of integer fields that shares nothing with them.
-
-    Examples
-    --------
-    >>> fields = {"lags": [1, 2], "evidence": {"clip": 4}}
-    >>> fresh(fields) == fields and fresh(fields)["lags"] is not fields["lags"]
-    True
-    """
+    """Return a copy of integer fields that shares nothing with them."""
     return {
         name: list(value) if isinstance(value, list) else fresh(value) if isinstance(value, dict) else value
         for name, value in fields.items()

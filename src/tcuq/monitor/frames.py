@@ -67,13 +67,7 @@ def _has_columns(value: Any) -> bool:
 
 
 def is_frame(value: Any) -> bool:
-    """Tell whether something is a table with named columns: a data frame, or what Arrow can read as one.
-
-    Examples
-    --------
-    >>> is_frame(np.zeros((2, 2))), is_frame({"p0": [0.5]})
-    (False, False)
-    """
+    """Tell whether something is a table with named columns: a data frame, or what Arrow can read as one."""
     if _is_arrow(value) or _has_columns(value):
         return True
     # A single column offers the same, and has a type.
@@ -112,13 +106,7 @@ def mixes(frame: Any) -> bool:
 
 
 def read_frame(frame: Any) -> tuple[Layout, Columns, dict[str, Any]]:
-    """Take the columns of a log out of a table.
-
-    Returns
-    -------
-    Layout, Columns, dict
-        What the columns are, their arrays, and `details_of` an Arrow table.
-    """
+    """Take the columns of a log out of a table. Also return `details_of` an Arrow table."""
     table = opened(frame)
     layout = Layout.of(names_of(table), lists=True)
     details = details_of(table.schema.metadata) if _is_arrow(table) else {}
@@ -128,8 +116,6 @@ def read_frame(frame: Any) -> tuple[Layout, Columns, dict[str, Any]]:
 def details_of(metadata: Any) -> dict[str, Any]:
     """Return names of classes and the scale of features, from the metadata of an Arrow table.
 
-    Examples
-    --------
     >>> details_of({b"tcuq": b'{"names": ["cat", "dog"], "more": 1}', b"pandas": b"{}"})
     {'names': ['cat', 'dog']}
     """
@@ -144,13 +130,7 @@ def details_of(metadata: Any) -> dict[str, Any]:
 
 
 def columns_of(table: Any, layout: Layout) -> Columns:
-    """Return the arrays of a log as they stand in a table, or in a piece of one.
-
-    Parameters
-    ----------
-    layout : Layout
-        Of its columns.
-    """
+    """Return the arrays of a log as they stand in a table, or in a piece of one."""
     places = {name: place for place, name in reversed(list(enumerate(layout.names)))}
 
     def values(name: str) -> npt.NDArray[Any]:

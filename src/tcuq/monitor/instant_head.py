@@ -46,7 +46,7 @@ class InstantHead:
 
     def __post_init__(self) -> None:
         if not isinstance(self.coef, Mapping):
-            raise InputError("value", f"instant coef is {self.coef!r}, expected an object")
+            raise wrong_value("instant coef", self.coef, "an object")
         known_only("instant signal", self.coef, SIGNALS)
         coef = {
             name: min(
@@ -69,13 +69,7 @@ class InstantHead:
         return (instant_from, (self.to_dict(),))
 
     def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_instant_t`.
-
-        Returns
-        -------
-        dict
-            Fixed-point numbers by the name of the C field.
-        """
+        """Return the fields of the core's `tcuq_instant_t`."""
         shares = self.class_mix
         return {
             "bias": round(self.bias * ONE),
@@ -84,13 +78,7 @@ class InstantHead:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `instant` object of a parameter file.
-
-        Returns
-        -------
-        dict
-            Plain numbers, ready for JSON.
-        """
+        """Return the `instant` object of a parameter file."""
         shares = self.class_mix
         return {
             "coef": dict(self.coef),
@@ -113,13 +101,7 @@ FIELDS = ("coef", "bias", "class_mix")
 
 
 def instant_from(content: Any) -> InstantHead | None:
-    """Build a head from the `instant` object of a parameter file; None from null.
-
-    Examples
-    --------
-    >>> instant_from(None) is None
-    True
-    """
+    """Build a head from the `instant` object of a parameter file; None from null."""
     if content is None:
         return None
     if not isinstance(content, Mapping):

@@ -26,15 +26,6 @@ def label_note(log: Log) -> str | None:
     """Say that labels are probably in another class order, or else that the model is at chance; else None.
 
     Clean steps are looked at.
-
-    Examples
-    --------
-    >>> said, truth = np.arange(60) % 3, (np.arange(60) + 1) % 3
-    >>> label_note(Log(np.eye(3)[said], labels=truth))
-    'labels seem to be in another class order: 100% of the predictions on clean steps are wrong, 0% would be \
-in another order; renumber them, labels = numpy.array([2, 0, 1])[labels]'
-    >>> label_note(Log(np.eye(3)[said], labels=said)) is None
-    True
     """
     if log.labels is None:
         return None
@@ -59,13 +50,7 @@ in another order; renumber them, labels = numpy.array([2, 0, 1])[labels]'
 
 
 def beside_chance(log: Log) -> str | None:
-    """Return "no better" or "hardly better" where a model is that than chance, on clean steps; else None.
-
-    Examples
-    --------
-    >>> beside_chance(Log(np.eye(2)[[0, 1] * 30], labels=[0, 0, 1, 1] * 15))
-    'no better'
-    """
+    """Return "no better" or "hardly better" where a model is that than chance, on clean steps; else None."""
     if log.labels is None:
         return None
     clean = slice(None) if log.shifted is None else ~log.shifted
@@ -87,19 +72,8 @@ def other_order(labels: Ints, answers: Ints, classes: int) -> Ints | None:
     """Return the output that seems to stand for each class, where that is not the one of its number.
 
     Each class must have an output of its own that most of its examples get, and those that get another one
-    than their number must get it twice as often. A bad model mixes classes up, but not one for one.
-
-    Parameters
-    ----------
-    labels, answers : array of int
-        True and predicted class of each step; labels below 0 are left out.
-
-    Examples
-    --------
-    >>> labels = np.arange(60) % 3
-    >>> other_order(labels, (labels + 1) % 3, 3).tolist()
-    [1, 2, 0]
-    >>> other_order(labels, np.where(labels == 0, 1, labels), 3)
+    than their number must get it twice as often. A bad model mixes classes up, but not one for one. Labels
+    below 0 are left out.
     """
     known = labels >= 0
     counts = np.zeros((classes, classes), np.int64)

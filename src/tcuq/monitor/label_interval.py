@@ -110,7 +110,7 @@ def accuracy_from_labels(
     )
     if not ((chances > 0) & (chances <= 1)).all() or not ((guess >= 0) & (guess <= 1)).all():
         raise InputError(
-            "limit", "chance or expected is out of range, expected above 0 and at most 1, and 0 to 1"
+            "value", "chance or expected is out of range, expected above 0 and at most 1, and 0 to 1"
         )
     places = np.arange(1, len(drawn) + 1) if at is None else np.asarray(at, dtype=np.int64)
     if places.size and not 1 <= places.min() <= places.max() <= len(drawn):
@@ -129,23 +129,8 @@ def interval(
 ) -> LabeledAccuracy:
     """Return what `accuracy_from_labels` does, from steps or from counts of steps that are alike.
 
-    Parameters
-    ----------
-    asked, chance, expected : arrays
-        As there.
-    wrong : array
-        1 for a wrong answer, 0 for a right one, NaN for a label that has not come; not read elsewhere.
-    level : float
-    summed : callable
-        Adds up one value a step: the sums at each place to look at.
-
-    Examples
-    --------
-    >>> asked, few = np.array([True, True, False]), np.array([10, 40, 950])
-    >>> rows = asked, np.full(3, 0.05), np.full(3, 0.1), np.array([1, 0, np.nan])
-    >>> found = interval(*rows, 0.95, lambda values: np.array([few @ values]))
-    >>> [round(float(end[0]), 2) for end in found]
-    [0.8, 0.51, 0.94]
+    `wrong` is 1 for a wrong answer, 0 for a right one and NaN for a label that has not come; it is read
+    only where a label was asked for. `summed` adds up one value a step: the sums at each place to look at.
     """
     inside = number("level", level, 0, 1)
     if not 0 < inside < 1:
@@ -168,19 +153,7 @@ def interval(
 def gain(stake: float, off: Floats, least: Floats, asked: npt.NDArray[np.bool_], chance: Floats) -> Floats:
     """Return what a bet gains at each step, as a share of itself: F - 1 of `accuracy_from_labels`.
 
-    Parameters
-    ----------
-    stake : float
-    off, least : arrays
-        By how much each label, where one was asked for, is above what was expected, and the least it can be.
-    asked, chance : arrays
-
-    Examples
-    --------
-    >>> off, least, chance = np.array([0.7, 0.7]), np.array([-0.3, -0.3]), np.array([0.1, 0.1])
-    >>> found = gain(0.5, off, least, np.array([True, False]), chance)
-    >>> round(float(0.1 * found[0] + 0.9 * found[1]), 9) == round(math.expm1(0.5 * 0.7), 9)
-    True
+    `off` says by how much each label is above what was expected, `least` the least that can be.
     """
     fee = np.maximum(0, 1 - chance - (1 - LEFT * chance) * np.exp(stake * least))
     return np.where(asked, (np.expm1(stake * off) + fee) / chance, -fee / np.maximum(1 - chance, 1e-300))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number
-from ..base.errors import InputError
+from ..base.errors import InputError, wrong_value
 from ..base.unknown import unknown_text
 from .class_names import checked_names, counted, numbered
 from .frames import is_frame, mixes, read_frame
@@ -20,7 +20,6 @@ from .monitor import Monitor
 from .quantize import as_rows, quantize_probs, sigmoid_pairs
 from .shift_names import shifts_by_name
 from .signals import SIGNALS
-from .step_values import all_text, one_a_step, whole
 from .steps import STEP_DTYPE, Steps
 
 MAX_CLASSES, MAX_FEATURES = 1000, 256
@@ -96,7 +95,7 @@ class Log:
         put = object.__setattr__
         if is_frame(self.probs) and mixes(self.probs):
             raise InputError(
-                "limit", "probs is a data frame with more than posteriors; use Log.from_frame(frame)"
+                "value", "probs is a data frame with more than posteriors; use Log.from_frame(frame)"
             )
         put(self, "notes", tuple(self.notes))
         probs = as_rows("probs", self.probs)
@@ -122,7 +121,7 @@ class Log:
             if len(labels) and labels.max() >= probs.shape[1]:
                 at = int(labels.argmax())
                 most = f"{probs.shape[1] - 1}{counted(labels[at], probs.shape[1])}"
-                raise InputError("limit", f"labels[{at}] is {labels[at]}, expected at most {most}")
+                raise wrong_value(f"labels[{at}]", labels[at], f"at most {most}")
             put(self, "labels", labels)
         if self.segments is not None:
             put(self, "segments", whole("segments", one_a_step("segments", self.segments, len(probs))))
@@ -158,7 +157,7 @@ class Log:
         if self.features is None or self.features.dtype != np.int8:
             kind = "missing" if self.features is None else str(self.features.dtype)
             raise InputError(
-                "value", f"feature_scale is given and features are {kind}, expected int8 features"
+                "conflict", f"feature_scale is given and features are {kind}, expected int8 features"
             )
         object.__setattr__(self, "feature_scale", number("feature_scale", self.feature_scale, 1e-30, 1e30))
         zero_point = integer("feature_zero_point", self.feature_zero_point, -128, 127)
@@ -181,23 +180,10 @@ class Log:
         ----------
         logits : array of shape (T, L)
             Float, or int8; see `tcuq.softmax`.
-        features : array of shape (T, d), optional
-            As of `Log`.
-        labels : array of T integers, optional
-            As of `Log`.
-        segments : array of T integers, optional
-            As of `Log`.
-        shifted : array of T booleans or integers, optional
-            As of `Log`.
         scale : float, optional
             What one unit of int8 logits is worth.
-        names : sequence of str, optional
+        features, labels, segments, shifted, names : optional
             As of `Log`.
-
-        Returns
-        -------
-        Log
-            With posteriors from a softmax of the logits.
 
         Examples
         --------
@@ -234,11 +220,6 @@ class Log:
         feature_scale, feature_zero_point : float, int, optional
             As of `Log`. An Arrow table that `tcuq.io.write_log` wrote has these, and names, in its metadata.
 
-        Returns
-        -------
-        Log
-            One step a row, in the order of the frame.
-
         Raises
         ------
         ValueError
@@ -266,41 +247,18 @@ class Log:
         return 0 if self.features is None else int(self.features.shape[1])
 
     def predictions(self) -> npt.NDArray[np.int64]:
-        """Return the predictions that the core gives: the largest int8 posterior, the lowest class on a tie.
-
-        Returns
-        -------
-        array of T integers
-            0 to L - 1.
-        """
+        """Return the predictions of the core: the largest int8 posterior, the lowest class on a tie."""
         return np.asarray(np.argmax(quantize_probs(self.probs), axis=1), dtype=np.int64)
 
     def confidence(self) -> npt.NDArray[np.float64]:
-        """Return the largest posterior of each step, in [0, 1].
-
-        Returns
-        -------
-        array of T numbers
-            The confidence of each step.
-        """
+        """Return the largest posterior of each step, in [0, 1]."""
         top = self.probs.max(axis=1).astype(np.float64)
         if self.probs.dtype == np.int8:
             return np.asarray((top + 128) / 256)
         return np.asarray(top / 256 if self.probs.dtype == np.uint8 else top)
 
     def errors(self) -> npt.NDArray[np.bool_]:
-        """Return where the prediction is wrong; needs labels.
-
-        Returns
-        -------
-        array of T booleans
-            True where the prediction is not the label.
-
-        Raises
-        ------
-        ValueError
-            When the log has no labels.
-        """
+        """Return where the prediction is wrong; needs labels."""
         if self.labels is None:
             raise InputError("missing", "labels are missing; errors cannot be told")
         return np.asarray(self.predictions() != self.labels)
@@ -331,11 +289,6 @@ class Log:
         ----------
         index : slice or array of integers or booleans
             Which steps, as an index of numpy.
-
-        Returns
-        -------
-        Log
-            With everything else of this log.
         """
 
         def part(values: npt.NDArray[Any] | None) -> Any:
@@ -390,15 +343,7 @@ class Log:
 def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
     """Run a monitor over a log, with a reset where a new segment begins.
 
-    Parameters
-    ----------
-    signals : bool
-        Also return the signals, as `Monitor.run` does.
-
-    Returns
-    -------
-    Steps, or a pair
-        See `Monitor.run`. Features of the log are left out when the params use none.
+    Features are left out when the params use none.
     """
     steps = np.empty(len(log), dtype=STEP_DTYPE)
     values = np.empty((len(log), len(SIGNALS))) if signals else None
@@ -418,3 +363,39 @@ def _parts(log: Log, with_features: bool) -> Iterator[tuple[slice, Log]]:
     bare = log if with_features else Log(log.probs, None, log.labels, log.segments, log.kinds)
     for index in log.pieces():
         yield index, bare.take(index)
+
+
+def one_a_step(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
+    """Return values as an array; refuse another number of them than there are steps."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError("value", f"{name} has {array.ndim} dimensions, expected one value for each step")
+    if len(array) != length:
+        raise InputError("value", f"{name} has {len(array)} entries, probs has {length} rows")
+    return array
+
+
+def all_text(values: npt.NDArray[Any]) -> bool:
+    """Tell whether every value is a text, such as the name of a class.
+
+    >>> all_text(np.array(["cat", "dog"])), all_text(np.array([0, 1]))
+    (True, False)
+    """
+    return values.dtype.kind == "U" or (
+        values.dtype.kind == "O" and all(isinstance(each, str) for each in values)
+    )
+
+
+def whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return values as integers; refuse what none are, and what would wrap around."""
+    if array.dtype.kind == "f" and not (np.isfinite(array).all() and (array == np.round(array)).all()):
+        raise InputError("value", f"{name} has dtype {array.dtype}, expected integers")
+    if array.dtype.kind not in "iubf":
+        hint = "; pass `names`, the names of the classes" if name == "labels" and all_text(array) else ""
+        raise InputError("value", f"{name} has dtype {array.dtype}, expected integers{hint}")
+    if array.dtype.kind in "uf" and array.size:
+        most = 2**53 if array.dtype.kind == "f" else np.iinfo(np.int64).max
+        for value in (array.min(), array.max()):
+            if abs(int(value)) > most:  # would wrap around
+                raise InputError("value", f"{name} holds {value}, expected at most {most}")
+    return array.astype(np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import number
-from ..base.errors import InputError, InputTypeError
+from ..base.errors import InputError, InputTypeError, wrong_value
 
 ENTRIES = 256
 """Distances between two int8 values."""
@@ -46,14 +46,16 @@ def softmax(logits: npt.ArrayLike, scale: float | None = None) -> npt.NDArray[An
         )
     if values.dtype == np.int8:
         if scale is None:
-            raise InputError("value", "logits are int8; pass `logits_scale`, what one unit of them is worth")
+            raise InputError(
+                "missing", "logits are int8; pass `logits_scale`, what one unit of them is worth"
+            )
         found = posteriors(np.atleast_2d(values), softmax_table(scale))
         return found if values.ndim == 2 else found[0]
     if values.dtype.kind not in "fiu":
         raise InputTypeError("value", f"logits have dtype {values.dtype}, expected int8 or float")
     if scale is not None:
         raise InputError(
-            "value", f"`logits_scale` is for int8 logits; these are {values.dtype}, leave it out"
+            "conflict", f"`logits_scale` is for int8 logits; these are {values.dtype}, leave it out"
         )
     table = np.atleast_2d(values).astype(np.float64)
     top = table.max(axis=1, keepdims=True)
@@ -61,25 +63,19 @@ def softmax(logits: npt.ArrayLike, scale: float | None = None) -> npt.NDArray[An
     if bad.any():
         row, column = np.argwhere(bad)[0].tolist()
         place = f"[{row}, {column}]" if values.ndim == 2 else f"[{column}]"
-        raise InputError("value", f"logits{place} is {table[row, column]:g}, expected a finite number")
+        raise wrong_value(f"logits{place}", table[row, column], "a finite number")
     shares = np.exp(table - top)
     shares /= shares.sum(axis=1, keepdims=True)
     return shares if values.ndim == 2 else np.asarray(shares[0])
 
 
 def paired(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return logits of two classes from one column, the logit of class 1; other tables as they are.
-
-    Examples
-    --------
-    >>> paired(np.array([[1.5]])).tolist()
-    [[0.0, 1.5]]
-    """
+    """Return logits of two classes from one column, the logit of class 1; other tables as they are."""
     if logits.ndim == 0 or logits.shape[-1] != 1:
         return logits
     if logits.dtype == np.int8:
         raise InputError(
-            "unknown", "logits have one int8 column, whose zero point is unknown, expected float, or two"
+            "value", "logits have one int8 column, whose zero point is unknown, expected float, or two"
         )
     return np.concatenate([np.zeros_like(logits), logits], axis=-1)
 
@@ -87,24 +83,7 @@ def paired(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def softmax_table(scale: float) -> npt.NDArray[np.uint16]:
     """Return 65535 * exp(-scale * distance), rounded, for every distance between two int8 logits.
 
-    Parameters
-    ----------
-    scale : float
-        What one unit of the logits is worth, as the runtime that quantized them says.
-
-    Returns
-    -------
-    uint16 array
-        One value for each distance, from 0 to 255.
-
-    Examples
-    --------
-    >>> softmax_table(0.5)[:3].tolist()
-    [65535, 39749, 24109]
-    >>> softmax_table(0)
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: logits_scale is 0, expected 1e-06 to 1000
+    One unit of the logits is worth `scale`.
     """
     scale = number("logits_scale", scale, 1e-6, 1e3)
     return np.array(
@@ -115,22 +94,7 @@ def softmax_table(scale: float) -> npt.NDArray[np.uint16]:
 def posteriors(logits: npt.NDArray[Any], table: npt.NDArray[np.uint16]) -> npt.NDArray[np.int8]:
     """Return posteriors as `tcuq_softmax` leaves them: scale 1/256, zero point -128.
 
-    Parameters
-    ----------
-    logits : int8 array of shape (T, L)
-        Outputs before the softmax.
-    table : array of `ENTRIES` values
-        From `softmax_table`.
-
-    Returns
-    -------
-    int8 array of shape (T, L)
-        What `Monitor.run` takes.
-
-    Examples
-    --------
-    >>> posteriors(np.array([[10, 8]], np.int8), softmax_table(0.5)).tolist()
-    [[59, -59]]
+    The table is that of `softmax_table`.
     """
     if logits.dtype != np.int8 or logits.ndim != 2:
         raise InputError(

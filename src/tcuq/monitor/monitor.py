@@ -11,17 +11,16 @@ import numpy.typing as npt
 
 from .. import _core
 from .._core import Step
+from ..base.atomic_files import write_whole
 from ..base.checks import integer
 from ..base.errors import InputError, InputTypeError, wrong_type
 from ..base.limits import read_limited
 from ..base.unknown import InputNote
-from ..base.whole_files import write_whole
-from .feature_format import format_notes
 from .frames import holds_log, is_frame, opened
 from .params import Params
-from .quantize import as_rows, as_vector
+from .quantize import as_rows, as_vector, format_notes
 from .signals import NUMBER
-from .steps import Room
+from .steps import StepBuffer
 
 _LOAD_ERRORS = {
     _core.ERR_SIZE: "it is truncated or has extra bytes, expected {size} bytes",
@@ -121,7 +120,7 @@ class Monitor:
         if isinstance(probs, Log) or (is_frame(probs) and holds_log(probs)):
             if features is not None:
                 raise InputTypeError(
-                    "value", "features are given beside a log, which has its own; leave them out"
+                    "conflict", "features are given beside a log, which has its own; leave them out"
                 )
             log = probs if isinstance(probs, Log) else Log.from_frame(probs)
             unread = () if log is probs else log.notes  # those of a log are known to whoever made it
@@ -130,9 +129,9 @@ class Monitor:
             return watch(self, log, signals)
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
-        room = Room(len(rows), self.params.names, signals)
-        self._core.run(rows, more, room.bytes, room.raw)
-        return room.filled()
+        buffer = StepBuffer(len(rows), self.params.names, signals)
+        self._core.run(rows, more, buffer.bytes, buffer.raw)
+        return buffer.filled()
 
     def reset(self) -> None:
         """Forget past posteriors and features after a gap in the stream.
@@ -184,7 +183,7 @@ class Monitor:
         code = label_code(label, self.params.classes)
         taken = self.steps
         if taken == 0:
-            raise InputError("value", "no step was taken yet; a label is of a past step")
+            raise InputError("missing", "no step was taken yet; a label is of a past step")
         return self._core.feedback(taken - 1 - integer("step", step, 0, taken - 1), code) == 1
 
     @property
@@ -234,11 +233,6 @@ class Monitor:
         ----------
         state : bytes or path
             What `save` gave, or a file that holds it.
-
-        Returns
-        -------
-        Monitor
-            This monitor.
 
         Raises
         ------
@@ -307,8 +301,6 @@ class Monitor:
 def label_code(label: int | bool, classes: int) -> int:
     """Return a label as the core takes it: a class, -1 for right, -2 for wrong.
 
-    Examples
-    --------
     >>> label_code(3, 10), label_code(True, 10), label_code(False, 10), label_code(-1, 10)
     (3, -1, -2, -2)
     """

@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import _core
+from ..base.atomic_files import write_whole
 from ..base.checks import integer, known_only, number
-from ..base.errors import InputError, InputTypeError, located, wrong_type, wrong_value
+from ..base.errors import InputError, located, wrong_type, wrong_value
 from ..base.filled import Filled
 from ..base.fixed import ONE, snap
 from ..base.limits import Limits, read_limited
-from ..base.whole_files import write_whole
 from .alarm import Alarm
 from .class_names import checked_names
 from .evidence_head import EvidenceHead
@@ -227,7 +227,7 @@ class Params:
         )
         given = self.signals
         if isinstance(given, str) or not all(isinstance(name, str) for name in given):
-            raise InputError("value", f"signals is {given!r}; a list of names is needed")
+            raise wrong_value("signals", given, "a list of names")
         signals = ordered(given) if given else profile_signals("paper", self.features)
         needing = [s for s in signals if s in FEATURE_BASED]
         if needing and self.features == 0:
@@ -251,7 +251,7 @@ class Params:
         if self.anchor not in ANCHORS:
             raise wrong_value("anchor", self.anchor, f"one of {', '.join(ANCHORS)}")
         if self.anchor == "belief" and self.instant is None:
-            raise InputError("value", "anchor is 'belief'; it needs an instant head")
+            raise InputError("conflict", "anchor is 'belief'; it needs an instant head")
         if self.about not in ABOUT:
             raise wrong_value("about", self.about, f"one of {', '.join(ABOUT)}")
         self._check_instant()
@@ -270,7 +270,7 @@ class Params:
                 self.about == "answer" and "about='answer'"
             )
             if needing:
-                raise InputError("value", f"instant is None; {needing} needs an InstantHead")
+                raise InputError("missing", f"instant is None; {needing} needs an InstantHead")
             return
         if not isinstance(self.instant, InstantHead):
             raise wrong_type("instant", self.instant, "an InstantHead or None")
@@ -284,7 +284,7 @@ class Params:
         """Check what is said class by class, and the expected accuracy."""
         if (self.centers is None) == ("distance" in self.signals):
             given = "missing" if self.centers is None else "given"
-            raise InputError("value", f"centers are {given}, expected exactly with the signal 'distance'")
+            raise InputError("conflict", f"centers are {given}, expected exactly with the signal 'distance'")
         if self.centers is not None:
             low, high = RANGE["centers"]
             if len(self.centers) != self.classes or any(len(row) != self.features for row in self.centers):
@@ -318,25 +318,21 @@ class Params:
         slope, steep_slope, knee = snap_slopes(self.slope, self.steep_slope, self.knee, level.denominator)
         self._put(reference=min(1 - 1 / ONE, reference), slope=slope, steep_slope=steep_slope, knee=knee)
         if not isinstance(self.alarm, Alarm):
-            raise InputTypeError("value", f"alarm is {type(self.alarm).__name__}; an Alarm is needed")
+            raise wrong_type("alarm", self.alarm, "an Alarm")
         if self.feedback is not None and not isinstance(self.feedback, Feedback):
-            raise InputTypeError(
-                "value", f"feedback is {type(self.feedback).__name__}; a Feedback or None is needed"
-            )
+            raise wrong_type("feedback", self.feedback, "a Feedback or None")
 
     def _check_evidence(self) -> None:
         head = self.evidence
         if "drift" in self.signals and "distance" not in self.signals:
-            raise InputError("value", "signal 'drift' needs the signal 'distance'")
+            raise InputError("missing", "signal 'drift' needs the signal 'distance'")
         if head is None:
             slow = [name for name in self.signals if name in SLOW]
             if slow:
-                raise InputError("value", f"evidence is None; signal {slow[0]!r} needs an EvidenceHead")
+                raise InputError("missing", f"evidence is None; signal {slow[0]!r} needs an EvidenceHead")
             return
         if not isinstance(head, EvidenceHead):
-            raise InputTypeError(
-                "value", f"evidence is {type(head).__name__}; an EvidenceHead or None is needed"
-            )
+            raise wrong_type("evidence", head, "an EvidenceHead or None")
         if len(head.offsets) != self.classes:
             raise InputError(
                 "value",
@@ -345,10 +341,10 @@ class Params:
         known_only("evidence signal", head.coef, self.signals)
         if not {"odds", "distance"} & set(self.signals):
             raise InputError(
-                "value", "evidence needs one of the signals odds, distance: they tell what is new"
+                "missing", "evidence needs one of the signals odds, distance: they tell what is new"
             )
         if self.alarm.fall is not None:
-            raise InputError("value", "alarm fall is on; with evidence the alarm has the rise side only")
+            raise InputError("conflict", "alarm fall is on; with evidence the alarm has the rise side only")
 
     @property
     def profile(self) -> str:
@@ -419,11 +415,6 @@ class Params:
         steps : int
             Number of steps, 1 or more.
 
-        Returns
-        -------
-        float
-            A share of the steps; it shrinks as 1 / steps.
-
         Examples
         --------
         >>> round(Params(classes=10).flag_bound(1000), 3)
@@ -439,11 +430,6 @@ class Params:
     def integers(self) -> dict[str, Any]:
         """Return the fields of the core's `tcuq_params_t`, as integers; a copy that you may change.
 
-        Returns
-        -------
-        dict
-            Values by the name of the C field.
-
         Examples
         --------
         >>> Params(classes=10, level=0.1).integers()["level_den"]
@@ -452,37 +438,15 @@ class Params:
         return fresh(self._integers)
 
     def core(self) -> _core.Core:
-        """Return a fresh core monitor with these parameters.
-
-        Returns
-        -------
-        tcuq._core.Core
-            The C monitor that `Monitor` wraps.
-        """
+        """Return a fresh core monitor with these parameters."""
         return _core.Core(self._integers, self.feature_scale)
 
     def bank(self) -> _core.Bank:
-        """Return an empty bank of core monitors with these parameters.
-
-        Returns
-        -------
-        tcuq._core.Bank
-            The C monitors that `Bank` wraps.
-        """
+        """Return an empty bank of core monitors with these parameters."""
         return _core.Bank(self._integers, self.feature_scale)
 
     def replace(self, **changes: Any) -> Params:
         """Return a copy with some fields changed.
-
-        Parameters
-        ----------
-        **changes : any
-            Fields by name, as of `Params`.
-
-        Returns
-        -------
-        Params
-            Checked as a new one is.
 
         Examples
         --------
@@ -492,23 +456,11 @@ class Params:
         return replace(self, **changes)
 
     def to_json(self) -> str:
-        """Return the parameter file (SPEC.md section 14).
-
-        Returns
-        -------
-        str
-            JSON with a checksum.
-        """
+        """Return the parameter file (SPEC.md section 14)."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of the parameter file.
-
-        Returns
-        -------
-        dict
-            What JSON can hold, with a checksum.
-        """
+        """Return the content of the parameter file."""
         return content_of(self)
 
     @classmethod
@@ -521,11 +473,6 @@ class Params:
             As `to_dict` gives it.
         sealed : bool, default True
             Whether the checksum must be that of the content; False after an edit of your own.
-
-        Returns
-        -------
-        Params
-            The parameters.
 
         Raises
         ------
@@ -552,27 +499,11 @@ class Params:
             As `to_json` gives it.
         sealed : bool, default True
             As for `from_dict`.
-
-        Returns
-        -------
-        Params
-            The parameters.
-
-        Raises
-        ------
-        ValueError
-            As for `from_dict`, and for a text that is not JSON.
         """
         return cls.from_dict(content_from(text), sealed)
 
     def save(self, path: str | Path) -> None:
-        """Write the parameter file, whole or not at all.
-
-        Parameters
-        ----------
-        path : path
-            File to write; ``monitor.json``, say.
-        """
+        """Write the parameter file, whole or not at all."""
         write_whole(path, self.to_json())
 
     @classmethod
@@ -587,21 +518,11 @@ class Params:
             As for `from_dict`.
         limits : Limits, optional
             How many bytes the file may have, and how deep it may be nested; see `tcuq.io.Limits`.
-
-        Returns
-        -------
-        Params
-            The parameters.
-
-        Raises
-        ------
-        ValueError
-            As for `from_dict`; the message names the file.
         """
         try:
             text = read_limited(path, limits=limits).decode()
         except UnicodeDecodeError:
-            raise InputError("value", f"{path}: not a parameter file (not text)") from None
+            raise InputError("damaged", f"{path}: not a parameter file (not text)") from None
         with located(f"{path}"):
             return cls.from_dict(content_from(text, limits), sealed)
 

@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from ..base.checks import known_only
-from ..base.errors import InputError
+from ..base.errors import InputError, wrong_value
 from ..base.json_text import from_json
 from ..base.limits import Limits
 from .alarm import FIELDS as ALARM_FIELDS
@@ -50,13 +50,6 @@ def content_of(params: Params) -> dict[str, Any]:
 def checksum_of(content: Mapping[str, Any]) -> str:
     """Return the checksum that belongs to the content of a parameter file (SPEC.md section 14).
 
-    Parameters
-    ----------
-    content : mapping
-        Its own `checksum`, if it has one, is left out.
-
-    Examples
-    --------
     >>> checksum_of({"b": 1, "a": [0.5]}) == checksum_of({"a": [0.5], "b": 1, "checksum": "ffffffff"})
     True
     >>> checksum_of({"a": 1})
@@ -76,16 +69,8 @@ def sealed_content(content: Mapping[str, Any]) -> dict[str, Any]:
 def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) -> None:
     """Refuse a file that lacks a field, or whose checksum does not belong to its content.
 
-    Called last, so that a mistake in a field is told before the checksum, which any edit breaks.
-
-    Parameters
-    ----------
-    content : mapping
-        Whose values were accepted.
-    kind : type
-        `Params`.
-    sealed : bool
-        Whether the checksum is looked at.
+    Called last, so that a mistake in a field is told before the checksum, which any edit breaks. The
+    checksum is looked at where it is `sealed`.
     """
     # Without feedback a file is as it was before there was any.
     _complete("field", content, [item.name for item in fields(kind) if item.name != "feedback"])
@@ -119,26 +104,18 @@ def _complete(what: str, values: Mapping[str, Any], names: Sequence[str]) -> Non
 
 
 def content_from(text: str, limits: Limits | None = None) -> Any:
-    """Return the content of a file's text.
-
-    Examples
-    --------
-    >>> content_from('{"classes": 3, "classes": 4}')
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: field 'classes' comes twice
-    """
+    """Return the content of a file's text."""
     return from_json(text, limits, _once)
 
 
 def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     """Return arguments of `Params` from the content of a file; unknown fields and versions are refused."""
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise InputError("value", f'not a parameter file: "format" must be "{FORMAT}"')
+        raise InputError("damaged", f'not a parameter file: "format" must be "{FORMAT}"')
     version = content.get("version")
     if version != VERSION or not isinstance(version, int):
         advice = "use a newer tcuq" if isinstance(version, int) and version > VERSION else "fit again"
-        raise InputError("value", f"parameters have version {version!r}, expected {VERSION}; {advice}")
+        raise InputError("unsupported", f"parameters have version {version!r}, expected {VERSION}; {advice}")
     values = {k: v for k, v in content.items() if k not in ("format", "version", "checksum")}
     known_only("field", values, [item.name for item in fields(kind)])
     if "classes" not in values:
@@ -151,7 +128,7 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
         raise InputError("missing", "signals is empty; at least one is needed")
     for name in ("coef", "clean_means", "notes"):
         if name in values and not isinstance(values[name], Mapping):
-            raise InputError("value", f"{name} is {values[name]!r}; an object is needed")
+            raise wrong_value(name, values[name], "an object")
     if "alarm" in values:
         values["alarm"] = alarm_from(values["alarm"])
     if "evidence" in values:
@@ -168,7 +145,7 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
 
 def _list(name: str, value: Any) -> tuple[Any, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise InputError("value", f"{name} is {value!r}; a list is needed")
+        raise wrong_value(name, value, "a list")
     return tuple(value)
 
 
@@ -177,14 +154,14 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise InputError("value", f"field {twice!r} comes twice")
+        raise InputError("damaged", f"field {twice!r} comes twice")
     return content
 
 
 def plain(notes: Any) -> dict[str, Any]:
     """Return notes as a JSON file would give them back, so that a round trip changes nothing."""
     if not isinstance(notes, Mapping):
-        raise InputError("value", f"notes is {notes!r}; an object is needed")
+        raise wrong_value("notes", notes, "an object")
     try:
         content: dict[str, Any] = json.loads(json.dumps(dict(notes), allow_nan=False))
         json.dumps(content, ensure_ascii=False).encode()

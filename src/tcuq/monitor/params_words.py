@@ -13,21 +13,7 @@ if TYPE_CHECKING:
 
 
 def in_words(params: Params, details: bool = False) -> str:
-    """Return a few lines about parameters; of a fit, with what it found.
-
-    Parameters
-    ----------
-    details : bool, default False
-        Say also what each signal adds and what simple rules reach.
-
-    Examples
-    --------
-    >>> from tcuq import Params
-    >>> for line in in_words(Params(classes=10)).splitlines()[1:]:
-    ...     print(line)
-    Abstains: on at most 15% of the steps; flags 10%.
-    Alarm: none.
-    """
+    """Return a few lines about parameters; of a fit, with what it found."""
     found = params.notes.get("fit")
     if not isinstance(found, Mapping):
         return "\n".join([_chosen(params, params.profile), _abstains(params), _unfitted_alarm(params)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,13 +57,7 @@ def as_rows(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
 
 
 def quantize_probs(probs: npt.ArrayLike) -> npt.NDArray[np.int8]:
-    """Return posteriors as an int8 softmax would leave them: scale 1/256, zero point -128.
-
-    Examples
-    --------
-    >>> quantize_probs([[0.25, 0.75], [0.0, 1.0]]).tolist()
-    [[-64, 64], [-128, 127]]
-    """
+    """Return posteriors as an int8 softmax would leave them: scale 1/256, zero point -128."""
     rows = as_rows("probs", probs)
     out = np.empty(rows.shape, dtype=np.int8)
     _core.quantize_probs(rows, out, rows.shape[1])
@@ -76,13 +70,6 @@ def sum_tolerances(probs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     Rounding to int8 (scale 1/256) moves each class by at most half a unit, so a sum may be off by L/512.
     An integer softmax may be off by a whole unit: rows that hold multiples of 1/256, to five decimals,
     get L/256. The least tolerance is 0.02. The core's `check_probs` applies the same rule.
-
-    Examples
-    --------
-    >>> sum_tolerances(np.array([[0.3, 0.7]])).tolist()
-    [0.02]
-    >>> sum_tolerances(np.array([[1 / 128] * 128, [0.0077] * 128])).tolist()
-    [0.5, 0.25]
     """
     classes = probs.shape[1]
     with np.errstate(invalid="ignore", over="ignore"):
@@ -96,13 +83,6 @@ def odd_sums(probs: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
     For int8 and uint8 rows the sum is that of the dequantized values, with a tolerance of a unit a class.
     The core takes any sum of int8; a log most of whose rows are odd holds another kind of number.
-
-    Examples
-    --------
-    >>> odd_sums(np.array([[90, 10], [-128, 127]], dtype=np.int8)).tolist()
-    [True, False]
-    >>> odd_sums(np.array([[3.5, -1.0], [0.5, 0.5]])).tolist()
-    [True, False]
     """
     if probs.dtype.kind == "f":
         with np.errstate(invalid="ignore", over="ignore"):
@@ -125,8 +105,6 @@ def _average(probs: npt.NDArray[Any]) -> float:
 def mass_note(probs: npt.NDArray[Any]) -> str | None:
     """Return what is odd about the sums of int8 or uint8 posteriors, None when most are about 1.
 
-    Examples
-    --------
     >>> mass_note(np.array([[90, 10]], dtype=np.int8))
     '1 of 1 int8 rows do not sum to 1 (mean sum 1.39); are these percentages or logits?'
     >>> mass_note(np.array([[-128, 127]], dtype=np.int8))
@@ -151,13 +129,6 @@ def _percentages(probs: npt.NDArray[Any]) -> bool:
 def other_outputs(probs: npt.NDArray[Any]) -> str | None:
     """Say what outputs are that are neither posteriors nor logits, and what to do; None for others.
 
-    Parameters
-    ----------
-    probs : array of shape (T, L)
-        Rows of which most do not sum to 1.
-
-    Examples
-    --------
     >>> other_outputs(np.array([[75.0, 25.0]]))
     'Are these percentages? Divide them by 100.'
     >>> other_outputs(np.array([[0.9, 0.8, 0.1], [0.2, 0.1, 0.1]]))
@@ -181,15 +152,6 @@ def refuse_logits(probs: npt.NDArray[Any], what: str = "rows of probs") -> None:
     """Refuse a log of which most rows cannot come from a softmax, and say what to do.
 
     A float row that is odd would be refused by the core alone; single int8 rows of any sum are fine.
-
-    Examples
-    --------
-    >>> refuse_logits(np.array([[90, 30]], dtype=np.int8))
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: 1 of 1 rows of probs cannot come from a softmax: they sum to 1.47 on average, expected \
-1.00 with int8 of scale 1/256 and zero point -128. Are these logits? Pass `logits=True` and \
-`logits_scale`, the scale of the int8 logits.
     """
     odd = odd_sums(probs)
     if 2 * int(odd.sum()) <= len(probs):
@@ -211,17 +173,7 @@ def refuse_logits(probs: npt.NDArray[Any], what: str = "rows of probs") -> None:
 def quantize_features(features: npt.ArrayLike, scale: float, zero_point: int) -> npt.NDArray[np.int8]:
     """Return features as the monitor takes them: int8 as they are, floats by this scale and zero point.
 
-    Parameters
-    ----------
-    features : array of shape (T, d)
-        int8 or float. Nobody knows the zero point of uint8, so they are refused.
-
-    Examples
-    --------
-    >>> quantize_features([[0.0, 1.0, -2.5]], 0.5, 0).tolist()
-    [[0, 2, -5]]
-    >>> quantize_features(np.array([[3, -4]], dtype=np.int8), 0.5, 0).tolist()
-    [[3, -4]]
+    Nobody knows the zero point of uint8, so they are refused.
     """
     rows = as_rows("features", features)
     if rows.dtype == np.int8:
@@ -239,16 +191,6 @@ def choose_feature_scale(features: npt.NDArray[Any]) -> tuple[float, int]:
     """Choose scale and zero point that cover float features, as a post-training quantizer would.
 
     Zero is always representable; the range is that of the data.
-
-    Returns
-    -------
-    scale, zero_point
-
-    Examples
-    --------
-    >>> scale, zero_point = choose_feature_scale(np.array([[0.0, 5.1]]))
-    >>> round(scale, 6), zero_point
-    (0.02, -128)
     """
     low = min(0.0, float(features.min())) if features.size else 0.0
     high = max(0.0, float(features.max())) if features.size else 0.0
@@ -261,17 +203,7 @@ def choose_feature_scale(features: npt.NDArray[Any]) -> tuple[float, int]:
 def two_classes(probs: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return posteriors of two classes from one sigmoid output (class 1).
 
-    Parameters
-    ----------
-    probs : array of T values
-        Float in [0, 1], int8 (scale 1/256, zero point -128), or uint8.
-
-    Examples
-    --------
-    >>> two_classes([0.25]).tolist()
-    [[0.75, 0.25]]
-    >>> two_classes(np.array([-128, 0], dtype=np.int8)).tolist()
-    [[127, -128], [0, 0]]
+    Floats in [0, 1], int8 (scale 1/256, zero point -128), or uint8.
     """
     array = np.asarray(probs).reshape(-1)
     if array.dtype == np.int8:
@@ -285,12 +217,27 @@ def two_classes(probs: npt.ArrayLike) -> npt.NDArray[Any]:
 
 
 def sigmoid_pairs(probs: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return posteriors of two classes where there is one value a step; other tables as they are.
-
-    Examples
-    --------
-    >>> sigmoid_pairs(np.array([[0.25]])).tolist(), sigmoid_pairs(np.array([[0.5, 0.5]])).tolist()
-    ([[0.75, 0.25]], [[0.5, 0.5]])
-    """
+    """Return posteriors of two classes where there is one value a step; other tables as they are."""
     single = probs.ndim == 1 or (probs.ndim == 2 and probs.shape[1] == 1)
     return two_classes(probs) if single else probs
+
+
+if TYPE_CHECKING:
+    from .log import Log
+    from .params import Params
+
+
+def format_notes(log: Log, params: Params) -> list[str]:
+    """Return a note where int8 features of a log are not in the format that a monitor was fitted to."""
+    scale, zero_point = log.feature_scale, log.feature_zero_point
+    if not params.features or scale is None:
+        return []
+    same = abs(scale - params.feature_scale) <= 1e-6 * scale and zero_point == params.feature_zero_point
+    if same:
+        return []
+    own = f"scale {params.feature_scale:.6g} and zero point {params.feature_zero_point}"
+    return [
+        f"features have scale {scale:.6g} and zero point {zero_point}, the monitor was fitted to {own}: its "
+        "signals of features mean something else here; fit it again to a log of this model, or record this "
+        "log with the model of the fit"
+    ]

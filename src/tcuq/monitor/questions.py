@@ -34,14 +34,7 @@ def spread(uncertainty: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def drawn(
     seed: int, keys: U64, boots: npt.NDArray[Any], seqs: npt.NDArray[Any], chance: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.bool_]:
-    """Say which steps are asked for, each with its chance: a function of what names the step alone.
-
-    Examples
-    --------
-    >>> keys, zero = device_keys("", ["a"] * 4000), np.zeros(4000, dtype=np.int64)
-    >>> int(drawn(0, keys, zero, np.arange(4000), np.full(4000, 0.25)).sum())
-    987
-    """
+    """Say which steps are asked for, each with its chance: a function of what names the step alone."""
     return np.asarray((step_hashes(seed, keys, boots, seqs) >> np.uint64(11)) * 2.0**-53 < chance)
 
 
@@ -75,7 +68,7 @@ class Questions:
     def __init__(self, rate: float, seed: int = 0, device: str = "") -> None:
         self.rate = number("rate", rate, 0, 1)
         if not self.rate:
-            raise InputError("limit", "rate is 0, expected above 0 and at most 1")
+            raise InputError("value", "rate is 0, expected above 0 and at most 1")
         self.seed = integer("seed", seed, 0, 2**63 - 1)
         self.device = device
         self.steps, self.expected = 0, 0.0
@@ -92,11 +85,6 @@ class Questions:
             Which start of the device: the same boot and seq draw the same.
         seqs : array of n integers, optional
             Number of each step since then; default: they are counted here.
-
-        Returns
-        -------
-        Asked
-            Arrays `asked` and `chance`.
         """
         doubts = np.atleast_1d(np.asarray(uncertainty, dtype=np.float64))
         if doubts.ndim != 1 or not ((doubts >= 0) & (doubts <= 1)).all():

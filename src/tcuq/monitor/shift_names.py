@@ -20,16 +20,7 @@ _CLEAN = ("", "clean", "0", "false")
 class ShiftNumbers:
     """Number the kinds of shift of one stream by name, in the order in which they come.
 
-    Parameters
-    ----------
-    names : sequence of str, optional
-        Names that are known already: that of kind 1, of kind 2, and so on.
-
-    Examples
-    --------
-    >>> numbers = ShiftNumbers()
-    >>> [numbers.of(text) for text in ("clean", "blur", "", "fog", "blur")], numbers.names
-    ([0, 1, 0, 2, 1], ['blur', 'fog'])
+    `names` are known already: that of kind 1, of kind 2, and so on.
     """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
@@ -68,8 +59,6 @@ def shifts_by_name(
 ) -> tuple[npt.NDArray[np.int64], tuple[str, ...] | None]:
     """Return the numbers of kinds of shift that are given as text, and their names.
 
-    Examples
-    --------
     >>> numbers, names = shifts_by_name(np.array(["clean", "blur", "fog", "blur"]), None)
     >>> numbers.tolist(), names
     ([0, 1, 2, 1], ('blur', 'fog'))
@@ -80,13 +69,7 @@ def shifts_by_name(
 
 
 def shift_shown(kind: int, names: Sequence[str] | None) -> str:
-    """Return a kind of shift as a person reads it.
-
-    Examples
-    --------
-    >>> shift_shown(0, None), shift_shown(1, ("blur",)), shift_shown(2, None)
-    ('clean', 'blur', 'shift 2')
-    """
+    """Return a kind of shift as a person reads it."""
     if not kind:
         return "clean"
     return names[kind - 1] if names is not None and kind <= len(names) else f"shift {kind}"

@@ -62,19 +62,7 @@ DESCRIPTION = dict(zip(SIGNALS, SIGNAL_MEANINGS, strict=True))
 def profile_signals(profile: str, features: int, evidence: bool = True) -> tuple[str, ...]:
     """Return the signals of a profile, without those that need features when there are none.
 
-    Parameters
-    ----------
-    profile : str
-        ``"standard"`` or ``"paper"``.
-    features : int
-        Number of features a step; 0 for posterior-only operation.
-    evidence : bool, default True
-        False leaves out the signals that an evidence head gives.
-
-    Examples
-    --------
-    >>> profile_signals("paper", 0)
-    ('divergence', 'flips', 'doubt')
+    Without features, only posteriors are read; without `evidence`, no signal of an evidence head is.
     """
     if profile not in PROFILES:
         raise wrong_value("profile", profile, f"one of {', '.join(PROFILES)}")
@@ -83,13 +71,7 @@ def profile_signals(profile: str, features: int, evidence: bool = True) -> tuple
 
 
 def ordered(names: Iterable[str]) -> tuple[str, ...]:
-    """Return distinct signal names in registry order; refuse unknown ones.
-
-    Examples
-    --------
-    >>> ordered(["doubt", "divergence"])
-    ('divergence', 'doubt')
-    """
+    """Return distinct signal names in registry order; refuse unknown ones."""
     wanted = list(names)
     for name in wanted:
         if name not in NUMBER:
@@ -100,11 +82,5 @@ def ordered(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def mask(names: Sequence[str]) -> int:
-    """Return the core's bit mask of some signals.
-
-    Examples
-    --------
-    >>> mask(("divergence", "instability", "flips", "doubt"))
-    15
-    """
+    """Return the core's bit mask of some signals."""
     return sum(1 << NUMBER[name] for name in names)

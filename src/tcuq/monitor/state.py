@@ -26,22 +26,9 @@ _FEEDBACK_BYTES = range(16, 2064, 4)
 class State:
     """What a saved state says about the past, in the core's integers.
 
-    Parameters
-    ----------
-    signals : tuple of str
-        Signals of the monitor that saved it.
-    fingerprint : int
-        CRC-32 of that monitor's parameters.
-    steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy, alarm, held : int
-        What outlives a reset, and stillness, which does not. Severity and stillness are Q16.16, the expected
-        accuracy Q0.24; `own` is a sum over looks until `own_seen`, in 1/256 looks, is complete, then the own
-        reference, Q16.16. The alarm stays raised for `held` more steps.
-    fill : int
-        Past steps that are kept.
-    depth : int
-        Past steps that there is room for.
-    size : int
-        Bytes of the whole state.
+    Severity and stillness are Q16.16, the expected accuracy Q0.24. `own` is a sum over looks until
+    `own_seen`, in 1/256 looks, is complete, then the own reference, Q16.16. The alarm stays raised for
+    `held` more steps. Stillness does not outlive a reset.
     """
 
     signals: tuple[str, ...]
@@ -66,18 +53,7 @@ class State:
 
 
 def read_state(content: bytes) -> State:
-    """Return the header of a saved state, after its checksum and size were verified.
-
-    Examples
-    --------
-    >>> from tcuq import Monitor, Params
-    >>> read_state(Monitor(Params(classes=3)).save()).classes
-    3
-    >>> read_state(b"something else")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: state of 14 bytes is refused: it does not begin with TCUQ
-    """
+    """Return the header of a saved state, after its checksum and size were verified."""
 
     def refuse(why: str) -> InputError:
         return InputError("damaged", f"state of {len(content)} bytes is refused: {why}")
@@ -118,15 +94,7 @@ def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) ->
 
 
 def fingerprint(params: Params) -> int:
-    """Return the CRC-32 that ties a state to its parameters.
-
-    Examples
-    --------
-    >>> from tcuq import Monitor
-    >>> params = Params(classes=3)
-    >>> read_state(Monitor(params).save()).fingerprint == fingerprint(params)
-    True
-    """
+    """Return the CRC-32 that ties a state to its parameters."""
     return params.core().fingerprint()
 
 
@@ -135,7 +103,7 @@ def state_for(params: Params, content: bytes) -> State:
     state = read_state(content)
     if state.fingerprint != fingerprint(params):
         raise InputError(
-            "value",
+            "conflict",
             f"state of {len(content)} bytes is refused: it belongs to a monitor with other parameters",
         )
     return state

@@ -74,11 +74,6 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             As `Monitor.run` gives it.
         class_names : sequence of str, optional
             Names of the classes; adds a column `answer_name` to tables.
-
-        Returns
-        -------
-        Steps
-            A view of the same memory.
         """
         if steps.dtype != STEP_DTYPE or steps.ndim != 1:
             raise InputTypeError(
@@ -201,11 +196,11 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
                 continue
             if name in own:
                 raise InputError(
-                    "value", f"column {name!r} is in the input and in the steps; rename that of the input"
+                    "conflict", f"column {name!r} is in the input and in the steps; rename that of the input"
                 )
             new = "label" if true else name
             if new in kept:
-                raise InputError("value", f"column {new!r} would be there twice; rename one of the input")
+                raise InputError("conflict", f"column {new!r} would be there twice; rename one of the input")
             kept[new] = column_at(table, place)
         return kept
 
@@ -220,11 +215,6 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             The input of the run: known shifts and wrong answers are shown too.
         title : str, optional
             Written above the picture.
-
-        Returns
-        -------
-        StepsFigure
-            An SVG picture.
         """
         # The drawing belongs to the report, above this part; the package itself knows where that is.
         from .. import plot_steps
@@ -232,20 +222,10 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         return plot_steps(self, log, title)
 
 
-class Room:
+class StepBuffer:
     """Where a run writes. It is asked for before the run, whose steps cannot be taken back.
 
-    Parameters
-    ----------
-    count : int
-        Steps.
-    signals : bool
-        Whether signals are wanted too.
-
-    Attributes
-    ----------
-    bytes, raw : arrays
-        What the core fills: steps, and signals in Q0.16 or None.
+    `bytes` and `raw` are what the core fills: steps, and signals in Q0.16 or None.
     """
 
     def __init__(self, count: int, class_names: Sequence[str] | None, signals: bool) -> None:

@@ -6,11 +6,45 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..base.errors import InputError
-from ..base.inputs import WRONG_SCALE, outside, whole_units
 from .model import Array, Format, Info
 from .options import Range
+
+WRONG_SCALE = 0.5
+"""Share of values outside the range of an input from which on data are refused."""
+
+
+def outside(whole: npt.NDArray[Any], low: int, high: int) -> float:
+    """Return the share of units that lie outside a range by more than one.
+
+    Examples
+    --------
+    >>> outside(np.array([-129.0, 0.0, 300.0, 127.0]), -128, 127)
+    0.25
+    """
+    return float(((whole < low - 1) | (whole > high + 1)).mean()) if whole.size else 0.0
+
+
+def whole_units(x: npt.NDArray[Any], scale: float, zero: int) -> npt.NDArray[np.float32]:
+    """Return numbers in units of an integer input, not confined to its range yet.
+
+    A half is rounded away from zero, as the operator QUANTIZE of TFLite does.
+
+    Parameters
+    ----------
+    zero : int
+        The integer that stands for 0.
+
+    Examples
+    --------
+    >>> whole_units(np.array([0.0, 0.25, -0.25, 9.0]), 0.5, -128).tolist()
+    [-128.0, -127.0, -129.0, -110.0]
+    """
+    units = x.astype(np.float32) / np.float32(scale)
+    return np.asarray(np.copysign(np.floor(np.abs(units) + np.float32(0.5)), units) + np.float32(zero))
+
 
 COMMON: tuple[Range, ...] = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))
 """Ranges that models of pictures are usually trained on."""

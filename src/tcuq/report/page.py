@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.atomic_files import write_whole
 from ..base.checks import integer
-from ..base.whole_files import write_whole
 from ..monitor.alarm import alarm_words
 from ..monitor.class_names import checked_name
 from ..monitor.log import Log

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.atomic_files import write_whole
 from ..base.errors import InputError
-from ..base.whole_files import write_whole
 from ..monitor.log import Log
 from .data import FALL, RISE, SHIFTED, checked, flag_bits, kind_changes
 from .figures import HATCHES, TIMELINE_CELLS, lane_plots, risk_plot, risk_top, steps_axis

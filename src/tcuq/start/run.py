@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..base.atomic_folders import recover, refuse_fixed, write_folder
 from ..base.checks import integer
 from ..base.errors import InputError
-from ..base.whole_folders import recover, refuse_fixed, write_folder
 from ..export import FORMS, refuse_other_form, sources
 from ..fitting import fit
 from ..io.decisions import Decisions, encode_decisions

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq.base.whole_files import write_whole
+from tcuq.base.atomic_files import write_whole
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 from tcuq_watch.fleet.events import Decided, Events
 

@@ -113,7 +113,7 @@ def build(args: argparse.Namespace) -> int:
     """Build firmware; a model that is too large is refused with the bytes that it lacks."""
     import tempfile
 
-    from tcuq.base.whole_files import write_whole
+    from tcuq.base.atomic_files import write_whole
     from tcuq.monitor.params import Params
 
     from ..boards import board

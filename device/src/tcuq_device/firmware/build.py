@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tcuq.base.atomic_files import write_whole
 from tcuq.base.errors import InputError
-from tcuq.base.whole_files import write_whole
 
 from ..boards import Board
 from ..generate.arena import lay_out

@@ -126,7 +126,7 @@ def _run(args: argparse.Namespace) -> int:
     import json
     from pathlib import Path
 
-    from tcuq.base.whole_files import write_whole
+    from tcuq.base.atomic_files import write_whole
 
     from ..bench.builtin import BUILT_IN, built_in
     from ..bench.entry import load_entry

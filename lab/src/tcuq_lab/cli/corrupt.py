@@ -114,7 +114,7 @@ def _role(suite: Suite, name: str) -> str:
 
 def draw_sheet(args: argparse.Namespace) -> int:
     """Draw a contact sheet."""
-    from tcuq.base.whole_files import write_whole
+    from tcuq.base.atomic_files import write_whole
     from tcuq.io.sources import check_target
 
     from ..corruptions import suite_of
@@ -149,7 +149,7 @@ def make_one(args: argparse.Namespace) -> int:
 
     import numpy as np
 
-    from tcuq.base.whole_files import write_whole
+    from tcuq.base.atomic_files import write_whole
     from tcuq.io.sources import check_target
 
     from ..corruptions import suite_of

@@ -34,7 +34,7 @@ def labels(args: argparse.Namespace) -> int:
     """Measure, compare and, if asked to, store."""
     import json
 
-    from tcuq.base.whole_files import write_whole
+    from tcuq.base.atomic_files import write_whole
 
     from ..bench.files import load
     from ..home import home

@@ -52,8 +52,8 @@ def record(args: argparse.Namespace) -> int:
     import time
     from pathlib import Path
 
+    from tcuq.base.atomic_files import write_whole
     from tcuq.base.checks import integer, known
-    from tcuq.base.whole_files import write_whole
 
     from ..home import folder
     from ..reproduce.paper import load_experiments

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tcuq._version import VERSION
-from tcuq.base.whole_files import write_whole
+from tcuq.base.atomic_files import write_whole
 
 Record = dict[str, Any]
 

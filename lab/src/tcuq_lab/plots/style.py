@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.whole_files import write_whole
+from tcuq.base.atomic_files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -299,7 +299,7 @@ class Description:
         path : path
             File to write; ``stream.json``, say.
         """
-        from tcuq.base.whole_files import write_whole
+        from tcuq.base.atomic_files import write_whole
 
         write_whole(path, self.to_json())
 

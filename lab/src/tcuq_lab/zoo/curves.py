@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tcuq.base.atomic_files import write_whole
 from tcuq.base.checks import integer
-from tcuq.base.whole_files import write_whole
 
 from .config import Config
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from tcuq.base.whole_files import write_whole
+from tcuq.base.atomic_files import write_whole
 
 from .backbone import Backbone
 from .backbones import backbone

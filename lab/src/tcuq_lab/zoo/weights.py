@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from tcuq.base.whole_files import write_whole
+from tcuq.base.atomic_files import write_whole
 
 from .backbones import backbone
 from .examples import form_of

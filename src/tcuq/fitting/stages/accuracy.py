@@ -12,8 +12,7 @@ from ...monitor.monitor import Monitor
 from ..folds import shift_kinds
 from ..gated import learn_gated
 from ..looks import MOST
-from ..signal_table import Flags, Floats
-from ..some_steps import some_of
+from ..signal_table import Flags, Floats, some_of
 from .evidence import inside_runs
 from .state import FitState
 
@@ -142,13 +141,7 @@ def _least(rows: Floats) -> float:
 
 
 def running(values: Floats, horizon: int) -> Floats:
-    """Return the leaky mean of some values, as the core keeps it.
-
-    Examples
-    --------
-    >>> running(np.array([1.0, 0.0]), 16).tolist()
-    [1.0, 0.9375]
-    """
+    """Return the leaky mean of some values, as the core keeps it."""
     out: list[float] = []
     level = float(values[0]) if len(values) else 0.0
     for value in values.tolist():

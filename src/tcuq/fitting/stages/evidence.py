@@ -124,15 +124,7 @@ def _told(state: FitState, parts: list[Part], moments: Moments) -> dict[str, obj
 def parts_of(
     state: FitState, table: SignalTable, clean_table: SignalTable, found: list[Floats], still: list[Flags]
 ) -> list[Part]:
-    """Return what evidence is learned from: the log, then the log of clean steps if that is another one.
-
-    Parameters
-    ----------
-    found : list of arrays
-        How new each step is; one array a log.
-    still : list of arrays
-        Where the input stands still; one array a log.
-    """
+    """Return what evidence is learned from: the log, then the log of clean steps if that is another one."""
     log, runs = state.log, state.clean.runs
     inside = inside_runs(clean_table, runs)
     degraded = np.zeros(len(table), dtype=bool)

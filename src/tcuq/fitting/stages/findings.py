@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...base.fixed import ONE
+from ...metrics import auroc
+from ...monitor.cost import cost
+from ...monitor.instant_head import InstantHead
 from ...monitor.log import Log
-from ...monitor.params import Params
-from ...monitor.signals import FEATURE_BASED
+from ...monitor.params import COEF_LIMIT, Params
+from ...monitor.signals import FEATURE_BASED, ordered
 from ..alarms import alarms_in
 from ..folds import FOLDS, folds, shift_kinds
-from ..gain import Gain, Steps, measure_gain
 from ..gated import learn_gated
+from ..logistic import Rows, fit_logistic, linear
+from ..signal_table import some_of
 from ..simple_rules import COVERAGE, left_wrong, looked_at, simple_rules
-from ..some_steps import some_of
-from ..unused import without_unused
 from .alarm import choose_limits
 from .state import FitState
 
@@ -179,3 +183,165 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.6g}") if math.isfinite(value) else None
     return value
+
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+HELP = 0.01
+"""AUROC that time must add before we say that it helps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Steps that a question is answered on, with their errors; signals are floats, or in 1/65536."""
+
+    signals: Rows
+    target: Flags
+    fold: npt.NDArray[np.int64]
+
+    def columns(self, chosen: Sequence[int]) -> Steps:
+        """Return the same steps with some of the signals."""
+        return Steps(self.signals[:, list(chosen)], self.target, self.fold)
+
+
+def held_out_logits(steps: Steps, l2: float, nonnegative: bool) -> Floats:
+    """Return logits of each step from a fit on the other folds; NaN where those hold one kind only."""
+    target, out = steps.target, np.full(len(steps.target), np.nan)
+    for number in range(FOLDS):
+        inside = steps.fold == number
+        rest = ~inside
+        if not inside.any() or target[rest].all() or not target[rest].any():
+            continue
+        coef, bias = fit_logistic(steps.signals[rest], target[rest], l2, 0.0 if nonnegative else -COEF_LIMIT)
+        out[inside] = linear(steps.signals[inside], coef, bias)
+    return out
+
+
+def held_out_auroc(steps: Steps, l2: float, nonnegative: bool) -> float:
+    """Return the mean over folds of the AUROC of errors on the fold that was left out."""
+    logits, fold = held_out_logits(steps, l2, nonnegative), steps.fold
+    # A fold is left out when the others hold one kind only and nothing could be fitted.
+    known = [n for n in range(FOLDS) if np.isfinite(logits[fold == n]).all()]
+    scores = [auroc(logits[fold == n], steps.target[fold == n]) for n in known]
+    scores = [score for score in scores if np.isfinite(score)]
+    return float(np.mean(scores)) if scores else float("nan")
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What time and each signal gain: the held-out AUROC of errors, in several settings.
+
+    `doubt` is what the current posterior says without any past; `kinds` took turns in being held out, 0
+    when segments or stretches of time did.
+    """
+
+    stream: float
+    shuffle: float
+    doubt: float
+    without: dict[str, float]
+    alone: dict[str, float]
+    kinds: int = 0
+
+    @property
+    def time_helps(self) -> bool:
+        """Whether the order of the steps adds to what the steps say without it."""
+        return self.stream - max(self.doubt, self.shuffle) >= HELP
+
+    def sentence(self) -> str:
+        """Say it in words."""
+        turns = f" with {self.kinds} kinds of shift held out in turn" if self.kinds else ""
+        figures = (
+            f"held-out AUROC of errors {self.stream:.3f} on the stream{turns}, {self.shuffle:.3f} on its own "
+            f"shuffle, {self.doubt:.3f} from the current posterior alone"
+        )
+        if not np.isfinite([self.stream, self.shuffle, self.doubt]).all():
+            return f"Whether time helps cannot be told, with too few errors in some of the folds: {figures}."
+        if self.time_helps:
+            return f"Time helps here: {figures}."
+        if self.stream - self.doubt >= HELP:
+            return f"The signals help here, but not through time, as the shuffle does as well: {figures}."
+        return (
+            f"Time does not help here: {figures}. The past adds less than {HELP}; the stream may be "
+            "shuffled, or the classifier's errors may not depend on its past."
+        )
+
+
+def measure_gain(
+    names: Sequence[str],
+    stream: Steps,
+    shuffle: Steps,
+    doubt: Steps,
+    kinds: int,
+    l2: float,
+    nonnegative: bool,
+    progress: Callable[[int, int], None],
+) -> Gain:
+    """Measure what time and each signal add on a labeled log.
+
+    `doubt` are the steps of the log with that signal alone.
+    """
+    total, answered = 3 + len(names) * (2 if len(names) > 1 else 1), 0
+
+    def score(steps: Steps) -> float:
+        nonlocal answered
+        found = held_out_auroc(steps, l2, nonnegative)
+        answered += 1
+        progress(answered, total)
+        return found
+
+    every = range(len(names))
+    return Gain(
+        stream=score(stream),
+        shuffle=score(shuffle),
+        doubt=score(doubt),
+        without={
+            name: score(stream.columns([c for c in every if c != i])) if len(names) > 1 else float("nan")
+            for i, name in enumerate(names)
+        },
+        alone={name: score(stream.columns([i])) for i, name in enumerate(names)},
+        kinds=kinds,
+    )
+
+
+def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
+    """Drop signals whose coefficient is 0 unless the alarm or the belief reads them, and idle features.
+
+    The monitor decides as before, bit for bit, at less cost. Also say what was dropped and what that saves;
+    None for nothing.
+    """
+    assert params.coef is not None and params.clean_means is not None
+    read = {name for name, value in params.coef.items() if value != 0}
+    if params.instant is not None:
+        read |= {name for name, value in params.instant.coef.items() if value != 0} | {"disbelief"}
+    if params.evidence is not None:
+        # What tells how new a step is stays too.
+        read |= {*params.evidence.coef, "distance" if "distance" in params.signals else "odds"}
+    if not read:  # a monitor has at least one signal
+        read.add("doubt" if "doubt" in params.signals else params.signals[0])
+    kept = ordered(read & set(params.signals))
+    reads_features = bool(read & set(FEATURE_BASED))
+    if kept == params.signals and (reads_features or not params.features):
+        return params, None
+    slim = params.replace(
+        signals=kept,
+        centers=params.centers if "distance" in kept else None,
+        instant=_kept(params.instant, kept),
+        coef={name: params.coef[name] for name in kept},
+        clean_means={name: params.clean_means[name] for name in kept},
+        **({} if reads_features else {"features": 0, "feature_scale": 1.0, "feature_zero_point": 0}),
+    )
+    before, after = cost(params), cost(slim)
+    return slim, {
+        "signals": [name for name in params.signals if name not in kept],
+        "features": params.features - slim.features,
+        "ram_bytes": before.ram_bytes - after.ram_bytes,
+        "instructions": before.instructions - after.instructions,
+    }
+
+
+def _kept(head: InstantHead | None, names: tuple[str, ...]) -> InstantHead | None:
+    """Return the same head without signals that are not kept."""
+    if head is None:
+        return None
+    return replace(head, coef={name: value for name, value in head.coef.items() if name in names})

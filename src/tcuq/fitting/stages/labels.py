@@ -29,7 +29,7 @@ def set_feedback(state: FitState) -> None:
     if not memory:
         return
     if options.max_error is not None and state.errors is None:
-        raise InputError("value", "max_error needs a log with labels: they tell which risk goes with it")
+        raise InputError("missing", "max_error needs a log with labels: they tell which risk goes with it")
     reference, findings = 0.0, dict[str, float]()
     if options.max_error is not None:
         reference, findings = _reference(state, options.max_error)

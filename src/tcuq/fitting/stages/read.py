@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...base.errors import InputError
 from ...monitor.evidence_head import EvidenceHead
@@ -13,10 +14,10 @@ from ...monitor.instant_head import InstantHead
 from ...monitor.label_check import label_note
 from ...monitor.log import Log
 from ...monitor.params import Params
-from ...monitor.quantize import choose_feature_scale
+from ...monitor.quantize import choose_feature_scale, quantize_features
 from ...monitor.signals import FEATURE_BASED, STOCK_INSTANT, STOCK_STEADY, ordered, profile_signals
-from ..centers import class_shares, find_centers
 from ..clean import clean_part, format_of_both, in_format, refuse_other_shape
+from ..signal_table import chunks
 from ..sources import as_log, one_prediction, refuse_one_class
 from .state import FitState, Request
 
@@ -63,12 +64,7 @@ def read(request: Request) -> FitState:
 def start_params(log: Log, request: Request, clean: Log | None = None) -> Params:
     """Return parameters as asked for, before anything is learned but the centers of the classes.
 
-    Parameters
-    ----------
-    log : Log
-        Says how many classes and features there are, and how features become int8.
-    clean : Log, optional
-        Its features, or those of the clean steps of the log, have the centers.
+    The centers are those of the clean log where there is one.
     """
     options = request.options
     scale, zero_point = options.feature_scale, options.feature_zero_point
@@ -90,7 +86,7 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
         if request.alarm_of != "risk":  # to be learned
             more["evidence"] = EvidenceHead({}, [0.0] * log.classes)
     elif options.class_mix:
-        raise InputError("value", "class_mix corrects beliefs, expected profile 'standard'")
+        raise InputError("conflict", "class_mix corrects beliefs, expected profile 'standard'")
     if "distance" in names and features:  # without features `Params` says what is missing
         more["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
     return Params(
@@ -121,10 +117,10 @@ def _signals(request: Request, features: int) -> tuple[str, ...]:
         if name not in known:
             expected = f"some of {', '.join(known)}"
             raise InputError(
-                "value", f"signal {name!r} is not of profile {request.profile!r}, expected {expected}"
+                "conflict", f"signal {name!r} is not of profile {request.profile!r}, expected {expected}"
             )
         if name in FEATURE_BASED and not features:
-            raise InputError("value", f"signal {name!r} reads features, and there are none")
+            raise InputError("missing", f"signal {name!r} reads features, and there are none")
     if request.two_heads and "disbelief" not in names:
         raise InputError(
             "missing", "signals are without 'disbelief', which the two heads of profile 'standard' need"
@@ -163,3 +159,40 @@ def _readable(log: Log, zero_point: int | None, signals: Sequence[str] | None) -
     if log.labels is not None or log.features is None or signals is not None:
         return True
     return log.features.dtype != np.int8 or zero_point is not None
+
+
+FEWEST = 5
+"""Steps of a class below which its center is that of all."""
+
+
+def find_centers(log: Log, classes: int, scale: float, zero_point: int) -> tuple[tuple[int, ...], ...]:
+    """Return the mean int8 features of each class over the clean steps of a log, by the predicted class.
+
+    Steps that the log marks as shifted are left out.
+    """
+    assert log.features is not None
+    predicted = log.predictions()
+    clean = np.ones(len(log), dtype=bool) if log.shifted is None else ~log.shifted
+    sums, counts = np.zeros((classes, log.width)), np.zeros(classes)
+    for part in chunks(len(log)):
+        rows = clean[part]
+        held = quantize_features(np.asarray(log.features[part])[rows], scale, zero_point)
+        np.add.at(sums, predicted[part][rows], held.astype(np.float64))
+        counts += np.bincount(predicted[part][rows], minlength=classes)
+    everywhere = sums.sum(0) / max(1.0, counts.sum())
+    means = np.where((counts >= FEWEST)[:, None], sums / np.maximum(counts, 1)[:, None], everywhere)
+    found = np.clip(np.rint(means), -128, 127).astype(int)
+    return tuple(tuple(row) for row in found.tolist())
+
+
+def class_shares(log: Log) -> list[float]:
+    """Return how often each class comes in a log: by its labels, else by its predictions.
+
+    >>> class_shares(Log([[0.9, 0.1]] * 4, labels=[0, 0, 0, 1]))
+    [0.75, 0.25]
+    """
+    seen: npt.NDArray[np.int64] = log.predictions() if log.labels is None else log.labels
+    # A label below 0 is none of the classes.
+    counts = np.bincount(seen[seen >= 0], minlength=log.classes).astype(float)
+    counts = np.maximum(counts, 0.5)  # no class is impossible
+    return [float(share) for share in counts / counts.sum()]

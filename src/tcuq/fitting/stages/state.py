@@ -33,13 +33,7 @@ def say_nothing(stage: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What `fit` was asked for: its keywords, checked.
-
-    Examples
-    --------
-    >>> Request(Log([[0.5, 0.5]]), profile="paper").alarm_of
-    'risk'
-    """
+    """What `fit` was asked for: its keywords, checked."""
 
     log: Source
     clean: Source | None = None
@@ -59,7 +53,7 @@ class Request:
         if self.about not in (None, "answer", "prediction"):
             raise wrong_value("about", self.about, "'answer' or 'prediction'")
         if self.about == "answer" and not self.two_heads:
-            raise InputError("value", "about is 'answer', expected 'prediction' with profile 'paper'")
+            raise InputError("conflict", "about is 'answer', expected 'prediction' with profile 'paper'")
         if self.alarm not in (None, *ALARMS[self.profile]):
             where = "" if self.two_heads else " with profile 'paper'"
             possible = ", ".join(ALARMS[self.profile])
@@ -96,13 +90,7 @@ class Request:
 
 
 class Shuffle(NamedTuple):
-    """The same steps in another order, as one stream.
-
-    Parameters
-    ----------
-    errors : array of T booleans
-        An answer may be wrong here and right in the stream.
-    """
+    """The same steps in another order, as one stream. An answer may be wrong here and right in the stream."""
 
     order: Ints
     table: SignalTable
@@ -112,18 +100,8 @@ class Shuffle(NamedTuple):
 class Summed(NamedTuple):
     """What an alarm sums.
 
-    Parameters
-    ----------
-    of : {"risk", "learned", "deviations"}
-        Risk, or which evidence.
-    runs : list of arrays
-        What it takes in at each step of the clean stretches.
-    evidence : EvidenceHead, optional
-        What the device computes it with; None for risk.
-    proved : bool
-        Whether the limit follows from the run length alone.
-    findings : mapping
-        About the evidence.
+    `of` is risk, or which evidence; `runs` what it takes in at each step of the clean stretches. The limit
+    follows from the run length alone where that is `proved`.
     """
 
     of: Literal["risk", "learned", "deviations"]
@@ -136,63 +114,26 @@ class Summed(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class FitState:
-    """All that a fit has read and found; each stage adds its part.
-
-    Parameters
-    ----------
-    clean : Clean
-        Clean steps, of that log or of another one.
-    params : Params
-        As far as they are fitted.
-    rng : numpy.random.Generator
-        Draws in the order of the stages.
-    notes : list of str
-        Sentences, printed after "Note:".
-    findings : dict
-        Figures for the notes of the parameters, in the order of the stages.
-
-    Attributes
-    ----------
-    table, clean_table : SignalTable
-        Of the log, and of the log that holds the clean steps: the same where that is the same log. They have
-        the signals of the parameters, and `doubt`.
-    errors : array of T booleans or None
-        Where what the parameters speak about, answer or label, is wrong; None without labels.
-    shuffle : Shuffle or None
-        Of the log, where it is needed: for two heads, or to tell whether time helps.
-    gathered : Shuffle or None
-        The steps in an order in which classes stay, for two heads, where they do not in the log.
-    weighed : tuple of str
-        Signals that the uncertainty weighs; the others have a coefficient of 0.
-    clean_scores : Scores
-        Uncertainty and risk on the log that holds the clean steps.
-    clean_risk : list of arrays
-        Risk on each clean stretch.
-    still : list of arrays
-        Where the input stands still, in the log and in the log that holds the clean steps.
-    learned : bool
-        Whether the evidence was learned from marked shifts, not from deviations.
-    summed : Summed
-        What the alarm sums.
-    """
+    """All that a fit has read and found; each stage adds its part."""
 
     request: Request
     log: Log
-    clean: Clean
-    params: Params
-    rng: np.random.Generator
-    notes: list[str]
-    findings: dict[str, Any] = field(default_factory=dict)
+    clean: Clean  # clean steps, of that log or of another one
+    params: Params  # as far as they are fitted
+    rng: np.random.Generator  # draws in the order of the stages
+    notes: list[str]  # sentences, printed after "Note:"
+    findings: dict[str, Any] = field(default_factory=dict)  # figures for the notes of the parameters
+    # Of the log, and of the log that holds the clean steps, which may be the same; with `doubt`.
     table: SignalTable = field(init=False)
     clean_table: SignalTable = field(init=False)
-    errors: Flags | None = field(init=False)
-    shuffle: Shuffle | None = field(init=False)
-    gathered: Shuffle | None = field(init=False)
-    weighed: tuple[str, ...] = field(init=False)
+    errors: Flags | None = field(init=False)  # of what the parameters speak about; None without labels
+    shuffle: Shuffle | None = field(init=False)  # for two heads, or to tell whether time helps
+    gathered: Shuffle | None = field(init=False)  # for two heads, where classes do not stay in the log
+    weighed: tuple[str, ...] = field(init=False)  # by the uncertainty; other signals have a coefficient of 0
     clean_scores: Scores = field(init=False)
-    clean_risk: list[Floats] = field(init=False)
-    still: list[Flags] = field(default_factory=list)
-    learned: bool = False
+    clean_risk: list[Floats] = field(init=False)  # on each clean stretch
+    still: list[Flags] = field(default_factory=list)  # where the input stands still, in both logs
+    learned: bool = False  # from marked shifts, not from deviations
     summed: Summed = field(init=False)
 
     @property

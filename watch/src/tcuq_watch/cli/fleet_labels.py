@@ -77,7 +77,7 @@ def command(args: argparse.Namespace) -> int:
     elif args.output is None:
         print(asked_text(rows), end="")
     else:
-        from tcuq.base.whole_files import write_whole
+        from tcuq.base.atomic_files import write_whole
 
         write_whole(args.output, asked_text(rows))
         answer(args, {}, f"wrote {args.output}: {len(rows):,} steps of {shown}; fill in its column `label`")

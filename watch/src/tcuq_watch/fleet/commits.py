@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tcuq.base.atomic_files import sync_folder
 from tcuq.base.errors import InputError
-from tcuq.base.whole_files import sync_folder
 from tcuq.monitor.params import Params
 
 from . import store

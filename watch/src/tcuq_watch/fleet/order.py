@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer
 from tcuq.base.errors import InputError
-from tcuq.base.turns import Turn
+from tcuq.base.locks import NonBlockingLock
 
 from .. import _native
 from .events import MAX_NUMBER
@@ -97,7 +97,7 @@ class Order:
         self.width = width
         self.hold = integer("hold", hold, 1, MOST_HELD)
         self.bridge = integer("bridge", bridge, 0, 2**31)
-        self._turn = Turn("the order")
+        self._turn = NonBlockingLock("the order")
         self._count = 0
         self._places = np.zeros(0, dtype=PLACE_DTYPE)
         self._berth_of = np.zeros(0, dtype=np.int32)

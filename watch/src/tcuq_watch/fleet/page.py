@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tcuq._version import VERSION
-from tcuq.base.whole_files import write_whole
+from tcuq.base.atomic_files import write_whole
 from tcuq.report.document import policy
 from tcuq.report.text import DASH, escape
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tcuq.base.atomic_files import write_whole
 from tcuq.base.errors import InputError, placed
 from tcuq.base.json_text import from_json
 from tcuq.base.limits import read_limited
-from tcuq.base.whole_files import write_whole
 
 from .store import REQUESTS
 

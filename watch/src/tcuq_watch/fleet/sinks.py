@@ -19,8 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tcuq.base.atomic_files import make_folder, refuse_links, write_whole
 from tcuq.base.errors import InputError, wrong_value
-from tcuq.base.whole_files import make_folder, refuse_links, write_whole
 from tcuq.io.tables import decision_table, encode_table, package
 from tcuq.monitor.steps import step_columns
 

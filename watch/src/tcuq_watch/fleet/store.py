@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tcuq.base.atomic_files import NO_LINK, refuse_links, sync_folder
 from tcuq.base.errors import InputError, one_line
 from tcuq.base.json_text import from_json
 from tcuq.base.limits import read_limited
-from tcuq.base.whole_files import NO_LINK, refuse_links, sync_folder
 
 FORMAT = "tcuq fleet"
 LAYOUT = 1

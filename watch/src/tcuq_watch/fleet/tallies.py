@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.errors import InputError, InputTypeError
-from tcuq.base.turns import Turn
+from tcuq.base.locks import NonBlockingLock
 from tcuq.monitor.params import Params
 from tcuq.monitor.steps import STEP_DTYPE
 
@@ -107,7 +107,7 @@ class Tallies:
 
     def __init__(self, params: Params) -> None:
         self.params = params
-        self._turn = Turn("the tallies")
+        self._turn = NonBlockingLock("the tallies")
         self._room = np.zeros(0, dtype=DEVICE_DTYPE)
         self.devices = self._room
         self.classes = np.zeros(params.classes, dtype=CLASS_DTYPE)

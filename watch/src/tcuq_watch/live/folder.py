@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from tcuq.base.atomic_files import NO_LINK, make_folder, refuse_links, write_whole
 from tcuq.base.errors import InputError, one_line, wrong_value
 from tcuq.base.json_text import from_json
 from tcuq.base.limits import read_limited
-from tcuq.base.whole_files import NO_LINK, make_folder, refuse_links, write_whole
 from tcuq.monitor.class_names import checked_names
 from tcuq.monitor.params import Params
 

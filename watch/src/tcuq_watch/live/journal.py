@@ -7,7 +7,7 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
-from tcuq.base.whole_files import NO_LINK
+from tcuq.base.atomic_files import NO_LINK
 
 BINARY = getattr(os, "O_BINARY", 0)
 """Windows changes line ends without it."""

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tcuq.base.atomic_files import write_whole
 from tcuq.base.checks import known
-from tcuq.base.whole_files import write_whole
 from tcuq.metrics import Interval
 
 from ...comparison.spread import LEVEL

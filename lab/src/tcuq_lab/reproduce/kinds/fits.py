@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tcuq.base.whole_files import write_whole
+from tcuq.base.atomic_files import write_whole
 
 from ...methods.method import Labeled, Method
 

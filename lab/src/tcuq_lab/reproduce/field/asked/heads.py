@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from tcuq.fitting.carry_over import Part, choose_weighed
 from tcuq.fitting.gated import HALF, INSTANT, learn_gated
 from tcuq.fitting.options import FitOptions
 from tcuq.fitting.stages import FitState, Request, find_signals, learn_evidence, read
+from tcuq.fitting.stages.heads import Part, choose_weighed
 from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import SLOW

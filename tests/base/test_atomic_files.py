@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tcuq.base import whole_files
-from tcuq.base.whole_files import make_folder, sync_folder, write_whole
+from tcuq.base import atomic_files
+from tcuq.base.atomic_files import make_folder, sync_folder, write_whole
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -88,7 +88,7 @@ def test_what_fails_leaves_the_old_file_and_nothing_else(
 
 def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
     target = tmp_path / "a"
-    handle, part = whole_files._part(target, 0o600)
+    handle, part = atomic_files._part(target, 0o600)
     os.write(handle, b"half")
     write_whole(target, "meanwhile")  # by another process: the first one holds its lock
     assert sorted(os.listdir(tmp_path)) == sorted(["a", os.path.basename(part)])
@@ -101,7 +101,7 @@ def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tm
 @pytest.mark.skipif(os.name == "nt", reason="an open file cannot be removed there")
 def test_what_several_killed_processes_left_is_removed(tmp_path: Path) -> None:
     target = tmp_path / "a"
-    parts = [whole_files._part(target, 0o600) for _ in range(4)]  # all at once
+    parts = [atomic_files._part(target, 0o600) for _ in range(4)]  # all at once
     assert len({part for _, part in parts}) == 4
     for handle, _ in parts[1:]:
         os.close(handle)  # as a kill does
@@ -115,7 +115,7 @@ def test_what_several_killed_processes_left_is_removed(tmp_path: Path) -> None:
 def test_a_link_in_the_place_of_the_hidden_file_is_not_followed(tmp_path: Path) -> None:
     target, other = tmp_path / "a", tmp_path / "other"
     other.write_text("mine")
-    handle, part = whole_files._part(target, 0o600)
+    handle, part = atomic_files._part(target, 0o600)
     os.close(handle)
     os.unlink(part)
     os.symlink(other, part)
@@ -148,7 +148,7 @@ def test_many_who_write_one_file_at_once(tmp_path: Path) -> None:
 
 def test_folders_around_a_new_one_are_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr(whole_files, "sync_folder", synced.append)
+    monkeypatch.setattr(atomic_files, "sync_folder", synced.append)
     make_folder(tmp_path / "a" / "b")
     assert synced == [tmp_path, tmp_path / "a"]
     make_folder(tmp_path / "a" / "b")

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import refused
 
-from tcuq.base import whole_folders
-from tcuq.base.whole_folders import recover, write_folder
+from tcuq.base import atomic_folders
+from tcuq.base.atomic_folders import recover, write_folder
 
 OLD = {"README.md": "old", "src/a.c": "old a", "src/b.c": "old b"}
 NEW = {"README.md": "new", "src/a.c": "new a", "src/b.c": "new b", "src/deep/c.c": "new c"}
@@ -69,13 +70,13 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
 
 def test_folders_that_others_hold_on_to_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path / "c", OLD)
-    for here, what in (("c", "is the current folder"), ("c/src", "is around the current folder")):
+    for here in ("c", "c/src"):
         monkeypatch.chdir(tmp_path / here)
-        with pytest.raises(ValueError, match=f"{what}.*name a folder inside it, such as "):
+        with refused("unsupported"):
             write_folder(tmp_path / "c", NEW)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os.path, "ismount", lambda path: True)
-    with pytest.raises(ValueError, match="is a mount point"):
+    with refused("unsupported"):
         write_folder(tmp_path / "c", NEW)
     assert content(tmp_path / "c") == OLD and os.listdir(tmp_path) == ["c"]
 
@@ -83,22 +84,22 @@ def test_folders_that_others_hold_on_to_are_refused(tmp_path: Path, monkeypatch:
 def test_a_pipe_cannot_be_taken_along(tmp_path: Path) -> None:
     fill(tmp_path / "c", OLD)
     os.mkfifo(tmp_path / "c" / "pipe")
-    with pytest.raises(ValueError, match="pipe: is a device, pipe or socket"):
+    with refused("unsupported"):
         write_folder(tmp_path / "c", NEW)
     assert os.listdir(tmp_path) == ["c"] and (tmp_path / "c" / "README.md").read_text() == "old"
 
 
 def test_two_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path / "c", OLD)
-    true, messages = whole_folders.exchange, []
+    true, messages = atomic_folders.exchange, []
 
     def meanwhile(one: Path, two: Path) -> None:
-        with pytest.raises(ValueError, match="another export is writing to it") as error:
+        with refused("busy") as error:
             write_folder(tmp_path / "c", OLD)
         messages.append(error.value)
         true(one, two)
 
-    monkeypatch.setattr(whole_folders, "exchange", meanwhile)
+    monkeypatch.setattr(atomic_folders, "exchange", meanwhile)
     write_folder(tmp_path / "c", NEW)
     assert len(messages) == 1 and content(tmp_path / "c") == NEW and os.listdir(tmp_path) == ["c"]
 
@@ -113,7 +114,7 @@ def interrupted_after_the_first_rename(target: Path, monkeypatch: pytest.MonkeyP
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(whole_folders, "exchange", no_exchange)
+        patch.setattr(atomic_folders, "exchange", no_exchange)
         patch.setattr(os, "rename", rename)
         with pytest.raises(KeyboardInterrupt):
             write_folder(target, NEW)
@@ -135,17 +136,17 @@ def test_a_folder_that_cannot_be_put_back_is_kept_and_named(
     fill(shop / "old", OLD | MINE)
     fill(shop / "new", NEW)
 
-    def refused(*args: Any) -> None:
+    def denied(*args: Any) -> None:
         raise OSError(errno.EACCES, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "rename", refused)
-        with pytest.raises(ValueError, match=r"cannot be put back .*it lies in .*old"):
+        patch.setattr(os, "rename", denied)
+        with refused("failed"):
             recover(target)
     assert content(shop / "old") == OLD | MINE
     # Made anew by someone before the next export: which one is right is not for us to say.
     target.mkdir()
-    with pytest.raises(ValueError, match="the folder as it was before lies in"):
+    with refused("exists"):
         write_folder(target, NEW)
     assert content(shop / "old") == OLD | MINE and content(target) == {}
     target.rmdir()

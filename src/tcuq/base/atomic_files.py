@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from .errors import InputError
+from .locks import lock_file
 
 _ATTEMPTS = 20
 """How often a name is tried that others take at the same time."""
@@ -30,20 +31,8 @@ def write_whole(path: str | Path, content: str | bytes | Iterable[bytes], links:
     The content is on the disk before it takes the name, and the name is before this returns: a loss of
     power leaves the old file or the new one, not an empty one. A device or pipe is written in place:
     replacing it by a plain file would destroy it. What a killed process left beside the target is removed.
-
-    Parameters
-    ----------
-    path : path
-        Target; its folder must exist.
-    content : str, bytes, or an iterable of bytes
-        Text is written as UTF-8. Pieces are written as they come; an error among them leaves the old file.
-    links : bool
-        Follow symbolic links; else one is replaced by the file, and what it names stays as it is.
-
-    Raises
-    ------
-    OSError
-        Naming the target, whichever file of the way failed.
+    Pieces are written as they come; an error among them leaves the old file. Without `links` a symbolic
+    link is replaced by the file. An `OSError` names the target, whichever file of the way failed.
     """
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content
@@ -103,17 +92,7 @@ def make_folder(path: str | Path) -> None:
 def refuse_links(folder: str | Path, *inside: str) -> None:
     """Refuse a folder with a symbolic link in it: who writes or removes files there would do so elsewhere.
 
-    Parameters
-    ----------
-    folder : path
-        Itself it may be a link.
-    inside : str
-        Folders in it that are looked at as well.
-
-    Raises
-    ------
-    ValueError
-        In one line, naming the link.
+    The folder itself may be a link; `inside` names folders in it that are looked at as well.
     """
     for place in (Path(folder), *(Path(folder) / name for name in inside)):
         if place.is_dir():
@@ -121,7 +100,7 @@ def refuse_links(folder: str | Path, *inside: str) -> None:
                 for entry in entries:
                     if entry.is_symlink():
                         raise InputError(
-                            "value",
+                            "unsupported",
                             f"{entry.path} is a symbolic link, expected only plain files and folders in "
                             f"{folder}; remove the link, or choose another folder",
                         )
@@ -178,7 +157,7 @@ def _new(place: str, mode: int) -> int | None:
             if not _left_behind(place):
                 return None
             continue
-        if _locked(handle) is not False and _is_still(handle, place):
+        if lock_file(handle) is not False and _is_still(handle, place):
             return handle
         os.close(handle)  # another process took it for one that was left behind
     return None
@@ -198,7 +177,7 @@ def _left_behind(place: str) -> bool:
         except OSError:
             continue
         try:
-            if _locked(handle) and _is_still(handle, place):
+            if lock_file(handle) and _is_still(handle, place):
                 os.unlink(place)
         except OSError:
             return False
@@ -206,19 +185,6 @@ def _left_behind(place: str) -> bool:
             os.close(handle)
         return not os.path.lexists(place)
     return False
-
-
-def _locked(handle: int) -> bool | None:
-    """Take the lock of an open file; tell whether that was possible, None where there are no locks."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return False if error.errno in (errno.EAGAIN, errno.EACCES) else None
-    return True
 
 
 def _is_still(handle: int, place: str) -> bool:

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .atomic_files import sync_folder, write_synced
 from .errors import InputError
-from .whole_files import sync_folder, write_synced
+from .locks import lock_file
 
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM, errno.EACCES)
 _NO_LINK = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
@@ -20,24 +21,12 @@ _NO_LINK = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK
 def write_folder(folder: str | Path, texts: Mapping[str, str | bytes]) -> None:
     """Put files into a folder so that it holds all of the new ones or all of the old ones at any moment.
 
-    A copy of the whole folder is built beside it, with the new files in place of the old ones, and then takes
-    its place in one rename. Everything else in the folder stays as it is: other files are linked into
+    A copy of the whole folder is built beside it, with the new files in place of the old ones, and then
+    takes its place in one rename. Everything else in the folder stays as it is: other files are linked into
     the copy, not rewritten. Where the system cannot exchange two folders in one operation, the folder is
-    missing between two renames; `recover` brings it back when the process was killed just there.
-
-    Parameters
-    ----------
-    folder : path
-        Made when it does not exist; the folder around it must.
-    texts : mapping of str to str or bytes
-        Text, written as UTF-8, or bytes by path inside the folder, with ``/`` between the parts.
-
-    Raises
-    ------
-    ValueError
-        When the folder cannot be exchanged as a whole, or holds something that cannot be taken along.
-    OSError
-        Naming the folder, which then holds all old files, or all new ones.
+    missing between two renames; `recover` brings it back when the process was killed just there. The folder
+    around it must exist. Texts are written as UTF-8; their paths have ``/`` between the parts. An `OSError`
+    names the folder, which then holds all old files or all new ones.
     """
     target = Path(folder).resolve()
     refuse_fixed(target)
@@ -92,7 +81,7 @@ def _shop(target: Path) -> Iterator[Path]:
         _put_back(shop, target)
         if (shop / "old").is_dir() and (shop / "new").is_dir():
             raise InputError(
-                "value",
+                "exists",
                 f"{target}: was made anew after an export was interrupted; the folder as it was before lies "
                 f"in {shop / 'old'}: move it where you want it, then remove {shop}",
             )
@@ -119,7 +108,7 @@ def _put_back(shop: Path, target: Path) -> None:
             os.rename(old, target)
         except OSError as error:
             raise InputError(
-                "value",
+                "failed",
                 f"{target}: an export was interrupted and its folder cannot be put back ({error.strerror}); "
                 f"it lies in {old}",
             ) from None
@@ -139,20 +128,15 @@ def _remove(folder: Path) -> None:
 
 def _lock(shop: Path, target: Path) -> int | None:
     try:
-        import fcntl
-    except ImportError:  # Windows
+        handle = os.open(shop, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folders
         return None
-    handle = os.open(shop, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    locked = lock_file(handle)
+    if not locked:
         os.close(handle)
-        if error.errno in (errno.EAGAIN, errno.EACCES):
-            raise InputError(
-                "busy", f"{target}: another export is writing to it; wait until it has ended"
-            ) from None
-        return None  # a file system without locks
-    return handle
+    if locked is False:
+        raise InputError("busy", f"{target}: another export is writing to it; wait until it has ended")
+    return handle if locked else None
 
 
 def _stage(target: Path, new: Path, texts: Mapping[str, str | bytes]) -> None:
@@ -185,13 +169,13 @@ def _take_along(source: Path, copy: Path, replaced: set[Path], inside: Path) -> 
         elif entry.is_dir():
             if os.path.ismount(entry.path):
                 raise InputError(
-                    "missing", f"{entry.path}: is a mount point; export into a folder without one"
+                    "unsupported", f"{entry.path}: is a mount point; export into a folder without one"
                 )
             os.mkdir(place)
             copied += _take_along(Path(entry.path), place, replaced, path)
         elif not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
             raise InputError(
-                "missing", f"{entry.path}: is a device, pipe or socket; export into a folder without one"
+                "unsupported", f"{entry.path}: is a device, pipe or socket; export into a folder without one"
             )
         elif path not in replaced:
             _link(entry.path, place)
