@@ -74,15 +74,7 @@ def _write(args: argparse.Namespace, look: Look, title: str) -> int:
 
 
 class Look:
-    """Reads a fleet while another process writes it; what was read a moment ago is not read again.
-
-    Parameters
-    ----------
-    clock : callable
-        Tells the time up to which silence is judged, None for that of the last event.
-    baseline : pair of float, optional
-        From when to when the fleet was healthy.
-    """
+    """Reads a fleet while another process writes it; what was read a moment ago is not read again."""
 
     def __init__(
         self,

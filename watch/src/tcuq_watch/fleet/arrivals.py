@@ -87,27 +87,13 @@ class Part:
 
 @dataclass
 class Arrived:
-    """What is committed together.
+    """What is committed together."""
 
-    Parameters
-    ----------
-    parts : list of Part
-        In this order. No device has an event behind a state of its own in one part.
-    count : int
-        Events in all.
-    position : JSON value
-        Where the source goes on after this.
-    refused : dict
-        What could not be read since the last time, by kind.
-    tokens : list
-        What the source has to acknowledge after the commit.
-    """
-
-    parts: list[Part]
-    count: int
-    position: Any
-    refused: dict[str, int]
-    tokens: list[Any]
+    parts: list[Part]  # in this order. No device has an event behind a state of its own in one part
+    count: int  # events in all
+    position: Any  # where the source goes on after this
+    refused: dict[str, int]  # what could not be read since the last time, by kind
+    tokens: list[Any]  # what the source has to acknowledge after the commit
 
 
 def check_name(name: Any) -> str:
@@ -204,12 +190,6 @@ class _Run:
 class Gathering:
     """Puts rows together until they are enough for a commit.
 
-    Parameters
-    ----------
-    bad : Bad
-    where : str
-        Name of the source in messages.
-
     Examples
     --------
     >>> rows = Gathering(Bad(), "standard input")
@@ -276,14 +256,7 @@ class Gathering:
     def add_json(self, content: Any, device: str | None = None, received: float | None = None) -> None:
         """Take a step or a state as JSON gives it.
 
-        Parameters
-        ----------
-        content : dict
-            See `KEYS`.
-        device : str, optional
-            Who sent it, where the source knows that: a step that names another one is refused.
-        received : float, optional
-            When, for a step that says no time.
+        Where the source knows the `device`, a step that names another one is refused.
         """
         if not isinstance(content, dict):
             raise Refused("not a step", f"{str(content)[:40]} stands where a step is expected")

@@ -39,26 +39,13 @@ class Baseline:
 
     Onsets are taken to come at random, and lengths to vary no more than exponential ones do. All three bounds
     hold together with a chance of 1 - `MISSED`.
-
-    Parameters
-    ----------
-    share : float
-        Chance that a healthy device is in alarm at some moment, at most.
-    onsets : float
-        Alarms that begin a step, at most.
-    length : float
-        Mean steps of an alarm, at most.
-    expected : float
-        Chance that a healthy device is in alarm at some moment, as counted: no bound.
-    source : str
-        Where this is from, in words.
     """
 
-    share: float
-    onsets: float
-    length: float
-    expected: float
-    source: str
+    share: float  # chance that a healthy device is in alarm at some moment, at most
+    onsets: float  # alarms that begin a step, at most
+    length: float  # mean steps of an alarm, at most
+    expected: float  # chance that a healthy device is in alarm at some moment, as counted: no bound
+    source: str  # where this is from, in words
 
     @property
     def window(self) -> float:
@@ -70,14 +57,6 @@ class Baseline:
         cls, steps: int, onsets: int, alarm_steps: int, source: str, versions: int = 1
     ) -> Baseline | None:
         """Return what clean steps show; None without any.
-
-        Parameters
-        ----------
-        steps, onsets, alarm_steps : int
-            Clean steps, alarms that began in them, and steps in alarm.
-        source : str
-        versions : int
-            Baselines that share the chance to be missed.
 
         Examples
         --------
@@ -135,16 +114,7 @@ def from_period(
 ) -> Baseline | str:
     """Return the baseline of a time in which the fleet was healthy, or why there is none.
 
-    Parameters
-    ----------
-    series : mapping
-        From `Tallies.over_time`.
-    width : int
-        Seconds of a bucket; buckets that lie in the period altogether count.
-    period : pair of float
-        From and to, in seconds since 1970.
-    versions : int
-        Baselines that share the chance to be missed.
+    Buckets that lie in the period altogether count; `versions` share the chance to be missed.
     """
     start, end = period
     inside = (series["time"] >= start) & (series["time"] + width <= end)
@@ -166,14 +136,7 @@ def spending(steps: npt.ArrayLike, window: float, choices: int = 1) -> npt.NDArr
     add up to at most 1. So a test at this share of a level, at any step one likes, errs with that level over
     all.
 
-    Parameters
-    ----------
-    steps : array
-        Steps so far, from 1.
-    window : float
-        From 1.
-    choices : int
-        Tests for each window.
+    `choices` are the tests for each window.
 
     Examples
     --------
@@ -191,13 +154,6 @@ def fleet_p(in_alarm: int, devices: int, steps: int, baseline: Baseline) -> tupl
 
     Devices must be independent while they are healthy; they may differ. The second value is a bound: the
     chance that it is ever at or below x, however often one looks, is at most x.
-
-    Parameters
-    ----------
-    in_alarm, devices : int
-    steps : int
-        Steps of all devices so far.
-    baseline : Baseline
     """
     now = binomial_tail(in_alarm, devices, baseline.share)
     if not devices:
@@ -218,14 +174,6 @@ def device_p(
 
     Alarms that begin at random, last exponentially long and are forgotten exponentially add up to a gamma
     variable.
-
-    Parameters
-    ----------
-    recent_alarm : array
-        Share of about the last `ALARM_WINDOW` steps, by which older ones have lost weight.
-    steps : array
-        Steps of each device so far.
-    baseline : Baseline
     """
     shape = max(1e-9, baseline.onsets * ALARM_WINDOW)
     amount = recent_alarm * ALARM_WINDOW / baseline.length

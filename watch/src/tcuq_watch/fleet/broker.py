@@ -69,11 +69,6 @@ class Broker:
         """Return a client that is not connected yet.
 
         The broker keeps messages while it is away, and until each is acknowledged.
-
-        Parameters
-        ----------
-        identity : str
-            Name of the client at the broker.
         """
         mqtt = needed("paho.mqtt.client", "tcuq-watch", "MQTT")
         found = mqtt.Client(

@@ -29,12 +29,7 @@ ALL = 2**31
 class Commits:
     """What of a fleet is on the disk.
 
-    Parameters
-    ----------
-    folder : path
-    read_only : bool
-    kept : int
-        Commits whose decisions are kept; 0 for none, `ALL` for all.
+    Decisions of `kept` commits are kept; 0 for none, `ALL` for all.
     """
 
     def __init__(self, folder: Path, read_only: bool, kept: int) -> None:

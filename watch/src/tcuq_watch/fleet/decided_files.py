@@ -50,14 +50,7 @@ def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def read_decided(path: Path, class_names: Mapping[str, Sequence[str] | None] | None = None) -> list[Decided]:
-    """Return the decisions of a file, one item a version, each row as it was.
-
-    Parameters
-    ----------
-    path : path
-    class_names : mapping of str to sequence of str, optional
-        Names of the classes, by version.
-    """
+    """Return the decisions of a file, one item a version, each row as it was."""
     try:
         return _decided(read_arrays(path), class_names or {})
     except (MemoryError, OSError):

@@ -34,14 +34,8 @@ class EventLines:
     def read(self, into: Gathering, most: int, last: bool, broken: bool = False) -> bool:
         """Take some lines; tell whether there may be more.
 
-        Parameters
-        ----------
-        into : Gathering
-        most : int
-        last : bool
-            A last line without an end is taken if it is whole.
-        broken : bool
-            It is also taken, and counted, if it is not: nothing more will be written.
+        With `last`, a last line without an end is taken if it is whole; with `broken`, it is also taken, and
+        counted, if it is not: nothing more will be written.
         """
         for _ in range(most):
             line = self._file.readline(self._limits.line + 1)
@@ -98,14 +92,7 @@ def _is_json(line: bytes) -> bool:
 
 
 class StandardInput:
-    """JSON lines on standard input. It has no position: what comes again is dropped as a duplicate.
-
-    Parameters
-    ----------
-    stream : binary file, optional
-        Instead of standard input.
-    limits : Limits, optional
-    """
+    """JSON lines on standard input. It has no position: what comes again is dropped as a duplicate."""
 
     where = "standard input"
 

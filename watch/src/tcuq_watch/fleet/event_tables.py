@@ -25,21 +25,7 @@ def _arrow(module: str = "pyarrow") -> Any:
 
 
 class EventTable:
-    """A Parquet file of events that is being read.
-
-    Parameters
-    ----------
-    path : path
-    row : int
-        Row to begin with.
-    rows : int
-        Rows that are decoded at once, at most.
-
-    Raises
-    ------
-    ValueError
-        The file is damaged, or lacks a column.
-    """
+    """A Parquet file of events that is being read."""
 
     def __init__(self, path: Path, row: int, rows: int) -> None:
         self.path, self.at = path, row
@@ -142,17 +128,7 @@ def _columns(path: Path, names: list[str]) -> tuple[list[str], list[str]]:
 
 
 def add_batch(into: Gathering, batch: Any, probs: list[str], features: list[str], where: str) -> None:
-    """Take the rows of an Arrow record batch; bad ones are counted.
-
-    Parameters
-    ----------
-    into : Gathering
-    batch : pyarrow.RecordBatch
-    probs, features : list of str
-        Their columns: one that holds lists, or one a number.
-    where : str
-        Name of the first row in messages.
-    """
+    """Take the rows of an Arrow record batch; bad ones are counted."""
     count = batch.num_rows
     names = _names(batch)
     good = np.ones(count, dtype=bool)

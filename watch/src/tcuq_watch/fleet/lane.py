@@ -137,18 +137,7 @@ class Lane:
         return self._stale
 
     def slot(self, device: str) -> int | None:
-        """Return the slot of a device, None for one that was not heard of.
-
-        Parameters
-        ----------
-        device : str
-            Name of the device.
-
-        Returns
-        -------
-        int or None
-            Its place in `devices`.
-        """
+        """Return the slot of a device, None for one that was not heard of."""
         return self._slot_of.get(device)
 
     def take(self, events: Events, latest: float = LATEST) -> Decided:
@@ -233,16 +222,6 @@ class Lane:
 
         Which of the monitor's steps an event was is known for the last 64 events of a device's present start,
         up to the last one that is missing.
-
-        Parameters
-        ----------
-        rows : iterable of (device, boot, seq, label)
-            -1 where none of the classes is right.
-
-        Returns
-        -------
-        int
-            Labels that monitors took: the first of each step.
         """
         found = []
         for device, boot, seq, label in rows:
@@ -370,13 +349,7 @@ class Lane:
         return Steps.of(steps, self.params.names)
 
     def changed(self) -> Changes:
-        """Return what has changed since `settle`.
-
-        Returns
-        -------
-        Changes
-            Which devices and which tallies.
-        """
+        """Return what has changed since `settle`."""
         return Changes(self._settled, self._order.touched())
 
     def settle(self) -> None:
@@ -386,18 +359,7 @@ class Lane:
         self._stale = False
 
     def rows(self, changes: Changes) -> dict[str, npt.NDArray[Any]]:
-        """Return what must be kept of what has changed.
-
-        Parameters
-        ----------
-        changes : Changes
-            From `changed`.
-
-        Returns
-        -------
-        dict of str to array
-            What `restored` takes beside what `arrays` gave.
-        """
+        """Return what must be kept of what has changed."""
         slots = changes.touched.slots
         names, name_ends = packed(self.devices[changes.devices :])
         kept: dict[str, npt.NDArray[Any]] = {
@@ -414,13 +376,7 @@ class Lane:
         return kept
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return everything that `restored` needs.
-
-        Returns
-        -------
-        dict of str to array
-            What NPZ files can hold.
-        """
+        """Return everything that `restored` needs."""
         return self.rows(Changes(0, self._order.everything()))
 
     @classmethod
@@ -431,24 +387,7 @@ class Lane:
         arrays: Mapping[str, npt.NDArray[Any]] | Sequence[Mapping[str, npt.NDArray[Any]]],
         **options: Any,
     ) -> Lane:
-        """Return a lane from what `arrays` gave, or from that and what `rows` gave later, oldest first.
-
-        Parameters
-        ----------
-        version : str
-            Name of the parameters.
-        params : Params
-            Of the monitors, the same as before.
-        arrays : mapping of str to array, or sequence of them
-            What `arrays` gave, then what `rows` gave.
-        **options : any
-            As of `Lane`: hold, bridge, labels, known.
-
-        Returns
-        -------
-        Lane
-            With all that it had seen.
-        """
+        """Return a lane from what `arrays` gave, or from that and what `rows` gave later, oldest first."""
         lane = cls(version, params, **options)
         tallies: dict[str, npt.NDArray[Any]] = {}
         for part in [arrays] if isinstance(arrays, Mapping) else arrays:

@@ -30,20 +30,7 @@ def timelines(
 ) -> dict[tuple[str, str], dict[str, list[Any]]]:
     """Return mean risk and alarm over time of some devices, from the newest decisions that are kept.
 
-    Parameters
-    ----------
-    fleet : Fleet
-    rows : sequence of mapping
-        With `version` and `device`, such as the worst of a summary.
-    cells : int
-        Parts of the time.
-    most : int
-        Bytes of decisions of all devices that are looked at.
-
-    Returns
-    -------
-    dict
-        By (version, device): `time`, `mean_risk` (None where there is none) and `in_alarm`, a cell each.
+    By (version, device): `time`, `mean_risk` (None where there is none) and `in_alarm`, a cell each.
     """
     wanted = {(row["version"], row["device"]): place for place, row in enumerate(rows)}
     found: list[tuple[npt.NDArray[Any], ...]] = []

@@ -44,13 +44,6 @@ class MqttSource:
 
     The broker keeps a message until the commit that holds it is done, and sends it again after a kill. What
     comes twice is dropped by its boot and seq, so each step counts exactly once.
-
-    Parameters
-    ----------
-    address : Address
-    folder : path
-        Of the fleet; the session is named after it.
-    limits : Limits, optional
     """
 
     def __init__(self, address: Address, folder: Path, limits: Limits | None = None) -> None:
@@ -170,16 +163,7 @@ class MqttSource:
 
 
 def add_frame(rows: Gathering, item: Any, device: str, received: float) -> None:
-    """Take one item of `tcuq.io.binary_frames.Decoder`.
-
-    Parameters
-    ----------
-    rows : Gathering
-    item : PosteriorsFrame, StateFrame or other
-    device : str
-    received : float
-        Seconds since 1970.
-    """
+    """Take one item of `tcuq.io.binary_frames.Decoder`."""
     version = f"{item.fingerprint:08x}" if hasattr(item, "fingerprint") else None
     if hasattr(item, "probs"):
         count = len(item.probs)

@@ -23,12 +23,8 @@ IN_FLIGHT = 65_535
 class Address(Broker):
     """A broker and a topic: ``mqtt://user:password@host:port/topic``, ``mqtts://`` for TLS.
 
-    Parameters
-    ----------
-    topic : str
-        In a source, ``+`` and ``#`` may stand in it. In a sink, ``{device}`` and ``{version}``.
-    device : int or None
-        Level of the topic, from 0, that names the device; None if messages do.
+    ``+`` and ``#`` may stand in the topic of a source, ``{device}`` and ``{version}`` in that of a sink.
+    `device` is the level of the topic, from 0, that names the device; None if messages do.
 
     Examples
     --------
@@ -39,8 +35,8 @@ class Address(Broker):
     True
     """
 
-    topic: str = ""
-    device: int | None = None
+    topic: str = ""  # in a source, + and # may stand in it. In a sink, {device} and {version}
+    device: int | None = None  # level of the topic, from 0, that names the device; None if messages do
 
     @classmethod
     def of(cls, text: str) -> Address:
@@ -72,25 +68,7 @@ def _level(topic: str, options: str) -> int | None:
 
 
 class Connection:
-    """A client with a session that the broker keeps; connects again by itself.
-
-    Parameters
-    ----------
-    address : Address
-    name : str
-        Of the client: the session belongs to it.
-    subscribe : bool
-        To the topic, again with each connection.
-
-    Attributes
-    ----------
-    number : int
-        How many connections there were; acknowledgements belong to one of them.
-    lost : int
-        How many of them broke.
-    away : bool
-        The last one broke, and there is no new one yet.
-    """
+    """A client with a session that the broker keeps; connects again by itself."""
 
     def __init__(self, address: Address, name: str, subscribe: bool) -> None:
         self._paho = needed("paho.mqtt.client", "tcuq-watch", f"the address {address}")

@@ -35,12 +35,7 @@ def severity_p(severity: Floats, steps: npt.NDArray[Any]) -> Floats:
     degraded. Clean streams differ more than normal variables do: the tail is that of Student's t with four
     degrees of freedom.
 
-    Parameters
-    ----------
-    severity : array
-        In nats.
-    steps : array
-        Devices with fewer steps than a severity looks back are not compared.
+    Severity is in nats. Devices with fewer steps than a severity looks back are not compared.
 
     Examples
     --------
@@ -66,23 +61,12 @@ def _student_tail(t: Floats) -> Floats:
 
 
 class Named(NamedTuple):
-    """The devices that report, and which of them look degraded.
+    """The devices that report, and which of them look degraded."""
 
-    Parameters
-    ----------
-    places : array of shape (n, 2)
-        Number of the version, and slot.
-    rows : array of `DEVICE_DTYPE`
-    q : array
-        Chance of such an alarm or severity of a healthy device at this look, corrected for their number.
-    worse : array of bool
-        In alarm for longer lately than the baseline allows, over all looks.
-    """
-
-    places: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]  # number of the version, and slot
     rows: npt.NDArray[Any]
     q: Floats
-    worse: npt.NDArray[np.bool_]
+    worse: npt.NDArray[np.bool_]  # in alarm for longer lately than the baseline allows, over all looks
 
     @property
     def named(self) -> npt.NDArray[np.bool_]:
@@ -90,13 +74,7 @@ class Named(NamedTuple):
         return np.asarray((self.q <= FALSE_SHARE) | self.worse)
 
     def summary(self, versions: Sequence[VersionView]) -> dict[str, Any]:
-        """Return who is named, and how often healthy devices are.
-
-        Parameters
-        ----------
-        versions : sequence of VersionView
-            As of `find_named`.
-        """
+        """Return who is named, and how often healthy devices are."""
         names = [versions[at].names[slot] for at, slot in self.places[self.named].tolist()]
         severe = any(v.params.evidence is not None for v in versions)
         shares = [v.baseline.expected for v in versions if isinstance(v.baseline, Baseline) and v.active]

@@ -73,14 +73,8 @@ class Order:
 
     A second thread that comes while one is at work is turned away.
 
-    Parameters
-    ----------
-    width : int
-        Bytes that come with an event.
-    hold : int
-        Events that are held a device, 1 to 64: the one that fills the hold releases the smallest.
-    bridge : int
-        Missing events that a monitor passes over; after more it forgets its past.
+    At most `hold` events of a device are held, 1 to 64: the one that fills the hold releases the smallest.
+    After more than `bridge` missing events a monitor forgets its past.
 
     Examples
     --------

@@ -34,15 +34,7 @@ def render(
 ) -> str:
     """Return the page.
 
-    Parameters
-    ----------
-    summary : mapping
-        As `Fleet.summary` gives it.
-    timelines : mapping, optional
-        Of the worst devices by (version, device): `tcuq_watch.fleet.timelines`.
-    title : str
-    served : str, optional
-        Name of the view of a server that the page is; it then keeps itself up to date and can find devices.
+    A page that is `served` keeps itself up to date and can find devices.
 
     Examples
     --------

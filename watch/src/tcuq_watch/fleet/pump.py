@@ -15,25 +15,14 @@ from .sources import Source
 
 @dataclass
 class Pumped:
-    """What went through since the start.
-
-    Parameters
-    ----------
-    events, decisions, states, commits : int
-        `states` are those that were taken over.
-    seconds : float
-    refused : dict
-        What the source could not read, by kind.
-    turned_down : dict
-        What the fleet refused of the rest, by kind; an event of a bad time is taken without one.
-    """
+    """What went through since the start."""
 
     events: int = 0
     decisions: int = 0
     states: int = 0
     commits: int = 0
     seconds: float = 0.0
-    refused: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)  # what the source could not read, by kind
     turned_down: dict[str, int] = field(default_factory=dict)
 
 
@@ -54,25 +43,8 @@ def pump(
     moment loses nothing: the source gives again what was not committed, the fleet drops what it has, and the
     sink is given what it lacks.
 
-    Parameters
-    ----------
-    fleet : Fleet
-    source : Source
-    sink : Sink, optional
-    count : int
-        Events of a commit, about.
-    every : float
-        Seconds after which fewer are committed.
-    flush : bool
-        Release what is still held when the source has come to its end; not if it was stopped before.
-    told : callable, optional
-        Called after each commit.
-    idle : callable, optional
-        Called after each commit, and about as often while nothing arrives.
-
-    Returns
-    -------
-    Pumped
+    `flush` releases what is still held when the source has come to its end, not if it was stopped before.
+    `idle` is called after each commit, and about as often while nothing arrives.
     """
     done = Pumped()
     began = time.monotonic()

@@ -29,14 +29,7 @@ DAY = 86400
 def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> dict[str, Any]:
     """Have a request answered: here where nobody runs the fleet, else by the process that does.
 
-    Parameters
-    ----------
-    folder : path
-        Of the fleet.
-    request : mapping
-        ``{"pick": day or None}`` or ``{"tell": rows}``.
-    wait : float
-        Seconds.
+    A request is ``{"pick": day or None}`` or ``{"tell": rows}``.
     """
     from .fleet import Fleet
 

@@ -56,15 +56,8 @@ class Sink(Protocol):
 def open_sink(text: str, folder: Path, format: str | None = None) -> Sink:
     """Return the sink that a text names.
 
-    Parameters
-    ----------
-    text : str
-        A folder, or ``mqtt://host:port/topic``, in which ``{device}`` and ``{version}`` may stand.
-    folder : path
-        Of the fleet.
-    format : str, optional
-        Of files: ``"parquet"`` or ``"jsonl"``; by default as those that are there, else Parquet where it
-        can be written.
+    A folder, or ``mqtt://host:port/topic``, in which ``{device}`` and ``{version}`` may stand. Files are by
+    default of the format of those that are there, else Parquet where it can be written.
     """
     if text.startswith(("mqtt://", "mqtts://")):
         from .mqtt_client import Address
@@ -87,10 +80,6 @@ def _usual_format(out: Path) -> str:
 
 def decision_columns(decided: Decided) -> dict[str, npt.NDArray[Any]]:
     """Return who and when, and all of a step, as columns.
-
-    Parameters
-    ----------
-    decided : Decided
 
     Examples
     --------
@@ -127,17 +116,7 @@ def decision_lines(decided: Decided) -> list[str]:
 
 
 class FileSink:
-    """A file a commit, named by its number, whole or not there: each decision exactly once.
-
-    Parameters
-    ----------
-    out : path
-        Folder; made where it is missing.
-    folder : path
-        Of the fleet.
-    format : str
-        One of `FORMATS`.
-    """
+    """A file a commit, named by its number, whole or not there: each decision exactly once."""
 
     def __init__(self, out: Path, folder: Path, format: str) -> None:
         if format not in FORMATS:
@@ -230,12 +209,7 @@ def _with_null_times(columns: dict[str, Any]) -> dict[str, Any]:
 class MqttSink:
     """A message a decision, as JSON, at least once: after a kill some may come again.
 
-    Parameters
-    ----------
-    address : Address
-        ``{device}`` and ``{version}`` in the topic are filled in; ``/``, ``+`` and ``#`` become ``_``.
-    folder : path
-        Of the fleet; a small file there notes what was sent.
+    ``{device}`` and ``{version}`` in the topic are filled in; ``/``, ``+`` and ``#`` become ``_``.
     """
 
     def __init__(self, address: Any, folder: Path) -> None:

@@ -61,14 +61,8 @@ class Source(Protocol):
 def open_source(text: str, folder: Path, follow: bool = False) -> Source:
     """Return the source that a text names.
 
-    Parameters
-    ----------
-    text : str
-        A file, a folder, ``-`` for standard input, or ``mqtt://host:port/topic``.
-    folder : path
-        Of the fleet: its session at a broker is named after it.
-    follow : bool
-        Wait for more at the end.
+    A file, a folder, ``-`` for standard input, or ``mqtt://host:port/topic``; a session at a broker is named
+    after the fleet's `folder`.
     """
     if text.startswith(("mqtt://", "mqtts://")):
         from .mqtt import MqttSource
@@ -94,21 +88,10 @@ def open_source(text: str, folder: Path, follow: bool = False) -> Source:
 class FileSource:
     """Parquet files or JSON lines: one file, or a folder of files in the order of their names.
 
-    Parameters
-    ----------
-    path : path
-    follow : bool
-        Wait for lines at the end of a file, and for new files in a folder. New files must sort behind
-        those that are there; a file that comes too late is counted and not read, also one that came between
-        two runs. Names that begin with
-        ``.`` or ``_`` are not read, so that a writer can rename a file when it is whole.
-
-    Attributes
-    ----------
-    restarted : bool
-        The position that `batches` was given is of another source, so this one was read from its beginning.
-    ended : bool
-        As of `Source`; never while a file is followed.
+    New files must sort behind those that are there; one that comes too late is counted and not read, also one
+    that came between two runs. Names that begin with ``.`` or ``_`` are not read, so that a writer can
+    rename a file when it is whole. `restarted`: the position was of another source, so this one was read
+    from its start.
     """
 
     def __init__(self, path: Path, follow: bool = False) -> None:

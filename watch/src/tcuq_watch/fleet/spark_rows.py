@@ -16,15 +16,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class ShardRows:
-    """Rows of a shard as arrays. What no array can hold is counted in `lane.refused` and left out.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        With the columns device, boot, seq, probs, and features, time, arrival, state where there are any.
-    lane : Lane
-        Its `params` say how wide rows are.
-    """
+    """Rows of a shard as arrays. What no array can hold is counted in `lane.refused` and left out."""
 
     def __init__(self, frame: Any, lane: Any) -> None:
         count = len(frame)

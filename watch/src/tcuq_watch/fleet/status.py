@@ -23,11 +23,6 @@ NAME = 20
 def status_text(summary: Mapping[str, Any]) -> str:
     """Return the summary for a terminal of 80 columns.
 
-    Parameters
-    ----------
-    summary : mapping
-        As `Fleet.summary` gives it.
-
     Examples
     --------
     >>> print(status_text({"devices": 0, "steps": 0}))

@@ -47,25 +47,8 @@ def summarize(
 ) -> dict[str, Any]:
     """Sum up a fleet as plain data; docs/FLEET.md says what each number means.
 
-    Parameters
-    ----------
-    lanes : mapping or iterable of Lane
-        Several of one version are shards of it, with devices of their own.
-    refused : mapping, optional
-        Events that were refused, by kind.
-    labels : Labels, optional
-    now : float, optional
-        Seconds since 1970; default the latest time that the fleet has seen.
-    worst : int
-        Devices to list.
-    baseline : pair of float, optional
-        From and to, in seconds since 1970: a time in which this fleet was healthy. Its alarms are the
-        baseline then, in place of what the fit found in the lab.
-
-    Returns
-    -------
-    dict
-        Ready for JSON.
+    Several lanes of one version are shards of it. `baseline` is a time, from and to in seconds since 1970, in
+    which this fleet was healthy: its alarms are the baseline then, in place of what the fit found in the lab.
     """
     shards = list(lanes.values() if isinstance(lanes, Mapping) else lanes)
     last = [np.nanmax(heard) for heard in (shard.heard for shard in shards) if np.isfinite(heard).any()]

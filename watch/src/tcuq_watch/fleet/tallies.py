@@ -76,17 +76,6 @@ class Tallies:
     by less than a day is not counted again. Other threads run meanwhile; a second one that comes to count is
     turned away.
 
-    Parameters
-    ----------
-    params : Params
-
-    Attributes
-    ----------
-    devices : array of `DEVICE_DTYPE`
-        One row a slot.
-    classes : array of `CLASS_DTYPE`
-        One row a class, by the answer.
-
     Examples
     --------
     >>> from tcuq import Bank

@@ -103,16 +103,7 @@ def _together(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 def silence(
     rows: npt.NDArray[Any], heard: npt.NDArray[np.float64], now: float | None
 ) -> npt.NDArray[np.bool_]:
-    """Say which devices have been quiet for longer than they use to be; one that never told a time is not.
-
-    Parameters
-    ----------
-    rows : array of `DEVICE_DTYPE`
-    heard : array of float
-        When each was last heard of.
-    now : float or None
-        Seconds since 1970; None where no time is known.
-    """
+    """Say which devices have been quiet for longer than they use to be; one that never told a time is not."""
     if now is None:
         return np.zeros(len(rows), dtype=np.bool_)
     gaps = rows["gap"] / 1000.0

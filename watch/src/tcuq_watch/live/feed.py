@@ -38,13 +38,6 @@ GATHERED = 64
 class Feed:
     """Messages to pages, in one order; any thread may add, any number may follow.
 
-    Parameters
-    ----------
-    about : mapping
-        What stays the same: names of classes, level, budget, where steps come from.
-    keep : int
-        Steps that a page sees that is opened later.
-
     Examples
     --------
     >>> feed = Feed({"names": ["cat", "dog"]})

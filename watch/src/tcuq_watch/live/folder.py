@@ -29,59 +29,25 @@ SESSION, STATE, LOCK = "session.json", "state.bin", ".lock"
 
 @dataclass
 class Saved:
-    """What is saved every so many steps, in one file that is replaced whole.
+    """What is saved every so many steps, in one file that is replaced whole."""
 
-    Parameters
-    ----------
-    params : str
-        Fingerprint.
-    source : str
-    step : int
-        Number of the next step.
-    segment : int
-        Of the last step.
-    given_segment : int or None
-        The one that the device told.
-    by_device : bool or None
-        Who decides; None before the first step.
-    names : list of str or None
-        Names of classes that the device told.
-    received, decisions : int
-        Bytes of the two logs.
-    time : float
-        Of the last step.
-    at, identity
-        Place in a file that is followed, and which file it is.
-    order : list
-        Of `Order.saved`.
-    counts : dict
-    state : str
-        Of the monitor, in base 64; empty for a fresh one.
-    alarm : int
-        Of the last step.
-    marks : int
-        Bytes of the marks: those up to there have reached the monitor.
-    since : int
-        First step whose label can reach it: the monitor has seen the same steps as the log from there on.
-    """
-
-    params: str
+    params: str  # fingerprint
     source: str
-    step: int = 0
-    segment: int = 0
-    given_segment: int | None = None
-    by_device: bool | None = None
-    names: list[str] | None = None
+    step: int = 0  # number of the next step
+    segment: int = 0  # of the last step
+    given_segment: int | None = None  # the one that the device told
+    by_device: bool | None = None  # who decides; None before the first step
+    names: list[str] | None = None  # names of classes that the device told
     received: int = 0
     decisions: int = 0
-    time: float = 0.0
+    time: float = 0.0  # of the last step
     at: int = 0
     identity: str = ""
-    order: list[Any] = field(default_factory=lambda: [None, None, []])
+    order: list[Any] = field(default_factory=lambda: [None, None, []])  # of `Order.saved`
     counts: dict[str, int] = field(default_factory=dict)
-    state: str = ""
-    alarm: int = 0
-    marks: int = 0
+    state: str = ""  # of the monitor, in base 64; empty for a fresh one
+    alarm: int = 0  # of the last step
+    marks: int = 0  # bytes of the marks: those up to there have reached the monitor
     since: int = 0
 
 
@@ -131,15 +97,7 @@ def read_session(folder: Path, params: Params) -> Saved:
 
 
 class Folder:
-    """The files of one session; a second program is refused while one writes.
-
-    Parameters
-    ----------
-    path : path
-        Made where it does not exist.
-    params : Params
-        Those of a session that is there must be the same.
-    """
+    """The files of one session; a second program is refused while one writes."""
 
     def __init__(self, path: str | Path, params: Params) -> None:
         self.path = Path(path)
@@ -199,10 +157,7 @@ class Folder:
     def save(self, saved: Saved, state: bytes) -> None:
         """Save a state, after the logs that it belongs to.
 
-        Raises
-        ------
-        OSError
-            Where that is not possible; the state that was saved before stays.
+        An `OSError` leaves the state that was saved before.
         """
         if not self.flush():
             raise self.error or OSError("the logs cannot be written")

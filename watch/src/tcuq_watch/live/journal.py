@@ -19,20 +19,6 @@ LIMIT = 16 << 20
 class Journal:
     r"""Append lines to a file.
 
-    Parameters
-    ----------
-    path : path
-        Half a line at its end, as a kill leaves it, is cut off.
-
-    Attributes
-    ----------
-    cut : int
-        Bytes that were cut off.
-    lost : int
-        Lines that were neither written nor kept, because the disk was full for too long.
-    error : OSError or None
-        Why the last write failed.
-
     Examples
     --------
     >>> import tempfile

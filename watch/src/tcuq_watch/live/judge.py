@@ -23,15 +23,7 @@ GAP = 60.0
 class Sorted:
     """What came of the places of a block's steps.
 
-    Attributes
-    ----------
-    taken : list of int
-        Rows that are new.
-    resets : set of int
-        Places in `taken` before which the monitor forgets the past.
-    missing, duplicates, late : int
-    reboots : list of str
-        What to say of each, with its place in `taken`.
+    `resets` are the places in `taken` before which the monitor forgets the past.
     """
 
     def __init__(self) -> None:
@@ -42,13 +34,7 @@ class Sorted:
 
 
 def sort_out(order: Order, block: Block) -> Sorted:
-    """Find the steps of a block that are new, and note them in `order`.
-
-    Parameters
-    ----------
-    order : Order
-    block : Block
-    """
+    """Find the steps of a block that are new, and note them in `order`."""
     found, keys = Sorted(), block.keys()
     boots = set(block.boots)
     if len(boots) == 1 and order.run_on(block.boots[0], block.seqs, keys):
@@ -80,18 +66,7 @@ def _reboot_text(before: tuple[int | None, int | None], boot: int | None, seq: i
 
 
 class Judge:
-    """A monitor and the segments of its stream.
-
-    Parameters
-    ----------
-    monitor : Monitor
-    segment : int
-        Of the last step.
-    given : int, optional
-        The segment that the device told last.
-    fresh : bool
-        No step was taken yet: there is nothing to forget.
-    """
+    """A monitor and the segments of its stream."""
 
     def __init__(
         self, monitor: Monitor, segment: int = 0, given: int | None = None, fresh: bool = True
@@ -114,19 +89,7 @@ class Judge:
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
         """Judge the steps of a block.
 
-        Parameters
-        ----------
-        block : Block
-            Of posteriors.
-        before : int
-            Segment of the step before the block.
-        segments : list of int
-            Of each step.
-
-        Returns
-        -------
-        steps, signals
-            As `Monitor.run` gives them.
+        `before` is the segment of the step before the block, `segments` are those of its steps.
         """
         assert block.probs is not None
         steps = np.empty(len(block), dtype=STEP_DTYPE)

@@ -24,16 +24,7 @@ def _word(value: int | None) -> str:
 def received_lines(first: int, block: Block, segments: Sequence[int], at: int | None) -> str:
     """Return what was received as lines of a log that `tcuq run`, `tcuq report` and `tcuq fit` read.
 
-    Parameters
-    ----------
-    first : int
-        Number of the first step.
-    block : Block
-        Of posteriors.
-    segments : sequence of int
-        A number a step that changes where the monitor forgets the past.
-    at : int, optional
-        Place in the file that is followed, after the last step.
+    `segments` change where the monitor forgets the past; `at` is the place in the file after the last step.
     """
     assert block.probs is not None
     features = [None] * len(block) if block.features is None else block.features.tolist()
@@ -61,13 +52,7 @@ def received_lines(first: int, block: Block, segments: Sequence[int], at: int | 
 
 
 class DecisionLines:
-    """Write decisions as lines that `tcuq report` and `tcuq audit` read.
-
-    Parameters
-    ----------
-    params : Params
-    names : sequence of str, optional
-    """
+    """Write decisions as lines that `tcuq report` and `tcuq audit` read."""
 
     def __init__(self, params: Params, names: Sequence[str] | None) -> None:
         self._fingerprint = params.fingerprint
@@ -112,16 +97,7 @@ def feed_columns(
     used: Sequence[str] = (),
     signals: npt.NDArray[np.float64] | None = None,
 ) -> dict[str, list[Any]]:
-    """Return steps as a `Feed` takes them.
-
-    Parameters
-    ----------
-    steps : array of `tcuq.STEP_DTYPE`
-    times : sequence of float
-    used : sequence of str
-        Names of the signals that are shown.
-    signals : array of shape (T, 17), optional
-    """
+    """Return steps as a `Feed` takes them."""
     columns: dict[str, list[Any]] = {"time": [round(time, 3) for time in times]}
     for name in _SHOWN:
         columns[name] = steps[name].tolist()

@@ -19,13 +19,7 @@ MOST = 1 << 18
 
 
 class Serial(Source):
-    """A serial port, through pyserial; one that was unplugged is opened again when it is back.
-
-    Parameters
-    ----------
-    port : str
-    baud : int
-    """
+    """A serial port, through pyserial; one that was unplugged is opened again when it is back."""
 
     def __init__(self, port: str, baud: int = BAUD) -> None:
         super().__init__()
@@ -106,13 +100,7 @@ def _short(error: BaseException) -> str:
 
 
 class Connection(Source):
-    """A TCP server that sends steps; connected to again when the connection is lost.
-
-    Parameters
-    ----------
-    host : str
-    port : int
-    """
+    """A TCP server that sends steps; connected to again when the connection is lost."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__()
@@ -170,15 +158,7 @@ class Connection(Source):
 
 
 class Listener(Source):
-    """A TCP port that one device connects to; a newer connection takes the place of an older one.
-
-    Parameters
-    ----------
-    host : str
-        Address to listen at.
-    port : int
-        0 takes a free one.
-    """
+    """A TCP port that one device connects to; a newer connection takes the place of an older one."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__()

@@ -36,13 +36,6 @@ _GAUGES = {
 def prometheus_text(status: Mapping[str, Any], about: Mapping[str, Any]) -> str:
     r"""Return the text of ``/metrics``, in Prometheus' exposition format.
 
-    Parameters
-    ----------
-    status : mapping
-        Of `Telling`.
-    about : mapping
-        Of `Feed`: title, source, fingerprint and version are labels of one metric, not of all.
-
     Examples
     --------
     >>> text = prometheus_text({"counts": {"steps": 3}, "risk": 0.25}, {"title": 'a "b"'})

@@ -20,17 +20,7 @@ SETTLE = 2.0
 
 
 class Link:
-    """A client that is connected, and connects again by itself.
-
-    Parameters
-    ----------
-    broker : Broker
-    client : paho client
-    connected : callable
-        Called after each connection with whether it is one after the first.
-    lost : callable
-        Called with the reason when the connection is lost.
-    """
+    """A client that is connected, and connects again by itself."""
 
     def __init__(
         self,
@@ -64,10 +54,7 @@ class Link:
     def settle(self, topic: str) -> None:
         """Wait until the broker has read what was sent; a socket that closes earlier may take it along.
 
-        Parameters
-        ----------
-        topic : str
-            One that is subscribed to: subscribing again changes nothing, and is answered.
+        Subscribing to `topic` again changes nothing, and is answered.
         """
         answered = threading.Event()
         self.client.on_subscribe = lambda *_: answered.set()
@@ -99,13 +86,6 @@ class Subscription(Source):
 
     Messages are acknowledged when what they hold is kept, so one that came just before this program was
     killed comes again, marked as a duplicate.
-
-    Parameters
-    ----------
-    broker : Broker
-    topic : str
-    identity : str
-        Name of this client at the broker.
     """
 
     def __init__(self, broker: Broker, topic: str, identity: str) -> None:

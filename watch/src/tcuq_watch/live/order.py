@@ -18,13 +18,6 @@ class Order:
     number that goes back to 0, or goes back and does not repeat a step that came before, means a boot, with
     and without a count of boots: a count may stay as it is. A boot that is smaller than the last is late.
 
-    Attributes
-    ----------
-    boot, seq : int or None
-        Of the last step that was taken.
-    gap : int
-        Steps that are missing before the one that was judged last.
-
     Examples
     --------
     >>> order = Order()
@@ -43,13 +36,8 @@ class Order:
     def judge(self, boot: int | None, seq: int | None, content: bytes, again: bool = False) -> str:
         """Return ``"take"``, ``"reboot"`` (take it too), ``"duplicate"`` or ``"late"`` for one step.
 
-        Parameters
-        ----------
-        boot, seq : int or None
-        content : bytes
-        again : bool
-            Whoever brought the step says that it may have brought it before. A step that is remembered is
-            then a duplicate at number 0 too, and one that goes back further, in a boot that is told, is late.
+        With `again`, whoever brought the step says that it may have brought it before: a step that is
+        remembered is then a duplicate at number 0 too, and one further back, in a boot that is told, is late.
         """
         self.gap = 0
         found = self._compare(boot, seq, content, again)

@@ -140,11 +140,6 @@ def own_policy(page: str) -> str:
 def live_page(views: Sequence[tuple[str, str]] = ()) -> tuple[str, str]:
     """Return the page and its content security policy.
 
-    Parameters
-    ----------
-    views : sequence of (name, title)
-        Other pages of the server.
-
     Examples
     --------
     >>> page, policy = live_page()

@@ -36,23 +36,7 @@ Got = Block | DeviceState
 class Reading:
     r"""Read what one device sends; a line that cannot be read is counted and never stops it.
 
-    Parameters
-    ----------
-    params : Params
-    softmax : callable, optional
-        Makes posteriors of what lines hold, which are logits then.
-    limits : Limits, optional
-
-    Attributes
-    ----------
-    broken, others : int
-        Lines and frames that could not be read; steps of a monitor with other parameters.
-    why, other : str
-        What was wrong with the last one of each.
-    notes : list of str
-        What else is worth to know; whoever shows it empties it.
-    names : tuple of str or None
-        Names of the classes that the device told.
+    `why` and `other` say what was wrong with the last line of each kind; whoever shows `notes` empties it.
 
     Examples
     --------
@@ -248,12 +232,7 @@ class Reading:
 
 
 class _Header:
-    """Columns of a CSV stream.
-
-    Parameters
-    ----------
-    names : sequence of str
-    """
+    """Columns of a CSV stream."""
 
     def __init__(self, names: Sequence[str], probs: Sequence[str], features: Sequence[str]) -> None:
         place = {name: at for at, name in enumerate(names)}

@@ -17,12 +17,6 @@ EVERY = 1.0
 class Remarks:
     """Pass remarks on; of a kind that comes often, one a second with a count.
 
-    Parameters
-    ----------
-    tell : sequence of callables
-    clock : callable
-        Seconds.
-
     Examples
     --------
     >>> told = []

@@ -36,16 +36,8 @@ REQUEST_SECONDS = 10.0
 class View:
     """One more page of the server, at `/name`, with its data at `/name/data`.
 
-    Parameters
-    ----------
-    name : str
-        Letters, digits and hyphens.
-    title : str
-    html : callable
-        Returns the whole page. Scripts run only if the page's own content security policy, a `<meta>` before
-        them, names their hashes: the server sends that policy as a header and adds that no page may frame it.
-    data : callable
-        Returns what `/name/data` gives as JSON.
+    Scripts run only if the page's own content security policy, a `<meta>` before them, names their hashes:
+    the server sends that policy as a header and adds that no page may frame it.
 
     Examples
     --------
@@ -53,10 +45,10 @@ class View:
     'fleet'
     """
 
-    name: str
+    name: str  # letters, digits and hyphens
     title: str
     html: Callable[[], str]
-    data: Callable[[], dict[str, Any]]
+    data: Callable[[], dict[str, Any]]  # returns what `/name/data` gives as JSON
 
     def __post_init__(self) -> None:
         taken = ("feed", "about", "mark", "metrics")

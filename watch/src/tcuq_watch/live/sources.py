@@ -56,12 +56,7 @@ class Pipe(Source):
 
 
 class Growing(Source):
-    """A file that is read from its beginning and then followed, as ``tail -F`` does.
-
-    Parameters
-    ----------
-    path : path
-    """
+    """A file that is read from its beginning and then followed, as ``tail -F`` does."""
 
     def __init__(self, path: str | Path) -> None:
         super().__init__()

@@ -24,26 +24,7 @@ from .telling import Telling
 
 
 class Stream:
-    """Take steps in the order of their arrival; what came is in the log before its decision is.
-
-    Parameters
-    ----------
-    params : Params
-    folder : Folder
-    source : str
-    telling : Telling
-    decided : callable, optional
-        Called with the lines of decisions as they are written.
-
-    Attributes
-    ----------
-    step : int
-        Number of the next step.
-    by_device : bool or None
-        Who decides; None before the first step.
-    at, identity
-        Place in a file that is followed, after its last whole line, and which file it is.
-    """
+    """Take steps in the order of their arrival; what came is in the log before its decision is."""
 
     def __init__(
         self,

@@ -45,24 +45,7 @@ MOST_CHANGES = 8
 class Telling:
     """Tell of steps and remarks.
 
-    Parameters
-    ----------
-    params : Params
-    about : mapping
-        What stays the same, for the page.
-    tell : sequence of callables
-        Called with kind, text and step of each remark.
-    counts : mapping
-        Of an earlier session that goes on.
-    alarm : int
-        Of its last step: one that stays on is not told again.
-
-    Attributes
-    ----------
-    status : dict
-        The last step and all counts; replaced and never changed, so any thread may read it.
-    on_alarm : list of callables
-        Called with `status` when the alarm is raised and when it ends.
+    `status` is replaced and never changed, so any thread may read it.
     """
 
     def __init__(

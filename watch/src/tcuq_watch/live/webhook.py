@@ -32,16 +32,8 @@ _OPENER = urllib.request.build_opener(_NoRedirects)
 class Webhook:
     """Send alarms to an address, from a thread of its own.
 
-    Parameters
-    ----------
-    url : str
-        ``http://`` or ``https://``.
-    about : dict
-        Goes along with each message.
-    tell : callable
-        Called with a sentence when a message was delivered or given up.
-    first : float
-        Seconds before the second attempt; each further one waits twice as long.
+    The second attempt comes after `first` seconds; each further one waits twice as long. `tell` is called
+    with a sentence when a message was delivered or given up.
     """
 
     def __init__(
