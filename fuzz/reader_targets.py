@@ -181,7 +181,7 @@ def told(text: str) -> None:
 
 
 def _events(path: Path) -> None:
-    from tcuq_watch.fleet.checked import checked
+    from tcuq_watch.fleet.events import checked
     from tcuq_watch.fleet.sources import FileSource
 
     source = FileSource(path)

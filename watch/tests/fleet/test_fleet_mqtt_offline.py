@@ -16,10 +16,9 @@ from frame_writing import encode_posteriors
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 from tcuq_watch.fleet import mqtt, sinks
 from tcuq_watch.fleet.arrivals import Bad, Gathering
-from tcuq_watch.fleet.broker import Broker
 from tcuq_watch.fleet.events import Decided
 from tcuq_watch.fleet.mqtt import MqttSource, add_frame
-from tcuq_watch.fleet.mqtt_client import Address
+from tcuq_watch.fleet.mqtt_client import Address, Broker
 from tcuq_watch.fleet.sinks import MqttSink, open_sink
 
 pytest.importorskip("paho.mqtt.client")

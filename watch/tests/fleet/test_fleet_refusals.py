@@ -23,10 +23,9 @@ from tcuq import EvidenceHead, Params
 from tcuq.io import Limits
 from tcuq_watch.fleet import Events, Fleet, checked, requests, sources
 from tcuq_watch.fleet.arrivals import MOST_KINDS, Bad, Gathering, seconds
-from tcuq_watch.fleet.event_lines import StandardInput
+from tcuq_watch.fleet.event_lines import StandardInput, among, has_beginning
 from tcuq_watch.fleet.events import joined
-from tcuq_watch.fleet.file_marks import among, has_beginning
-from tcuq_watch.fleet.looks import all_devices, histograms, one_device, timelines
+from tcuq_watch.fleet.page import all_devices, histograms, one_device, timelines
 from tcuq_watch.fleet.pump import pump
 from tcuq_watch.fleet.sources import FileSource, open_source
 from tcuq_watch.fleet.words import ago, moment
@@ -253,7 +252,7 @@ def test_looking_at_a_fleet_of_nothing_and_at_few_bytes(
         assert timelines(fleet, [{"version": "two", "device": "c"}]) == {}  # without times
         assert [each["version"] for each in one_device(fleet, "c")] == ["two"]
         assert all_devices(fleet)["names"] == ["a", "b", "c"]
-        monkeypatch.setattr("tcuq_watch.fleet.looks.MOST_DEVICES", 2)
+        monkeypatch.setattr("tcuq_watch.fleet.page.MOST_DEVICES", 2)
         assert "more than 2 devices: tcuq fleet status --device" in all_devices(fleet)["why"]
 
 

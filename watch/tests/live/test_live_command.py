@@ -172,7 +172,7 @@ def test_lines_that_a_full_disk_takes_at_the_end_are_told(place, capsys, monkeyp
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     piped(monkeypatch, json_lines(steps_of(9)))
-    monkeypatch.setattr("tcuq_watch.live.journal.write_at", full)
+    monkeypatch.setattr("tcuq_watch.live.folder.write_at", full)
     with sys.stdin:
         assert main(["live", "m.json", "-", "--no-page"]) == 1
     last = capsys.readouterr().err.strip().splitlines()[-1]

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcuq_watch.live.feed import REMARKS, Feed
-from tcuq_watch.live.part import COLUMNS
+from tcuq_watch.live.feed import COLUMNS, REMARKS, Feed
 
 
 def unpacked(message: str) -> tuple[dict[str, Any], dict[str, Any]]:

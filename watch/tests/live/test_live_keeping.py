@@ -14,9 +14,9 @@ from live_runs import PARAMS, decided_alike, json_lines, received, steps_of
 from tcuq import Monitor, Params, fit
 from tcuq.cli import main
 from tcuq.io import read_decisions, read_log
-from tcuq_watch.live import journal
+from tcuq_watch.live import folder as journal
+from tcuq_watch.live.folder import Journal
 from tcuq_watch.live.inbox import Chunk, Event
-from tcuq_watch.live.journal import Journal
 from tcuq_watch.live.marks import labeled_log, read_marks
 from tcuq_watch.live.session import Session
 
@@ -72,7 +72,7 @@ def test_messages_are_acknowledged_when_the_disk_has_them(tmp_path, monkeypatch)
         sync(handle)
 
     session = session_of(tmp_path, [])
-    monkeypatch.setattr("tcuq_watch.live.journal.os.fsync", fsync)
+    monkeypatch.setattr("tcuq_watch.live.folder.os.fsync", fsync)
     for _ in range(2):
         session.take([Chunk(json_lines(steps_of(10)), ack=lambda: happened.append("ack"))])
     assert happened == [10, "ack", 20, "ack"]

@@ -16,8 +16,8 @@ from tcuq.io import read_decisions
 from tcuq.monitor.logits import paired, softmax
 from tcuq_watch.live.blocks import Block, DeviceState, decision_values, joined
 from tcuq_watch.live.inbox import Chunk
+from tcuq_watch.live.judge import WINDOW, Order
 from tcuq_watch.live.marks import labeled_log
-from tcuq_watch.live.order import WINDOW, Order
 from tcuq_watch.live.reading import Reading
 from tcuq_watch.live.session import Session
 

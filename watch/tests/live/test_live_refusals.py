@@ -22,15 +22,14 @@ from frame_writing import encode_posteriors, encode_state
 from live_runs import PARAMS, json_lines, steps_of, wait_until
 
 from tcuq import Monitor, Params
-from tcuq_watch.fleet.broker import Broker
+from tcuq_watch.fleet.mqtt_client import Broker
 from tcuq_watch.live import links, server
 from tcuq_watch.live.blocks import as_features, decision_values
-from tcuq_watch.live.guards import own_name
+from tcuq_watch.live.folder import Journal, last_line_end, read_at
+from tcuq_watch.live.handler import own_name
 from tcuq_watch.live.inbox import Chunk, Event, Source
-from tcuq_watch.live.journal import Journal, last_line_end, read_at
-from tcuq_watch.live.links import Connection, Listener, Serial
+from tcuq_watch.live.links import Connection, Listener, Serial, Subscription
 from tcuq_watch.live.marks import labeled_log
-from tcuq_watch.live.mqtt import Subscription
 from tcuq_watch.live.session import Session
 from tcuq_watch.live.sources import Growing
 

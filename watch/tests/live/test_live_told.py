@@ -14,10 +14,9 @@ from live_runs import PARAMS, json_lines, steps_of, wait_until
 from tcuq import EvidenceHead, Params
 from tcuq.cli.edge import complain
 from tcuq_watch.live.inbox import Chunk
-from tcuq_watch.live.metrics import prometheus_text
-from tcuq_watch.live.remarks import Remarks
 from tcuq_watch.live.server import serve
 from tcuq_watch.live.session import Session
+from tcuq_watch.live.telling import Remarks, prometheus_text
 from tcuq_watch.live.webhook import TRIES, WAITING, Webhook
 
 SAMPLE = re.compile(

@@ -308,7 +308,7 @@ class _Progress:
 def show_status(args: argparse.Namespace) -> int:
     """Say how a fleet is doing."""
     from ..fleet.fleet import Fleet
-    from ..fleet.looks import one_device
+    from ..fleet.page import one_device
     from ..fleet.status import device_text, status_text
 
     with Fleet.open_read(args.folder) as fleet:

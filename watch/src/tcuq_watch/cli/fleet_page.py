@@ -96,7 +96,7 @@ class Look:
 
     def _looked(self) -> tuple[dict[str, Any], Any]:
         from ..fleet.fleet import Fleet
-        from ..fleet.looks import histograms, timelines
+        from ..fleet.page import histograms, timelines
 
         with Fleet.open_read(self.folder) as fleet:
             summary = fleet.summary(self.clock(), WORST, self.baseline)
@@ -107,7 +107,7 @@ class Look:
     def devices(self) -> dict[str, Any]:
         """Return all devices in short."""
         from ..fleet.fleet import Fleet
-        from ..fleet.looks import all_devices
+        from ..fleet.page import all_devices
 
         with Fleet.open_read(self.folder) as fleet:
             return all_devices(fleet)

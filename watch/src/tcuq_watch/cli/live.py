@@ -146,8 +146,8 @@ def _drain(session: Session, source: Source) -> None:
 def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> str | None:
     if args.no_page:
         return None
-    from ..live.metrics import prometheus_text
     from ..live.server import serve
+    from ..live.telling import prometheus_text
 
     telling = session.telling
     server = serve(

@@ -14,8 +14,8 @@ from tcuq.base.optional import needed
 from tcuq.monitor.columns import numbered
 
 from .arrivals import NO_TIME, Gathering, device_names, seconds
+from .event_lines import whole
 from .events import MAX_NUMBER, Events
-from .file_marks import whole
 
 PLAIN = ("device", "boot", "seq", "time", "version")
 

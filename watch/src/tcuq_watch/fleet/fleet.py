@@ -16,9 +16,8 @@ from tcuq.base.checks import integer
 from tcuq.base.errors import InputError, InputTypeError, wrong_value
 from tcuq.monitor.params import Params
 
-from .checked import KINDS
 from .commits import ALL, Commits
-from .events import MAX_NUMBER, Decided, Events, joined
+from .events import KINDS, MAX_NUMBER, Decided, Events, joined
 from .labels import Labels
 from .lane import Lane
 from .order import BRIDGE, HOLD

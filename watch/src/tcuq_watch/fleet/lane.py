@@ -19,8 +19,20 @@ from tcuq.monitor.bank import Bank
 from tcuq.monitor.params import Params
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
-from .checked import KINDS, LATEST, TIME_BYTES, checked, name_problem, read_features, row_bytes, times_of
-from .events import MAX_NUMBER, Decided, Events, joined
+from .events import (
+    KINDS,
+    LATEST,
+    MAX_NUMBER,
+    TIME_BYTES,
+    Decided,
+    Events,
+    checked,
+    joined,
+    name_problem,
+    read_features,
+    row_bytes,
+    times_of,
+)
 from .order import BRIDGE, HOLD, Integers, Order, Released, Touched
 from .store import packed, unpacked
 from .tallies import Tallies

@@ -16,9 +16,8 @@ from tcuq.base.errors import InputError
 from tcuq.io.sources import STANDARD
 
 from .arrivals import Arrived, Bad, Gathering
-from .event_lines import PAUSE, EventLines, StandardInput
+from .event_lines import PAUSE, EventLines, StandardInput, among, packed
 from .event_tables import EventTable
-from .file_marks import among, packed
 
 ENDINGS = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 """Files that are read."""

@@ -10,11 +10,9 @@ import numpy.typing as npt
 
 from tcuq.monitor.accuracy import half_band
 
-from .baseline import SPENT, Baseline, fleet_p
-from .intervals import share_interval
-from .named import Named, find_named
+from .baseline import SPENT, Baseline, fleet_p, share_interval
 from .tallies import MEAN_ONE, RISK_ONE
-from .versions import HasTallies, VersionView, by_version, without_moved
+from .versions import HasTallies, Named, VersionView, by_version, find_named, without_moved
 
 SILENT_LISTED = 100
 """Silent devices that are named, those silent for longest; all are counted."""

@@ -13,10 +13,9 @@ from tcuq.base.json_text import from_json
 from tcuq.monitor.params import Params
 from tcuq.monitor.steps import STEP_DTYPE
 
-from ..fleet.checked import read_features
+from ..fleet.events import read_features
 from .blocks import Block, decision_values
-from .folder import Folder
-from .journal import Journal
+from .folder import Folder, Journal
 from .judge import Judge
 
 

@@ -20,9 +20,8 @@ from .folder import Folder
 from .inbox import Chunk, Event, Source
 from .reading import Got, Reading
 from .recovery import recover
-from .remarks import Tell
 from .stream import Stream
-from .telling import Telling
+from .telling import Tell, Telling
 
 PACE = 0.05
 """Seconds between two messages to a page, and between two writes."""

@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 from tcuq.base.errors import InputError
 
+from .folder import BINARY, read_at
 from .inbox import PACE, Chunk, Event, Source
-from .journal import BINARY, read_at
 
 MOST = 1 << 18
 """Bytes of one read."""
@@ -223,8 +223,8 @@ def _from_address(text: str, client: str) -> Source:
             "value", f"the port of {parts.scheme}://{parts.hostname} is no number from 0 to 65535"
         ) from None
     if parts.scheme.startswith("mqtt"):
-        from ..fleet.broker import Broker
-        from .mqtt import Subscription
+        from ..fleet.mqtt_client import Broker
+        from .links import Subscription
 
         # A "#" would begin a fragment, and is a wildcard here.
         topic = unquote(parts.path.lstrip("/") + (f"#{parts.fragment}" if "#" in text else ""))

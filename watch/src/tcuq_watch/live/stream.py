@@ -15,12 +15,10 @@ from tcuq.monitor.params import Params
 
 from .blocks import Block, DeviceState, joined
 from .folder import Folder, Saved
-from .judge import GAP, Judge, sort_out
-from .lines import DecisionLines, received_lines
-from .order import Order
+from .judge import GAP, Judge, Order, sort_out
 from .reading import Got
 from .recovery import Recovered
-from .telling import Telling
+from .telling import DecisionLines, Telling, received_lines
 
 
 class Stream:

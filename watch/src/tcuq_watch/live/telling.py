@@ -10,13 +10,169 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tcuq.base.errors import one_line
+from tcuq.io.decisions import Decisions, RowText
 from tcuq.monitor.accuracy import accuracy_band
 from tcuq.monitor.alarm import alarm_words
 from tcuq.monitor.params import Params
+from tcuq.monitor.signals import NUMBER
+from tcuq.monitor.steps import reason_names
 
+from .blocks import Block
 from .feed import Feed
-from .lines import feed_columns
-from .remarks import Remarks, Tell
+
+
+def _word(value: int | None) -> str:
+    return "null" if value is None else str(value)
+
+
+def received_lines(first: int, block: Block, segments: Sequence[int], at: int | None) -> str:
+    """Return what was received as lines of a log that `tcuq run`, `tcuq report` and `tcuq fit` read.
+
+    `segments` change where the monitor forgets the past; `at` is the place in the file after the last step.
+    """
+    assert block.probs is not None
+    features = [None] * len(block) if block.features is None else block.features.tolist()
+    lines = []
+    rows = zip(
+        block.probs.tolist(),
+        features,
+        segments,
+        block.times,
+        block.boots,
+        block.seqs,
+        block.labels,
+        block.segments,
+        strict=True,
+    )
+    for step, (probs, more, segment, when, boot, seq, label, given) in enumerate(rows, first):
+        own = "" if more is None else f', "features": {more}'
+        true = "" if label is None else f', "given_label": {label}'
+        true += "" if given is None else f', "given_segment": {given}'
+        lines.append(
+            f'{{"step": {step}, "probs": {probs}{own}, "segment": {segment}, "time": {when:.3f}, '
+            f'"boot": {_word(boot)}, "seq": {_word(seq)}{true}}}\n'
+        )
+    return _placed(lines, at)
+
+
+class DecisionLines:
+    """Write decisions as lines that `tcuq report` and `tcuq audit` read."""
+
+    def __init__(self, params: Params, names: Sequence[str] | None) -> None:
+        self._fingerprint = params.fingerprint
+        self._names = None if names is None else tuple(names)
+        self._text: RowText | None = None
+
+    def lines(
+        self,
+        first: int,
+        steps: npt.NDArray[Any],
+        times: Sequence[float],
+        boots: Sequence[int | None],
+        seqs: Sequence[int | None],
+        at: int | None = None,
+    ) -> str:
+        """Return the lines of steps from number `first` on; `at` as of `received_lines`."""
+        decisions = Decisions(steps, first, fingerprint=self._fingerprint, names=self._names)
+        if self._text is None:
+            self._text = RowText(decisions.columns, "jsonl")
+        line = self._text.line
+        found = [
+            f'{line(row)[:-2]}, "time": {time:.3f}, "boot": {_word(boot)}, "seq": {_word(seq)}}}\n'
+            for row, time, boot, seq in zip(decisions.rows(), times, boots, seqs, strict=True)
+        ]
+        return _placed(found, at)
+
+
+def _placed(lines: list[str], at: int | None) -> str:
+    if at is not None:
+        lines[-1] = f'{lines[-1][:-2]}, "at": {at}}}\n'
+    return "".join(lines)
+
+
+_CLASSES, _FLAGS = ("prediction", "answer"), ("flagged", "abstain", "alarm", "warming_up")
+_SHOWN = ("risk", "threshold", "uncertainty", *_CLASSES, *_FLAGS)
+_LEARNED = ("persistence", "look", "severity")
+
+
+def feed_columns(
+    steps: npt.NDArray[Any],
+    times: Sequence[float],
+    used: Sequence[str] = (),
+    signals: npt.NDArray[np.float64] | None = None,
+) -> dict[str, list[Any]]:
+    """Return steps as a `Feed` takes them."""
+    columns: dict[str, list[Any]] = {"time": [round(time, 3) for time in times]}
+    for name in _SHOWN:
+        columns[name] = steps[name].tolist()
+    columns["reason"] = reason_names(steps["reason"])
+    for name in _LEARNED:
+        columns[name] = steps[name].tolist()
+    columns["expected_accuracy"] = [
+        None if math.isnan(value) else value for value in steps["expected_accuracy"].tolist()
+    ]
+    if signals is not None:
+        places = [NUMBER[name] for name in used]
+        told: list[Any] = [None] * len(steps)
+        for row in np.flatnonzero(steps["flagged"]).tolist():
+            told[row] = dict(zip(used, signals[row, places].tolist(), strict=True))
+        columns["signals"] = told
+    return columns
+
+
+Tell = Callable[[str, str, int], None]
+"""Takes kind, text and step of a remark."""
+
+EVERY = 1.0
+"""Seconds between two remarks of a kind that may come often."""
+
+
+class Remarks:
+    """Pass remarks on; of a kind that comes often, one a second with a count.
+
+    Examples
+    --------
+    >>> told = []
+    >>> remarks = Remarks([lambda kind, text, step: told.append(text)], clock=lambda: 0.0)
+    >>> for seq in range(3):
+    ...     remarks.often("broken", "a line that could not be read", 7)
+    >>> remarks.flush(force=True)
+    >>> told
+    ['a line that could not be read', '2 times: a line that could not be read']
+    """
+
+    def __init__(self, tell: list[Tell], clock: Callable[[], float] = time.monotonic) -> None:
+        self.tell, self._clock = tell, clock
+        self._last: dict[str, float] = {}
+        self._waiting: dict[str, tuple[int, str, int]] = {}
+
+    def now(self, kind: str, text: str, step: int) -> None:
+        """Pass a remark on at once; it may hold words of a device or a server, so it is made one line."""
+        text = one_line(text)
+        for tell in self.tell:
+            tell(kind, text, step)
+
+    def often(self, kind: str, text: str, step: int, count: int = 1) -> None:
+        """Pass a remark on, or join it with others of its kind."""
+        if count == 1 and kind not in self._waiting and self._due(kind):
+            self._last[kind] = self._clock()
+            self.now(kind, text, step)
+            return
+        before, _, first = self._waiting.get(kind, (0, "", step))
+        self._waiting[kind] = before + count, text, first
+        self.flush()
+
+    def flush(self, force: bool = False) -> None:
+        """Pass on what was joined and is due."""
+        for kind in [each for each in self._waiting if force or self._due(each)]:
+            count, text, step = self._waiting.pop(kind)
+            self._last[kind] = self._clock()
+            self.now(kind, text if count == 1 else f"{count:,} times: {text}", step)
+
+    def _due(self, kind: str) -> bool:
+        return kind not in self._last or self._clock() - self._last[kind] >= EVERY
+
 
 RECENT = 1000
 """Steps over which the share of abstentions is told."""
@@ -152,3 +308,67 @@ class Telling:
         """Return a class as a person reads it."""
         names = self.feed.about["names"]
         return "none of the classes" if number < 0 else names[number] if names else f"class {number}"
+
+
+_COUNTS = {
+    "steps": ("tcuq_steps_total", "Steps received."),
+    "abstained": ("tcuq_abstentions_total", "Steps on which the monitor abstained."),
+    "flagged": ("tcuq_flags_total", "Steps whose risk was at or above the threshold."),
+    "alarms": ("tcuq_alarms_total", "Times the alarm was raised."),
+    "broken": ("tcuq_broken_lines_total", "Lines and frames that could not be read."),
+    "lost": ("tcuq_lost_connections_total", "Times the connection to the device was lost."),
+    "missing": ("tcuq_missing_steps_total", "Steps that the device numbered and that never came."),
+    "duplicates": ("tcuq_duplicate_steps_total", "Steps that came twice and were left out."),
+    "late": ("tcuq_late_steps_total", "Steps that came after later ones and were left out."),
+    "reboots": ("tcuq_device_reboots_total", "Times the device started again."),
+    "others": ("tcuq_other_steps_total", "Steps of other parameters, or of a kind that is not used."),
+    "unkept": ("tcuq_unkept_lines_total", "Lines of the logs lost because the disk was full for too long."),
+}
+_GAUGES = {
+    "risk": ("tcuq_risk", "Risk of the last step, 0 to 1."),
+    "threshold": ("tcuq_threshold", "Threshold of the last step."),
+    "alarm": (
+        "tcuq_alarm",
+        "Alarm: 0 none, 1 risk has risen or evidence has added up, 2 risk has fallen, 3 both.",
+    ),
+    "expected_accuracy": ("tcuq_expected_accuracy", "Accuracy that the monitor expects, 0 to 1."),
+    "abstention_share": ("tcuq_abstention_share", "Share of abstentions in the last 1,000 steps."),
+    "time": ("tcuq_last_step_timestamp_seconds", "Time of the last step, Unix seconds."),
+    "connected": ("tcuq_connected", "1 while the source is connected."),
+}
+
+
+def prometheus_text(status: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    r"""Return the text of ``/metrics``, in Prometheus' exposition format.
+
+    Examples
+    --------
+    >>> text = prometheus_text({"counts": {"steps": 3}, "risk": 0.25}, {"title": 'a "b"'})
+    >>> print(text)
+    # HELP tcuq_steps_total Steps received.
+    # TYPE tcuq_steps_total counter
+    tcuq_steps_total 3
+    # HELP tcuq_risk Risk of the last step, 0 to 1.
+    # TYPE tcuq_risk gauge
+    tcuq_risk 0.25
+    # HELP tcuq_info What is watched.
+    # TYPE tcuq_info gauge
+    tcuq_info{title="a \"b\""} 1
+    <BLANKLINE>
+    """
+    lines = []
+    for key, (name, help) in _COUNTS.items():
+        if key in status["counts"]:
+            lines += [f"# HELP {name} {help}", f"# TYPE {name} counter", f"{name} {status['counts'][key]}"]
+    for key, (name, help) in _GAUGES.items():
+        value = status.get(key)
+        if value is not None:
+            lines += [f"# HELP {name} {help}", f"# TYPE {name} gauge", f"{name} {float(value):.14g}"]
+    told = {key: about[key] for key in ("title", "source", "params", "version", "decided_by") if key in about}
+    labels = ",".join(f'{key}="{_escaped(str(value))}"' for key, value in told.items())
+    lines += ["# HELP tcuq_info What is watched.", "# TYPE tcuq_info gauge", f"tcuq_info{{{labels}}} 1"]
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
