@@ -16,7 +16,7 @@ from limit_checks import refusal, says
 from tcuq import Monitor, Params
 from tcuq.io import Limits
 from tcuq_watch.fleet import Fleet
-from tcuq_watch.fleet.arrivals import Bad, Gathering
+from tcuq_watch.fleet.arrivals import Bad, BatchBuilder
 from tcuq_watch.fleet.event_lines import StandardInput
 from tcuq_watch.fleet.events import Events
 from tcuq_watch.fleet.sources import FileSource
@@ -106,7 +106,7 @@ def test_a_fleet_unpacks_nothing(tmp_path: Path) -> None:
 
 
 def test_nesting_of_an_event() -> None:
-    rows = Gathering(Bad(), "stdin")
+    rows = BatchBuilder(Bad(), "stdin")
     rows.add_line(b'{"device": "a", "seq": 0, "probs": ' + b"[" * 100 + b"]" * 100 + b"}", "line 1")
     says(rows.bad.first["not JSON"], "nesting")
 

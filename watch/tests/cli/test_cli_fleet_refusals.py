@@ -161,8 +161,8 @@ def test_a_terminal_sees_how_far_it_is(
 ) -> None:
     rows = np.zeros(3, dtype=[("alarm", "u1")])
     rows["alarm"][1] = 2
-    lane = SimpleNamespace(devices=["a", "b", "c"], tallies=SimpleNamespace(devices=rows))
-    fleet = SimpleNamespace(lanes={"one": lane})
+    model = SimpleNamespace(devices=["a", "b", "c"], tallies=SimpleNamespace(devices=rows))
+    fleet = SimpleNamespace(models={"one": model})
     source: Any = SimpleNamespace(connection=SimpleNamespace(away=True))
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     now = [100.0]

@@ -22,7 +22,7 @@ from naive_fleet import rows_of
 from streams import int8_stream
 
 from tcuq import Monitor, Params
-from tcuq_watch.fleet import Events, Fleet, Lane, store
+from tcuq_watch.fleet import Events, Fleet, ModelVersion, store
 from tcuq_watch.fleet.events import joined
 
 PARAMS = Params(classes=3, warmup=0)
@@ -47,14 +47,14 @@ def small(folder: Path, **options: Any) -> Fleet:
 
 def test_a_single_version_is_named_by_its_fingerprint(tmp_path: Path) -> None:
     with small(tmp_path / "f") as fleet:
-        assert list(fleet.lanes) == [PARAMS.fingerprint]
+        assert list(fleet.models) == [PARAMS.fingerprint]
         for version in (None, PARAMS.fingerprint):
             assert len(fleet.take(clean(["a"], [0 if version is None else 1], version))) == 1
         assert fleet.take(clean(["a"], [2], "v9"), position={"file": "x", "row": 3}) == []
         assert fleet.refused == {"unknown version": 1} and fleet.commit_number == 3
     with small(tmp_path / "f") as fleet:
         assert fleet.refused == {"unknown version": 1} and fleet.position == {"file": "x", "row": 3}
-        assert fleet.lanes[PARAMS.fingerprint].places["received"].tolist() == [2]
+        assert fleet.models[PARAMS.fingerprint].places["received"].tolist() == [2]
 
 
 def test_versions_do_not_touch_each_other(tmp_path: Path) -> None:
@@ -74,18 +74,18 @@ def test_rolling_out_and_back(tmp_path: Path) -> None:
     with Fleet(VERSIONS, folder) as fleet:
         assert fleet.remarks == []
         fleet.take([clean(["a"], [0], "v2"), clean(["b"], [1], VERSIONS["v1"].fingerprint)], position=7)
-        kept = fleet.lanes["v2"].arrays()
+        kept = fleet.models["v2"].arrays()
     with Fleet({"v1": VERSIONS["v1"]}, folder) as fleet:
         assert fleet.remarks == [f"version 'v2' of {folder} is not given: it rests, its state is kept"]
-        assert fleet.position == 7 and list(fleet.lanes) == ["v1"]
+        assert fleet.position == 7 and list(fleet.models) == ["v1"]
         fleet.take(clean(["c"], [0]))
         fleet.take(clean(["a"], [0], "v2"))
         assert fleet.refused == {"unknown version": 1}
     with Fleet(VERSIONS, folder) as fleet:
-        found = fleet.lanes["v2"].arrays()
+        found = fleet.models["v2"].arrays()
         assert all(found[name].tobytes() == kept[name].tobytes() for name in kept)
-        assert fleet.lanes["v1"].devices == ["a", "b", "c"]
-    assert set(Fleet.open_read(folder).lanes) == {"v1", "v2"}
+        assert fleet.models["v1"].devices == ["a", "b", "c"]
+    assert set(Fleet.open_read(folder).models) == {"v1", "v2"}
 
 
 def test_other_parameters_are_refused_with_what_to_do(tmp_path: Path) -> None:
@@ -293,14 +293,14 @@ def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "f")], capture_output=True, text=True)
     said = done.stdout.splitlines()
     assert "File too large" in said[0] and said[1] == "None 2000 1", done.stderr
-    assert len(Fleet.open_read(tmp_path / "f").lanes[PARAMS.fingerprint].devices) == 2000
+    assert len(Fleet.open_read(tmp_path / "f").models[PARAMS.fingerprint].devices) == 2000
 
 
 def test_an_error_in_the_middle_of_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with small(tmp_path / "f") as fleet:
         fleet.take(clean(["a"], [0]), position=1)
-        lane = fleet.lanes[PARAMS.fingerprint]
-        monkeypatch.setattr(lane.tallies, "update", lambda *_: 1 / 0)
+        model = fleet.models[PARAMS.fingerprint]
+        monkeypatch.setattr(model.tallies, "update", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             fleet.take(clean(["a"], [1]), position=2)
         for call in (lambda: fleet.take(clean(["a"], [2])), fleet.commit, fleet.flush):
@@ -318,7 +318,7 @@ def test_positions_are_json(tmp_path: Path) -> None:
         for bad in (np.nan, {1, 2}, object()):
             with pytest.raises(ValueError, match="expected a JSON value"):
                 fleet.take(clean(["a"], [0]), position=bad)
-        assert fleet.commit_number == 1 and not fleet.lanes[PARAMS.fingerprint].devices
+        assert fleet.commit_number == 1 and not fleet.models[PARAMS.fingerprint].devices
         fleet.take([])
         assert fleet.commit_number == 1
         with pytest.raises(TypeError, match="events hold str"):
@@ -334,8 +334,8 @@ def test_reading_while_another_process_writes(tmp_path: Path) -> None:
         def read() -> None:
             while not stop.is_set():
                 found = Fleet.open_read(folder)
-                lane = found.lanes[PARAMS.fingerprint]
-                seen.append((found.position, lane.places["seq"].tolist(), sum(map(len, found.decisions()))))
+                model = found.models[PARAMS.fingerprint]
+                seen.append((found.position, model.places["seq"].tolist(), sum(map(len, found.decisions()))))
 
         reader = threading.Thread(target=read)
         reader.start()
@@ -397,7 +397,7 @@ def test_a_commit_costs_what_changed(tmp_path: Path) -> None:
             fleet.take(clean(names[at : at + 200], [1] * 200))
         assert len(list(folder.iterdir())) < 12
     with small(tmp_path / "f") as fleet:
-        places = fleet.lanes[PARAMS.fingerprint].places
+        places = fleet.models[PARAMS.fingerprint].places
         assert int(places["seq"].sum()) == 64 + 20_000 - 200
 
 
@@ -418,16 +418,16 @@ def test_the_state_of_a_device_is_taken_over(tmp_path: Path) -> None:
         [decided] = fleet.adopt("a", state, 0, 39, position="p")
         assert decided.seqs.tolist() == [30, 40, 41] and fleet.position == "p"
         assert decided.steps["risk"].tolist()[1:] == rest["risk"].tolist()[:2] and len(steps) == 40
-        place = fleet.lanes[PARAMS.fingerprint].places[0]
+        place = fleet.models[PARAMS.fingerprint].places[0]
         assert place["missing"] == 19 and place["seq"] == 41 and place["held"] == 0
         assert fleet.take(Events(["a"], [0], [35], probs[35:36])) == []
-        assert fleet.lanes[PARAMS.fingerprint].places[0]["late"] == 1
+        assert fleet.models[PARAMS.fingerprint].places[0]["late"] == 1
         [more] = fleet.take(Events(["a"] * 18, [0] * 18, np.arange(42, 60), probs[42:]))
         assert more.steps["risk"].tolist() == rest["risk"].tolist()[2:]
-        bank = fleet.lanes[PARAMS.fingerprint].bank
+        bank = fleet.models[PARAMS.fingerprint].bank
         assert bank.save_many([0])[0].tobytes() == monitor.save()
     with small(tmp_path / "f") as fleet:
-        assert fleet.lanes[PARAMS.fingerprint].bank.save_many([0])[0].tobytes() == monitor.save()
+        assert fleet.models[PARAMS.fingerprint].bank.save_many([0])[0].tobytes() == monitor.save()
 
 
 def test_states_that_are_refused(tmp_path: Path) -> None:
@@ -438,8 +438,8 @@ def test_states_that_are_refused(tmp_path: Path) -> None:
     other = Monitor(PARAMS.replace(budget=0.02)).save()
     with small(tmp_path / "f") as fleet:
         fleet.take(Events(["a"] * 20, [0] * 20, np.arange(20), probs))
-        lane = fleet.lanes[PARAMS.fingerprint]
-        before = {name: array.tobytes() for name, array in lane.arrays().items() if name != "refused"}
+        model = fleet.models[PARAMS.fingerprint]
+        before = {name: array.tobytes() for name, array in model.arrays().items() if name != "refused"}
         for state, place, message in (
             (damaged, (0, 25), "state of a is refused: it is damaged"),
             (other, (0, 25), "state of a is refused: it belongs to a monitor with other parameters"),
@@ -453,7 +453,7 @@ def test_states_that_are_refused(tmp_path: Path) -> None:
             fleet.adopt("a", good, 0, 30, version="v9")
         with pytest.raises(ValueError, match="characters"):
             fleet.adopt("", good, 0, 30)
-        assert {n: a.tobytes() for n, a in lane.arrays().items() if n != "refused"} == before
+        assert {n: a.tobytes() for n, a in model.arrays().items() if n != "refused"} == before
         assert fleet.refused == {"unknown version": 1, "bad state": 5, "old state": 1}
         # In the middle of a batch they stop nothing.
         items = [STATE("a", damaged, 0, 25, None), STATE("b", good, 3, 8, None), STATE("b", good, 3, 8, "v9")]
@@ -473,7 +473,7 @@ def test_many_states_in_one_commit(tmp_path: Path) -> None:
         [decided] = fleet.commit(position=9)
         assert decided.devices.tolist() == ["d1"] and fleet.commit_number == 2
     found = Fleet.open_read(tmp_path / "f")
-    assert found.position == 9 and found.lanes[PARAMS.fingerprint].places["seq"].tolist() == [5, *[4] * 9]
+    assert found.position == 9 and found.models[PARAMS.fingerprint].places["seq"].tolist() == [5, *[4] * 9]
 
 
 def test_what_is_of_no_kind_at_all(tmp_path: Path) -> None:
@@ -495,8 +495,8 @@ def test_what_is_of_no_kind_at_all(tmp_path: Path) -> None:
 
 def test_one_thread_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with small(tmp_path / "f") as fleet:
-        lane, refused = fleet.lanes[PARAMS.fingerprint], []
-        whole = lane.take
+        model, refused = fleet.models[PARAMS.fingerprint], []
+        whole = model.take
 
         def slow(events: Events, latest: float) -> Any:
             def other() -> None:
@@ -512,23 +512,23 @@ def test_one_thread_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             thread.join()
             return whole(events, latest)
 
-        monkeypatch.setattr(lane, "take", slow)
+        monkeypatch.setattr(model, "take", slow)
         assert len(fleet.take(clean(["a"], [0]))[0]) == 1
         assert len(refused) == 5 and not fleet.refused
 
 
 def test_held_events_that_fit_no_device() -> None:
-    lane = Lane("v", PARAMS, hold=4)
-    lane.take(clean(["a", "b"], [0, 5]))
-    arrays = lane.arrays()
+    model = ModelVersion("v", PARAMS, hold=4)
+    model.take(clean(["a", "b"], [0, 5]))
+    arrays = model.arrays()
     for change in (
         {"berth_rows": np.array([(7, 1)], dtype=arrays["berth_rows"].dtype)},
         {"berth_rows": np.array([(1, 1 << 9)], dtype=arrays["berth_rows"].dtype)},
         {"berth_rows": np.array([(1, 3)], dtype=arrays["berth_rows"].dtype)},
     ):
         with pytest.raises(ValueError, match="held do not fit"):
-            Lane.restored("v", PARAMS, {**arrays, **change}, hold=4)
-    assert Lane.restored("v", PARAMS, arrays, hold=4).places["held"].tolist() == [0, 1]
+            ModelVersion.restored("v", PARAMS, {**arrays, **change}, hold=4)
+    assert ModelVersion.restored("v", PARAMS, arrays, hold=4).places["held"].tolist() == [0, 1]
 
 
 def test_a_state_of_a_device_that_has_just_started(tmp_path: Path) -> None:

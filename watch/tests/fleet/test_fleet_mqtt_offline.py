@@ -15,7 +15,7 @@ from frame_writing import encode_posteriors
 
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 from tcuq_watch.fleet import mqtt, sinks
-from tcuq_watch.fleet.arrivals import Bad, Gathering
+from tcuq_watch.fleet.arrivals import Bad, BatchBuilder
 from tcuq_watch.fleet.events import Decided
 from tcuq_watch.fleet.mqtt import MqttSource, add_frame
 from tcuq_watch.fleet.mqtt_client import Address, Broker
@@ -61,7 +61,7 @@ def test_binary_frames_are_of_the_device_of_their_topic(tmp_path: Path) -> None:
 
 
 def test_decisions_of_a_device_are_counted_and_not_run() -> None:
-    rows = Gathering(Bad(), "test")
+    rows = BatchBuilder(Bad(), "test")
     frame = SimpleNamespace(fingerprint=1, boot=0, first=0, steps=np.zeros(3, dtype=STEP_DTYPE))
     add_frame(rows, frame, "door", 1.0)
     assert rows.bad.counts == {"decisions": 3}

@@ -22,11 +22,11 @@ from streams import int8_stream
 from tcuq import EvidenceHead, Params
 from tcuq.io import Limits
 from tcuq_watch.fleet import Events, Fleet, checked, requests, sources
-from tcuq_watch.fleet.arrivals import MOST_KINDS, Bad, Gathering, seconds
+from tcuq_watch.fleet.arrivals import MOST_KINDS, Bad, BatchBuilder, seconds
 from tcuq_watch.fleet.event_lines import StandardInput, among, has_beginning
 from tcuq_watch.fleet.events import joined
 from tcuq_watch.fleet.page import all_devices, histograms, one_device, timelines
-from tcuq_watch.fleet.pump import pump
+from tcuq_watch.fleet.run import run
 from tcuq_watch.fleet.sources import FileSource, open_source
 from tcuq_watch.fleet.words import ago, moment
 
@@ -88,13 +88,13 @@ def test_arrays_that_do_not_fit_are_named(name: str) -> None:
 
 
 def test_what_a_line_may_hold_and_what_not() -> None:
-    rows = Gathering(Bad(), "test")
+    rows = BatchBuilder(Bad(), "test")
     rows.add_json(row("a", 0, features=[0.5, 1.5]))
     for kind in ("state", "state of a number"):
         rows.add_line(
             json.dumps({"device": "a", "seq": 1, "state": 5 if "number" in kind else "?"}).encode(), kind
         )
-    [part] = rows.handed_over(None).parts
+    [part] = rows.flush(None).parts
     assert part.events[0].features is not None and part.events[0].features.tolist() == [[0.5, 1.5]]
     assert rows.bad.counts == {"state": 2}
     assert math.isnan(seconds(10**400)) and seconds(7) == 7.0
@@ -108,12 +108,12 @@ def test_kinds_beyond_the_bound_are_counted_together() -> None:
 
 
 def test_events_behind_a_state_of_their_device_are_a_part_of_their_own() -> None:
-    rows = Gathering(Bad(), "test")
+    rows = BatchBuilder(Bad(), "test")
     rows.add_json({"device": "a", "seq": 4, "state": "c3RhdGU="})
     rows.add_events(events(["b"], [0]))
     rows.add_events(events([], []))
     rows.add_events(events(["a"], [5]))
-    first, second = rows.handed_over(None).parts
+    first, second = rows.flush(None).parts
     assert [each.devices.tolist() for each in first.events] == [["b"]] and len(first.states) == 1
     assert [each.devices.tolist() for each in second.events] == [["a"]] and not second.states
 
@@ -309,7 +309,7 @@ def test_a_pump_knows_versions_by_name_or_fingerprint_and_writes_what_is_flushed
     content = [row("a", 0, version="0"), {**state, "version": "0"}, {**state, "version": "no such"}]
     text = "".join(json.dumps(each) + "\n" for each in content)
     fleet = StandInFleet(tmp_path / "f")
-    done = pump(fleet, StandardInput(io.BytesIO(text.encode())), sink, flush=True)
+    done = run(fleet, StandardInput(io.BytesIO(text.encode())), sink, flush=True)
     assert done.states == 1 and places(fleet) == [("a", 0, 0)]
     assert len(kept) == 2 and kept[-1][0] == fleet.commit_number  # one commit, and the flush
 

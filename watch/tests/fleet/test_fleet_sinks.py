@@ -17,7 +17,7 @@ from fleet_stand_in import StandInFleet, places
 from tcuq import Monitor, Params
 from tcuq_watch.fleet import Fleet, store
 from tcuq_watch.fleet.events import Decided
-from tcuq_watch.fleet.pump import pump
+from tcuq_watch.fleet.run import run
 from tcuq_watch.fleet.sinks import FileSink, decision_lines, open_sink
 from tcuq_watch.fleet.sources import FileSource
 
@@ -72,11 +72,11 @@ def test_a_kill_at_any_file_leaves_each_decision_once(
     folder, out = tmp_path / "fleet", tmp_path / "out"
     with pytest.raises(Killed):
         sink = Breaks(out, folder, format, at=at, after=after)
-        pump(StandInFleet(folder), FileSource(tmp_path / "e.jsonl"), sink, count=5)
+        run(StandInFleet(folder), FileSource(tmp_path / "e.jsonl"), sink, count=5)
     (out / ".tcuq.half").write_text("what a kill left")
     feed(tmp_path / "e.jsonl", 20, 3)
     fleet = StandInFleet(folder)
-    pump(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, format), count=5)
+    run(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, format), count=5)
     assert read(out) == places(fleet) == [("a", 0, seq) for seq in range(23)]
     assert not (out / ".tcuq.half").exists()
 
@@ -85,17 +85,17 @@ def test_files_of_commits_that_did_not_happen_are_removed(tmp_path: Path) -> Non
     feed(tmp_path / "e.jsonl", 0, 4)
     folder, out = tmp_path / "fleet", tmp_path / "out"
     fleet = StandInFleet(folder)
-    pump(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"))
+    run(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"))
     (out / "00000099.jsonl").write_text('{"device": "ghost", "boot": 0, "seq": 0}\n')
-    pump(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"))
+    run(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"))
     assert read(out) == [("a", 0, seq) for seq in range(4)]
 
 
 def test_a_sink_that_comes_later_gets_everything(tmp_path: Path) -> None:
     feed(tmp_path / "e.jsonl", 0, 12)
     fleet = StandInFleet(tmp_path / "fleet")
-    pump(fleet, FileSource(tmp_path / "e.jsonl"), count=5)
-    pump(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(tmp_path / "out", tmp_path / "fleet", "jsonl"))
+    run(fleet, FileSource(tmp_path / "e.jsonl"), count=5)
+    run(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(tmp_path / "out", tmp_path / "fleet", "jsonl"))
     assert read(tmp_path / "out") == [("a", 0, seq) for seq in range(12)]
 
 
@@ -165,23 +165,23 @@ def test_another_format_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     feed(tmp_path / "e.jsonl", 0, 4)
     folder, out = tmp_path / "fleet", tmp_path / "out"
     fleet = StandInFleet(folder)
-    pump(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"))
+    run(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"))
     with pytest.raises(ValueError, match="holds decisions as jsonl"):
-        pump(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "parquet"))
+        run(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "parquet"))
     feed(tmp_path / "e.jsonl", 4, 1)
-    pump(fleet, FileSource(tmp_path / "e.jsonl"), open_sink(str(out), folder))  # as those that are there
+    run(fleet, FileSource(tmp_path / "e.jsonl"), open_sink(str(out), folder))  # as those that are there
     assert read(out) == [("a", 0, seq) for seq in range(5)]
 
 
 def test_a_fleet_that_was_begun_anew_leaves_old_decisions_alone(tmp_path: Path) -> None:
     feed(tmp_path / "e.jsonl", 0, 20)
     folder, out = tmp_path / "fleet", tmp_path / "out"
-    pump(StandInFleet(folder), FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"), count=5)
+    run(StandInFleet(folder), FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"), count=5)
     before = read(out)
     shutil.rmtree(folder)
     fleet = StandInFleet(folder)
     with pytest.raises(ValueError, match=r"as it was before it was begun anew"):
-        pump(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"))
+        run(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"))
     assert read(out) == before and len(before) == 20 and fleet.position is None
 
 
@@ -204,7 +204,7 @@ def test_a_source_hears_of_a_batch_after_the_disk_has_it(tmp_path: Path, monkeyp
     feed(tmp_path / "e.jsonl", 0, 20)
     with Fleet(Params(classes=2), tmp_path / "fleet") as fleet:
         source = Acknowledging(tmp_path / "e.jsonl", tmp_path / "fleet")
-        pump(fleet, source, count=5)
+        run(fleet, source, count=5)
         assert source.seen == 20
         feed(tmp_path / "e.jsonl", 20, 5)
 
@@ -213,7 +213,7 @@ def test_a_source_hears_of_a_batch_after_the_disk_has_it(tmp_path: Path, monkeyp
 
         monkeypatch.setattr(store, "write_head", full)
         with pytest.raises(OSError):
-            pump(fleet, source, count=5)
+            run(fleet, source, count=5)
         assert source.seen == 20
 
 
@@ -221,7 +221,7 @@ def test_decisions_that_were_taken_away_are_noticed(tmp_path: Path) -> None:
     feed(tmp_path / "e.jsonl", 0, 20)
     folder, params = tmp_path / "fleet", Params(classes=2)
     with Fleet(params, folder) as fleet:
-        pump(fleet, FileSource(tmp_path / "e.jsonl"), count=5)
+        run(fleet, FileSource(tmp_path / "e.jsonl"), count=5)
     taken, *_ = sorted((folder / "decisions").iterdir())
     content = taken.read_bytes()
     taken.unlink()

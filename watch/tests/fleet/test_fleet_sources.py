@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from fleet_stand_in import StandInFleet, places
 
-from tcuq_watch.fleet.arrivals import Bad, Gathering
+from tcuq_watch.fleet.arrivals import Bad, BatchBuilder
 from tcuq_watch.fleet.event_lines import StandardInput
-from tcuq_watch.fleet.pump import pump
+from tcuq_watch.fleet.run import run
 from tcuq_watch.fleet.sources import FileSource, open_source
 
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is missing (extra tables)")
@@ -330,11 +330,11 @@ def test_standard_input(size: int) -> None:
 
 
 def test_states_come_after_the_events_before_them_and_before_those_behind() -> None:
-    rows = Gathering(Bad(), "test")
+    rows = BatchBuilder(Bad(), "test")
     state = {"device": "a", "boot": 1, "seq": 4, "state": "c3RhdGU="}
     for each in (row("a", 4), row("b", 0), state, row("b", 1), row("a", 5)):
         rows.add_json(each)
-    first, second = rows.handed_over(None).parts
+    first, second = rows.flush(None).parts
     assert [e.seqs.tolist() for e in first.events] == [[4, 0, 1]]
     assert [(s.device, s.boot, s.seq, s.state) for s in first.states] == [("a", 1, 4, b"state")]
     assert [e.seqs.tolist() for e in second.events] == [[5]] and not second.states
@@ -348,7 +348,7 @@ def test_pump_hands_states_over_and_survives_bad_ones(tmp_path: Path) -> None:
     ]
     (tmp_path / "e.jsonl").write_text(lines([*content, row("a", 1)]) + "{\n")
     fleet = StandInFleet(tmp_path / "fleet")
-    done = pump(fleet, FileSource(tmp_path / "e.jsonl"))
+    done = run(fleet, FileSource(tmp_path / "e.jsonl"))
     assert (done.events, done.states, done.commits, done.refused) == (2, 1, 1, {"not JSON": 1})
     assert done.turned_down == {"bad state": 1}
     assert places(fleet) == [("a", 0, 0), ("a", 0, 1)]
@@ -386,9 +386,9 @@ def test_an_error_of_the_disk_stops_a_run_and_moves_nothing(
         patch.setattr(f"tcuq_watch.fleet.{module}.{target}", broken)
         for where in (path, tmp_path):
             with pytest.raises(OSError, match=rf"Input/output error: .*e\.{kind}"):
-                pump(fleet, FileSource(where))
+                run(fleet, FileSource(where))
     assert fleet.position is None and not fleet.refused
-    assert pump(fleet, FileSource(path)).events == 9
+    assert run(fleet, FileSource(path)).events == 9
 
 
 def test_a_missing_package_stops_a_run_and_moves_nothing(
@@ -399,9 +399,9 @@ def test_a_missing_package_stops_a_run_and_moves_nothing(
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "pyarrow.parquet", None)
         with pytest.raises(ValueError, match=r"needs the package pyarrow; install it with: pip install"):
-            pump(fleet, FileSource(tmp_path / "e.parquet"))
+            run(fleet, FileSource(tmp_path / "e.parquet"))
     assert fleet.position is None and not fleet.refused
-    assert pump(fleet, FileSource(tmp_path / "e.parquet")).events == 9
+    assert run(fleet, FileSource(tmp_path / "e.parquet")).events == 9
 
 
 def test_a_file_that_vanishes_is_followed_when_it_comes_back(
@@ -490,9 +490,9 @@ def test_what_was_stopped_is_not_flushed(tmp_path: Path) -> None:
     for make in (lambda: FileSource(path), lambda: StandardInput(io.BytesIO(path.read_bytes() * 99))):
         fleet = StandInFleet(tmp_path / "fleet")
         source = make()
-        pump(fleet, source, count=5, flush=True, told=lambda _, source=source: source.stop())
+        run(fleet, source, count=5, flush=True, told=lambda _, source=source: source.stop())
         assert not source.ended and fleet.flushed == 0
-        pump(fleet, make(), flush=True)
+        run(fleet, make(), flush=True)
         assert fleet.flushed == 1
         (tmp_path / "fleet" / "stand-in.pickle").unlink()
 
@@ -502,7 +502,7 @@ def test_states_and_events_of_a_batch_are_one_commit(tmp_path: Path) -> None:
     state = {"device": "a", "seq": 0, "state": "b2s="}
     (tmp_path / "e.jsonl").write_text(lines([row("a", 0), state, row("a", 1), state, row("a", 2)]))
     fleet = StandInFleet(tmp_path / "fleet")
-    pump(fleet, FileSource(tmp_path / "e.jsonl"))
+    run(fleet, FileSource(tmp_path / "e.jsonl"))
     assert fleet.commit_number == 1 and fleet.duplicates == 0
     assert places(fleet) == [("a", 0, 0), ("a", 0, 1), ("a", 0, 2)]
 

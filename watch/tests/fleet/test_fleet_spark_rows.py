@@ -1,4 +1,4 @@
-"""Between Spark and a lane, without Spark: order of rows, bad rows, state as bytes."""
+"""Between Spark and a model, without Spark: order of rows, bad rows, state as bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spark_events import simulated
 
 from tcuq import Params
 from tcuq.monitor.steps import STEP_DTYPE
-from tcuq_watch.fleet import Lane
+from tcuq_watch.fleet import ModelVersion
 from tcuq_watch.fleet.spark_rows import ShardRows, packed, unpacked
 
 PARAMS = Params(classes=2, warmup=0, reference=0.3)
@@ -23,8 +23,8 @@ def _pandas() -> Any:
     return pytest.importorskip("pandas", reason="pandas is not installed")
 
 
-def _taken(frame: Any, by_arrival: bool = True, lane: Lane | None = None) -> list[tuple[Any, ...]]:
-    rows = ShardRows(frame, lane or Lane("v", PARAMS))
+def _taken(frame: Any, by_arrival: bool = True, model: ModelVersion | None = None) -> list[tuple[Any, ...]]:
+    rows = ShardRows(frame, model or ModelVersion("v", PARAMS))
     events = rows.events(rows.order(by_arrival))
     columns = (events.devices, events.boots, events.seqs, events.probs[:, 0])
     return list(zip(*(column.tolist() for column in columns), strict=True))
@@ -63,32 +63,32 @@ def test_a_batch_that_runs_again_is_taken_the_same_way(pandas: Any) -> None:
 
 
 def test_what_no_array_holds_is_counted(pandas: Any) -> None:
-    lane = Lane("v", PARAMS)
+    model = ModelVersion("v", PARAMS)
     rows = [[0.5, 0.5], None, [1.0], [0.2, 0.3, 0.5], [0.9, 0.1]]
     frame = pandas.DataFrame({"device": ["a"] * 5, "boot": [0] * 5, "seq": range(5)})
     frame["probs"] = [None if row is None else np.array(row) for row in rows]
-    assert [row[2] for row in _taken(frame, lane=lane)] == [0, 4]
-    assert lane.refused["wrong width"] == 3
+    assert [row[2] for row in _taken(frame, model=model)] == [0, 4]
+    assert model.refused["wrong width"] == 3
     frame["probs"] = None
-    assert _taken(frame, lane=lane) == [] and lane.refused["wrong width"] == 8
+    assert _taken(frame, model=model) == [] and model.refused["wrong width"] == 8
 
 
 def test_int8_stays_int8(pandas: Any) -> None:
     frame = pandas.DataFrame({"device": ["a"], "boot": [0], "seq": [0]})
     frame["probs"] = [np.array([100, -100], dtype=np.int8)]
-    rows = ShardRows(frame, Lane("v", PARAMS))
+    rows = ShardRows(frame, ModelVersion("v", PARAMS))
     assert rows.events(rows.order(True)).probs.dtype == np.int8
 
 
 def test_a_lane_comes_back_from_bytes() -> None:
     params, events = simulated(devices=30, steps=40)
     half = len(events) // 2
-    lane = Lane("v", params)
-    lane.take(events.some(slice(half)))
-    content = packed(lane.arrays())
-    again = Lane.restored("v", params, unpacked(content))
+    model = ModelVersion("v", params)
+    model.take(events.some(slice(half)))
+    content = packed(model.arrays())
+    again = ModelVersion.restored("v", params, unpacked(content))
     assert packed(again.arrays()) == content
-    left, right = (each.take(events.some(slice(half, None))) for each in (lane, again))
+    left, right = (each.take(events.some(slice(half, None))) for each in (model, again))
     assert len(left) == len(right) > 100 and left.devices.tolist() == right.devices.tolist()
     for name in STEP_DTYPE.names or ():
         assert left.steps[name].tobytes() == right.steps[name].tobytes(), name

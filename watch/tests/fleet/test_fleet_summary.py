@@ -16,7 +16,7 @@ from tcuq.monitor.evidence_head import EvidenceHead
 from tcuq.monitor.steps import STEP_DTYPE
 from tcuq_watch.fleet.events import Events
 from tcuq_watch.fleet.labels import Labels
-from tcuq_watch.fleet.lane import Lane
+from tcuq_watch.fleet.model_version import ModelVersion
 from tcuq_watch.fleet.summary import FINE, WIDE, WORSE, summarize
 from tcuq_watch.fleet.tallies import Tallies
 from tcuq_watch.fleet.words import verdict
@@ -129,11 +129,11 @@ def test_classes_and_time() -> None:
 
 
 def test_a_period_of_this_fleet_as_the_baseline() -> None:
-    lane = shard(names(100), 1000, alarm=(np.arange(100) < 10).astype(int))
-    assert summarize([lane])["alarm"]["unhealthy"]
-    own = summarize([lane], baseline=(START - 7200, START + 7200))["alarm"]
+    model = shard(names(100), 1000, alarm=(np.arange(100) < 10).astype(int))
+    assert summarize([model])["alarm"]["unhealthy"]
+    own = summarize([model], baseline=(START - 7200, START + 7200))["alarm"]
     assert not own["unhealthy"] and own["baseline"] > 0.1 and "declared healthy" in own["baseline_from"]
-    nothing = summarize([lane], baseline=(0.0, 1.0))["alarm"]
+    nothing = summarize([model], baseline=(0.0, 1.0))["alarm"]
     assert nothing["baseline"] is None and nothing["verdict"] == "no baseline to compare with"
     assert (
         nothing["baseline_from"]
@@ -141,9 +141,9 @@ def test_a_period_of_this_fleet_as_the_baseline() -> None:
     )
 
 
-@pytest.mark.parametrize("lanes", [[], [shard([], 0)], [shard(names(2), 0)]])
-def test_fleets_in_which_nothing_has_happened(lanes: list[Shard]) -> None:
-    found = summarize(lanes, {"wrong width": 3}, Labels(5))
+@pytest.mark.parametrize("models", [[], [shard([], 0)], [shard(names(2), 0)]])
+def test_fleets_in_which_nothing_has_happened(models: list[Shard]) -> None:
+    found = summarize(models, {"wrong width": 3}, Labels(5))
     assert found["steps"] == 0 and found["worst"] == [] and found["time"] is None
     assert found["refused"] == {"wrong width": 3} and found["labels"]["estimate"] is None
     json.dumps(found, allow_nan=False)
@@ -157,13 +157,13 @@ def test_steps_without_times() -> None:
 
 
 def test_events_that_are_held_are_heard_of() -> None:
-    lane = Lane("v1", Params(classes=2), hold=8)
+    model = ModelVersion("v1", Params(classes=2), hold=8)
     probs = [[0.5, 0.5]]
     for seq in range(5):
-        lane.take(Events(["a", "b"], [0, 0], [seq, seq], probs * 2, times=[START + 60.0 * seq] * 2))
+        model.take(Events(["a", "b"], [0, 0], [seq, seq], probs * 2, times=[START + 60.0 * seq] * 2))
     for seq in range(6, 11):  # one is missing, so that these wait
-        lane.take(Events(["a"], [0], [seq], probs, times=[START + 1000.0 * seq]))
-    found = summarize([lane], worst=5)
+        model.take(Events(["a"], [0], [seq], probs, times=[START + 1000.0 * seq]))
+    found = summarize([model], worst=5)
     assert (found["time"], found["held"], found["silent"]) == (START + 10_000.0, 5, 1)
     assert [row["device"] for row in found["silent_devices"]] == ["b"]
     assert {row["device"]: row["last_time"] for row in found["worst"]} == {"a": START + 10_000.0}
@@ -171,8 +171,8 @@ def test_events_that_are_held_are_heard_of() -> None:
 
 def test_a_baseline_that_nothing_can_exceed_gives_no_verdict() -> None:
     notes = {"fit": {"run_length": 300}}
-    lane = shard([f"d{n}" for n in range(300)], 20, alarm=1, params=replace(EVIDENCE, notes=notes))
-    found = summarize([lane])
+    model = shard([f"d{n}" for n in range(300)], 20, alarm=1, params=replace(EVIDENCE, notes=notes))
+    found = summarize([model])
     assert found["alarm"]["verdict"] == WIDE and not found["alarm"]["unhealthy"]
     assert "too little is known" in verdict(found)
 

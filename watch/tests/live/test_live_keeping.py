@@ -125,7 +125,7 @@ def test_lines_beyond_the_bound_are_counted(tmp_path, monkeypatch):
         session.tick()
     disk.room = None
     session.tick()
-    assert session.telling.counts["unkept"] >= 40
+    assert session.publisher.counts["unkept"] >= 40
     assert any("lines were lost" in text for _, text, _ in told)
     session.close()
 
@@ -287,7 +287,7 @@ def test_the_state_of_the_device_is_taken_over(tmp_path):
     again = session_of(tmp_path)
     again.take([Chunk(encode_posteriors(PRINT, 1, 40, probs[40:]))])
     again.close()
-    assert again.telling.counts["missing"] == 19
+    assert again.publisher.counts["missing"] == 19
     kept = read_decisions(tmp_path / "decisions.jsonl").steps["risk"][-20:]
     assert np.array_equal(kept, device.run(probs[40:])["risk"])
 
@@ -298,7 +298,7 @@ def test_a_device_that_sends_both_kinds(tmp_path):
     line = b'{"risk": 0.25, "threshold": 0.5, "answer": 1}\n'
     session.take([Chunk(json_lines(steps_of(3)) + line * 2)])
     session.take([Chunk(line)])
-    assert session.step == 3 and session.telling.counts["others"] == 3
+    assert session.step == 3 and session.publisher.counts["others"] == 3
     assert sum("beside posteriors" in text for _, text, _ in told) == 1
     session.close()
 
@@ -306,7 +306,7 @@ def test_a_device_that_sends_both_kinds(tmp_path):
 def test_alarms_are_told_where_they_begin_and_end(tmp_path):
     told, calls = [], []
     session = session_of(tmp_path, told)
-    session.telling.on_alarm.append(calls.append)
+    session.publisher.on_alarm.append(calls.append)
     levels = [0, 0, 1, 1, 0, 0, 3, 0]
     rows = [{"risk": 0.25, "threshold": 0.5, "answer": 1, "alarm": level} for level in levels]
     session.take([Chunk("".join(json.dumps(row) + "\n" for row in rows).encode())])
@@ -315,7 +315,7 @@ def test_alarms_are_told_where_they_begin_and_end(tmp_path):
         ("alarm", 2), ("cleared", 4), ("alarm", 6), ("cleared", 7),
     ]  # fmt: skip
     assert [call["event"] for call in calls] == ["alarm", "cleared", "alarm", "cleared"]
-    assert session.telling.status["counts"]["alarms"] == 2
+    assert session.publisher.status["counts"]["alarms"] == 2
 
 
 def test_names_that_come_late_do_not_change_the_columns_of_a_log(tmp_path):
@@ -328,7 +328,7 @@ def test_names_that_come_late_do_not_change_the_columns_of_a_log(tmp_path):
     again.close()
     assert len(read_decisions(tmp_path / "decisions.jsonl")) == 15
     assert len(read_log(tmp_path / "received.jsonl")) == 15
-    assert again.telling.status["answer_name"] in ("cat", "dog", "cow", "hen")
+    assert again.publisher.status["answer_name"] in ("cat", "dog", "cow", "hen")
 
 
 def test_few_missing_steps_are_passed_over_and_many_begin_a_segment(tmp_path):
@@ -338,13 +338,13 @@ def test_few_missing_steps_are_passed_over_and_many_begin_a_segment(tmp_path):
         session.take([Chunk(json_lines(probs[first:last], 1, first))])
     session.close()
     segments = read_log(tmp_path / "received.jsonl").segments.tolist()
-    assert segments == [0] * 14 + [1] * 13 and session.telling.counts["missing"] == 33
+    assert segments == [0] * 14 + [1] * 13 and session.publisher.counts["missing"] == 33
 
 
 def test_names_from_the_device_reach_page_and_logs(tmp_path):
     session = session_of(tmp_path)
     session.take([Chunk(b'{"names": ["cat", "dog", "cow", "hen"]}\n' + json_lines(steps_of(5)))])
-    assert session.telling.feed.about["names"][1] == "dog"
+    assert session.publisher.feed.about["names"][1] == "dog"
     session.mark(2, 1)
     session.close()
     assert json.loads((tmp_path / "received.jsonl").read_text().splitlines()[0])["names"][3] == "hen"

@@ -48,7 +48,7 @@ def test_messages_hold_lines_or_frames(tmp_path, broker, device):
     source = open_source(f"{broker.url}/line/1")
     thread = threading.Thread(target=watched, args=(session, source, 40), daemon=True)
     thread.start()
-    assert wait_until(lambda: session.telling.connected)
+    assert wait_until(lambda: session.publisher.connected)
     assert session.step == 0  # the one that was retained is of an earlier time
     device.send("line/1", json_lines(probs[:1], 1).rstrip())
     device.send("line/1", json_lines(probs[1:10], 1, 1))
@@ -59,7 +59,7 @@ def test_messages_hold_lines_or_frames(tmp_path, broker, device):
     source.close()
     session.close()
     assert np.array_equal(received(tmp_path / "kept"), probs) and decided_alike(tmp_path / "kept", probs)
-    assert session.telling.counts["broken"] == 1
+    assert session.publisher.counts["broken"] == 1
 
 
 def cut_off(source):
@@ -109,8 +109,8 @@ def test_the_first_message_comes_again_after_a_kill(tmp_path, broker, device, co
         cut_off(source)
         session.close()
     assert np.array_equal(received(tmp_path / "kept"), probs) and decided_alike(tmp_path / "kept", probs)
-    assert session.telling.counts["duplicates"] + session.telling.counts["late"] == 2 * count
-    assert session.telling.counts["reboots"] == 0
+    assert session.publisher.counts["duplicates"] + session.publisher.counts["late"] == 2 * count
+    assert session.publisher.counts["reboots"] == 0
 
 
 def test_what_comes_while_the_watcher_is_killed_comes_later(tmp_path, broker, device):

@@ -169,9 +169,9 @@ def test_the_plot_shows_threshold_abstentions_and_alarm(bench: Any) -> None:
     tab.key("0")
     tab.wait(f"{ROOT}.from === '0'")
     near = lambda *where: tab.js(f"{NEAR}({','.join(json.dumps(w) for w in where)})")  # noqa: E731
-    plot, lanes = (0.1, 0.98, 0.02, 0.66), (0.1, 0.98, 0.74, 0.8)
+    plot, models = (0.1, 0.98, 0.02, 0.66), (0.1, 0.98, 0.74, 0.8)
     assert near("threshold", *plot) > 500 and near("risk", *plot) > 500
-    assert near("abstain", *lanes) == near("rise", *plot) == 0
+    assert near("abstain", *models) == near("rise", *plot) == 0
     feed.add_steps(*plain(500, 500, 0.75, flagged=True, abstain=True, alarm=1))
     one.has(999)
     tab.wait(f"{NEAR}('abstain', 0.6, 0.98, 0.74, 0.8) > 200")

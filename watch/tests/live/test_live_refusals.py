@@ -292,10 +292,10 @@ def test_states_of_the_device_that_do_not_fit_are_left_alone(tmp_path: Path) -> 
     session.take([Chunk(encode_state(PRINT, 1, 5, bytes(state)))])  # of another step
     state[-1] ^= 1
     session.take([Chunk(encode_state(PRINT, 1, 9, bytes(state)))])  # damaged
-    assert session.telling.counts["broken"] == 1
+    assert session.publisher.counts["broken"] == 1
     assert session.stream.judge.monitor.save() == before
     session.take([Chunk(encode_state(PRINT, 1, 9, device.save()) * 2)])  # the second one comes too soon
-    assert session.telling.counts["broken"] == 1
+    assert session.publisher.counts["broken"] == 1
     session.close()
 
 
@@ -305,11 +305,11 @@ def test_lines_that_are_empty_lack_features_or_have_columns_of_them(tmp_path: Pa
     session = begun(tmp_path / "columns", told=told, params=params)
     text = "p0,p1,f0,f1\n0.5,0.5,1.0,2.0\n\n0.5,0.5,1_0,2.0\n0.25,0.75,x.y,2.0\n"
     session.take([Chunk(text.encode())])
-    assert session.step == 1 and session.telling.counts["broken"] == 2
+    assert session.step == 1 and session.publisher.counts["broken"] == 2
     session.close()
     session = begun(tmp_path / "lines", told=told, params=params)
     session.take([Chunk(b'{"probs": [0.5, 0.5]}\n')])
-    assert session.step == 0 and session.telling.counts["broken"] == 1
+    assert session.step == 0 and session.publisher.counts["broken"] == 1
     session.close()
     assert any("features are missing" in text for _, text, _ in told)
 
@@ -323,7 +323,7 @@ def test_steps_of_other_parameters_and_keys_of_ones_own_are_noted_once(tmp_path:
         session.take([Chunk(f"{json.dumps(other)}\n{json.dumps(own)}\n".encode())])
     session.close()
     notes = [text for kind, text, _ in told if kind == "note"]
-    assert session.telling.counts["others"] == 2 and session.step == 2
+    assert session.publisher.counts["others"] == 2 and session.step == 2
     assert sum("steps are left out" in text for text in notes) == 1
     assert sum("humidity" in text for text in notes) == 1
 
@@ -340,7 +340,7 @@ def test_messages_that_are_too_large_are_counted(tmp_path: Path) -> None:
         source._on_message(client, None, message)
     session.take(source.take(0))
     session.close()
-    assert session.telling.counts["broken"] == 50 and acks == list(range(50))
+    assert session.publisher.counts["broken"] == 50 and acks == list(range(50))
     large = [text for _, text, _ in told if "expected at most 1,048,576 bytes" in text]
     assert 1 <= len(large) <= 3
 
@@ -361,7 +361,7 @@ def test_late_steps_are_counted(tmp_path: Path) -> None:
     probs = steps_of(20)
     session = begun(tmp_path, json_lines(probs[:5], 1) + json_lines(probs[10:], 1, 10))
     session.take([Chunk(json_lines(probs[6:8], 1, 6))])
-    assert session.step == 15 and session.telling.counts["late"] == 2
+    assert session.step == 15 and session.publisher.counts["late"] == 2
     session.close()
 
 

@@ -149,7 +149,7 @@ def test_resets_and_places_survive_a_kill(tmp_path):
             session.folder.close()
             session = Session(PARAMS, tmp_path / folder, "-", save_every=1000)
             taken(session, json_lines(probs[50:60], 2, 20))  # sent again by a device that is not sure
-            assert session.telling.counts["duplicates"] == 10 and session.step == 60
+            assert session.publisher.counts["duplicates"] == 10 and session.step == 60
         taken(session, json_lines(probs[60:], 2, 30))
         names.append(session.stream.order.seq)
         session.close()
@@ -226,7 +226,7 @@ def test_decisions_of_a_device_go_on_after_a_kill(tmp_path):
     assert again.step == 20 and again.stream.by_device
     taken(again, lines(18, 30))
     again.close()
-    assert again.telling.counts["duplicates"] == 2
+    assert again.publisher.counts["duplicates"] == 2
     found = read_decisions(tmp_path / "decisions.jsonl")
     assert found.steps["answer"].tolist() == [n % 4 for n in range(30)]
     assert not (tmp_path / "received.jsonl").read_bytes()

@@ -51,7 +51,7 @@ class Watching:
         took = time.monotonic() - begun
         self.session.close()
         assert took < 2, "closing takes too long"
-        return self.session.telling.counts
+        return self.session.publisher.counts
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_serial_port_with_garbage_half_lines_and_unplugging(tmp_path, port):
     port.send(b"\xff\xfe garbage \x80\n" + b"ESP-ROM:esp32s3\r\n" + json_lines(probs[:30], 1))
     port.send(b'{"probs": [1, 2, 3]}\n{"probs": "x"}\n[1]\n{"probs": [-128,')
     assert watching.has(30)
-    assert wait_until(lambda: watching.session.telling.counts["broken"] >= 5)
+    assert wait_until(lambda: watching.session.publisher.counts["broken"] >= 5)
     port.unplug()
     assert watching.heard("lost")
     port.plug()

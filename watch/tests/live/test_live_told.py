@@ -14,9 +14,9 @@ from live_runs import PARAMS, json_lines, steps_of, wait_until
 from tcuq import EvidenceHead, Params
 from tcuq.cli.edge import complain
 from tcuq_watch.live.inbox import Chunk
+from tcuq_watch.live.publisher import Notices, prometheus_text
 from tcuq_watch.live.server import serve
 from tcuq_watch.live.session import Session
-from tcuq_watch.live.telling import Remarks, prometheus_text
 from tcuq_watch.live.webhook import TRIES, WAITING, Webhook
 
 SAMPLE = re.compile(
@@ -48,14 +48,14 @@ def parsed(text):
 
 def test_metrics_before_and_after_steps(tmp_path):
     session = Session(PARAMS, tmp_path, 'a "quoted"\\name\nof two lines')
-    telling = session.telling
-    before = parsed(prometheus_text(telling.status, telling.feed.about))
+    publisher = session.publisher
+    before = parsed(prometheus_text(publisher.status, publisher.feed.about))
     assert before["tcuq_steps_total"] == 0 and "tcuq_risk" not in before
     session.take([Chunk(json_lines(steps_of(50)) + b"noise\n", 1234.5)])
-    after = parsed(prometheus_text(telling.status, telling.feed.about))
+    after = parsed(prometheus_text(publisher.status, publisher.feed.about))
     assert after["tcuq_steps_total"] == 50 and after["tcuq_broken_lines_total"] == 1
     assert after["tcuq_last_step_timestamp_seconds"] == 1234.5
-    assert after["tcuq_abstentions_total"] == telling.counts["abstained"] > 0
+    assert after["tcuq_abstentions_total"] == publisher.counts["abstained"] > 0
     assert 0 <= after["tcuq_risk"] < 1 and after["tcuq_alarm"] == 0
     session.close()
 
@@ -63,7 +63,7 @@ def test_metrics_before_and_after_steps(tmp_path):
 def test_a_page_is_told_late_names_and_counts(tmp_path):
     session = Session(PARAMS, tmp_path, "-")
     with (
-        serve(session.telling.feed, port=0) as made,
+        serve(session.publisher.feed, port=0) as made,
         urllib.request.urlopen(f"{made.url}feed", timeout=5) as page,
     ):
 
@@ -160,7 +160,7 @@ def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, caps
         thread.join()
         hook.close(5)
     assert wait_until(lambda: told) and told[0].isprintable()
-    Remarks([lambda kind, text, step: told.append(text)]).now("note", "a\x1b[2J", 1)
+    Notices([lambda kind, text, step: told.append(text)]).now("note", "a\x1b[2J", 1)
     assert told[1].isprintable()
     complain("tcuq", "a\x1b[2J")
     assert "\x1b" not in capsys.readouterr().err
@@ -191,7 +191,7 @@ def decision(step, alarm):
 def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
     told = []
     session = Session(PARAMS, tmp_path, "-")
-    session.telling.on_alarm.append(told.append)
+    session.publisher.on_alarm.append(told.append)
     session.take([Chunk(b"".join(decision(step, int(step in (3, 4))) for step in range(8)), 5.0)])
     assert [(each["event"], each["step"], each["alarm"]) for each in told] == [
         ("alarm", 3, 1),
@@ -202,10 +202,10 @@ def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
     session.close()
     assert len(told) == 3
     again = Session(PARAMS, tmp_path, "-")
-    again.telling.on_alarm.append(told.append)
-    assert again.telling.status["alarm"] == 1
+    again.publisher.on_alarm.append(told.append)
+    assert again.publisher.status["alarm"] == 1
     again.take([Chunk(decision(9, 1))])
-    assert len(told) == 3 and again.telling.counts["alarms"] == 2
+    assert len(told) == 3 and again.publisher.counts["alarms"] == 2
     again.take([Chunk(decision(10, 0))])
     assert told[3]["event"] == "cleared" and told[3]["step"] == 10
     again.close()
@@ -242,7 +242,7 @@ def test_addresses_of_webhooks_that_are_refused(url):
 
 def test_remarks_of_a_kind_are_joined():
     told, now = [], [0.0]
-    remarks = Remarks([lambda kind, text, step: told.append((kind, text, step))], lambda: now[0])
+    remarks = Notices([lambda kind, text, step: told.append((kind, text, step))], lambda: now[0])
     for step in range(100):
         remarks.often("broken", f"bad {step}", step)
         remarks.often("missing", "1 step is missing", step)
@@ -262,7 +262,7 @@ def test_an_alarm_says_what_its_monitor_sums(tmp_path):
     ):
         told = []
         session = Session(params.replace(evidence=evidence), tmp_path / name, "-")
-        session.telling.on_alarm.append(told.append)
+        session.publisher.on_alarm.append(told.append)
         session.take([Chunk(b"".join(decision(step, int(step == 1)) for step in range(3)), 5.0)])
         session.close()
         assert [each["text"] for each in told] == [said, "the alarm has ended"]

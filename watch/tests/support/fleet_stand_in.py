@@ -21,7 +21,7 @@ class StandInFleet:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(exist_ok=True)
-        self.lanes: dict[str, Any] = {"one": SimpleNamespace(params=SimpleNamespace(fingerprint="0"))}
+        self.models: dict[str, Any] = {"one": SimpleNamespace(params=SimpleNamespace(fingerprint="0"))}
         self._path = folder / "stand-in.pickle"
         self._kept: dict[str, Any] = {
             "position": None,

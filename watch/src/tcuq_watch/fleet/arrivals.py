@@ -187,14 +187,14 @@ class _Run:
         )
 
 
-class Gathering:
+class BatchBuilder:
     """Puts rows together until they are enough for a commit.
 
     Examples
     --------
-    >>> rows = Gathering(Bad(), "standard input")
+    >>> rows = BatchBuilder(Bad(), "standard input")
     >>> rows.add_json({"device": "door-1", "seq": 0, "probs": [0.9, 0.1]})
-    >>> arrived = rows.handed_over(position=None)
+    >>> arrived = rows.flush(position=None)
     >>> arrived.count, arrived.parts[0].events[0].devices.tolist()
     (1, ['door-1'])
     """
@@ -337,7 +337,7 @@ class Gathering:
             self._parts[-1].events += [run.events(version) for run in runs]
         self._runs = {}
 
-    def handed_over(self, position: Any) -> Arrived:
+    def flush(self, position: Any) -> Arrived:
         """Return all that was put together, and begin again."""
         self._settle()
         told, self._told = self._told, dict(self.bad.counts)

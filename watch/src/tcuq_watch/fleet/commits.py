@@ -1,4 +1,4 @@
-"""`Commits`: a fleet's lanes in a folder, one commit after the other."""
+"""`Commits`: a fleet's models in a folder, one commit after the other."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tcuq.monitor.params import Params
 from . import store
 from .events import Decided
 from .labels import Labels
-from .lane import Changes, Lane
+from .model_version import Changes, ModelVersion
 from .order import Touched
 from .store import read_arrays, read_decided, write_arrays, write_decided
 
 
 @dataclass(frozen=True)
 class Level:
-    """One file: rows of a lane that had changed when it was written."""
+    """One file: rows of a model that had changed when it was written."""
 
     name: str
     bytes: int
@@ -43,7 +43,7 @@ def _weight(touched: Touched) -> int:
 
 
 class Levels:
-    """The files of a lane, oldest first; the first has all devices, and each has twice the rows of the next.
+    """The files of a model, oldest first; the first has all devices, and each has twice the rows of the next.
 
     A commit takes files of about its own size into the new one: what it writes is in proportion to what has
     changed, times the logarithm of the fleet's size, and there are never more files than that.
@@ -57,18 +57,18 @@ class Levels:
         """What HEAD keeps of them."""
         return [{"name": each.name, "bytes": each.bytes} for each in self.levels]
 
-    def written(self, folder: Path, name: str, lane: Lane) -> Levels:
-        """Write a file with what has changed; return the files that then make up the lane."""
-        changes, kept = lane.changed(), list(self.levels)
+    def written(self, folder: Path, name: str, model: ModelVersion) -> Levels:
+        """Write a file with what has changed; return the files that then make up the model."""
+        changes, kept = model.changed(), list(self.levels)
         while kept and kept[-1].weight < 2 * _weight(changes.touched):
             older = kept.pop()
             if kept:  # else all is written anyway
                 changes = changes.united(older.changes)
         if not kept:
-            rows = lane.arrays()
+            rows = model.arrays()
             changes = _changes(rows)
         else:
-            rows = lane.rows(changes)
+            rows = model.rows(changes)
         return Levels([*kept, Level(name, write_arrays(folder / name, rows), changes)])
 
 
@@ -77,17 +77,17 @@ def _changes(arrays: dict[str, npt.NDArray[Any]]) -> Changes:
     return Changes(int(arrays["count"][0]), Touched(*numbers))
 
 
-def read_lane(
+def read_model(
     folder: Path, named: list[dict[str, Any]], version: str, params: Params, **options: Any
-) -> tuple[Lane, Levels]:
-    """Return a lane from its files, and the files."""
+) -> tuple[ModelVersion, Levels]:
+    """Return a model from its files, and the files."""
     levels, parts = [], []
     for each in named:
         parts.append(read_arrays(folder / each["name"], each["bytes"]))
     try:
         for each, arrays in zip(named, parts, strict=True):
             levels.append(Level(each["name"], each["bytes"], _changes(arrays)))
-        return Lane.restored(version, params, parts, **options), Levels(levels)
+        return ModelVersion.restored(version, params, parts, **options), Levels(levels)
     except MemoryError:
         raise
     except Exception as error:  # arrays of other shapes or types lead to errors of all kinds
@@ -117,7 +117,7 @@ class Commits:
         self.number = 0
         self.position: Any = None
         self.refused: Counter[str] = Counter()
-        self.lanes: dict[str, Lane] = {}
+        self.models: dict[str, ModelVersion] = {}
         self.labels: Labels | None = None
         self.labels_stale = False
         self.remarks: list[str] = []
@@ -252,7 +252,7 @@ class Commits:
             if name not in given:
                 continue
             options: dict[str, Any] = {**self._options, "known": known}
-            self.lanes[name], self._levels[name] = read_lane(
+            self.models[name], self._levels[name] = read_model(
                 self.folder, entry["files"], name, given[name], **options
             )
 
@@ -263,7 +263,7 @@ class Commits:
                 path = f"{store.VERSIONS}/{len(self._entries)}.json"
                 entry = {"name": name, "fingerprint": params.fingerprint, "params": path, "files": []}
                 self._entries.append({**entry, "feature_scale": params.feature_scale})
-                self.lanes[name] = Lane(name, params, known=known, **self._options)
+                self.models[name] = ModelVersion(name, params, known=known, **self._options)
                 self._levels[name] = Levels()
             else:
                 path = there[name]["params"]
@@ -272,7 +272,7 @@ class Commits:
             if not target.exists() or target.read_text(encoding="utf-8") != content:
                 store.write_bytes(target, content.encode())
                 sync_folder(target.parent)
-        self.lanes = {name: self.lanes[name] for name in given}
+        self.models = {name: self.models[name] for name in given}
 
     def _open_labels(self, options: tuple[int | None, int]) -> None:
         per_day, seed = options
@@ -285,8 +285,8 @@ class Commits:
         elif per_day:
             self.labels = Labels(per_day, seed)
             self.labels_stale = True
-        for lane in self.lanes.values():
-            lane.labels = self.labels
+        for model in self.models.values():
+            model.labels = self.labels
 
     def _read_labels(self, file: Mapping[str, Any]) -> Labels:
         path = self.folder / file["name"]
@@ -306,7 +306,7 @@ class Commits:
 
     def write(self, decided: Sequence[Decided], position: Any) -> None:
         """Commit what has changed; after an `OSError` the last commit, or this one, is on the disk."""
-        stale = {name: lane for name, lane in self.lanes.items() if lane.stale}
+        stale = {name: model for name, model in self.models.items() if model.stale}
         position = self.position if position is None else position
         same = position == self.position and self.refused == self._known_refused
         if same and not decided and not stale and not self.labels_stale:
@@ -322,7 +322,7 @@ class Commits:
             ) from error
 
     def _write(
-        self, number: int, decided: Sequence[Decided], stale: Mapping[str, Lane], position: Any
+        self, number: int, decided: Sequence[Decided], stale: Mapping[str, ModelVersion], position: Any
     ) -> None:
         before = self._named()
         if decided and self.kept:
@@ -330,10 +330,10 @@ class Commits:
             sync_folder(self.folder / store.DECISIONS)
         levels, entries = dict(self._levels), [dict(entry) for entry in self._entries]
         for place, entry in enumerate(entries):
-            lane = stale.get(entry["name"])
-            if lane is not None:
+            model = stale.get(entry["name"])
+            if model is not None:
                 name = f"{store.STATE}/{number:08d}-{place}.npz"
-                levels[entry["name"]] = levels[entry["name"]].written(self.folder, name, lane)
+                levels[entry["name"]] = levels[entry["name"]].written(self.folder, name, model)
                 entry["files"] = levels[entry["name"]].named
         labels = self._labels_file
         if self.labels is not None and (decided or self.labels_stale):
@@ -353,8 +353,8 @@ class Commits:
             raise
         self._levels, self.number, self.position = levels, number, position
         self._known_refused, self.labels_stale = Counter(self.refused), False
-        for lane in stale.values():
-            lane.settle()
+        for model in stale.values():
+            model.settle()
         for name in sorted(before - self._named()):
             store.remove(self.folder / name)
         if decided:
@@ -397,7 +397,7 @@ class Commits:
         # A writer with --keep removes old files while this one reads.
         if why is not None and (store.read_head(self.folder) or {}).get("commit") == self.number:
             raise InputError("value", f"{why}; begin a new folder, or put them back")
-        names = {name: lane.params.names for name, lane in self.lanes.items()}
+        names = {name: model.params.names for name, model in self.models.items()}
         for path in self._decision_files(first):
             yield int(path.stem), read_decided(path, names)
 

@@ -19,7 +19,7 @@ import numpy as np
 from tcuq.base.errors import InputError
 from tcuq.base.limits import Limits, limits_given
 
-from .arrivals import Arrived, Bad, Gathering
+from .arrivals import Arrived, Bad, BatchBuilder
 
 MOST_NAMES = 4096
 """Names that are remembered, the last ones: a position is written with each commit."""
@@ -97,7 +97,7 @@ class EventLines:
         self._file = path.open("rb")
         self._file.seek(byte)
 
-    def read(self, into: Gathering, most: int, last: bool, broken: bool = False) -> bool:
+    def read(self, into: BatchBuilder, most: int, last: bool, broken: bool = False) -> bool:
         """Take some lines; tell whether there may be more.
 
         With `last`, a last line without an end is taken if it is whole; with `broken`, it is also taken, and
@@ -115,7 +115,7 @@ class EventLines:
                 return False
         return True
 
-    def _too_long(self, into: Gathering, line: bytes) -> bool:
+    def _too_long(self, into: BatchBuilder, line: bytes) -> bool:
         if len(line) <= self._limits.line:
             return False
         # The rest of it is skipped; a file that ends within it goes on there.
@@ -177,7 +177,7 @@ class StandardInput:
     def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
         """Yield what arrives; see `Source`."""
         threading.Thread(target=self._pull, daemon=True).start()
-        rows = Gathering(self.bad, self.where)
+        rows = BatchBuilder(self.bad, self.where)
         line, rest, since = 0, b"", time.monotonic()
         while not self.ended and not self._stop.is_set():
             try:
@@ -199,12 +199,12 @@ class StandardInput:
                     else:
                         rows.add_line(each, f"line {line}")
                     if rows.count >= count:
-                        yield rows.handed_over(position)
+                        yield rows.flush(position)
             if time.monotonic() - since >= every:
                 since = time.monotonic()
-                yield rows.handed_over(position) if rows else None
+                yield rows.flush(position) if rows else None
         if rows:
-            yield rows.handed_over(position)
+            yield rows.flush(position)
 
     def _pull(self) -> None:
         # read1 gives what there is; iteration would wait for a full buffer.

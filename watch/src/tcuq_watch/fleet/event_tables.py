@@ -13,7 +13,7 @@ from tcuq.base.errors import InputError, placed
 from tcuq.base.optional import needed
 from tcuq.monitor.columns import numbered
 
-from .arrivals import NO_TIME, Gathering, device_names, seconds
+from .arrivals import NO_TIME, BatchBuilder, device_names, seconds
 from .event_lines import whole
 from .events import MAX_NUMBER, Events
 
@@ -63,7 +63,7 @@ class EventTable:
         """Return the package that reads Parquet files, or say in one line how to get it."""
         return _arrow("pyarrow.parquet")
 
-    def read(self, into: Gathering) -> bool:
+    def read(self, into: BatchBuilder) -> bool:
         """Take some rows; tell whether there may be more.
 
         A file that breaks off in the middle is counted, and counts as read.
@@ -127,7 +127,7 @@ def _columns(path: Path, names: list[str]) -> tuple[list[str], list[str]]:
     return probs, features
 
 
-def add_batch(into: Gathering, batch: Any, probs: list[str], features: list[str], where: str) -> None:
+def add_batch(into: BatchBuilder, batch: Any, probs: list[str], features: list[str], where: str) -> None:
     """Take the rows of an Arrow record batch; bad ones are counted."""
     count = batch.num_rows
     names = _names(batch)
@@ -170,7 +170,7 @@ def add_batch(into: Gathering, batch: Any, probs: list[str], features: list[str]
                 )
 
 
-def _tell(into: Gathering, kind: str, wrong: npt.NDArray[np.bool_], where: str) -> None:
+def _tell(into: BatchBuilder, kind: str, wrong: npt.NDArray[np.bool_], where: str) -> None:
     if wrong.any():
         row = int(wrong.argmax())
         into.refuse(kind, f"{where} + {row}: {kind} is missing or not valid", int(wrong.sum()))

@@ -130,8 +130,9 @@ class Decided:
     Examples
     --------
     >>> from tcuq import Params
-    >>> from tcuq_watch.fleet import Events, Lane
-    >>> decided = Lane("v1", Params(classes=2)).take(Events(["a", "b"], [0, 0], [0, 0], [[0.9, 0.1]] * 2))
+    >>> from tcuq_watch.fleet import Events, ModelVersion
+    >>> events = Events(["a", "b"], [0, 0], [0, 0], [[0.9, 0.1]] * 2)
+    >>> decided = ModelVersion("v1", Params(classes=2)).take(events)
     >>> decided.version, decided.devices.tolist(), decided.steps["prediction"].tolist()
     ('v1', ['a', 'b'], [0, 0])
     """

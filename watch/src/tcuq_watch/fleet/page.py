@@ -108,38 +108,38 @@ def _in_cells(
 
 def all_devices(fleet: Any) -> dict[str, Any]:
     """Return all devices in short, as columns, for the search of a served page."""
-    total = sum(len(lane.devices) for lane in fleet.lanes.values())
+    total = sum(len(model.devices) for model in fleet.models.values())
     if total > MOST_DEVICES:
         return {"why": f"this fleet has more than {MOST_DEVICES:,} devices: tcuq fleet status --device NAME"}
     columns: dict[str, list[Any]] = {
         key: [] for key in ("names", "version", "risk", "steps", "alarm", "last")
     }
-    for number, lane in enumerate(fleet.lanes.values()):
-        rows = lane.tallies.devices
-        columns["names"] += list(lane.devices)
+    for number, model in enumerate(fleet.models.values()):
+        rows = model.tallies.devices
+        columns["names"] += list(model.devices)
         columns["version"] += [number] * len(rows)
         columns["risk"] += [round(value, 4) for value in recent_risk(rows).tolist()]
         columns["steps"] += rows["steps"].tolist()
         columns["alarm"] += rows["alarm"].tolist()
         columns["last"] += [None if t != t else round(t) for t in rows["last_time"].tolist()]
-    return {**columns, "versions": list(fleet.lanes)}
+    return {**columns, "versions": list(fleet.models)}
 
 
 def one_device(fleet: Any, name: str) -> list[dict[str, Any]]:
     """Return what is known of a device, one row a version; none where no version knows it."""
     found = []
-    for version, lane in fleet.lanes.items():
-        slot = lane.slot(name)
+    for version, model in fleet.models.items():
+        slot = model.slot(name)
         if slot is None:
             continue
-        row, place = lane.tallies.devices[slot], lane.places[slot]
+        row, place = model.tallies.devices[slot], model.places[slot]
         time = float(row["last_time"])
         found.append(
             {
                 "device": name,
                 "version": version,
                 "steps": int(row["steps"]),
-                "recent_risk": float(recent_risk(lane.tallies.devices[slot : slot + 1])[0]),
+                "recent_risk": float(recent_risk(model.tallies.devices[slot : slot + 1])[0]),
                 "alarm": int(row["alarm"]),
                 "last_time": None if time != time else time,
                 **{key: int(place[key]) for key in ("boot", "seq", "missing", "late", "duplicates", "held")},
@@ -155,14 +155,14 @@ def recent_risk(rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 def histograms(fleet: Any) -> dict[str, dict[str, list[Any]]]:
     """Return how the devices are spread by recent risk and, where parameters have it, by severity."""
-    lanes = [lane for lane in fleet.lanes.values() if len(lane.devices)]
-    if not lanes:
+    models = [model for model in fleet.models.values() if len(model.devices)]
+    if not models:
         return {}
-    risk = np.concatenate([recent_risk(lane.tallies.devices) for lane in lanes])
+    risk = np.concatenate([recent_risk(model.tallies.devices) for model in models])
     found = {"recent_risk": _histogram(risk)}
-    evidence = [lane for lane in lanes if lane.params.evidence is not None]
+    evidence = [model for model in models if model.params.evidence is not None]
     if evidence:
-        rows = np.concatenate([lane.tallies.devices["severity"] for lane in evidence])
+        rows = np.concatenate([model.tallies.devices["severity"] for model in evidence])
         found["severity"] = _histogram(rows.astype(np.float64) / SEVERITY)
     return found
 

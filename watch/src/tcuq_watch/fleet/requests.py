@@ -34,7 +34,7 @@ def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> d
     from .fleet import Fleet
 
     looked = Fleet.open_read(folder)  # which is enough to pick: steps are drawn when they are decided
-    params = {version: lane.params for version, lane in looked.lanes.items()}
+    params = {version: model.params for version, model in looked.models.items()}
     try:
         with looked if "pick" in request else Fleet(params, folder) as fleet:
             found = answered(fleet, request)
@@ -105,7 +105,7 @@ def _plain(value: Any) -> Any:
 
 def answered(fleet: Any, request: Mapping[str, Any]) -> dict[str, Any]:
     """Pick steps to label, or take in labels, which the fleet commits."""
-    feeds = any(lane.params.feedback is not None for lane in fleet.lanes.values())
+    feeds = any(model.params.feedback is not None for model in fleet.models.values())
     if fleet.label_choice is None and not (feeds and "tell" in request):
         raise InputError("value", "no labels are asked for here; run the fleet with --labels-per-day")
     if "tell" in request:
@@ -119,8 +119,8 @@ def answered(fleet: Any, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names(fleet: Any, version: str) -> Sequence[str]:
-    lane = fleet.lanes.get(version)
-    return () if lane is None else lane.params.names or ()
+    model = fleet.models.get(version)
+    return () if model is None else model.params.names or ()
 
 
 def _name(fleet: Any, row: Mapping[str, Any]) -> str:

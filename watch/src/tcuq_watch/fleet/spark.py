@@ -1,7 +1,8 @@
 """A fleet on Spark: events in, decisions out, as a stream that survives kills or as a batch job.
 
-Devices are spread over shards by a hash of their name. A shard is a `Lane`, the same engine as in `Fleet`;
-its state is one value in Spark's RocksDB state store. docs/SPARK.md says how to choose the number of shards.
+Devices are spread over shards by a hash of their name. A shard is a `ModelVersion`, the same engine as in
+`Fleet`; its state is one value in Spark's RocksDB state store. docs/SPARK.md says how to choose the number
+of shards.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from tcuq.monitor.params import Params
 from tcuq.monitor.steps import STEP_DTYPE, Steps, step_columns
 
 from .events import Decided, joined
-from .lane import Lane
+from .model_version import ModelVersion
 from .order import BRIDGE, HOLD
 from .spark_rows import ShardRows, packed, unpacked
 
-__all__ = ["DECISIONS", "SETTINGS", "by_device", "decide_stream", "decide_table", "lanes", "summary"]
+__all__ = ["DECISIONS", "SETTINGS", "by_device", "decide_stream", "decide_table", "models", "summary"]
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
@@ -46,11 +47,11 @@ DECISIONS = ", ".join(
 """Columns of decisions: whose, which, and all that `Monitor.run` says; an unknown accuracy or time is NaN."""
 
 STATE = "lane binary, unknown bigint"
-"""Of a shard: its lane, or how many rows of a version that nobody knows."""
+"""Of a shard: its model, or how many rows of a version that nobody knows."""
 
 
 MADE_WITH = "made_with"
-"""Among the arrays of a lane: shards and hold, which its content depends on."""
+"""Among the arrays of a model: shards and hold, which its content depends on."""
 
 
 def decide_stream(
@@ -73,7 +74,7 @@ def decide_stream(
     params : Params or mapping of them
         One set, or several by the name of their version.
     shards : int, default 64
-        Over how many lanes a version's devices are spread. It cannot change while a checkpoint is in use.
+        Over how many models a version's devices are spread. It cannot change while a checkpoint is in use.
     hold : int, default 8
         As of `Fleet`.
     bridge : int, default 16
@@ -155,15 +156,15 @@ def decide_table(
     return grouped.applyInPandas(lambda key, frame: job.table(key, frame), DECISIONS)
 
 
-def lanes(
+def models(
     session: Any,
     checkpoint: str,
     params: Params | Mapping[str, Params],
     *,
     hold: int = HOLD,
     bridge: int = BRIDGE,
-) -> list[Lane]:
-    """Return the lanes of a stream as its last commit left them, one a version and shard.
+) -> list[ModelVersion]:
+    """Return the models of a stream as its last commit left them, one a version and shard.
 
     `summarize` takes them as it takes those of a `Fleet`. They are collected into this process: about 300
     bytes a device.
@@ -183,21 +184,21 @@ def lanes(
 
     Returns
     -------
-    list of Lane
+    list of ModelVersion
         One for each version and shard.
 
     Examples
     --------
     >>> from tcuq_watch.fleet.summary import summarize  # doctest: +SKIP
-    >>> found = summarize(lanes(spark, "checkpoint", Params.load("monitor.json")))  # doctest: +SKIP
+    >>> found = summarize(models(spark, "checkpoint", Params.load("monitor.json")))  # doctest: +SKIP
     """
     job = _Job(_versions(params), hold, bridge, None)
     kept = (
         session.read.format("statestore").load(str(checkpoint)).select("key.version", "value.groupState.lane")
     )
     rows = kept.where("lane is not null").collect()
-    found = (job.lane(row["version"], bytes(row["lane"])) for row in rows)
-    return [lane for lane in found if lane is not None]
+    found = (job.model(row["version"], bytes(row["lane"])) for row in rows)
+    return [model for model in found if model is not None]
 
 
 def _versions(params: Params | Mapping[str, Params]) -> dict[str, Params]:
@@ -267,31 +268,31 @@ class _Job:
     def stream(self, key: tuple[Any, ...], frames: Iterable[Any], state: Any) -> Iterator[Any]:
         """Take one shard's rows of a micro-batch."""
         content, unknown = state.get if state.exists else (None, 0)
-        lane = self.lane(key[0], None if content is None else bytes(content))
-        if lane is None:
+        model = self.model(key[0], None if content is None else bytes(content))
+        if model is None:
             state.update((None, unknown + sum(len(frame) for frame in frames)))
             return
-        found = self._run(lane, list(frames), by_arrival=True)
-        state.update((packed(lane.arrays() | {MADE_WITH: np.array([self.shards, lane.hold])}), 0))
+        found = self._run(model, list(frames), by_arrival=True)
+        state.update((packed(model.arrays() | {MADE_WITH: np.array([self.shards, model.hold])}), 0))
         decided = joined(found)
         if len(decided):
             yield _frame(decided)
 
     def table(self, key: tuple[Any, ...], frame: Any) -> Any:
         """Take all of one shard's rows."""
-        lane = self.lane(key[0], None)
+        model = self.model(key[0], None)
         return _frame(
             _nothing()
-            if lane is None
-            else joined([*self._run(lane, [frame], by_arrival=False), lane.flush()])
+            if model is None
+            else joined([*self._run(model, [frame], by_arrival=False), model.flush()])
         )
 
-    def lane(self, version: str | None, state: bytes | None) -> Lane | None:
-        """Return a shard's lane, None for a version that nobody knows."""
+    def model(self, version: str | None, state: bytes | None) -> ModelVersion | None:
+        """Return a shard's model, None for a version that nobody knows."""
         if version is None or version not in self.params:
             return None
         if state is None:
-            return Lane(version, self.params[version], **self.options)
+            return ModelVersion(version, self.params[version], **self.options)
         arrays = unpacked(state)
         shards, hold = arrays.pop(MADE_WITH).tolist()
         if hold != self.options["hold"] or self.shards not in (shards, None):
@@ -300,28 +301,28 @@ class _Job:
                 f"shards={self.shards}, hold={self.options['hold']}, expected {shards} and {hold}, "
                 "with which the checkpoint was made",
             )
-        return Lane.restored(version, self.params[version], arrays, **self.options)
+        return ModelVersion.restored(version, self.params[version], arrays, **self.options)
 
-    def _run(self, lane: Lane, frames: list[Any], by_arrival: bool) -> list[Decided]:
+    def _run(self, model: ModelVersion, frames: list[Any], by_arrival: bool) -> list[Decided]:
         pandas = needed("pandas", "tcuq-watch[spark]", "a fleet on Spark")
         frame = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
-        rows = ShardRows(frame, lane)
+        rows = ShardRows(frame, model)
         order = rows.order(by_arrival)
         handed = rows.hands_over[order]
         if not handed.any():
-            return [lane.take(rows.events(order))]
+            return [model.take(rows.events(order))]
         # What a device's own monitor hands over takes effect between two of that device's events; so do
         # rounds with at most one handover a device.
         codes = pandas.factorize(rows.devices[order])[0]
         rounds = pandas.Series(handed.astype(np.int64)).groupby(codes).cumsum().to_numpy() - handed
         found = []
         for number in range(int(rounds.max()) + 1):
-            found.append(lane.take(rows.events(order[(rounds == number) & ~handed])))
+            found.append(model.take(rows.events(order[(rounds == number) & ~handed])))
             for row in order[(rounds == number) & handed]:
                 state, boot, seq = bytes(rows.states[row]), int(rows.boots[row]), int(rows.seqs[row])
                 # A state that is refused is counted there.
                 with suppress(ValueError):
-                    found.append(lane.adopt(rows.devices[row], state, boot, seq))
+                    found.append(model.adopt(rows.devices[row], state, boot, seq))
         return found
 
 
@@ -402,7 +403,7 @@ def summary(decisions: Any, worst: int = 20) -> dict[str, Any]:
     -------
     dict
         Those entries of `Fleet.summary` that decisions tell: `devices`, `steps`, `alarm`, `versions`, `worst`
-        and `classes`. Tests for the whole fleet need its lanes: ``summarize(lanes(...))``.
+        and `classes`. Tests for the whole fleet need its models: ``summarize(models(...))``.
 
     Examples
     --------

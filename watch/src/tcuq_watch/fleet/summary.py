@@ -36,7 +36,7 @@ class HasSummary(Protocol):
 
 
 def summarize(
-    lanes: Mapping[str, HasTallies] | Iterable[HasTallies],
+    models: Mapping[str, HasTallies] | Iterable[HasTallies],
     refused: Mapping[str, int] | None = None,
     labels: HasSummary | None = None,
     now: float | None = None,
@@ -45,10 +45,11 @@ def summarize(
 ) -> dict[str, Any]:
     """Sum up a fleet as plain data; docs/FLEET.md says what each number means.
 
-    Several lanes of one version are shards of it. `baseline` is a time, from and to in seconds since 1970, in
-    which this fleet was healthy: its alarms are the baseline then, in place of what the fit found in the lab.
+    Several models of one version are shards of it. `baseline` is a time, from and to in seconds since 1970,
+    in which this fleet was healthy: its alarms are the baseline then, in place of what the fit found in the
+    lab.
     """
-    shards = list(lanes.values() if isinstance(lanes, Mapping) else lanes)
+    shards = list(models.values() if isinstance(models, Mapping) else models)
     last = [np.nanmax(heard) for heard in (shard.heard for shard in shards) if np.isfinite(heard).any()]
     time = now if now is not None else (float(max(last)) if last else None)
     versions = by_version(shards, time, baseline)

@@ -20,7 +20,7 @@ SILENT_PAUSES, SILENT_SECONDS = 4, 900.0
 
 
 class HasTallies(Protocol):
-    """What is read of a lane."""
+    """What is read of a model."""
 
     version: str
     devices: list[str]

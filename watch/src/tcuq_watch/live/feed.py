@@ -119,7 +119,7 @@ def _short(value: Any) -> float | None:
 
 
 REMARKS = 1000
-"""Remarks that are kept at most."""
+"""Notices that are kept at most."""
 
 TEXT = 500
 """Characters of a remark that are kept at most."""

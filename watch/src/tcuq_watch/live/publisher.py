@@ -128,13 +128,13 @@ EVERY = 1.0
 """Seconds between two remarks of a kind that may come often."""
 
 
-class Remarks:
+class Notices:
     """Pass remarks on; of a kind that comes often, one a second with a count.
 
     Examples
     --------
     >>> told = []
-    >>> remarks = Remarks([lambda kind, text, step: told.append(text)], clock=lambda: 0.0)
+    >>> remarks = Notices([lambda kind, text, step: told.append(text)], clock=lambda: 0.0)
     >>> for seq in range(3):
     ...     remarks.often("broken", "a line that could not be read", 7)
     >>> remarks.flush(force=True)
@@ -198,7 +198,7 @@ MOST_CHANGES = 8
 """Changes of the alarm that are told of one batch of steps; a device may change it with every step."""
 
 
-class Telling:
+class Publisher:
     """Tell of steps and remarks.
 
     `status` is replaced and never changed, so any thread may read it.
@@ -214,7 +214,7 @@ class Telling:
     ) -> None:
         self._params = params
         self.feed = Feed(about)
-        self.remarks = Remarks([*tell, self.feed.add_remark])
+        self.notices = Notices([*tell, self.feed.add_remark])
         self.counts = {**dict.fromkeys(COUNTS, 0), **counts}
         self.on_alarm: list[Callable[[dict[str, Any]], None]] = []
         self.connected = False
@@ -295,7 +295,7 @@ class Telling:
             raised = f"ALARM: {alarm_words(level, self._params.evidence is not None)}"
             text = raised if level else "the alarm has ended"
             self.counts["alarms"] += level > 0
-            self.remarks.now(kind, text, first + place)
+            self.notices.now(kind, text, first + place)
             told = {
                 **self._facts(first + place, steps[place], times[place], self._bands[place]),
                 "event": kind,

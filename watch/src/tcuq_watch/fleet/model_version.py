@@ -1,4 +1,4 @@
-"""`Lane`: all devices that run one set of parameters."""
+"""`ModelVersion`: all devices that run one set of parameters."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from .tallies import Tallies
 
 @dataclass(frozen=True)
 class Changes:
-    """What of a lane has changed since some moment: numbers of rows, and the devices that were there then."""
+    """What has changed since some moment: numbers of rows, and the devices that were there then."""
 
     devices: int
     touched: Touched
@@ -57,10 +57,10 @@ def _union(one: Integers, other: Integers) -> Integers:
     return np.flatnonzero(found)
 
 
-class Lane:
+class ModelVersion:
     """Events of one set of parameters: put in order, run through a bank of monitors, counted.
 
-    A lane is kept in memory alone; `Fleet` commits lanes to a folder.
+    A model is kept in memory alone; `Fleet` commits models to a folder.
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ class Lane:
 
     Examples
     --------
-    >>> lane = Lane("v1", Params(classes=2))
-    >>> decided = lane.take(Events(["a", "b", "a"], [0, 0, 0], [0, 0, 2], [[0.9, 0.1]] * 3))
-    >>> decided.devices.tolist(), lane.places["held"].tolist()
+    >>> model = ModelVersion("v1", Params(classes=2))
+    >>> decided = model.take(Events(["a", "b", "a"], [0, 0, 0], [0, 0, 2], [[0.9, 0.1]] * 3))
+    >>> decided.devices.tolist(), model.places["held"].tolist()
     (['a', 'b'], [1, 0])
     """
 
@@ -398,16 +398,16 @@ class Lane:
         params: Params,
         arrays: Mapping[str, npt.NDArray[Any]] | Sequence[Mapping[str, npt.NDArray[Any]]],
         **options: Any,
-    ) -> Lane:
-        """Return a lane from what `arrays` gave, or from that and what `rows` gave later, oldest first."""
-        lane = cls(version, params, **options)
+    ) -> ModelVersion:
+        """Return a model from what `arrays` gave, or from that and what `rows` gave later, oldest first."""
+        model = cls(version, params, **options)
         tallies: dict[str, npt.NDArray[Any]] = {}
         for part in [arrays] if isinstance(arrays, Mapping) else arrays:
-            lane._load(part, tallies)
+            model._load(part, tallies)
         if tallies:
-            lane.tallies = Tallies.restored(params, tallies)
-        lane.settle()
-        return lane
+            model.tallies = Tallies.restored(params, tallies)
+        model.settle()
+        return model
 
     def _load(self, arrays: Mapping[str, npt.NDArray[Any]], tallies: dict[str, npt.NDArray[Any]]) -> None:
         (first, count), slots = arrays["count"].tolist(), arrays["slots"].astype(np.int64)

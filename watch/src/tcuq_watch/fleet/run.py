@@ -14,7 +14,7 @@ from .sources import Source
 
 
 @dataclass
-class Pumped:
+class RunStats:
     """What went through since the start."""
 
     events: int = 0
@@ -26,7 +26,7 @@ class Pumped:
     turned_down: dict[str, int] = field(default_factory=dict)
 
 
-def pump(
+def run(
     fleet: Any,
     source: Source,
     sink: Sink | None = None,
@@ -34,9 +34,9 @@ def pump(
     count: int = 20_000,
     every: float = 1.0,
     flush: bool = False,
-    told: Callable[[Pumped], None] | None = None,
+    told: Callable[[RunStats], None] | None = None,
     idle: Callable[[], Any] | None = None,
-) -> Pumped:
+) -> RunStats:
     """Take all that a source gives, until it ends or is stopped.
 
     A batch is committed before the source hears of it and before a sink gets its decisions. So a kill at any
@@ -46,7 +46,7 @@ def pump(
     `flush` releases what is still held when the source has come to its end, not if it was stopped before.
     `idle` is called after each commit, and about as often while nothing arrives.
     """
-    done = Pumped()
+    done = RunStats()
     began = time.monotonic()
     if sink is not None:
         for number, decided in fleet.commits(sink.begin(fleet.commit_number) + 1):
@@ -72,7 +72,7 @@ def pump(
     return done
 
 
-def _committed(fleet: Any, arrived: Arrived, done: Pumped) -> Sequence[Decided]:
+def _committed(fleet: Any, arrived: Arrived, done: RunStats) -> Sequence[Decided]:
     """Commit what arrived at once, so that a kill repeats nothing that was counted; return the decisions."""
     before = dict(fleet.refused)
     for kind, number in arrived.refused.items():
@@ -95,9 +95,9 @@ def _committed(fleet: Any, arrived: Arrived, done: Pumped) -> Sequence[Decided]:
 
 def _knows(fleet: Any, version: str | None) -> bool:
     if version is None:
-        return len(fleet.lanes) == 1
-    prints = [lane.params.fingerprint for lane in fleet.lanes.values()]
-    return version in fleet.lanes or prints.count(version) == 1
+        return len(fleet.models) == 1
+    prints = [model.params.fingerprint for model in fleet.models.values()]
+    return version in fleet.models or prints.count(version) == 1
 
 
 def _more(now: Mapping[str, int], before: Mapping[str, int], told: Mapping[str, int]) -> dict[str, int]:
