@@ -141,9 +141,9 @@ def test_killed_at_random_each_step_counts_once(folder: Path) -> None:
         address = f"mqtt://127.0.0.1:{port}/d/+/s"
         environment = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "support"), *sys.path]),
+            "PYTHONPATH": os.pathsep.join([str(ROOT / "watch" / "tests" / "support"), *sys.path]),
         }
-        command = [sys.executable, str(ROOT / "tests" / "support" / "mqtt_runner.py"), address]
+        command = [sys.executable, str(ROOT / "watch" / "tests" / "support" / "mqtt_runner.py"), address]
         command += [str(folder / "fleet"), str(folder / "out")]
         sent = 0
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 
 
 def _start(folder: Path, files_a_batch: int = 1) -> subprocess.Popen[bytes]:
-    program = ROOT / "tests" / "support" / "spark_stream.py"
+    program = ROOT / "watch" / "tests" / "support" / "spark_stream.py"
     arguments = [folder / "params.json", folder / "in", folder / "run", files_a_batch, SHARDS]
     (folder / "run").mkdir(exist_ok=True)
     with open(folder / "run" / "said.txt", "ab") as said:

@@ -213,7 +213,7 @@ def _names(path: str) -> list[str]:
     try:
         lines = read_limited(path, "file").decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise InputError("value", f"{path}: is no text, expected one name of a device a line") from None
+        raise InputError("damaged", f"{path}: is no text, expected one name of a device a line") from None
     names = [line.strip() for line in lines if line.strip()]
     if not names:
         raise InputError("missing", f"{path}: names no device, expected one a line")
@@ -229,7 +229,7 @@ def _disk() -> Iterator[None]:
         if error.filename is not None:
             raise
         said = str(error.strerror or error).partition("; call commit()")[0]
-        raise InputError("value", f"{said}; run this again when that is mended: nothing is lost") from None
+        raise InputError("failed", f"{said}; run this again when that is mended: nothing is lost") from None
 
 
 @contextmanager
@@ -315,7 +315,7 @@ def show_status(args: argparse.Namespace) -> int:
         if args.device is not None:
             rows = one_device(fleet, args.device)
             if not rows:
-                raise InputError("value", f"{args.folder}: no device is called {args.device!r}")
+                raise InputError("unknown", f"{args.folder}: no device is called {args.device!r}")
             answer(args, {"devices": rows}, device_text(rows))
             return 0
         summary = fleet.summary(clock(args)(), max(1, args.worst), healthy(args))

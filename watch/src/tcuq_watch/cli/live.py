@@ -187,7 +187,7 @@ def _merge(args: argparse.Namespace, params: Params) -> int:
 
     folder = Path(args.source)
     if not (folder / SESSION).is_file():
-        raise InputError("unknown", f"{folder}: is not a folder of tcuq live, expected one with {SESSION}")
+        raise InputError("missing", f"{folder}: is not a folder of tcuq live, expected one with {SESSION}")
     log_format(args.merge)
     read_session(folder, params)
     first, last = _span(args.steps)

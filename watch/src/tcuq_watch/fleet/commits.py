@@ -197,7 +197,7 @@ class Commits:
             value = options[name]
             if head is not None and value is not None and head[name] != value:
                 raise InputError(
-                    "value",
+                    "conflict",
                     f"{name} is {value}, expected {head[name]} as {self.folder} was begun with; "
                     f"leave it out or begin a new folder",
                 )
@@ -396,7 +396,7 @@ class Commits:
         why = self._missing()
         # A writer with --keep removes old files while this one reads.
         if why is not None and (store.read_head(self.folder) or {}).get("commit") == self.number:
-            raise InputError("value", f"{why}; begin a new folder, or put them back")
+            raise InputError("missing", f"{why}; begin a new folder, or put them back")
         names = {name: model.params.names for name, model in self.models.items()}
         for path in self._decision_files(first):
             yield int(path.stem), read_decided(path, names)

@@ -166,7 +166,7 @@ class StandardInput:
         self._limits = limits_given(limits)
         if stream is None:
             if sys.stdin is None:
-                raise InputError("value", "standard input is closed")
+                raise InputError("missing", "standard input is closed")
             stream = sys.stdin.buffer
         self.bad = Bad()
         self.ended = False

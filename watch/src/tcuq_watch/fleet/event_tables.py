@@ -41,9 +41,9 @@ class EventTable:
         except OSError as error:
             if error.errno:
                 raise
-            raise InputError("unknown", f"{path}: is not a Parquet file, or is damaged") from None
+            raise InputError("damaged", f"{path}: is not a Parquet file, or is damaged") from None
         except Exception:
-            raise InputError("unknown", f"{path}: is not a Parquet file, or is damaged") from None
+            raise InputError("damaged", f"{path}: is not a Parquet file, or is damaged") from None
         self._mark = whole(path)
         self._probs, self._features = _columns(path, names)
         ends = np.cumsum(sizes, dtype=np.int64)

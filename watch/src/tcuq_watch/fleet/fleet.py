@@ -105,7 +105,9 @@ class Fleet:
     ) -> None:
         given, alone = _versions(params)
         if params is None and not read_only:
-            raise InputError("value", "params is None, expected Params or a dict of them; or read_only=True")
+            raise InputError(
+                "missing", "params is None, expected Params or a dict of them; or read_only=True"
+            )
         if isinstance(keep_decisions, bool):
             keep_decisions = ALL if keep_decisions else 0
         kept = integer("keep_decisions", keep_decisions, 0, ALL)
@@ -307,7 +309,7 @@ class Fleet:
         if model is None:
             self.refuse("unknown version")
             expected = f"expected one of {', '.join(self.models)}"
-            raise InputError("value", f"version of the state of {device} is {version!r}, {expected}")
+            raise InputError("unknown", f"version of the state of {device} is {version!r}, {expected}")
         with self._alone():
             self._check()
             before = model.refused.total()
@@ -338,7 +340,7 @@ class Fleet:
                 return self._changed(list, told)
             if position is not None:
                 raise InputError(
-                    "failed", "position is given, expected none: the commit that failed has its own"
+                    "conflict", "position is given, expected none: the commit that failed has its own"
                 )
             return self._write(*self._pending)
 
@@ -562,7 +564,7 @@ class Fleet:
 
     def __reduce__(self) -> Any:
         raise InputTypeError(
-            "value",
+            "unsupported",
             f"fleet {self.folder} cannot be copied or pickled, expected its folder; open that with "
             "Fleet.open_read to look",
         )

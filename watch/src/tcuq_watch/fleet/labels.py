@@ -308,7 +308,7 @@ def _merged(parts: Sequence[Integers]) -> Integers:
     """Return kinds and how many there are of each, in all parts."""
     kinds, counts = np.concatenate(parts, axis=1)
     if kinds.size and not 0 <= kinds.min() <= kinds.max() < 4 * CELLS:
-        raise InputError("value", "a kind of steps is out of range")
+        raise InputError("damaged", "a kind of steps is out of range")
     each, where = np.unique(kinds, return_inverse=True)
     found = np.zeros(len(each), dtype=np.int64)
     np.add.at(found, where, counts)

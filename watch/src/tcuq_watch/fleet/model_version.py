@@ -260,7 +260,7 @@ class ModelVersion:
         if slot is None and len(self._slot_of) >= self._most:
             count = len(self._slot_of) + 1
             expected = self._limits.beyond("devices", count, "devices")
-            raise InputError("value", f"device {device!r} would be number {count:,}, {expected}")
+            raise InputError("limit", f"device {device!r} would be number {count:,}, {expected}")
         place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, -1, MAX_NUMBER - 1)
         if not isinstance(state, (bytes, bytearray, memoryview)):
             raise InputError("value", f"state of {device} is {type(state).__name__}, expected bytes")
@@ -414,7 +414,7 @@ class ModelVersion:
         names = unpacked(arrays["names"], arrays["name_ends"])
         fresh = names[len(self.devices) - first :]
         if len(self.devices) < first or len(self.devices) + len(fresh) != count:
-            raise InputError("value", f"it begins at device {first}, expected {len(self.devices)}")
+            raise InputError("damaged", f"it begins at device {first}, expected {len(self.devices)}")
         self._slot_of.update(zip(fresh, range(len(self.devices), count), strict=True))
         self._grow(fresh)
         self.bank.load_many(slots, arrays["states"])

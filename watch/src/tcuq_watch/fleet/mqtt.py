@@ -82,7 +82,7 @@ class MqttSource:
         since = last = time.monotonic()
         while not self._stop.is_set():
             if self.connection.error:
-                raise InputError("value", f"{self.address}: {self.connection.error}")
+                raise InputError("failed", f"{self.address}: {self.connection.error}")
             now = time.monotonic()
             try:
                 message = self._messages.get(timeout=max(0.001, min(STALL, since + every - now)))

@@ -48,7 +48,7 @@ class Broker:
         except ValueError:
             port = 0
         if port == 0:
-            raise InputError("unknown", f"the port of {parts.hostname} is not a number, expected 1 to 65535")
+            raise InputError("value", f"the port of {parts.hostname} is not a number, expected 1 to 65535")
         tls = parts.scheme == "mqtts"
         secret = [None if each is None else unquote(each) for each in (parts.username, parts.password)]
         user, password = secret[0] or None, secret[1] or os.environ.get("TCUQ_MQTT_PASSWORD")
@@ -169,11 +169,11 @@ class Connection:
                 self.address.host, self.address.port, keepalive=60, clean_start=False, properties=properties
             )
         except OSError as error:
-            raise InputError("value", f"{self.address}: {error.strerror or error}") from None
+            raise InputError("failed", f"{self.address}: {error.strerror or error}") from None
         self.client.loop_start()
         if not self.ready.wait(timeout) or self.error:
             self.close()
-            raise InputError("value", f"{self.address}: {self.error or 'the broker does not answer'}")
+            raise InputError("failed", f"{self.address}: {self.error or 'the broker does not answer'}")
 
     def _connected(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
         if reason.is_failure:

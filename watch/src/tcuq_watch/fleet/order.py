@@ -268,7 +268,7 @@ class Order:
         ):
             if numbers.min(initial=least) < least or numbers.max(initial=least) >= MAX_NUMBER:
                 raise InputError(
-                    "value", f"boot or seq of {name} is out of range, expected {least} to 2^62 - 1"
+                    "damaged", f"boot or seq of {name} is out of range, expected {least} to 2^62 - 1"
                 )
         self.places[slots] = arrays["places"]
         berths, cells = arrays["berths"].astype(np.int64), arrays["cells"].astype(np.int64)
@@ -286,7 +286,7 @@ class Order:
         fits = len(np.unique(owners[occupied])) == len(occupied)
         fits &= not (self._berths["used"] >> np.uint64(self.hold - 1) >> np.uint64(1)).any()
         if not fits or not np.array_equal(held, self.places["held"]):
-            raise InputError("value", "events that are held do not fit the devices")
+            raise InputError("damaged", "events that are held do not fit the devices")
         self._berth_of[:] = -1
         self._berth_of[owners[occupied]] = occupied
         vacant = np.flatnonzero(owners < 0)[::-1]

@@ -43,7 +43,7 @@ def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> d
             raise placed(error, str(folder)) from None
         found = _handed_in(Path(folder), request, wait)
     if "error" in found:
-        raise InputError("value", f"{folder}: {found['error']}")
+        raise InputError("failed", f"{folder}: {found['error']}")
     return found
 
 
@@ -62,7 +62,7 @@ def _handed_in(folder: Path, request: Mapping[str, Any], wait: float) -> dict[st
         time.sleep(0.1)
     with contextlib.suppress(FileNotFoundError):
         asked.unlink()
-    raise InputError("value", f"{folder}: the process that runs this fleet did not answer within {wait:g} s")
+    raise InputError("busy", f"{folder}: the process that runs this fleet did not answer within {wait:g} s")
 
 
 def answer_requests(fleet: Any) -> int:
@@ -107,7 +107,7 @@ def answered(fleet: Any, request: Mapping[str, Any]) -> dict[str, Any]:
     """Pick steps to label, or take in labels, which the fleet commits."""
     feeds = any(model.params.feedback is not None for model in fleet.models.values())
     if fleet.label_choice is None and not (feeds and "tell" in request):
-        raise InputError("value", "no labels are asked for here; run the fleet with --labels-per-day")
+        raise InputError("missing", "no labels are asked for here; run the fleet with --labels-per-day")
     if "tell" in request:
         found = dict(fleet.tell([_with_number(fleet, row) for row in request["tell"]]))
         return found if fleet.label_choice is None else {**found, "accuracy": fleet.accuracy()}

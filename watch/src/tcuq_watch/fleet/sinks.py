@@ -140,18 +140,18 @@ class FileSink:
         [other] = [each for each in FORMATS if each != self.format]
         others = _numbers(self.out, other)
         if found is None and (numbers or others):
-            raise InputError("value", f"{self.out}: holds other files of numbers, expected an empty folder")
+            raise InputError("exists", f"{self.out}: holds other files of numbers, expected an empty folder")
         if found is not None and found != owner:
             place = found.partition("\n")[0]
             anew = " as it was before it was begun anew" if place == str(self._folder.resolve()) else ""
             raise InputError(
-                "value",
+                "conflict",
                 f"{self.out}: holds decisions of the fleet {place}{anew}, "
                 "expected a folder of its own for each fleet",
             )
         if others:
             raise InputError(
-                "value", f"{self.out}: holds decisions as {other}, expected this format or a new folder"
+                "conflict", f"{self.out}: holds decisions as {other}, expected this format or a new folder"
             )
         write_whole(mark, owner, links=False)
         for left in self.out.glob(".tcuq.*"):  # of a process that was killed while it wrote
@@ -246,7 +246,7 @@ class MqttSink:
             while not each.is_published():
                 if self.connection.error or time.monotonic() > until:
                     why = self.connection.error or f"the broker took no decisions for {PATIENCE:g} s"
-                    raise InputError("value", f"{self.address}: {why}")
+                    raise InputError("failed", f"{self.address}: {why}")
                 each.wait_for_publish(1.0)
             until = time.monotonic() + PATIENCE
         self._note(number)

@@ -104,7 +104,7 @@ def decide_stream(
     provider = df.sparkSession.conf.get(PROVIDER, "")
     if "RocksDB" not in provider:
         raise InputError(
-            "value",
+            "conflict",
             f"{PROVIDER} is {provider!r}, expected RocksDB; "
             "build the session with tcuq_watch.fleet.spark.SETTINGS",
         )
@@ -297,7 +297,7 @@ class _Job:
         shards, hold = arrays.pop(MADE_WITH).tolist()
         if hold != self.options["hold"] or self.shards not in (shards, None):
             raise InputError(
-                "value",
+                "conflict",
                 f"shards={self.shards}, hold={self.options['hold']}, expected {shards} and {hold}, "
                 "with which the checkpoint was made",
             )

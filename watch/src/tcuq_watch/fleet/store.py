@@ -119,14 +119,14 @@ def read_arrays(path: Path, size: int | None = None) -> dict[str, npt.NDArray[An
 def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int) -> npt.NDArray[Any]:
     """Return an array; nothing is packed in a fleet's files, so that none is larger than its file."""
     if info.compress_type != zipfile.ZIP_STORED or info.file_size > size:
-        raise InputError("value", f"{info.filename!r} is packed, expected stored bytes")
+        raise InputError("damaged", f"{info.filename!r} is packed, expected stored bytes")
     with archive.open(info) as member:
         version = np.lib.format.read_magic(member)
         if version != (1, 0):
-            raise InputError("value", f"{info.filename!r} has another version of the format")
+            raise InputError("damaged", f"{info.filename!r} has another version of the format")
         shape, _, dtype = np.lib.format.read_array_header_1_0(member)
         if dtype.hasobject or math.prod(shape) * dtype.itemsize > size:
-            raise InputError("limit", f"{info.filename!r} takes more than the file has")
+            raise InputError("damaged", f"{info.filename!r} takes more than the file has")
     with archive.open(info) as member:
         return np.asarray(np.lib.format.read_array(member, allow_pickle=False))
 
@@ -176,11 +176,11 @@ def read_head(folder: Path) -> dict[str, Any] | None:
     except (ValueError, KeyError, TypeError):
         raise InputError("damaged", f"{path} is damaged or not of a fleet") from None
     if known != FORMAT:
-        raise InputError("value", f"{path} is of {one_line(repr(known), 60)}, expected {FORMAT!r}")
+        raise InputError("damaged", f"{path} is of {one_line(repr(known), 60)}, expected {FORMAT!r}")
     if layout != LAYOUT:
         shown = one_line(str(layout), 60)
         raise InputError(
-            "value", f"{path} has layout {shown}, expected {LAYOUT}; use the release that wrote it"
+            "conflict", f"{path} has layout {shown}, expected {LAYOUT}; use the release that wrote it"
         )
     if rest.strip() != f"{zlib.crc32(line):08x}".encode():
         raise InputError("damaged", f"{path} is damaged: its checksum is another")
@@ -222,7 +222,7 @@ def check_new(folder: Path) -> None:
     others = sorted(each.name for each in folder.iterdir() if each.name not in own) if folder.is_dir() else []
     if others:
         raise InputError(
-            "value", f"{folder} holds {others[0]!r} and no fleet, expected an empty folder or a fleet's"
+            "exists", f"{folder} holds {others[0]!r} and no fleet, expected an empty folder or a fleet's"
         )
 
 
@@ -236,7 +236,7 @@ def locked(folder: Path) -> Any:
         if error.errno not in (errno.EAGAIN, errno.EACCES):
             file.close()
             raise InputError(
-                "value",
+                "unsupported",
                 f"{folder} cannot be locked ({error.strerror}), expected a file system that keeps locks",
             ) from None
         file.seek(0)

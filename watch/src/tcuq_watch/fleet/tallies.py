@@ -205,10 +205,10 @@ class Tallies:
         devices = np.asarray(arrays.get("devices", found.devices))
         classes = np.asarray(arrays["classes"])
         if classes.dtype != CLASS_DTYPE:
-            raise InputError("value", f"classes of the tallies are {classes.dtype}, expected CLASS_DTYPE")
+            raise InputError("damaged", f"classes of the tallies are {classes.dtype}, expected CLASS_DTYPE")
         if devices.dtype != DEVICE_DTYPE or devices.ndim != 1 or classes.shape != found.classes.shape:
             raise InputError(
-                "value",
+                "damaged",
                 f"tallies have {devices.dtype.itemsize} bytes a device and {len(classes)} "
                 f"classes, expected {DEVICE_DTYPE.itemsize} and {params.classes}",
             )
@@ -276,20 +276,20 @@ def _check_devices(devices: npt.NDArray[Any]) -> None:
     for name in ("flagged", "abstained", "alarm_steps", "onsets"):
         for at in np.flatnonzero(devices[name] > devices["steps"])[:1]:
             raise InputError(
-                "limit",
+                "damaged",
                 f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected at most "
                 f"{devices['steps'][at]}, its steps",
             )
     for name, (low, high) in RANGES.items():
         for at in np.flatnonzero((devices[name] < low) | (devices[name] > high))[:1]:
             raise InputError(
-                "value",
+                "damaged",
                 f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected {low} to {high}",
             )
     for name in ("last_time", "alarm_since"):
         for at in np.flatnonzero((devices[name] < 0) | (devices[name] >= END_OF_TIME))[:1]:
             raise InputError(
-                "value",
+                "damaged",
                 f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected a time from 0 to "
                 f"{END_OF_TIME}, or NaN",
             )
@@ -300,7 +300,7 @@ def _checked_clock(clock: npt.NDArray[Any]) -> npt.NDArray[Any]:
     found = np.array(clock)
     if found.dtype != CLOCK_DTYPE or found.shape != (1,):
         raise InputError(
-            "value", f"clock of the tallies is {found.dtype} {found.shape}, expected one of CLOCK_DTYPE"
+            "damaged", f"clock of the tallies is {found.dtype} {found.shape}, expected one of CLOCK_DTYPE"
         )
     first, last, level = (int(found[name][0]) for name in ("first", "last", "level"))
     used = last >= first
@@ -308,7 +308,7 @@ def _checked_clock(clock: npt.NDArray[Any]) -> npt.NDArray[Any]:
         used and (first < 0 or last > MOST_HOUR or (last >> level) - (first >> level) >= BUCKETS)
     ):
         raise InputError(
-            "value",
+            "damaged",
             f"clock of the tallies is at hours {first} to {last} and level {level}, expected hours 0 to "
             f"{MOST_HOUR} in {BUCKETS} buckets and level 0 to {LEVELS - 1}",
         )

@@ -219,7 +219,7 @@ def read_session(folder: Path, params: Params) -> Saved:
         ) from None
     if saved.params != params.fingerprint:
         raise InputError(
-            "value",
+            "conflict",
             f"{folder}: holds a session of parameters {one_line(saved.params, 40)}, "
             f"expected {params.fingerprint}; "
             "choose another folder with --folder, or move this one away",
@@ -240,7 +240,7 @@ class Folder:
             self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | NO_LINK, 0o666)
         except OSError as error:
             raise InputError(
-                "value", f"{self.path}: {error.strerror}; choose another folder with --folder"
+                "failed", f"{self.path}: {error.strerror}; choose another folder with --folder"
             ) from None
         try:
             _lock(self._lock, self.path)
@@ -260,7 +260,7 @@ class Folder:
             others = [name for name, log in logs.items() if log.exists() and log.stat().st_size]
             if others:
                 raise InputError(
-                    "value",
+                    "damaged",
                     f"{self.path}: has {others[0]} and no {SESSION}, so it is not known what it belongs to; "
                     "move it away or choose another folder with --folder",
                 )
@@ -310,11 +310,11 @@ class Folder:
         """Keep a mark, on the disk before this returns, or raise in one line."""
         before = self.marks.size
         if not self.marks.add(json.dumps({**content, "time": round(time.time(), 3)}) + "\n", 1):
-            raise InputError("value", "the mark was not kept: the disk is full")
+            raise InputError("failed", "the mark was not kept: the disk is full")
         if not self.marks.flush() or not self.marks.sync():
             why = self.marks.error.strerror if self.marks.error else "unknown"
             self.marks.forget(before)
-            raise InputError("value", f"the mark was not kept: {why}")
+            raise InputError("failed", f"the mark was not kept: {why}")
 
     def close(self) -> None:
         """Close all files; another program may use the folder then."""
@@ -348,5 +348,5 @@ def _lock(handle: int, path: Path) -> None:
         if error.errno not in (errno.EAGAIN, errno.EACCES):
             return  # a file system without locks: as on Windows
         raise InputError(
-            "value", f"{path}: another tcuq live writes there; end it, or choose another folder with --folder"
+            "busy", f"{path}: another tcuq live writes there; end it, or choose another folder with --folder"
         ) from None

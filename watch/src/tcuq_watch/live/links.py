@@ -120,10 +120,10 @@ class Connection(Source):
         try:
             self._socket = self._opened()
         except socket.gaierror:
-            raise InputError("value", f"{self.name}: the name {self.host!r} is not known") from None
+            raise InputError("unknown", f"{self.name}: the name {self.host!r} is not known") from None
         except OSError as error:
             raise InputError(
-                "value", f"{self.name}: {_short(error)}; is the device listening there?"
+                "failed", f"{self.name}: {_short(error)}; is the device listening there?"
             ) from None
 
     def _read(self) -> None:
@@ -180,13 +180,13 @@ class Listener(Source):
         try:
             self._listener = socket.create_server((self.host, self.port), family=family, backlog=4)
         except socket.gaierror:
-            raise InputError("value", f"{self.name}: the name {self.host!r} is not known") from None
+            raise InputError("unknown", f"{self.name}: the name {self.host!r} is not known") from None
         except PermissionError:
-            raise InputError("value", f"{self.name}: no permission; choose a port above 1023") from None
+            raise InputError("failed", f"{self.name}: no permission; choose a port above 1023") from None
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                raise InputError("value", f"{self.name}: the port is taken; choose another one") from None
-            raise InputError("value", f"{self.name}: {_short(error)}") from None
+                raise InputError("busy", f"{self.name}: the port is taken; choose another one") from None
+            raise InputError("failed", f"{self.name}: {_short(error)}") from None
         self.port = self._listener.getsockname()[1]
 
     def _read(self) -> None:
@@ -282,13 +282,13 @@ class Link:
             self.client.connect(self.broker.host, self.broker.port, keepalive=30)
         except (OSError, ValueError) as error:
             text = getattr(error, "strerror", None) or str(error)
-            raise InputError("value", f"{self.broker.name}: {text}; is the broker running there?") from None
+            raise InputError("failed", f"{self.broker.name}: {text}; is the broker running there?") from None
         self.client.loop_start()
         answered = self._answered.wait(WAIT)
         if not answered or self._refused:
             self.close()
             why = f"the broker refused: {self._refused}" if answered else "the broker does not answer"
-            raise InputError("value", f"{self.broker.name}: {why}")
+            raise InputError("failed", f"{self.broker.name}: {why}")
 
     def settle(self, topic: str) -> None:
         """Wait until the broker has read what was sent; a socket that closes earlier may take it along.

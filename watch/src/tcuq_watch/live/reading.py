@@ -203,7 +203,7 @@ class Reading:
         fresh = RowParser(Shape.of(self._params))
         fresh.take({NAMES: given}, self._line)
         if self.names is not None:
-            raise InputError("value", f"names are {given}, expected {list(self.names)} as before")
+            raise InputError("conflict", f"names are {given}, expected {list(self.names)} as before")
         self.names = self._parser.names = fresh.names
 
     def _tell_unknown(self, content: dict[str, Any], known: Sequence[str]) -> None:

@@ -40,7 +40,7 @@ def recover(folder: Folder, judge: Judge, params: Params) -> Recovered:
             judge.monitor.load(folder.state())
         except ValueError as error:
             raise InputError(
-                "value", f"{folder.path}: {error}; move the folder away or choose another one"
+                "damaged", f"{folder.path}: {error}; move the folder away or choose another one"
             ) from None
     holes = _cut_holes(folder.received, saved.received) + _cut_holes(folder.decisions, saved.decisions)
     lines = list(_lines(folder.received, saved.received))

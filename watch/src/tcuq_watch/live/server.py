@@ -240,7 +240,7 @@ def serve(
     200
     """
     if feed is None and not views:
-        raise InputError("value", "feed is None, expected a Feed or at least one view")
+        raise InputError("missing", "feed is None, expected a Feed or at least one view")
     if not 0 <= port <= 65535:
         raise wrong_value("port", port, "0 to 65535")
     if token is not None and not token:
@@ -261,12 +261,12 @@ def _bound(host: str, port: int) -> _Listener:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise InputError(
-                "value",
+                "busy",
                 f"port {port} of {host} is taken by another program: stop that, or choose another port "
                 "(0 takes any that is free)",
             ) from None
         raise InputError(
-            "value", f"cannot listen at port {port} of {host}: {error.strerror or error}"
+            "failed", f"cannot listen at port {port} of {host}: {error.strerror or error}"
         ) from None
 
 

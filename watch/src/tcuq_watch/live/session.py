@@ -252,7 +252,7 @@ class Session:
             if self.stream.takes_labels:
                 # The disk has the steps before it has a label that came after them.
                 if not self.folder.flush() or not self.folder.sync():
-                    raise InputError("value", f"the mark was not kept: {self.folder.error}")
+                    raise InputError("failed", f"the mark was not kept: {self.folder.error}")
                 content["at"] = self.step
             self.folder.mark(content)
             if self.stream.takes_labels:

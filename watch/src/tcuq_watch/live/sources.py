@@ -35,7 +35,7 @@ class Pipe(Source):
     def _open(self) -> None:
         if self._handle is None:
             if sys.stdin is None:
-                raise InputError("value", "standard input is closed")
+                raise InputError("missing", "standard input is closed")
             self._handle = sys.stdin.fileno()
 
     def _read(self) -> None:
@@ -71,11 +71,11 @@ class Growing(Source):
             found = os.fstat(self._handle)
         except FileNotFoundError:
             raise InputError(
-                "value",
+                "missing",
                 f"{self.name}: no such file; create it first, or name a port such as /dev/ttyUSB0@115200",
             ) from None
         except PermissionError:
-            raise InputError("value", f"{self.name}: no permission to read it") from None
+            raise InputError("failed", f"{self.name}: no permission to read it") from None
         if stat.S_ISDIR(found.st_mode):
             raise InputError(
                 "value", f"{self.name}: is a folder, expected a file (--merge writes a log from a folder)"

@@ -42,7 +42,7 @@ class Webhook:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or _odd(url):
             raise InputError(
-                "missing", f"--webhook is {url!r}, expected http://... or https://... without spaces"
+                "value", f"--webhook is {url!r}, expected http://... or https://... without spaces"
             )
         self._url, self._about, self._tell, self._first = url, about, tell, first
         self._host = parts.hostname
