@@ -16,12 +16,10 @@ from limit_checks import refusal, says
 from tcuq import Monitor, Params
 from tcuq.io import Limits
 from tcuq_watch.fleet import Fleet
-from tcuq_watch.fleet.arrivals import Bad, BatchBuilder
 from tcuq_watch.fleet.event_lines import StandardInput
 from tcuq_watch.fleet.events import Events
 from tcuq_watch.fleet.sources import FileSource
 from tcuq_watch.live.folder import Folder
-from tcuq_watch.live.marks import labeled_log
 from tcuq_watch.live.reading import Reading
 
 PARAMS = Params(classes=2, warmup=0)
@@ -86,12 +84,6 @@ def test_devices_of_a_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert fleet.refused["too many devices"] == 2
 
 
-def test_a_line_of_a_live_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "received.jsonl").write_text('{"step": 0}' + " " * 500 + "\n")
-    monkeypatch.setenv("TCUQ_LIMITS", "line=100")
-    says(refusal(lambda: labeled_log(tmp_path, PARAMS)), "line", "line 1 is longer")
-
-
 def test_a_fleet_unpacks_nothing(tmp_path: Path) -> None:
     from tcuq_watch.fleet.store import read_arrays
 
@@ -103,12 +95,6 @@ def test_a_fleet_unpacks_nothing(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("x.npy", header.getvalue())
     assert "takes more than the file has" in refusal(lambda: read_arrays(path))
-
-
-def test_nesting_of_an_event() -> None:
-    rows = BatchBuilder(Bad(), "stdin")
-    rows.add_line(b'{"device": "a", "seq": 0, "probs": ' + b"[" * 100 + b"]" * 100 + b"}", "line 1")
-    says(rows.bad.first["not JSON"], "nesting")
 
 
 def test_heads_of_sessions_and_fleets(tmp_path: Path) -> None:

@@ -108,7 +108,9 @@ def test_every_moment_in_the_middle(
         assert outcome(place / "work" / "fleet") == undisturbed, k
 
 
-def test_a_kill_while_a_folder_is_repaired(events: Arrivals, undisturbed: dict[str, Any], place: Path) -> None:
+def test_a_kill_while_a_folder_is_repaired(
+    events: Arrivals, undisturbed: dict[str, Any], place: Path
+) -> None:
     start = place / "start"
     with Fleet(VERSIONS, start, hold=8) as fleet:
         fleet.take(events.some(0, 200), position=200)
@@ -137,7 +139,7 @@ def test_random_kills(tmp_path: Path) -> None:
     paths = os.pathsep.join(map(str, (support, ROOT / "tests" / "support", ROOT / "tools")))
     rng = np.random.default_rng(5)
     folder, kills, run, wait = tmp_path / "fleet", 0, 0, 0.5
-    while kills < 25:
+    while kills < 50:
         command = [sys.executable, str(support / "fleet_runs.py"), str(folder), str(run), *size]
         process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths})
         began, moved = time.monotonic(), (folder / "HEAD").exists() and (folder / "HEAD").stat().st_mtime_ns

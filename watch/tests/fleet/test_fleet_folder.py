@@ -10,20 +10,17 @@ import sys
 import threading
 from collections import namedtuple
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from faulty_files import SPACE, Fault, Faults, run_forked
-from fleet_runs import VERSIONS, Arrivals, folder_in_memory, outcome, play
-from naive_fleet import rows_of
+from fleet_runs import VERSIONS, Arrivals, folder_in_memory, outcome
 from streams import int8_stream
 
 from tcuq import Monitor, Params
-from tcuq_watch.fleet import Events, Fleet, ModelVersion, store
-from tcuq_watch.fleet.events import joined
+from tcuq_watch.fleet import Events, Fleet, store
 
 PARAMS = Params(classes=3, warmup=0)
 STATE = namedtuple("STATE", "device state boot seq version")
@@ -55,16 +52,6 @@ def test_a_single_version_is_named_by_its_fingerprint(tmp_path: Path) -> None:
     with small(tmp_path / "f") as fleet:
         assert fleet.refused == {"unknown version": 1} and fleet.position == {"file": "x", "row": 3}
         assert fleet.models[PARAMS.fingerprint].places["received"].tolist() == [2]
-
-
-def test_versions_do_not_touch_each_other(tmp_path: Path) -> None:
-    events = Arrivals()
-    play(tmp_path / "whole", events, seed=0, most=10_000)
-    play(tmp_path / "one_by_one", events, seed=0, most=12)
-    assert outcome(tmp_path / "one_by_one") == outcome(tmp_path / "whole")
-    with Fleet({"v2": VERSIONS["v2"]}, tmp_path / "alone", hold=8) as alone:
-        decided = [*alone.take(events.parts[1]), *alone.flush()]
-    assert rows_of(joined(decided)) == outcome(tmp_path / "whole")["v2"][0]
 
 
 def test_rolling_out_and_back(tmp_path: Path) -> None:
@@ -149,20 +136,6 @@ def test_one_bad_row_loses_that_row_alone(tmp_path: Path) -> None:
         fleet.refuse("broken line", 3)
         fleet.commit()
     assert Fleet.open_read(tmp_path / "f").refused == expected | {"broken line": 3}
-
-
-def test_features_are_checked_where_they_are_read(tmp_path: Path) -> None:
-    params = Params(classes=2, features=2, feature_scale=0.1)
-    probs = np.full((3, 2), 0.5)
-    with Fleet(params, tmp_path / "f") as fleet:
-        features = np.array([[0.1, 0.2], [np.inf, 0], [1e300, 0]])
-        fleet.take(Events(["a", "b", "c"], [0] * 3, [0] * 3, probs, features))
-        assert fleet.refused == {"bad features": 2}
-        fleet.take(Events(["b"], [0], [0], probs[:1]))
-        fleet.take(Events(["b"], [0], [0], probs[:1], features[:1, :1]))
-        fleet.take(Events(["b"], [0], [0], probs[:1], np.zeros((1, 2), np.uint8)))
-        assert fleet.refused == {"bad features": 4, "wrong width": 1}
-        assert len(fleet.take(Events(["b"], [0], [0], probs[:1], np.zeros((1, 2), np.int8)))[0]) == 1
 
 
 def test_a_closed_fleet(tmp_path: Path) -> None:
@@ -311,20 +284,6 @@ def test_an_error_in_the_middle_of_a_batch(tmp_path: Path, monkeypatch: pytest.M
         assert len(fleet.take(clean(["a"], [1]), position=2)[0]) == 1
 
 
-def test_positions_are_json(tmp_path: Path) -> None:
-    with small(tmp_path / "f") as fleet:
-        fleet.take([], position=(1, "x"))
-        assert fleet.position == [1, "x"]
-        for bad in (np.nan, {1, 2}, object()):
-            with pytest.raises(ValueError, match="expected a JSON value"):
-                fleet.take(clean(["a"], [0]), position=bad)
-        assert fleet.commit_number == 1 and not fleet.models[PARAMS.fingerprint].devices
-        fleet.take([])
-        assert fleet.commit_number == 1
-        with pytest.raises(TypeError, match="events hold str"):
-            fleet.take(["x"])
-
-
 def test_reading_while_another_process_writes(tmp_path: Path) -> None:
     folder, stop = tmp_path / "f", threading.Event()
     seqs, seen = np.repeat(np.arange(100), 3), []
@@ -367,16 +326,6 @@ def test_decisions_are_kept_as_told(tmp_path: Path) -> None:
             with np.load(folder / "decisions" / "00000003.npz", allow_pickle=False) as file:
                 assert file["seqs"].tolist() == [2, 2] and len(file["risk"]) == 2
                 assert file["names"].tobytes() == b"ab" and file["device"].tolist() == [0, 1]
-
-
-def test_decision_files_are_exact(tmp_path: Path) -> None:
-    params = Params(classes=3, warmup=0, names=("x", "y", "z"))
-    with Fleet(params, tmp_path / "f") as fleet:
-        said = fleet.take(
-            Events(["é", "b" * 128], [0, 0], [0, 0], [[0.2, 0.3, 0.5]] * 2, times=[1.7e9 + 0.1, np.nan])
-        )
-        [found] = fleet.decisions()
-        assert rows_of(found) == rows_of(said[0]) and found.steps.class_names == ("x", "y", "z")
 
 
 def test_a_commit_costs_what_changed(tmp_path: Path) -> None:
@@ -493,58 +442,6 @@ def test_what_is_of_no_kind_at_all(tmp_path: Path) -> None:
         assert len(fleet.take(Events(["a"], [0], [76], probs[:1]))[0]) == 1
 
 
-def test_one_thread_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with small(tmp_path / "f") as fleet:
-        model, refused = fleet.models[PARAMS.fingerprint], []
-        whole = model.take
-
-        def slow(events: Events, latest: float) -> Any:
-            def other() -> None:
-                refuse = partial(fleet.refuse, "not JSON")
-                adopt = partial(fleet.adopt, "a", b"", 0, 0, "unknown")
-                for call in (lambda: fleet.take(clean(["b"], [0])), fleet.flush, fleet.commit, refuse, adopt):
-                    with pytest.raises(RuntimeError, match="in use by another thread"):
-                        call()
-                    refused.append(call)
-
-            thread = threading.Thread(target=other)
-            thread.start()
-            thread.join()
-            return whole(events, latest)
-
-        monkeypatch.setattr(model, "take", slow)
-        assert len(fleet.take(clean(["a"], [0]))[0]) == 1
-        assert len(refused) == 5 and not fleet.refused
-
-
-def test_held_events_that_fit_no_device() -> None:
-    model = ModelVersion("v", PARAMS, hold=4)
-    model.take(clean(["a", "b"], [0, 5]))
-    arrays = model.arrays()
-    for change in (
-        {"berth_rows": np.array([(7, 1)], dtype=arrays["berth_rows"].dtype)},
-        {"berth_rows": np.array([(1, 1 << 9)], dtype=arrays["berth_rows"].dtype)},
-        {"berth_rows": np.array([(1, 3)], dtype=arrays["berth_rows"].dtype)},
-    ):
-        with pytest.raises(ValueError, match="held do not fit"):
-            ModelVersion.restored("v", PARAMS, {**arrays, **change}, hold=4)
-    assert ModelVersion.restored("v", PARAMS, arrays, hold=4).places["held"].tolist() == [0, 1]
-
-
-def test_a_state_of_a_device_that_has_just_started(tmp_path: Path) -> None:
-    probs, monitor = device(20)
-    saved = monitor.save()
-    with small(tmp_path / "f") as fleet:
-        fleet.adopt("a", saved, 3, -1)
-        [decided] = fleet.take(Events(["a"] * 2, [3, 3], [0, 1], probs[:2]))
-        expected = Monitor(PARAMS)
-        expected.load(saved)
-        assert decided.seqs.tolist() == [0, 1]
-        assert decided.steps.tobytes() == expected.run(probs[:2]).tobytes()
-        with pytest.raises(ValueError, match="already at 3, 1"):
-            fleet.adopt("a", saved, 3, -1)
-
-
 NOW = 1.7e9
 
 
@@ -597,11 +494,3 @@ def test_another_budget_holds_from_the_next_day_on_and_rows_of_an_earlier_releas
             assert fleet.label_choice is not None
             assert (fleet.label_choice.per_day, fleet.label_choice.seed) == (7, 5)
     assert not Fleet.open_read(tmp_path / "f").remarks
-
-
-def test_a_budget_is_kept_before_the_first_event(tmp_path: Path) -> None:
-    with small(tmp_path / "f"):
-        pass
-    with small(tmp_path / "f", labels_per_day=5):
-        pass
-    assert Fleet.open_read(tmp_path / "f").label_choice is not None

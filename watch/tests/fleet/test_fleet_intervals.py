@@ -27,18 +27,6 @@ def test_binomial_tails_equal_their_sums(n: int, p: float) -> None:
         assert binomial_tail(x, n, p) == pytest.approx(expected, rel=1e-9, abs=1e-250)
 
 
-def test_far_tails_of_many_devices() -> None:
-    logs = [
-        math.lgamma(1e6 + 1)
-        - math.lgamma(k + 1)
-        - math.lgamma(1e6 - k + 1)
-        + k * math.log(1e-3)
-        + (1e6 - k) * math.log1p(-1e-3)
-        for k in range(1500, 3000)
-    ]
-    assert binomial_tail(1500, 10**6, 1e-3) == pytest.approx(math.fsum(map(math.exp, logs)), rel=1e-6)
-
-
 def test_gamma_tails_of_whole_shapes_are_poisson_sums() -> None:
     for shape in (1, 2, 5, 30):
         x = np.array([0.0, 0.1, 1.0, 4.0, 29.0, 31.0, 90.0])

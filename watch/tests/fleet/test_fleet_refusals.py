@@ -10,25 +10,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from fleet_runs import folder_in_memory
-from fleet_stand_in import StandInFleet, places
 from streams import int8_stream
 
-from tcuq import EvidenceHead, Params
+from tcuq import Params
 from tcuq.io import Limits
-from tcuq_watch.fleet import Events, Fleet, checked, requests, sources
-from tcuq_watch.fleet.arrivals import MOST_KINDS, Bad, BatchBuilder, seconds
-from tcuq_watch.fleet.event_lines import StandardInput, among, has_beginning
+from tcuq_watch.fleet import Events, Fleet, checked, requests
+from tcuq_watch.fleet.arrivals import Bad, BatchBuilder, seconds
+from tcuq_watch.fleet.event_lines import StandardInput
 from tcuq_watch.fleet.events import joined
-from tcuq_watch.fleet.page import all_devices, histograms, one_device, timelines
-from tcuq_watch.fleet.run import run
 from tcuq_watch.fleet.sources import FileSource, open_source
-from tcuq_watch.fleet.words import ago, moment
 
 PARAMS = Params(classes=3, warmup=0)
 DAY = 86400
@@ -100,13 +95,6 @@ def test_what_a_line_may_hold_and_what_not() -> None:
     assert math.isnan(seconds(10**400)) and seconds(7) == 7.0
 
 
-def test_kinds_beyond_the_bound_are_counted_together() -> None:
-    bad = Bad()
-    for number in range(MOST_KINDS + 5):
-        bad(f"kind {number}", "told")
-    assert len(bad.counts) == MOST_KINDS + 1 and bad.counts["other"] == 5
-
-
 def test_events_behind_a_state_of_their_device_are_a_part_of_their_own() -> None:
     rows = BatchBuilder(Bad(), "test")
     rows.add_json({"device": "a", "seq": 4, "state": "c3RhdGU="})
@@ -158,34 +146,6 @@ def test_a_sum_at_the_edge_of_the_tolerance_costs_its_own_row(monkeypatch: pytes
     assert good.tolist() == [0, 2, 3] and refused == {"bad posterior": 1}
 
 
-def test_a_table_that_is_being_written_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    columns = {"device": ["a", "b"], "seq": [0, 1], "p0": [0.25, 0.5], "p1": [0.75, 0.5]}
-    parquet.write_table(arrow.table(columns), tmp_path / "whole")
-    content = (tmp_path / "whole").read_bytes()
-    growing = tmp_path / "in" / "e.parquet"
-    growing.parent.mkdir()
-    growing.write_bytes(content[:50])
-    source = open_source(str(growing.parent), tmp_path, True)
-    assert isinstance(source, FileSource)
-    found = []
-    for arrived in source.batches(None, 10, 0.02):
-        if arrived is None:
-            growing.write_bytes(content)
-        else:
-            found.append(arrived)
-            source.stop()
-    assert [each.count for each in found] == [2] and not source.bad.counts
-    monkeypatch.setattr(sources, "PATIENCE", 0.05)
-    growing.write_bytes(content[:50])
-    source = FileSource(growing, True)
-    for arrived in source.batches(None, 10, 0.02):
-        if arrived is not None:
-            source.stop()
-    assert source.bad.counts == {"unreadable file": 1}
-
-
 def test_lists_of_a_table_in_every_form(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -225,35 +185,6 @@ def test_lists_of_a_table_in_every_form(tmp_path: Path) -> None:
     )
     [one] = [each for each in FileSource(tmp_path / "coded.parquet").batches(None, 10, 0.05) if each]
     assert one.parts[0].events[0].devices.tolist() == ["a", "b", "a"]
-
-
-def test_marks_of_files_that_are_none() -> None:
-    assert among(["1", "2"], "no checksums!") == ["1", "2"]
-    assert has_beginning(Path("no such file"), "?") and has_beginning(Path("no such file"), [1.5, 2])
-
-
-def test_looking_at_a_fleet_of_nothing_and_at_few_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    head = EvidenceHead({"odds": 4.0}, [-1.0] * 3)
-    params = {"one": PARAMS, "two": Params(classes=3, warmup=0, signals=("odds",), level=0.2, evidence=head)}
-    with Fleet(params, tmp_path / "f") as fleet:
-        assert repr(fleet) == f"Fleet({str(tmp_path / 'f')!r}, versions=['one', 'two'], devices=0)"
-        assert histograms(fleet) == {} and timelines(fleet, [{"version": "one", "device": "a"}]) == {}
-        (tmp_path / "f" / "decisions" / "notes.txt").write_text("mine")
-        fleet.take([events(["a", "b"], [0, 0], times=[1.7e9, 1.7e9 + 1], version="one")])
-        fleet.flush()
-        fleet.take([events(["c"], [0], version="two")])
-        fleet.flush()
-        assert set(histograms(fleet)) == {"recent_risk", "severity"}
-        asked = [{"version": "one", "device": name} for name in ("a", "none")]
-        assert set(timelines(fleet, asked)) == {("one", "a")}
-        assert timelines(fleet, asked, most=1) == {}  # the newest commit has none of them
-        assert timelines(fleet, [{"version": "two", "device": "c"}]) == {}  # without times
-        assert [each["version"] for each in one_device(fleet, "c")] == ["two"]
-        assert all_devices(fleet)["names"] == ["a", "b", "c"]
-        monkeypatch.setattr("tcuq_watch.fleet.page.MOST_DEVICES", 2)
-        assert "more than 2 devices: tcuq fleet status --device" in all_devices(fleet)["why"]
 
 
 def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
@@ -298,21 +229,3 @@ def test_labels_and_hostile_days(tmp_path: Path) -> None:
         for number in range(len(wrong)):
             found = json.loads((place / f"{number}.told.json").read_text())
             assert "error" in found or found.get("accuracy") is not None, found
-
-
-def test_a_pump_knows_versions_by_name_or_fingerprint_and_writes_what_is_flushed(tmp_path: Path) -> None:
-    kept: list[tuple[int, int]] = []
-    sink = SimpleNamespace(
-        begin=lambda number: number, write=lambda number, decided: kept.append((number, len(decided)))
-    )
-    state = {"device": "a", "boot": 0, "seq": 4, "state": "c3RhdGU="}
-    content = [row("a", 0, version="0"), {**state, "version": "0"}, {**state, "version": "no such"}]
-    text = "".join(json.dumps(each) + "\n" for each in content)
-    fleet = StandInFleet(tmp_path / "f")
-    done = run(fleet, StandardInput(io.BytesIO(text.encode())), sink, flush=True)
-    assert done.states == 1 and places(fleet) == [("a", 0, 0)]
-    assert len(kept) == 2 and kept[-1][0] == fleet.commit_number  # one commit, and the flush
-
-
-def test_times_that_no_calendar_has() -> None:
-    assert moment(1e18) == moment(math.nan) == ago(math.nan, 5.0) == ago(5.0, math.inf) != ago(1.0, 5.0)

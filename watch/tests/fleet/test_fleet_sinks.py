@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -91,14 +90,6 @@ def test_files_of_commits_that_did_not_happen_are_removed(tmp_path: Path) -> Non
     assert read(out) == [("a", 0, seq) for seq in range(4)]
 
 
-def test_a_sink_that_comes_later_gets_everything(tmp_path: Path) -> None:
-    feed(tmp_path / "e.jsonl", 0, 12)
-    fleet = StandInFleet(tmp_path / "fleet")
-    run(fleet, FileSource(tmp_path / "e.jsonl"), count=5)
-    run(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(tmp_path / "out", tmp_path / "fleet", "jsonl"))
-    assert read(tmp_path / "out") == [("a", 0, seq) for seq in range(12)]
-
-
 def test_a_folder_belongs_to_one_fleet(tmp_path: Path) -> None:
     FileSink(tmp_path / "out", tmp_path / "one", "jsonl").begin(0)
     with pytest.raises(ValueError, match=r"holds decisions of the fleet .*one"):
@@ -130,34 +121,6 @@ def test_lines_hold_all_of_a_step_and_its_exact_fractions() -> None:
     assert [row["answer_name"] for row in rows] == [("x", "y", "z")[answer] for answer in steps["answer"]]
     assert rows[0]["time"] == 1.5 and rows[1]["time"] is None and rows[0]["device"] == "ä\u2028"
     assert set(steps.dtype.names or ()) < set(rows[0])
-
-
-def test_versions_of_different_columns_share_a_file(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is missing (extra tables)")
-    parts = []
-    for version, names in (("v1", ("x", "y")), ("v2", None)):
-        steps = Monitor(Params(classes=2, names=names)).run([[0.5, 0.5]])
-        parts.append(
-            Decided(version, np.array(["a"], object), np.array([0]), np.array([7]), np.array([1.0]), steps)
-        )
-    sink = FileSink(tmp_path / "out", tmp_path / "fleet", "parquet")
-    sink.begin(0)
-    sink.write(1, parts)
-    rows = parquet.read_table(tmp_path / "out" / "00000001.parquet").to_pylist()
-    assert [(row["version"], row["answer_name"], row["expected_accuracy"]) for row in rows] == [
-        ("v1", "x", None),
-        ("v2", None, None),
-    ]
-
-
-def test_without_pyarrow_files_are_lines_unless_parquet_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    sink = open_sink(str(tmp_path / "out"), tmp_path / "fleet")
-    assert isinstance(sink, FileSink) and sink.format == "jsonl"
-    with pytest.raises(ValueError, match="needs the package pyarrow; install it with"):
-        open_sink(str(tmp_path / "out"), tmp_path / "fleet", "parquet")
 
 
 def test_another_format_in_the_same_folder_is_refused(tmp_path: Path) -> None:

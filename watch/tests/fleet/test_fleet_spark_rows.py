@@ -7,7 +7,6 @@ import sys
 from typing import Any
 
 import numpy as np
-import pytest
 from spark_events import simulated
 
 from tcuq import Params
@@ -16,11 +15,6 @@ from tcuq_watch.fleet import ModelVersion
 from tcuq_watch.fleet.spark_rows import ShardRows, packed, unpacked
 
 PARAMS = Params(classes=2, warmup=0, reference=0.3)
-
-
-@pytest.fixture(name="pandas")
-def _pandas() -> Any:
-    return pytest.importorskip("pandas", reason="pandas is not installed")
 
 
 def _taken(frame: Any, by_arrival: bool = True, model: ModelVersion | None = None) -> list[tuple[Any, ...]]:
@@ -49,19 +43,6 @@ def test_rows_are_taken_by_arrival_or_by_place(pandas: Any) -> None:
     assert [row[1:3] for row in _taken(alone)] == [(0, 4), (0, 4), (0, 5), (1, 0)]
 
 
-def test_a_batch_that_runs_again_is_taken_the_same_way(pandas: Any) -> None:
-    """The same place twice with other numbers: what counts is what rows hold, not how Spark shuffles them."""
-    rng = np.random.default_rng(5)
-    probs = rng.dirichlet(np.ones(2), 60)
-    frame = pandas.DataFrame({"device": rng.choice(["a", "b"], 60), "boot": 0, "seq": rng.integers(0, 4, 60)})
-    frame["probs"], frame["time"] = list(probs), rng.choice([1.0, np.nan], 60)
-    orders = set()
-    for _ in range(10):
-        taken = _taken(frame.sample(frac=1, random_state=int(rng.integers(2**31))).reset_index(drop=True))
-        orders.add(tuple(row for row in taken if row[0] == "a"))
-    assert len(orders) == 1
-
-
 def test_what_no_array_holds_is_counted(pandas: Any) -> None:
     model = ModelVersion("v", PARAMS)
     rows = [[0.5, 0.5], None, [1.0], [0.2, 0.3, 0.5], [0.9, 0.1]]
@@ -71,13 +52,6 @@ def test_what_no_array_holds_is_counted(pandas: Any) -> None:
     assert model.refused["wrong width"] == 3
     frame["probs"] = None
     assert _taken(frame, model=model) == [] and model.refused["wrong width"] == 8
-
-
-def test_int8_stays_int8(pandas: Any) -> None:
-    frame = pandas.DataFrame({"device": ["a"], "boot": [0], "seq": [0]})
-    frame["probs"] = [np.array([100, -100], dtype=np.int8)]
-    rows = ShardRows(frame, ModelVersion("v", PARAMS))
-    assert rows.events(rows.order(True)).probs.dtype == np.int8
 
 
 def test_a_lane_comes_back_from_bytes() -> None:

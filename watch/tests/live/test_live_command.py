@@ -16,7 +16,6 @@ from live_runs import PARAMS, decided_alike, json_lines, received, steps_of, wai
 
 from tcuq import Params
 from tcuq.cli import main
-from tcuq.io import read_decisions
 
 
 @pytest.fixture
@@ -116,16 +115,6 @@ def test_a_reader_of_decisions_that_goes_away_loses_nothing(place):
     assert np.array_equal(received(place / "m-live"), probs) and decided_alike(place / "m-live", probs)
 
 
-def test_logits_are_taken(place, monkeypatch):
-    read, write = os.pipe()
-    os.write(write, b'{"probs": [0.5, 3.5, -1.0, 0.0]}\n')
-    os.close(write)
-    with open(read) as pipe:
-        monkeypatch.setattr(sys, "stdin", pipe)
-        assert main(["live", "m.json", "-", "--no-page", "--logits"]) == 0
-    assert read_decisions("m-live/decisions.jsonl").steps["answer"].tolist() == [1]
-
-
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -206,23 +195,3 @@ def test_a_folder_that_is_taken_is_refused_before_the_source_is_opened(place, ca
     assert main(["live", "m.json", "-", "--folder", "kept", "--no-page"]) == 2
     session.close()
     assert "another tcuq live writes there" in capsys.readouterr().err and not opened
-
-
-def test_a_port_that_is_taken(place, capsys):
-    import socket
-
-    (place / "in.log").touch()
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert main(["live", "m.json", "in.log", "--port", str(taken.getsockname()[1])]) == 2
-    found = capsys.readouterr().err.strip()
-    assert len(found.splitlines()) == 1 and "port" in found
-
-
-def test_one_broken_line_is_one_line(place, monkeypatch, capsys):
-    read, write = os.pipe()
-    os.write(write, b"noise\n" + json_lines(steps_of(1)))
-    os.close(write)
-    with open(read) as pipe:
-        monkeypatch.setattr(sys, "stdin", pipe)
-        assert main(["live", "m.json", "-", "--no-page"]) == 0
-    assert "1 step, 0 abstentions, 0 alarms, 1 broken line; kept in m-live" in capsys.readouterr().err

@@ -10,7 +10,6 @@ import time
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -111,23 +110,6 @@ def test_memory_is_bounded() -> None:
     assert len(feed.take(None).remarks[-1]["text"]) < 600
     feed.add_steps(5000, {"risk": [0.1] * 350})  # more than is kept, at once
     assert feed.take(None).numbers.tolist() == list(range(5250, 5350))
-
-
-def test_columns_of_different_lengths_change_nothing() -> None:
-    feed = Feed({})
-    with pytest.raises(ValueError, match="expected one length for all"):
-        feed.add_steps(0, {"risk": [0.1, 0.2], "prediction": [1]})
-    assert feed.take(None).at == (0, 0)
-    with pytest.raises(ValueError, match="keep is 0, expected at least 1"):
-        Feed({}, keep=0)
-
-
-@pytest.mark.parametrize(
-    "name", ["", "x.1.2", "{}.1", "{}.a.b", "{}.1.2.3", "{}.-1.0", "{}.٣.0", "{}." + "9" * 400]
-)
-def test_names_of_other_feeds_are_not_known(name: str) -> None:
-    feed = Feed({})
-    assert feed.place(name.format(feed.instance)) is None
 
 
 def test_those_who_wait_hear_of_the_end() -> None:

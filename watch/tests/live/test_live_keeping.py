@@ -3,8 +3,6 @@
 import errno
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from tcuq import Monitor, Params, fit
 from tcuq.cli import main
 from tcuq.io import read_decisions, read_log
 from tcuq_watch.live import folder as journal
-from tcuq_watch.live.folder import Journal
 from tcuq_watch.live.inbox import Chunk, Event
 from tcuq_watch.live.marks import labeled_log, read_marks
 from tcuq_watch.live.session import Session
@@ -82,22 +79,6 @@ def test_messages_are_acknowledged_when_the_disk_has_them(tmp_path, monkeypatch)
     session.close()
 
 
-def test_messages_are_acknowledged_when_there_is_room_again(tmp_path, monkeypatch):
-    probs, acks = steps_of(30), []
-    session = session_of(tmp_path)
-    disk = Disk(monkeypatch)
-    for at in range(0, 30, 10):
-        disk.room = 0 if at == 10 else disk.room
-        session.take([Chunk(json_lines(probs[at : at + 10]), ack=lambda at=at: acks.append(at))])
-        session.tick()
-    assert acks == [0]
-    disk.room = None
-    session.tick()
-    assert acks == [0, 10, 20]
-    session.close()
-    assert acks == [0, 10, 20] and np.array_equal(received(tmp_path), probs)
-
-
 def test_a_kill_while_the_disk_is_full_leaves_whole_lines(tmp_path, monkeypatch):
     probs = steps_of(100)
     session = session_of(tmp_path, save_every=20)
@@ -128,18 +109,6 @@ def test_lines_beyond_the_bound_are_counted(tmp_path, monkeypatch):
     assert session.publisher.counts["unkept"] >= 40
     assert any("lines were lost" in text for _, text, _ in told)
     session.close()
-
-
-def test_a_journal_that_closes_on_a_full_disk_has_no_half_line(tmp_path, monkeypatch):
-    made = Journal(tmp_path / "log")
-    made.add("one\n", 1)
-    made.flush()
-    disk = Disk(monkeypatch)
-    disk.room = 2
-    made.add("two\n", 1)
-    assert not made.flush() and made.error.errno == errno.ENOSPC
-    made.close()
-    assert (tmp_path / "log").read_text() == "one\n"
 
 
 def test_a_state_that_cannot_be_saved_leaves_the_one_before(tmp_path, monkeypatch):
@@ -255,13 +224,6 @@ def test_labels_and_segments_that_the_device_tells(tmp_path):
     assert np.array_equal(read_decisions(tmp_path / "decisions.jsonl").steps["risk"], both)
 
 
-def test_labels_of_an_older_session_are_not_lost_silently(tmp_path):
-    line = {"step": 0, "probs": steps_of(1)[0].tolist(), "segment": 0, "true_label": 2}
-    (tmp_path / "received.jsonl").write_text(json.dumps(line) + "\n")
-    with pytest.raises(ValueError, match="rename `true_label` to `given_label`"):
-        labeled_log(tmp_path, PARAMS)
-
-
 def test_a_gap_without_numbers_begins_a_segment_only_when_it_is_long(tmp_path):
     probs = steps_of(30)
     session = session_of(tmp_path)
@@ -303,44 +265,6 @@ def test_a_device_that_sends_both_kinds(tmp_path):
     session.close()
 
 
-def test_alarms_are_told_where_they_begin_and_end(tmp_path):
-    told, calls = [], []
-    session = session_of(tmp_path, told)
-    session.publisher.on_alarm.append(calls.append)
-    levels = [0, 0, 1, 1, 0, 0, 3, 0]
-    rows = [{"risk": 0.25, "threshold": 0.5, "answer": 1, "alarm": level} for level in levels]
-    session.take([Chunk("".join(json.dumps(row) + "\n" for row in rows).encode())])
-    session.close()
-    assert [(kind, step) for kind, _, step in told if kind in ("alarm", "cleared")] == [
-        ("alarm", 2), ("cleared", 4), ("alarm", 6), ("cleared", 7),
-    ]  # fmt: skip
-    assert [call["event"] for call in calls] == ["alarm", "cleared", "alarm", "cleared"]
-    assert session.publisher.status["counts"]["alarms"] == 2
-
-
-def test_names_that_come_late_do_not_change_the_columns_of_a_log(tmp_path):
-    session = session_of(tmp_path)
-    session.take([Chunk(json_lines(steps_of(5)))])
-    session.take([Chunk(b'{"names": ["cat", "dog", "cow", "hen"]}\n' + json_lines(steps_of(5)))])
-    session.close()
-    again = session_of(tmp_path)
-    again.take([Chunk(json_lines(steps_of(5)))])
-    again.close()
-    assert len(read_decisions(tmp_path / "decisions.jsonl")) == 15
-    assert len(read_log(tmp_path / "received.jsonl")) == 15
-    assert again.publisher.status["answer_name"] in ("cat", "dog", "cow", "hen")
-
-
-def test_few_missing_steps_are_passed_over_and_many_begin_a_segment(tmp_path):
-    probs = steps_of(60)
-    session = session_of(tmp_path)
-    for first, last in ((0, 10), (26, 30), (47, 60)):
-        session.take([Chunk(json_lines(probs[first:last], 1, first))])
-    session.close()
-    segments = read_log(tmp_path / "received.jsonl").segments.tolist()
-    assert segments == [0] * 14 + [1] * 13 and session.publisher.counts["missing"] == 33
-
-
 def test_names_from_the_device_reach_page_and_logs(tmp_path):
     session = session_of(tmp_path)
     session.take([Chunk(b'{"names": ["cat", "dog", "cow", "hen"]}\n' + json_lines(steps_of(5)))])
@@ -352,26 +276,3 @@ def test_names_from_the_device_reach_page_and_logs(tmp_path):
     again = session_of(tmp_path)
     assert again.stream.names == ("cat", "dog", "cow", "hen")
     again.close()
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of file sizes as of Linux")
-def test_a_real_limit_of_the_system(tmp_path):
-    """A limit on the size of files stands for a full disk: the system itself refuses in mid-line."""
-    code = (
-        "import resource, signal, sys\n"
-        "from live_runs import PARAMS, json_lines, steps_of\n"
-        "from tcuq_watch.live.inbox import Chunk\n"
-        "from tcuq_watch.live.session import Session\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "s = Session(PARAMS, sys.argv[1], '-', save_every=50)\n"
-        "hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
-        "for at in range(0, 400, 10):\n"
-        "    if at == 100: resource.setrlimit(resource.RLIMIT_FSIZE, (20001, hard))\n"
-        "    if at == 300: resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))\n"
-        "    s.take([Chunk(json_lines(steps_of(400)[at:at + 10]))]); s.tick()\n"
-        "s.close()\n"
-    )
-    path = os.pathsep.join([os.path.dirname(__import__("live_runs").__file__), *sys.path])
-    environment = {**os.environ, "PYTHONPATH": path}
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, env=environment, timeout=60)
-    assert decided_alike(tmp_path, steps_of(400))

@@ -158,22 +158,6 @@ def test_resets_and_places_survive_a_kill(tmp_path):
     assert (tmp_path / "one" / "received.jsonl").read_text().count('"segment": 1') == 60
 
 
-def test_segments_that_the_device_tells_survive_a_kill(tmp_path):
-    probs = steps_of(80)
-    rows = [json.dumps({"probs": row, "segment": 5 + n // 40}) for n, row in enumerate(probs.tolist())]
-    found = []
-    for name in ("one", "two"):
-        session = Session(PARAMS, tmp_path / name, "-", save_every=1000)
-        taken(session, "".join(f"{row}\n" for row in rows[:40]).encode())
-        if name == "two":
-            session.folder.close()
-            session = Session(PARAMS, tmp_path / name, "-", save_every=1000)
-        taken(session, "".join(f"{row}\n" for row in rows[40:]).encode())
-        session.close()
-        found.append(read_decisions(tmp_path / name / "decisions.jsonl").steps)
-    assert same_steps(*found)
-
-
 @pytest.mark.parametrize(
     ("field", "value", "why"),
     [
@@ -239,15 +223,6 @@ def test_other_parameters_are_refused_in_one_line(tmp_path):
     assert str(tmp_path) in str(error.value) and "\n" not in str(error.value)
 
 
-def test_a_kill_at_the_very_beginning_and_a_folder_of_unknown_logs(tmp_path):
-    (tmp_path / "received.jsonl").touch()
-    Session(PARAMS, tmp_path, "-").close()
-    (tmp_path / "session.json").unlink()
-    (tmp_path / "decisions.jsonl").write_text("{}\n")
-    with pytest.raises(ValueError, match=r"has decisions\.jsonl and no session\.json"):
-        Session(PARAMS, tmp_path, "-")
-
-
 def test_a_second_writer_is_refused(tmp_path):
     session = Session(PARAMS, tmp_path, "-")
     with pytest.raises(ValueError, match="another tcuq live writes there"):
@@ -296,38 +271,6 @@ def test_a_file_that_was_cut_and_is_longer_again_is_read_from_its_beginning(tmp_
     assert np.array_equal(received(folder), probs)
 
 
-def test_columns_of_a_csv_are_known_after_a_restart(tmp_path):
-    probs = steps_of(60)
-    rows = [",".join(map(str, row)) + "\n" for row in probs.tolist()]
-    log, folder = tmp_path / "grows.csv", tmp_path / "kept"
-    log.write_text("".join(["p0,p1,p2,p3\n", *rows[:40]]))
-    watch(str(folder), str(log), 40, 1000)
-    with open(log, "a") as file:
-        file.write("".join(rows[40:]))
-    watch(str(folder), str(log), 60, 1000)
-    assert np.array_equal(received(folder), probs) and decided_alike(folder, probs)
-
-
-def test_a_short_file_of_many_frames_is_read_on_after_a_restart(tmp_path):
-    probs = steps_of(900)  # in fewer bytes than are read again
-    log, folder = tmp_path / "frames.bin", tmp_path / "kept"
-    log.write_bytes(in_frames(probs[:600], 1))
-    watch(str(folder), str(log), 600, 1000)
-    text = in_frames(probs[600:], 1, 600)
-    with open(log, "ab") as file:
-        file.write(text[:50])  # half a frame
-        file.flush()
-        process = start_watching(folder, str(log), 900)
-        time.sleep(0.3)
-        process.kill()
-        process.join(10)
-        file.write(text[50:])
-    watch(str(folder), str(log), 900, 1000)
-    assert np.array_equal(received(folder), probs) and decided_alike(folder, probs)
-    counts = json.loads((folder / "session.json").read_text())["counts"]
-    assert counts["reboots"] == counts["missing"] == counts["duplicates"] == 0
-
-
 @pytest.mark.parametrize("kind", ["lines without boot", "frames of one boot"])
 @pytest.mark.parametrize("cut", [0, 7])
 def test_a_device_that_starts_again_while_nobody_watches_a_file(tmp_path, kind, cut):
@@ -366,7 +309,3 @@ def test_steps_that_a_kill_left_without_their_place_in_a_file_come_once(tmp_path
         file.write(json_lines(probs[60:]))
     watch(str(folder), str(log), 90, 1000)
     assert np.array_equal(received(folder), probs) and decided_alike(folder, probs)
-
-
-def test_waiting_has_a_bound():
-    assert not wait_until(lambda: False, 0.02)

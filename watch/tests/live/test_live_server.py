@@ -184,11 +184,6 @@ def test_marks_that_make_no_sense_are_one_line(site: Any, body: bytes) -> None:
     assert not marks
 
 
-def test_what_the_session_refuses_is_shown(site: Any) -> None:
-    refused = (400, {"error": "step 13 is not kept any more, expected one of the last 5"})
-    assert site[3].mark({"step": 13, "label": 1}) == refused
-
-
 def test_read_only_takes_no_marks() -> None:
     feed, _ = filled(3, read_only=True)
     server, marks = served(feed)
@@ -237,15 +232,6 @@ def test_a_token_is_asked_of_everyone() -> None:
         assert ask("/metrics", {"Cookie": "tcuq_1=x; ;;=", "Authorization": "Bearer nonsense"})[0] == 401
         assert ask("/metrics", {"Authorization": bearer})[0] == 200
     assert marks == [(1, 2)]
-
-
-def test_prometheus_shows_its_token_in_a_header() -> None:
-    feed, _ = filled(1)
-    server, _ = served(feed, token="abcdef")
-    with server:
-        assert Client(server.port)("/metrics", {"Authorization": "Bearer abcdef"})[0] == 200
-        assert Client(server.port)("/metrics", {"Authorization": "Bearer abcdeF"})[0] == 401
-        assert Client(server.port)("/metrics", {"Authorization": "Basic abcdef"})[0] == 401
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "pi.local", ""])
@@ -310,41 +296,6 @@ def test_a_page_that_comes_back_misses_and_doubles_nothing(site: Any, by_header:
     assert seen + numbers(part) == list(range(130))
     assert [r["text"] for r in part["data"]["remarks"]] == ["while away"]
     back.close()
-
-
-def test_who_was_away_too_long_is_told_what_is_lost() -> None:
-    feed = Feed(about(), keep=50)
-    feed.add_steps(0, {"risk": [0.5] * 10})
-    with serve(feed, port=0) as server:
-        stream = Stream(server.port)
-        name = stream.part()["id"]
-        stream.close()
-        feed.add_steps(10, {"risk": [0.5] * 100})
-        back = Stream(server.port, Last_Event_ID=name)
-        part = back.part()
-        assert numbers(part) == list(range(60, 110)) and part["data"]["lost"] == 50
-        back.close()
-        other = Stream(server.port, Last_Event_ID="another.10.0")
-        assert other.event()["data"]["known"] is False
-        assert other.part()["data"]["lost"] == 0
-        other.close()
-
-
-def test_at_most_twenty_messages_a_second_and_no_step_missing(site: Any) -> None:
-    feed, server, _, _ = site
-    stream, seen, count = Stream(server.port), [], 0
-    began, following = time.monotonic(), 100
-    stream.part()
-    while time.monotonic() - began < 1.0:
-        feed.add_steps(following, {"risk": [0.25]})
-        following += 1
-        time.sleep(0.002)
-    while not seen or seen[-1] != following - 1:
-        seen += numbers(stream.part())
-        count += 1
-    assert seen == list(range(100, following))
-    assert count <= 20 * (time.monotonic() - began) + 2
-    stream.close()
 
 
 def test_a_page_that_takes_nothing_holds_nobody_up(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -458,25 +409,6 @@ def test_views_are_served_beside_the_page_or_alone() -> None:
     for name in ("", "a/b", "../x", "feed", "mark", "ä"):
         with pytest.raises(ValueError, match="expected letters"):
             View(name, "", str, dict)
-
-
-def test_an_error_behind_the_page_is_told_and_harms_nothing() -> None:
-    def broken() -> str:
-        raise RuntimeError("no figures")
-
-    def worse(step: int, label: int | None) -> str:
-        raise KeyError("log")
-
-    feed = Feed(about(level=float("nan"), title="\udc80"))
-    server, _ = served(feed, metrics=broken, mark=worse)
-    with server:
-        assert Client(server.port).mark({"step": 1, "label": 1}) == (500, {"error": "KeyError: 'log'"})
-        assert json.loads(Client(server.port)("/about")[2])["level"] is None
-        stream = Stream(server.port)
-        assert stream.event()["data"]["about"]["level"] is None
-        stream.close()
-        assert Client(server.port)("/metrics")[::2] == (500, "RuntimeError: no figures\n")
-        assert Client(server.port)("/about")[0] == 200
 
 
 @pytest.mark.parametrize(

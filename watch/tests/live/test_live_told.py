@@ -6,18 +6,15 @@ import re
 import socket
 import threading
 import time
-import urllib.request
 
 import pytest
 from live_runs import PARAMS, json_lines, steps_of, wait_until
 
-from tcuq import EvidenceHead, Params
 from tcuq.cli.edge import complain
 from tcuq_watch.live.inbox import Chunk
 from tcuq_watch.live.publisher import Notices, prometheus_text
-from tcuq_watch.live.server import serve
 from tcuq_watch.live.session import Session
-from tcuq_watch.live.webhook import TRIES, WAITING, Webhook
+from tcuq_watch.live.webhook import WAITING, Webhook
 
 SAMPLE = re.compile(
     r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'
@@ -57,32 +54,6 @@ def test_metrics_before_and_after_steps(tmp_path):
     assert after["tcuq_last_step_timestamp_seconds"] == 1234.5
     assert after["tcuq_abstentions_total"] == publisher.counts["abstained"] > 0
     assert 0 <= after["tcuq_risk"] < 1 and after["tcuq_alarm"] == 0
-    session.close()
-
-
-def test_a_page_is_told_late_names_and_counts(tmp_path):
-    session = Session(PARAMS, tmp_path, "-")
-    with (
-        serve(session.publisher.feed, port=0) as made,
-        urllib.request.urlopen(f"{made.url}feed", timeout=5) as page,
-    ):
-
-        def next_of(kind):
-            while page.readline() != f"event: {kind}\n".encode():
-                pass
-            line = page.readline()
-            return json.loads((page.readline() if line.startswith(b"id:") else line).removeprefix(b"data: "))
-
-        assert next_of("hello")["about"]["names"] is None
-        next_of("part")
-        names = b'{"names": ["a", "b", "c", "d"]}\n'
-        session.take([Chunk(b"noise\n" * 5 + names + json_lines(steps_of(3)))])
-        assert next_of("hello")["about"]["names"] == ["a", "b", "c", "d"]
-        session.take([Chunk(json_lines(steps_of(1)))])
-        found = next_of("part")
-        while found["totals"]["steps"] < 4:
-            found = next_of("part")
-        assert found["totals"]["counts"]["broken"] == 5
     session.close()
 
 
@@ -166,23 +137,6 @@ def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, caps
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_an_answer_that_is_no_http_is_told():
-    told = []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        hook = Webhook(f"http://127.0.0.1:{listener.getsockname()[1]}/x", {}, told.append, first=0.001)
-        listener.settimeout(5)
-        hook({"event": "alarm"})
-        for _ in range(TRIES):
-            found, _ = listener.accept()
-            found.recv(65536)
-            found.sendall(b"hello\r\n\r\n")
-            found.close()
-        assert wait_until(lambda: told)
-    assert "could not be sent" in told[0] and "hello" in told[0]
-    hook.close()
-    assert not hook._thread.is_alive()
-
-
 def decision(step, alarm):
     row = {"risk": step / 64, "threshold": 0.5, "answer": step % 4, "alarm": alarm, "seq": step}
     return (json.dumps(row) + "\n").encode()
@@ -221,48 +175,3 @@ def test_a_webhook_that_nobody_answers_never_blocks():
     assert sum("left out" in text for text in told) <= 3 and any("left out" in text for text in told)
     assert wait_until(lambda: any("could not be sent" in text for text in told))
     hook.close()
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "ftp://host/x",
-        "host",
-        "http://",
-        "file:///etc/passwd",
-        "http://host/a b",
-        "http://host/\u00e4",
-        " http://host",
-    ],
-)
-def test_addresses_of_webhooks_that_are_refused(url):
-    with pytest.raises(ValueError, match="--webhook is"):
-        Webhook(url, {}, print)
-
-
-def test_remarks_of_a_kind_are_joined():
-    told, now = [], [0.0]
-    remarks = Notices([lambda kind, text, step: told.append((kind, text, step))], lambda: now[0])
-    for step in range(100):
-        remarks.often("broken", f"bad {step}", step)
-        remarks.often("missing", "1 step is missing", step)
-        now[0] += 0.03
-    remarks.flush(force=True)
-    assert len(told) <= 10 and told[0] == ("broken", "bad 0", 0)
-    counts = [int(re.match(r"(\d+) times", text)[1]) if "times" in text else 1 for _, text, _ in told]
-    assert sum(counts) == 200
-
-
-def test_an_alarm_says_what_its_monitor_sums(tmp_path):
-    params = Params(classes=PARAMS.classes, warmup=4, signals=("odds",))
-    head = EvidenceHead({}, [0.0] * params.classes)
-    for name, evidence, said in (
-        ("risk", None, "ALARM: risk has risen"),
-        ("evidence", head, "ALARM: evidence of a degradation has added up"),
-    ):
-        told = []
-        session = Session(params.replace(evidence=evidence), tmp_path / name, "-")
-        session.publisher.on_alarm.append(told.append)
-        session.take([Chunk(b"".join(decision(step, int(step == 1)) for step in range(3)), 5.0)])
-        session.close()
-        assert [each["text"] for each in told] == [said, "the alarm has ended"]
