@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import numpy as np
+import pytest
 from spark_events import simulated
 
 from tcuq import Params
@@ -15,6 +16,11 @@ from tcuq_watch.fleet import ModelVersion
 from tcuq_watch.fleet.spark_rows import ShardRows, packed, unpacked
 
 PARAMS = Params(classes=2, warmup=0, reference=0.3)
+
+
+@pytest.fixture(name="pandas")
+def _pandas() -> Any:
+    return pytest.importorskip("pandas", reason="pandas is not installed")
 
 
 def _taken(frame: Any, by_arrival: bool = True, model: ModelVersion | None = None) -> list[tuple[Any, ...]]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 from tcuq import Params
 from tcuq.monitor.alarm import Alarm, AlarmSide
@@ -232,7 +233,7 @@ def test_what_is_checked_is_what_is_counted(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_tallies_of_others_are_refused() -> None:
     arrays = Tallies(PARAMS).arrays()
-    with pytest.raises(ValueError, match="3 classes, expected 88 and 5"):
+    with refused("damaged"):
         Tallies.restored(Params(classes=5), arrays)
 
 
@@ -256,11 +257,11 @@ def test_a_clock_out_of_range_is_refused(change: dict[str, int]) -> None:
     for name, value in change.items():
         arrays["clock"][name] = value
         tallies._clock[name] = value
-    with pytest.raises(ValueError, match=r"^clock of the tallies is at hours .* level 0 to 13$"):
+    with refused("damaged"):
         Tallies.restored(PARAMS, arrays)
     with pytest.raises(ValueError, match="clock of the tallies is out of range"):
         tallies.update(slots, np.array([0.0, 1e6]), NONE, NONE, steps)
     assert tallies.devices["steps"].tolist() == [2]
     arrays["clock"] = np.zeros(1)
-    with pytest.raises(ValueError, match="clock of the tallies is float64"):
+    with refused("damaged"):
         Tallies.restored(PARAMS, arrays)

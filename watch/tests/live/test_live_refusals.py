@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from frame_writing import encode_posteriors, encode_state
 from live_runs import PARAMS, json_lines, steps_of, wait_until
+from refusals import refused
 
 from tcuq import Monitor, Params
 from tcuq_watch.fleet.mqtt_client import Broker
@@ -109,7 +110,7 @@ def test_a_session_whose_state_is_damaged_says_what_to_do(tmp_path: Path) -> Non
     saved = json.loads(path.read_text())
     path.write_text(json.dumps(saved | {"state": base64.b64encode(b"TCUQ and more").decode()}))
     for _ in range(2):  # the folder is free again after a refusal
-        with pytest.raises(ValueError, match=r"is refused: .*; move the folder away or choose another one"):
+        with refused("damaged"):
             begun(tmp_path)
 
 
@@ -171,7 +172,7 @@ def test_a_disk_that_cannot_sync_is_told(tmp_path: Path, monkeypatch: pytest.Mon
         patch.setattr(os, "fsync", broken)
         with pytest.raises(OSError, match=os.strerror(errno.EIO)):
             session.folder.save(session.folder.saved, b"")
-        with pytest.raises(ValueError, match=f"the mark was not kept: {os.strerror(errno.EIO)}"):
+        with refused("failed"):
             session.folder.mark({"step": 1})
     session.close()
     session.folder.received.close()  # a second time does nothing
@@ -180,5 +181,5 @@ def test_a_disk_that_cannot_sync_is_told(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", ["marks.jsonl", "decisions.jsonl"])
 def test_names_without_a_step_are_damage_of_these_files(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text('{"names": ["a", "b"]}\n')
-    with pytest.raises(ValueError, match=f"{name}: line 1 is damaged"):
+    with refused("damaged"):
         labeled_log(tmp_path, PARAMS)

@@ -18,6 +18,7 @@ from live_runs import (
     wait_until,
     watch,
 )
+from refusals import refused
 from streams import same_steps
 
 from tcuq import Monitor, Params
@@ -218,14 +219,14 @@ def test_decisions_of_a_device_go_on_after_a_kill(tmp_path):
 
 def test_other_parameters_are_refused_in_one_line(tmp_path):
     Session(PARAMS, tmp_path, "-").close()
-    with pytest.raises(ValueError, match=r"holds a session of parameters .* --folder") as error:
+    with refused("conflict") as error:
         Session(Params(classes=4, level=0.3), tmp_path, "-")
     assert str(tmp_path) in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_second_writer_is_refused(tmp_path):
     session = Session(PARAMS, tmp_path, "-")
-    with pytest.raises(ValueError, match="another tcuq live writes there"):
+    with refused("busy"):
         Session(PARAMS, tmp_path, "-")
     session.close()
     Session(PARAMS, tmp_path, "-").close()
@@ -237,7 +238,7 @@ def test_a_second_writer_is_refused(tmp_path):
 def test_a_damaged_session_file_is_refused(tmp_path, content):
     Session(PARAMS, tmp_path, "-").close()
     (tmp_path / "session.json").write_text(content)
-    with pytest.raises(ValueError, match=r"session\.json: is damaged"):
+    with refused("damaged"):
         Session(PARAMS, tmp_path, "-")
 
 

@@ -229,7 +229,7 @@ def _disk() -> Iterator[None]:
         if error.filename is not None:
             raise
         said = str(error.strerror or error).partition("; call commit()")[0]
-        raise InputError("failed", f"{said}; run this again when that is mended: nothing is lost") from None
+        raise InputError("failed", f"{said}; run this again when that is fixed: nothing is lost") from None
 
 
 @contextmanager
@@ -282,7 +282,7 @@ class _Progress:
         self.look()
 
     def look(self) -> None:
-        """Show the line anew, also while nothing arrives."""
+        """Show the line again, also while nothing arrives."""
         done, now = self._done, time.monotonic()
         before, events = self._last
         if not self._on or done is None or now - before < 0.5:

@@ -37,15 +37,7 @@ _DECODE = json.JSONDecoder().decode
 
 
 class Bad:
-    """Counts bad input by kind and keeps the first message of each: a stream that never ends stays small.
-
-    Examples
-    --------
-    >>> bad = Bad()
-    >>> bad("not JSON", "events.jsonl, line 3: not JSON")
-    >>> bad.counts, bad.first["not JSON"]
-    ({'not JSON': 1}, 'events.jsonl, line 3: not JSON')
-    """
+    """Counts bad input by kind and keeps the first message of each: a stream that never ends stays small."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -110,10 +102,10 @@ def check_name(name: Any) -> str:
     """
     if type(name) is int:
         name = str(name)
-    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
+    if not is_name(name):
         shown = repr(name)
         raise Refused("device name", f"device is {shown[:60]}, expected 1 to {MAX_NAME} printable characters")
-    return name
+    return str(name)
 
 
 def _whole(key: str, value: Any) -> int:
@@ -188,16 +180,7 @@ class _Run:
 
 
 class BatchBuilder:
-    """Puts rows together until they are enough for a commit.
-
-    Examples
-    --------
-    >>> rows = BatchBuilder(Bad(), "standard input")
-    >>> rows.add_json({"device": "door-1", "seq": 0, "probs": [0.9, 0.1]})
-    >>> arrived = rows.flush(position=None)
-    >>> arrived.count, arrived.parts[0].events[0].devices.tolist()
-    (1, ['door-1'])
-    """
+    """Puts rows together until they are enough for a commit."""
 
     def __init__(self, bad: Bad, where: str) -> None:
         self.bad, self.where = bad, where
@@ -357,20 +340,15 @@ def _state(text: Any) -> bytes:
 
 
 def device_names(names: Sequence[Any]) -> list[int]:
-    r"""Return the places of names that are none, quickly where all are good.
-
-    Examples
-    --------
-    >>> device_names(["a", "", "b\n", None])
-    [1, 2, 3]
-    """
+    """Return the places of names that are none, quickly where all are good."""
     try:
         if all(map(str.isprintable, names)) and all(map(len, names)) and max(map(len, names)) <= MAX_NAME:
             return []
     except (TypeError, ValueError):
         pass
-    bad = []
-    for place, name in enumerate(names):
-        if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
-            bad.append(place)
-    return bad
+    return [place for place, name in enumerate(names) if not is_name(name)]
+
+
+def is_name(name: Any) -> bool:
+    """Tell whether a device can be shown by this name."""
+    return isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable()

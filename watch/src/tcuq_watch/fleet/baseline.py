@@ -27,11 +27,6 @@ def binomial_tail(x: int, n: int, p: float) -> float:
     """Return the chance of x or more successes in n independent trials.
 
     Trials may differ in their chance: beyond the mean, the tail for their mean is at least as large.
-
-    Examples
-    --------
-    >>> round(binomial_tail(2, 3, 0.5), 9), binomial_tail(0, 3, 0.5)
-    (0.5, 1.0)
     """
     if x <= 0:
         return 1.0
@@ -63,13 +58,7 @@ def _beta_share(a: float, b: float, x: float) -> float:
 
 @lru_cache(maxsize=1024)
 def share_interval(x: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact (Clopper-Pearson) interval of a share, (0, 1) where n is 0.
-
-    Examples
-    --------
-    >>> [round(end, 4) for end in share_interval(8, 10)]
-    [0.4439, 0.9748]
-    """
+    """Return the exact (Clopper-Pearson) interval of a share, (0, 1) where n is 0."""
     side = (1 - level) / 2
     low = 0.0 if x <= 0 else _crossing(lambda p: binomial_tail(x, n, p) - side, 0.0, 1.0)
     high = 1.0 if x >= n else _crossing(lambda p: binomial_tail(x + 1, n, p) - (1 - side), 0.0, 1.0)
@@ -96,13 +85,7 @@ def _crossing(rising: Callable[[float], float], low: float, high: float) -> floa
 
 
 def gamma_tail(shape: float, x: npt.ArrayLike) -> Floats:
-    """Return the chance that a gamma variable of unit scale is x or more, for each x.
-
-    Examples
-    --------
-    >>> gamma_tail(1.0, [0.0, 1.0]).round(4).tolist()
-    [1.0, 0.3679]
-    """
+    """Return the chance that a gamma variable of unit scale is x or more, for each x."""
     values = np.asarray(x, dtype=np.float64)
     found = np.ones_like(values)
     for inside, tail in ((values < shape + 1, _gamma_series), (values >= shape + 1, _gamma_fraction)):
@@ -140,13 +123,7 @@ def _gamma_fraction(shape: float, x: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def count_bounds(count: float, side: float) -> tuple[float, float]:
-    """Return the lower and the upper bound of a Poisson mean, each missed with the chance `side`.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in count_bounds(3, 0.025)]
-    [0.619, 8.767]
-    """
+    """Return the lower and the upper bound of a Poisson mean, each missed with the chance `side`."""
     low = 0.0 if count <= 0 else _gamma_point(count, 1 - side)
     return low, _gamma_point(count + 1, side)
 
@@ -201,14 +178,7 @@ class Baseline:
     def counted(
         cls, steps: int, onsets: int, alarm_steps: int, source: str, versions: int = 1
     ) -> Baseline | None:
-        """Return what clean steps show; None without any.
-
-        Examples
-        --------
-        >>> found = Baseline.counted(100_000, 10, 200, "the lab")
-        >>> found.share > 200 / 100_000, found.onsets > 1 / 10_000, found.length > 20
-        (True, True, True)
-        """
+        """Return what clean steps show; None without any."""
         if steps <= 0:
             return None
         side = MISSED / 3 / versions
@@ -226,13 +196,7 @@ class Baseline:
 
 
 def from_fit(params: Params, versions: int = 1) -> Baseline | str:
-    """Return the baseline that a fit found on held-out clean steps, or why there is none.
-
-    Examples
-    --------
-    >>> from_fit(Params(classes=2))
-    'no alarm is set'
-    """
+    """Return the baseline that a fit found on held-out clean steps, or why there is none."""
     if params.alarm.rise is None and params.alarm.fall is None:
         return "no alarm is set"
     fit = params.notes.get("fit")
@@ -282,11 +246,6 @@ def spending(steps: npt.ArrayLike, window: float, choices: int = 1) -> npt.NDArr
     all.
 
     `choices` are the tests for each window.
-
-    Examples
-    --------
-    >>> bool(spending(np.arange(1, 2**14), 1).sum() < 0.5)
-    True
     """
     octave = np.floor(np.log2(np.maximum(1.0, np.asarray(steps, dtype=np.float64))))
     size = np.minimum(octave, math.floor(math.log2(max(1.0, window))))
@@ -336,11 +295,6 @@ def adjusted(p: npt.NDArray[np.float64], any_dependence: bool = True) -> npt.NDA
 
     Of those at or below x, at most a share of x is false on average. Where all are healthy, any is found with
     a chance of at most x.
-
-    Examples
-    --------
-    >>> adjusted(np.array([0.001, 0.5])).round(4).tolist()
-    [0.003, 0.75]
     """
     count = len(p)
     order = np.argsort(p, kind="stable")

@@ -294,7 +294,7 @@ class Commits:
         try:
             if "open" in arrays:  # an earlier release: each day the highest risks, and a sample of the rest
                 self.remarks.append(
-                    f"labels of {self.folder} were chosen by an earlier release: counted anew"
+                    f"labels of {self.folder} were chosen by an earlier release: counted from here on"
                 )
                 self.labels_stale = not self.read_only
                 return Labels.restarted(arrays)

@@ -212,13 +212,6 @@ def checked(
 
     Each event is judged alone; a time after `latest` is none. Posteriors become int8 as a runtime would leave
     them, and features as the parameters say.
-
-    Examples
-    --------
-    >>> events = Events(["a", "a"], [0, 0], [0, 1], [[0.5, 0.5], [0.9, 0.9]])
-    >>> good, rows, refused = checked(Params(classes=2), events)
-    >>> good.tolist(), rows[:, 8:].tolist(), dict(refused)
-    ([0], [[0, 0]], {'bad posterior': 1})
     """
     refused: Counter[str] = Counter()
     width = read_features(params)

@@ -80,20 +80,6 @@ class Labels:
     number varies by its square root. Steps that have no time, or come late, belong to the latest day so far.
 
     Who chooses the input must not know the seed.
-
-    Examples
-    --------
-    >>> from tcuq import Monitor, Params
-    >>> steps = Monitor(Params(classes=2)).run(np.linspace([1, 0], [0.5, 0.5], 1000))
-    >>> labels, zero, seqs = Labels(per_day=20), np.zeros(1000, dtype=np.int64), np.arange(1000)
-    >>> labels.offer("v1", ["door-1"] * 1000, zero, seqs, np.full(1000, 5.0), steps)
-    >>> rows = labels.pick(0)
-    >>> [(row["seq"], row["chance"]) for row in rows[:2]]
-    [(22, 0.046875), (23, 0.046875)]
-    >>> labels.tell([{**row, "label": 0} for row in rows])["told"]
-    5
-    >>> [round(end, 2) for end in labels.accuracy()["interval"]]
-    [0.13, 1.0]
     """
 
     def __init__(self, per_day: int, seed: int = 0) -> None:

@@ -18,11 +18,6 @@ class Broker:
     """Where a broker is, and who asks: ``mqtt://user:password@host:port``, ``mqtts://`` for TLS.
 
     The password may also stand in the variable TCUQ_MQTT_PASSWORD.
-
-    Examples
-    --------
-    >>> Broker.of("mqtts://me:secret@broker.example/line/1")
-    Broker(host='broker.example', port=8883, tls=True, user='me')
     """
 
     host: str
@@ -94,14 +89,6 @@ class Address(Broker):
 
     ``+`` and ``#`` may stand in the topic of a source, ``{device}`` and ``{version}`` in that of a sink.
     `device` is the level of the topic, from 0, that names the device; None if messages do.
-
-    Examples
-    --------
-    >>> address = Address.of("mqtt://broker/plant/+/steps")
-    >>> address.host, address.port, address.topic, address.device
-    ('broker', 1883, 'plant/+/steps', 1)
-    >>> Address.of("mqtt://broker/plant/#?device=payload").device is None
-    True
     """
 
     topic: str = ""  # in a source, + and # may stand in it. In a sink, {device} and {version}

@@ -75,16 +75,6 @@ class Order:
 
     At most `hold` events of a device are held, 1 to 64: the one that fills the hold releases the smallest.
     After more than `bridge` missing events a monitor forgets its past.
-
-    Examples
-    --------
-    >>> order = Order(width=1, hold=4, bridge=0)
-    >>> order.grow(1)
-    >>> rows = np.zeros((3, 1), dtype=np.uint8)
-    >>> order.take([0, 0, 0], [0, 0, 0], [0, 2, 3], rows).seqs.tolist()
-    [0]
-    >>> order.take([0], [0], [1], rows[:1]).seqs.tolist()
-    [1, 2, 3]
     """
 
     def __init__(self, width: int, hold: int, bridge: int) -> None:

@@ -191,12 +191,6 @@ def render(
     """Return the page.
 
     A page that is `served` keeps itself up to date and can find devices.
-
-    Examples
-    --------
-    >>> page = render({"devices": 0}, title="Doors <2>")
-    >>> "<h1>Doors &lt;2&gt;</h1>" in page, "No device has sent anything yet." in page
-    (True, True)
     """
     style = "\n" + _text("tcuq.report", "report.css") + _text("tcuq_watch.fleet", "fleet.css")
     code = f'(function () {{\n"use strict";\n{_text("tcuq_watch.fleet", "fleet.js")}}})();'

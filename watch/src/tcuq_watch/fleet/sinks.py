@@ -34,7 +34,7 @@ MARK = ".tcuq-fleet"
 """Names, in a folder of decisions, the fleet whose decisions they are: its folder and its identity."""
 
 IDENTITY = "identity"
-"""In a fleet's folder: a fleet that is begun anew in the same place has another one."""
+"""In a fleet's folder: a fleet that is begun again in the same place has another one."""
 
 
 class Sink(Protocol):
@@ -79,16 +79,7 @@ def _usual_format(out: Path) -> str:
 
 
 def decision_columns(decided: Decided) -> dict[str, npt.NDArray[Any]]:
-    """Return who and when, and all of a step, as columns.
-
-    Examples
-    --------
-    >>> from tcuq import Monitor, Params
-    >>> steps = Monitor(Params(classes=2)).run([[0.5, 0.5]])
-    >>> row = Decided("v1", np.array(["a"]), np.array([0]), np.array([7]), np.array([1.5]), steps)
-    >>> list(decision_columns(row))[:6]
-    ['device', 'boot', 'seq', 'time', 'version', 'risk']
-    """
+    """Return who and when, and all of a step, as columns."""
     return {
         "device": np.asarray(decided.devices, dtype=object),
         "boot": decided.boots,
@@ -143,10 +134,10 @@ class FileSink:
             raise InputError("exists", f"{self.out}: holds other files of numbers, expected an empty folder")
         if found is not None and found != owner:
             place = found.partition("\n")[0]
-            anew = " as it was before it was begun anew" if place == str(self._folder.resolve()) else ""
+            again = " as it was before it was begun again" if place == str(self._folder.resolve()) else ""
             raise InputError(
                 "conflict",
-                f"{self.out}: holds decisions of the fleet {place}{anew}, "
+                f"{self.out}: holds decisions of the fleet {place}{again}, "
                 "expected a folder of its own for each fleet",
             )
         if others:

@@ -90,13 +90,7 @@ def _table(column: Any, width: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bo
 
 
 def packed(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Return arrays as bytes, without pickle: the length of a JSON header, the header, the arrays.
-
-    Examples
-    --------
-    >>> unpacked(packed({"a": np.arange(3, dtype="<i4")}))["a"].tolist()
-    [0, 1, 2]
-    """
+    """Return arrays as bytes, without pickle: the length of a JSON header, the header, the arrays."""
     header, parts = [], []
     for name, array in arrays.items():
         header.append([name, np.lib.format.dtype_to_descr(array.dtype), list(array.shape)])

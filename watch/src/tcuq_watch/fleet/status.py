@@ -21,13 +21,7 @@ NAME = 20
 
 
 def status_text(summary: Mapping[str, Any]) -> str:
-    """Return the summary for a terminal of 80 columns.
-
-    Examples
-    --------
-    >>> print(status_text({"devices": 0, "steps": 0}))
-    No device has sent anything yet.
-    """
+    """Return the summary for a terminal of 80 columns."""
     parts = textwrap.wrap(verdict(summary), WIDTH)
     if summary.get("devices"):
         parts.append(
@@ -170,13 +164,7 @@ def device_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def metrics_text(summary: Mapping[str, Any]) -> str:
-    """Return totals of the fleet as Prometheus reads them: a label a version, never one a device.
-
-    Examples
-    --------
-    >>> print(metrics_text({"devices": 2, "steps": 10}).splitlines()[2])
-    tcuq_fleet_devices 2
-    """
+    """Return totals of the fleet as Prometheus reads them: a label a version, never one a device."""
     alarm, told = summary.get("alarm") or {}, summary.get("labels") or {}
     lines: list[str] = []
 

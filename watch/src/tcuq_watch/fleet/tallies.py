@@ -75,21 +75,6 @@ class Tallies:
     counts everywhere but there, and in `untimed`. A device counts once in a bucket; one whose clock goes back
     by less than a day is not counted again. Other threads run meanwhile; a second one that comes to count is
     turned away.
-
-    Examples
-    --------
-    >>> from tcuq import Bank
-    >>> params = Params(classes=2, warmup=0, reference=0.3)
-    >>> bank, tallies = Bank(params, 2), Tallies(params)
-    >>> tallies.grow(2)
-    >>> slots, zeros = np.array([0, 1, 0]), np.zeros(3, dtype=np.int64)
-    >>> steps = bank.run(slots, [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
-    >>> tallies.update(slots, np.array([10.0, 20.0, 3700.0]), zeros, zeros, steps)
-    >>> tallies.devices["steps"].tolist(), tallies.classes["steps"].tolist()
-    ([2, 1], [2, 1])
-    >>> found = tallies.over_time()
-    >>> found["time"].tolist(), found["devices"].tolist()
-    ([0, 3600], [2, 1])
     """
 
     PER_SLOT: ClassVar[tuple[str, ...]] = ("devices",)
@@ -226,14 +211,7 @@ class Tallies:
 
     @classmethod
     def merged(cls, parts: Sequence[Tallies]) -> Tallies:
-        """Return the counts over disjoint sets of devices, such as shards: classes and time, without devices.
-
-        Examples
-        --------
-        >>> params = Params(classes=2)
-        >>> len(Tallies.merged([Tallies(params), Tallies(params)]).over_time()["time"])
-        0
-        """
+        """Return the counts over disjoint sets of devices, such as shards: classes and time, without devices."""
         found = cls(parts[0].params)
         used = [part for part in parts if part._clock["last"][0] >= part._clock["first"][0]]
         for part in parts:

@@ -153,12 +153,6 @@ def severity_p(severity: Floats, steps: npt.NDArray[Any]) -> Floats:
     degrees of freedom.
 
     Severity is in nats. Devices with fewer steps than a severity looks back are not compared.
-
-    Examples
-    --------
-    >>> severity = np.array([-0.6, -0.5, -0.5, -0.4, -0.5, -0.6, -0.4, 0.9])
-    >>> severity_p(severity, np.full(8, 500)).round(4).tolist()[-2:]
-    [1.0, 0.0004]
     """
     found = np.ones(len(severity))
     known = np.asarray(steps >= SEVERITY_WINDOW)

@@ -254,13 +254,6 @@ def decision_values(content: Mapping[str, Any], classes: int) -> tuple[Any, ...]
     """Return the decision of one line as a row of `tcuq.STEP_DTYPE`.
 
     A line needs `risk`, `threshold`, and `answer` or `prediction`; what else it lacks is 0, false or unknown.
-
-    Examples
-    --------
-    >>> row = decision_values({"risk": 0.5, "threshold": 0.25, "answer": 1}, 3)
-    >>> step = np.array([row], dtype=STEP_DTYPE)[0]
-    >>> bool(step["flagged"]), int(step["prediction"]), int(step["reason"])
-    (True, 1, 255)
     """
     for name in ("risk", "threshold"):
         if name not in content:

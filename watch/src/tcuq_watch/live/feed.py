@@ -41,9 +41,6 @@ COLUMNS: dict[str, str] = {
 BITS = {"flagged": FLAGGED, "abstain": ABSTAIN, "warming_up": WARM}
 """Columns that share the byte `flags`, with the two bits of `alarm`."""
 
-NAMES = ("time", *REALS, "prediction", "answer", *BITS, "alarm", "reason", "signals")
-"""Columns that a feed takes."""
-
 NONE = 255
 """Number of no reason."""
 
@@ -70,29 +67,6 @@ class Part:
             return []
         cuts = (np.flatnonzero(np.diff(self.numbers) != 1) + 1).tolist()
         return [(a, b - a) for a, b in pairwise([0, *cuts, len(self.numbers)])]
-
-    def told(self, begin: int, end: int, given: set[str]) -> list[dict[str, Any]]:
-        """Return the runs between two places with their columns as lists, those that were given."""
-        out = []
-        for place, count in self.runs():
-            first, last = max(place, begin), min(place + count, end)
-            if first < last:
-                columns = {name: self._values(name, first, last) for name in NAMES if name in given}
-                out.append({"first": int(self.numbers[first]), "count": last - first, "columns": columns})
-        return out
-
-    def _values(self, name: str, first: int, last: int) -> list[Any]:
-        if name == "signals":
-            known = dict(self.signals)
-            return [known.get(place) for place in range(first, last)]
-        if name in BITS:
-            return list((self.columns["flags"][first:last] & BITS[name] != 0).tolist())
-        if name == "alarm":
-            return list((self.columns["flags"][first:last] // RISE & 3).tolist())
-        values = self.columns[name][first:last].tolist()
-        if name == "reason":
-            return ["" if value == NONE else self.reasons[value] for value in values]
-        return [None if value != value else value for value in values]
 
     def message(self) -> str:
         """Return the part as JSON: columns in base64, the rest in words."""
@@ -129,17 +103,7 @@ GATHERED = 64
 
 
 class Feed:
-    """Messages to pages, in one order; any thread may add, any number may follow.
-
-    Examples
-    --------
-    >>> feed = Feed({"names": ["cat", "dog"]})
-    >>> feed.add_steps(0, {"risk": [0.25, 0.5]})
-    >>> feed.add_remark("lost", "the device went away", step=2)
-    >>> kinds = [kind for kind, _ in feed.after(0)[1]]
-    >>> kinds
-    ['steps', 'remark']
-    """
+    """Messages to pages, in one order; any thread may add, any number may follow."""
 
     def __init__(self, about: Mapping[str, Any], keep: int = 20_000) -> None:
         if keep < 1:
@@ -152,7 +116,6 @@ class Feed:
         self._changed = threading.Condition()
         self._numbers = np.zeros(keep, dtype=np.int64)
         self._rings = {name: np.zeros(keep, dtype=kind) for name, kind in COLUMNS.items()}
-        self._given: set[str] = set()
         self._reasons: list[str] = []
         self._signals: deque[tuple[int, Mapping[str, float]]] = deque()
         self._remarks: deque[tuple[int, dict[str, Any]]] = deque(maxlen=REMARKS)
@@ -205,27 +168,6 @@ class Feed:
         with self._changed:
             self.closed = True
             self._changed.notify_all()
-
-    def after(self, number: int) -> tuple[int, list[tuple[str, dict[str, Any]]]]:
-        """Return the number of the last message and all that came after message `number`, 0 for all.
-
-        Each step and each remark is a message; steps that follow each other are given as one.
-        """
-        with self._changed:
-            part, given = self._part(None), set(self._given)
-            places = [place for place, _ in self._remarks]
-        oldest, before = part.at[0] - len(part.numbers), part.at[1] - len(places)
-        out: list[tuple[str, dict[str, Any]]] = []
-        begin = oldest
-        for k, place in enumerate([*places, part.at[0]]):
-            # Counted from 0, step i is message i + 1 + the remarks before it.
-            start = max(begin, number - before - k)
-            out += [("steps", told) for told in part.told(start - oldest, place - oldest, given)]
-            if k < len(places) and place + before + k + 1 > number:
-                remark = part.remarks[k]
-                out.append(("remark", {name: remark[name] for name in ("kind", "text", "step")}))
-            begin = max(begin, place)
-        return sum(part.at), out
 
     def wait(self, number: int, timeout: float) -> bool:
         """Wait for a message after `number`; tell whether one is there or the feed was closed."""
@@ -284,7 +226,6 @@ class Feed:
         self._write(self._numbers, np.arange(first, first + count))
         for name, values in ready.items():
             self._write(self._rings[name], values)
-        self._given.update(columns)
         self._add_signals(columns.get("signals", ()))
         self._steps += count
         self._count(ready["flags"])

@@ -31,20 +31,7 @@ LIMIT = 16 << 20
 
 
 class Journal:
-    r"""Append lines to a file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "log.jsonl"
-    >>> _ = path.write_bytes(b'{"a": 1}\n{"a"')
-    >>> journal = Journal(path)
-    >>> journal.cut, journal.add('{"a": 2}\n', 1), journal.flush()
-    (4, True, True)
-    >>> journal.close()
-    >>> path.read_text()
-    '{"a": 1}\n{"a": 2}\n'
-    """
+    """Append lines to a file."""
 
     def __init__(self, path: str | Path, limit: int = LIMIT) -> None:
         self.path, self.limit = Path(path), limit
@@ -201,7 +188,7 @@ def _check_saved(saved: Saved) -> None:
         else:
             good = isinstance(value, str if kind == "str" else list)
         if not good:
-            raise wrong_value(each.name, str(value)[:40], kind)
+            raise wrong_value(each.name, value, kind)
 
 
 def read_session(folder: Path, params: Params) -> Saved:

@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 def as_json(value: Any) -> str:
-    """Return JSON that every browser reads: numbers that are not finite become null.
-
-    Examples
-    --------
-    >>> as_json({"level": float("nan"), "names": ["a"]})
-    '{"level": null, "names": ["a"]}'
-    """
+    """Return JSON that every browser reads: numbers that are not finite become null."""
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:
@@ -49,13 +43,7 @@ def same(given: bytes, expected: str) -> bool:
 
 
 def is_whole(value: object) -> bool:
-    """Tell whether a value from JSON is a whole number from 0 on that a browser can hold.
-
-    Examples
-    --------
-    >>> [is_whole(value) for value in (0, -1, True, 1.0, 2**53)]
-    [True, False, False, False, False]
-    """
+    """Tell whether a value from JSON is a whole number from 0 on that a browser can hold."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
@@ -63,11 +51,6 @@ def own_name(host: str) -> bool:
     """Tell whether a Host header names this machine by an address of its own.
 
     Any port is fine: a tunnel has its own.
-
-    Examples
-    --------
-    >>> [own_name(host) for host in ("127.0.0.1:8357", "localhost", "[::1]:80", "localhost.evil.org")]
-    [True, True, True, False]
     """
     try:
         name = urlsplit(f"//{host}").hostname or ""

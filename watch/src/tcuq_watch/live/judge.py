@@ -1,4 +1,4 @@
-"""The monitor of a session: takes blocks of steps, forgets the past where a stream begins anew."""
+"""The monitor of a session: takes blocks of steps, forgets the past where a stream begins again."""
 
 from __future__ import annotations
 
@@ -29,14 +29,6 @@ class Order:
     A device numbers its steps (`seq`) from 0 and counts its boots. Either may be left out. A
     number that goes back to 0, or goes back and does not repeat a step that came before, means a boot, with
     and without a count of boots: a count may stay as it is. A boot that is smaller than the last is late.
-
-    Examples
-    --------
-    >>> order = Order()
-    >>> [order.judge(0, seq, b"%d" % seq) for seq in (0, 1, 1, 4)], order.gap
-    (['take', 'take', 'duplicate', 'take'], 2)
-    >>> order.judge(1, 0, b"0")
-    'reboot'
     """
 
     def __init__(self) -> None:
@@ -114,7 +106,7 @@ class Order:
 
 
 GAP = 60.0
-"""Seconds after which a stream that was interrupted, and does not number its steps, begins anew."""
+"""Seconds after which a stream that was interrupted, and does not number its steps, begins again."""
 
 
 class Sorted:

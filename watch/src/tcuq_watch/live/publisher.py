@@ -339,23 +339,7 @@ _GAUGES = {
 
 
 def prometheus_text(status: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    r"""Return the text of ``/metrics``, in Prometheus' exposition format.
-
-    Examples
-    --------
-    >>> text = prometheus_text({"counts": {"steps": 3}, "risk": 0.25}, {"title": 'a "b"'})
-    >>> print(text)
-    # HELP tcuq_steps_total Steps received.
-    # TYPE tcuq_steps_total counter
-    tcuq_steps_total 3
-    # HELP tcuq_risk Risk of the last step, 0 to 1.
-    # TYPE tcuq_risk gauge
-    tcuq_risk 0.25
-    # HELP tcuq_info What is watched.
-    # TYPE tcuq_info gauge
-    tcuq_info{title="a \"b\""} 1
-    <BLANKLINE>
-    """
+    """Return the text of ``/metrics``, in Prometheus' exposition format."""
     lines = []
     for key, (name, help) in _COUNTS.items():
         if key in status["counts"]:

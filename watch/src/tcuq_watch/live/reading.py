@@ -34,16 +34,9 @@ Got = Block | DeviceState
 
 
 class Reading:
-    r"""Read what one device sends; a line that cannot be read is counted and never stops it.
+    """Read what one device sends; a line that cannot be read is counted and never stops it.
 
     `why` and `other` say what was wrong with the last line of each kind; whoever shows `notes` empties it.
-
-    Examples
-    --------
-    >>> reading = Reading(Params(classes=2))
-    >>> blocks = reading.push(b'{"probs": [0.75, 0.25], "seq": 7}\nnoise\n', 0.0)
-    >>> blocks[0].probs.tolist(), blocks[0].seqs, reading.broken
-    ([[64, -64]], [7], 1)
     """
 
     def __init__(self, params: Params, softmax: Softmax | None = None, limits: Limits | None = None) -> None:
@@ -312,5 +305,5 @@ def _place(content: dict[str, Any], key: str) -> int | None:
     if value is None:
         return None
     if type(value) is not int or not 0 <= value <= 2**53:
-        raise wrong_value(key, str(value)[:20], "an integer from 0 to 2^53")
+        raise wrong_value(key, value, "an integer from 0 to 2^53")
     return value

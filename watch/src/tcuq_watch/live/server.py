@@ -38,11 +38,6 @@ class View:
 
     Scripts run only if the page's own content security policy, a `<meta>` before them, names their hashes:
     the server sends that policy as a header and adds that no page may frame it.
-
-    Examples
-    --------
-    >>> View("fleet", "The fleet", lambda: "<!doctype html>", dict).name
-    'fleet'
     """
 
     name: str  # letters, digits and hyphens

@@ -106,7 +106,7 @@ class Growing(Source):
         while not self.closing:
             data = read_at(self._handle, MOST, self._at)
             if data and read_at(self._handle, len(self._first), 0) != self._first:
-                self._anew("was cut and written anew")
+                self._begin_again("was cut and written again")
             elif data:
                 if self._at == len(self._first) < HEAD:
                     self._first += data[: HEAD - self._at]
@@ -143,9 +143,9 @@ class Growing(Source):
             self._handle, self._at, self._first = handle, 0, b""
             self._tell("reading the new")
         elif found.st_size < self._at:
-            self._anew(f"was cut to {found.st_size:,} bytes")
+            self._begin_again(f"was cut to {found.st_size:,} bytes")
 
-    def _anew(self, why: str) -> None:
+    def _begin_again(self, why: str) -> None:
         self.put(Event("lost", f"{self.name} {why}"))
         self._at, self._first = 0, b""
         self._tell("reading the new content of")
