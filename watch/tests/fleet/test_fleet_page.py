@@ -146,19 +146,6 @@ def test_verdicts() -> None:
     assert verdict(some) == "None of 1,000 devices has been heard of for long."
 
 
-def test_status_says_what_matters() -> None:
-    text = status_text(CASES["trouble"])
-    for words in (
-        "4,100 of 100,000 devices (4.1 %) are in alarm",
-        "333 silent",
-        "v2        50,000     7.1 %  <= 1.0 %",
-    ):
-        assert words in text or words in " ".join(text.split())
-    assert "refused: 41 unknown version, 12 bad posterior, 3 not JSON" in text
-    assert "accuracy of accepted answers 93.1 % (90.8 % to 95.0 % with 95 % confidence)" in text
-    assert re.search(r"^! sensor-\d{6}  v1 ", text, re.M)
-
-
 def test_metrics_never_name_a_device() -> None:
     known = summary(100_000, trouble=True)
     known["refused"] = {'odd "kind"\\\n': 3}

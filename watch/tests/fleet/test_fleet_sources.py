@@ -16,7 +16,7 @@ from fleet_stand_in import StandInFleet, places
 
 from tcuq_watch.fleet.event_lines import StandardInput
 from tcuq_watch.fleet.run import run
-from tcuq_watch.fleet.sources import FileSource, open_source
+from tcuq_watch.fleet.sources import FileSource
 
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is missing (extra tables)")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -100,17 +100,6 @@ def test_formats_give_the_same_events(tmp_path: Path) -> None:
     ]
     assert found[0] == found[1]
     assert found[0][0] == ("v1", ["a"], [2], [0], [5.5], [[0.25, 0.75]])
-
-
-def test_timestamps_of_any_unit_are_seconds(tmp_path: Path) -> None:
-    for unit in ("s", "ms", "us", "ns"):
-        when = arrow.array(np.array(["2026-01-02T03:04:05"], dtype=f"datetime64[{unit}]"))
-        table(tmp_path / "t.parquet", 1, time=when)
-        [arrived] = all_of(FileSource(tmp_path / "t.parquet"))
-        assert arrived.parts[0].events[0].times.tolist() == [1767323045.0]
-    (tmp_path / "t.jsonl").write_text(lines([row("a", 0, time="2026-01-02T03:04:05Z")]))
-    [arrived] = all_of(FileSource(tmp_path / "t.jsonl"))
-    assert arrived.parts[0].events[0].times.tolist() == [1767323045.0]
 
 
 def test_integers_are_int8_and_one_hot_rows_float_whatever_the_batch(tmp_path: Path) -> None:
@@ -263,24 +252,6 @@ def test_a_growing_folder_is_followed_in_the_order_of_names(tmp_path: Path) -> N
     assert source.bad.counts == {"not JSON": 1, "late file": 1}
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-def test_a_file_that_was_replaced_by_a_shorter_one_is_read_from_its_beginning(
-    tmp_path: Path, kind: str
-) -> None:
-    path = tmp_path / f"e.{kind}"
-    position = None
-    for count in (9, 2):
-        if kind == "jsonl":
-            path.write_text(lines([row(f"d{seq % 3}", seq) for seq in range(count)]))
-        else:
-            table(path, count)
-        source = FileSource(path)
-        arrived = all_of(source, position)
-        assert len(names(arrived)) == count
-        position = arrived[-1].position
-    assert source.bad.counts == {"file cut short": 1}
-
-
 @pytest.mark.parametrize("size", [1, 7, 1 << 20])
 def test_standard_input(size: int) -> None:
     content = lines([row("a", seq) for seq in range(20)]).encode() + b'{"device"'
@@ -309,16 +280,6 @@ def test_pump_hands_states_over_and_survives_bad_ones(tmp_path: Path) -> None:
     assert fleet.states["b"][:3] == (0, 9, b"ok") and fleet.states["b"][3] == 1
     assert fleet.refused == {"bad state": 1, "not JSON": 1}
     assert fleet.position["at"] == (tmp_path / "e.jsonl").stat().st_size
-
-
-def test_unknown_sources_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.txt").write_text("")
-    for text, message in (
-        ("nowhere", "does not exist"),
-        (str(tmp_path / "x.txt"), "extension '.txt' is unknown"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            open_source(text, tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
@@ -354,19 +315,6 @@ def test_a_name_that_is_not_utf8_costs_its_row(tmp_path: Path, binary: bool) -> 
     source = FileSource(tmp_path / "e.parquet")
     assert names(all_of(source)) == [("a", 0), ("c", 2)]
     assert source.bad.counts == {"device name": 1}
-
-
-def test_what_was_stopped_is_not_flushed(tmp_path: Path) -> None:
-    path = tmp_path / "e.jsonl"
-    path.write_text(lines([row("a", seq) for seq in range(50)]))
-    for make in (lambda: FileSource(path), lambda: StandardInput(io.BytesIO(path.read_bytes() * 99))):
-        fleet = StandInFleet(tmp_path / "fleet")
-        source = make()
-        run(fleet, source, count=5, flush=True, told=lambda _, source=source: source.stop())
-        assert not source.ended and fleet.flushed == 0
-        run(fleet, make(), flush=True)
-        assert fleet.flushed == 1
-        (tmp_path / "fleet" / "stand-in.pickle").unlink()
 
 
 def test_a_file_that_came_too_late_between_two_runs_is_told_once(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 from fleet_shards import PLACE, Shard
 
 from tcuq import Params
@@ -15,7 +14,6 @@ from tcuq.monitor.alarm import Alarm, AlarmSide
 from tcuq.monitor.evidence_head import EvidenceHead
 from tcuq.monitor.steps import STEP_DTYPE
 from tcuq_watch.fleet.events import Events
-from tcuq_watch.fleet.labels import Labels
 from tcuq_watch.fleet.model_version import ModelVersion
 from tcuq_watch.fleet.summary import FINE, WORSE, summarize
 from tcuq_watch.fleet.tallies import Tallies
@@ -87,12 +85,6 @@ def test_the_worst_come_first_and_those_that_are_worse_for_sure_are_named() -> N
     assert first["severity"] == 1 and first["mean_risk"] == 0.5 and first["seq"] == 899
 
 
-def test_without_evidence_the_worst_are_those_of_the_highest_risk() -> None:
-    risks = np.array([0.1, 0.75, 0.25])
-    found = summarize([shard(names(3), 5, risk=risks, params=monitor())])["worst"]
-    assert [row["device"] for row in found] == ["d1", "d2", "d0"] and found[0]["severity"] is None
-
-
 def test_silent_devices_are_counted_listed_and_in_no_share() -> None:
     old = shard(names(3), 100, alarm=1)
     new = shard(names(5, 10), 100, start=START + 86400)
@@ -131,14 +123,6 @@ def test_a_period_of_this_fleet_as_the_baseline() -> None:
         nothing["baseline_from"]
         == "the healthy period holds no steps in parts of 1 h that lie in it altogether"
     )
-
-
-@pytest.mark.parametrize("models", [[], [shard([], 0)], [shard(names(2), 0)]])
-def test_fleets_in_which_nothing_has_happened(models: list[Shard]) -> None:
-    found = summarize(models, {"wrong width": 3}, Labels(5))
-    assert found["steps"] == 0 and found["worst"] == [] and found["time"] is None
-    assert found["refused"] == {"wrong width": 3} and found["labels"]["estimate"] is None
-    json.dumps(found, allow_nan=False)
 
 
 def test_events_that_are_held_are_heard_of() -> None:

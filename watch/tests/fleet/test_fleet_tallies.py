@@ -180,14 +180,6 @@ def test_a_clock_that_goes_back_is_not_counted_twice() -> None:
     assert tallies.devices["last_time"][0] == times[-1] - 2 * 86400 and tallies.over_time()["devices"][0] == 1
 
 
-def test_times_from_long_ago_do_not_blur_the_present() -> None:
-    tallies = Tallies(PARAMS)
-    tallies.grow(1)
-    times = np.array([1.7e9, 3600.0, 1.7e9 + 3600])
-    tallies.update(np.zeros(3, np.int64), times, NONE, NONE, made_up(np.random.default_rng(0), 3))
-    assert tallies.width == 3600 and tallies.untimed == 1
-
-
 def test_the_usual_pause_survives_bursts() -> None:
     tallies = Tallies(PARAMS)
     tallies.grow(1)
@@ -229,12 +221,6 @@ def test_what_is_checked_is_what_is_counted(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("tcuq_watch.fleet.tallies._native", SimpleNamespace(tally=tally))
     tallies.update(slots, np.zeros(4), NONE, NONE, steps)
     assert tallies.devices["steps"].tolist() == [4] and tallies.classes["steps"].sum() == 4
-
-
-def test_tallies_of_others_are_refused() -> None:
-    arrays = Tallies(PARAMS).arrays()
-    with refused("damaged"):
-        Tallies.restored(Params(classes=5), arrays)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """`tcuq live` as a person uses it: pages, pipes, signals, and errors of one line."""
 
-import errno
 import json
 import os
 import re
@@ -154,18 +153,6 @@ def piped(monkeypatch, data):
     os.write(write, data)
     os.close(write)
     monkeypatch.setattr(sys, "stdin", open(read))  # noqa: SIM115
-
-
-def test_lines_that_a_full_disk_takes_at_the_end_are_told(place, capsys, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    piped(monkeypatch, json_lines(steps_of(9)))
-    monkeypatch.setattr("tcuq_watch.live.folder.write_at", full)
-    with sys.stdin:
-        assert main(["live", "m.json", "-", "--no-page"]) == 1
-    last = capsys.readouterr().err.strip().splitlines()[-1]
-    assert "9 steps" in last and "18 lines could not be written" in last
 
 
 def test_merging_with_other_parameters_and_with_damaged_files(place, capsys, monkeypatch):

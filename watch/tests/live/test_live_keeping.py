@@ -208,22 +208,6 @@ def test_what_is_kept_is_read_by_the_other_commands(tmp_path, monkeypatch, capsy
     assert main(["run", "m.json", "kept/received.jsonl", "--state-in", "kept/state.bin", "-o", "c.csv"]) == 0
 
 
-def test_labels_and_segments_that_the_device_tells(tmp_path):
-    probs = steps_of(20)
-    lines = [
-        json.dumps({"probs": row, "label": n % 4, "segment": n // 10}) for n, row in enumerate(probs.tolist())
-    ]
-    session = session_of(tmp_path)
-    session.take([Chunk("".join(f"{line}\n" for line in lines).encode())])
-    session.close()
-    assert labeled_log(tmp_path, PARAMS).labels.tolist() == [n % 4 for n in range(20)]
-    monitor = Monitor(PARAMS)
-    first = monitor.run(probs[:10])
-    monitor.reset()
-    both = np.concatenate([first["risk"], monitor.run(probs[10:])["risk"]])
-    assert np.array_equal(read_decisions(tmp_path / "decisions.jsonl").steps["risk"], both)
-
-
 def test_a_gap_without_numbers_begins_a_segment_only_when_it_is_long(tmp_path):
     probs = steps_of(30)
     session = session_of(tmp_path)
@@ -252,27 +236,3 @@ def test_the_state_of_the_device_is_taken_over(tmp_path):
     assert again.publisher.counts["missing"] == 19
     kept = read_decisions(tmp_path / "decisions.jsonl").steps["risk"][-20:]
     assert np.array_equal(kept, device.run(probs[40:])["risk"])
-
-
-def test_a_device_that_sends_both_kinds(tmp_path):
-    told = []
-    session = session_of(tmp_path, told)
-    line = b'{"risk": 0.25, "threshold": 0.5, "answer": 1}\n'
-    session.take([Chunk(json_lines(steps_of(3)) + line * 2)])
-    session.take([Chunk(line)])
-    assert session.step == 3 and session.publisher.counts["others"] == 3
-    assert sum("beside posteriors" in text for _, text, _ in told) == 1
-    session.close()
-
-
-def test_names_from_the_device_reach_page_and_logs(tmp_path):
-    session = session_of(tmp_path)
-    session.take([Chunk(b'{"names": ["cat", "dog", "cow", "hen"]}\n' + json_lines(steps_of(5)))])
-    assert session.publisher.feed.about["names"][1] == "dog"
-    session.mark(2, 1)
-    session.close()
-    assert json.loads((tmp_path / "received.jsonl").read_text().splitlines()[0])["names"][3] == "hen"
-    assert read_decisions(tmp_path / "decisions.jsonl").names is not None
-    again = session_of(tmp_path)
-    assert again.stream.names == ("cat", "dog", "cow", "hen")
-    again.close()

@@ -11,13 +11,9 @@ from live_runs import PARAMS, json_lines, steps_of
 from streams import same_steps
 
 from tcuq import Monitor, Params
-from tcuq.io import read_decisions
 from tcuq_watch.live.blocks import DeviceState, joined
-from tcuq_watch.live.inbox import Chunk
 from tcuq_watch.live.judge import WINDOW, Order
-from tcuq_watch.live.marks import labeled_log
 from tcuq_watch.live.reading import Reading
-from tcuq_watch.live.session import Session
 
 PRINT = int(PARAMS.fingerprint, 16)
 
@@ -58,26 +54,6 @@ def test_floats_and_features_are_quantized_as_the_monitor_does():
     assert same_steps(Monitor(params).run(block.probs, block.features), Monitor(params).run(probs, features))
     reading = Reading(params)
     assert not reading.push(b'{"probs": [0.5, 0.25, 0.25]}\n', 0.0) and "features are missing" in reading.why
-
-
-def test_features_that_no_signal_reads_may_be_left_out(tmp_path):
-    signals = tuple(name for name in Params(classes=4).signals)
-    params = Params(classes=4, features=2, feature_scale=0.5, signals=signals)
-    probs, features = steps_of(30), np.ones((10, 2), dtype=np.int8)
-    number = int(params.fingerprint, 16)
-    session = Session(params, tmp_path, "-", save_every=1000)
-    with_features = encode_posteriors(number, 1, 0, probs[:10], features)
-    without = encode_posteriors(number, 2, 0, probs[20:])
-    session.take([Chunk(with_features + json_lines(probs[10:20]) + without)])
-    assert session.reading.broken == 0 and session.step == 30, session.reading.why
-    session.folder.close()
-    again = Session(params, tmp_path, "-")
-    assert again.step == 30 and len(labeled_log(tmp_path, params)) == 30
-    again.close()
-    found = read_decisions(tmp_path / "decisions.jsonl").steps
-    expected = [Monitor(params).run(probs[:10], features)["risk"], found["risk"][:10]]
-    assert np.array_equal(*expected)
-    assert not Reading(params).push(encode_posteriors(number, 1, 0, probs, np.ones((30, 3), np.int8)), 0.0)
 
 
 @pytest.mark.parametrize(
@@ -164,14 +140,6 @@ def test_names_are_taken_once_and_may_be_said_again():
     other = Reading(PARAMS)
     other.push(b"# names: a,b,c,d\np0,p1,p2,p3\n0.25,0.25,0.25,0.25\n", 0.0)
     assert other.names == ("a", "b", "c", "d") and other.broken == 0
-
-
-def test_columns_are_known_after_a_connection_was_lost():
-    reading = Reading(PARAMS)
-    reading.push(b"p0,p1,p2,p3\n0.25,0.25,0.25,0.25\n", 0.0)
-    reading.end(False, 0.0)
-    reading.begin()
-    assert len(reading.push(b"0.25,0.25,0.25,0.25\n", 0.0)[0]) == 1 and reading.broken == 0
 
 
 def test_lines_behind_noise_that_looks_like_a_frame_are_not_lost():

@@ -23,7 +23,7 @@ from refusals import refused
 from tcuq import Monitor, Params
 from tcuq_watch.fleet.mqtt_client import Broker
 from tcuq_watch.live.inbox import Chunk, Event, Source
-from tcuq_watch.live.links import Connection, Listener, Subscription
+from tcuq_watch.live.links import Listener, Subscription
 from tcuq_watch.live.marks import labeled_log
 from tcuq_watch.live.session import Session
 
@@ -61,26 +61,6 @@ def reset(connection: socket.socket) -> None:
     """Close a connection so that the other side gets an error in place of its end."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
-
-
-def test_a_connection_that_is_reset_is_opened_again() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as device:
-        port = device.getsockname()[1]
-        with reading(Connection("127.0.0.1", port)) as found:
-            first, _ = device.accept()
-            first.sendall(b"a" * 70_000)  # more than one piece
-            assert wait_until(lambda: len(data_of(found)) == 70_000)
-            device.close()  # nobody is there for a while
-            reset(first)
-            assert heard(found, "lost")
-            with socket.create_server(("127.0.0.1", port)) as again:
-                second, _ = again.accept()
-                assert heard(found, "connected", 2)
-                second.sendall(b"b")
-                assert wait_until(lambda: data_of(found).endswith(b"b"))
-                second.close()
-    lost = next(each.text for each in found if isinstance(each, Event) and each.kind == "lost")
-    assert lost == f"tcp://127.0.0.1:{port} was lost (Connection reset by peer)"
 
 
 def test_a_device_that_resets_its_connection_may_come_back() -> None:

@@ -21,10 +21,7 @@ from live_runs import (
 from refusals import refused
 from streams import same_steps
 
-from tcuq import Monitor, Params
 from tcuq.io import read_decisions
-from tcuq.io.binary_frames import DecisionsFrame
-from tcuq_watch.live.blocks import odd_steps
 from tcuq_watch.live.inbox import Chunk
 from tcuq_watch.live.session import Session
 
@@ -159,26 +156,6 @@ def test_resets_and_places_survive_a_kill(tmp_path):
     assert (tmp_path / "one" / "received.jsonl").read_text().count('"segment": 1') == 60
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "why"),
-    [
-        ("prediction", 9, "prediction is 9"),
-        ("reason", 200, "reason is 200"),
-        ("severity", 300.0, "severity is 300"),
-    ],
-)
-def test_frames_of_decisions_out_of_range_are_refused(tmp_path, field, value, why):
-    steps = Monitor(PARAMS).run(steps_of(5))
-    assert odd_steps(steps, PARAMS.classes) is None
-    steps[field][3] = value
-    assert odd_steps(steps, PARAMS.classes).startswith(why)
-    frame = DecisionsFrame(int(PARAMS.fingerprint, 16), 1, 0, steps)
-    session = Session(PARAMS, tmp_path, "-")
-    assert not session.reading._from_frame(frame, 0.0)
-    assert session.reading.broken == 1 and why in session.reading.why
-    session.close()
-
-
 @pytest.mark.parametrize("kind", ["decisions", "received"])
 def test_a_line_of_a_log_that_cannot_be_read_again_is_named_and_left_out(tmp_path, kind):
     if kind == "decisions":
@@ -215,13 +192,6 @@ def test_decisions_of_a_device_go_on_after_a_kill(tmp_path):
     found = read_decisions(tmp_path / "decisions.jsonl")
     assert found.steps["answer"].tolist() == [n % 4 for n in range(30)]
     assert not (tmp_path / "received.jsonl").read_bytes()
-
-
-def test_other_parameters_are_refused_in_one_line(tmp_path):
-    Session(PARAMS, tmp_path, "-").close()
-    with refused("conflict") as error:
-        Session(Params(classes=4, level=0.3), tmp_path, "-")
-    assert str(tmp_path) in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_second_writer_is_refused(tmp_path):

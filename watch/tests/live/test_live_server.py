@@ -17,7 +17,7 @@ from refusals import refused
 from tcuq_watch.live import handler as handler_module
 from tcuq_watch.live import server as server_module
 from tcuq_watch.live.feed import Feed
-from tcuq_watch.live.server import Server, View, serve
+from tcuq_watch.live.server import Server, serve
 
 MARK = {"Content-Type": "application/json", "X-Tcuq": "1"}
 
@@ -365,49 +365,6 @@ def test_pages_are_limited_and_leave_room_for_the_rest(site: Any, monkeypatch: p
     assert ask("/metrics")[0] == 200
     for stream in streams:
         stream.close()
-
-
-def test_close_lets_pages_go_at_once() -> None:
-    feed, _ = filled(5)
-    server, _ = served(feed)
-    stream = Stream(server.port)
-    stream.part()
-    began = time.monotonic()
-    server.close()
-    server.close()
-    assert time.monotonic() - began < 3
-    assert stream.answer.read() == b""
-    stream.close()
-    with pytest.raises(OSError):
-        socket.create_connection(("127.0.0.1", server.port), timeout=2).close()
-
-
-def test_views_are_served_beside_the_page_or_alone() -> None:
-    meta = (
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-x'\">"
-    )
-    pages = [f"<!doctype html><head>{meta}</head>"]
-    view = View("fleet", "The <fleet>", lambda: pages[0], lambda: {"devices": 3})
-    with serve(Feed(about()), port=0, views=[view]) as server:
-        ask = Client(server.port)
-        status, headers, text = ask("/fleet")
-        assert status == 200 and text == pages[0]
-        wanted = "default-src 'none'; script-src 'sha256-x'; connect-src 'self'; frame-ancestors 'none'"
-        assert headers["content-security-policy"] == wanted
-        assert json.loads(ask("/fleet/data")[2]) == {"devices": 3}
-        assert '<a href="/fleet">The &lt;fleet&gt;</a>' in ask("/")[2]
-        assert json.loads(ask("/about")[2])["views"] == [{"name": "fleet", "title": "The <fleet>"}]
-        for open_to_all in ("<html><script>1</script>" + meta, meta.replace("sha256-x", "unsafe-inline")):
-            pages[0] = open_to_all
-            assert ask("/fleet")[1]["content-security-policy"].startswith(
-                "default-src 'none'; frame-ancestors"
-            )
-    with serve(None, port=0, views=[view]) as alone:
-        assert Client(alone.port)("/")[2] == pages[0]
-        assert Client(alone.port)("/feed")[0] == 404
-    for name in ("", "a/b", "../x", "feed", "mark", "ä"):
-        with refused("value"):
-            View(name, "", str, dict)
 
 
 @pytest.mark.parametrize(

@@ -102,19 +102,6 @@ def test_an_alarm_is_posted_and_tried_again(server):
     hook.close()
 
 
-def test_a_redirect_is_a_failure_and_not_followed(server):
-    """It was followed as GET without a body, and told as sent."""
-    told = []
-    server.location = f"http://127.0.0.1:{server.server_port}/elsewhere"
-    hook = Webhook(f"http://127.0.0.1:{server.server_port}/x", {}, told.append, first=0.02)
-    server.answers = [302]
-    hook({"event": "alarm"})
-    assert wait_until(lambda: told)
-    assert "could not be sent" in told[0] and "status 302, a redirect" in told[0]
-    assert len(server.got) == 1 and server.looked == []
-    hook.close()
-
-
 def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, capsys):
     told = []
     with socket.create_server(("127.0.0.1", 0)) as listener:

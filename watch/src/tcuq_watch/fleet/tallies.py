@@ -211,7 +211,7 @@ class Tallies:
 
     @classmethod
     def merged(cls, parts: Sequence[Tallies]) -> Tallies:
-        """Return the counts over disjoint sets of devices, such as shards: classes and time, without devices."""
+        """Return the counts over disjoint sets of devices: classes and time, without devices."""
         found = cls(parts[0].params)
         used = [part for part in parts if part._clock["last"][0] >= part._clock["first"][0]]
         for part in parts:
