@@ -169,11 +169,7 @@ def metrics_text(summary: Mapping[str, Any]) -> str:
     lines: list[str] = []
 
     def tell(name: str, kind: str, help: str, *values: tuple[str, Any]) -> None:
-        there = [(label, value) for label, value in values if known(value)]
-        if there:
-            lines.append(f"# HELP tcuq_fleet_{name} {help}")
-            lines.append(f"# TYPE tcuq_fleet_{name} {kind}")
-            lines.extend(f"tcuq_fleet_{name}{label} {value:.10g}" for label, value in there)
+        lines.extend(metric(f"tcuq_fleet_{name}", kind, help, *values, digits=10))
 
     def by_version(*path: str) -> list[tuple[str, Any]]:
         found = []
@@ -181,7 +177,7 @@ def metrics_text(summary: Mapping[str, Any]) -> str:
             value: Any = each
             for key in path:
                 value = (value or {}).get(key)
-            found.append((_label("version", each["version"]), value))
+            found.append((labels(version=each["version"]), value))
         return found
 
     tell("devices", "gauge", "Devices that were heard of.", ("", summary.get("devices")))
@@ -205,7 +201,7 @@ def metrics_text(summary: Mapping[str, Any]) -> str:
     for name in ("missing", "late", "duplicates", "reboots"):
         tell(f"events_{name}_total", "counter", f"Events: {name}.", ("", summary.get(name)))
     tell("events_held", "gauge", "Events that wait for an earlier one.", ("", summary.get("held")))
-    refused = [(_label("kind", kind), value) for kind, value in (summary.get("refused") or {}).items()]
+    refused = [(labels(kind=kind), value) for kind, value in (summary.get("refused") or {}).items()]
     tell("refused_total", "counter", "Input that was refused.", *refused)
     tell("version_devices", "gauge", "Devices of a version.", *by_version("devices"))
     tell("version_alarm_share", "gauge", "Share of them in alarm.", *by_version("alarm", "share"))
@@ -216,6 +212,16 @@ def metrics_text(summary: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _label(name: str, value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'{{{name}="{escaped}"}}'
+def metric(name: str, kind: str, help: str, *values: tuple[str, Any], digits: int = 14) -> list[str]:
+    """Return the lines of one metric as Prometheus reads them; none where no value is known."""
+    lines = [f"{name}{labels} {value:.{digits}g}" for labels, value in values if known(value)]
+    return [f"# HELP {name} {help}", f"# TYPE {name} {kind}", *lines] if lines else []
+
+
+def labels(**values: Any) -> str:
+    """Return the labels of one value of a metric."""
+    parts = []
+    for name, value in values.items():
+        escaped = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        parts.append(f'{name}="{escaped}"')
+    return f"{{{','.join(parts)}}}"

@@ -18,6 +18,7 @@ from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.steps import reason_names
 
+from ..fleet.status import labels, metric
 from .blocks import Block
 from .feed import Feed
 
@@ -340,19 +341,11 @@ _GAUGES = {
 
 def prometheus_text(status: Mapping[str, Any], about: Mapping[str, Any]) -> str:
     """Return the text of ``/metrics``, in Prometheus' exposition format."""
-    lines = []
-    for key, (name, help) in _COUNTS.items():
-        if key in status["counts"]:
-            lines += [f"# HELP {name} {help}", f"# TYPE {name} counter", f"{name} {status['counts'][key]}"]
-    for key, (name, help) in _GAUGES.items():
-        value = status.get(key)
-        if value is not None:
-            lines += [f"# HELP {name} {help}", f"# TYPE {name} gauge", f"{name} {float(value):.14g}"]
-    told = {key: about[key] for key in ("title", "source", "params", "version", "decided_by") if key in about}
-    labels = ",".join(f'{key}="{_escaped(str(value))}"' for key, value in told.items())
-    lines += ["# HELP tcuq_info What is watched.", "# TYPE tcuq_info gauge", f"tcuq_info{{{labels}}} 1"]
-    return "\n".join(lines) + "\n"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    lines: list[str] = []
+    for kind, named, values in (("counter", _COUNTS, status["counts"]), ("gauge", _GAUGES, status)):
+        for key, (name, help) in named.items():
+            lines += metric(name, kind, help, ("", values.get(key)))
+    watched = {
+        key: about[key] for key in ("title", "source", "params", "version", "decided_by") if key in about
+    }
+    return "\n".join([*lines, *metric("tcuq_info", "gauge", "What is watched.", (labels(**watched), 1)), ""])
