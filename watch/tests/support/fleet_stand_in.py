@@ -100,18 +100,6 @@ class StandInFleet:
                 yield number, decided
 
 
-class NullFleet(StandInFleet):
-    """Counts and forgets: for measuring sources."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.count = 0
-
-    def take(self, events: Sequence[Events], position: Any = None) -> list[Decided]:
-        self.count += sum(map(len, events))
-        return []
-
-
 def places(fleet: StandInFleet) -> list[tuple[str, int, int]]:
     """Who was decided on, in order."""
     return [
