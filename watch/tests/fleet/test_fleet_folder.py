@@ -21,7 +21,7 @@ from refusals import refused
 from streams import int8_stream
 
 from tcuq import Monitor, Params
-from tcuq_watch.fleet import Events, Fleet, store
+from tcuq_watch.fleet import Events, Fleet, ModelVersion, store
 
 PARAMS = Params(classes=3, warmup=0)
 STATE = namedtuple("STATE", "device state boot seq version")
@@ -437,3 +437,17 @@ def test_another_budget_holds_from_the_next_day_on_and_rows_of_an_earlier_releas
             assert fleet.label_choice is not None
             assert (fleet.label_choice.per_day, fleet.label_choice.seed) == (7, 5)
     assert not Fleet.open_read(tmp_path / "f").remarks
+
+
+def test_held_events_that_fit_no_device() -> None:
+    model = ModelVersion("v", PARAMS, hold=4)
+    model.take(clean(["a", "b"], [0, 5]))
+    arrays = model.arrays()
+    for change in (
+        {"berth_rows": np.array([(7, 1)], dtype=arrays["berth_rows"].dtype)},
+        {"berth_rows": np.array([(1, 1 << 9)], dtype=arrays["berth_rows"].dtype)},
+        {"berth_rows": np.array([(1, 3)], dtype=arrays["berth_rows"].dtype)},
+    ):
+        with refused("damaged"):
+            ModelVersion.restored("v", PARAMS, {**arrays, **change}, hold=4)
+    assert ModelVersion.restored("v", PARAMS, arrays, hold=4).places["held"].tolist() == [0, 1]

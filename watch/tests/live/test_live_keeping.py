@@ -236,3 +236,16 @@ def test_the_state_of_the_device_is_taken_over(tmp_path):
     assert again.publisher.counts["missing"] == 19
     kept = read_decisions(tmp_path / "decisions.jsonl").steps["risk"][-20:]
     assert np.array_equal(kept, device.run(probs[40:])["risk"])
+
+
+def test_names_from_the_device_reach_page_and_logs(tmp_path):
+    session = session_of(tmp_path)
+    session.take([Chunk(b'{"names": ["cat", "dog", "cow", "hen"]}\n' + json_lines(steps_of(5)))])
+    assert session.publisher.feed.about["names"][1] == "dog"
+    session.mark(2, 1)
+    session.close()
+    assert json.loads((tmp_path / "received.jsonl").read_text().splitlines()[0])["names"][3] == "hen"
+    assert read_decisions(tmp_path / "decisions.jsonl").names is not None
+    again = session_of(tmp_path)
+    assert again.stream.names == ("cat", "dog", "cow", "hen")
+    again.close()

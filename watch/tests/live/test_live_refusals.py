@@ -163,3 +163,38 @@ def test_names_without_a_step_are_damage_of_these_files(tmp_path: Path, name: st
     (tmp_path / name).write_text('{"names": ["a", "b"]}\n')
     with refused("damaged"):
         labeled_log(tmp_path, PARAMS)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (socket.gaierror(-2, "Name or service not known"), "the name 'host' is not known"),
+        (PermissionError(errno.EACCES, "Permission denied"), "no permission; choose a port above 1023"),
+        (OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address"), "Cannot assign requested address"),
+    ],
+)
+def test_addresses_where_nothing_can_listen(
+    error: OSError, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: Any, **named: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(socket, "create_server", refuse)
+    with pytest.raises(ValueError, match=f"tcp-listen://host:80: {message}$"):
+        Listener("host", 80).open()
+
+
+def test_marks_of_a_folder_that_was_cut(tmp_path: Path) -> None:
+    begun(tmp_path, json_lines(steps_of(6))).close()
+    decided = tmp_path / "decisions.jsonl"
+    decided.write_bytes(b"".join(decided.read_bytes().splitlines(keepends=True)[:4]) + b'{"step": 4, "answ')
+    log = labeled_log(tmp_path, PARAMS, 0, None)
+    assert len(log) == 4  # steps without an answer are left out
+    decided.unlink()
+    with pytest.raises(ValueError, match="holds no received posteriors in steps 0 to the end"):
+        labeled_log(tmp_path, PARAMS, 0, None)
+    (tmp_path / "marks.jsonl").write_text("[1]\n")
+    with pytest.raises(
+        ValueError, match=r"marks.jsonl: line 1 is damaged \(expected an object with a step\)"
+    ):
+        labeled_log(tmp_path, PARAMS, 0, None)

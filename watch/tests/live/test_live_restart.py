@@ -21,7 +21,10 @@ from live_runs import (
 from refusals import refused
 from streams import same_steps
 
+from tcuq import Monitor
 from tcuq.io import read_decisions
+from tcuq.io.binary_frames import DecisionsFrame
+from tcuq_watch.live.blocks import odd_steps
 from tcuq_watch.live.inbox import Chunk
 from tcuq_watch.live.session import Session
 
@@ -280,3 +283,23 @@ def test_steps_that_a_kill_left_without_their_place_in_a_file_come_once(tmp_path
         file.write(json_lines(probs[60:]))
     watch(str(folder), str(log), 90, 1000)
     assert np.array_equal(received(folder), probs) and decided_alike(folder, probs)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("prediction", 9, "prediction is 9"),
+        ("reason", 200, "reason is 200"),
+        ("severity", 300.0, "severity is 300"),
+    ],
+)
+def test_frames_of_decisions_out_of_range_are_refused(tmp_path, field, value, why):
+    steps = Monitor(PARAMS).run(steps_of(5))
+    assert odd_steps(steps, PARAMS.classes) is None
+    steps[field][3] = value
+    assert odd_steps(steps, PARAMS.classes).startswith(why)
+    frame = DecisionsFrame(int(PARAMS.fingerprint, 16), 1, 0, steps)
+    session = Session(PARAMS, tmp_path, "-")
+    assert not session.reading._from_frame(frame, 0.0)
+    assert session.reading.broken == 1 and why in session.reading.why
+    session.close()

@@ -384,3 +384,22 @@ def test_no_answer_is_without_headers(request_line: bytes) -> None:
         server.close()
     assert answer.startswith(b"HTTP/1.1 ") and b"X-Content-Type-Options: nosniff" in answer
     assert b"Content-Security-Policy: default-src 'none'" in answer
+
+
+def test_an_error_behind_the_page_is_told_and_harms_nothing() -> None:
+    def broken() -> str:
+        raise RuntimeError("no figures")
+
+    def worse(step: int, label: int | None) -> str:
+        raise KeyError("log")
+
+    feed = Feed(about(level=float("nan"), title="\udc80"))
+    server, _ = served(feed, metrics=broken, mark=worse)
+    with server:
+        assert Client(server.port).mark({"step": 1, "label": 1}) == (500, {"error": "KeyError: 'log'"})
+        assert json.loads(Client(server.port)("/about")[2])["level"] is None
+        stream = Stream(server.port)
+        assert stream.event()["data"]["about"]["level"] is None
+        stream.close()
+        assert Client(server.port)("/metrics")[::2] == (500, "RuntimeError: no figures\n")
+        assert Client(server.port)("/about")[0] == 200
