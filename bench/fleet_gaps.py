@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tcuq import Log, Monitor, Params, fit
-from tcuq_watch.fleet import Events, Lane
+from tcuq_watch.fleet import Events, ModelVersion
 
 RECORDED = Path(__file__).resolve().parents[1] / "lab" / "recorded"
 NETWORKS = ("cnn4", "dscnn", "resnet8")
@@ -60,7 +60,7 @@ def compare(params: Params, probs: Any, length: int, bridge: int, adopt: int = 0
     for stream in probs:
         gone = lost(length, rng)
         gone[0] = False
-        device, lane = Monitor(params), Lane("v", params, hold=1, bridge=bridge)
+        device, model = Monitor(params), ModelVersion("v", params, hold=1, bridge=bridge)
         own, said, places = [], [], np.flatnonzero(~gone)
         step = adopt or STEPS
         for first in range(0, STEPS, step):
@@ -68,10 +68,10 @@ def compare(params: Params, probs: Any, length: int, bridge: int, adopt: int = 0
             own.append(np.asarray(device.run(stream[first:end])))
             here = places[(places >= first) & (places < end)]
             said.append(
-                lane.take(Events(["d"] * len(here), np.zeros(len(here), np.int64), here, stream[here]))
+                model.take(Events(["d"] * len(here), np.zeros(len(here), np.int64), here, stream[here]))
             )
             if adopt:
-                lane.adopt("d", device.save(), 0, end - 1)
+                model.adopt("d", device.save(), 0, end - 1)
         theirs = np.concatenate(own)[places]
         ours = np.concatenate([np.asarray(each.steps) for each in said])
         difference = np.abs(theirs["risk"] - ours["risk"])

@@ -39,7 +39,7 @@ PLACE = np.dtype(
 
 @dataclass(eq=False)
 class Shard:
-    """As much of a lane as a summary reads."""
+    """As much of a model as a summary reads."""
 
     version: str
     devices: list[str]

@@ -86,17 +86,17 @@ def main() -> None:
     timed("first batch, new devices", lambda: fleet.take(arrived[0]), len(arrived[0]))
     rest = sum(map(len, arrived[1:]))
     timed("other batches", lambda: [len(fleet.take(each)) for each in arrived[1:]], rest)
-    lane = next(iter(fleet.lanes.values()))
-    count, places = len(lane.devices), lane.places
+    model = next(iter(fleet.models.values()))
+    count, places = len(model.devices), model.places
     print(
         f"{count} devices; "
         + ", ".join(f"{n} {places[n].sum()}" for n in ("held", "missing", "late", "duplicates"))
     )
-    print(f"memory: {(resident() - before) / count:.0f} bytes a device, of them bank {lane.bank.slot_bytes}")
+    print(f"memory: {(resident() - before) / count:.0f} bytes a device, of them bank {model.bank.slot_bytes}")
     sizes = [path.stat().st_size for path in (folder / "state").iterdir()]
     print(f"states on disk: {sum(sizes) / count:.0f} bytes a device in {len(sizes)} files")
     for number in range(3):
-        one = Events(lane.devices[number : number + 1], [9], [0], np.zeros((1, params.classes), np.int8))
+        one = Events(model.devices[number : number + 1], [9], [0], np.zeros((1, params.classes), np.int8))
         timed("a commit of one event", lambda one=one: fleet.take(one))
     fleet.close()
     timed("opening", lambda: Fleet(params, folder, **options).close())

@@ -29,7 +29,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "watch" / "tests" / "support")]
 from spark_events import table  # noqa: E402
 
 from tcuq import Params  # noqa: E402
-from tcuq_watch.fleet import Events, Fleet, Lane  # noqa: E402
+from tcuq_watch.fleet import Events, Fleet, ModelVersion  # noqa: E402
 from tcuq_watch.fleet.spark_rows import packed, unpacked  # noqa: E402
 
 WARM = 2
@@ -64,13 +64,13 @@ def fleet_rates(params: Params, events: Events, ends: list[int], folder: Path) -
     return found
 
 
-def lane_seconds(params: Params, events: Events, devices: int) -> float:
-    """Return processor seconds to restore and save the lane of a shard with that many devices."""
-    lane = Lane("v", params)
-    lane.take(events.some(slice(devices)))
+def model_seconds(params: Params, events: Events, devices: int) -> float:
+    """Return processor seconds to restore and save the model of a shard with that many devices."""
+    model = ModelVersion("v", params)
+    model.take(events.some(slice(devices)))
     began = time.process_time()
     for _ in range(10):
-        lane = Lane.restored("v", params, unpacked(packed(lane.arrays())))
+        model = ModelVersion.restored("v", params, unpacked(packed(model.arrays())))
     return (time.process_time() - began) / 10
 
 
@@ -141,7 +141,7 @@ def measure(devices: int, sizes: list[int], shards: int, batches: int) -> None:
         told, again = spark_run(folder, shards, len(ends) - 1, 1)
         start = {"first_commit_wall_s": moments[0][0], "first_commit_cpu_s": moments[0][1]}
         start |= {"restart_wall_s": again[0][0], "restart_cpu_s": again[0][1]}
-        start["lane_us_a_device"] = 1e6 * lane_seconds(params, events, 2000) / 2000
+        start["lane_us_a_device"] = 1e6 * model_seconds(params, events, 2000) / 2000
         start["state_bytes_a_device"] = told["state_bytes"] / devices
         print(json.dumps({name: round(value, 1) for name, value in start.items()}), flush=True)
 

@@ -181,7 +181,7 @@ def told(text: str) -> None:
 
 
 def _events(path: Path) -> None:
-    from tcuq_watch.fleet.checked import checked
+    from tcuq_watch.fleet.events import checked
     from tcuq_watch.fleet.sources import FileSource
 
     source = FileSource(path)
@@ -201,13 +201,13 @@ def _message(path: Path) -> None:
     from tcuq_watch.fleet.mqtt_client import Address
 
     source = MqttSource(Address.of("mqtt://localhost/devices/+"), path.parent)
-    from tcuq_watch.fleet.arrivals import Gathering
+    from tcuq_watch.fleet.arrivals import BatchBuilder
     from tcuq_watch.fleet.mqtt import _Message
 
     source.bad = Bad()
-    rows = Gathering(source.bad, source.where)
+    rows = BatchBuilder(source.bad, source.where)
     source._decode(rows, _Message(1, 1, 1, "devices/a", path.read_bytes(), 1e9))
-    rows.handed_over(None)
+    rows.flush(None)
     for text in source.bad.first.values():
         told(text)
 

@@ -37,17 +37,6 @@ def test_bounds_hold_for_random_alarms(mean: int) -> None:
     assert (missed <= 12).all(), missed
 
 
-def test_alarms_that_were_there_before_the_period_count() -> None:
-    found = Baseline.counted(1_000_000, 0, 50_000, "")
-    assert found is not None and found.share > 0.05
-
-
-def test_versions_share_the_chance_to_be_missed() -> None:
-    alone, together = (Baseline.counted(20_000, 10, 200, "", versions) for versions in (1, 20))
-    assert alone is not None and together is not None
-    assert together.share > alone.share and together.onsets > alone.onsets
-
-
 def test_where_the_baseline_comes_from() -> None:
     assert from_fit(Params(classes=2, alarm=ALARM)) == "the parameters do not say how often false alarms come"
     assert Baseline.counted(0, 0, 0, "") is None

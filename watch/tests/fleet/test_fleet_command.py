@@ -9,9 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from argparse import Namespace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.request import urlopen
 
@@ -99,31 +97,6 @@ def test_from_events_to_a_page(work: Path, capsys: pytest.CaptureFixture[str]) -
     page = (work / "fleet.html").read_text()
     check_whole(page)
     assert "<title>fleet" in page and page.count('class="spark"') == 5
-
-
-def test_bad_input_is_counted_and_stays_counted(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with (work / "events.jsonl").open("a") as file:
-        file.write('{"device": "d0", "seq": 40, "probs": [0.9, 0.9, 0.9]}\n{"device"\n')
-        file.write('{"device": "stranger", "seq": 0, "probs": [1.0, 0.0, 0.0]}\n\n')
-    (work / "known.txt").write_text("".join(f"d{n}\n" for n in range(5)))
-    assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet", "--closed", "known.txt") == 0
-    out, err = capsys.readouterr()
-    assert "took 202 events" in out and out.count("\n") == 1
-    assert "refused 1 for not JSON; the first: events.jsonl, byte" in err
-    refused = said(capsys, "status", "fleet")["refused"]
-    assert refused == {"bad posterior": 1, "unknown device": 1, "not JSON": 1}
-
-
-def test_versions_side_by_side(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Params(classes=3, warmup=0, reference=0.4).save("new.json")
-    rows = traffic(4, 10)
-    for row in rows:
-        row["version"] = "new" if row["device"] == "d3" else "old"
-    write(work / "events.jsonl", rows)
-    assert run("run", "old=monitor.json", "new=new.json", "events.jsonl", "--folder", "fleet") == 0
-    capsys.readouterr()
-    found = said(capsys, "status", "fleet")["versions"]
-    assert [(each["version"], each["devices"]) for each in found] == [("old", 3), ("new", 1)]
 
 
 ERRORS = [
@@ -289,66 +262,6 @@ def test_a_served_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "token" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_a_served_page_in_a_browser(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("tcuq_watch.live.server", reason="the server is not there")
-    devtools = pytest.importorskip("devtools", reason="the driver of the browser is not there")
-    write(work / "events.jsonl", traffic(30, 5))
-    order = ("run", "monitor.json", "events.jsonl", "--folder", "fleet")
-    assert run(*order) == 0
-    process = started(work, "page", "fleet", "--serve", "--port", "0")
-    browser = devtools.Browser(work / "profile")
-    try:
-        assert process.stderr is not None
-        tab = browser.tab()
-        tab.open(process.stderr.readline().split(" at ")[1].split()[0])
-        tab.wait("document.documentElement.dataset.ready")
-        tab.js("document.querySelector('#find').focus()")
-        for key in "d2":
-            tab.key(key)
-        # d2 itself, then those that begin with it.
-        rows = "[...document.querySelectorAll('#matches tbody th')].map((cell) => cell.textContent)"
-        tab.wait(f"{rows}.length === 11")
-        assert tab.js(rows)[:3] == ["d2", "d20", "d21"] and tab.text("#found") == "11 devices"
-        tab.js("document.querySelector('#find').value = ''; document.querySelector('#find').blur()")
-        # What a later run takes in appears by itself.
-        assert "150 steps" in tab.text(".tiles")
-        write(work / "events.jsonl", traffic(30, 8))
-        assert run(*order) == 0
-        tab.wait("document.querySelector('.tiles').textContent.includes('240 steps')", 40)
-        assert tab.errors() == []
-        process.terminate()
-        process.communicate(timeout=10)
-        tab.wait("document.querySelector('#state').textContent.includes('does not answer')", 60)
-    finally:
-        browser.close()
-        process.kill()
-        process.communicate()
-    capsys.readouterr()
-
-
-def test_what_the_fleet_refuses_is_told_by_kind(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    probs = [0.5, 0.3, 0.2]
-    rows = [
-        {"device": "a", "seq": 0, "probs": [0.5, 0.5]},
-        {"device": "a", "seq": 0, "probs": probs, "version": "v9"},
-        {"device": "a", "seq": 0, "probs": probs, "time": "yesterday"},
-        {"device": "a", "seq": 1, "probs": probs, "time": True},
-        {"device": "a", "seq": 2, "probs": probs, "time": None},
-        {"device": "b", "seq": 2, "state": "YmFk"},
-    ]
-    write(work / "bad.jsonl", rows)
-    assert run("run", "monitor.json", "bad.jsonl", "--folder", "fleet") == 0
-    out, err = capsys.readouterr()
-    assert "3 decisions; the fleet has 1 device\n" in out
-    assert err.count("\n") == 1, err
-    for said_of in ("1 for wrong width", "1 for unknown version", "2 for bad time", "1 for bad state"):
-        assert said_of in err
-    found = said(capsys, "run", "monitor.json", "bad.jsonl", "--folder", "again")
-    assert found["refused"] == {"unknown version": 1, "wrong width": 1, "bad time": 2, "bad state": 1}
-    assert found["states"] == 0
-
-
 def test_a_roll_out_after_an_unnamed_version_is_told_what_to_type(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -367,56 +280,8 @@ def test_a_roll_out_after_an_unnamed_version_is_told_what_to_type(
     assert run("run", f"{name}=monitor.json", "new=new.json", "events.jsonl", "--folder", "fleet") == 0
 
 
-def test_a_device_in_two_versions_counts_once(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Params(classes=3, warmup=0, reference=0.4).save("new.json")
-    rows = [{**row, "version": name} for name in ("old", "new") for row in traffic(4, 3)]
-    write(work / "events.jsonl", rows)
-    found = said(capsys, "run", "old=monitor.json", "new=new.json", "events.jsonl", "--folder", "fleet")
-    assert (found["events"], found["devices"]) == (24, 4)
-
-
 def test_a_second_writer_is_told_what_to_type(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Fleet(Params.load("monitor.json"), "fleet"):
         assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 2
     err = capsys.readouterr().err
     assert "read_only" not in err and err.endswith("look at it with: tcuq fleet status fleet\n")
-
-
-def test_a_package_that_is_missing_loses_no_file(
-    work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arrow = pytest.importorskip("pyarrow", reason="pyarrow is missing (extra tables)")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    parquet.write_table(arrow.Table.from_pylist(traffic(2, 3)), "events.parquet")
-    order = ("run", "monitor.json", "events.parquet", "--folder", "fleet")
-    with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "pyarrow.parquet", None)
-        assert run(*order) == 2
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1 and "pip install 'tcuq-watch[tables]'" in err
-    assert said(capsys, *order)["events"] == 6
-
-
-def test_waiting_says_where_from_and_where_to_without_a_password(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from tcuq_watch.cli import fleet
-    from tcuq_watch.fleet.mqtt_client import Address
-
-    def said_of(source: str, out: str | None, quiet: bool = False) -> str:
-        args = Namespace(
-            source=source, out=out, folder="kept", follow=False, quiet=quiet, program="tcuq", json=False
-        )
-        ends = [
-            SimpleNamespace(address=Address.of(each)) if str(each).startswith("mqtt:") else SimpleNamespace()
-            for each in (source, out)
-        ]
-        fleet._tell_begin(args, ends[0], None if out is None else ends[1])
-        return capsys.readouterr().err
-
-    text = said_of("mqtt://joe:secret@there/plant/+/steps", "mqtt://joe:secret@there/out/{device}")
-    assert text.startswith("tcuq: waiting for events of mqtt://there:1883/plant/+/steps; decisions are kept")
-    assert "in kept and go to mqtt://there:1883/out/{device}; Ctrl-C ends" in text and "secret" not in text
-    assert "of standard input; decisions are kept in kept and go to folder;" in said_of("-", "folder")
-    assert said_of("events.jsonl", None) == ""
-    assert said_of("-", None, quiet=True) == ""

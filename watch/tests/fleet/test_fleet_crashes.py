@@ -108,7 +108,9 @@ def test_every_moment_in_the_middle(
         assert outcome(place / "work" / "fleet") == undisturbed, k
 
 
-def test_a_kill_while_a_folder_is_mended(events: Arrivals, undisturbed: dict[str, Any], place: Path) -> None:
+def test_a_kill_while_a_folder_is_repaired(
+    events: Arrivals, undisturbed: dict[str, Any], place: Path
+) -> None:
     start = place / "start"
     with Fleet(VERSIONS, start, hold=8) as fleet:
         fleet.take(events.some(0, 200), position=200)
@@ -133,17 +135,12 @@ def test_random_kills(tmp_path: Path) -> None:
     events = Arrivals(*map(int, size))
     play(tmp_path / "undisturbed", events, seed=0)
     expected = outcome(tmp_path / "undisturbed")
-    paths = os.pathsep.join([str(ROOT / "tests" / "support"), str(ROOT / "tools")])
+    support = ROOT / "watch" / "tests" / "support"
+    paths = os.pathsep.join(map(str, (support, ROOT / "tests" / "support", ROOT / "tools")))
     rng = np.random.default_rng(5)
     folder, kills, run, wait = tmp_path / "fleet", 0, 0, 0.5
     while kills < 50:
-        command = [
-            sys.executable,
-            str(ROOT / "tests" / "support" / "fleet_runs.py"),
-            str(folder),
-            str(run),
-            *size,
-        ]
+        command = [sys.executable, str(support / "fleet_runs.py"), str(folder), str(run), *size]
         process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths})
         began, moved = time.monotonic(), (folder / "HEAD").exists() and (folder / "HEAD").stat().st_mtime_ns
         # Begin to count when it has begun to write: most of its life is importing.
@@ -154,6 +151,7 @@ def test_random_kills(tmp_path: Path) -> None:
         time.sleep(rng.uniform(0, wait))
         process.send_signal(signal.SIGKILL)
         kills += process.wait() == -signal.SIGKILL
+        assert process.returncode in (0, -signal.SIGKILL)
         run += 1
         if process.returncode == 0:  # it came to its end: the next ones play all again
             assert outcome(folder) == expected

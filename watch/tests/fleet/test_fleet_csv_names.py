@@ -5,13 +5,8 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
-import subprocess
 from pathlib import Path
 
-import pytest
-
-from tcuq.base.csv_text import csv_name, name_in_csv
 from tcuq_watch.cli.fleet_labels import asked_text, read_labels
 
 NAMES = ("=1+cmd|' /C calc'!A0", "-1+cmd|x", "+1", "@SUM(1)", "'=x", "'n", "n", '="a,b"')
@@ -33,17 +28,3 @@ def test_labels_come_back_with_names_of_devices_and_classes(tmp_path: Path) -> N
     (tmp_path / "l.csv").write_text(filled.getvalue(), encoding="utf-8")
     found = read_labels(tmp_path / "l.csv")
     assert [(row["device"], row["version"], row["label"]) for row in found] == [(name,) * 3 for name in NAMES]
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is missing")
-def test_the_page_of_live_says_it_in_the_same_way() -> None:
-    source = Path(__file__).parents[2] / "src" / "tcuq_watch" / "live" / "saving.js"
-    script = (
-        source.read_text(encoding="utf-8") + "\nconsole.log(process.argv.slice(1).map(cell).join('\\n'));"
-    )
-    script += "\nconsole.log([-0.5, 3].map(cell).join(' '));"
-    done = subprocess.run(["node", "-e", script, "--", *NAMES], capture_output=True, text=True, check=True)
-    *cells, numbers = done.stdout.splitlines()
-    assert [next(csv.reader([cell])) for cell in cells] == [[csv_name(name)] for name in NAMES]
-    assert numbers == "-0.5 3"
-    assert [name_in_csv(csv_name(name)) for name in NAMES] == list(NAMES)

@@ -31,8 +31,8 @@ def row(seq: int, label: Any, device: str = "a", boot: Any = 0) -> dict[str, Any
 
 
 def state(fleet: Fleet, device: str = "a") -> bytes:
-    lane = fleet.lanes[PARAMS.fingerprint]
-    return lane.bank.save_many([lane.devices.index(device)]).tobytes()
+    model = fleet.models[PARAMS.fingerprint]
+    return model.bank.save_many([model.devices.index(device)]).tobytes()
 
 
 def test_labels_reach_the_right_steps_of_the_monitor_once_and_are_kept(tmp_path: Path) -> None:

@@ -10,20 +10,18 @@ import sys
 import threading
 from collections import namedtuple
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from faulty_files import SPACE, Fault, Faults, run_forked
-from fleet_runs import VERSIONS, Arrivals, folder_in_memory, outcome, play
-from naive_fleet import rows_of
+from fleet_runs import VERSIONS, Arrivals, folder_in_memory, outcome
+from refusals import refused
 from streams import int8_stream
 
 from tcuq import Monitor, Params
-from tcuq_watch.fleet import Events, Fleet, Lane, store
-from tcuq_watch.fleet.events import joined
+from tcuq_watch.fleet import Events, Fleet, ModelVersion, store
 
 PARAMS = Params(classes=3, warmup=0)
 STATE = namedtuple("STATE", "device state boot seq version")
@@ -45,28 +43,6 @@ def small(folder: Path, **options: Any) -> Fleet:
     return Fleet(PARAMS, folder, **options)
 
 
-def test_a_single_version_is_named_by_its_fingerprint(tmp_path: Path) -> None:
-    with small(tmp_path / "f") as fleet:
-        assert list(fleet.lanes) == [PARAMS.fingerprint]
-        for version in (None, PARAMS.fingerprint):
-            assert len(fleet.take(clean(["a"], [0 if version is None else 1], version))) == 1
-        assert fleet.take(clean(["a"], [2], "v9"), position={"file": "x", "row": 3}) == []
-        assert fleet.refused == {"unknown version": 1} and fleet.commit_number == 3
-    with small(tmp_path / "f") as fleet:
-        assert fleet.refused == {"unknown version": 1} and fleet.position == {"file": "x", "row": 3}
-        assert fleet.lanes[PARAMS.fingerprint].places["received"].tolist() == [2]
-
-
-def test_versions_do_not_touch_each_other(tmp_path: Path) -> None:
-    events = Arrivals()
-    play(tmp_path / "whole", events, seed=0, most=10_000)
-    play(tmp_path / "one_by_one", events, seed=0, most=12)
-    assert outcome(tmp_path / "one_by_one") == outcome(tmp_path / "whole")
-    with Fleet({"v2": VERSIONS["v2"]}, tmp_path / "alone", hold=8) as alone:
-        decided = [*alone.take(events.parts[1]), *alone.flush()]
-    assert rows_of(joined(decided)) == outcome(tmp_path / "whole")["v2"][0]
-
-
 def test_rolling_out_and_back(tmp_path: Path) -> None:
     folder = tmp_path / "f"
     with Fleet({"v1": VERSIONS["v1"]}, folder) as fleet:
@@ -74,32 +50,30 @@ def test_rolling_out_and_back(tmp_path: Path) -> None:
     with Fleet(VERSIONS, folder) as fleet:
         assert fleet.remarks == []
         fleet.take([clean(["a"], [0], "v2"), clean(["b"], [1], VERSIONS["v1"].fingerprint)], position=7)
-        kept = fleet.lanes["v2"].arrays()
+        kept = fleet.models["v2"].arrays()
     with Fleet({"v1": VERSIONS["v1"]}, folder) as fleet:
         assert fleet.remarks == [f"version 'v2' of {folder} is not given: it rests, its state is kept"]
-        assert fleet.position == 7 and list(fleet.lanes) == ["v1"]
+        assert fleet.position == 7 and list(fleet.models) == ["v1"]
         fleet.take(clean(["c"], [0]))
         fleet.take(clean(["a"], [0], "v2"))
         assert fleet.refused == {"unknown version": 1}
     with Fleet(VERSIONS, folder) as fleet:
-        found = fleet.lanes["v2"].arrays()
+        found = fleet.models["v2"].arrays()
         assert all(found[name].tobytes() == kept[name].tobytes() for name in kept)
-        assert fleet.lanes["v1"].devices == ["a", "b", "c"]
-    assert set(Fleet.open_read(folder).lanes) == {"v1", "v2"}
+        assert fleet.models["v1"].devices == ["a", "b", "c"]
+    assert set(Fleet.open_read(folder).models) == {"v1", "v2"}
 
 
 def test_other_parameters_are_refused_with_what_to_do(tmp_path: Path) -> None:
     other = PARAMS.replace(budget=0.02)
     small(tmp_path / "f").close()
-    with pytest.raises(
-        ValueError, match=r"holds versions .*, given are .*; to roll out a new version, give both"
-    ):
+    with refused("conflict", "versions"):
         Fleet(other, tmp_path / "f")
-    with pytest.raises(ValueError, match=r"has other parameters .*; give the new ones a name of their own"):
+    with refused("conflict"):
         Fleet({PARAMS.fingerprint: other}, tmp_path / "f")
     Fleet({"v1": PARAMS}, tmp_path / "named").close()
     Fleet(PARAMS, tmp_path / "named").close()
-    with pytest.raises(ValueError, match=r"hold is 16, expected 8 as .* was begun with"):
+    with refused("conflict"):
         Fleet(PARAMS, tmp_path / "f", hold=16)
     with small(tmp_path / "f") as fleet:  # nothing of this left a lock or a change
         assert fleet.commit_number == 0
@@ -151,31 +125,9 @@ def test_one_bad_row_loses_that_row_alone(tmp_path: Path) -> None:
     assert Fleet.open_read(tmp_path / "f").refused == expected | {"broken line": 3}
 
 
-def test_features_are_checked_where_they_are_read(tmp_path: Path) -> None:
-    params = Params(classes=2, features=2, feature_scale=0.1)
-    probs = np.full((3, 2), 0.5)
-    with Fleet(params, tmp_path / "f") as fleet:
-        features = np.array([[0.1, 0.2], [np.inf, 0], [1e300, 0]])
-        fleet.take(Events(["a", "b", "c"], [0] * 3, [0] * 3, probs, features))
-        assert fleet.refused == {"bad features": 2}
-        fleet.take(Events(["b"], [0], [0], probs[:1]))
-        fleet.take(Events(["b"], [0], [0], probs[:1], features[:1, :1]))
-        fleet.take(Events(["b"], [0], [0], probs[:1], np.zeros((1, 2), np.uint8)))
-        assert fleet.refused == {"bad features": 4, "wrong width": 1}
-        assert len(fleet.take(Events(["b"], [0], [0], probs[:1], np.zeros((1, 2), np.int8)))[0]) == 1
-
-
-def test_a_closed_fleet(tmp_path: Path) -> None:
-    with small(tmp_path / "f", devices=["a", "b"]) as fleet:
-        [decided] = fleet.take(clean(["a", "x", "b"], [0, 0, 0]))
-        assert decided.devices.tolist() == ["a", "b"] and fleet.refused == {"unknown device": 1}
-        with pytest.raises(ValueError, match="device 'x' is unknown"):
-            fleet.adopt("x", Monitor(PARAMS).save(), 0, 0)
-
-
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     with small(tmp_path / "f"):
-        with pytest.raises(ValueError, match=rf"in use by process {os.getpid()}, expected one writer"):
+        with refused("busy", "folder"):
             small(tmp_path / "f")
         code = (
             "import sys; from tcuq import Params; from tcuq_watch.fleet import Fleet; "
@@ -189,11 +141,11 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
 
 def test_folders_that_are_no_fleet(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
-    with pytest.raises(ValueError, match=r"holds 'mine\.txt' and no fleet"):
+    with refused("exists"):
         small(tmp_path)
-    with pytest.raises(ValueError, match="holds no fleet"):
+    with refused("missing"):
         Fleet.open_read(tmp_path)
-    with pytest.raises(ValueError, match="is a file, expected a folder"):
+    with refused("value"):
         small(tmp_path / "mine.txt")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["mine.txt"]
 
@@ -277,30 +229,11 @@ def test_a_full_disk_at_every_moment(tmp_path: Path) -> None:
     assert 15 <= found.status < 99, found.printed  # 99: something was raised
 
 
-def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
-    code = (
-        "import resource, signal, sys, numpy as np\n"
-        "from tcuq import Params\nfrom tcuq_watch.fleet import Events, Fleet\n"
-        "fleet = Fleet(Params(classes=3, warmup=0), sys.argv[1])\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))\n"
-        "names = [f'd{k}' for k in range(2000)]\n"
-        "events = Events(names, np.zeros(2000, int), np.zeros(2000, int), np.zeros((2000, 3), np.int8))\n"
-        "try:\n    fleet.take(events, position=1)\nexcept OSError as error:\n    print(error)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)\n"
-        "print(fleet.position, sum(map(len, fleet.commit())), fleet.position)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "f")], capture_output=True, text=True)
-    said = done.stdout.splitlines()
-    assert "File too large" in said[0] and said[1] == "None 2000 1", done.stderr
-    assert len(Fleet.open_read(tmp_path / "f").lanes[PARAMS.fingerprint].devices) == 2000
-
-
 def test_an_error_in_the_middle_of_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with small(tmp_path / "f") as fleet:
         fleet.take(clean(["a"], [0]), position=1)
-        lane = fleet.lanes[PARAMS.fingerprint]
-        monkeypatch.setattr(lane.tallies, "update", lambda *_: 1 / 0)
+        model = fleet.models[PARAMS.fingerprint]
+        monkeypatch.setattr(model.tallies, "update", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             fleet.take(clean(["a"], [1]), position=2)
         for call in (lambda: fleet.take(clean(["a"], [2])), fleet.commit, fleet.flush):
@@ -309,20 +242,6 @@ def test_an_error_in_the_middle_of_a_batch(tmp_path: Path, monkeypatch: pytest.M
     with small(tmp_path / "f") as fleet:
         assert fleet.position == 1
         assert len(fleet.take(clean(["a"], [1]), position=2)[0]) == 1
-
-
-def test_positions_are_json(tmp_path: Path) -> None:
-    with small(tmp_path / "f") as fleet:
-        fleet.take([], position=(1, "x"))
-        assert fleet.position == [1, "x"]
-        for bad in (np.nan, {1, 2}, object()):
-            with pytest.raises(ValueError, match="expected a JSON value"):
-                fleet.take(clean(["a"], [0]), position=bad)
-        assert fleet.commit_number == 1 and not fleet.lanes[PARAMS.fingerprint].devices
-        fleet.take([])
-        assert fleet.commit_number == 1
-        with pytest.raises(TypeError, match="events hold str"):
-            fleet.take(["x"])
 
 
 def test_reading_while_another_process_writes(tmp_path: Path) -> None:
@@ -334,8 +253,8 @@ def test_reading_while_another_process_writes(tmp_path: Path) -> None:
         def read() -> None:
             while not stop.is_set():
                 found = Fleet.open_read(folder)
-                lane = found.lanes[PARAMS.fingerprint]
-                seen.append((found.position, lane.places["seq"].tolist(), sum(map(len, found.decisions()))))
+                model = found.models[PARAMS.fingerprint]
+                seen.append((found.position, model.places["seq"].tolist(), sum(map(len, found.decisions()))))
 
         reader = threading.Thread(target=read)
         reader.start()
@@ -369,16 +288,6 @@ def test_decisions_are_kept_as_told(tmp_path: Path) -> None:
                 assert file["names"].tobytes() == b"ab" and file["device"].tolist() == [0, 1]
 
 
-def test_decision_files_are_exact(tmp_path: Path) -> None:
-    params = Params(classes=3, warmup=0, names=("x", "y", "z"))
-    with Fleet(params, tmp_path / "f") as fleet:
-        said = fleet.take(
-            Events(["é", "b" * 128], [0, 0], [0, 0], [[0.2, 0.3, 0.5]] * 2, times=[1.7e9 + 0.1, np.nan])
-        )
-        [found] = fleet.decisions()
-        assert rows_of(found) == rows_of(said[0]) and found.steps.class_names == ("x", "y", "z")
-
-
 def test_a_commit_costs_what_changed(tmp_path: Path) -> None:
     names = [f"device-{k:05d}" for k in range(20_000)]
     with small(tmp_path / "f", keep_decisions=False) as fleet:
@@ -397,7 +306,7 @@ def test_a_commit_costs_what_changed(tmp_path: Path) -> None:
             fleet.take(clean(names[at : at + 200], [1] * 200))
         assert len(list(folder.iterdir())) < 12
     with small(tmp_path / "f") as fleet:
-        places = fleet.lanes[PARAMS.fingerprint].places
+        places = fleet.models[PARAMS.fingerprint].places
         assert int(places["seq"].sum()) == 64 + 20_000 - 200
 
 
@@ -418,16 +327,16 @@ def test_the_state_of_a_device_is_taken_over(tmp_path: Path) -> None:
         [decided] = fleet.adopt("a", state, 0, 39, position="p")
         assert decided.seqs.tolist() == [30, 40, 41] and fleet.position == "p"
         assert decided.steps["risk"].tolist()[1:] == rest["risk"].tolist()[:2] and len(steps) == 40
-        place = fleet.lanes[PARAMS.fingerprint].places[0]
+        place = fleet.models[PARAMS.fingerprint].places[0]
         assert place["missing"] == 19 and place["seq"] == 41 and place["held"] == 0
         assert fleet.take(Events(["a"], [0], [35], probs[35:36])) == []
-        assert fleet.lanes[PARAMS.fingerprint].places[0]["late"] == 1
+        assert fleet.models[PARAMS.fingerprint].places[0]["late"] == 1
         [more] = fleet.take(Events(["a"] * 18, [0] * 18, np.arange(42, 60), probs[42:]))
         assert more.steps["risk"].tolist() == rest["risk"].tolist()[2:]
-        bank = fleet.lanes[PARAMS.fingerprint].bank
+        bank = fleet.models[PARAMS.fingerprint].bank
         assert bank.save_many([0])[0].tobytes() == monitor.save()
     with small(tmp_path / "f") as fleet:
-        assert fleet.lanes[PARAMS.fingerprint].bank.save_many([0])[0].tobytes() == monitor.save()
+        assert fleet.models[PARAMS.fingerprint].bank.save_many([0])[0].tobytes() == monitor.save()
 
 
 def test_states_that_are_refused(tmp_path: Path) -> None:
@@ -438,22 +347,22 @@ def test_states_that_are_refused(tmp_path: Path) -> None:
     other = Monitor(PARAMS.replace(budget=0.02)).save()
     with small(tmp_path / "f") as fleet:
         fleet.take(Events(["a"] * 20, [0] * 20, np.arange(20), probs))
-        lane = fleet.lanes[PARAMS.fingerprint]
-        before = {name: array.tobytes() for name, array in lane.arrays().items() if name != "refused"}
-        for state, place, message in (
-            (damaged, (0, 25), "state of a is refused: it is damaged"),
-            (other, (0, 25), "state of a is refused: it belongs to a monitor with other parameters"),
-            (good[:-1], (0, 25), "state of a has 87 bytes, expected 88"),
-            (good, (0, 18), "state of a is of boot 0, seq 18; it is already at 0, 19"),
-            (good, (-1, 18), "boot is -1"),
+        model = fleet.models[PARAMS.fingerprint]
+        before = {name: array.tobytes() for name, array in model.arrays().items() if name != "refused"}
+        for state, place, code in (
+            (damaged, (0, 25), "damaged"),
+            (other, (0, 25), "damaged"),
+            (good[:-1], (0, 25), "value"),
+            (good, (0, 18), "conflict"),
+            (good, (-1, 18), "value"),
         ):
-            with pytest.raises(ValueError, match=message):
+            with refused(code):
                 fleet.adopt("a", state, *place)
-        with pytest.raises(ValueError, match="version of the state of a is 'v9'"):
+        with refused("unknown"):
             fleet.adopt("a", good, 0, 30, version="v9")
-        with pytest.raises(ValueError, match="characters"):
+        with refused("value"):
             fleet.adopt("", good, 0, 30)
-        assert {n: a.tobytes() for n, a in lane.arrays().items() if n != "refused"} == before
+        assert {n: a.tobytes() for n, a in model.arrays().items() if n != "refused"} == before
         assert fleet.refused == {"unknown version": 1, "bad state": 5, "old state": 1}
         # In the middle of a batch they stop nothing.
         items = [STATE("a", damaged, 0, 25, None), STATE("b", good, 3, 8, None), STATE("b", good, 3, 8, "v9")]
@@ -473,76 +382,7 @@ def test_many_states_in_one_commit(tmp_path: Path) -> None:
         [decided] = fleet.commit(position=9)
         assert decided.devices.tolist() == ["d1"] and fleet.commit_number == 2
     found = Fleet.open_read(tmp_path / "f")
-    assert found.position == 9 and found.lanes[PARAMS.fingerprint].places["seq"].tolist() == [5, *[4] * 9]
-
-
-def test_what_is_of_no_kind_at_all(tmp_path: Path) -> None:
-    probs, monitor = device(5)
-    with small(tmp_path / "f") as fleet:
-        odd: Any = ["v1"]
-        assert fleet.take(clean(["a"], [0], odd)) == []
-        for state in ("text", None, 7, b""):
-            with pytest.raises(ValueError, match=r"state of a (is|has) .*, expected"):
-                fleet.adopt("a", state, 0, 0)  # type: ignore[arg-type]
-        for place in ((0.5, 0), ("0", 0), (True, 0), (0, None)):
-            with pytest.raises(ValueError, match=r"expected (0|-1) to"):
-                fleet.adopt("a", monitor.save(), *place)  # type: ignore[arg-type]
-        assert fleet.refused == {"unknown version": 1, "bad state": 8}
-        fleet.adopt("a", monitor.save(), np.int64(0), np.int32(70))  # type: ignore[arg-type]
-        fleet.adopt("a", monitor.save(), 0, np.int64(75))  # type: ignore[arg-type]
-        assert len(fleet.take(Events(["a"], [0], [76], probs[:1]))[0]) == 1
-
-
-def test_one_thread_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with small(tmp_path / "f") as fleet:
-        lane, refused = fleet.lanes[PARAMS.fingerprint], []
-        whole = lane.take
-
-        def slow(events: Events, latest: float) -> Any:
-            def other() -> None:
-                refuse = partial(fleet.refuse, "not JSON")
-                adopt = partial(fleet.adopt, "a", b"", 0, 0, "unknown")
-                for call in (lambda: fleet.take(clean(["b"], [0])), fleet.flush, fleet.commit, refuse, adopt):
-                    with pytest.raises(RuntimeError, match="in use by another thread"):
-                        call()
-                    refused.append(call)
-
-            thread = threading.Thread(target=other)
-            thread.start()
-            thread.join()
-            return whole(events, latest)
-
-        monkeypatch.setattr(lane, "take", slow)
-        assert len(fleet.take(clean(["a"], [0]))[0]) == 1
-        assert len(refused) == 5 and not fleet.refused
-
-
-def test_held_events_that_fit_no_device() -> None:
-    lane = Lane("v", PARAMS, hold=4)
-    lane.take(clean(["a", "b"], [0, 5]))
-    arrays = lane.arrays()
-    for change in (
-        {"berth_rows": np.array([(7, 1)], dtype=arrays["berth_rows"].dtype)},
-        {"berth_rows": np.array([(1, 1 << 9)], dtype=arrays["berth_rows"].dtype)},
-        {"berth_rows": np.array([(1, 3)], dtype=arrays["berth_rows"].dtype)},
-    ):
-        with pytest.raises(ValueError, match="held do not fit"):
-            Lane.restored("v", PARAMS, {**arrays, **change}, hold=4)
-    assert Lane.restored("v", PARAMS, arrays, hold=4).places["held"].tolist() == [0, 1]
-
-
-def test_a_state_of_a_device_that_has_just_started(tmp_path: Path) -> None:
-    probs, monitor = device(20)
-    saved = monitor.save()
-    with small(tmp_path / "f") as fleet:
-        fleet.adopt("a", saved, 3, -1)
-        [decided] = fleet.take(Events(["a"] * 2, [3, 3], [0, 1], probs[:2]))
-        expected = Monitor(PARAMS)
-        expected.load(saved)
-        assert decided.seqs.tolist() == [0, 1]
-        assert decided.steps.tobytes() == expected.run(probs[:2]).tobytes()
-        with pytest.raises(ValueError, match="already at 3, 1"):
-            fleet.adopt("a", saved, 3, -1)
+    assert found.position == 9 and found.models[PARAMS.fingerprint].places["seq"].tolist() == [5, *[4] * 9]
 
 
 NOW = 1.7e9
@@ -565,7 +405,7 @@ def test_a_list_of_devices_holds_for_those_that_are_there(tmp_path: Path) -> Non
     with small(tmp_path / "f", devices=["b"]) as fleet:
         [decided] = fleet.take(Events(["a", "b"], [0, 0], [1, 1], probs[2:4]))
         assert decided.devices.tolist() == ["b"] and fleet.refused == {"unknown device": 1}
-        with pytest.raises(ValueError, match="unknown"):
+        with refused("unknown"):
             fleet.adopt("a", monitor.save(), 0, 5)
 
 
@@ -593,15 +433,21 @@ def test_another_budget_holds_from_the_next_day_on_and_rows_of_an_earlier_releas
         take(fleet, 3)
     for opened in (lambda: Fleet.open_read(tmp_path / "f"), lambda: small(tmp_path / "f")):
         with opened() as fleet:
-            assert ["earlier release: counted anew" in each for each in fleet.remarks] == [True]
+            assert len(fleet.remarks) == 1
             assert fleet.label_choice is not None
             assert (fleet.label_choice.per_day, fleet.label_choice.seed) == (7, 5)
     assert not Fleet.open_read(tmp_path / "f").remarks
 
 
-def test_a_budget_is_kept_before_the_first_event(tmp_path: Path) -> None:
-    with small(tmp_path / "f"):
-        pass
-    with small(tmp_path / "f", labels_per_day=5):
-        pass
-    assert Fleet.open_read(tmp_path / "f").label_choice is not None
+def test_held_events_that_fit_no_device() -> None:
+    model = ModelVersion("v", PARAMS, hold=4)
+    model.take(clean(["a", "b"], [0, 5]))
+    arrays = model.arrays()
+    for change in (
+        {"berth_rows": np.array([(7, 1)], dtype=arrays["berth_rows"].dtype)},
+        {"berth_rows": np.array([(1, 1 << 9)], dtype=arrays["berth_rows"].dtype)},
+        {"berth_rows": np.array([(1, 3)], dtype=arrays["berth_rows"].dtype)},
+    ):
+        with refused("damaged"):
+            ModelVersion.restored("v", PARAMS, {**arrays, **change}, hold=4)
+    assert ModelVersion.restored("v", PARAMS, arrays, hold=4).places["held"].tolist() == [0, 1]

@@ -18,10 +18,10 @@ from brokers import broker, client
 from fleet_stand_in import StandInFleet, places
 from places import ROOT
 
-from tcuq_watch.fleet.arrivals import Bad, Gathering
+from tcuq_watch.fleet.arrivals import Bad, BatchBuilder
 from tcuq_watch.fleet.mqtt import MqttSource, add_frame
 from tcuq_watch.fleet.mqtt_client import Address
-from tcuq_watch.fleet.pump import pump
+from tcuq_watch.fleet.run import run
 from tcuq_watch.fleet.sinks import MqttSink
 
 
@@ -74,11 +74,11 @@ class State(NamedTuple):
 
 
 def test_frames_become_events_and_states() -> None:
-    rows = Gathering(Bad(), "test")
+    rows = BatchBuilder(Bad(), "test")
     add_frame(rows, Frame(0xABC, 3, 7, np.zeros((2, 4), dtype=np.int8), None), "door", 5.0)
     add_frame(rows, State(0xABC, 3, 8, b"kept"), "door", 6.0)
     add_frame(rows, b"text", "door", 7.0)
-    [part] = rows.handed_over(None).parts
+    [part] = rows.flush(None).parts
     [events] = part.events
     assert (events.version, events.devices.tolist(), events.seqs.tolist()) == (
         "00000abc",
@@ -97,7 +97,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def started(fleet: StandInFleet, source: MqttSource, **more: Any) -> threading.Thread:
-    thread = threading.Thread(target=lambda: pump(fleet, source, every=0.05, **more))
+    thread = threading.Thread(target=lambda: run(fleet, source, every=0.05, **more))
     thread.start()
     assert source.connection.ready.wait(10)
     return thread
@@ -141,18 +141,18 @@ def test_killed_at_random_each_step_counts_once(folder: Path) -> None:
         address = f"mqtt://127.0.0.1:{port}/d/+/s"
         environment = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "support"), *sys.path]),
+            "PYTHONPATH": os.pathsep.join([str(ROOT / "watch" / "tests" / "support"), *sys.path]),
         }
-        command = [sys.executable, str(ROOT / "tests" / "support" / "mqtt_runner.py"), address]
+        command = [sys.executable, str(ROOT / "watch" / "tests" / "support" / "mqtt_runner.py"), address]
         command += [str(folder / "fleet"), str(folder / "out")]
         sent = 0
 
-        def run() -> Any:
+        def start() -> Any:
             process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
             assert process.stdout is not None and process.stdout.readline() == b"ready\n"
             return process
 
-        process = run()
+        process = start()
         time.sleep(1.0)  # the session exists from its first connection on
         for _ in range(kills):
             for _ in range(count // kills):
@@ -163,7 +163,7 @@ def test_killed_at_random_each_step_counts_once(folder: Path) -> None:
             process.kill()
             process.wait()
             process.stdout.close()
-            process = run()
+            process = start()
         try:
             until(lambda: len(StandInFleet(folder / "fleet").seen) == sent, 30)
             time.sleep(0.5)
@@ -174,7 +174,7 @@ def test_killed_at_random_each_step_counts_once(folder: Path) -> None:
     fleet = StandInFleet(folder / "fleet")
     assert sorted(places(fleet)) == sorted((f"n{i % devices}", 0, i // devices) for i in range(count))
     # The last commit may have been killed before its file; the next start writes it.
-    pump(fleet, Nothing(), sink_of(folder))  # type: ignore[arg-type]
+    run(fleet, Nothing(), sink_of(folder))  # type: ignore[arg-type]
     written = [
         json.loads(line)
         for path in sorted((folder / "out").glob("*.jsonl"))
@@ -201,7 +201,7 @@ def test_a_broker_that_allows_few_messages_at_once_does_not_stall(
     with broker(folder / "broker") as port, client(port) as sender:
         fleet = StandInFleet(folder / "fleet")
         source = MqttSource(Address.of(f"mqtt://127.0.0.1:{port}/d/+/s"), folder / "fleet")
-        thread = threading.Thread(target=lambda: pump(fleet, source, count=10_000, every=30.0))
+        thread = threading.Thread(target=lambda: run(fleet, source, count=10_000, every=30.0))
         thread.start()
         assert source.connection.ready.wait(10)
         began = time.monotonic()
@@ -271,7 +271,7 @@ def test_decisions_go_to_a_topic(folder: Path) -> None:
             sink = MqttSink(
                 Address.of(f"mqtt://127.0.0.1:{port}/out/{{device}}/{{version}}"), folder / "fleet"
             )
-            pump(fleet, FileSource(folder / "e.jsonl"), sink)
+            run(fleet, FileSource(folder / "e.jsonl"), sink)
             sink.close()
         until(lambda: len(got) == 3)
         time.sleep(0.2)

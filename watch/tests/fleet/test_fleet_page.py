@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet_summaries import NOW, empty, summary, timelines
+from fleet_summaries import empty, summary, timelines
 from report_pages import check_whole, opened
 
-from tcuq_watch.fleet.page import parts, render, write_page
+from tcuq_watch.fleet.page import parts, render
 from tcuq_watch.fleet.status import metrics_text, status_text
 from tcuq_watch.fleet.words import alarmed, verdict
 
@@ -77,40 +77,6 @@ def test_every_page_is_whole(name: str) -> None:
     assert not re.search(r"\b(nan|inf|None|undefined)\b", " ".join(tree.words))
 
 
-def test_what_scrolls_is_reached_by_keys_and_nothing_is_tiny() -> None:
-    page = render(CASES["three"], timelines(CASES["three"]["worst"]))
-    boxes = [found for _, found in Tree(page).tags if found.get("class") == "scroll"]
-    assert len(boxes) >= 3
-    assert all(found["tabindex"] == "0" and found["role"] and found["aria-label"] for found in boxes)
-    (style,) = re.findall(r"<style>(.*?)</style>", page, re.S)
-    sizes = re.findall(r'(content: " [▲▼]"; )?font-size: ([\d.]+)px', style)
-    assert len(sizes) > 20 and min(float(size) for arrow, size in sizes if not arrow) >= 12
-
-
-def test_what_needs_a_server_or_a_pointer_is_not_printed() -> None:
-    (style,) = re.findall(r"<style>(.*?)</style>", render(CASES["healthy"]), re.S)
-    prints = style[style.rindex("@media print") :]
-    assert ".find, #matches, .read { display: none; }" in prints and "cursor" not in prints
-
-
-def test_what_is_not_known_is_a_dash() -> None:
-    known = summary(40, trouble=True)
-    for part in ("alarm", "labels"):
-        known[part] = dict.fromkeys(known[part])
-    for part in ("versions", "worst", "classes", "silent_devices"):
-        for row in known[part]:
-            for key in row:
-                if key not in ("version", "device", "devices", "class", "steps"):
-                    row[key] = None
-    known |= {"time": None, "histogram": None, "silent": None, "refused": None, "held": None}
-    page = render(known)
-    check_whole(page)
-    words = " ".join(Tree(page).words)
-    assert "\u2013" in words and not re.search(r"\b(nan|None)\b", words)
-    status_text(known)
-    metrics_text(known)
-
-
 EVIL = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -143,17 +109,6 @@ def test_names_are_text_wherever_they_stand(evil: str) -> None:
     for html in parts(known, timelines(known["worst"]), "fleet").values():
         Tree(html)
     assert evil not in status_text({**known, "worst": [], "versions": [], "refused": {}})
-
-
-def test_a_large_fleet_fits_in_a_small_file(tmp_path: Path) -> None:
-    known = summary(100_000, trouble=True, versions=3, bins=512)
-    known["worst"] = [{**known["worst"][n % 20], "device": f"sensor-{n:060d}"} for n in range(200)]
-    known["classes"] = [{**known["classes"][0], "class": n, "name": f"class number {n}"} for n in range(3000)]
-    known["silent_devices"] = [
-        {"device": f"s{n:0100d}", "version": "v1", "last_time": NOW} for n in range(100)
-    ]
-    size = write_page(tmp_path / "fleet.html", known, timelines(known["worst"]))
-    assert size == (tmp_path / "fleet.html").stat().st_size < 1_000_000
 
 
 def test_policy_allows_exactly_what_the_page_has() -> None:
@@ -189,30 +144,6 @@ def test_verdicts() -> None:
     some["alarm"] |= {"of": 0}
     some["named"] = {"of": 0, "count": 0}
     assert verdict(some) == "None of 1,000 devices has been heard of for long."
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_status_fits_a_terminal(name: str) -> None:
-    known = copy.deepcopy(CASES[name])
-    for row in known["worst"]:
-        row["device"] = "a-very-long-name-of-a-device-" + row["device"]
-    text = status_text(known)
-    assert max(map(len, text.splitlines())) <= 80
-    assert "\u00a0" not in text and "None" not in text and "nan" not in text
-    assert text.startswith(verdict(known).replace("\u00a0", " ")[:40])
-
-
-def test_status_says_what_matters() -> None:
-    text = status_text(CASES["trouble"])
-    for words in (
-        "4,100 of 100,000 devices (4.1 %) are in alarm",
-        "333 silent",
-        "v2        50,000     7.1 %  <= 1.0 %",
-    ):
-        assert words in text or words in " ".join(text.split())
-    assert "refused: 41 unknown version, 12 bad posterior, 3 not JSON" in text
-    assert "accuracy of accepted answers 93.1 % (90.8 % to 95.0 % with 95 % confidence)" in text
-    assert re.search(r"^! sensor-\d{6}  v1 ", text, re.M)
 
 
 def test_metrics_never_name_a_device() -> None:

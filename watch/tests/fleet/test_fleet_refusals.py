@@ -10,26 +10,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from fleet_runs import folder_in_memory
-from fleet_stand_in import StandInFleet, places
+from refusals import refused
 from streams import int8_stream
 
-from tcuq import EvidenceHead, Params
+from tcuq import Params
 from tcuq.io import Limits
-from tcuq_watch.fleet import Events, Fleet, checked, requests, sources
-from tcuq_watch.fleet.arrivals import MOST_KINDS, Bad, Gathering, seconds
+from tcuq_watch.fleet import Events, Fleet, requests
+from tcuq_watch.fleet import events as fleet_events
+from tcuq_watch.fleet.arrivals import Bad, BatchBuilder, seconds
 from tcuq_watch.fleet.event_lines import StandardInput
 from tcuq_watch.fleet.events import joined
-from tcuq_watch.fleet.file_marks import among, has_beginning
-from tcuq_watch.fleet.looks import all_devices, histograms, one_device, timelines
-from tcuq_watch.fleet.pump import pump
 from tcuq_watch.fleet.sources import FileSource, open_source
-from tcuq_watch.fleet.words import ago, moment
 
 PARAMS = Params(classes=3, warmup=0)
 DAY = 86400
@@ -89,32 +85,25 @@ def test_arrays_that_do_not_fit_are_named(name: str) -> None:
 
 
 def test_what_a_line_may_hold_and_what_not() -> None:
-    rows = Gathering(Bad(), "test")
+    rows = BatchBuilder(Bad(), "test")
     rows.add_json(row("a", 0, features=[0.5, 1.5]))
     for kind in ("state", "state of a number"):
         rows.add_line(
             json.dumps({"device": "a", "seq": 1, "state": 5 if "number" in kind else "?"}).encode(), kind
         )
-    [part] = rows.handed_over(None).parts
+    [part] = rows.flush(None).parts
     assert part.events[0].features is not None and part.events[0].features.tolist() == [[0.5, 1.5]]
     assert rows.bad.counts == {"state": 2}
     assert math.isnan(seconds(10**400)) and seconds(7) == 7.0
 
 
-def test_kinds_beyond_the_bound_are_counted_together() -> None:
-    bad = Bad()
-    for number in range(MOST_KINDS + 5):
-        bad(f"kind {number}", "told")
-    assert len(bad.counts) == MOST_KINDS + 1 and bad.counts["other"] == 5
-
-
 def test_events_behind_a_state_of_their_device_are_a_part_of_their_own() -> None:
-    rows = Gathering(Bad(), "test")
+    rows = BatchBuilder(Bad(), "test")
     rows.add_json({"device": "a", "seq": 4, "state": "c3RhdGU="})
     rows.add_events(events(["b"], [0]))
     rows.add_events(events([], []))
     rows.add_events(events(["a"], [5]))
-    first, second = rows.handed_over(None).parts
+    first, second = rows.flush(None).parts
     assert [each.devices.tolist() for each in first.events] == [["b"]] and len(first.states) == 1
     assert [each.devices.tolist() for each in second.events] == [["a"]] and not second.states
 
@@ -146,45 +135,17 @@ def test_standard_input_that_is_slow_long_or_breaks(monkeypatch: pytest.MonkeyPa
     assert sum(each.count for each in seen if each is not None) == 3
     assert source.ended and source.bad.counts == {"long line": 1}
     monkeypatch.setattr("sys.stdin", None)
-    with pytest.raises(ValueError, match="standard input is closed"):
+    with refused("missing"):
         open_source("-", Path("unused"), False)
 
 
 def test_a_sum_at_the_edge_of_the_tolerance_costs_its_own_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the quick look takes and the core refuses is refused alone."""
     probs = np.array([[0.5, 0.5, 0.0], [0.2, 0.2, 0.2], [0.4, 0.3, 0.3], [0.9, 0.05, 0.05]])
-    monkeypatch.setattr(checked, "odd_sums", lambda rows: np.zeros(len(rows), dtype=bool))
+    monkeypatch.setattr(fleet_events, "odd_sums", lambda rows: np.zeros(len(rows), dtype=bool))
     given = Events(["a"] * 4, [0] * 4, [0, 1, 2, 3], probs)
-    good, _, refused = checked.checked(PARAMS, given, math.inf)
+    good, _, refused = fleet_events.checked(PARAMS, given, math.inf)
     assert good.tolist() == [0, 2, 3] and refused == {"bad posterior": 1}
-
-
-def test_a_table_that_is_being_written_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    columns = {"device": ["a", "b"], "seq": [0, 1], "p0": [0.25, 0.5], "p1": [0.75, 0.5]}
-    parquet.write_table(arrow.table(columns), tmp_path / "whole")
-    content = (tmp_path / "whole").read_bytes()
-    growing = tmp_path / "in" / "e.parquet"
-    growing.parent.mkdir()
-    growing.write_bytes(content[:50])
-    source = open_source(str(growing.parent), tmp_path, True)
-    assert isinstance(source, FileSource)
-    found = []
-    for arrived in source.batches(None, 10, 0.02):
-        if arrived is None:
-            growing.write_bytes(content)
-        else:
-            found.append(arrived)
-            source.stop()
-    assert [each.count for each in found] == [2] and not source.bad.counts
-    monkeypatch.setattr(sources, "PATIENCE", 0.05)
-    growing.write_bytes(content[:50])
-    source = FileSource(growing, True)
-    for arrived in source.batches(None, 10, 0.02):
-        if arrived is not None:
-            source.stop()
-    assert source.bad.counts == {"unreadable file": 1}
 
 
 def test_lists_of_a_table_in_every_form(tmp_path: Path) -> None:
@@ -228,39 +189,10 @@ def test_lists_of_a_table_in_every_form(tmp_path: Path) -> None:
     assert one.parts[0].events[0].devices.tolist() == ["a", "b", "a"]
 
 
-def test_marks_of_files_that_are_none() -> None:
-    assert among(["1", "2"], "no checksums!") == ["1", "2"]
-    assert has_beginning(Path("no such file"), "?") and has_beginning(Path("no such file"), [1.5, 2])
-
-
-def test_looking_at_a_fleet_of_nothing_and_at_few_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    head = EvidenceHead({"odds": 4.0}, [-1.0] * 3)
-    params = {"one": PARAMS, "two": Params(classes=3, warmup=0, signals=("odds",), level=0.2, evidence=head)}
-    with Fleet(params, tmp_path / "f") as fleet:
-        assert repr(fleet) == f"Fleet({str(tmp_path / 'f')!r}, versions=['one', 'two'], devices=0)"
-        assert histograms(fleet) == {} and timelines(fleet, [{"version": "one", "device": "a"}]) == {}
-        (tmp_path / "f" / "decisions" / "notes.txt").write_text("mine")
-        fleet.take([events(["a", "b"], [0, 0], times=[1.7e9, 1.7e9 + 1], version="one")])
-        fleet.flush()
-        fleet.take([events(["c"], [0], version="two")])
-        fleet.flush()
-        assert set(histograms(fleet)) == {"recent_risk", "severity"}
-        asked = [{"version": "one", "device": name} for name in ("a", "none")]
-        assert set(timelines(fleet, asked)) == {("one", "a")}
-        assert timelines(fleet, asked, most=1) == {}  # the newest commit has none of them
-        assert timelines(fleet, [{"version": "two", "device": "c"}]) == {}  # without times
-        assert [each["version"] for each in one_device(fleet, "c")] == ["two"]
-        assert all_devices(fleet)["names"] == ["a", "b", "c"]
-        monkeypatch.setattr("tcuq_watch.fleet.looks.MOST_DEVICES", 2)
-        assert "more than 2 devices: tcuq fleet status --device" in all_devices(fleet)["why"]
-
-
 def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
     folder = tmp_path / "f"
     with Fleet(PARAMS, folder) as fleet:
-        with pytest.raises(ValueError, match=r"did not answer within 0\.05 s"):
+        with refused("busy"):
             requests.ask(folder, {"tell": []}, wait=0.05)
         assert list((folder / requests.REQUESTS).iterdir()) == []  # the question is taken back
         place = folder / requests.REQUESTS
@@ -278,12 +210,12 @@ def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
 
         thread = threading.Thread(target=answer)
         thread.start()
-        with pytest.raises(ValueError, match=r"f: no labels are asked for here"):
+        with refused("failed"):
             requests.ask(folder, {"tell": []}, wait=10)
         thread.join()
-        with pytest.raises(ValueError, match="labels_per_day is 0, expected at least 1 to ask for labels"):
+        with refused("value"):
             fleet.labels(3)
-    with pytest.raises(ValueError, match=r"f: no labels are asked for here"):
+    with refused("missing"):
         requests.ask(folder, {"pick": None})
 
 
@@ -299,21 +231,3 @@ def test_labels_and_hostile_days(tmp_path: Path) -> None:
         for number in range(len(wrong)):
             found = json.loads((place / f"{number}.told.json").read_text())
             assert "error" in found or found.get("accuracy") is not None, found
-
-
-def test_a_pump_knows_versions_by_name_or_fingerprint_and_writes_what_is_flushed(tmp_path: Path) -> None:
-    kept: list[tuple[int, int]] = []
-    sink = SimpleNamespace(
-        begin=lambda number: number, write=lambda number, decided: kept.append((number, len(decided)))
-    )
-    state = {"device": "a", "boot": 0, "seq": 4, "state": "c3RhdGU="}
-    content = [row("a", 0, version="0"), {**state, "version": "0"}, {**state, "version": "no such"}]
-    text = "".join(json.dumps(each) + "\n" for each in content)
-    fleet = StandInFleet(tmp_path / "f")
-    done = pump(fleet, StandardInput(io.BytesIO(text.encode())), sink, flush=True)
-    assert done.states == 1 and places(fleet) == [("a", 0, 0)]
-    assert len(kept) == 2 and kept[-1][0] == fleet.commit_number  # one commit, and the flush
-
-
-def test_times_that_no_calendar_has() -> None:
-    assert moment(1e18) == moment(math.nan) == ago(math.nan, 5.0) == ago(5.0, math.inf) != ago(1.0, 5.0)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 import errno
 import io
 import json
-import math
-import sys
 import threading
 import time
 from pathlib import Path
@@ -17,10 +14,9 @@ import numpy as np
 import pytest
 from fleet_stand_in import StandInFleet, places
 
-from tcuq_watch.fleet.arrivals import Bad, Gathering
 from tcuq_watch.fleet.event_lines import StandardInput
-from tcuq_watch.fleet.pump import pump
-from tcuq_watch.fleet.sources import FileSource, open_source
+from tcuq_watch.fleet.run import run
+from tcuq_watch.fleet.sources import FileSource
 
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is missing (extra tables)")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -104,17 +100,6 @@ def test_formats_give_the_same_events(tmp_path: Path) -> None:
     ]
     assert found[0] == found[1]
     assert found[0][0] == ("v1", ["a"], [2], [0], [5.5], [[0.25, 0.75]])
-
-
-def test_timestamps_of_any_unit_are_seconds(tmp_path: Path) -> None:
-    for unit in ("s", "ms", "us", "ns"):
-        when = arrow.array(np.array(["2026-01-02T03:04:05"], dtype=f"datetime64[{unit}]"))
-        table(tmp_path / "t.parquet", 1, time=when)
-        [arrived] = all_of(FileSource(tmp_path / "t.parquet"))
-        assert arrived.parts[0].events[0].times.tolist() == [1767323045.0]
-    (tmp_path / "t.jsonl").write_text(lines([row("a", 0, time="2026-01-02T03:04:05Z")]))
-    [arrived] = all_of(FileSource(tmp_path / "t.jsonl"))
-    assert arrived.parts[0].events[0].times.tolist() == [1767323045.0]
 
 
 def test_integers_are_int8_and_one_hot_rows_float_whatever_the_batch(tmp_path: Path) -> None:
@@ -267,55 +252,6 @@ def test_a_growing_folder_is_followed_in_the_order_of_names(tmp_path: Path) -> N
     assert source.bad.counts == {"not JSON": 1, "late file": 1}
 
 
-def test_files_that_were_read_may_be_removed(tmp_path: Path) -> None:
-    (tmp_path / "1.jsonl").write_text(lines([row("a", 0)]))
-    [arrived] = all_of(FileSource(tmp_path))
-    (tmp_path / "1.jsonl").unlink()
-    (tmp_path / "2.jsonl").write_text(lines([row("a", 1)]))
-    source = FileSource(tmp_path)
-    assert names(all_of(source, arrived.position)) == [("a", 1)]
-    assert not source.bad.counts and not source.restarted
-
-
-def test_an_unfinished_last_line_is_left_for_the_next_run(tmp_path: Path) -> None:
-    path = tmp_path / "e.jsonl"
-    whole = lines([row("a", 0), row("a", 1)])
-    path.write_text(whole[:-9])
-    first = all_of(FileSource(path))
-    path.write_text(whole)
-    assert names(first) + names(all_of(FileSource(path), first[-1].position)) == [("a", 0), ("a", 1)]
-    path.write_text(whole.rstrip())
-    assert len(names(all_of(FileSource(path)))) == 2
-
-
-@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-def test_a_file_that_was_replaced_by_a_shorter_one_is_read_from_its_beginning(
-    tmp_path: Path, kind: str
-) -> None:
-    path = tmp_path / f"e.{kind}"
-    position = None
-    for count in (9, 2):
-        if kind == "jsonl":
-            path.write_text(lines([row(f"d{seq % 3}", seq) for seq in range(count)]))
-        else:
-            table(path, count)
-        source = FileSource(path)
-        arrived = all_of(source, position)
-        assert len(names(arrived)) == count
-        position = arrived[-1].position
-    assert source.bad.counts == {"file cut short": 1}
-
-
-def test_the_position_of_another_source_says_nothing(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.jsonl").write_text(lines([row(name, 0)]))
-    [arrived] = all_of(FileSource(tmp_path / "a.jsonl"))
-    for position in (arrived.position, 17, {"source": 1}, {"file": "a.jsonl"}):
-        source = FileSource(tmp_path / "b.jsonl")
-        assert names(all_of(source, position)) == [("b", 0)]
-        assert source.restarted
-
-
 @pytest.mark.parametrize("size", [1, 7, 1 << 20])
 def test_standard_input(size: int) -> None:
     content = lines([row("a", seq) for seq in range(20)]).encode() + b'{"device"'
@@ -329,17 +265,6 @@ def test_standard_input(size: int) -> None:
     assert source.bad.counts == {"not JSON": 1}
 
 
-def test_states_come_after_the_events_before_them_and_before_those_behind() -> None:
-    rows = Gathering(Bad(), "test")
-    state = {"device": "a", "boot": 1, "seq": 4, "state": "c3RhdGU="}
-    for each in (row("a", 4), row("b", 0), state, row("b", 1), row("a", 5)):
-        rows.add_json(each)
-    first, second = rows.handed_over(None).parts
-    assert [e.seqs.tolist() for e in first.events] == [[4, 0, 1]]
-    assert [(s.device, s.boot, s.seq, s.state) for s in first.states] == [("a", 1, 4, b"state")]
-    assert [e.seqs.tolist() for e in second.events] == [[5]] and not second.states
-
-
 def test_pump_hands_states_over_and_survives_bad_ones(tmp_path: Path) -> None:
     content = [
         row("a", 0),
@@ -348,23 +273,13 @@ def test_pump_hands_states_over_and_survives_bad_ones(tmp_path: Path) -> None:
     ]
     (tmp_path / "e.jsonl").write_text(lines([*content, row("a", 1)]) + "{\n")
     fleet = StandInFleet(tmp_path / "fleet")
-    done = pump(fleet, FileSource(tmp_path / "e.jsonl"))
+    done = run(fleet, FileSource(tmp_path / "e.jsonl"))
     assert (done.events, done.states, done.commits, done.refused) == (2, 1, 1, {"not JSON": 1})
     assert done.turned_down == {"bad state": 1}
     assert places(fleet) == [("a", 0, 0), ("a", 0, 1)]
     assert fleet.states["b"][:3] == (0, 9, b"ok") and fleet.states["b"][3] == 1
     assert fleet.refused == {"bad state": 1, "not JSON": 1}
     assert fleet.position["at"] == (tmp_path / "e.jsonl").stat().st_size
-
-
-def test_unknown_sources_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.txt").write_text("")
-    for text, message in (
-        ("nowhere", "does not exist"),
-        (str(tmp_path / "x.txt"), "extension '.txt' is unknown"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            open_source(text, tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
@@ -386,91 +301,9 @@ def test_an_error_of_the_disk_stops_a_run_and_moves_nothing(
         patch.setattr(f"tcuq_watch.fleet.{module}.{target}", broken)
         for where in (path, tmp_path):
             with pytest.raises(OSError, match=rf"Input/output error: .*e\.{kind}"):
-                pump(fleet, FileSource(where))
+                run(fleet, FileSource(where))
     assert fleet.position is None and not fleet.refused
-    assert pump(fleet, FileSource(path)).events == 9
-
-
-def test_a_missing_package_stops_a_run_and_moves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table(tmp_path / "e.parquet", 9)
-    fleet = StandInFleet(tmp_path / "fleet")
-    with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "pyarrow.parquet", None)
-        with pytest.raises(ValueError, match=r"needs the package pyarrow; install it with: pip install"):
-            pump(fleet, FileSource(tmp_path / "e.parquet"))
-    assert fleet.position is None and not fleet.refused
-    assert pump(fleet, FileSource(tmp_path / "e.parquet")).events == 9
-
-
-def test_a_file_that_vanishes_is_followed_when_it_comes_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tcuq_watch.fleet.sources.PATIENCE", 0.1)
-    path = tmp_path / "e.jsonl"
-    path.write_text(lines([row("a", 0), row("a", 1)]))
-    source = FileSource(path, follow=True)
-    got, thread = following(source)
-    try:
-        until(lambda: len(names(got)) == 2)
-        path.unlink()
-        time.sleep(0.8)
-        path.write_text(lines([row("a", 2)]))
-        until(lambda: len(names(got)) == 3)
-    finally:
-        source.stop()
-        thread.join()
-    assert names(got) == [("a", 0), ("a", 1), ("a", 2)]
-
-
-def times_in(arrived: list[Any]) -> list[Any]:
-    return [
-        when
-        for each in arrived
-        for part in each.parts
-        for events in part.events
-        for when in (events.times.tolist() if events.times is not None else [None] * len(events))
-    ]
-
-
-@pytest.mark.parametrize("kind", ["string", "large_string"])
-def test_a_bad_text_among_times_costs_its_own_time_alone(tmp_path: Path, kind: str) -> None:
-    texts = ["1970-01-02T00:00:00Z", "1970-01-02T01:00:00+01:00", "yesterday", None, "1970-01-02"]
-    table(tmp_path / "t.parquet", 5, time=arrow.array(texts, getattr(arrow, kind)()))
-    source = FileSource(tmp_path / "t.parquet")
-    assert times_in(all_of(source)) == [86400.0, 86400.0, math.inf, None, 86400.0]
-    assert not source.bad.counts
-
-
-def test_dates_are_days_and_other_types_no_times(tmp_path: Path) -> None:
-    for kind in ("date32", "date64"):
-        when = arrow.array([datetime.date(1970, 1, 3)], getattr(arrow, kind)())
-        table(tmp_path / "t.parquet", 1, time=when)
-        assert times_in(all_of(FileSource(tmp_path / "t.parquet"))) == [2 * 86400.0]
-    for when in (arrow.array([True]), arrow.array([[1]]), arrow.array([float("nan")])):
-        table(tmp_path / "t.parquet", 1, time=when)
-        assert times_in(all_of(FileSource(tmp_path / "t.parquet"))) == [math.inf]
-    (tmp_path / "t.jsonl").write_text(
-        lines([row("a", seq, time=each) for seq, each in enumerate((float("nan"), "soon", True, [1], 5))])
-    )
-    assert times_in(all_of(FileSource(tmp_path / "t.jsonl"))) == [math.inf] * 4 + [5.0]
-
-
-def test_values_of_another_type_are_counted_as_rows(tmp_path: Path) -> None:
-    path = tmp_path / "e.parquet"
-    for more, kind in (
-        ({"p1": ["0.75"] * 3}, "probs"),
-        ({"features": [["x"]] * 3}, "features"),
-    ):
-        table(path, 3, **more)
-        source = FileSource(path)
-        assert not names(all_of(source)) and source.bad.counts == {kind: 3}
-    table(path, 3, features=arrow.array([[1.0], None, [2.0]]))
-    source = FileSource(path)
-    arrived = all_of(source)
-    assert len(names(arrived)) == 3 and not source.bad.counts
-    assert [e.features is None for e in arrived[0].parts[0].events] == [False, True, False]
+    assert run(fleet, FileSource(path)).events == 9
 
 
 @pytest.mark.parametrize("binary", [False, True])
@@ -482,29 +315,6 @@ def test_a_name_that_is_not_utf8_costs_its_row(tmp_path: Path, binary: bool) -> 
     source = FileSource(tmp_path / "e.parquet")
     assert names(all_of(source)) == [("a", 0), ("c", 2)]
     assert source.bad.counts == {"device name": 1}
-
-
-def test_what_was_stopped_is_not_flushed(tmp_path: Path) -> None:
-    path = tmp_path / "e.jsonl"
-    path.write_text(lines([row("a", seq) for seq in range(50)]))
-    for make in (lambda: FileSource(path), lambda: StandardInput(io.BytesIO(path.read_bytes() * 99))):
-        fleet = StandInFleet(tmp_path / "fleet")
-        source = make()
-        pump(fleet, source, count=5, flush=True, told=lambda _, source=source: source.stop())
-        assert not source.ended and fleet.flushed == 0
-        pump(fleet, make(), flush=True)
-        assert fleet.flushed == 1
-        (tmp_path / "fleet" / "stand-in.pickle").unlink()
-
-
-def test_states_and_events_of_a_batch_are_one_commit(tmp_path: Path) -> None:
-    """A kill within a batch would count its events a second time if there were several."""
-    state = {"device": "a", "seq": 0, "state": "b2s="}
-    (tmp_path / "e.jsonl").write_text(lines([row("a", 0), state, row("a", 1), state, row("a", 2)]))
-    fleet = StandInFleet(tmp_path / "fleet")
-    pump(fleet, FileSource(tmp_path / "e.jsonl"))
-    assert fleet.commit_number == 1 and fleet.duplicates == 0
-    assert places(fleet) == [("a", 0, 0), ("a", 0, 1), ("a", 0, 2)]
 
 
 def test_a_file_that_came_too_late_between_two_runs_is_told_once(tmp_path: Path) -> None:
@@ -543,16 +353,3 @@ def test_another_file_of_the_same_name_is_read_from_its_beginning(tmp_path: Path
     assert source.bad.counts == {"file replaced": 1}
     again = FileSource(path)
     assert not all_of(again, arrived[-1].position) and not again.bad.counts
-
-
-def test_a_file_that_grows_is_the_same_file(tmp_path: Path) -> None:
-    path, position, found = tmp_path / "e.jsonl", None, []
-    for count in (1, 2, 80, 400):
-        with path.open("a") as file:
-            file.write(lines([row("a", len(found) + seq) for seq in range(count)]))
-        source = FileSource(path)
-        arrived = all_of(source, position, 50)
-        found += names(arrived)
-        position = arrived[-1].position
-        assert not source.bad.counts
-    assert [seq for _, seq in found] == list(range(483))

@@ -14,9 +14,9 @@ from spark_stream import SCHEMA
 from spark_stream import session as make_session
 
 from tcuq import Monitor, Params
-from tcuq_watch.fleet import Fleet, Lane
+from tcuq_watch.fleet import Fleet, ModelVersion
 from tcuq_watch.fleet.events import Events, joined
-from tcuq_watch.fleet.spark import PROVIDER, by_device, decide_stream, decide_table, lanes, summary
+from tcuq_watch.fleet.spark import PROVIDER, by_device, decide_stream, decide_table, models, summary
 
 # PySpark and Py4J warn of their own affairs.
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -64,11 +64,11 @@ def test_a_stream_is_a_fleet_however_it_is_batched(
             for decided in fleet.take(events.some(part))
         ]
         same(streamed(spark, source, tmp_path, params, files, shards=shards), joined(wanted))
-        kept = lanes(spark, str(tmp_path / "checkpoint"), params)
+        kept = models(spark, str(tmp_path / "checkpoint"), params)
         assert len(kept) == shards
         for name in ("received", "missing", "late", "duplicates", "reboots", "held"):
-            there = sum(lane.places[name].sum() for lane in kept)
-            assert there == sum(lane.places[name].sum() for lane in fleet.lanes.values()) > 0
+            there = sum(model.places[name].sum() for model in kept)
+            assert there == sum(model.places[name].sum() for model in fleet.models.values()) > 0
 
 
 def test_without_arrival_a_micro_batch_is_taken_by_place(
@@ -87,8 +87,8 @@ def test_a_table_is_taken_by_place_to_its_end(
     params, events, source = simulation
     found = decide_table(spark.read.parquet(str(source)), params, shards=5).toPandas()
     order = np.lexsort([np.arange(len(events)), events.seqs, events.boots])
-    lane = Lane(params.fingerprint, params)
-    wanted = joined([lane.take(events.some(order)), lane.flush()])
+    model = ModelVersion(params.fingerprint, params)
+    wanted = joined([model.take(events.some(order)), model.flush()])
     same(found, wanted)
     places = {*zip(events.devices.tolist(), events.boots.tolist(), events.seqs.tolist(), strict=True)}
     assert len(found) == len(places), "each once, none late"
@@ -110,7 +110,7 @@ def test_a_checkpoint_of_other_shards_or_hold_is_refused(
         with pytest.raises(StreamingQueryException, match="expected 2 and 8, with which the checkpoint"):
             streamed(spark, source, tmp_path, params, **options)
     with pytest.raises(ValueError, match="expected 2 and 8"):
-        lanes(spark, str(tmp_path / "checkpoint"), params, hold=16)
+        models(spark, str(tmp_path / "checkpoint"), params, hold=16)
 
 
 def test_kinds_of_columns(spark: Any) -> None:
@@ -206,8 +206,8 @@ def test_versions_bad_rows_and_states(spark: Any, tmp_path: Path) -> None:
     assert found.loc["v2", "a", 2]["risk"] == Monitor(params["v2"]).run(probs[:3])["risk"][2]
     assert found["time"].isna().all()
     refused: dict[str, int] = {}
-    for lane in lanes(spark, str(tmp_path / "checkpoint"), params):
-        for kind, count in lane.refused.items():
+    for model in models(spark, str(tmp_path / "checkpoint"), params):
+        for kind, count in model.refused.items():
             refused[kind] = refused.get(kind, 0) + count
     assert refused == {"wrong width": 2, "bad posterior": 2, "bad number": 2, "bad name": 2, "bad state": 1}
     table = decide_table(spark.read.schema(schema).parquet(str(tmp_path / "in")), params, shards=2).toPandas()

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 
 
 def _start(folder: Path, files_a_batch: int = 1) -> subprocess.Popen[bytes]:
-    program = ROOT / "tests" / "support" / "spark_stream.py"
+    program = ROOT / "watch" / "tests" / "support" / "spark_stream.py"
     arguments = [folder / "params.json", folder / "in", folder / "run", files_a_batch, SHARDS]
     (folder / "run").mkdir(exist_ok=True)
     with open(folder / "run" / "said.txt", "ab") as said:
@@ -106,7 +106,7 @@ def test_decisions_after_kills_in_mid_batch_are_those_of_a_run_that_never_stops(
     assert in_the_middle >= 5
     pandas: Any = pytest.importorskip("pandas")
     found = pandas.read_parquet(tmp_path / "run" / "found.parquet")
-    # However events are batched: the lane takes them in pieces of another size.
+    # However events are batched: the model takes them in pieces of another size.
     wanted = expected(params, events, np.array_split(np.arange(len(events)), 5))
     same(found, wanted)
 

@@ -1,4 +1,4 @@
-"""Between Spark and a lane, without Spark: order of rows, bad rows, state as bytes."""
+"""Between Spark and a model, without Spark: order of rows, bad rows, state as bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spark_events import simulated
 
 from tcuq import Params
 from tcuq.monitor.steps import STEP_DTYPE
-from tcuq_watch.fleet import Lane
+from tcuq_watch.fleet import ModelVersion
 from tcuq_watch.fleet.spark_rows import ShardRows, packed, unpacked
 
 PARAMS = Params(classes=2, warmup=0, reference=0.3)
@@ -23,8 +23,8 @@ def _pandas() -> Any:
     return pytest.importorskip("pandas", reason="pandas is not installed")
 
 
-def _taken(frame: Any, by_arrival: bool = True, lane: Lane | None = None) -> list[tuple[Any, ...]]:
-    rows = ShardRows(frame, lane or Lane("v", PARAMS))
+def _taken(frame: Any, by_arrival: bool = True, model: ModelVersion | None = None) -> list[tuple[Any, ...]]:
+    rows = ShardRows(frame, model or ModelVersion("v", PARAMS))
     events = rows.events(rows.order(by_arrival))
     columns = (events.devices, events.boots, events.seqs, events.probs[:, 0])
     return list(zip(*(column.tolist() for column in columns), strict=True))
@@ -49,46 +49,26 @@ def test_rows_are_taken_by_arrival_or_by_place(pandas: Any) -> None:
     assert [row[1:3] for row in _taken(alone)] == [(0, 4), (0, 4), (0, 5), (1, 0)]
 
 
-def test_a_batch_that_runs_again_is_taken_the_same_way(pandas: Any) -> None:
-    """The same place twice with other numbers: what counts is what rows hold, not how Spark shuffles them."""
-    rng = np.random.default_rng(5)
-    probs = rng.dirichlet(np.ones(2), 60)
-    frame = pandas.DataFrame({"device": rng.choice(["a", "b"], 60), "boot": 0, "seq": rng.integers(0, 4, 60)})
-    frame["probs"], frame["time"] = list(probs), rng.choice([1.0, np.nan], 60)
-    orders = set()
-    for _ in range(10):
-        taken = _taken(frame.sample(frac=1, random_state=int(rng.integers(2**31))).reset_index(drop=True))
-        orders.add(tuple(row for row in taken if row[0] == "a"))
-    assert len(orders) == 1
-
-
 def test_what_no_array_holds_is_counted(pandas: Any) -> None:
-    lane = Lane("v", PARAMS)
+    model = ModelVersion("v", PARAMS)
     rows = [[0.5, 0.5], None, [1.0], [0.2, 0.3, 0.5], [0.9, 0.1]]
     frame = pandas.DataFrame({"device": ["a"] * 5, "boot": [0] * 5, "seq": range(5)})
     frame["probs"] = [None if row is None else np.array(row) for row in rows]
-    assert [row[2] for row in _taken(frame, lane=lane)] == [0, 4]
-    assert lane.refused["wrong width"] == 3
+    assert [row[2] for row in _taken(frame, model=model)] == [0, 4]
+    assert model.refused["wrong width"] == 3
     frame["probs"] = None
-    assert _taken(frame, lane=lane) == [] and lane.refused["wrong width"] == 8
-
-
-def test_int8_stays_int8(pandas: Any) -> None:
-    frame = pandas.DataFrame({"device": ["a"], "boot": [0], "seq": [0]})
-    frame["probs"] = [np.array([100, -100], dtype=np.int8)]
-    rows = ShardRows(frame, Lane("v", PARAMS))
-    assert rows.events(rows.order(True)).probs.dtype == np.int8
+    assert _taken(frame, model=model) == [] and model.refused["wrong width"] == 8
 
 
 def test_a_lane_comes_back_from_bytes() -> None:
     params, events = simulated(devices=30, steps=40)
     half = len(events) // 2
-    lane = Lane("v", params)
-    lane.take(events.some(slice(half)))
-    content = packed(lane.arrays())
-    again = Lane.restored("v", params, unpacked(content))
+    model = ModelVersion("v", params)
+    model.take(events.some(slice(half)))
+    content = packed(model.arrays())
+    again = ModelVersion.restored("v", params, unpacked(content))
     assert packed(again.arrays()) == content
-    left, right = (each.take(events.some(slice(half, None))) for each in (lane, again))
+    left, right = (each.take(events.some(slice(half, None))) for each in (model, again))
     assert len(left) == len(right) > 100 and left.devices.tolist() == right.devices.tolist()
     for name in STEP_DTYPE.names or ():
         assert left.steps[name].tobytes() == right.steps[name].tobytes(), name

@@ -16,7 +16,7 @@ from streams import int8_stream, learned_params
 from tcuq import Params
 from tcuq_device.cost.stock import monitors
 from tcuq_watch.fleet.events import Events, joined
-from tcuq_watch.fleet.lane import Lane
+from tcuq_watch.fleet.model_version import ModelVersion
 from tcuq_watch.fleet.order import Order
 
 MESSY = Network(lost=0.05, repeated=0.05, delayed=0.2, mean_delay=60.0, reboots=0.02)
@@ -33,10 +33,10 @@ def messy(params: Params, devices: int, steps: int, seed: int = 0, network: Netw
     return Events(events.devices, events.boots, events.seqs, events.probs, more, events.times)
 
 
-def counts_of(lane: Lane) -> dict[str, dict[str, int]]:
+def counts_of(model: ModelVersion) -> dict[str, dict[str, int]]:
     return {
-        name: {each: int(lane.places[each][slot]) for each in COUNTS}
-        for slot, name in enumerate(lane.devices)
+        name: {each: int(model.places[each][slot]) for each in COUNTS}
+        for slot, name in enumerate(model.devices)
     }
 
 
@@ -50,46 +50,46 @@ def split(events: Events, cuts: list[int]) -> list[Events]:
 def test_a_lane_equals_plain_python(hold: int, bridge: int) -> None:
     params = learned_params()
     events = messy(params, devices=7, steps=90, seed=hold)
-    naive, lane = NaiveFleet(params, hold, bridge), Lane("v", params, hold, bridge)
-    decided = lane.take(events)
+    naive, model = NaiveFleet(params, hold, bridge), ModelVersion("v", params, hold, bridge)
+    decided = model.take(events)
     assert len(decided) > 200
     assert rows_of(decided) == naive_rows(naive.take(events))
-    assert counts_of(lane) == {name: device.counts for name, device in naive.devices.items()}
-    assert lane.places["held"].tolist() == [len(device.held) for device in naive.devices.values()]
-    assert rows_of(lane.flush()) == naive_rows(naive.flush())
-    assert not lane.places["held"].any()
-    states = lane.bank.save_many(range(len(lane.devices)))
+    assert counts_of(model) == {name: device.counts for name, device in naive.devices.items()}
+    assert model.places["held"].tolist() == [len(device.held) for device in naive.devices.values()]
+    assert rows_of(model.flush()) == naive_rows(naive.flush())
+    assert not model.places["held"].any()
+    states = model.bank.save_many(range(len(model.devices)))
     assert [each.tobytes() for each in states] == [each.monitor.save() for each in naive.devices.values()]
 
 
 def test_with_features_and_floats() -> None:
     params = monitors()["standard"]
     events = messy(params, devices=4, steps=60)
-    naive, lane = NaiveFleet(params, 8, 2), Lane("v", params, 8, 2)
+    naive, model = NaiveFleet(params, 8, 2), ModelVersion("v", params, 8, 2)
     assert events.features is not None
-    assert rows_of(lane.take(events)) == naive_rows(naive.take(events))
+    assert rows_of(model.take(events)) == naive_rows(naive.take(events))
     plain = Params(classes=3)
     probs = np.random.default_rng(0).dirichlet(np.ones(3), 200)
     for dtype in (np.float64, np.float32, np.float16):
         floats = traffic(probs.astype(dtype), devices=3, steps=50, network=MESSY).events
-        naive, lane = NaiveFleet(plain, 8, 2), Lane("v", plain, 8, 2)
-        assert rows_of(lane.take(floats)) == naive_rows(naive.take(floats))
+        naive, model = NaiveFleet(plain, 8, 2), ModelVersion("v", plain, 8, 2)
+        assert rows_of(model.take(floats)) == naive_rows(naive.take(floats))
 
 
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_any_batches_of_a_size(size: int) -> None:
     params = Params(classes=4)
     events = messy(params, devices=12, steps=60)
-    whole = Lane("v", params)
+    whole = ModelVersion("v", params)
     expected = rows_of(whole.take(events))
-    lane = Lane("v", params)
-    parts = [lane.take(each) for each in split(events, list(range(0, len(events), size)))]
+    model = ModelVersion("v", params)
+    parts = [model.take(each) for each in split(events, list(range(0, len(events), size)))]
     assert rows_of(joined(parts)) == expected
-    assert same_lanes(lane, whole)
+    assert same_models(model, whole)
 
 
-def same_lanes(one: Lane, other: Lane) -> bool:
-    """Tell whether two lanes would go on alike: berths may be numbered otherwise."""
+def same_models(one: ModelVersion, other: ModelVersion) -> bool:
+    """Tell whether two models would go on alike: berths may be numbered otherwise."""
     here, there = one.arrays(), other.arrays()
     loose = {"berths", "berth_rows", "cells", "cell_keys", "cell_rows"}
     same = all(
@@ -121,69 +121,69 @@ def test_any_events_in_any_batches(drawn: list[Any], cuts: list[int], hold: int,
         *(np.array([e[k] for e in drawn], np.int64) for k in (1, 2)),
     )
     events = Events(*columns, probs)
-    naive, whole, lane = (
+    naive, whole, model = (
         NaiveFleet(params, hold, bridge),
-        Lane("v", params, hold, bridge),
-        Lane("v", params, hold, bridge),
+        ModelVersion("v", params, hold, bridge),
+        ModelVersion("v", params, hold, bridge),
     )
     expected = rows_of(whole.take(events))
     assert expected == naive_rows(naive.take(events))
-    assert rows_of(joined([lane.take(each) for each in split(events, cuts)])) == expected
-    assert same_lanes(lane, whole)
-    restored = Lane.restored("v", params, lane.arrays(), hold=hold, bridge=bridge)
-    assert same_lanes(restored, lane)
+    assert rows_of(joined([model.take(each) for each in split(events, cuts)])) == expected
+    assert same_models(model, whole)
+    restored = ModelVersion.restored("v", params, model.arrays(), hold=hold, bridge=bridge)
+    assert same_models(restored, model)
     assert rows_of(restored.flush()) == rows_of(whole.flush()) == naive_rows(naive.flush())
 
 
 @given(st.data())
 def test_changes_since_any_moment(data: Any) -> None:
     params = Params(classes=2)
-    lane = Lane("v", params, hold=4)
+    model = ModelVersion("v", params, hold=4)
     kept = []
     for _ in range(data.draw(st.integers(1, 5))):
         drawn = data.draw(st.lists(EVENT, max_size=30))
         names = [f"d{each[0] + 3 * each[1]}" for each in drawn]
         seqs = np.array([each[2] for each in drawn], np.int64)
         probs = np.array([[0, each[3] - 128] for each in drawn], dtype=np.int8).reshape(-1, 2)
-        lane.take(Events(names, np.zeros(len(drawn), np.int64), seqs, probs))
-        kept.append((lane.changed(), lane.rows(lane.changed())))
-        lane.settle()
-    assert same_lanes(Lane.restored("v", params, [rows for _, rows in kept], hold=4), lane)
+        model.take(Events(names, np.zeros(len(drawn), np.int64), seqs, probs))
+        kept.append((model.changed(), model.rows(model.changed())))
+        model.settle()
+    assert same_models(ModelVersion.restored("v", params, [rows for _, rows in kept], hold=4), model)
     # The last ones as one: rows as they are now, for all that changed in any.
     since = data.draw(st.integers(0, len(kept) - 1))
     changes = kept[since][0]
     for each, _ in kept[since + 1 :]:
         changes = changes.united(each)
-    parts = [*(rows for _, rows in kept[:since]), lane.rows(changes)]
-    assert same_lanes(Lane.restored("v", params, parts, hold=4), lane)
+    parts = [*(rows for _, rows in kept[:since]), model.rows(changes)]
+    assert same_models(ModelVersion.restored("v", params, parts, hold=4), model)
 
 
 def test_a_first_event_that_is_not_the_first() -> None:
-    lane = Lane("v", Params(classes=2), hold=4)
+    model = ModelVersion("v", Params(classes=2), hold=4)
     probs = np.full((3, 2), 0.5)
-    assert len(lane.take(Events(["a"] * 3, [1] * 3, [9, 7, 8], probs))) == 0
-    decided = lane.take(Events(["a"], [1], [12], probs[:1]))
+    assert len(model.take(Events(["a"] * 3, [1] * 3, [9, 7, 8], probs))) == 0
+    decided = model.take(Events(["a"], [1], [12], probs[:1]))
     assert decided.seqs.tolist() == [7, 8, 9]
-    assert counts_of(lane)["a"] == {"received": 4, "missing": 0, "late": 0, "duplicates": 0, "reboots": 0}
+    assert counts_of(model)["a"] == {"received": 4, "missing": 0, "late": 0, "duplicates": 0, "reboots": 0}
 
 
 def test_a_new_boot_waits_for_nothing() -> None:
-    lane = Lane("v", Params(classes=2), hold=8, bridge=0)
+    model = ModelVersion("v", Params(classes=2), hold=8, bridge=0)
     probs = np.full((5, 2), 0.5)
-    decided = lane.take(Events(["a"] * 5, [0, 0, 0, 3, 3], [0, 2, 5, 0, 1], probs))
+    decided = model.take(Events(["a"] * 5, [0, 0, 0, 3, 3], [0, 2, 5, 0, 1], probs))
     assert decided.boots.tolist() == [0, 0, 0, 3, 3] and decided.seqs.tolist() == [0, 2, 5, 0, 1]
-    assert counts_of(lane)["a"]["missing"] == 3 and counts_of(lane)["a"]["reboots"] == 1
-    lane.take(Events(["a", "a"], [0, 3], [1, 1], probs[:2]))
-    assert counts_of(lane)["a"]["late"] == 1 and counts_of(lane)["a"]["duplicates"] == 1
+    assert counts_of(model)["a"]["missing"] == 3 and counts_of(model)["a"]["reboots"] == 1
+    model.take(Events(["a", "a"], [0, 3], [1, 1], probs[:2]))
+    assert counts_of(model)["a"]["late"] == 1 and counts_of(model)["a"]["duplicates"] == 1
 
 
 def test_numbers_as_large_as_they_may_be() -> None:
-    lane = Lane("v", Params(classes=2), hold=2)
+    model = ModelVersion("v", Params(classes=2), hold=2)
     top = 2**62 - 1
     probs = np.full((4, 2), 0.5)
-    decided = lane.take(Events(["a"] * 4, [0, top, top, top], [0, top, top - 1, 0], probs))
+    decided = model.take(Events(["a"] * 4, [0, top, top, top], [0, top, top - 1, 0], probs))
     assert decided.seqs.tolist() == [0, top - 1, top]
-    assert counts_of(lane)["a"] == {
+    assert counts_of(model)["a"] == {
         "received": 4,
         "missing": top - 1,
         "late": 1,

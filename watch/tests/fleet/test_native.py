@@ -118,7 +118,7 @@ def test_counts_of_an_order_stop_at_their_end() -> None:
     assert int(order.places["reboots"][0]) == 2**32 - 1
 
 
-def test_an_order_asks_for_more_berths() -> None:
+def test_an_order_asks_for_more_reorder_slots() -> None:
     order = Order(1, 4, 0)
     order.grow(200)
     slots = np.repeat(np.arange(200), 2)

@@ -41,12 +41,6 @@ def test_copies_of_an_order_share_no_cells(copied: Callable[[Any], Any]) -> None
     assert (int(twin.devices["steps"][0]), int(tallies.devices["steps"][0])) == (1, 0)
 
 
-@pytest.mark.parametrize("copied", COPIES, ids=["copy", "deepcopy", "pickle"])
-def test_a_fleet_says_what_to_copy_instead(tmp_path: Path, copied: Callable[[Any], Any]) -> None:
-    with Fleet(PARAMS, tmp_path / "f") as fleet, pytest.raises(TypeError, match=r"folder; open that with"):
-        copied(fleet)
-
-
 @pytest.mark.parametrize("kind", ["tallies", "order"])
 def test_a_second_thread_is_turned_away(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
@@ -92,20 +86,3 @@ def test_a_fleet_is_not_used_in_a_fork(tmp_path: Path) -> None:
             assert said.startswith("RuntimeError: fleet ") and "open it after a fork" in said
         assert len(fleet.take(event)) == 1
     assert Fleet.open_read(tmp_path / "f").commit_number == 1
-
-
-def test_arrays_that_are_not_aligned() -> None:
-    """Bytes that were read from a file may begin anywhere."""
-
-    def odd(values: Any) -> Any:
-        found = np.frombuffer(b"x" + np.asarray(values).tobytes(), np.asarray(values).dtype, offset=1)
-        assert not found.flags.aligned
-        return found
-
-    zeros = np.zeros(2, np.int64)
-    order, tallies = Order(1, 4, 0), Tallies(PARAMS)
-    order.grow(1)
-    tallies.grow(1)
-    assert len(order.take(odd(zeros), odd(zeros), odd(np.arange(2)), np.zeros((2, 1), np.uint8)).seqs) == 2
-    tallies.update(odd(zeros), odd(np.zeros(2)), zeros, zeros, np.zeros(2, STEP_DTYPE))
-    assert int(tallies.devices["steps"][0]) == 2

@@ -1,6 +1,5 @@
 """`tcuq live` as a person uses it: pages, pipes, signals, and errors of one line."""
 
-import errno
 import json
 import os
 import re
@@ -16,7 +15,6 @@ from live_runs import PARAMS, decided_alike, json_lines, received, steps_of, wai
 
 from tcuq import Params
 from tcuq.cli import main
-from tcuq.io import read_decisions
 
 
 @pytest.fixture
@@ -116,16 +114,6 @@ def test_a_reader_of_decisions_that_goes_away_loses_nothing(place):
     assert np.array_equal(received(place / "m-live"), probs) and decided_alike(place / "m-live", probs)
 
 
-def test_logits_are_taken(place, monkeypatch):
-    read, write = os.pipe()
-    os.write(write, b'{"probs": [0.5, 3.5, -1.0, 0.0]}\n')
-    os.close(write)
-    with open(read) as pipe:
-        monkeypatch.setattr(sys, "stdin", pipe)
-        assert main(["live", "m.json", "-", "--no-page", "--logits"]) == 0
-    assert read_decisions("m-live/decisions.jsonl").steps["answer"].tolist() == [1]
-
-
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -167,18 +155,6 @@ def piped(monkeypatch, data):
     monkeypatch.setattr(sys, "stdin", open(read))  # noqa: SIM115
 
 
-def test_lines_that_a_full_disk_takes_at_the_end_are_told(place, capsys, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    piped(monkeypatch, json_lines(steps_of(9)))
-    monkeypatch.setattr("tcuq_watch.live.journal.write_at", full)
-    with sys.stdin:
-        assert main(["live", "m.json", "-", "--no-page"]) == 1
-    last = capsys.readouterr().err.strip().splitlines()[-1]
-    assert "9 steps" in last and "18 lines could not be written" in last
-
-
 def test_merging_with_other_parameters_and_with_damaged_files(place, capsys, monkeypatch):
     piped(monkeypatch, json_lines(steps_of(9)))
     with sys.stdin:
@@ -206,23 +182,3 @@ def test_a_folder_that_is_taken_is_refused_before_the_source_is_opened(place, ca
     assert main(["live", "m.json", "-", "--folder", "kept", "--no-page"]) == 2
     session.close()
     assert "another tcuq live writes there" in capsys.readouterr().err and not opened
-
-
-def test_a_port_that_is_taken(place, capsys):
-    import socket
-
-    (place / "in.log").touch()
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert main(["live", "m.json", "in.log", "--port", str(taken.getsockname()[1])]) == 2
-    found = capsys.readouterr().err.strip()
-    assert len(found.splitlines()) == 1 and "port" in found
-
-
-def test_one_broken_line_is_one_line(place, monkeypatch, capsys):
-    read, write = os.pipe()
-    os.write(write, b"noise\n" + json_lines(steps_of(1)))
-    os.close(write)
-    with open(read) as pipe:
-        monkeypatch.setattr(sys, "stdin", pipe)
-        assert main(["live", "m.json", "-", "--no-page"]) == 0
-    assert "1 step, 0 abstentions, 0 alarms, 1 broken line; kept in m-live" in capsys.readouterr().err

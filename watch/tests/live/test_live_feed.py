@@ -10,12 +10,10 @@ import time
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcuq_watch.live.feed import REMARKS, Feed
-from tcuq_watch.live.part import COLUMNS
+from tcuq_watch.live.feed import COLUMNS, REMARKS, Feed
 
 
 def unpacked(message: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -73,29 +71,9 @@ def test_one_by_one_is_the_same_as_at_once() -> None:
     for k in range(3):
         single.add_steps(7 + k, {name: values[k : k + 1] for name, values in columns.items()})
     assert whole.take(None).message() == single.take(None).message()
-    ((kind, told),) = whole.after(0)[1]
-    assert (kind, told["first"], told["count"]) == ("steps", 7, 3)
-    given_back = {**columns, "expected_accuracy": [None, 0.75, None]}
-    assert told["columns"] == given_back
+    assert whole.take(None).runs() == [(0, 3)] and whole.take(None).numbers[0] == 7
     totals = whole.take(None).totals
     assert (totals["flagged"], totals["abstained"], totals["alarms"]) == (2, 1, 1)
-
-
-def test_messages_after_a_number_come_in_order() -> None:
-    feed = Feed({}, keep=5)
-    feed.add_remark("connected", "", 0)
-    feed.add_steps(0, {"risk": [0.1, 0.2]})
-    feed.add_remark("lost", "gone", 2)
-    feed.add_steps(2, {"risk": [0.3, 0.4]})
-    feed.add_steps(7, {"risk": [0.5, 0.6]})
-    last, told = feed.after(0)
-    short = [(kind, content.get("first", content.get("kind"))) for kind, content in told]
-    # Step 0 is no longer kept.
-    expected = [("remark", "connected"), ("steps", 1), ("remark", "lost"), ("steps", 2), ("steps", 7)]
-    assert (last, short) == (8, expected)
-    assert [kind for kind, _ in feed.after(6)[1]] == ["steps"]
-    assert feed.after(8) == (8, [])
-    assert not feed.wait(8, 0.01) and feed.wait(7, 0)
 
 
 def test_memory_is_bounded() -> None:
@@ -112,23 +90,6 @@ def test_memory_is_bounded() -> None:
     assert len(feed.take(None).remarks[-1]["text"]) < 600
     feed.add_steps(5000, {"risk": [0.1] * 350})  # more than is kept, at once
     assert feed.take(None).numbers.tolist() == list(range(5250, 5350))
-
-
-def test_columns_of_different_lengths_change_nothing() -> None:
-    feed = Feed({})
-    with pytest.raises(ValueError, match="expected one length for all"):
-        feed.add_steps(0, {"risk": [0.1, 0.2], "prediction": [1]})
-    assert feed.take(None).at == (0, 0)
-    with pytest.raises(ValueError, match="keep is 0, expected at least 1"):
-        Feed({}, keep=0)
-
-
-@pytest.mark.parametrize(
-    "name", ["", "x.1.2", "{}.1", "{}.a.b", "{}.1.2.3", "{}.-1.0", "{}.٣.0", "{}." + "9" * 400]
-)
-def test_names_of_other_feeds_are_not_known(name: str) -> None:
-    feed = Feed({})
-    assert feed.place(name.format(feed.instance)) is None
 
 
 def test_those_who_wait_hear_of_the_end() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from live_runs import PARAMS
+from refusals import refused
 
 from tcuq_watch.live.folder import Folder, check_free
 
@@ -32,7 +33,7 @@ def test_a_system_without_locks_watches_all_the_same(tmp_path: Path, monkeypatch
 def test_a_folder_is_found_in_use_before_anything_is_opened(tmp_path: Path) -> None:
     check_free(tmp_path)  # nobody was there yet
     folder = Folder(tmp_path, PARAMS)
-    with pytest.raises(ValueError, match="another tcuq live writes there; end it, or choose another folder"):
+    with refused("busy"):
         check_free(tmp_path)
     folder.close()
     check_free(tmp_path)
@@ -40,9 +41,9 @@ def test_a_folder_is_found_in_use_before_anything_is_opened(tmp_path: Path) -> N
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match=r"file: is a file, expected a folder \(--folder\)"):
+    with refused("value"):
         Folder(tmp_path / "file", PARAMS)
-    with pytest.raises(ValueError, match=r"inner: Not a directory; choose another folder with --folder"):
+    with refused("failed"):
         Folder(tmp_path / "file" / "inner", PARAMS)
 
 
@@ -54,7 +55,7 @@ def test_a_link_in_the_folder_of_a_session_destroys_nothing_elsewhere(tmp_path: 
     (tmp_path / "theirs").write_text("kept")
     (tmp_path / "live").mkdir()
     (tmp_path / "live" / name).symlink_to(tmp_path / "theirs")
-    with pytest.raises(ValueError, match=rf"{name} is a symbolic link, expected only plain files"):
+    with refused("value"):
         Folder(tmp_path / "live", PARAMS)
     assert (tmp_path / "theirs").read_text() == "kept"
 

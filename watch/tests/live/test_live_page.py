@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,23 +34,9 @@ CHANGED = """(() => {
   for (let i = 0; i < now.length; i++) if (Math.abs(now[i] - then[i]) > 40) off++;
   return off / now.length;
 })()"""
+
+
 # Pixels near a color in a part of the plot, in shares of its width and height.
-NEAR = """((color, x0, x1, y0, y1) => {
-  const canvas = document.querySelector("#stage canvas"), w = canvas.width, h = canvas.height;
-  const probe = document.createElement("canvas").getContext("2d");
-  probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--" + color).trim();
-  probe.fillRect(0, 0, 1, 1);
-  const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
-  const pixels = canvas.getContext("2d").getImageData(x0 * w, y0 * h, (x1 - x0) * w, (y1 - y0) * h).data;
-  let found = 0;
-  for (let i = 0; i < pixels.length; i += 4) {
-    const off = Math.abs(pixels[i] - r) + Math.abs(pixels[i + 1] - g) + Math.abs(pixels[i + 2] - b);
-    if (pixels[i + 3] > 200 && off < 40) found++;
-  }
-  return found;
-})"""
-
-
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     found = Browser(tmp_path_factory.mktemp("browser"))
@@ -160,26 +142,6 @@ def test_what_is_told_is_what_came(bench: Any) -> None:
     assert tab.text("#count-alarms") == "1"
 
 
-def test_the_plot_shows_threshold_abstentions_and_alarm(bench: Any) -> None:
-    feed = Feed(about())
-    feed.add_steps(*plain(0, 500, 0.0625))
-    one = bench(feed)
-    tab = one.ready()
-    one.has(499)
-    tab.key("0")
-    tab.wait(f"{ROOT}.from === '0'")
-    near = lambda *where: tab.js(f"{NEAR}({','.join(json.dumps(w) for w in where)})")  # noqa: E731
-    plot, lanes = (0.1, 0.98, 0.02, 0.66), (0.1, 0.98, 0.74, 0.8)
-    assert near("threshold", *plot) > 500 and near("risk", *plot) > 500
-    assert near("abstain", *lanes) == near("rise", *plot) == 0
-    feed.add_steps(*plain(500, 500, 0.75, flagged=True, abstain=True, alarm=1))
-    one.has(999)
-    tab.wait(f"{NEAR}('abstain', 0.6, 0.98, 0.74, 0.8) > 200")
-    assert near("abstain", 0.1, 0.5, 0.74, 0.8) == 0  # the earlier half stays empty
-    # The risk is at the height of its value: none of it below the threshold on the right.
-    assert near("risk", 0.6, 0.98, 0, 0.12) > 100 and near("risk", 0.6, 0.98, 0.3, 0.66) == 0
-
-
 def test_pause_holds_the_picture_and_nothing_is_lost_behind_it(bench: Any) -> None:
     feed, device = filled(1000)
     one = bench(feed)
@@ -204,47 +166,6 @@ def test_pause_holds_the_picture_and_nothing_is_lost_behind_it(bench: Any) -> No
     tab.wait("document.querySelector('#state').textContent === 'paused'")
     tab.key("l")
     one.has(1049)
-
-
-def test_zoom_pan_and_the_value_under_the_cursor(bench: Any) -> None:
-    feed, _ = filled(2000)
-    one = bench(feed)
-    tab = one.ready()
-    one.has(1999)
-    span = "Number(document.documentElement.dataset.to) - Number(document.documentElement.dataset.from) + 1"
-    assert tab.js(span) == 2000
-    x, y = tab.at("#stage", 0.5, 0.3)
-    tab.mouse("mouseWheel", x, y, deltaX=0, deltaY=-300)
-    tab.wait(f"{span} < 1200")
-    assert tab.js(f"{ROOT}.to") == "1999"  # live stays live
-    tab.key("0")
-    tab.wait(f"{span} === 2000")
-    tab.mouse("mouseMoved", *tab.at("#stage", 0.4, 0.3))
-    tab.mouse("mousePressed", *tab.at("#stage", 0.4, 0.3), button="left", buttons=1, clickCount=1)
-    tab.mouse("mouseMoved", *tab.at("#stage", 0.6, 0.3), button="left", buttons=1)
-    tab.mouse("mouseReleased", *tab.at("#stage", 0.6, 0.3), button="left", clickCount=1)
-    tab.wait(f"{span} < 500")
-    assert tab.text("#state") == "paused"
-    tab.wait("document.querySelector('.tip').style.display === 'block'")
-    tip = tab.text(".tip")
-    for word in (
-        "risk",
-        "threshold",
-        "decision",
-        "answer",
-        "persistence",
-        "look",
-        "severity",
-        "accuracy",
-        "time",
-    ):
-        assert word in tip, word
-    shown = tab.js("document.querySelector('.tip b').textContent").removeprefix("Step ").replace(",", "")
-    assert int(tab.js(f"{ROOT}.from")) <= int(shown) <= int(tab.js(f"{ROOT}.to"))
-    assert f"step {int(shown):,}" in tab.text("#which")
-    assert tab.text('[data-signal="persistence"] output')
-    tab.key("Escape")
-    one.has(1999)
 
 
 def test_a_mark_asks_for_the_true_class_and_shows_what_was_written(bench: Any) -> None:
@@ -294,63 +215,6 @@ def test_a_mark_asks_for_the_true_class_and_shows_what_was_written(bench: Any) -
     tab.wait("document.querySelector('#failed').textContent.includes('nothing was written')")
     tab.key("Escape")
     tab.wait("!document.querySelector('#wrong').open")
-
-
-@pytest.mark.slow
-def test_refusals_of_a_mark_are_shown_and_read_only_has_none(bench: Any) -> None:
-    feed = Feed(about())
-    feed.add_steps(*plain(0, 14, 0.1))
-    one = bench(feed)
-    tab = one.ready()
-    tab.key("w")
-    tab.wait("document.querySelector('#wrong').open")
-    tab.key("1")
-    tab.wait("document.querySelector('#failed').textContent.includes('step 13 is not kept')")
-    assert tab.js("document.querySelector('#wrong').open")
-    other = bench(Feed(about(read_only=True)))
-    other.feed.add_steps(*plain(0, 3, 0.1))
-    tab = other.ready()
-    assert tab.js("""document.querySelector('[data-act="wrong"]').hidden""")
-    tab.key("w")
-    assert not tab.js("document.querySelector('#wrong').open")
-
-
-def saved(folder: Path, ending: str) -> Path:
-    limit = time.monotonic() + 10
-    while not (found := list(folder.glob(f"*.{ending}"))):
-        assert time.monotonic() < limit, f"no {ending} was saved"
-        time.sleep(0.05)
-    return found[0]
-
-
-def test_what_is_on_screen_can_be_saved(bench: Any, browser: Browser, tmp_path: Path) -> None:
-    feed = Feed(about(names=["-1+cmd", '=cmd|"x"', "le,ft"], classes=3))
-    feed.add_steps(*plain(0, 300, 0.125))
-    feed.add_steps(*plain(300, 300, 0.75, prediction=1, flagged=True, abstain=True, alarm=2, reason="odds"))
-    browser.downloads(tmp_path)
-    one = bench(feed)
-    tab = one.ready()
-    one.has(599)
-    tab.key(" ")
-    tab.key("0")
-    tab.wait(f"{ROOT}.from === '0'")
-    tab.key("+")
-    tab.wait(f"Number({ROOT}.from) > 100")
-    first, last = int(tab.js(f"{ROOT}.from")), int(tab.js(f"{ROOT}.to"))
-    tab.key("c")
-    path = saved(tmp_path, "csv")
-    assert path.name == f"key-words-at-the-door-{first}-{last}.csv"
-    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
-    assert [int(row["step"]) for row in rows] == list(range(first, last + 1))
-    assert rows[0]["answer_name"] == "le,ft" and rows[0]["risk"] == "0.125"
-    assert rows[0]["expected_accuracy"] == "0.875" and rows[0]["time"] == "2023-11-14T22:13:20.000Z"
-    late = rows[-1]
-    assert (late["risk"], late["abstain"], late["alarm"], late["reason"]) == ("0.75", "1", "2", "odds")
-    assert late["prediction_name"] == '\'=cmd|"x"'  # no table program runs it
-    tab.click('[data-act="png"]')
-    picture = saved(tmp_path, "png").read_bytes()
-    width, height = (int.from_bytes(picture[k : k + 4], "big") for k in (16, 20))
-    assert picture.startswith(b"\x89PNG") and width > 600 and height > 300 and len(picture) > 5000
 
 
 def held(tab: Tab) -> list[list[int]]:
@@ -444,87 +308,6 @@ def test_who_was_away_too_long_sees_the_gap(bench: Any, browser: Browser, tmp_pa
     assert tab.js(INK) != before
 
 
-def test_remarks_tell_of_the_device_and_lead_there(bench: Any) -> None:
-    feed = Feed(about())
-    feed.add_steps(*plain(0, 3000, 0.1))
-    one = bench(feed)
-    tab = one.ready()
-    tab.key("0")
-    tab.wait(f"{ROOT}.from === '0'")
-    plain_ink = tab.js(INK)
-    feed.add_remark("lost", "the cable was pulled", 3000)
-    tab.wait("document.querySelector('#state').textContent.startsWith('device lost')")
-    feed.add_remark("connected", "after 4 s", 3000)
-    feed.add_remark("broken", "3 lines could not be read", 1000)
-    feed.add_remark("saved", "", 1000)
-    tab.wait("document.querySelector('#state').textContent.startsWith('no step for')")  # they are of 2023
-    tab.wait("document.querySelector('#remarks').children.length === 3")
-    assert tab.js(INK) != plain_ink
-    assert "State saved at" in tab.text("#saved")
-    tab.wait("document.querySelector('#count-troubles').textContent === '2'")
-    tab.click("#remarks li:first-child button")
-    tab.wait("document.querySelector('#which').textContent.includes('step 1,000')")
-    tab.mouse("mouseMoved", *tab.at("#stage", 0.53, 0.3))
-    tab.wait("document.querySelector('.tip').textContent.includes('3 lines could not be read')")
-
-
-@pytest.mark.slow
-def test_a_page_holds_so_many_steps_and_lets_the_oldest_go(bench: Any) -> None:
-    feed = Feed(about())
-    one = bench(feed)
-    tab = one.tab
-    tab.wait("document.querySelector('#state').textContent.includes('no step yet')")
-    last = -1
-    for first in range(0, 300_000, 20_000):
-        _, columns = plain(first, 20_000, 0.5)
-        columns["risk"] = [n % 1000 / 1024 for n in range(first, first + 20_000)]
-        feed.add_steps(first, columns)
-        last = first + 19_999
-        one.has(last)
-    tab.key("0")
-    tab.wait(f"Number({ROOT}.from) < {last - 200_000}")
-    oldest = int(tab.js(f"{ROOT}.from"))
-    assert last - 262_144 < oldest <= last - 262_144 * 7 // 8 + 1
-    tab.key(" ")
-    for across in (0.3, 0.5, 0.9):
-        tab.mouse("mouseMoved", *tab.at("#stage", across, 0.3))
-        tab.wait("document.querySelector('.tip').style.display === 'block'")
-        tab.wait("document.querySelector('#which').textContent.startsWith('Selected')")
-        queries = [f"document.querySelector('{query}').textContent" for query in (".tip", "#risk", "#which")]
-        told = tab.js(f"[{', '.join(queries)}]")
-        found = re.search(r"step ([\d,]+), \d", told[2])
-        assert found
-        step = int(found[1].replace(",", ""))
-        assert told[0].startswith(f"Step {step:,}risk{step % 1000 / 1024:.3f}")
-        assert told[1] == f"{step % 1000 / 1024:.3f}"
-
-
-@pytest.mark.slow
-def test_nonsense_from_the_device_is_drawn_all_the_same(bench: Any, browser: Browser, tmp_path: Path) -> None:
-    browser.downloads(tmp_path)
-    feed = Feed(about())
-    for k in range(3000):  # every fifth step is missing
-        feed.add_steps(*plain(5 * k, 4, 0.1))
-    feed.add_steps(*plain(15_000, 5, 7.5, time=1e300, threshold=-3.0, prediction=-1, answer=31_000))
-    feed.add_steps(
-        *plain(15_005, 5, float("nan"), time=float("nan"), persistence=None, expected_accuracy=None)
-    )
-    feed.add_steps(*plain(100, 5, 0.2))  # numbers go back
-    for k in range(1000):
-        feed.add_remark("broken", "", 15 * k)
-    one = bench(feed)
-    tab = one.ready()
-    tab.key("0")
-    one.has(104)
-    assert held(tab)[-3:] == [[14_995, 14_998], [15_000, 15_009], [100, 104]]
-    frames = int(tab.js(f"{ROOT}.frames"))
-    began = time.monotonic()
-    for k in range(10):
-        feed.add_steps(*plain(105 + k, 1, 0.2))
-        one.has(105 + k)
-    assert int(tab.js(f"{ROOT}.frames")) > frames and time.monotonic() - began < 10
-
-
 EVIL = '<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>'
 
 
@@ -556,44 +339,6 @@ def test_names_titles_and_remarks_are_text(bench: Any) -> None:
     tab.events.clear()
 
 
-def test_it_fits_a_phone_and_can_be_calm_and_dark(bench: Any) -> None:
-    feed, device = filled(500)
-    one = bench(feed)
-    tab = one.ready()
-    tab.size(360, 780, phone=True)
-    tab.wait("document.querySelector('#stage canvas').width > 500")
-    assert tab.js("document.documentElement.scrollWidth") <= 360
-    light = tab.js(INK)
-    tab.media(prefers_color_scheme="dark", prefers_reduced_motion="reduce")
-    tab.wait(f"{INK} !== {light}")
-    frames = int(tab.js(f"{ROOT}.frames"))
-    for _ in range(15):
-        feed.add_steps(*device.steps(5, time.time(), 0.01))
-        time.sleep(0.06)
-    assert int(tab.js(f"{ROOT}.frames")) - frames <= 6
-    one.has(574)
-
-
-def test_every_control_has_a_name(bench: Any) -> None:
-    one = bench(filled(100)[0])
-    tab = one.ready()
-    tree = tab.send("Accessibility.getFullAXTree")["nodes"]
-    named = {"button", "textbox", "combobox", "application", "status", "region", "link"}
-    wanting = [
-        node
-        for node in tree
-        if not node.get("ignored")
-        and node["role"]["value"] in named - {"status", "region"}
-        and not node.get("name", {}).get("value")
-    ]
-    assert not wanting
-    order = []
-    for _ in range(4):
-        tab.key("Tab")
-        order.append(tab.js("document.activeElement.dataset.act || document.activeElement.id"))
-    assert len(set(order)) == 4 and "" not in order
-
-
 def test_a_token_in_the_link_lets_the_page_in_once_and_for_all(bench: Any) -> None:
     one = bench(filled(50)[0], token="open sesame")
     tab = one.ready()
@@ -604,19 +349,3 @@ def test_a_token_in_the_link_lets_the_page_in_once_and_for_all(bench: Any) -> No
     one.options["token"] = "another"
     one.restart()
     tab.wait("document.querySelector('#state').textContent.startsWith('the token is no longer valid')")
-
-
-@pytest.mark.slow
-def test_many_pages_see_the_same(bench: Any, browser: Browser) -> None:
-    feed, device = filled(100)
-    one = bench(feed)
-    one.ready()
-    others = [browser.tab() for _ in range(2)]
-    for tab in others:
-        tab.open(one.server.url)
-        tab.wait(f"{ROOT}.ready")
-    feed.add_steps(*device.steps(50, time.time(), 0.01))
-    one.has(149)
-    for tab in others:
-        tab.wait(f"Number({ROOT}.to) === 149")
-        tab.send("Page.close")

@@ -6,19 +6,15 @@ import re
 import socket
 import threading
 import time
-import urllib.request
 
 import pytest
 from live_runs import PARAMS, json_lines, steps_of, wait_until
+from tcuq.cli.edge import complain
 
-from tcuq import EvidenceHead, Params
-from tcuq.cli.process import complain
 from tcuq_watch.live.inbox import Chunk
-from tcuq_watch.live.metrics import prometheus_text
-from tcuq_watch.live.remarks import Remarks
-from tcuq_watch.live.server import serve
+from tcuq_watch.live.publisher import Notices, prometheus_text
 from tcuq_watch.live.session import Session
-from tcuq_watch.live.webhook import TRIES, WAITING, Webhook
+from tcuq_watch.live.webhook import WAITING, Webhook
 
 SAMPLE = re.compile(
     r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'
@@ -49,41 +45,15 @@ def parsed(text):
 
 def test_metrics_before_and_after_steps(tmp_path):
     session = Session(PARAMS, tmp_path, 'a "quoted"\\name\nof two lines')
-    telling = session.telling
-    before = parsed(prometheus_text(telling.status, telling.feed.about))
+    publisher = session.publisher
+    before = parsed(prometheus_text(publisher.status, publisher.feed.about))
     assert before["tcuq_steps_total"] == 0 and "tcuq_risk" not in before
     session.take([Chunk(json_lines(steps_of(50)) + b"noise\n", 1234.5)])
-    after = parsed(prometheus_text(telling.status, telling.feed.about))
+    after = parsed(prometheus_text(publisher.status, publisher.feed.about))
     assert after["tcuq_steps_total"] == 50 and after["tcuq_broken_lines_total"] == 1
     assert after["tcuq_last_step_timestamp_seconds"] == 1234.5
-    assert after["tcuq_abstentions_total"] == telling.counts["abstained"] > 0
+    assert after["tcuq_abstentions_total"] == publisher.counts["abstained"] > 0
     assert 0 <= after["tcuq_risk"] < 1 and after["tcuq_alarm"] == 0
-    session.close()
-
-
-def test_a_page_is_told_late_names_and_counts(tmp_path):
-    session = Session(PARAMS, tmp_path, "-")
-    with (
-        serve(session.telling.feed, port=0) as made,
-        urllib.request.urlopen(f"{made.url}feed", timeout=5) as page,
-    ):
-
-        def next_of(kind):
-            while page.readline() != f"event: {kind}\n".encode():
-                pass
-            line = page.readline()
-            return json.loads((page.readline() if line.startswith(b"id:") else line).removeprefix(b"data: "))
-
-        assert next_of("hello")["about"]["names"] is None
-        next_of("part")
-        names = b'{"names": ["a", "b", "c", "d"]}\n'
-        session.take([Chunk(b"noise\n" * 5 + names + json_lines(steps_of(3)))])
-        assert next_of("hello")["about"]["names"] == ["a", "b", "c", "d"]
-        session.take([Chunk(json_lines(steps_of(1)))])
-        found = next_of("part")
-        while found["totals"]["steps"] < 4:
-            found = next_of("part")
-        assert found["totals"]["counts"]["broken"] == 5
     session.close()
 
 
@@ -132,19 +102,6 @@ def test_an_alarm_is_posted_and_tried_again(server):
     hook.close()
 
 
-def test_a_redirect_is_a_failure_and_not_followed(server):
-    """It was followed as GET without a body, and told as sent."""
-    told = []
-    server.location = f"http://127.0.0.1:{server.server_port}/elsewhere"
-    hook = Webhook(f"http://127.0.0.1:{server.server_port}/x", {}, told.append, first=0.02)
-    server.answers = [302]
-    hook({"event": "alarm"})
-    assert wait_until(lambda: told)
-    assert "could not be sent" in told[0] and "status 302, a redirect" in told[0]
-    assert len(server.got) == 1 and server.looked == []
-    hook.close()
-
-
 def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, capsys):
     told = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -161,27 +118,10 @@ def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, caps
         thread.join()
         hook.close(5)
     assert wait_until(lambda: told) and told[0].isprintable()
-    Remarks([lambda kind, text, step: told.append(text)]).now("note", "a\x1b[2J", 1)
+    Notices([lambda kind, text, step: told.append(text)]).now("note", "a\x1b[2J", 1)
     assert told[1].isprintable()
     complain("tcuq", "a\x1b[2J")
     assert "\x1b" not in capsys.readouterr().err
-
-
-def test_an_answer_that_is_no_http_is_told():
-    told = []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        hook = Webhook(f"http://127.0.0.1:{listener.getsockname()[1]}/x", {}, told.append, first=0.001)
-        listener.settimeout(5)
-        hook({"event": "alarm"})
-        for _ in range(TRIES):
-            found, _ = listener.accept()
-            found.recv(65536)
-            found.sendall(b"hello\r\n\r\n")
-            found.close()
-        assert wait_until(lambda: told)
-    assert "could not be sent" in told[0] and "hello" in told[0]
-    hook.close()
-    assert not hook._thread.is_alive()
 
 
 def decision(step, alarm):
@@ -192,7 +132,7 @@ def decision(step, alarm):
 def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
     told = []
     session = Session(PARAMS, tmp_path, "-")
-    session.telling.on_alarm.append(told.append)
+    session.publisher.on_alarm.append(told.append)
     session.take([Chunk(b"".join(decision(step, int(step in (3, 4))) for step in range(8)), 5.0)])
     assert [(each["event"], each["step"], each["alarm"]) for each in told] == [
         ("alarm", 3, 1),
@@ -203,10 +143,10 @@ def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
     session.close()
     assert len(told) == 3
     again = Session(PARAMS, tmp_path, "-")
-    again.telling.on_alarm.append(told.append)
-    assert again.telling.status["alarm"] == 1
+    again.publisher.on_alarm.append(told.append)
+    assert again.publisher.status["alarm"] == 1
     again.take([Chunk(decision(9, 1))])
-    assert len(told) == 3 and again.telling.counts["alarms"] == 2
+    assert len(told) == 3 and again.publisher.counts["alarms"] == 2
     again.take([Chunk(decision(10, 0))])
     assert told[3]["event"] == "cleared" and told[3]["step"] == 10
     again.close()
@@ -222,48 +162,3 @@ def test_a_webhook_that_nobody_answers_never_blocks():
     assert sum("left out" in text for text in told) <= 3 and any("left out" in text for text in told)
     assert wait_until(lambda: any("could not be sent" in text for text in told))
     hook.close()
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "ftp://host/x",
-        "host",
-        "http://",
-        "file:///etc/passwd",
-        "http://host/a b",
-        "http://host/\u00e4",
-        " http://host",
-    ],
-)
-def test_addresses_of_webhooks_that_are_refused(url):
-    with pytest.raises(ValueError, match="--webhook is"):
-        Webhook(url, {}, print)
-
-
-def test_remarks_of_a_kind_are_joined():
-    told, now = [], [0.0]
-    remarks = Remarks([lambda kind, text, step: told.append((kind, text, step))], lambda: now[0])
-    for step in range(100):
-        remarks.often("broken", f"bad {step}", step)
-        remarks.often("missing", "1 step is missing", step)
-        now[0] += 0.03
-    remarks.flush(force=True)
-    assert len(told) <= 10 and told[0] == ("broken", "bad 0", 0)
-    counts = [int(re.match(r"(\d+) times", text)[1]) if "times" in text else 1 for _, text, _ in told]
-    assert sum(counts) == 200
-
-
-def test_an_alarm_says_what_its_monitor_sums(tmp_path):
-    params = Params(classes=PARAMS.classes, warmup=4, signals=("odds",))
-    head = EvidenceHead({}, [0.0] * params.classes)
-    for name, evidence, said in (
-        ("risk", None, "ALARM: risk has risen"),
-        ("evidence", head, "ALARM: evidence of a degradation has added up"),
-    ):
-        told = []
-        session = Session(params.replace(evidence=evidence), tmp_path / name, "-")
-        session.telling.on_alarm.append(told.append)
-        session.take([Chunk(b"".join(decision(step, int(step == 1)) for step in range(3)), 5.0)])
-        session.close()
-        assert [each["text"] for each in told] == [said, "the alarm has ended"]

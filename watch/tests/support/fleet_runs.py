@@ -77,13 +77,17 @@ def outcome(folder: Path) -> dict[str, Any]:
     """Return all that a folder says: decisions, counts and where devices stand."""
     fleet = Fleet.open_read(folder)
     found: dict[str, Any] = {"position": fleet.position, "refused": fleet.refused}
-    for version, lane in fleet.lanes.items():
+    for version, model in fleet.models.items():
         parts = [each for each in fleet.decisions() if each.version == version]
         found[version] = (
             rows_of(joined(parts)) if parts else b"",
-            lane.devices,
-            lane.places.tobytes(),
-            {name: array.tobytes() for name, array in lane.arrays().items() if name.startswith(("st", "ta"))},
+            model.devices,
+            model.places.tobytes(),
+            {
+                name: array.tobytes()
+                for name, array in model.arrays().items()
+                if name.startswith(("st", "ta"))
+            },
         )
     return found
 

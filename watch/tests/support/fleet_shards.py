@@ -1,4 +1,4 @@
-"""As much of a lane of a fleet as a summary reads."""
+"""As much of a model of a fleet as a summary reads."""
 
 from __future__ import annotations
 

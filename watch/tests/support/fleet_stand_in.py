@@ -21,7 +21,7 @@ class StandInFleet:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(exist_ok=True)
-        self.lanes: dict[str, Any] = {"one": SimpleNamespace(params=SimpleNamespace(fingerprint="0"))}
+        self.models: dict[str, Any] = {"one": SimpleNamespace(params=SimpleNamespace(fingerprint="0"))}
         self._path = folder / "stand-in.pickle"
         self._kept: dict[str, Any] = {
             "position": None,
@@ -98,18 +98,6 @@ class StandInFleet:
         for number, decided in sorted(self._kept["decisions"].items()):
             if number >= first:
                 yield number, decided
-
-
-class NullFleet(StandInFleet):
-    """Counts and forgets: for measuring sources."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.count = 0
-
-    def take(self, events: Sequence[Events], position: Any = None) -> list[Decided]:
-        self.count += sum(map(len, events))
-        return []
 
 
 def places(fleet: StandInFleet) -> list[tuple[str, int, int]]:

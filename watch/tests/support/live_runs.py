@@ -87,7 +87,7 @@ def watch(folder: str, name: str, until: int, save_every: int) -> None:
 
 _CONTEXT: Any = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["tcuq_watch.live.session", "tcuq_watch.live.sources", "tcuq.io", "tcuq_watch.live.mqtt"]
+    ["tcuq_watch.live.session", "tcuq_watch.live.sources", "tcuq.io", "tcuq_watch.live.links"]
 )
 
 

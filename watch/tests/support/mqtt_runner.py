@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fleet_stand_in import StandInFleet
 
-from tcuq_watch.fleet.pump import pump
+from tcuq_watch.fleet.run import run
 from tcuq_watch.fleet.sinks import FileSink
 from tcuq_watch.fleet.sources import open_source
 
@@ -15,4 +15,4 @@ if __name__ == "__main__":
     address, folder, out = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     fleet = StandInFleet(folder)
     print("ready", flush=True)
-    pump(fleet, open_source(address, folder), FileSink(out, folder, "jsonl"), count=40, every=0.05)
+    run(fleet, open_source(address, folder), FileSink(out, folder, "jsonl"), count=40, every=0.05)

@@ -1,4 +1,4 @@
-"""Simulated events for a fleet on Spark, and what lanes say of them without Spark."""
+"""Simulated events for a fleet on Spark, and what models say of them without Spark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fleet_traffic import Network, traffic
 
 from tcuq import Params
 from tcuq_watch.fleet.events import Decided, Events, joined
-from tcuq_watch.fleet.lane import Lane
+from tcuq_watch.fleet.model_version import ModelVersion
 
 SHARDS = 8
 
@@ -64,11 +64,11 @@ def write_files(folder: Path, events: Events, count: int, seed: int = 0) -> None
 
 
 def expected(params: Params, events: Events, parts: Iterable[Any], flush: bool = False) -> Decided:
-    """Return what a lane says of events that it takes in some parts."""
-    lane = Lane(params.fingerprint, params)
-    found = [lane.take(events.some(part)) for part in parts]
-    assert min(lane.places[name].sum() for name in ("missing", "late", "duplicates", "reboots", "held")) > 0
-    return joined([*found, lane.flush()] if flush else found)
+    """Return what a model says of events that it takes in some parts."""
+    model = ModelVersion(params.fingerprint, params)
+    found = [model.take(events.some(part)) for part in parts]
+    assert min(model.places[name].sum() for name in ("missing", "late", "duplicates", "reboots", "held")) > 0
+    return joined([*found, model.flush()] if flush else found)
 
 
 def same(found: Any, wanted: Decided) -> None:

@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> None:
     told: dict[str, Any] = {"batches": progress}
     if rates:
         state = spark.read.format("statestore").load(str(folder / "checkpoint"))
-        told["state_bytes"] = state.selectExpr("sum(length(value.groupState.lane))").first()[0]
+        told["state_bytes"] = state.selectExpr("sum(length(value.groupState.model))").first()[0]
     else:
         spark.read.parquet(str(folder / "decisions")).toPandas().to_parquet(folder / "found.parquet")
     (folder / "progress.json").write_text(json.dumps(told))

@@ -25,7 +25,7 @@ from .fleet_page import add as add_page
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
 
-    from ..fleet.pump import Pumped
+    from ..fleet.run import RunStats
     from ..fleet.sinks import Sink
     from ..fleet.sources import Source
 
@@ -102,8 +102,8 @@ def add(subparsers: Subparsers) -> None:
 
 def run_fleet(args: argparse.Namespace) -> int:
     """Take in events until they end, or until a signal."""
-    from ..fleet.pump import pump
     from ..fleet.requests import answer_requests
+    from ..fleet.run import run
     from ..fleet.sinks import open_sink
     from ..fleet.sources import open_source
 
@@ -137,7 +137,7 @@ def run_fleet(args: argparse.Namespace) -> int:
         try:
             sink = None if args.out is None else open_sink(args.out, folder, args.out_format)
             with _disk():
-                done = pump(
+                done = run(
                     fleet,
                     source,
                     sink,
@@ -179,7 +179,7 @@ def _tell_begin(args: argparse.Namespace, source: Source, sink: Sink | None) -> 
     note(args, f"waiting for events of {where}; decisions are kept in {args.folder}{out}; Ctrl-C ends this")
 
 
-def _found(done: Pumped, devices: int, lost: list[int]) -> dict[str, Any]:
+def _found(done: RunStats, devices: int, lost: list[int]) -> dict[str, Any]:
     refused = Counter(done.refused) + Counter(done.turned_down)
     found = {
         "events": done.events,
@@ -193,7 +193,7 @@ def _found(done: Pumped, devices: int, lost: list[int]) -> dict[str, Any]:
     return {**found, "connections_lost": sum(lost)} if lost else found
 
 
-def _line(done: Pumped, devices: int, lost: list[int]) -> str:
+def _line(done: RunStats, devices: int, lost: list[int]) -> str:
     from tcuq.report.text import NBSP, plural
 
     rate = f", {done.events / done.seconds:,.0f} a second" if done.seconds and done.events else ""
@@ -213,7 +213,7 @@ def _names(path: str) -> list[str]:
     try:
         lines = read_limited(path, "file").decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise InputError("value", f"{path}: is no text, expected one name of a device a line") from None
+        raise InputError("damaged", f"{path}: is no text, expected one name of a device a line") from None
     names = [line.strip() for line in lines if line.strip()]
     if not names:
         raise InputError("missing", f"{path}: names no device, expected one a line")
@@ -229,7 +229,7 @@ def _disk() -> Iterator[None]:
         if error.filename is not None:
             raise
         said = str(error.strerror or error).partition("; call commit()")[0]
-        raise InputError("value", f"{said}; run this again when that is mended: nothing is lost") from None
+        raise InputError("failed", f"{said}; run this again when that is fixed: nothing is lost") from None
 
 
 @contextmanager
@@ -262,35 +262,35 @@ class _Progress:
         self._fleet, self._shown = fleet, ""
         self._connection = getattr(source, "connection", None)
         self._last = (time.monotonic(), 0)
-        self._done: Pumped | None = None
+        self._done: RunStats | None = None
         self._known: set[str] = set()
         self._looked: dict[str, int] = {}
 
     def devices(self) -> int:
         """Return how many devices there are; one that changed its version counts once."""
-        lanes = self._fleet.lanes
-        if len(lanes) == 1:
-            return sum(len(lane.devices) for lane in lanes.values())
-        for name, lane in lanes.items():
-            self._known.update(lane.devices[self._looked.get(name, 0) :])
-            self._looked[name] = len(lane.devices)
+        models = self._fleet.models
+        if len(models) == 1:
+            return sum(len(model.devices) for model in models.values())
+        for name, model in models.items():
+            self._known.update(model.devices[self._looked.get(name, 0) :])
+            self._looked[name] = len(model.devices)
         return len(self._known)
 
-    def __call__(self, done: Pumped) -> None:
+    def __call__(self, done: RunStats) -> None:
         """Hear of a commit."""
         self._done = done
         self.look()
 
     def look(self) -> None:
-        """Show the line anew, also while nothing arrives."""
+        """Show the line again, also while nothing arrives."""
         done, now = self._done, time.monotonic()
         before, events = self._last
         if not self._on or done is None or now - before < 0.5:
             return
         self._last = (now, done.events)
-        lanes = self._fleet.lanes.values()
+        models = self._fleet.models.values()
         devices = self.devices()
-        hit = sum(int((lane.tallies.devices["alarm"] > 0).sum()) for lane in lanes)
+        hit = sum(int((model.tallies.devices["alarm"] > 0).sum()) for model in models)
         rate = (done.events - events) / (now - before)
         line = f"{done.events:,} events, {rate:,.0f} a second; {devices:,} devices, {hit:,} in alarm"
         if self._connection is not None and self._connection.away:
@@ -308,14 +308,14 @@ class _Progress:
 def show_status(args: argparse.Namespace) -> int:
     """Say how a fleet is doing."""
     from ..fleet.fleet import Fleet
-    from ..fleet.looks import one_device
+    from ..fleet.page import one_device
     from ..fleet.status import device_text, status_text
 
     with Fleet.open_read(args.folder) as fleet:
         if args.device is not None:
             rows = one_device(fleet, args.device)
             if not rows:
-                raise InputError("value", f"{args.folder}: no device is called {args.device!r}")
+                raise InputError("unknown", f"{args.folder}: no device is called {args.device!r}")
             answer(args, {"devices": rows}, device_text(rows))
             return 0
         summary = fleet.summary(clock(args)(), max(1, args.worst), healthy(args))

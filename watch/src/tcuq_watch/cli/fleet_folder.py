@@ -101,7 +101,7 @@ def _roll_out(args: argparse.Namespace) -> str:
     from ..fleet.fleet import Fleet
 
     with Fleet.open_read(args.folder) as there:
-        held = {lane.params.fingerprint: name for name, lane in there.lanes.items()}
+        held = {model.params.fingerprint: name for name, model in there.models.items()}
     given = {}
     for text in args.params:
         name, path = _name_and_path(text)

@@ -112,7 +112,7 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
     try:
         return _rows(path, content.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise InputError("value", f"{path}: is no text, expected the file that was asked for") from None
+        raise InputError("damaged", f"{path}: is no text, expected the file that was asked for") from None
     except csv.Error as error:
         raise placed(error, str(path)) from None
 
@@ -123,7 +123,7 @@ def _rows(path: Path, text: str) -> list[dict[str, Any]]:
         try:
             return _labels(reader, path)
         except csv.Error as error:
-            raise InputError("value", f"{path}, line {reader.line_num + 1}: {error}") from None
+            raise InputError("damaged", f"{path}, line {reader.line_num + 1}: {error}") from None
 
 
 def _labels(reader: csv.DictReader[str], path: Path) -> list[dict[str, Any]]:

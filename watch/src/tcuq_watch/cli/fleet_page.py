@@ -74,15 +74,7 @@ def _write(args: argparse.Namespace, look: Look, title: str) -> int:
 
 
 class Look:
-    """Reads a fleet while another process writes it; what was read a moment ago is not read again.
-
-    Parameters
-    ----------
-    clock : callable
-        Tells the time up to which silence is judged, None for that of the last event.
-    baseline : pair of float, optional
-        From when to when the fleet was healthy.
-    """
+    """Reads a fleet while another process writes it; what was read a moment ago is not read again."""
 
     def __init__(
         self,
@@ -104,7 +96,7 @@ class Look:
 
     def _looked(self) -> tuple[dict[str, Any], Any]:
         from ..fleet.fleet import Fleet
-        from ..fleet.looks import histograms, timelines
+        from ..fleet.page import histograms, timelines
 
         with Fleet.open_read(self.folder) as fleet:
             summary = fleet.summary(self.clock(), WORST, self.baseline)
@@ -115,7 +107,7 @@ class Look:
     def devices(self) -> dict[str, Any]:
         """Return all devices in short."""
         from ..fleet.fleet import Fleet
-        from ..fleet.looks import all_devices
+        from ..fleet.page import all_devices
 
         with Fleet.open_read(self.folder) as fleet:
             return all_devices(fleet)

@@ -146,17 +146,17 @@ def _drain(session: Session, source: Source) -> None:
 def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> str | None:
     if args.no_page:
         return None
-    from ..live.metrics import prometheus_text
+    from ..live.publisher import prometheus_text
     from ..live.server import serve
 
-    telling = session.telling
+    publisher = session.publisher
     server = serve(
-        telling.feed,
+        publisher.feed,
         host=args.host,
         port=args.port,
         token=os.environ.get("TCUQ_TOKEN") or None,
         mark=session.mark,
-        metrics=lambda: prometheus_text(telling.status, telling.feed.about),
+        metrics=lambda: prometheus_text(publisher.status, publisher.feed.about),
     )
     stack.callback(server.close)
     if args.open:
@@ -168,13 +168,13 @@ def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitSta
 
 def _connect(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> None:
     """Connect what else is told of the session."""
-    telling = session.telling
+    publisher = session.publisher
     if args.webhook is not None:
         from ..live.webhook import Webhook
 
         told = {"source": session.source, "params": session.params.fingerprint}
-        hook = Webhook(args.webhook, told, lambda text: telling.remarks.now("webhook", text, session.step))
-        telling.on_alarm.append(hook)
+        hook = Webhook(args.webhook, told, lambda text: publisher.notices.now("webhook", text, session.step))
+        publisher.on_alarm.append(hook)
         stack.callback(hook.close)
 
 
@@ -187,7 +187,7 @@ def _merge(args: argparse.Namespace, params: Params) -> int:
 
     folder = Path(args.source)
     if not (folder / SESSION).is_file():
-        raise InputError("unknown", f"{folder}: is not a folder of tcuq live, expected one with {SESSION}")
+        raise InputError("missing", f"{folder}: is not a folder of tcuq live, expected one with {SESSION}")
     log_format(args.merge)
     read_session(folder, params)
     first, last = _span(args.steps)
@@ -227,7 +227,7 @@ def _hash(text: str) -> str:
 
 
 _SILENT = ("saved",)
-"""Remarks that a terminal is not told of."""
+"""Notices that a terminal is not told of."""
 
 
 def _tell(args: argparse.Namespace, kind: str, text: str, step: int) -> None:
@@ -253,7 +253,7 @@ class _Printer:
 def _summary(args: argparse.Namespace, session: Session) -> None:
     from tcuq.report.text import NBSP, plural
 
-    counts = session.telling.counts
+    counts = session.publisher.counts
     lost = session.folder.lost
     kept = f"kept in {session.folder.path}"
     kept += f", but {plural(lost, 'line')} could not be written" if lost else ""

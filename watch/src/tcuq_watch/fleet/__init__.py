@@ -2,6 +2,6 @@
 
 from .events import Decided, Events
 from .fleet import Fleet
-from .lane import Lane
+from .model_version import ModelVersion
 
-__all__ = ["Decided", "Events", "Fleet", "Lane"]
+__all__ = ["Decided", "Events", "Fleet", "ModelVersion"]

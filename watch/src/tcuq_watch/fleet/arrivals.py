@@ -37,15 +37,7 @@ _DECODE = json.JSONDecoder().decode
 
 
 class Bad:
-    """Counts bad input by kind and keeps the first message of each: a stream that never ends stays small.
-
-    Examples
-    --------
-    >>> bad = Bad()
-    >>> bad("not JSON", "events.jsonl, line 3: not JSON")
-    >>> bad.counts, bad.first["not JSON"]
-    ({'not JSON': 1}, 'events.jsonl, line 3: not JSON')
-    """
+    """Counts bad input by kind and keeps the first message of each: a stream that never ends stays small."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -87,27 +79,13 @@ class Part:
 
 @dataclass
 class Arrived:
-    """What is committed together.
+    """What is committed together."""
 
-    Parameters
-    ----------
-    parts : list of Part
-        In this order. No device has an event behind a state of its own in one part.
-    count : int
-        Events in all.
-    position : JSON value
-        Where the source goes on after this.
-    refused : dict
-        What could not be read since the last time, by kind.
-    tokens : list
-        What the source has to acknowledge after the commit.
-    """
-
-    parts: list[Part]
-    count: int
-    position: Any
-    refused: dict[str, int]
-    tokens: list[Any]
+    parts: list[Part]  # in this order. No device has an event behind a state of its own in one part
+    count: int  # events in all
+    position: Any  # where the source goes on after this
+    refused: dict[str, int]  # what could not be read since the last time, by kind
+    tokens: list[Any]  # what the source has to acknowledge after the commit
 
 
 def check_name(name: Any) -> str:
@@ -124,10 +102,10 @@ def check_name(name: Any) -> str:
     """
     if type(name) is int:
         name = str(name)
-    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
+    if not is_name(name):
         shown = repr(name)
         raise Refused("device name", f"device is {shown[:60]}, expected 1 to {MAX_NAME} printable characters")
-    return name
+    return str(name)
 
 
 def _whole(key: str, value: Any) -> int:
@@ -201,23 +179,8 @@ class _Run:
         )
 
 
-class Gathering:
-    """Puts rows together until they are enough for a commit.
-
-    Parameters
-    ----------
-    bad : Bad
-    where : str
-        Name of the source in messages.
-
-    Examples
-    --------
-    >>> rows = Gathering(Bad(), "standard input")
-    >>> rows.add_json({"device": "door-1", "seq": 0, "probs": [0.9, 0.1]})
-    >>> arrived = rows.handed_over(position=None)
-    >>> arrived.count, arrived.parts[0].events[0].devices.tolist()
-    (1, ['door-1'])
-    """
+class BatchBuilder:
+    """Puts rows together until they are enough for a commit."""
 
     def __init__(self, bad: Bad, where: str) -> None:
         self.bad, self.where = bad, where
@@ -276,14 +239,7 @@ class Gathering:
     def add_json(self, content: Any, device: str | None = None, received: float | None = None) -> None:
         """Take a step or a state as JSON gives it.
 
-        Parameters
-        ----------
-        content : dict
-            See `KEYS`.
-        device : str, optional
-            Who sent it, where the source knows that: a step that names another one is refused.
-        received : float, optional
-            When, for a step that says no time.
+        Where the source knows the `device`, a step that names another one is refused.
         """
         if not isinstance(content, dict):
             raise Refused("not a step", f"{str(content)[:40]} stands where a step is expected")
@@ -364,7 +320,7 @@ class Gathering:
             self._parts[-1].events += [run.events(version) for run in runs]
         self._runs = {}
 
-    def handed_over(self, position: Any) -> Arrived:
+    def flush(self, position: Any) -> Arrived:
         """Return all that was put together, and begin again."""
         self._settle()
         told, self._told = self._told, dict(self.bad.counts)
@@ -384,20 +340,15 @@ def _state(text: Any) -> bytes:
 
 
 def device_names(names: Sequence[Any]) -> list[int]:
-    r"""Return the places of names that are none, quickly where all are good.
-
-    Examples
-    --------
-    >>> device_names(["a", "", "b\n", None])
-    [1, 2, 3]
-    """
+    """Return the places of names that are none, quickly where all are good."""
     try:
         if all(map(str.isprintable, names)) and all(map(len, names)) and max(map(len, names)) <= MAX_NAME:
             return []
     except (TypeError, ValueError):
         pass
-    bad = []
-    for place, name in enumerate(names):
-        if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
-            bad.append(place)
-    return bad
+    return [place for place, name in enumerate(names) if not is_name(name)]
+
+
+def is_name(name: Any) -> bool:
+    """Tell whether a device can be shown by this name."""
+    return isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,129 @@ import numpy.typing as npt
 from tcuq.monitor.params import Params
 from tcuq.report.text import plural
 
-from .intervals import beta_quantile, binomial_tail, count_bounds, gamma_tail
 from .tallies import ALARM_WINDOW
+
+Floats = npt.NDArray[np.float64]
+
+TINY = 1e-300
+TERMS = 10_000
+CLOSE = 1e-15
+
+
+def binomial_tail(x: int, n: int, p: float) -> float:
+    """Return the chance of x or more successes in n independent trials.
+
+    Trials may differ in their chance: beyond the mean, the tail for their mean is at least as large.
+    """
+    if x <= 0:
+        return 1.0
+    if x > n or p <= 0:
+        return 0.0
+    return _beta_share(x, n - x + 1, min(p, 1.0))
+
+
+def _beta_share(a: float, b: float, x: float) -> float:
+    """Return the regularized incomplete beta function, by its continued fraction."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta_share(b, a, 1 - x)
+    front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    product = d
+    for m in range(1, TERMS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        d, c = 1 / (1 + even * d or TINY), 1 + even / c or TINY
+        product *= c * d
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        d, c = 1 / (1 + odd * d or TINY), 1 + odd / c or TINY
+        product *= c * d
+        if abs(c * d - 1) < CLOSE:
+            break
+    return math.exp(front) * product / a
+
+
+@lru_cache(maxsize=1024)
+def share_interval(x: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Return the exact (Clopper-Pearson) interval of a share, (0, 1) where n is 0."""
+    side = (1 - level) / 2
+    low = 0.0 if x <= 0 else _crossing(lambda p: binomial_tail(x, n, p) - side, 0.0, 1.0)
+    high = 1.0 if x >= n else _crossing(lambda p: binomial_tail(x + 1, n, p) - (1 - side), 0.0, 1.0)
+    return low, high
+
+
+def beta_quantile(a: float, b: float, share: float) -> float:
+    """Return what a beta variable stays below with a chance of `share`.
+
+    Examples
+    --------
+    >>> round(beta_quantile(2, 1, 0.25), 6)
+    0.5
+    """
+    return _crossing(lambda x: _beta_share(a, b, x) - share, 0.0, 1.0)
+
+
+def _crossing(rising: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a function that rises goes through 0."""
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if rising(middle) < 0 else (low, middle)
+    return (low + high) / 2
+
+
+def gamma_tail(shape: float, x: npt.ArrayLike) -> Floats:
+    """Return the chance that a gamma variable of unit scale is x or more, for each x."""
+    values = np.asarray(x, dtype=np.float64)
+    found = np.ones_like(values)
+    for inside, tail in ((values < shape + 1, _gamma_series), (values >= shape + 1, _gamma_fraction)):
+        some = inside & (values > 0)
+        if some.any():
+            found[some] = tail(shape, values[some])
+    return np.clip(found, 0.0, 1.0)
+
+
+def _gamma_series(shape: float, x: Floats) -> Floats:
+    term = np.full_like(x, 1 / shape)
+    total = term.copy()
+    for n in range(1, TERMS):
+        term *= x / (shape + n)
+        total += term
+        if (term <= total * CLOSE).all():
+            break
+    return np.asarray(1 - total * np.exp(-x + shape * np.log(x) - math.lgamma(shape)))
+
+
+def _gamma_fraction(shape: float, x: Floats) -> Floats:
+    b = x + 1 - shape
+    c, d = np.full_like(x, 1 / TINY), 1 / b
+    product = d.copy()
+    for n in range(1, TERMS):
+        a = -n * (n - shape)
+        b = b + 2
+        d, c = a * d + b, b + a / c
+        d, c = 1 / np.where(d == 0, TINY, d), np.where(c == 0, TINY, c)
+        product *= c * d
+        if (np.abs(c * d - 1) < CLOSE).all():
+            break
+    return np.asarray(product * np.exp(-x + shape * np.log(x) - math.lgamma(shape)))
+
+
+@lru_cache(maxsize=256)
+def count_bounds(count: float, side: float) -> tuple[float, float]:
+    """Return the lower and the upper bound of a Poisson mean, each missed with the chance `side`."""
+    low = 0.0 if count <= 0 else _gamma_point(count, 1 - side)
+    return low, _gamma_point(count + 1, side)
+
+
+def _gamma_point(shape: float, tail: float) -> float:
+    """Return where the tail of a gamma variable is so small; 64 places are tried at once."""
+    low, high = 0.0, 10 * (shape + 10) * max(1.0, -math.log(tail))
+    for _ in range(8):
+        places = np.linspace(low, high, 65)
+        at = int((gamma_tail(shape, places) > tail).sum())
+        low, high = float(places[max(0, at - 1)]), float(places[min(64, at)])
+    return (low + high) / 2
+
 
 LEVEL = 0.05
 """Chance that a healthy fleet is ever called unhealthy, over all looks, and that any device of it is ever
@@ -39,26 +161,13 @@ class Baseline:
 
     Onsets are taken to come at random, and lengths to vary no more than exponential ones do. All three bounds
     hold together with a chance of 1 - `MISSED`.
-
-    Parameters
-    ----------
-    share : float
-        Chance that a healthy device is in alarm at some moment, at most.
-    onsets : float
-        Alarms that begin a step, at most.
-    length : float
-        Mean steps of an alarm, at most.
-    expected : float
-        Chance that a healthy device is in alarm at some moment, as counted: no bound.
-    source : str
-        Where this is from, in words.
     """
 
-    share: float
-    onsets: float
-    length: float
-    expected: float
-    source: str
+    share: float  # chance that a healthy device is in alarm at some moment, at most
+    onsets: float  # alarms that begin a step, at most
+    length: float  # mean steps of an alarm, at most
+    expected: float  # chance that a healthy device is in alarm at some moment, as counted: no bound
+    source: str  # where this is from, in words
 
     @property
     def window(self) -> float:
@@ -69,22 +178,7 @@ class Baseline:
     def counted(
         cls, steps: int, onsets: int, alarm_steps: int, source: str, versions: int = 1
     ) -> Baseline | None:
-        """Return what clean steps show; None without any.
-
-        Parameters
-        ----------
-        steps, onsets, alarm_steps : int
-            Clean steps, alarms that began in them, and steps in alarm.
-        source : str
-        versions : int
-            Baselines that share the chance to be missed.
-
-        Examples
-        --------
-        >>> found = Baseline.counted(100_000, 10, 200, "the lab")
-        >>> found.share > 200 / 100_000, found.onsets > 1 / 10_000, found.length > 20
-        (True, True, True)
-        """
+        """Return what clean steps show; None without any."""
         if steps <= 0:
             return None
         side = MISSED / 3 / versions
@@ -102,13 +196,7 @@ class Baseline:
 
 
 def from_fit(params: Params, versions: int = 1) -> Baseline | str:
-    """Return the baseline that a fit found on held-out clean steps, or why there is none.
-
-    Examples
-    --------
-    >>> from_fit(Params(classes=2))
-    'no alarm is set'
-    """
+    """Return the baseline that a fit found on held-out clean steps, or why there is none."""
     if params.alarm.rise is None and params.alarm.fall is None:
         return "no alarm is set"
     fit = params.notes.get("fit")
@@ -135,16 +223,7 @@ def from_period(
 ) -> Baseline | str:
     """Return the baseline of a time in which the fleet was healthy, or why there is none.
 
-    Parameters
-    ----------
-    series : mapping
-        From `Tallies.over_time`.
-    width : int
-        Seconds of a bucket; buckets that lie in the period altogether count.
-    period : pair of float
-        From and to, in seconds since 1970.
-    versions : int
-        Baselines that share the chance to be missed.
+    Buckets that lie in the period altogether count; `versions` share the chance to be missed.
     """
     start, end = period
     inside = (series["time"] >= start) & (series["time"] + width <= end)
@@ -166,19 +245,7 @@ def spending(steps: npt.ArrayLike, window: float, choices: int = 1) -> npt.NDArr
     add up to at most 1. So a test at this share of a level, at any step one likes, errs with that level over
     all.
 
-    Parameters
-    ----------
-    steps : array
-        Steps so far, from 1.
-    window : float
-        From 1.
-    choices : int
-        Tests for each window.
-
-    Examples
-    --------
-    >>> bool(spending(np.arange(1, 2**14), 1).sum() < 0.5)
-    True
+    `choices` are the tests for each window.
     """
     octave = np.floor(np.log2(np.maximum(1.0, np.asarray(steps, dtype=np.float64))))
     size = np.minimum(octave, math.floor(math.log2(max(1.0, window))))
@@ -191,13 +258,6 @@ def fleet_p(in_alarm: int, devices: int, steps: int, baseline: Baseline) -> tupl
 
     Devices must be independent while they are healthy; they may differ. The second value is a bound: the
     chance that it is ever at or below x, however often one looks, is at most x.
-
-    Parameters
-    ----------
-    in_alarm, devices : int
-    steps : int
-        Steps of all devices so far.
-    baseline : Baseline
     """
     now = binomial_tail(in_alarm, devices, baseline.share)
     if not devices:
@@ -218,14 +278,6 @@ def device_p(
 
     Alarms that begin at random, last exponentially long and are forgotten exponentially add up to a gamma
     variable.
-
-    Parameters
-    ----------
-    recent_alarm : array
-        Share of about the last `ALARM_WINDOW` steps, by which older ones have lost weight.
-    steps : array
-        Steps of each device so far.
-    baseline : Baseline
     """
     shape = max(1e-9, baseline.onsets * ALARM_WINDOW)
     amount = recent_alarm * ALARM_WINDOW / baseline.length
@@ -243,11 +295,6 @@ def adjusted(p: npt.NDArray[np.float64], any_dependence: bool = True) -> npt.NDA
 
     Of those at or below x, at most a share of x is false on average. Where all are healthy, any is found with
     a chance of at most x.
-
-    Examples
-    --------
-    >>> adjusted(np.array([0.001, 0.5])).round(4).tolist()
-    [0.003, 0.75]
     """
     count = len(p)
     order = np.argsort(p, kind="stable")

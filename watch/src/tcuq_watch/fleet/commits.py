@@ -1,23 +1,101 @@
-"""`Commits`: a fleet's lanes in a folder, one commit after the other."""
+"""`Commits`: a fleet's models in a folder, one commit after the other."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from tcuq.base.atomic_files import sync_folder
 from tcuq.base.errors import InputError
 from tcuq.monitor.params import Params
 
 from . import store
-from .decided_files import read_decided, write_decided
 from .events import Decided
 from .labels import Labels
-from .lane import Lane
-from .levels import Levels, read_lane
+from .model_version import Changes, ModelVersion
+from .order import Touched
+from .store import read_arrays, read_decided, write_arrays, write_decided
+
+
+@dataclass(frozen=True)
+class Level:
+    """One file: rows of a model that had changed when it was written."""
+
+    name: str
+    bytes: int
+    changes: Changes
+
+    @property
+    def weight(self) -> int:
+        """Rows, about."""
+        return _weight(self.changes.touched)
+
+
+def _weight(touched: Touched) -> int:
+    return len(touched.slots) + len(touched.cells) // 4
+
+
+class Levels:
+    """The files of a model, oldest first; the first has all devices, and each has twice the rows of the next.
+
+    A commit takes files of about its own size into the new one: what it writes is in proportion to what has
+    changed, times the logarithm of the fleet's size, and there are never more files than that.
+    """
+
+    def __init__(self, levels: list[Level] | None = None) -> None:
+        self.levels: list[Level] = levels or []
+
+    @property
+    def named(self) -> list[dict[str, Any]]:
+        """What HEAD keeps of them."""
+        return [{"name": each.name, "bytes": each.bytes} for each in self.levels]
+
+    def written(self, folder: Path, name: str, model: ModelVersion) -> Levels:
+        """Write a file with what has changed; return the files that then make up the model."""
+        changes, kept = model.changed(), list(self.levels)
+        while kept and kept[-1].weight < 2 * _weight(changes.touched):
+            older = kept.pop()
+            if kept:  # else all is written anyway
+                changes = changes.united(older.changes)
+        if not kept:
+            rows = model.arrays()
+            changes = _changes(rows)
+        else:
+            rows = model.rows(changes)
+        return Levels([*kept, Level(name, write_arrays(folder / name, rows), changes)])
+
+
+def _changes(arrays: dict[str, npt.NDArray[Any]]) -> Changes:
+    numbers = (arrays[name].astype(np.int64) for name in ("slots", "berths", "cells"))
+    return Changes(int(arrays["count"][0]), Touched(*numbers))
+
+
+def read_model(
+    folder: Path, named: list[dict[str, Any]], version: str, params: Params, **options: Any
+) -> tuple[ModelVersion, Levels]:
+    """Return a model from its files, and the files."""
+    levels, parts = [], []
+    for each in named:
+        parts.append(read_arrays(folder / each["name"], each["bytes"]))
+    try:
+        for each, arrays in zip(named, parts, strict=True):
+            levels.append(Level(each["name"], each["bytes"], _changes(arrays)))
+        return ModelVersion.restored(version, params, parts, **options), Levels(levels)
+    except MemoryError:
+        raise
+    except Exception as error:  # arrays of other shapes or types lead to errors of all kinds
+        place = folder / named[-1]["name"] if named else folder
+        why = f"{type(error).__name__}: {error}" if isinstance(error, LookupError) else str(error)
+        said = f"{place} or one before it does not fit version {version!r}: {why}"
+        raise InputError("damaged", said) from None
+
 
 ATTEMPTS = 50
 """How often a reader begins again because a writer has removed files that it was about to read."""
@@ -29,12 +107,7 @@ ALL = 2**31
 class Commits:
     """What of a fleet is on the disk.
 
-    Parameters
-    ----------
-    folder : path
-    read_only : bool
-    kept : int
-        Commits whose decisions are kept; 0 for none, `ALL` for all.
+    Decisions of `kept` commits are kept; 0 for none, `ALL` for all.
     """
 
     def __init__(self, folder: Path, read_only: bool, kept: int) -> None:
@@ -44,7 +117,7 @@ class Commits:
         self.number = 0
         self.position: Any = None
         self.refused: Counter[str] = Counter()
-        self.lanes: dict[str, Lane] = {}
+        self.models: dict[str, ModelVersion] = {}
         self.labels: Labels | None = None
         self.labels_stale = False
         self.remarks: list[str] = []
@@ -124,7 +197,7 @@ class Commits:
             value = options[name]
             if head is not None and value is not None and head[name] != value:
                 raise InputError(
-                    "value",
+                    "conflict",
                     f"{name} is {value}, expected {head[name]} as {self.folder} was begun with; "
                     f"leave it out or begin a new folder",
                 )
@@ -179,7 +252,7 @@ class Commits:
             if name not in given:
                 continue
             options: dict[str, Any] = {**self._options, "known": known}
-            self.lanes[name], self._levels[name] = read_lane(
+            self.models[name], self._levels[name] = read_model(
                 self.folder, entry["files"], name, given[name], **options
             )
 
@@ -190,7 +263,7 @@ class Commits:
                 path = f"{store.VERSIONS}/{len(self._entries)}.json"
                 entry = {"name": name, "fingerprint": params.fingerprint, "params": path, "files": []}
                 self._entries.append({**entry, "feature_scale": params.feature_scale})
-                self.lanes[name] = Lane(name, params, known=known, **self._options)
+                self.models[name] = ModelVersion(name, params, known=known, **self._options)
                 self._levels[name] = Levels()
             else:
                 path = there[name]["params"]
@@ -199,7 +272,7 @@ class Commits:
             if not target.exists() or target.read_text(encoding="utf-8") != content:
                 store.write_bytes(target, content.encode())
                 sync_folder(target.parent)
-        self.lanes = {name: self.lanes[name] for name in given}
+        self.models = {name: self.models[name] for name in given}
 
     def _open_labels(self, options: tuple[int | None, int]) -> None:
         per_day, seed = options
@@ -212,8 +285,8 @@ class Commits:
         elif per_day:
             self.labels = Labels(per_day, seed)
             self.labels_stale = True
-        for lane in self.lanes.values():
-            lane.labels = self.labels
+        for model in self.models.values():
+            model.labels = self.labels
 
     def _read_labels(self, file: Mapping[str, Any]) -> Labels:
         path = self.folder / file["name"]
@@ -221,7 +294,7 @@ class Commits:
         try:
             if "open" in arrays:  # an earlier release: each day the highest risks, and a sample of the rest
                 self.remarks.append(
-                    f"labels of {self.folder} were chosen by an earlier release: counted anew"
+                    f"labels of {self.folder} were chosen by an earlier release: counted from here on"
                 )
                 self.labels_stale = not self.read_only
                 return Labels.restarted(arrays)
@@ -233,7 +306,7 @@ class Commits:
 
     def write(self, decided: Sequence[Decided], position: Any) -> None:
         """Commit what has changed; after an `OSError` the last commit, or this one, is on the disk."""
-        stale = {name: lane for name, lane in self.lanes.items() if lane.stale}
+        stale = {name: model for name, model in self.models.items() if model.stale}
         position = self.position if position is None else position
         same = position == self.position and self.refused == self._known_refused
         if same and not decided and not stale and not self.labels_stale:
@@ -249,7 +322,7 @@ class Commits:
             ) from error
 
     def _write(
-        self, number: int, decided: Sequence[Decided], stale: Mapping[str, Lane], position: Any
+        self, number: int, decided: Sequence[Decided], stale: Mapping[str, ModelVersion], position: Any
     ) -> None:
         before = self._named()
         if decided and self.kept:
@@ -257,10 +330,10 @@ class Commits:
             sync_folder(self.folder / store.DECISIONS)
         levels, entries = dict(self._levels), [dict(entry) for entry in self._entries]
         for place, entry in enumerate(entries):
-            lane = stale.get(entry["name"])
-            if lane is not None:
+            model = stale.get(entry["name"])
+            if model is not None:
                 name = f"{store.STATE}/{number:08d}-{place}.npz"
-                levels[entry["name"]] = levels[entry["name"]].written(self.folder, name, lane)
+                levels[entry["name"]] = levels[entry["name"]].written(self.folder, name, model)
                 entry["files"] = levels[entry["name"]].named
         labels = self._labels_file
         if self.labels is not None and (decided or self.labels_stale):
@@ -280,8 +353,8 @@ class Commits:
             raise
         self._levels, self.number, self.position = levels, number, position
         self._known_refused, self.labels_stale = Counter(self.refused), False
-        for lane in stale.values():
-            lane.settle()
+        for model in stale.values():
+            model.settle()
         for name in sorted(before - self._named()):
             store.remove(self.folder / name)
         if decided:
@@ -323,8 +396,8 @@ class Commits:
         why = self._missing()
         # A writer with --keep removes old files while this one reads.
         if why is not None and (store.read_head(self.folder) or {}).get("commit") == self.number:
-            raise InputError("value", f"{why}; begin a new folder, or put them back")
-        names = {name: lane.params.names for name, lane in self.lanes.items()}
+            raise InputError("missing", f"{why}; begin a new folder, or put them back")
+        names = {name: model.params.names for name, model in self.models.items()}
         for path in self._decision_files(first):
             yield int(path.stem), read_decided(path, names)
 

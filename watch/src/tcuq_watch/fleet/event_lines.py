@@ -2,20 +2,80 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import queue
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import numpy as np
 
 from tcuq.base.errors import InputError
 from tcuq.base.limits import Limits, limits_given
 
-from .arrivals import Arrived, Bad, Gathering
-from .file_marks import BEGINNING, has_beginning, mark_of
+from .arrivals import Arrived, Bad, BatchBuilder
+
+MOST_NAMES = 4096
+"""Names that are remembered, the last ones: a position is written with each commit."""
+
+BEGINNING = 4096
+"""Bytes of a file that are looked at, at its beginning and at its end."""
+
+
+def packed(names: Iterable[str]) -> str:
+    """Return the checksums of names as a text, those of the last `MOST_NAMES`."""
+    sums = np.array([_sum(name) for name in sorted(names)[-MOST_NAMES:]], dtype="<u4")
+    return base64.b64encode(sums.tobytes()).decode()
+
+
+def among(names: Sequence[str], text: str) -> list[str]:
+    """Return those of sorted names that were packed; all where the text is none of `packed`.
+
+    Of more than `MOST_NAMES`, the ones before the first that is remembered count as packed.
+    """
+    try:
+        sums = np.frombuffer(base64.b64decode(text, validate=True), dtype="<u4").tolist()
+    except (ValueError, binascii.Error):
+        return list(names)
+    there = set(sums)
+    known = [_sum(name) in there for name in names]
+    full = len(sums) >= MOST_NAMES
+    first = known.index(True) if full and True in known else 0
+    return [name for place, name in enumerate(names) if known[place] or place < first]
+
+
+def _sum(name: str) -> int:
+    return zlib.crc32(name.encode(errors="surrogateescape"))
+
+
+def mark_of(content: bytes) -> list[int]:
+    """Return the mark of a file that may grow: how many of its first bytes, and their checksum."""
+    return [len(content), zlib.crc32(content)]
+
+
+def has_beginning(path: Path, mark: Any) -> bool:
+    """Tell whether a file begins as a mark says; what is no mark says nothing."""
+    if not isinstance(mark, list) or len(mark) != 2 or type(mark[0]) is not int:
+        return True
+    with path.open("rb") as file:
+        return mark_of(file.read(min(max(0, mark[0]), BEGINNING))) == mark
+
+
+def whole(path: Path) -> list[int]:
+    """Return the mark of a file that does not grow: its bytes, and a checksum of its two ends."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        found = zlib.crc32(file.read(BEGINNING))
+        file.seek(max(0, size - BEGINNING))
+        found = zlib.crc32(file.read(), found)
+    return [size, found]
+
 
 PAUSE = 0.2
 """Seconds between two looks at what may have grown."""
@@ -31,17 +91,11 @@ class EventLines:
         self._file = path.open("rb")
         self._file.seek(byte)
 
-    def read(self, into: Gathering, most: int, last: bool, broken: bool = False) -> bool:
+    def read(self, into: BatchBuilder, most: int, last: bool, broken: bool = False) -> bool:
         """Take some lines; tell whether there may be more.
 
-        Parameters
-        ----------
-        into : Gathering
-        most : int
-        last : bool
-            A last line without an end is taken if it is whole.
-        broken : bool
-            It is also taken, and counted, if it is not: nothing more will be written.
+        With `last`, a last line without an end is taken if it is whole; with `broken`, it is also taken, and
+        counted, if it is not: nothing more will be written.
         """
         for _ in range(most):
             line = self._file.readline(self._limits.line + 1)
@@ -55,7 +109,7 @@ class EventLines:
                 return False
         return True
 
-    def _too_long(self, into: Gathering, line: bytes) -> bool:
+    def _too_long(self, into: BatchBuilder, line: bytes) -> bool:
         if len(line) <= self._limits.line:
             return False
         # The rest of it is skipped; a file that ends within it goes on there.
@@ -98,14 +152,7 @@ def _is_json(line: bytes) -> bool:
 
 
 class StandardInput:
-    """JSON lines on standard input. It has no position: what comes again is dropped as a duplicate.
-
-    Parameters
-    ----------
-    stream : binary file, optional
-        Instead of standard input.
-    limits : Limits, optional
-    """
+    """JSON lines on standard input. It has no position: what comes again is dropped as a duplicate."""
 
     where = "standard input"
 
@@ -113,7 +160,7 @@ class StandardInput:
         self._limits = limits_given(limits)
         if stream is None:
             if sys.stdin is None:
-                raise InputError("value", "standard input is closed")
+                raise InputError("missing", "standard input is closed")
             stream = sys.stdin.buffer
         self.bad = Bad()
         self.ended = False
@@ -124,7 +171,7 @@ class StandardInput:
     def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
         """Yield what arrives; see `Source`."""
         threading.Thread(target=self._pull, daemon=True).start()
-        rows = Gathering(self.bad, self.where)
+        rows = BatchBuilder(self.bad, self.where)
         line, rest, since = 0, b"", time.monotonic()
         while not self.ended and not self._stop.is_set():
             try:
@@ -146,12 +193,12 @@ class StandardInput:
                     else:
                         rows.add_line(each, f"line {line}")
                     if rows.count >= count:
-                        yield rows.handed_over(position)
+                        yield rows.flush(position)
             if time.monotonic() - since >= every:
                 since = time.monotonic()
-                yield rows.handed_over(position) if rows else None
+                yield rows.flush(position) if rows else None
         if rows:
-            yield rows.handed_over(position)
+            yield rows.flush(position)
 
     def _pull(self) -> None:
         # read1 gives what there is; iteration would wait for a full buffer.

@@ -13,9 +13,9 @@ from tcuq.base.errors import InputError, placed
 from tcuq.base.optional import needed
 from tcuq.monitor.columns import numbered
 
-from .arrivals import NO_TIME, Gathering, device_names, seconds
+from .arrivals import NO_TIME, BatchBuilder, device_names, seconds
+from .event_lines import whole
 from .events import MAX_NUMBER, Events
-from .file_marks import whole
 
 PLAIN = ("device", "boot", "seq", "time", "version")
 
@@ -25,21 +25,7 @@ def _arrow(module: str = "pyarrow") -> Any:
 
 
 class EventTable:
-    """A Parquet file of events that is being read.
-
-    Parameters
-    ----------
-    path : path
-    row : int
-        Row to begin with.
-    rows : int
-        Rows that are decoded at once, at most.
-
-    Raises
-    ------
-    ValueError
-        The file is damaged, or lacks a column.
-    """
+    """A Parquet file of events that is being read."""
 
     def __init__(self, path: Path, row: int, rows: int) -> None:
         self.path, self.at = path, row
@@ -55,9 +41,9 @@ class EventTable:
         except OSError as error:
             if error.errno:
                 raise
-            raise InputError("unknown", f"{path}: is not a Parquet file, or is damaged") from None
+            raise InputError("damaged", f"{path}: is not a Parquet file, or is damaged") from None
         except Exception:
-            raise InputError("unknown", f"{path}: is not a Parquet file, or is damaged") from None
+            raise InputError("damaged", f"{path}: is not a Parquet file, or is damaged") from None
         self._mark = whole(path)
         self._probs, self._features = _columns(path, names)
         ends = np.cumsum(sizes, dtype=np.int64)
@@ -77,7 +63,7 @@ class EventTable:
         """Return the package that reads Parquet files, or say in one line how to get it."""
         return _arrow("pyarrow.parquet")
 
-    def read(self, into: Gathering) -> bool:
+    def read(self, into: BatchBuilder) -> bool:
         """Take some rows; tell whether there may be more.
 
         A file that breaks off in the middle is counted, and counts as read.
@@ -141,18 +127,8 @@ def _columns(path: Path, names: list[str]) -> tuple[list[str], list[str]]:
     return probs, features
 
 
-def add_batch(into: Gathering, batch: Any, probs: list[str], features: list[str], where: str) -> None:
-    """Take the rows of an Arrow record batch; bad ones are counted.
-
-    Parameters
-    ----------
-    into : Gathering
-    batch : pyarrow.RecordBatch
-    probs, features : list of str
-        Their columns: one that holds lists, or one a number.
-    where : str
-        Name of the first row in messages.
-    """
+def add_batch(into: BatchBuilder, batch: Any, probs: list[str], features: list[str], where: str) -> None:
+    """Take the rows of an Arrow record batch; bad ones are counted."""
     count = batch.num_rows
     names = _names(batch)
     good = np.ones(count, dtype=bool)
@@ -194,7 +170,7 @@ def add_batch(into: Gathering, batch: Any, probs: list[str], features: list[str]
                 )
 
 
-def _tell(into: Gathering, kind: str, wrong: npt.NDArray[np.bool_], where: str) -> None:
+def _tell(into: BatchBuilder, kind: str, wrong: npt.NDArray[np.bool_], where: str) -> None:
     if wrong.any():
         row = int(wrong.argmax())
         into.refuse(kind, f"{where} + {row}: {kind} is missing or not valid", int(wrong.sum()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.errors import InputError
-from tcuq.monitor.quantize import as_rows
+from tcuq.monitor.params import Params
+from tcuq.monitor.quantize import as_rows, odd_sums, quantize_features, quantize_probs
+from tcuq.monitor.signals import FEATURE_BASED
 from tcuq.monitor.steps import Steps
 
 MAX_NAME = 128
@@ -127,8 +130,9 @@ class Decided:
     Examples
     --------
     >>> from tcuq import Params
-    >>> from tcuq_watch.fleet import Events, Lane
-    >>> decided = Lane("v1", Params(classes=2)).take(Events(["a", "b"], [0, 0], [0, 0], [[0.9, 0.1]] * 2))
+    >>> from tcuq_watch.fleet import Events, ModelVersion
+    >>> events = Events(["a", "b"], [0, 0], [0, 0], [[0.9, 0.1]] * 2)
+    >>> decided = ModelVersion("v1", Params(classes=2)).take(events)
     >>> decided.version, decided.devices.tolist(), decided.steps["prediction"].tolist()
     ('v1', ['a', 'b'], [0, 0])
     """
@@ -166,3 +170,137 @@ def joined(parts: Sequence[Decided]) -> Decided:
         together([part.times for part in parts]),
         Steps.of(together([np.asarray(part.steps) for part in parts]), first.steps.class_names),
     )
+
+
+KINDS = (
+    "unknown version",
+    "bad number",
+    "wrong width",
+    "bad posterior",
+    "bad features",
+    "bad name",
+    "unknown device",
+    "bad time",
+    "bad state",
+    "old state",
+    "too many devices",
+)
+"""What is refused, by kind, in the order in which a fleet keeps their numbers (new ones come last);
+ an event of a bad time is taken, as one without a time."""
+
+EARLIEST, LATEST = 978_307_200.0, 2.0**33
+"""Seconds since 1970 between which a time is one. Clocks that were never set say 1970, 1980 or 2000; what is
+after 2242 is in milliseconds."""
+
+TIME_BYTES = 8
+
+
+def read_features(params: Params) -> int:
+    """Return how many features a step are read; 0 where no signal needs them."""
+    return params.features if any(name in FEATURE_BASED for name in params.signals) else 0
+
+
+def row_bytes(params: Params) -> int:
+    """Return the bytes of a row: time, posterior, features."""
+    return TIME_BYTES + params.classes + read_features(params)
+
+
+def checked(
+    params: Params, events: Events, latest: float = LATEST
+) -> tuple[npt.NDArray[np.int64], Any, Counter[str]]:
+    """Return which events can be taken, their rows, and how many are refused by kind.
+
+    Each event is judged alone; a time after `latest` is none. Posteriors become int8 as a runtime would leave
+    them, and features as the parameters say.
+    """
+    refused: Counter[str] = Counter()
+    width = read_features(params)
+    numbers = (events.boots >= 0) & (events.seqs >= 0)
+    numbers &= (events.boots < MAX_NUMBER) & (events.seqs < MAX_NUMBER)
+    good = np.flatnonzero(numbers)
+    refused["bad number"] = len(events) - len(good)
+    wide = events.probs.shape[1] == params.classes
+    wide = wide and (not width or events.features is None or events.features.shape[1] == width)
+    if not wide or (width and events.features is None):
+        refused["bad features" if wide else "wrong width"] = len(good)
+        good = good[:0]
+    probs, keep = _posteriors(params, events.probs[good] if wide else events.probs[:0])
+    refused["bad posterior"] = len(good) - int(keep.sum())
+    good, probs = good[keep], probs[keep]
+    rows = np.empty((len(good), row_bytes(params)), dtype=np.uint8)
+    rows[:, TIME_BYTES : TIME_BYTES + params.classes] = probs.view(np.uint8)
+    if width and len(good):
+        features, keep = _features(params, events.features[good])
+        rows[:, TIME_BYTES + params.classes :] = features.view(np.uint8)
+        refused["bad features"] += len(good) - int(keep.sum())
+        good, rows = good[keep], rows[keep]
+    times = np.full(len(good), np.nan) if events.times is None else events.times[good]
+    times, odd = _times(times, min(latest, LATEST))
+    refused["bad time"] = odd
+    rows[:, :TIME_BYTES] = times.astype("<f8").view(np.uint8).reshape(-1, TIME_BYTES)
+    return good, rows, +refused
+
+
+def _posteriors(params: Params, probs: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], Any]:
+    keep = np.ones(len(probs), dtype=bool)
+    if not len(probs):
+        return np.zeros((0, params.classes), dtype=np.int8), keep
+    try:
+        return quantize_probs(probs), keep
+    except ValueError:
+        keep = ~odd_sums(probs)
+    found = np.zeros(probs.shape, dtype=np.int8)
+    try:
+        found[keep] = quantize_probs(probs[keep])
+    except ValueError:  # a sum within a rounding of the tolerance: the core has the last word
+        for row in np.flatnonzero(keep).tolist():
+            try:
+                found[row] = quantize_probs(probs[row : row + 1])[0]
+            except ValueError:
+                keep[row] = False
+    return found, keep
+
+
+def _features(params: Params, features: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], Any]:
+    if features.dtype == np.int8:
+        return features, np.ones(len(features), dtype=bool)
+    found = np.zeros(features.shape, dtype=np.int8)
+    if features.dtype == np.uint8:  # as the core has it: nobody knows their zero point
+        return found, np.zeros(len(features), dtype=bool)
+    with np.errstate(over="ignore"):
+        keep = np.isfinite(features.astype(np.float32)).all(axis=1)
+    found[keep] = quantize_features(features[keep], params.feature_scale, params.feature_zero_point)
+    return found, keep
+
+
+def _times(times: npt.NDArray[np.float64], latest: float) -> tuple[npt.NDArray[np.float64], int]:
+    """Return times with NaN for those that cannot be; NaN itself says that there is none."""
+    with np.errstate(invalid="ignore"):
+        odd = ~np.isnan(times) & ~((times >= EARLIEST) & (times < latest))
+    return (np.where(odd, np.nan, times), int(odd.sum())) if odd.any() else (times, 0)
+
+
+def times_of(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+    """Return the times of rows."""
+    whole = np.ascontiguousarray(rows[:, :TIME_BYTES]).view("<f8")[:, 0]
+    return whole.astype(np.float64, copy=False)
+
+
+def name_problem(name: Any) -> str | None:
+    """Return what is wrong with a device's name, None if nothing is.
+
+    Examples
+    --------
+    >>> name_problem("door-1"), name_problem(7)
+    (None, '7 is int, expected a text of 1 to 128 characters')
+    """
+    expected = f"expected a text of 1 to {MAX_NAME} characters"
+    if not isinstance(name, str):
+        return f"{str(name)[:40]} is {type(name).__name__}, {expected}"
+    if not 1 <= len(name) <= MAX_NAME:
+        return f"{name[:20]!r} has {len(name)} characters, {expected}"
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return f"{name!r} cannot be written as UTF-8, {expected}"
+    return None

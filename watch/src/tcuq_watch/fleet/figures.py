@@ -84,12 +84,7 @@ def share_axis(top: float, label: str) -> Axis:
 def alarm_plot(series: Sequence[Mapping[str, Any]], baselines: Mapping[str, float | None]) -> str:
     """Return the share of devices in alarm over time, one line a version, and the clean baseline.
 
-    Parameters
-    ----------
-    series : sequence of mapping
-        `over_time` of a summary.
-    baselines : mapping
-        Baseline by version; one line is drawn for each that differs.
+    A baseline line is drawn for each that differs.
     """
     drawn = [_shares(each) for each in series]
     times = np.concatenate([each[0] for each in drawn]) if drawn else np.zeros(0)
@@ -159,15 +154,7 @@ def _described(series: Sequence[Mapping[str, Any]], drawn: Sequence[tuple[Any, A
 
 
 def spread_plot(edges: Sequence[float], counts: Sequence[int], what: str) -> str:
-    """Return how many devices have which value, with a logarithmic axis so that single devices are seen.
-
-    Parameters
-    ----------
-    edges, counts : sequence
-        Of a histogram.
-    what : str
-        Name of the value.
-    """
+    """Return how many devices have which value, with a logarithmic axis so that single devices are seen."""
     heights = np.asarray(counts, dtype=float)
     if not heights.sum():
         return '<p class="fact">Nothing to draw yet.</p>'
@@ -189,15 +176,7 @@ def spread_plot(edges: Sequence[float], counts: Sequence[int], what: str) -> str
 
 
 def spark(line: Mapping[str, Sequence[Any]] | None, top: float) -> str:
-    """Return the mean risk of one device over time as a small drawing, shaded where it was in alarm.
-
-    Parameters
-    ----------
-    line : mapping or None
-        `time`, `mean_risk` and `in_alarm`, of equal length; a mean risk may be None.
-    top : float
-        Upper end of the risk, the same for all devices beside each other.
-    """
+    """Return the mean risk of one device over time as a small drawing, shaded where it was in alarm."""
     if line is None or not len(line["mean_risk"]):
         return '<span class="none">no decisions kept</span>'
     risk = [value if known(value) else None for value in line["mean_risk"]]

@@ -16,11 +16,10 @@ from tcuq.base.checks import integer
 from tcuq.base.errors import InputError, InputTypeError, wrong_value
 from tcuq.monitor.params import Params
 
-from .checked import KINDS
 from .commits import ALL, Commits
-from .events import MAX_NUMBER, Decided, Events, joined
+from .events import KINDS, MAX_NUMBER, Decided, Events, joined
 from .labels import Labels
-from .lane import Lane
+from .model_version import ModelVersion
 from .order import BRIDGE, HOLD
 from .summary import summarize
 
@@ -67,7 +66,7 @@ class Fleet:
 
     Attributes
     ----------
-    lanes : dict of str to Lane
+    models : dict of str to ModelVersion
         By name of the version.
     remarks : list of str
         What you should know about the folder, such as versions of it that were not given.
@@ -106,7 +105,9 @@ class Fleet:
     ) -> None:
         given, alone = _versions(params)
         if params is None and not read_only:
-            raise InputError("value", "params is None, expected Params or a dict of them; or read_only=True")
+            raise InputError(
+                "missing", "params is None, expected Params or a dict of them; or read_only=True"
+            )
         if isinstance(keep_decisions, bool):
             keep_decisions = ALL if keep_decisions else 0
         kept = integer("keep_decisions", keep_decisions, 0, ALL)
@@ -132,15 +133,15 @@ class Fleet:
         except BaseException:
             self.close()
             raise
-        self.lanes: dict[str, Lane] = self._commits.lanes
+        self.models: dict[str, ModelVersion] = self._commits.models
         self.remarks: list[str] = self._commits.remarks
-        prints = [lane.params.fingerprint for lane in self.lanes.values()]
+        prints = [model.params.fingerprint for model in self.models.values()]
         alone_in = {
             each.params.fingerprint: each
-            for each in self.lanes.values()
+            for each in self.models.values()
             if prints.count(each.params.fingerprint) == 1
         }
-        self._by_name = {**alone_in, **self.lanes}
+        self._by_name = {**alone_in, **self.models}
 
     @classmethod
     def open_read(cls, folder: str | Path) -> Fleet:
@@ -181,7 +182,7 @@ class Fleet:
     @property
     def refused(self) -> dict[str, int]:
         """Events and states that could not be taken, by kind."""
-        total = sum((lane.refused for lane in self.lanes.values()), Counter(self._commits.refused))
+        total = sum((model.refused for model in self.models.values()), Counter(self._commits.refused))
         return {kind: total[kind] for kind in dict.fromkeys((*KINDS, *total)) if total[kind]}
 
     def refuse(self, kind: str, count: int = 1) -> None:
@@ -228,23 +229,23 @@ class Fleet:
         return self._change(lambda: [self._take(each) for each in batch], position)
 
     def _take(self, item: Any) -> Decided | None:
-        lane = self._lane(item.version)
-        if lane is None:
+        model = self._model(item.version)
+        if model is None:
             self._commits.refused["unknown version"] += len(item) if isinstance(item, Events) else 1
             return None
         if isinstance(item, Events):
-            return lane.take(item, self._clock() + AHEAD)
-        before = lane.refused.total()
+            return model.take(item, self._clock() + AHEAD)
+        before = model.refused.total()
         try:
-            return lane.adopt(item.device, item.state, item.boot, item.seq)
+            return model.adopt(item.device, item.state, item.boot, item.seq)
         except ValueError:
-            if lane.refused.total() == before:
+            if model.refused.total() == before:
                 raise
             return None
 
-    def _lane(self, version: str | None) -> Lane | None:
+    def _model(self, version: str | None) -> ModelVersion | None:
         if version is None:
-            return next(iter(self.lanes.values())) if len(self.lanes) == 1 else None
+            return next(iter(self.models.values())) if len(self.models) == 1 else None
         return self._by_name.get(version) if isinstance(version, str) else None
 
     def flush(self, position: Any = None) -> list[Decided]:
@@ -260,7 +261,7 @@ class Fleet:
         list of Decided
             Decisions on the events that were held.
         """
-        return self._change(lambda: [lane.flush() for lane in self.lanes.values()], position)
+        return self._change(lambda: [model.flush() for model in self.models.values()], position)
 
     def adopt(
         self,
@@ -304,18 +305,18 @@ class Fleet:
         """
         self._check()
         told = _plain(position)
-        lane = self._lane(version)
-        if lane is None:
+        model = self._model(version)
+        if model is None:
             self.refuse("unknown version")
-            expected = f"expected one of {', '.join(self.lanes)}"
-            raise InputError("value", f"version of the state of {device} is {version!r}, {expected}")
+            expected = f"expected one of {', '.join(self.models)}"
+            raise InputError("unknown", f"version of the state of {device} is {version!r}, {expected}")
         with self._alone():
             self._check()
-            before = lane.refused.total()
+            before = model.refused.total()
             try:
-                self._waiting.append(lane.adopt(device, state, boot, seq))
+                self._waiting.append(model.adopt(device, state, boot, seq))
             except BaseException:
-                if lane.refused.total() == before:
+                if model.refused.total() == before:
                     self._broken = "a state was taken over in part"
                 raise
             return self._changed(list, told) if commit else []
@@ -339,7 +340,7 @@ class Fleet:
                 return self._changed(list, told)
             if position is not None:
                 raise InputError(
-                    "failed", "position is given, expected none: the commit that failed has its own"
+                    "conflict", "position is given, expected none: the commit that failed has its own"
                 )
             return self._write(*self._pending)
 
@@ -453,7 +454,7 @@ class Fleet:
         dict
             What `tcuq fleet status --json` prints.
         """
-        return summarize(self.lanes, self.refused, self._commits.labels, now, worst, baseline)
+        return summarize(self.models, self.refused, self._commits.labels, now, worst, baseline)
 
     def labels(self, day: int | None = None) -> list[dict[str, Any]]:
         """Return which steps of a day to have labeled; see `Labels.pick`.
@@ -476,7 +477,7 @@ class Fleet:
         """Take true labels of steps that `labels` gave; see `Labels.tell`.
 
         Where params have `feedback`, monitors take them too, asked for or not, in the same commit: those of
-        a device's last steps, as `Lane.feedback` says.
+        a device's last steps, as `ModelVersion.feedback` says.
 
         Parameters
         ----------
@@ -490,32 +491,34 @@ class Fleet:
             Rows that were `told`, `unlabeled`, `unknown` or `bad`; with `feedback`, also those that monitors
             `used`.
         """
-        lanes = [lane for lane in self.lanes.values() if lane.params.feedback is not None]
-        choice = self._commits.labels if lanes else self._label_maker()
+        models = [model for model in self.models.values() if model.params.feedback is not None]
+        choice = self._commits.labels if models else self._label_maker()
         with self._alone():
             self._check()
             given = [self._with_class(row) for row in rows]
             found = {} if choice is None else choice.tell(given)
-            if lanes:
-                found["used"] = sum(lane.feedback(self._places(lane, given)) for lane in lanes)
+            if models:
+                found["used"] = sum(model.feedback(self._places(model, given)) for model in models)
             self._commits.labels_stale = choice is not None
             self._changed(list, None)
         return found
 
-    def _places(self, lane: Lane, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, int, int, int]]:
-        """Yield device, boot, seq and label of the rows of a lane; what `Labels.tell` refuses is left out."""
-        highs = {"boot": MAX_NUMBER - 1, "seq": MAX_NUMBER - 1, "label": lane.params.classes - 1}
+    def _places(
+        self, model: ModelVersion, rows: Iterable[Mapping[str, Any]]
+    ) -> Iterator[tuple[str, int, int, int]]:
+        """Yield device, boot, seq and label of a model's rows; what `Labels.tell` refuses is left out."""
+        highs = {"boot": MAX_NUMBER - 1, "seq": MAX_NUMBER - 1, "label": model.params.classes - 1}
         for row in rows:
             device = row.get("device")
-            if isinstance(device, str) and self._lane(row.get("version")) is lane:
+            if isinstance(device, str) and self._model(row.get("version")) is model:
                 with suppress(ValueError):
                     boot, seq, label = (integer(key, row.get(key), -1, high) for key, high in highs.items())
                     yield device, boot, seq, label
 
     def _with_class(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a row whose label is one of the classes, or none at all."""
-        label, lane = row.get("label"), self.lanes.get(row.get("version", ""))
-        odd = lane is not None and isinstance(label, int) and label >= lane.params.classes
+        label, model = row.get("label"), self.models.get(row.get("version", ""))
+        odd = model is not None and isinstance(label, int) and label >= model.params.classes
         return {**row, "label": "none of the classes"} if odd else row
 
     def accuracy(self, level: float = 0.95, among: str = "accepted") -> dict[str, Any]:
@@ -561,14 +564,14 @@ class Fleet:
 
     def __reduce__(self) -> Any:
         raise InputTypeError(
-            "value",
+            "unsupported",
             f"fleet {self.folder} cannot be copied or pickled, expected its folder; open that with "
             "Fleet.open_read to look",
         )
 
     def __repr__(self) -> str:
-        devices = sum(len(lane.devices) for lane in self.lanes.values())
-        return f"Fleet({str(self.folder)!r}, versions={list(self.lanes)}, devices={devices})"
+        devices = sum(len(model.devices) for model in self.models.values())
+        return f"Fleet({str(self.folder)!r}, versions={list(self.models)}, devices={devices})"
 
 
 def _plain(position: Any) -> Any:

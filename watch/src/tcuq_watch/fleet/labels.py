@@ -79,26 +79,7 @@ class Labels:
     For every stream, the chances of a day add up to at most `per_day`: so many labels are expected, and the
     number varies by its square root. Steps that have no time, or come late, belong to the latest day so far.
 
-    Parameters
-    ----------
-    per_day : int
-        Labels a day over the whole fleet, 0 to 100,000.
-    seed : int
-        Another one draws other steps. Who chooses the input must not know it.
-
-    Examples
-    --------
-    >>> from tcuq import Monitor, Params
-    >>> steps = Monitor(Params(classes=2)).run(np.linspace([1, 0], [0.5, 0.5], 1000))
-    >>> labels, zero, seqs = Labels(per_day=20), np.zeros(1000, dtype=np.int64), np.arange(1000)
-    >>> labels.offer("v1", ["door-1"] * 1000, zero, seqs, np.full(1000, 5.0), steps)
-    >>> rows = labels.pick(0)
-    >>> [(row["seq"], row["chance"]) for row in rows[:2]]
-    [(22, 0.046875), (23, 0.046875)]
-    >>> labels.tell([{**row, "label": 0} for row in rows])["told"]
-    5
-    >>> [round(end, 2) for end in labels.accuracy()["interval"]]
-    [0.13, 1.0]
+    Who chooses the input must not know the seed.
     """
 
     def __init__(self, per_day: int, seed: int = 0) -> None:
@@ -124,17 +105,7 @@ class Labels:
         steps: npt.NDArray[Any],
         keys: U64 | None = None,
     ) -> None:
-        """Take in steps, each once, in the order in which they were decided.
-
-        Parameters
-        ----------
-        version : str
-        devices : array of n texts
-        boots, seqs, times, steps : arrays
-            As `Decided` has them.
-        keys : array of n numbers, optional
-            `device_keys` of the devices, where they are known already.
-        """
+        """Take in steps, each once, in the order in which they were decided."""
         if not self.per_day or not len(steps):
             return
         names = np.asarray(devices, dtype=object)
@@ -207,15 +178,7 @@ class Labels:
 
         They were drawn when they were decided, so that they are the same whenever you ask again.
 
-        Parameters
-        ----------
-        day : int
-            Days since 1970; up to 60 days before the latest step. 0 also has steps before the first time.
-
-        Returns
-        -------
-        list of dict
-            `device`, `version`, `boot`, `seq`, `time`, `risk`, `answer` and `chance` of each.
+        `day` counts from 1970; day 0 also has steps before the first time.
         """
         wanted = integer("day", day, -(2**40), 2**40)
         names = (*PARTS, "time", "risk", "answer")
@@ -229,17 +192,8 @@ class Labels:
     def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         """Take in true labels; a step that is told again takes the new one.
 
-        Parameters
-        ----------
-        rows : iterable of mappings
-            With `device`, `version`, `boot`, `seq` and `label`: the true class, or -1 where none of the
-            classes is right. Rows without a label (None) are passed over.
-
-        Returns
-        -------
-        dict
-            Rows that were `told`, `unlabeled`, `unknown` (not asked for, or too long ago), or had a `bad`
-            label.
+        Rows have `device`, `version`, `boot`, `seq` and `label`: the true class, or -1 where none of the
+        classes is right; None is passed over. `unknown` rows were not asked for, or too long ago.
         """
         asked: dict[tuple[Any, ...], tuple[_Day, int]] = {
             tuple(row[:4]): (day, place) for day in self._days for place, row in enumerate(day.rows)
@@ -274,18 +228,7 @@ class Labels:
         `tcuq.accuracy_from_labels`: the interval holds for all days at once, so that any of them may be
         chosen.
 
-        Parameters
-        ----------
-        level : float
-            Chance that the interval holds the accuracy, at all looks.
-        among : {"accepted", "all"}
-            Which answers count.
-
-        Returns
-        -------
-        dict
-            `estimate` (None before there is a label), `interval`, `level`, `steps` that count; and over all
-            steps and days `asked`, `told` and `errors_found`.
+        `estimate` is None before there is a label; `asked`, `told` and `errors_found` are over all days.
         """
         if among not in ("accepted", "all"):
             raise wrong_value("among", among, "'accepted' or 'all'")
@@ -351,7 +294,7 @@ def _merged(parts: Sequence[Integers]) -> Integers:
     """Return kinds and how many there are of each, in all parts."""
     kinds, counts = np.concatenate(parts, axis=1)
     if kinds.size and not 0 <= kinds.min() <= kinds.max() < 4 * CELLS:
-        raise InputError("value", "a kind of steps is out of range")
+        raise InputError("damaged", "a kind of steps is out of range")
     each, where = np.unique(kinds, return_inverse=True)
     found = np.zeros(len(each), dtype=np.int64)
     np.add.at(found, where, counts)

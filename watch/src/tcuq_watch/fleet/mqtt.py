@@ -16,7 +16,7 @@ from tcuq.base.errors import InputError
 from tcuq.base.json_text import from_json
 from tcuq.base.limits import Limits, limits_given
 
-from .arrivals import Arrived, Bad, DeviceState, Gathering, Refused, check_name
+from .arrivals import Arrived, Bad, BatchBuilder, DeviceState, Refused, check_name
 from .events import Events
 from .mqtt_client import Address, Connection
 
@@ -44,13 +44,6 @@ class MqttSource:
 
     The broker keeps a message until the commit that holds it is done, and sends it again after a kill. What
     comes twice is dropped by its boot and seq, so each step counts exactly once.
-
-    Parameters
-    ----------
-    address : Address
-    folder : path
-        Of the fleet; the session is named after it.
-    limits : Limits, optional
     """
 
     def __init__(self, address: Address, folder: Path, limits: Limits | None = None) -> None:
@@ -85,11 +78,11 @@ class MqttSource:
     def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
         """Yield what arrives; see `Source`. The broker knows the position, which stays as it is."""
         self.connection.open()
-        rows = Gathering(self.bad, self.where)
+        rows = BatchBuilder(self.bad, self.where)
         since = last = time.monotonic()
         while not self._stop.is_set():
             if self.connection.error:
-                raise InputError("value", f"{self.address}: {self.connection.error}")
+                raise InputError("failed", f"{self.address}: {self.connection.error}")
             now = time.monotonic()
             try:
                 message = self._messages.get(timeout=max(0.001, min(STALL, since + every - now)))
@@ -106,9 +99,9 @@ class MqttSource:
             stalled = len(rows.tokens) >= FEW and now - last >= STALL
             if rows.count >= count or stalled or now - since >= every:
                 since = now
-                yield rows.handed_over(position) if rows else None
+                yield rows.flush(position) if rows else None
         if rows:
-            yield rows.handed_over(position)
+            yield rows.flush(position)
 
     def committed(self, arrived: Arrived) -> None:
         """Acknowledge messages, those of this connection: the others are sent again and then dropped."""
@@ -125,7 +118,7 @@ class MqttSource:
         """Disconnect; the session stays at the broker."""
         self.connection.close()
 
-    def _decode(self, rows: Gathering, message: _Message) -> None:
+    def _decode(self, rows: BatchBuilder, message: _Message) -> None:
         try:
             device = self._device(message.topic)
         except Refused as error:
@@ -150,7 +143,7 @@ class MqttSource:
         levels = topic.split("/")
         return check_name(levels[self.address.device] if self.address.device < len(levels) else "")
 
-    def _frames(self, rows: Gathering, message: _Message, device: str | None) -> None:
+    def _frames(self, rows: BatchBuilder, message: _Message, device: str | None) -> None:
         """Take binary frames; they do not name their device, so the topic has to."""
         if device is None:
             rows.refuse(
@@ -169,17 +162,8 @@ class MqttSource:
             )
 
 
-def add_frame(rows: Gathering, item: Any, device: str, received: float) -> None:
-    """Take one item of `tcuq.io.binary_frames.Decoder`.
-
-    Parameters
-    ----------
-    rows : Gathering
-    item : PosteriorsFrame, StateFrame or other
-    device : str
-    received : float
-        Seconds since 1970.
-    """
+def add_frame(rows: BatchBuilder, item: Any, device: str, received: float) -> None:
+    """Take one item of `tcuq.io.binary_frames.Decoder`."""
     version = f"{item.fingerprint:08x}" if hasattr(item, "fingerprint") else None
     if hasattr(item, "probs"):
         count = len(item.probs)

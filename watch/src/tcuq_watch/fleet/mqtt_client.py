@@ -3,14 +3,78 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from tcuq.base.errors import InputError
 from tcuq.base.optional import needed
 
-from .broker import Broker
+
+@dataclass(frozen=True)
+class Broker:
+    """Where a broker is, and who asks: ``mqtt://user:password@host:port``, ``mqtts://`` for TLS.
+
+    The password may also stand in the variable TCUQ_MQTT_PASSWORD.
+    """
+
+    host: str
+    port: int
+    tls: bool = False
+    user: str | None = None
+    password: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Broker(host={self.host!r}, port={self.port}, tls={self.tls}, user={self.user!r})"
+
+    @classmethod
+    def of(cls, text: str) -> Broker:
+        """Read an address; what follows the port is not looked at."""
+        parts = urlsplit(text)
+        if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname:
+            shown = f"{parts.scheme}://..." if parts.scheme else repr(text)
+            raise InputError(
+                "value", f"the broker is {shown}, expected mqtt://HOST:PORT or mqtts://HOST:PORT"
+            )
+        try:
+            port = parts.port
+        except ValueError:
+            port = 0
+        if port == 0:
+            raise InputError("value", f"the port of {parts.hostname} is not a number, expected 1 to 65535")
+        tls = parts.scheme == "mqtts"
+        secret = [None if each is None else unquote(each) for each in (parts.username, parts.password)]
+        user, password = secret[0] or None, secret[1] or os.environ.get("TCUQ_MQTT_PASSWORD")
+        return cls(parts.hostname, port or (8883 if tls else 1883), tls, user, password)
+
+    @property
+    def name(self) -> str:
+        """The address without user and password."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'mqtts' if self.tls else 'mqtt'}://{host}:{self.port}"
+
+    def identify(self, client: Any) -> None:
+        """Tell a paho client who asks, and whether to use TLS."""
+        if self.user is not None:
+            client.username_pw_set(self.user, self.password)
+        if self.tls:
+            client.tls_set()
+
+    def client(self, identity: str) -> Any:
+        """Return a client that is not connected yet.
+
+        The broker keeps messages while it is away, and until each is acknowledged.
+        """
+        mqtt = needed("paho.mqtt.client", "tcuq-watch", "MQTT")
+        found = mqtt.Client(
+            mqtt.CallbackAPIVersion.VERSION2, client_id=identity, clean_session=False, manual_ack=True
+        )
+        self.identify(found)
+        found.reconnect_delay_set(1, 5)
+        return found
+
 
 LOST_AFTER = 7 * 86400
 """Seconds that a broker keeps the session, and the messages in it, while nobody is connected."""
@@ -23,24 +87,12 @@ IN_FLIGHT = 65_535
 class Address(Broker):
     """A broker and a topic: ``mqtt://user:password@host:port/topic``, ``mqtts://`` for TLS.
 
-    Parameters
-    ----------
-    topic : str
-        In a source, ``+`` and ``#`` may stand in it. In a sink, ``{device}`` and ``{version}``.
-    device : int or None
-        Level of the topic, from 0, that names the device; None if messages do.
-
-    Examples
-    --------
-    >>> address = Address.of("mqtt://broker/plant/+/steps")
-    >>> address.host, address.port, address.topic, address.device
-    ('broker', 1883, 'plant/+/steps', 1)
-    >>> Address.of("mqtt://broker/plant/#?device=payload").device is None
-    True
+    ``+`` and ``#`` may stand in the topic of a source, ``{device}`` and ``{version}`` in that of a sink.
+    `device` is the level of the topic, from 0, that names the device; None if messages do.
     """
 
-    topic: str = ""
-    device: int | None = None
+    topic: str = ""  # in a source, + and # may stand in it. In a sink, {device} and {version}
+    device: int | None = None  # level of the topic, from 0, that names the device; None if messages do
 
     @classmethod
     def of(cls, text: str) -> Address:
@@ -72,25 +124,7 @@ def _level(topic: str, options: str) -> int | None:
 
 
 class Connection:
-    """A client with a session that the broker keeps; connects again by itself.
-
-    Parameters
-    ----------
-    address : Address
-    name : str
-        Of the client: the session belongs to it.
-    subscribe : bool
-        To the topic, again with each connection.
-
-    Attributes
-    ----------
-    number : int
-        How many connections there were; acknowledgements belong to one of them.
-    lost : int
-        How many of them broke.
-    away : bool
-        The last one broke, and there is no new one yet.
-    """
+    """A client with a session that the broker keeps; connects again by itself."""
 
     def __init__(self, address: Address, name: str, subscribe: bool) -> None:
         self._paho = needed("paho.mqtt.client", "tcuq-watch", f"the address {address}")
@@ -122,11 +156,11 @@ class Connection:
                 self.address.host, self.address.port, keepalive=60, clean_start=False, properties=properties
             )
         except OSError as error:
-            raise InputError("value", f"{self.address}: {error.strerror or error}") from None
+            raise InputError("failed", f"{self.address}: {error.strerror or error}") from None
         self.client.loop_start()
         if not self.ready.wait(timeout) or self.error:
             self.close()
-            raise InputError("value", f"{self.address}: {self.error or 'the broker does not answer'}")
+            raise InputError("failed", f"{self.address}: {self.error or 'the broker does not answer'}")
 
     def _connected(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
         if reason.is_failure:

@@ -33,7 +33,7 @@ PLACE_DTYPE = np.dtype(
 """Where a device stands: the last released event (-1 before the first), a bit for each of the 64 events up
 to it that says whether it was released, and counts. native/order.c has the same as a struct."""
 
-BERTH_DTYPE = np.dtype([("slot", "i8"), ("used", "u8")])
+REORDER_SLOT_DTYPE = np.dtype([("slot", "i8"), ("used", "u8")])
 """Where a device's held events wait: whose they are (-1: nobody's), and which cells are in use."""
 
 HOLD = 8
@@ -43,7 +43,7 @@ BRIDGE = 16
 """Missing events that a monitor passes over, unless told otherwise (docs/FLEET.md has the measurement)."""
 
 MOST_HELD = 64
-"""What a berth's bits can name."""
+"""What a reorder slot's bits can name."""
 
 END = 2**63 - 1
 
@@ -61,10 +61,10 @@ class Released(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """What has changed: devices, berths and cells, by number."""
+    """What has changed: devices, reorder slots and cells, by number."""
 
     slots: Integers
-    berths: Integers
+    reorder_slots: Integers
     cells: Integers
 
 
@@ -73,24 +73,8 @@ class Order:
 
     A second thread that comes while one is at work is turned away.
 
-    Parameters
-    ----------
-    width : int
-        Bytes that come with an event.
-    hold : int
-        Events that are held a device, 1 to 64: the one that fills the hold releases the smallest.
-    bridge : int
-        Missing events that a monitor passes over; after more it forgets its past.
-
-    Examples
-    --------
-    >>> order = Order(width=1, hold=4, bridge=0)
-    >>> order.grow(1)
-    >>> rows = np.zeros((3, 1), dtype=np.uint8)
-    >>> order.take([0, 0, 0], [0, 0, 0], [0, 2, 3], rows).seqs.tolist()
-    [0]
-    >>> order.take([0], [0], [1], rows[:1]).seqs.tolist()
-    [1, 2, 3]
+    At most `hold` events of a device are held, 1 to 64: the one that fills the hold releases the smallest.
+    After more than `bridge` missing events a monitor forgets its past.
     """
 
     def __init__(self, width: int, hold: int, bridge: int) -> None:
@@ -100,23 +84,23 @@ class Order:
         self._turn = NonBlockingLock("the order")
         self._count = 0
         self._places = np.zeros(0, dtype=PLACE_DTYPE)
-        self._berth_of = np.zeros(0, dtype=np.int32)
+        self._reorder_slot_of = np.zeros(0, dtype=np.int32)
         self._slot_touched = np.zeros(0, dtype=bool)
-        self._berths = np.zeros(0, dtype=BERTH_DTYPE)
+        self._reorder_slots = np.zeros(0, dtype=REORDER_SLOT_DTYPE)
         self._keys = np.zeros((0, 2), dtype=np.int64)
         self._cells = np.zeros((0, width), dtype=np.uint8)
-        self._berth_touched = np.zeros(0, dtype=bool)
+        self._reorder_slot_touched = np.zeros(0, dtype=bool)
         self._cell_touched = np.zeros(0, dtype=bool)
         self._vacant = np.zeros(0, dtype=np.int32)
         self._vacancies = 0
 
-    def _add_berths(self, count: int) -> None:
-        """Make that many berths out of those that are there."""
-        old, cells = len(self._berths), count * self.hold
-        self._berths = _longer(self._berths, count)
-        self._berths["slot"][old:] = -1
+    def _add_reorder_slots(self, count: int) -> None:
+        """Make that many reorder slots out of those that are there."""
+        old, cells = len(self._reorder_slots), count * self.hold
+        self._reorder_slots = _longer(self._reorder_slots, count)
+        self._reorder_slots["slot"][old:] = -1
         self._keys, self._cells = _longer(self._keys, cells), _longer(self._cells, cells)
-        self._berth_touched = _longer(self._berth_touched, count)
+        self._reorder_slot_touched = _longer(self._reorder_slot_touched, count)
         self._cell_touched = _longer(self._cell_touched, cells)
         self._vacant = _longer(self._vacant, count)
         more = count - old
@@ -140,7 +124,9 @@ class Order:
             fresh = np.zeros(room, dtype=PLACE_DTYPE)
             fresh["boot"] = fresh["seq"] = -1
             self._places = np.concatenate([self.places, fresh])
-            self._berth_of = np.concatenate([self._berth_of[: self._count], np.full(room, -1, np.int32)])
+            self._reorder_slot_of = np.concatenate(
+                [self._reorder_slot_of[: self._count], np.full(room, -1, np.int32)]
+            )
             self._slot_touched = np.concatenate([self._slot_touched[: self._count], np.zeros(room, bool)])
         self._count = total
 
@@ -151,7 +137,7 @@ class Order:
     def held(self) -> tuple[Integers, npt.NDArray[np.uint8]]:
         """Return whose events are held, and their rows."""
         cells = np.flatnonzero(self._in_use(np.arange(len(self._keys))))
-        return self._berths["slot"][cells // self.hold], self._cells[cells]
+        return self._reorder_slots["slot"][cells // self.hold], self._cells[cells]
 
     def release(self, slots: Any, boots: Any, seqs: Any) -> Released:
         """Release what is held of some devices, each up to (boot, seq)."""
@@ -159,7 +145,7 @@ class Order:
 
     def release_all(self) -> Released:
         """Release all that is held, device by device."""
-        slots = np.flatnonzero(self._berth_of[: self._count] >= 0)
+        slots = np.flatnonzero(self._reorder_slot_of[: self._count] >= 0)
         ends = np.full(len(slots), END)
         return self.release(slots, ends, ends)
 
@@ -190,14 +176,14 @@ class Order:
 
     def _ordered(self, slots: Any, boots: Any, seqs: Any, rows: Any, releasing: bool) -> Released:
         self.touch(slots)
-        self._touch_berths(self._berth_of[slots])
+        self._touch_reorder_slots(self._reorder_slot_of[slots])
         done = 0
         parts: list[Released] = []
         while done < len(slots) or not parts:
             count, part = self._some(slots[done:], boots[done:], seqs[done:], rows[done:], releasing)
             done += count
             parts.append(part)
-        self._touch_berths(self._berth_of[slots])
+        self._touch_reorder_slots(self._reorder_slot_of[slots])
         if len(parts) == 1:
             return parts[0]
         together: Any = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -205,24 +191,24 @@ class Order:
 
     def _some(self, slots: Any, boots: Any, seqs: Any, rows: Any, releasing: bool) -> tuple[int, Released]:
         if self._vacancies == 0 and not releasing:
-            self._add_berths(max(64, 2 * len(self._berths)))
+            self._add_reorder_slots(max(64, 2 * len(self._reorder_slots)))
         room = len(slots) + len(slots) // 4 + 4 * self.hold
         numbers = [0, 0, 0, self._vacancies, self.hold, self.bridge, self.width, room, int(releasing)]
         told = np.array(numbers, dtype=np.int64)
         out = [np.empty(room, dtype=np.int64) for _ in range(3)]
         out_rows, resets = np.empty((room, self.width), dtype=np.uint8), np.empty(room, dtype=bool)
         filled = np.empty(len(slots), dtype=np.int64)
-        standing = (self._places[: self._count], self._berth_of[: self._count])
-        waiting = (self._berths, self._keys, self._cells, self._vacant)
+        standing = (self._places[: self._count], self._reorder_slot_of[: self._count])
+        waiting = (self._reorder_slots, self._keys, self._cells, self._vacant)
         _native.order(told, *standing, *waiting, slots, boots, seqs, rows, *out, out_rows, resets, filled)
         taken, released, put, self._vacancies = (int(number) for number in told[:4])
         self._cell_touched[filled[:put]] = True
-        self._touch_berths(filled[:put] // self.hold)
+        self._touch_reorder_slots(filled[:put] // self.hold)
         slots, boots, seqs = (each[:released] for each in out)
         return taken, Released(slots, boots, seqs, out_rows[:released], resets[:released])
 
-    def _touch_berths(self, berths: npt.NDArray[Any]) -> None:
-        self._berth_touched[berths[berths >= 0]] = True
+    def _touch_reorder_slots(self, reorder_slots: npt.NDArray[Any]) -> None:
+        self._reorder_slot_touched[reorder_slots[reorder_slots >= 0]] = True
 
     def touch(self, slots: Any) -> None:
         """Note that something else of these devices has changed."""
@@ -232,33 +218,33 @@ class Order:
         """Return what has changed since `settle`."""
         return Touched(
             np.flatnonzero(self._slot_touched[: self._count]),
-            np.flatnonzero(self._berth_touched),
+            np.flatnonzero(self._reorder_slot_touched),
             np.flatnonzero(self._cell_touched),
         )
 
     def settle(self, touched: Touched) -> None:
         """Forget that these have changed: they are kept elsewhere now."""
         self._slot_touched[touched.slots] = False
-        self._berth_touched[touched.berths] = False
+        self._reorder_slot_touched[touched.reorder_slots] = False
         self._cell_touched[touched.cells] = False
 
     def everything(self) -> Touched:
-        """Return all devices, and berths and cells that are in use."""
-        berths = np.flatnonzero(self._berths["slot"] >= 0)
+        """Return all devices, and reorder slots and cells that are in use."""
+        reorder_slots = np.flatnonzero(self._reorder_slots["slot"] >= 0)
         cells = np.flatnonzero(self._in_use(np.arange(len(self._keys))))
-        return Touched(np.arange(self._count), berths, cells)
+        return Touched(np.arange(self._count), reorder_slots, cells)
 
     def _in_use(self, cells: Integers) -> npt.NDArray[np.bool_]:
-        berths, bits = cells // self.hold, (cells % self.hold).astype(np.uint64)
-        return np.asarray((self._berths["used"][berths] >> bits) & np.uint64(1), dtype=bool)
+        reorder_slots, bits = cells // self.hold, (cells % self.hold).astype(np.uint64)
+        return np.asarray((self._reorder_slots["used"][reorder_slots] >> bits) & np.uint64(1), dtype=bool)
 
     def rows(self, which: Touched) -> dict[str, npt.NDArray[Any]]:
         """Return what must be kept of these."""
         cells = which.cells[self._in_use(which.cells)]
         return {
             "places": self.places[which.slots],
-            "berths": which.berths.astype(np.uint32),
-            "berth_rows": self._berths[which.berths],
+            "berths": which.reorder_slots.astype(np.uint32),
+            "berth_rows": self._reorder_slots[which.reorder_slots],
             "cells": cells.astype(np.uint32),
             "cell_keys": self._keys[cells],
             "cell_rows": self._cells[cells],
@@ -274,27 +260,27 @@ class Order:
         ):
             if numbers.min(initial=least) < least or numbers.max(initial=least) >= MAX_NUMBER:
                 raise InputError(
-                    "value", f"boot or seq of {name} is out of range, expected {least} to 2^62 - 1"
+                    "damaged", f"boot or seq of {name} is out of range, expected {least} to 2^62 - 1"
                 )
         self.places[slots] = arrays["places"]
-        berths, cells = arrays["berths"].astype(np.int64), arrays["cells"].astype(np.int64)
-        needed = max(int(berths.max(initial=-1)) + 1, int(cells.max(initial=-1)) // self.hold + 1)
-        if needed > len(self._berths):
-            self._add_berths(needed)
-        self._berths[berths] = arrays["berth_rows"]
+        reorder_slots, cells = arrays["berths"].astype(np.int64), arrays["cells"].astype(np.int64)
+        needed = max(int(reorder_slots.max(initial=-1)) + 1, int(cells.max(initial=-1)) // self.hold + 1)
+        if needed > len(self._reorder_slots):
+            self._add_reorder_slots(needed)
+        self._reorder_slots[reorder_slots] = arrays["berth_rows"]
         self._keys[cells], self._cells[cells] = arrays["cell_keys"], arrays["cell_rows"]
-        owners = self._berths["slot"]
+        owners = self._reorder_slots["slot"]
         occupied = np.flatnonzero(owners >= 0)
-        bits = np.unpackbits(self._berths["used"].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1)
+        bits = np.unpackbits(self._reorder_slots["used"].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1)
         held = np.zeros(self._count, dtype=np.int64)
         if len(occupied) and int(owners.max()) < self._count:
             np.add.at(held, owners[occupied], bits[occupied].sum(axis=1, dtype=np.int64))
         fits = len(np.unique(owners[occupied])) == len(occupied)
-        fits &= not (self._berths["used"] >> np.uint64(self.hold - 1) >> np.uint64(1)).any()
+        fits &= not (self._reorder_slots["used"] >> np.uint64(self.hold - 1) >> np.uint64(1)).any()
         if not fits or not np.array_equal(held, self.places["held"]):
-            raise InputError("value", "events that are held do not fit the devices")
-        self._berth_of[:] = -1
-        self._berth_of[owners[occupied]] = occupied
+            raise InputError("damaged", "events that are held do not fit the devices")
+        self._reorder_slot_of[:] = -1
+        self._reorder_slot_of[owners[occupied]] = occupied
         vacant = np.flatnonzero(owners < 0)[::-1]
         self._vacancies = len(vacant)
         self._vacant[: len(vacant)] = vacant

@@ -29,19 +29,12 @@ DAY = 86400
 def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> dict[str, Any]:
     """Have a request answered: here where nobody runs the fleet, else by the process that does.
 
-    Parameters
-    ----------
-    folder : path
-        Of the fleet.
-    request : mapping
-        ``{"pick": day or None}`` or ``{"tell": rows}``.
-    wait : float
-        Seconds.
+    A request is ``{"pick": day or None}`` or ``{"tell": rows}``.
     """
     from .fleet import Fleet
 
     looked = Fleet.open_read(folder)  # which is enough to pick: steps are drawn when they are decided
-    params = {version: lane.params for version, lane in looked.lanes.items()}
+    params = {version: model.params for version, model in looked.models.items()}
     try:
         with looked if "pick" in request else Fleet(params, folder) as fleet:
             found = answered(fleet, request)
@@ -50,7 +43,7 @@ def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> d
             raise placed(error, str(folder)) from None
         found = _handed_in(Path(folder), request, wait)
     if "error" in found:
-        raise InputError("value", f"{folder}: {found['error']}")
+        raise InputError("failed", f"{folder}: {found['error']}")
     return found
 
 
@@ -69,7 +62,7 @@ def _handed_in(folder: Path, request: Mapping[str, Any], wait: float) -> dict[st
         time.sleep(0.1)
     with contextlib.suppress(FileNotFoundError):
         asked.unlink()
-    raise InputError("value", f"{folder}: the process that runs this fleet did not answer within {wait:g} s")
+    raise InputError("busy", f"{folder}: the process that runs this fleet did not answer within {wait:g} s")
 
 
 def answer_requests(fleet: Any) -> int:
@@ -112,9 +105,9 @@ def _plain(value: Any) -> Any:
 
 def answered(fleet: Any, request: Mapping[str, Any]) -> dict[str, Any]:
     """Pick steps to label, or take in labels, which the fleet commits."""
-    feeds = any(lane.params.feedback is not None for lane in fleet.lanes.values())
+    feeds = any(model.params.feedback is not None for model in fleet.models.values())
     if fleet.label_choice is None and not (feeds and "tell" in request):
-        raise InputError("value", "no labels are asked for here; run the fleet with --labels-per-day")
+        raise InputError("missing", "no labels are asked for here; run the fleet with --labels-per-day")
     if "tell" in request:
         found = dict(fleet.tell([_with_number(fleet, row) for row in request["tell"]]))
         return found if fleet.label_choice is None else {**found, "accuracy": fleet.accuracy()}
@@ -126,8 +119,8 @@ def answered(fleet: Any, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names(fleet: Any, version: str) -> Sequence[str]:
-    lane = fleet.lanes.get(version)
-    return () if lane is None else lane.params.names or ()
+    model = fleet.models.get(version)
+    return () if model is None else model.params.names or ()
 
 
 def _name(fleet: Any, row: Mapping[str, Any]) -> str:

@@ -34,7 +34,7 @@ MARK = ".tcuq-fleet"
 """Names, in a folder of decisions, the fleet whose decisions they are: its folder and its identity."""
 
 IDENTITY = "identity"
-"""In a fleet's folder: a fleet that is begun anew in the same place has another one."""
+"""In a fleet's folder: a fleet that is begun again in the same place has another one."""
 
 
 class Sink(Protocol):
@@ -56,15 +56,8 @@ class Sink(Protocol):
 def open_sink(text: str, folder: Path, format: str | None = None) -> Sink:
     """Return the sink that a text names.
 
-    Parameters
-    ----------
-    text : str
-        A folder, or ``mqtt://host:port/topic``, in which ``{device}`` and ``{version}`` may stand.
-    folder : path
-        Of the fleet.
-    format : str, optional
-        Of files: ``"parquet"`` or ``"jsonl"``; by default as those that are there, else Parquet where it
-        can be written.
+    A folder, or ``mqtt://host:port/topic``, in which ``{device}`` and ``{version}`` may stand. Files are by
+    default of the format of those that are there, else Parquet where it can be written.
     """
     if text.startswith(("mqtt://", "mqtts://")):
         from .mqtt_client import Address
@@ -86,20 +79,7 @@ def _usual_format(out: Path) -> str:
 
 
 def decision_columns(decided: Decided) -> dict[str, npt.NDArray[Any]]:
-    """Return who and when, and all of a step, as columns.
-
-    Parameters
-    ----------
-    decided : Decided
-
-    Examples
-    --------
-    >>> from tcuq import Monitor, Params
-    >>> steps = Monitor(Params(classes=2)).run([[0.5, 0.5]])
-    >>> row = Decided("v1", np.array(["a"]), np.array([0]), np.array([7]), np.array([1.5]), steps)
-    >>> list(decision_columns(row))[:6]
-    ['device', 'boot', 'seq', 'time', 'version', 'risk']
-    """
+    """Return who and when, and all of a step, as columns."""
     return {
         "device": np.asarray(decided.devices, dtype=object),
         "boot": decided.boots,
@@ -127,17 +107,7 @@ def decision_lines(decided: Decided) -> list[str]:
 
 
 class FileSink:
-    """A file a commit, named by its number, whole or not there: each decision exactly once.
-
-    Parameters
-    ----------
-    out : path
-        Folder; made where it is missing.
-    folder : path
-        Of the fleet.
-    format : str
-        One of `FORMATS`.
-    """
+    """A file a commit, named by its number, whole or not there: each decision exactly once."""
 
     def __init__(self, out: Path, folder: Path, format: str) -> None:
         if format not in FORMATS:
@@ -161,18 +131,18 @@ class FileSink:
         [other] = [each for each in FORMATS if each != self.format]
         others = _numbers(self.out, other)
         if found is None and (numbers or others):
-            raise InputError("value", f"{self.out}: holds other files of numbers, expected an empty folder")
+            raise InputError("exists", f"{self.out}: holds other files of numbers, expected an empty folder")
         if found is not None and found != owner:
             place = found.partition("\n")[0]
-            anew = " as it was before it was begun anew" if place == str(self._folder.resolve()) else ""
+            again = " as it was before it was begun again" if place == str(self._folder.resolve()) else ""
             raise InputError(
-                "value",
-                f"{self.out}: holds decisions of the fleet {place}{anew}, "
+                "conflict",
+                f"{self.out}: holds decisions of the fleet {place}{again}, "
                 "expected a folder of its own for each fleet",
             )
         if others:
             raise InputError(
-                "value", f"{self.out}: holds decisions as {other}, expected this format or a new folder"
+                "conflict", f"{self.out}: holds decisions as {other}, expected this format or a new folder"
             )
         write_whole(mark, owner, links=False)
         for left in self.out.glob(".tcuq.*"):  # of a process that was killed while it wrote
@@ -230,12 +200,7 @@ def _with_null_times(columns: dict[str, Any]) -> dict[str, Any]:
 class MqttSink:
     """A message a decision, as JSON, at least once: after a kill some may come again.
 
-    Parameters
-    ----------
-    address : Address
-        ``{device}`` and ``{version}`` in the topic are filled in; ``/``, ``+`` and ``#`` become ``_``.
-    folder : path
-        Of the fleet; a small file there notes what was sent.
+    ``{device}`` and ``{version}`` in the topic are filled in; ``/``, ``+`` and ``#`` become ``_``.
     """
 
     def __init__(self, address: Any, folder: Path) -> None:
@@ -272,7 +237,7 @@ class MqttSink:
             while not each.is_published():
                 if self.connection.error or time.monotonic() > until:
                     why = self.connection.error or f"the broker took no decisions for {PATIENCE:g} s"
-                    raise InputError("value", f"{self.address}: {why}")
+                    raise InputError("failed", f"{self.address}: {why}")
                 each.wait_for_publish(1.0)
             until = time.monotonic() + PATIENCE
         self._note(number)

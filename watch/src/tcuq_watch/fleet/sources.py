@@ -15,10 +15,9 @@ from typing import Any, Protocol
 from tcuq.base.errors import InputError
 from tcuq.io.sources import STANDARD
 
-from .arrivals import Arrived, Bad, Gathering
-from .event_lines import PAUSE, EventLines, StandardInput
+from .arrivals import Arrived, Bad, BatchBuilder
+from .event_lines import PAUSE, EventLines, StandardInput, among, packed
 from .event_tables import EventTable
-from .file_marks import among, packed
 
 ENDINGS = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 """Files that are read."""
@@ -61,14 +60,8 @@ class Source(Protocol):
 def open_source(text: str, folder: Path, follow: bool = False) -> Source:
     """Return the source that a text names.
 
-    Parameters
-    ----------
-    text : str
-        A file, a folder, ``-`` for standard input, or ``mqtt://host:port/topic``.
-    folder : path
-        Of the fleet: its session at a broker is named after it.
-    follow : bool
-        Wait for more at the end.
+    A file, a folder, ``-`` for standard input, or ``mqtt://host:port/topic``; a session at a broker is named
+    after the fleet's `folder`.
     """
     if text.startswith(("mqtt://", "mqtts://")):
         from .mqtt import MqttSource
@@ -94,21 +87,10 @@ def open_source(text: str, folder: Path, follow: bool = False) -> Source:
 class FileSource:
     """Parquet files or JSON lines: one file, or a folder of files in the order of their names.
 
-    Parameters
-    ----------
-    path : path
-    follow : bool
-        Wait for lines at the end of a file, and for new files in a folder. New files must sort behind
-        those that are there; a file that comes too late is counted and not read, also one that came between
-        two runs. Names that begin with
-        ``.`` or ``_`` are not read, so that a writer can rename a file when it is whole.
-
-    Attributes
-    ----------
-    restarted : bool
-        The position that `batches` was given is of another source, so this one was read from its beginning.
-    ended : bool
-        As of `Source`; never while a file is followed.
+    New files must sort behind those that are there; one that comes too late is counted and not read, also one
+    that came between two runs. Names that begin with ``.`` or ``_`` are not read, so that a writer can
+    rename a file when it is whole. `restarted`: the position was of another source, so this one was read
+    from its start.
     """
 
     def __init__(self, path: Path, follow: bool = False) -> None:
@@ -133,13 +115,13 @@ class FileSource:
             self.close()
 
     def _batches(self, count: int, every: float) -> Iterator[Arrived | None]:
-        rows = Gathering(self.bad, self.where)
+        rows = BatchBuilder(self.bad, self.where)
         since = time.monotonic()
         while not self._stop.is_set():
             more = self._read(rows, count) or self._advance(rows)
             late = self.follow and time.monotonic() - since >= every
             if rows.count >= count or (rows and late):
-                yield rows.handed_over(self._position())
+                yield rows.flush(self._position())
             elif late:
                 yield None
             if late:
@@ -150,7 +132,7 @@ class FileSource:
                     break
                 self._stop.wait(min(PAUSE, every))
         if rows:
-            yield rows.handed_over(self._position())
+            yield rows.flush(self._position())
 
     def committed(self, arrived: Arrived) -> None:
         """Do nothing: files need no word of it."""
@@ -200,7 +182,7 @@ class FileSource:
             if each.suffix.lower() in ENDINGS and not each.name.startswith((".", "_")) and each.is_file()
         )
 
-    def _advance(self, rows: Gathering) -> bool:
+    def _advance(self, rows: BatchBuilder) -> bool:
         """Go to the next file where this one is at its end and there is one."""
         if self._name and self._open is None and not self._over:
             return False  # it is waited for
@@ -220,7 +202,7 @@ class FileSource:
         self._name, self._at, self._over, self._waiting, self._mark = later, 0, False, None, None
         return True
 
-    def _read(self, rows: Gathering, count: int) -> bool:
+    def _read(self, rows: BatchBuilder, count: int) -> bool:
         """Read some rows of the current file; tell whether there may be more at once."""
         if not self._name or self._over:
             return False
@@ -255,7 +237,7 @@ class FileSource:
         self._at = self._open.at
         return more
 
-    def _again(self, rows: Gathering, count: int, kind: str, why: str) -> None:
+    def _again(self, rows: BatchBuilder, count: int, kind: str, why: str) -> None:
         """Read a file from its beginning; events that the fleet has are dropped there."""
         rows.refuse(kind, f"{self._path()}: {why}, read from its beginning")
         self.close()
@@ -273,7 +255,7 @@ class FileSource:
             return EventTable(self._path(), self._at, count)
         return EventLines(self._path(), self._at)
 
-    def _unreadable(self, rows: Gathering, error: Exception) -> None:
+    def _unreadable(self, rows: BatchBuilder, error: Exception) -> None:
         """Wait for a file that is still being written; give it up when it does not change any more."""
         path = self._path()
         size, now = float(path.stat().st_size) if path.exists() else -1.0, time.monotonic()

@@ -1,7 +1,8 @@
 """A fleet on Spark: events in, decisions out, as a stream that survives kills or as a batch job.
 
-Devices are spread over shards by a hash of their name. A shard is a `Lane`, the same engine as in `Fleet`;
-its state is one value in Spark's RocksDB state store. docs/SPARK.md says how to choose the number of shards.
+Devices are spread over shards by a hash of their name. A shard is a `ModelVersion`, the same engine as in
+`Fleet`; its state is one value in Spark's RocksDB state store. docs/SPARK.md says how to choose the number
+of shards.
 """
 
 from __future__ import annotations
@@ -19,12 +20,11 @@ from tcuq.monitor.params import Params
 from tcuq.monitor.steps import STEP_DTYPE, Steps, step_columns
 
 from .events import Decided, joined
-from .lane import Lane
+from .model_version import ModelVersion
 from .order import BRIDGE, HOLD
 from .spark_rows import ShardRows, packed, unpacked
-from .spark_summary import by_device, summary
 
-__all__ = ["DECISIONS", "SETTINGS", "by_device", "decide_stream", "decide_table", "lanes", "summary"]
+__all__ = ["DECISIONS", "SETTINGS", "by_device", "decide_stream", "decide_table", "models", "summary"]
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
@@ -47,11 +47,11 @@ DECISIONS = ", ".join(
 """Columns of decisions: whose, which, and all that `Monitor.run` says; an unknown accuracy or time is NaN."""
 
 STATE = "lane binary, unknown bigint"
-"""Of a shard: its lane, or how many rows of a version that nobody knows."""
+"""Of a shard: its model, or how many rows of a version that nobody knows."""
 
 
 MADE_WITH = "made_with"
-"""Among the arrays of a lane: shards and hold, which its content depends on."""
+"""Among the arrays of a model: shards and hold, which its content depends on."""
 
 
 def decide_stream(
@@ -74,7 +74,7 @@ def decide_stream(
     params : Params or mapping of them
         One set, or several by the name of their version.
     shards : int, default 64
-        Over how many lanes a version's devices are spread. It cannot change while a checkpoint is in use.
+        Over how many models a version's devices are spread. It cannot change while a checkpoint is in use.
     hold : int, default 8
         As of `Fleet`.
     bridge : int, default 16
@@ -104,7 +104,7 @@ def decide_stream(
     provider = df.sparkSession.conf.get(PROVIDER, "")
     if "RocksDB" not in provider:
         raise InputError(
-            "value",
+            "conflict",
             f"{PROVIDER} is {provider!r}, expected RocksDB; "
             "build the session with tcuq_watch.fleet.spark.SETTINGS",
         )
@@ -156,15 +156,15 @@ def decide_table(
     return grouped.applyInPandas(lambda key, frame: job.table(key, frame), DECISIONS)
 
 
-def lanes(
+def models(
     session: Any,
     checkpoint: str,
     params: Params | Mapping[str, Params],
     *,
     hold: int = HOLD,
     bridge: int = BRIDGE,
-) -> list[Lane]:
-    """Return the lanes of a stream as its last commit left them, one a version and shard.
+) -> list[ModelVersion]:
+    """Return the models of a stream as its last commit left them, one a version and shard.
 
     `summarize` takes them as it takes those of a `Fleet`. They are collected into this process: about 300
     bytes a device.
@@ -184,21 +184,21 @@ def lanes(
 
     Returns
     -------
-    list of Lane
+    list of ModelVersion
         One for each version and shard.
 
     Examples
     --------
     >>> from tcuq_watch.fleet.summary import summarize  # doctest: +SKIP
-    >>> found = summarize(lanes(spark, "checkpoint", Params.load("monitor.json")))  # doctest: +SKIP
+    >>> found = summarize(models(spark, "checkpoint", Params.load("monitor.json")))  # doctest: +SKIP
     """
     job = _Job(_versions(params), hold, bridge, None)
     kept = (
         session.read.format("statestore").load(str(checkpoint)).select("key.version", "value.groupState.lane")
     )
     rows = kept.where("lane is not null").collect()
-    found = (job.lane(row["version"], bytes(row["lane"])) for row in rows)
-    return [lane for lane in found if lane is not None]
+    found = (job.model(row["version"], bytes(row["lane"])) for row in rows)
+    return [model for model in found if model is not None]
 
 
 def _versions(params: Params | Mapping[str, Params]) -> dict[str, Params]:
@@ -268,61 +268,61 @@ class _Job:
     def stream(self, key: tuple[Any, ...], frames: Iterable[Any], state: Any) -> Iterator[Any]:
         """Take one shard's rows of a micro-batch."""
         content, unknown = state.get if state.exists else (None, 0)
-        lane = self.lane(key[0], None if content is None else bytes(content))
-        if lane is None:
+        model = self.model(key[0], None if content is None else bytes(content))
+        if model is None:
             state.update((None, unknown + sum(len(frame) for frame in frames)))
             return
-        found = self._run(lane, list(frames), by_arrival=True)
-        state.update((packed(lane.arrays() | {MADE_WITH: np.array([self.shards, lane.hold])}), 0))
+        found = self._run(model, list(frames), by_arrival=True)
+        state.update((packed(model.arrays() | {MADE_WITH: np.array([self.shards, model.hold])}), 0))
         decided = joined(found)
         if len(decided):
             yield _frame(decided)
 
     def table(self, key: tuple[Any, ...], frame: Any) -> Any:
         """Take all of one shard's rows."""
-        lane = self.lane(key[0], None)
+        model = self.model(key[0], None)
         return _frame(
             _nothing()
-            if lane is None
-            else joined([*self._run(lane, [frame], by_arrival=False), lane.flush()])
+            if model is None
+            else joined([*self._run(model, [frame], by_arrival=False), model.flush()])
         )
 
-    def lane(self, version: str | None, state: bytes | None) -> Lane | None:
-        """Return a shard's lane, None for a version that nobody knows."""
+    def model(self, version: str | None, state: bytes | None) -> ModelVersion | None:
+        """Return a shard's model, None for a version that nobody knows."""
         if version is None or version not in self.params:
             return None
         if state is None:
-            return Lane(version, self.params[version], **self.options)
+            return ModelVersion(version, self.params[version], **self.options)
         arrays = unpacked(state)
         shards, hold = arrays.pop(MADE_WITH).tolist()
         if hold != self.options["hold"] or self.shards not in (shards, None):
             raise InputError(
-                "value",
+                "conflict",
                 f"shards={self.shards}, hold={self.options['hold']}, expected {shards} and {hold}, "
                 "with which the checkpoint was made",
             )
-        return Lane.restored(version, self.params[version], arrays, **self.options)
+        return ModelVersion.restored(version, self.params[version], arrays, **self.options)
 
-    def _run(self, lane: Lane, frames: list[Any], by_arrival: bool) -> list[Decided]:
+    def _run(self, model: ModelVersion, frames: list[Any], by_arrival: bool) -> list[Decided]:
         pandas = needed("pandas", "tcuq-watch[spark]", "a fleet on Spark")
         frame = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
-        rows = ShardRows(frame, lane)
+        rows = ShardRows(frame, model)
         order = rows.order(by_arrival)
         handed = rows.hands_over[order]
         if not handed.any():
-            return [lane.take(rows.events(order))]
+            return [model.take(rows.events(order))]
         # What a device's own monitor hands over takes effect between two of that device's events; so do
         # rounds with at most one handover a device.
         codes = pandas.factorize(rows.devices[order])[0]
         rounds = pandas.Series(handed.astype(np.int64)).groupby(codes).cumsum().to_numpy() - handed
         found = []
         for number in range(int(rounds.max()) + 1):
-            found.append(lane.take(rows.events(order[(rounds == number) & ~handed])))
+            found.append(model.take(rows.events(order[(rounds == number) & ~handed])))
             for row in order[(rounds == number) & handed]:
                 state, boot, seq = bytes(rows.states[row]), int(rows.boots[row]), int(rows.seqs[row])
                 # A state that is refused is counted there.
                 with suppress(ValueError):
-                    found.append(lane.adopt(rows.devices[row], state, boot, seq))
+                    found.append(model.adopt(rows.devices[row], state, boot, seq))
         return found
 
 
@@ -349,3 +349,94 @@ def _nothing() -> Decided:
     empty = np.zeros(0, dtype=STEP_DTYPE)
     numbers = np.zeros(0, dtype=np.int64)
     return Decided("", np.zeros(0, dtype=object), numbers, numbers, np.zeros(0), Steps.of(empty))
+
+
+def by_device(decisions: Any) -> Any:
+    """Return a row for each device and version of a table of decisions.
+
+    Parameters
+    ----------
+    decisions : pyspark.sql.DataFrame
+        With the columns `DECISIONS`.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        `alarm`, `severity`, `boot` and `seq` are of the last step, means over all of them.
+
+    Examples
+    --------
+    >>> by_device(spark.read.parquet("decisions")).orderBy("severity").show()  # doctest: +SKIP
+    """
+    functions = needed("pyspark.sql.functions", "tcuq-watch[spark]", "a fleet on Spark")
+    place = functions.struct("boot", "seq")
+    last = [functions.max_by(name, place).alias(name) for name in ("alarm", "severity", "boot", "seq")]
+    # Risks are multiples of 1/65536: their sum is exact in any order.
+    return decisions.groupBy("version", "device").agg(
+        *_means(functions),
+        *last,
+        functions.max(functions.nanvl("time", functions.lit(None))).alias("last_time"),
+    )
+
+
+def _means(functions: Any) -> list[Any]:
+    count = functions.count("*")
+    return [
+        count.alias("steps"),
+        (functions.sum("risk") / count).alias("mean_risk"),
+        functions.avg(functions.col("abstain").cast("int")).alias("abstained"),
+        functions.avg(functions.col("flagged").cast("int")).alias("flagged"),
+    ]
+
+
+def summary(decisions: Any, worst: int = 20) -> dict[str, Any]:
+    """Sum up a table of decisions with Spark alone, for fleets that no single process holds.
+
+    Parameters
+    ----------
+    decisions : pyspark.sql.DataFrame
+        With the columns `DECISIONS`.
+    worst : int, default 20
+        Devices to list, by their mean risk.
+
+    Returns
+    -------
+    dict
+        Those entries of `Fleet.summary` that decisions tell: `devices`, `steps`, `alarm`, `versions`, `worst`
+        and `classes`. Tests for the whole fleet need its models: ``summarize(models(...))``.
+
+    Examples
+    --------
+    >>> found = summary(spark.read.parquet("decisions"))  # doctest: +SKIP
+    """
+    functions = needed("pyspark.sql.functions", "tcuq-watch[spark]", "a fleet on Spark")
+    devices = by_device(decisions)
+    in_alarm = functions.sum((functions.col("alarm") > 0).cast("int")).alias("in_alarm")
+    total = functions.sum("steps")
+    means = [
+        (functions.sum(functions.col(name) * functions.col("steps")) / total).alias(name)
+        for name in ("mean_risk", "abstained", "flagged")
+    ]
+    counted = functions.count("*").alias("devices")
+    versions = devices.groupBy("version").agg(counted, total.alias("steps"), in_alarm, *means)
+    found = [row.asDict() for row in versions.orderBy("version").collect()]
+    for row in found:
+        row["alarm"] = _alarm(row.pop("in_alarm"), row["devices"])
+    # A device that moved to another version is one device, in alarm if its last version is.
+    newest = functions.struct("last_time", "boot", "seq", "version")
+    moved = devices.groupBy("device").agg(functions.max_by("alarm", newest).alias("alarm"))
+    whole = moved.agg(counted, in_alarm).first()
+    first = devices.orderBy(functions.desc("mean_risk"), "version", "device").limit(worst)
+    classes = decisions.groupBy("version", functions.col("prediction").alias("class")).agg(*_means(functions))
+    return {
+        "devices": whole["devices"],
+        "steps": sum(row["steps"] for row in found),
+        "alarm": _alarm(whole["in_alarm"] or 0, whole["devices"]),
+        "versions": found,
+        "worst": [row.asDict() for row in first.collect()],
+        "classes": [row.asDict() for row in classes.orderBy("version", "class").collect()],
+    }
+
+
+def _alarm(in_alarm: int, devices: int) -> dict[str, Any]:
+    return {"devices": in_alarm, "share": in_alarm / devices if devices else None}

@@ -1,4 +1,4 @@
-"""Rows of a shard between Spark and a lane: put in order, and a lane's state as bytes."""
+"""Rows of a shard between Spark and a model: put in order, and a model's state as bytes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,9 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class ShardRows:
-    """Rows of a shard as arrays. What no array can hold is counted in `lane.refused` and left out.
+    """Rows of a shard as arrays. What no array can hold is counted in `model.refused` and left out."""
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        With the columns device, boot, seq, probs, and features, time, arrival, state where there are any.
-    lane : Lane
-        Its `params` say how wide rows are.
-    """
-
-    def __init__(self, frame: Any, lane: Any) -> None:
+    def __init__(self, frame: Any, model: Any) -> None:
         count = len(frame)
         self.devices = frame["device"].to_numpy(dtype=object)
         self.boots, self.seqs = (
@@ -36,19 +28,19 @@ class ShardRows:
         self.hands_over = (
             np.zeros(count, dtype=bool) if self.states is None else frame["state"].notna().to_numpy()
         )
-        self.probs, good = _table(frame["probs"], lane.params.classes)
+        self.probs, good = _table(frame["probs"], model.params.classes)
         self.features = None
-        if "features" in frame and lane.params.features:
-            self.features, fit = _table(frame["features"], lane.params.features)
+        if "features" in frame and model.params.features:
+            self.features, fit = _table(frame["features"], model.params.features)
             good &= fit
         self.good = good | self.hands_over
         if not self.good.all():
-            lane.refused["wrong width"] += int((~self.good).sum())
+            model.refused["wrong width"] += int((~self.good).sum())
         self.times = frame["time"].to_numpy(dtype=np.float64, na_value=np.nan) if "time" in frame else None
         self.arrival = frame["arrival"].to_numpy(dtype=np.int64, na_value=-1) if "arrival" in frame else None
 
     def order(self, by_arrival: bool) -> npt.NDArray[np.int64]:
-        """Return the good rows in the order in which a lane is to take them.
+        """Return the good rows in the order in which a model is to take them.
 
         Rows of the same place are told apart by what they hold, so that a batch that is run again gives the
         same, in whatever order Spark hands out its rows.
@@ -98,13 +90,7 @@ def _table(column: Any, width: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bo
 
 
 def packed(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Return arrays as bytes, without pickle: the length of a JSON header, the header, the arrays.
-
-    Examples
-    --------
-    >>> unpacked(packed({"a": np.arange(3, dtype="<i4")}))["a"].tolist()
-    [0, 1, 2]
-    """
+    """Return arrays as bytes, without pickle: the length of a JSON header, the header, the arrays."""
     header, parts = [], []
     for name, array in arrays.items():
         header.append([name, np.lib.format.dtype_to_descr(array.dtype), list(array.shape)])

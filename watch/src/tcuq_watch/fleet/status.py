@@ -21,18 +21,7 @@ NAME = 20
 
 
 def status_text(summary: Mapping[str, Any]) -> str:
-    """Return the summary for a terminal of 80 columns.
-
-    Parameters
-    ----------
-    summary : mapping
-        As `Fleet.summary` gives it.
-
-    Examples
-    --------
-    >>> print(status_text({"devices": 0, "steps": 0}))
-    No device has sent anything yet.
-    """
+    """Return the summary for a terminal of 80 columns."""
     parts = textwrap.wrap(verdict(summary), WIDTH)
     if summary.get("devices"):
         parts.append(
@@ -175,22 +164,12 @@ def device_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def metrics_text(summary: Mapping[str, Any]) -> str:
-    """Return totals of the fleet as Prometheus reads them: a label a version, never one a device.
-
-    Examples
-    --------
-    >>> print(metrics_text({"devices": 2, "steps": 10}).splitlines()[2])
-    tcuq_fleet_devices 2
-    """
+    """Return totals of the fleet as Prometheus reads them: a label a version, never one a device."""
     alarm, told = summary.get("alarm") or {}, summary.get("labels") or {}
     lines: list[str] = []
 
     def tell(name: str, kind: str, help: str, *values: tuple[str, Any]) -> None:
-        there = [(label, value) for label, value in values if known(value)]
-        if there:
-            lines.append(f"# HELP tcuq_fleet_{name} {help}")
-            lines.append(f"# TYPE tcuq_fleet_{name} {kind}")
-            lines.extend(f"tcuq_fleet_{name}{label} {value:.10g}" for label, value in there)
+        lines.extend(metric(f"tcuq_fleet_{name}", kind, help, *values, digits=10))
 
     def by_version(*path: str) -> list[tuple[str, Any]]:
         found = []
@@ -198,7 +177,7 @@ def metrics_text(summary: Mapping[str, Any]) -> str:
             value: Any = each
             for key in path:
                 value = (value or {}).get(key)
-            found.append((_label("version", each["version"]), value))
+            found.append((labels(version=each["version"]), value))
         return found
 
     tell("devices", "gauge", "Devices that were heard of.", ("", summary.get("devices")))
@@ -222,7 +201,7 @@ def metrics_text(summary: Mapping[str, Any]) -> str:
     for name in ("missing", "late", "duplicates", "reboots"):
         tell(f"events_{name}_total", "counter", f"Events: {name}.", ("", summary.get(name)))
     tell("events_held", "gauge", "Events that wait for an earlier one.", ("", summary.get("held")))
-    refused = [(_label("kind", kind), value) for kind, value in (summary.get("refused") or {}).items()]
+    refused = [(labels(kind=kind), value) for kind, value in (summary.get("refused") or {}).items()]
     tell("refused_total", "counter", "Input that was refused.", *refused)
     tell("version_devices", "gauge", "Devices of a version.", *by_version("devices"))
     tell("version_alarm_share", "gauge", "Share of them in alarm.", *by_version("alarm", "share"))
@@ -233,6 +212,16 @@ def metrics_text(summary: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _label(name: str, value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'{{{name}="{escaped}"}}'
+def metric(name: str, kind: str, help: str, *values: tuple[str, Any], digits: int = 14) -> list[str]:
+    """Return the lines of one metric as Prometheus reads them; none where no value is known."""
+    lines = [f"{name}{labels} {value:.{digits}g}" for labels, value in values if known(value)]
+    return [f"# HELP {name} {help}", f"# TYPE {name} {kind}", *lines] if lines else []
+
+
+def labels(**values: Any) -> str:
+    """Return the labels of one value of a metric."""
+    parts = []
+    for name, value in values.items():
+        escaped = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        parts.append(f'{name}="{escaped}"')
+    return f"{{{','.join(parts)}}}"

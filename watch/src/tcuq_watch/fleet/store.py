@@ -26,6 +26,9 @@ from tcuq.base.atomic_files import NO_LINK, refuse_links, sync_folder
 from tcuq.base.errors import InputError, one_line
 from tcuq.base.json_text import from_json
 from tcuq.base.limits import read_limited
+from tcuq.monitor.steps import STEP_DTYPE, Steps
+
+from .events import Decided
 
 FORMAT = "tcuq fleet"
 LAYOUT = 1
@@ -116,14 +119,14 @@ def read_arrays(path: Path, size: int | None = None) -> dict[str, npt.NDArray[An
 def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int) -> npt.NDArray[Any]:
     """Return an array; nothing is packed in a fleet's files, so that none is larger than its file."""
     if info.compress_type != zipfile.ZIP_STORED or info.file_size > size:
-        raise InputError("value", f"{info.filename!r} is packed, expected stored bytes")
+        raise InputError("damaged", f"{info.filename!r} is packed, expected stored bytes")
     with archive.open(info) as member:
         version = np.lib.format.read_magic(member)
         if version != (1, 0):
-            raise InputError("value", f"{info.filename!r} has another version of the format")
+            raise InputError("damaged", f"{info.filename!r} has another version of the format")
         shape, _, dtype = np.lib.format.read_array_header_1_0(member)
         if dtype.hasobject or math.prod(shape) * dtype.itemsize > size:
-            raise InputError("limit", f"{info.filename!r} takes more than the file has")
+            raise InputError("damaged", f"{info.filename!r} takes more than the file has")
     with archive.open(info) as member:
         return np.asarray(np.lib.format.read_array(member, allow_pickle=False))
 
@@ -173,11 +176,11 @@ def read_head(folder: Path) -> dict[str, Any] | None:
     except (ValueError, KeyError, TypeError):
         raise InputError("damaged", f"{path} is damaged or not of a fleet") from None
     if known != FORMAT:
-        raise InputError("value", f"{path} is of {one_line(repr(known), 60)}, expected {FORMAT!r}")
+        raise InputError("damaged", f"{path} is of {one_line(repr(known), 60)}, expected {FORMAT!r}")
     if layout != LAYOUT:
         shown = one_line(str(layout), 60)
         raise InputError(
-            "value", f"{path} has layout {shown}, expected {LAYOUT}; use the release that wrote it"
+            "conflict", f"{path} has layout {shown}, expected {LAYOUT}; use the release that wrote it"
         )
     if rest.strip() != f"{zlib.crc32(line):08x}".encode():
         raise InputError("damaged", f"{path} is damaged: its checksum is another")
@@ -219,7 +222,7 @@ def check_new(folder: Path) -> None:
     others = sorted(each.name for each in folder.iterdir() if each.name not in own) if folder.is_dir() else []
     if others:
         raise InputError(
-            "value", f"{folder} holds {others[0]!r} and no fleet, expected an empty folder or a fleet's"
+            "exists", f"{folder} holds {others[0]!r} and no fleet, expected an empty folder or a fleet's"
         )
 
 
@@ -233,7 +236,7 @@ def locked(folder: Path) -> Any:
         if error.errno not in (errno.EAGAIN, errno.EACCES):
             file.close()
             raise InputError(
-                "value",
+                "unsupported",
                 f"{folder} cannot be locked ({error.strerror}), expected a file system that keeps locks",
             ) from None
         file.seek(0)
@@ -275,3 +278,64 @@ def clean(folder: Path, named: set[str], last: int) -> None:
                 remove(path)
     if (folder / (HEAD + PART)).exists():
         remove(folder / (HEAD + PART))
+
+
+def write_decided(path: Path, parts: Sequence[Decided]) -> int:
+    """Write decisions whole; return the bytes.
+
+    The file has a column for each field of a step, numbers in the least width that holds them exactly, and
+    `boots`, `seqs`, `times`; `device` and `version` count from 0 in the lists of names, which are UTF-8 in
+    `names` and `versions`, each up to its end in `name_ends` and `version_ends`.
+    """
+    devices = np.concatenate([part.devices for part in parts])
+    names = list(dict.fromkeys(devices.tolist()))
+    numbers = dict(zip(names, range(len(names)), strict=True))
+    steps = [np.asarray(part.steps) for part in parts]
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "device": np.fromiter(map(numbers.__getitem__, devices), np.uint32, len(devices)),
+        "version": np.repeat(np.arange(len(parts), dtype=np.uint16), [len(part) for part in parts]),
+        "boots": np.concatenate([part.boots for part in parts]),
+        "seqs": np.concatenate([part.seqs for part in parts]),
+        "times": np.concatenate([part.times for part in parts]),
+    }
+    for name in STEP_DTYPE.names or ():
+        arrays[name] = _narrow(np.concatenate([each[name] for each in steps]))
+    arrays["names"], arrays["name_ends"] = packed(names)
+    arrays["versions"], arrays["version_ends"] = packed([part.version for part in parts])
+    return write_arrays(path, arrays)
+
+
+def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if values.dtype != np.float64:
+        return values
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32)
+    return single if np.array_equal(single, values, equal_nan=True) else values
+
+
+def read_decided(path: Path, class_names: Mapping[str, Sequence[str] | None] | None = None) -> list[Decided]:
+    """Return the decisions of a file, one item a version, each row as it was."""
+    try:
+        return _decided(read_arrays(path), class_names or {})
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:  # arrays of other shapes or types lead to errors of all kinds
+        if isinstance(error, InputError) and error.code == "damaged":
+            raise
+        raise InputError("damaged", f"{path} is damaged: {type(error).__name__}: {error}") from None
+
+
+def _decided(
+    arrays: Mapping[str, npt.NDArray[Any]], class_names: Mapping[str, Sequence[str] | None]
+) -> list[Decided]:
+    names = np.array([*unpacked(arrays["names"], arrays["name_ends"]), None], dtype=object)[:-1]
+    steps = np.zeros(len(arrays["device"]), dtype=STEP_DTYPE)
+    for name in STEP_DTYPE.names or ():
+        steps[name] = arrays[name]
+    found = []
+    for number, version in enumerate(unpacked(arrays["versions"], arrays["version_ends"])):
+        mine = arrays["version"] == number
+        boots, seqs, times = (arrays[name][mine] for name in ("boots", "seqs", "times"))
+        said = Steps.of(steps[mine], class_names.get(version))
+        found.append(Decided(version, names[arrays["device"][mine]], boots, seqs, times, said))
+    return found

@@ -10,11 +10,9 @@ import numpy.typing as npt
 
 from tcuq.monitor.accuracy import half_band
 
-from .baseline import SPENT, Baseline, fleet_p
-from .intervals import share_interval
-from .named import Named, find_named
+from .baseline import SPENT, Baseline, fleet_p, share_interval
 from .tallies import MEAN_ONE, RISK_ONE
-from .versions import HasTallies, VersionView, by_version, without_moved
+from .versions import HasTallies, Named, VersionView, by_version, find_named, without_moved
 
 SILENT_LISTED = 100
 """Silent devices that are named, those silent for longest; all are counted."""
@@ -38,7 +36,7 @@ class HasSummary(Protocol):
 
 
 def summarize(
-    lanes: Mapping[str, HasTallies] | Iterable[HasTallies],
+    models: Mapping[str, HasTallies] | Iterable[HasTallies],
     refused: Mapping[str, int] | None = None,
     labels: HasSummary | None = None,
     now: float | None = None,
@@ -47,27 +45,11 @@ def summarize(
 ) -> dict[str, Any]:
     """Sum up a fleet as plain data; docs/FLEET.md says what each number means.
 
-    Parameters
-    ----------
-    lanes : mapping or iterable of Lane
-        Several of one version are shards of it, with devices of their own.
-    refused : mapping, optional
-        Events that were refused, by kind.
-    labels : Labels, optional
-    now : float, optional
-        Seconds since 1970; default the latest time that the fleet has seen.
-    worst : int
-        Devices to list.
-    baseline : pair of float, optional
-        From and to, in seconds since 1970: a time in which this fleet was healthy. Its alarms are the
-        baseline then, in place of what the fit found in the lab.
-
-    Returns
-    -------
-    dict
-        Ready for JSON.
+    Several models of one version are shards of it. `baseline` is a time, from and to in seconds since 1970,
+    in which this fleet was healthy: its alarms are the baseline then, in place of what the fit found in the
+    lab.
     """
-    shards = list(lanes.values() if isinstance(lanes, Mapping) else lanes)
+    shards = list(models.values() if isinstance(models, Mapping) else models)
     last = [np.nanmax(heard) for heard in (shard.heard for shard in shards) if np.isfinite(heard).any()]
     time = now if now is not None else (float(max(last)) if last else None)
     versions = by_version(shards, time, baseline)

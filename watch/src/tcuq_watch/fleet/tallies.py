@@ -75,32 +75,6 @@ class Tallies:
     counts everywhere but there, and in `untimed`. A device counts once in a bucket; one whose clock goes back
     by less than a day is not counted again. Other threads run meanwhile; a second one that comes to count is
     turned away.
-
-    Parameters
-    ----------
-    params : Params
-
-    Attributes
-    ----------
-    devices : array of `DEVICE_DTYPE`
-        One row a slot.
-    classes : array of `CLASS_DTYPE`
-        One row a class, by the answer.
-
-    Examples
-    --------
-    >>> from tcuq import Bank
-    >>> params = Params(classes=2, warmup=0, reference=0.3)
-    >>> bank, tallies = Bank(params, 2), Tallies(params)
-    >>> tallies.grow(2)
-    >>> slots, zeros = np.array([0, 1, 0]), np.zeros(3, dtype=np.int64)
-    >>> steps = bank.run(slots, [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
-    >>> tallies.update(slots, np.array([10.0, 20.0, 3700.0]), zeros, zeros, steps)
-    >>> tallies.devices["steps"].tolist(), tallies.classes["steps"].tolist()
-    ([2, 1], [2, 1])
-    >>> found = tallies.over_time()
-    >>> found["time"].tolist(), found["devices"].tolist()
-    ([0, 3600], [2, 1])
     """
 
     PER_SLOT: ClassVar[tuple[str, ...]] = ("devices",)
@@ -216,10 +190,10 @@ class Tallies:
         devices = np.asarray(arrays.get("devices", found.devices))
         classes = np.asarray(arrays["classes"])
         if classes.dtype != CLASS_DTYPE:
-            raise InputError("value", f"classes of the tallies are {classes.dtype}, expected CLASS_DTYPE")
+            raise InputError("damaged", f"classes of the tallies are {classes.dtype}, expected CLASS_DTYPE")
         if devices.dtype != DEVICE_DTYPE or devices.ndim != 1 or classes.shape != found.classes.shape:
             raise InputError(
-                "value",
+                "damaged",
                 f"tallies have {devices.dtype.itemsize} bytes a device and {len(classes)} "
                 f"classes, expected {DEVICE_DTYPE.itemsize} and {params.classes}",
             )
@@ -237,14 +211,7 @@ class Tallies:
 
     @classmethod
     def merged(cls, parts: Sequence[Tallies]) -> Tallies:
-        """Return the counts over disjoint sets of devices, such as shards: classes and time, without devices.
-
-        Examples
-        --------
-        >>> params = Params(classes=2)
-        >>> len(Tallies.merged([Tallies(params), Tallies(params)]).over_time()["time"])
-        0
-        """
+        """Return the counts over disjoint sets of devices: classes and time, without devices."""
         found = cls(parts[0].params)
         used = [part for part in parts if part._clock["last"][0] >= part._clock["first"][0]]
         for part in parts:
@@ -287,20 +254,20 @@ def _check_devices(devices: npt.NDArray[Any]) -> None:
     for name in ("flagged", "abstained", "alarm_steps", "onsets"):
         for at in np.flatnonzero(devices[name] > devices["steps"])[:1]:
             raise InputError(
-                "limit",
+                "damaged",
                 f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected at most "
                 f"{devices['steps'][at]}, its steps",
             )
     for name, (low, high) in RANGES.items():
         for at in np.flatnonzero((devices[name] < low) | (devices[name] > high))[:1]:
             raise InputError(
-                "value",
+                "damaged",
                 f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected {low} to {high}",
             )
     for name in ("last_time", "alarm_since"):
         for at in np.flatnonzero((devices[name] < 0) | (devices[name] >= END_OF_TIME))[:1]:
             raise InputError(
-                "value",
+                "damaged",
                 f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected a time from 0 to "
                 f"{END_OF_TIME}, or NaN",
             )
@@ -311,7 +278,7 @@ def _checked_clock(clock: npt.NDArray[Any]) -> npt.NDArray[Any]:
     found = np.array(clock)
     if found.dtype != CLOCK_DTYPE or found.shape != (1,):
         raise InputError(
-            "value", f"clock of the tallies is {found.dtype} {found.shape}, expected one of CLOCK_DTYPE"
+            "damaged", f"clock of the tallies is {found.dtype} {found.shape}, expected one of CLOCK_DTYPE"
         )
     first, last, level = (int(found[name][0]) for name in ("first", "last", "level"))
     used = last >= first
@@ -319,7 +286,7 @@ def _checked_clock(clock: npt.NDArray[Any]) -> npt.NDArray[Any]:
         used and (first < 0 or last > MOST_HOUR or (last >> level) - (first >> level) >= BUCKETS)
     ):
         raise InputError(
-            "value",
+            "damaged",
             f"clock of the tallies is at hours {first} to {last} and level {level}, expected hours 0 to "
             f"{MOST_HOUR} in {BUCKETS} buckets and level 0 to {LEVELS - 1}",
         )

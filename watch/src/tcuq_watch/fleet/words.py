@@ -28,13 +28,7 @@ ORDER = {
 
 
 def known(value: Any) -> bool:
-    """Tell whether a figure is there.
-
-    Examples
-    --------
-    >>> known(0.0), known(None), known(float("nan"))
-    (True, False, False)
-    """
+    """Tell whether a figure is there."""
     return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 
@@ -114,13 +108,7 @@ def named(summary: Mapping[str, Any]) -> int:
 
 
 def verdict(summary: Mapping[str, Any]) -> str:
-    """Return what the reader needs to know first, in a few sentences.
-
-    Examples
-    --------
-    >>> verdict({"devices": 0})
-    'No device has sent anything yet.'
-    """
+    """Return what the reader needs to know first, in a few sentences."""
     devices = summary.get("devices") or 0
     if not devices:
         return "No device has sent anything yet."

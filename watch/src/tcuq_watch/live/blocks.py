@@ -21,33 +21,17 @@ from tcuq.monitor.steps import NO_REASON, STEP_DTYPE
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Steps of one kind, in the order in which they came.
+    """Steps of one kind, in the order in which they came."""
 
-    Parameters
-    ----------
-    times : list of float
-        Unix seconds of arrival.
-    boots, seqs : list of int or None
-        Where the device tells them.
-    probs : int8 array of shape (T, L), optional
-    features : int8 array of shape (T, d), optional
-    segments, labels : list of int or None
-        As in a log, where the device tells them.
-    steps : array of `tcuq.STEP_DTYPE`, optional
-        Decisions of the device, in place of posteriors.
-    again : bool
-        The steps may have come before (`Chunk.again`).
-    """
-
-    times: list[float]
+    times: list[float]  # unix seconds of arrival
     boots: list[int | None]
     seqs: list[int | None]
     probs: npt.NDArray[np.int8] | None = None
     features: npt.NDArray[np.int8] | None = None
     segments: list[int | None] = field(default_factory=list)
     labels: list[int | None] = field(default_factory=list)
-    steps: npt.NDArray[Any] | None = None
-    again: bool = False
+    steps: npt.NDArray[Any] | None = None  # decisions of the device, in place of posteriors
+    again: bool = False  # the steps may have come before (`Chunk.again`)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -142,12 +126,7 @@ class DeviceState:
 
 
 class RowsToBlock:
-    """Collect steps of lines until something else comes.
-
-    Parameters
-    ----------
-    params : Params
-    """
+    """Collect steps of lines until something else comes."""
 
     def __init__(self, params: Params) -> None:
         self._params = params
@@ -275,18 +254,6 @@ def decision_values(content: Mapping[str, Any], classes: int) -> tuple[Any, ...]
     """Return the decision of one line as a row of `tcuq.STEP_DTYPE`.
 
     A line needs `risk`, `threshold`, and `answer` or `prediction`; what else it lacks is 0, false or unknown.
-
-    Parameters
-    ----------
-    content : mapping
-    classes : int
-
-    Examples
-    --------
-    >>> row = decision_values({"risk": 0.5, "threshold": 0.25, "answer": 1}, 3)
-    >>> step = np.array([row], dtype=STEP_DTYPE)[0]
-    >>> bool(step["flagged"]), int(step["prediction"]), int(step["reason"])
-    (True, 1, 255)
     """
     for name in ("risk", "threshold"):
         if name not in content:

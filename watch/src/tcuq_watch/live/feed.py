@@ -7,6 +7,8 @@ put into words outside of it: a slow page costs its own thread, never the one th
 
 from __future__ import annotations
 
+import base64
+import json
 import math
 import re
 import secrets
@@ -14,19 +16,84 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from dataclasses import dataclass
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.errors import InputError, wrong_value
-from tcuq.report.data import ABSTAIN, FALL, FLAGGED, RISE
+from tcuq.report.data import ABSTAIN, FALL, FLAGGED, RISE, WARM
 
-from .part import BITS, COLUMNS, NONE, REALS, Part
+REALS = ("risk", "threshold", "uncertainty", "persistence", "look", "severity", "expected_accuracy")
+
+COLUMNS: dict[str, str] = {
+    "time": "<f8",
+    **dict.fromkeys(REALS, "<f4"),  # exact for multiples of 1/65536 from 0 to 1
+    "prediction": "<i2",
+    "answer": "<i2",
+    "flags": "u1",
+    "reason": "u1",
+}
+"""Columns of a message, one after the other in base64, the widest first so that each lies aligned."""
+
+BITS = {"flagged": FLAGGED, "abstain": ABSTAIN, "warming_up": WARM}
+"""Columns that share the byte `flags`, with the two bits of `alarm`."""
+
+NONE = 255
+"""Number of no reason."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Steps and remarks after some place of a feed."""
+
+    at: tuple[int, int]
+    lost: int
+    numbers: npt.NDArray[np.int64]
+    columns: dict[str, npt.NDArray[Any]]
+    reasons: list[str]
+    signals: list[tuple[int, Mapping[str, float]]]
+    remarks: list[dict[str, Any]]
+    totals: dict[str, Any]
+
+    def __bool__(self) -> bool:
+        return bool(len(self.numbers) or self.remarks or self.lost)
+
+    def runs(self) -> list[tuple[int, int]]:
+        """Return place and length of each run of steps whose numbers follow each other."""
+        if not len(self.numbers):
+            return []
+        cuts = (np.flatnonzero(np.diff(self.numbers) != 1) + 1).tolist()
+        return [(a, b - a) for a, b in pairwise([0, *cuts, len(self.numbers)])]
+
+    def message(self) -> str:
+        """Return the part as JSON: columns in base64, the rest in words."""
+        raw = b"".join(self.columns[name].tobytes() for name in COLUMNS)
+        told: dict[str, Any] = {
+            "count": len(self.numbers),
+            "runs": [(int(self.numbers[place]), count) for place, count in self.runs()],
+            "data": base64.b64encode(raw).decode("ascii"),
+            "lost": self.lost,
+            "remarks": self.remarks,
+            "totals": self.totals,
+        }
+        if (self.columns["reason"] != NONE).any():
+            told["reasons"] = self.reasons
+        if self.signals:
+            names = sorted({name for _, values in self.signals for name in values})
+            rows = [[place, *(_short(values.get(name)) for name in names)] for place, values in self.signals]
+            told["signals"] = {"names": names, "rows": rows}
+        return json.dumps(told, separators=(",", ":"), allow_nan=False)
+
+
+def _short(value: Any) -> float | None:
+    return None if value is None or not math.isfinite(value) else round(float(value), 5)
+
 
 REMARKS = 1000
-"""Remarks that are kept at most."""
+"""Notices that are kept at most."""
 
 TEXT = 500
 """Characters of a remark that are kept at most."""
@@ -36,24 +103,7 @@ GATHERED = 64
 
 
 class Feed:
-    """Messages to pages, in one order; any thread may add, any number may follow.
-
-    Parameters
-    ----------
-    about : mapping
-        What stays the same: names of classes, level, budget, where steps come from.
-    keep : int
-        Steps that a page sees that is opened later.
-
-    Examples
-    --------
-    >>> feed = Feed({"names": ["cat", "dog"]})
-    >>> feed.add_steps(0, {"risk": [0.25, 0.5]})
-    >>> feed.add_remark("lost", "the device went away", step=2)
-    >>> kinds = [kind for kind, _ in feed.after(0)[1]]
-    >>> kinds
-    ['steps', 'remark']
-    """
+    """Messages to pages, in one order; any thread may add, any number may follow."""
 
     def __init__(self, about: Mapping[str, Any], keep: int = 20_000) -> None:
         if keep < 1:
@@ -66,7 +116,6 @@ class Feed:
         self._changed = threading.Condition()
         self._numbers = np.zeros(keep, dtype=np.int64)
         self._rings = {name: np.zeros(keep, dtype=kind) for name, kind in COLUMNS.items()}
-        self._given: set[str] = set()
         self._reasons: list[str] = []
         self._signals: deque[tuple[int, Mapping[str, float]]] = deque()
         self._remarks: deque[tuple[int, dict[str, Any]]] = deque(maxlen=REMARKS)
@@ -119,27 +168,6 @@ class Feed:
         with self._changed:
             self.closed = True
             self._changed.notify_all()
-
-    def after(self, number: int) -> tuple[int, list[tuple[str, dict[str, Any]]]]:
-        """Return the number of the last message and all that came after message `number`, 0 for all.
-
-        Each step and each remark is a message; steps that follow each other are given as one.
-        """
-        with self._changed:
-            part, given = self._part(None), set(self._given)
-            places = [place for place, _ in self._remarks]
-        oldest, before = part.at[0] - len(part.numbers), part.at[1] - len(places)
-        out: list[tuple[str, dict[str, Any]]] = []
-        begin = oldest
-        for k, place in enumerate([*places, part.at[0]]):
-            # Counted from 0, step i is message i + 1 + the remarks before it.
-            start = max(begin, number - before - k)
-            out += [("steps", told) for told in part.told(start - oldest, place - oldest, given)]
-            if k < len(places) and place + before + k + 1 > number:
-                remark = part.remarks[k]
-                out.append(("remark", {name: remark[name] for name in ("kind", "text", "step")}))
-            begin = max(begin, place)
-        return sum(part.at), out
 
     def wait(self, number: int, timeout: float) -> bool:
         """Wait for a message after `number`; tell whether one is there or the feed was closed."""
@@ -198,7 +226,6 @@ class Feed:
         self._write(self._numbers, np.arange(first, first + count))
         for name, values in ready.items():
             self._write(self._rings[name], values)
-        self._given.update(columns)
         self._add_signals(columns.get("signals", ()))
         self._steps += count
         self._count(ready["flags"])

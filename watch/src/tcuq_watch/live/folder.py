@@ -8,6 +8,7 @@ import json
 import math
 import os
 import time
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -20,8 +21,125 @@ from tcuq.base.limits import read_limited
 from tcuq.monitor.class_names import checked_names
 from tcuq.monitor.params import Params
 
-from .journal import Journal
-from .order import Order
+from .judge import Order
+
+BINARY = getattr(os, "O_BINARY", 0)
+"""Windows changes line ends without it."""
+
+LIMIT = 16 << 20
+"""Bytes that wait at most while nothing can be written; what comes beyond is lost, and counted."""
+
+
+class Journal:
+    """Append lines to a file."""
+
+    def __init__(self, path: str | Path, limit: int = LIMIT) -> None:
+        self.path, self.limit = Path(path), limit
+        self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY | NO_LINK, 0o666)
+        size = os.fstat(self._handle).st_size
+        self.size = last_line_end(self._handle, size)
+        self.cut = size - self.size
+        if self.cut:
+            os.ftruncate(self._handle, self.size)
+        self._waiting: deque[bytes] = deque()
+        self.waiting, self.lost = 0, 0
+        self.error: OSError | None = None
+
+    def add(self, text: str, lines: int) -> bool:
+        """Take whole lines, to be written by `flush`; tell whether there was room to keep them."""
+        data = text.encode()
+        if self.waiting + len(data) > self.limit:
+            self.lost += lines
+            return False
+        self._waiting.append(data)
+        self.waiting += len(data)
+        return True
+
+    def flush(self) -> bool:
+        """Hand everything to the system; tell whether that was possible."""
+        try:
+            while self._waiting:
+                # One write for all that waits, up to a limit, as there may be many small pieces.
+                data = b"".join(self._waiting)
+                written = write_at(self._handle, data, self.size)
+                self.size += written
+                self.waiting -= written
+                self._waiting.clear()
+                if written < len(data):
+                    self._waiting.append(data[written:])
+        except OSError as error:
+            self.error = error
+            return False
+        self.error = None
+        return True
+
+    def sync(self) -> bool:
+        """Wait until the disk has what was flushed."""
+        try:
+            os.fsync(self._handle)
+        except OSError as error:
+            self.error = error
+            return False
+        return True
+
+    def truncate(self, size: int) -> None:
+        """Cut the file; what waits stays."""
+        os.ftruncate(self._handle, size)
+        self.size = size
+
+    def forget(self, size: int) -> None:
+        """Give up what waits, and cut the file where it was before."""
+        self._waiting.clear()
+        self.waiting = 0
+        self.truncate(size)
+
+    def read(self, start: int, most: int | None = None) -> bytes:
+        """Return what is in the file from a place on, `most` bytes of it."""
+        return read_at(self._handle, self.size - start if most is None else most, start)
+
+    def close(self) -> None:
+        """Write what waits, and close."""
+        if self._handle >= 0:
+            handle = self._handle
+            self.flush()
+            # What a disk that fails now leaves, half a line at most, is cut off at the next opening.
+            with suppress(OSError):
+                if self._waiting:  # leave no half line behind
+                    self.lost += b"".join(self._waiting).count(b"\n")
+                    os.ftruncate(handle, last_line_end(handle, self.size))
+            self.sync()
+            self._handle = -1
+            with suppress(OSError):
+                os.close(handle)
+
+
+def read_at(handle: int, count: int, at: int) -> bytes:
+    """Return bytes from a place of an open file, fewer at its end; one thread at a time."""
+    os.lseek(handle, at, os.SEEK_SET)
+    found = []
+    while count > 0 and (piece := os.read(handle, count)):
+        found.append(piece)
+        count -= len(piece)
+    return b"".join(found)
+
+
+def write_at(handle: int, data: bytes, at: int) -> int:
+    """Write bytes to a place of an open file; return how many were written."""
+    os.lseek(handle, at, os.SEEK_SET)
+    return os.write(handle, data)
+
+
+def last_line_end(handle: int, size: int) -> int:
+    """Return the place after the last line feed of an open file, 0 where there is none."""
+    at = size
+    while at > 0:
+        start = max(0, at - (1 << 16))
+        found = read_at(handle, at - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        at = start
+    return 0
+
 
 RECEIVED, DECISIONS, MARKS = "received.jsonl", "decisions.jsonl", "marks.jsonl"
 SESSION, STATE, LOCK = "session.json", "state.bin", ".lock"
@@ -29,59 +147,25 @@ SESSION, STATE, LOCK = "session.json", "state.bin", ".lock"
 
 @dataclass
 class Saved:
-    """What is saved every so many steps, in one file that is replaced whole.
+    """What is saved every so many steps, in one file that is replaced whole."""
 
-    Parameters
-    ----------
-    params : str
-        Fingerprint.
-    source : str
-    step : int
-        Number of the next step.
-    segment : int
-        Of the last step.
-    given_segment : int or None
-        The one that the device told.
-    by_device : bool or None
-        Who decides; None before the first step.
-    names : list of str or None
-        Names of classes that the device told.
-    received, decisions : int
-        Bytes of the two logs.
-    time : float
-        Of the last step.
-    at, identity
-        Place in a file that is followed, and which file it is.
-    order : list
-        Of `Order.saved`.
-    counts : dict
-    state : str
-        Of the monitor, in base 64; empty for a fresh one.
-    alarm : int
-        Of the last step.
-    marks : int
-        Bytes of the marks: those up to there have reached the monitor.
-    since : int
-        First step whose label can reach it: the monitor has seen the same steps as the log from there on.
-    """
-
-    params: str
+    params: str  # fingerprint
     source: str
-    step: int = 0
-    segment: int = 0
-    given_segment: int | None = None
-    by_device: bool | None = None
-    names: list[str] | None = None
+    step: int = 0  # number of the next step
+    segment: int = 0  # of the last step
+    given_segment: int | None = None  # the one that the device told
+    by_device: bool | None = None  # who decides; None before the first step
+    names: list[str] | None = None  # names of classes that the device told
     received: int = 0
     decisions: int = 0
-    time: float = 0.0
+    time: float = 0.0  # of the last step
     at: int = 0
     identity: str = ""
-    order: list[Any] = field(default_factory=lambda: [None, None, []])
+    order: list[Any] = field(default_factory=lambda: [None, None, []])  # of `Order.saved`
     counts: dict[str, int] = field(default_factory=dict)
-    state: str = ""
-    alarm: int = 0
-    marks: int = 0
+    state: str = ""  # of the monitor, in base 64; empty for a fresh one
+    alarm: int = 0  # of the last step
+    marks: int = 0  # bytes of the marks: those up to there have reached the monitor
     since: int = 0
 
 
@@ -104,7 +188,7 @@ def _check_saved(saved: Saved) -> None:
         else:
             good = isinstance(value, str if kind == "str" else list)
         if not good:
-            raise wrong_value(each.name, str(value)[:40], kind)
+            raise wrong_value(each.name, value, kind)
 
 
 def read_session(folder: Path, params: Params) -> Saved:
@@ -122,7 +206,7 @@ def read_session(folder: Path, params: Params) -> Saved:
         ) from None
     if saved.params != params.fingerprint:
         raise InputError(
-            "value",
+            "conflict",
             f"{folder}: holds a session of parameters {one_line(saved.params, 40)}, "
             f"expected {params.fingerprint}; "
             "choose another folder with --folder, or move this one away",
@@ -131,15 +215,7 @@ def read_session(folder: Path, params: Params) -> Saved:
 
 
 class Folder:
-    """The files of one session; a second program is refused while one writes.
-
-    Parameters
-    ----------
-    path : path
-        Made where it does not exist.
-    params : Params
-        Those of a session that is there must be the same.
-    """
+    """The files of one session; a second program is refused while one writes."""
 
     def __init__(self, path: str | Path, params: Params) -> None:
         self.path = Path(path)
@@ -151,7 +227,7 @@ class Folder:
             self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | NO_LINK, 0o666)
         except OSError as error:
             raise InputError(
-                "value", f"{self.path}: {error.strerror}; choose another folder with --folder"
+                "failed", f"{self.path}: {error.strerror}; choose another folder with --folder"
             ) from None
         try:
             _lock(self._lock, self.path)
@@ -171,7 +247,7 @@ class Folder:
             others = [name for name, log in logs.items() if log.exists() and log.stat().st_size]
             if others:
                 raise InputError(
-                    "value",
+                    "damaged",
                     f"{self.path}: has {others[0]} and no {SESSION}, so it is not known what it belongs to; "
                     "move it away or choose another folder with --folder",
                 )
@@ -199,10 +275,7 @@ class Folder:
     def save(self, saved: Saved, state: bytes) -> None:
         """Save a state, after the logs that it belongs to.
 
-        Raises
-        ------
-        OSError
-            Where that is not possible; the state that was saved before stays.
+        An `OSError` leaves the state that was saved before.
         """
         if not self.flush():
             raise self.error or OSError("the logs cannot be written")
@@ -224,11 +297,11 @@ class Folder:
         """Keep a mark, on the disk before this returns, or raise in one line."""
         before = self.marks.size
         if not self.marks.add(json.dumps({**content, "time": round(time.time(), 3)}) + "\n", 1):
-            raise InputError("value", "the mark was not kept: the disk is full")
+            raise InputError("failed", "the mark was not kept: the disk is full")
         if not self.marks.flush() or not self.marks.sync():
             why = self.marks.error.strerror if self.marks.error else "unknown"
             self.marks.forget(before)
-            raise InputError("value", f"the mark was not kept: {why}")
+            raise InputError("failed", f"the mark was not kept: {why}")
 
     def close(self) -> None:
         """Close all files; another program may use the folder then."""
@@ -262,5 +335,5 @@ def _lock(handle: int, path: Path) -> None:
         if error.errno not in (errno.EAGAIN, errno.EACCES):
             return  # a file system without locks: as on Windows
         raise InputError(
-            "value", f"{path}: another tcuq live writes there; end it, or choose another folder with --folder"
+            "busy", f"{path}: another tcuq live writes there; end it, or choose another folder with --folder"
         ) from None

@@ -53,7 +53,7 @@ function moreFacts(stream, near) {
 function makeFollowing(stream, changed) {
   const view = makeView(stream, changed);
   const { look, zoom, pan } = view;
-  Object.assign(view, { following: true, wanted: 0, anew: true, arriving: false });
+  Object.assign(view, { following: true, wanted: 0, fresh: true, arriving: false });
   const keep = () => (view.wanted = view.span() >= view.steps ? Infinity : view.span());
 
   view.look = (from, to) => {
@@ -61,7 +61,7 @@ function makeFollowing(stream, changed) {
     keep();
   };
   view.zoom = (factor, around) => {
-    view.anew = false;
+    view.fresh = false;
     zoom(factor, view.following ? view.to : around);
   };
   view.pan = (distance) => {
@@ -71,11 +71,11 @@ function makeFollowing(stream, changed) {
     changed();
   };
   view.goTo = (from, to) => {
-    view.following = view.anew = false;
+    view.following = view.fresh = false;
     view.look(from, to);
   };
   view.whole = () => {
-    view.anew = false;
+    view.fresh = false;
     view.look(0, view.steps);
   };
   // New steps came, and so many of the oldest went.
@@ -83,7 +83,7 @@ function makeFollowing(stream, changed) {
     view.arriving = true; // when it is drawn is up to who tells of the steps
     const usual = Math.max(300, Math.min(20000, niceStep((rate || 1) * SECONDS_SHOWN)));
     // A rate that wavers must not make the picture breathe.
-    if (view.anew && (usual > 2.1 * view.wanted || usual < view.wanted / 2.1)) view.wanted = usual;
+    if (view.fresh && (usual > 2.1 * view.wanted || usual < view.wanted / 2.1)) view.wanted = usual;
     if (view.following) look(view.steps - Math.min(view.wanted, view.steps), view.steps);
     else look(view.from - gone, view.to - gone);
     view.arriving = false;

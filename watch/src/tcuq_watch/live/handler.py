@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
+import math
+import secrets
 import time
 from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
@@ -12,11 +15,54 @@ from urllib.parse import parse_qs, urlsplit
 
 from tcuq.base.errors import one_line
 
-from .guards import as_json, is_whole, own_name, same
 from .page import live_page, own_policy
 
 if TYPE_CHECKING:
     from .server import Site, View
+
+
+def as_json(value: Any) -> str:
+    """Return JSON that every browser reads: numbers that are not finite become null."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def same(given: bytes, expected: str) -> bool:
+    """Compare in a time that tells nothing about where two secrets differ."""
+    return secrets.compare_digest(given, expected.encode())
+
+
+def is_whole(value: object) -> bool:
+    """Tell whether a value from JSON is a whole number from 0 on that a browser can hold."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+
+
+def own_name(host: str) -> bool:
+    """Tell whether a Host header names this machine by an address of its own.
+
+    Any port is fine: a tunnel has its own.
+    """
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
 
 BODY = 4096
 """Bytes of a request's body at most."""

@@ -17,48 +17,27 @@ LIMIT = 32 << 20
 
 @dataclass(frozen=True)
 class Chunk:
-    """Bytes that arrived together.
-
-    Parameters
-    ----------
-    data : bytes
-    time : float
-        Unix seconds.
-    end : int, optional
-        Place in the file after the last byte, where the source is a file.
-    ack : callable, optional
-        Called when what the bytes hold is kept, so that a broker need not send them again.
-    identity : str
-        Of the file, as far as it was read.
-    again : bool
-        The bytes may have come before: a broker says that it sends them once more.
-    """
+    """Bytes that arrived together."""
 
     data: bytes
-    time: float = field(default_factory=time.time)
-    end: int | None = None
+    time: float = field(default_factory=time.time)  # unix seconds
+    end: int | None = None  # place in the file after the last byte, where the source is a file
     ack: Callable[[], None] | None = None
-    identity: str = ""
-    again: bool = False
+    identity: str = ""  # of the file, as far as it was read
+    again: bool = False  # the bytes may have come before: a broker says that it sends them once more
 
 
 @dataclass(frozen=True)
 class Event:
     """Something that happened to a connection.
 
-    Parameters
-    ----------
-    kind : str
-        ``"connected"``, ``"lost"`` (half a line is dropped), ``"ended"`` (nothing more will come),
-        ``"opened"`` (a file, at its beginning), ``"refused"`` (counted as broken) or ``"note"``.
-    text : str
-    identity : str
-        Of a file that was opened.
+    `kind` is "connected", "lost" (half a line is dropped), "ended" (nothing more will come), "opened" (a
+    file, at its beginning), "refused" (counted as broken) or "note".
     """
 
     kind: str
     text: str
-    identity: str = ""
+    identity: str = ""  # of a file that was opened
 
 
 class Source:

@@ -1,7 +1,9 @@
-"""The monitor of a session: takes blocks of steps, forgets the past where a stream begins anew."""
+"""The monitor of a session: takes blocks of steps, forgets the past where a stream begins again."""
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -14,24 +16,103 @@ from tcuq.monitor.steps import STEP_DTYPE
 
 from ..fleet.order import BRIDGE
 from .blocks import Block
-from .order import DUPLICATE, LATE, REBOOT, Order
+
+WINDOW = 256
+"""Steps that are remembered. A number that goes back further means that the device has started again."""
+
+TAKE, DUPLICATE, LATE, REBOOT = "take", "duplicate", "late", "reboot"
+
+
+class Order:
+    """The place of one device in its own stream.
+
+    A device numbers its steps (`seq`) from 0 and counts its boots. Either may be left out. A
+    number that goes back to 0, or goes back and does not repeat a step that came before, means a boot, with
+    and without a count of boots: a count may stay as it is. A boot that is smaller than the last is late.
+    """
+
+    def __init__(self) -> None:
+        self.boot: int | None = None
+        self.seq: int | None = None
+        self.gap = 0
+        self._recent: dict[int, int] = {}
+
+    def judge(self, boot: int | None, seq: int | None, content: bytes, again: bool = False) -> str:
+        """Return ``"take"``, ``"reboot"`` (take it too), ``"duplicate"`` or ``"late"`` for one step.
+
+        With `again`, whoever brought the step says that it may have brought it before: a step that is
+        remembered is then a duplicate at number 0 too, and one further back, in a boot that is told, is late.
+        """
+        self.gap = 0
+        found = self._compare(boot, seq, content, again)
+        if found in (TAKE, REBOOT):
+            self.note(boot, seq, content, found == REBOOT)
+        return found
+
+    def note(self, boot: int | None, seq: int | None, content: bytes, reboot: bool = False) -> None:
+        """Remember a step that was taken."""
+        if reboot:
+            self._recent.clear()
+        self.boot = self.boot if boot is None else boot
+        self.seq = seq
+        if seq is not None:
+            self._recent[seq] = zlib.crc32(content)
+            if len(self._recent) > WINDOW:
+                del self._recent[next(iter(self._recent))]
+
+    def run_on(self, boot: int | None, seqs: Sequence[int | None], contents: Sequence[bytes]) -> bool:
+        """Take steps that follow the last one without a gap, as nearly all do; False where they do not."""
+        if boot is None or boot != self.boot or self.seq is None:
+            return False
+        if list(seqs) != list(range(self.seq + 1, self.seq + 1 + len(seqs))):
+            return False
+        self.gap = 0
+        for seq, content in zip(seqs[-WINDOW:], contents[-WINDOW:], strict=True):
+            self.note(boot, seq, content)
+        return True
+
+    def _compare(self, boot: int | None, seq: int | None, content: bytes, again: bool) -> str:
+        if boot is not None and self.boot is not None and boot != self.boot:
+            if boot < self.boot:
+                return LATE
+            self.gap = seq or 0
+            return REBOOT
+        if seq is None or self.seq is None:
+            return TAKE
+        if seq > self.seq:
+            self.gap = seq - self.seq - 1
+            return TAKE
+        known = self._recent.get(seq)
+        same = known is not None and known == zlib.crc32(content)
+        if seq == 0 and self.seq > 0 and not (again and (same or (known is None and boot is not None))):
+            return REBOOT  # the same content too: a device without a counter of boots may repeat itself
+        if same:
+            return DUPLICATE
+        if known is None and (seq > self.seq - WINDOW or (again and boot is not None)):
+            return LATE
+        return REBOOT
+
+    def saved(self) -> list[object]:
+        """Return everything, as JSON has it."""
+        return [self.boot, self.seq, [[seq, crc] for seq, crc in self._recent.items()]]
+
+    @classmethod
+    def restored(cls, saved: Sequence[object]) -> Order:
+        """Return what `saved` gave."""
+        found = cls()
+        found.boot, found.seq, recent = saved  # type: ignore[assignment]
+        found._recent = {int(seq): int(crc) for seq, crc in recent}  # type: ignore[attr-defined]
+        return found
+
 
 GAP = 60.0
-"""Seconds after which a stream that was interrupted, and does not number its steps, begins anew."""
+"""Seconds after which a stream that was interrupted, and does not number its steps, begins again."""
 
 
 class Sorted:
     """What came of the places of a block's steps.
 
-    Attributes
-    ----------
-    taken : list of int
-        Rows that are new.
-    resets : set of int
-        Places in `taken` before which the monitor forgets the past.
-    missing, duplicates, late : int
-    reboots : list of str
-        What to say of each, with its place in `taken`.
+    `resets` are the places in `taken` before which the monitor forgets the past.
     """
 
     def __init__(self) -> None:
@@ -42,13 +123,7 @@ class Sorted:
 
 
 def sort_out(order: Order, block: Block) -> Sorted:
-    """Find the steps of a block that are new, and note them in `order`.
-
-    Parameters
-    ----------
-    order : Order
-    block : Block
-    """
+    """Find the steps of a block that are new, and note them in `order`."""
     found, keys = Sorted(), block.keys()
     boots = set(block.boots)
     if len(boots) == 1 and order.run_on(block.boots[0], block.seqs, keys):
@@ -80,18 +155,7 @@ def _reboot_text(before: tuple[int | None, int | None], boot: int | None, seq: i
 
 
 class Judge:
-    """A monitor and the segments of its stream.
-
-    Parameters
-    ----------
-    monitor : Monitor
-    segment : int
-        Of the last step.
-    given : int, optional
-        The segment that the device told last.
-    fresh : bool
-        No step was taken yet: there is nothing to forget.
-    """
+    """A monitor and the segments of its stream."""
 
     def __init__(
         self, monitor: Monitor, segment: int = 0, given: int | None = None, fresh: bool = True
@@ -114,19 +178,7 @@ class Judge:
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
         """Judge the steps of a block.
 
-        Parameters
-        ----------
-        block : Block
-            Of posteriors.
-        before : int
-            Segment of the step before the block.
-        segments : list of int
-            Of each step.
-
-        Returns
-        -------
-        steps, signals
-            As `Monitor.run` gives them.
+        `before` is the segment of the step before the block, `segments` are those of its steps.
         """
         assert block.probs is not None
         steps = np.empty(len(block), dtype=STEP_DTYPE)

@@ -6,12 +6,16 @@ import errno
 import os
 import select
 import socket
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from tcuq.base.errors import InputError
+from tcuq.base.limits import limits_given
 from tcuq.base.optional import needed
 
+from ..fleet.mqtt_client import Broker
 from .inbox import PACE, Backoff, Chunk, Event, Source
 
 BAUD = 115_200
@@ -19,13 +23,7 @@ MOST = 1 << 18
 
 
 class Serial(Source):
-    """A serial port, through pyserial; one that was unplugged is opened again when it is back.
-
-    Parameters
-    ----------
-    port : str
-    baud : int
-    """
+    """A serial port, through pyserial; one that was unplugged is opened again when it is back."""
 
     def __init__(self, port: str, baud: int = BAUD) -> None:
         super().__init__()
@@ -106,13 +104,7 @@ def _short(error: BaseException) -> str:
 
 
 class Connection(Source):
-    """A TCP server that sends steps; connected to again when the connection is lost.
-
-    Parameters
-    ----------
-    host : str
-    port : int
-    """
+    """A TCP server that sends steps; connected to again when the connection is lost."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__()
@@ -128,10 +120,10 @@ class Connection(Source):
         try:
             self._socket = self._opened()
         except socket.gaierror:
-            raise InputError("value", f"{self.name}: the name {self.host!r} is not known") from None
+            raise InputError("unknown", f"{self.name}: the name {self.host!r} is not known") from None
         except OSError as error:
             raise InputError(
-                "value", f"{self.name}: {_short(error)}; is the device listening there?"
+                "failed", f"{self.name}: {_short(error)}; is the device listening there?"
             ) from None
 
     def _read(self) -> None:
@@ -170,15 +162,7 @@ class Connection(Source):
 
 
 class Listener(Source):
-    """A TCP port that one device connects to; a newer connection takes the place of an older one.
-
-    Parameters
-    ----------
-    host : str
-        Address to listen at.
-    port : int
-        0 takes a free one.
-    """
+    """A TCP port that one device connects to; a newer connection takes the place of an older one."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__()
@@ -196,13 +180,13 @@ class Listener(Source):
         try:
             self._listener = socket.create_server((self.host, self.port), family=family, backlog=4)
         except socket.gaierror:
-            raise InputError("value", f"{self.name}: the name {self.host!r} is not known") from None
+            raise InputError("unknown", f"{self.name}: the name {self.host!r} is not known") from None
         except PermissionError:
-            raise InputError("value", f"{self.name}: no permission; choose a port above 1023") from None
+            raise InputError("failed", f"{self.name}: no permission; choose a port above 1023") from None
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                raise InputError("value", f"{self.name}: the port is taken; choose another one") from None
-            raise InputError("value", f"{self.name}: {_short(error)}") from None
+                raise InputError("busy", f"{self.name}: the port is taken; choose another one") from None
+            raise InputError("failed", f"{self.name}: {_short(error)}") from None
         self.port = self._listener.getsockname()[1]
 
     def _read(self) -> None:
@@ -265,3 +249,133 @@ def _keep_alive(connection: socket.socket) -> None:
 
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
+
+
+WAIT = 8.0
+"""Seconds that a broker has for its first answer."""
+
+SETTLE = 2.0
+"""Seconds that it has for its last one."""
+
+
+class Link:
+    """A client that is connected, and connects again by itself."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        client: Any,
+        connected: Callable[[bool], None],
+        lost: Callable[[str], None],
+    ) -> None:
+        self.broker, self.client = broker, client
+        self._connected, self._lost = connected, lost
+        self._answered = threading.Event()
+        self._refused = ""
+        self._up = False
+        client.on_connect = self._on_connect
+        client.on_disconnect = self._on_disconnect
+
+    def open(self) -> None:
+        """Connect; raise in one line where the broker cannot be reached or refuses."""
+        try:
+            self.client.connect(self.broker.host, self.broker.port, keepalive=30)
+        except (OSError, ValueError) as error:
+            text = getattr(error, "strerror", None) or str(error)
+            raise InputError("failed", f"{self.broker.name}: {text}; is the broker running there?") from None
+        self.client.loop_start()
+        answered = self._answered.wait(WAIT)
+        if not answered or self._refused:
+            self.close()
+            why = f"the broker refused: {self._refused}" if answered else "the broker does not answer"
+            raise InputError("failed", f"{self.broker.name}: {why}")
+
+    def settle(self, topic: str) -> None:
+        """Wait until the broker has read what was sent; a socket that closes earlier may take it along.
+
+        Subscribing to `topic` again changes nothing, and is answered.
+        """
+        answered = threading.Event()
+        self.client.on_subscribe = lambda *_: answered.set()
+        if self._up:
+            self.client.subscribe(topic, qos=1)
+            answered.wait(SETTLE)
+
+    def close(self) -> None:
+        """Say goodbye and end the client's thread."""
+        self.client.disconnect()
+        self.client.loop_stop()
+
+    def _on_connect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        if reason.is_failure:
+            self._refused = str(reason)
+        else:
+            again, self._up = self._answered.is_set(), True
+            self._connected(again)
+        self._answered.set()
+
+    def _on_disconnect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        if self._up and reason.is_failure:
+            self._lost(str(reason))
+        self._up = False
+
+
+class Subscription(Source):
+    """A topic to which one device publishes; each message holds lines or frames, whole ones.
+
+    Messages are acknowledged when what they hold is kept, so one that came just before this program was
+    killed comes again, marked as a duplicate.
+    """
+
+    def __init__(self, broker: Broker, topic: str, identity: str) -> None:
+        super().__init__()
+        if not topic:
+            raise InputError("missing", f"{broker.name}: the topic is missing, expected {broker.name}/TOPIC")
+        if "+" in topic or "#" in topic:
+            raise InputError(
+                "value",
+                f"topic {topic!r} has a wildcard, expected the topic of one device "
+                "(tcuq fleet run takes many devices)",
+            )
+        self.topic, self.name = topic, f"{broker.name}/{topic}"
+        self._broker, self._identity = broker, identity
+        self._link: Link | None = None
+
+    def _open(self) -> None:
+        client = self._broker.client(self._identity)
+        client.on_message = self._on_message
+
+        def connected(again: bool) -> None:
+            client.subscribe(self.topic, qos=1)
+            self.put(Event("connected", f"connected to {self.name}{' again' if again else ''}"))
+
+        def lost(why: str) -> None:
+            self.put(Event("lost", f"{self.name} was lost ({why})"))
+
+        self._link = Link(self._broker, client, connected, lost)
+        self._link.open()
+
+    def _on_message(self, client: Any, data: Any, message: Any) -> None:
+        if self.closing:
+            return  # not acknowledged: it comes again at the next start
+        if message.retain:  # of an earlier time: it would come again with each connection
+            client.ack(message.mid, message.qos)
+            return
+        limits, size = limits_given(), len(message.payload)
+        if size > limits.message:
+            self.put(Event("refused", f"a message has {size:,} bytes, {limits.beyond('message', size)}"))
+            client.ack(message.mid, message.qos)
+            return
+        payload = bytes(message.payload)
+        if not payload.endswith(b"\n"):
+            payload += b"\n"  # a message is whole; lines in it need no end of their own
+        self.put(Chunk(payload, ack=lambda: client.ack(message.mid, message.qos), again=message.dup))
+
+    def _read(self) -> None:
+        self._closing.wait()
+
+    def _shut(self) -> None:
+        if self._link is not None:
+            self._link.settle(self.topic)
+            self._link.close()
+            self._link = None

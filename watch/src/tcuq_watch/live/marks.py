@@ -63,7 +63,7 @@ def labeled_log(folder: str | Path, params: Params, first: int = 0, last: int | 
         before = content["segment"], step
         if "true_label" in content:
             raise InputError(
-                "value", f"{place / RECEIVED}: is of an older tcuq; rename `true_label` to `given_label`"
+                "conflict", f"{place / RECEIVED}: is of an older tcuq; rename `true_label` to `given_label`"
             )
         given = content.get("given_label", answers.get(step))
         if step not in marks and given is None:
@@ -105,7 +105,7 @@ def read_marks(path: Path) -> dict[int, int]:
     for step, label in found.items():
         if type(label) is not int:
             shown = one_line(str(label), 40)
-            raise InputError("value", f"{path}: the label of step {step} is {shown}, expected an integer")
+            raise InputError("damaged", f"{path}: the label of step {step} is {shown}, expected an integer")
     return found
 
 
@@ -133,7 +133,7 @@ def _objects(path: Path, named: bool = False) -> Iterator[dict[str, Any]]:
                 content = from_json(line)
                 names = named and isinstance(content, dict) and "names" in content
                 if not names and not (isinstance(content, dict) and _is_step(content.get("step"))):
-                    raise InputError("value", "expected an object with a step")
+                    raise InputError("damaged", "expected an object with a step")
             except ValueError as error:
                 why = one_line(str(error), 300)
                 raise InputError(

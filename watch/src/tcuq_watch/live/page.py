@@ -138,19 +138,7 @@ def own_policy(page: str) -> str:
 
 
 def live_page(views: Sequence[tuple[str, str]] = ()) -> tuple[str, str]:
-    """Return the page and its content security policy.
-
-    Parameters
-    ----------
-    views : sequence of (name, title)
-        Other pages of the server.
-
-    Examples
-    --------
-    >>> page, policy = live_page()
-    >>> page.startswith("<!doctype html>"), "unsafe" in policy
-    (True, False)
-    """
+    """Return the page and its content security policy."""
     links = "".join(f'<a href="/{escape(name)}">{escape(title)}</a>' for name, title in views)
     meanings = json.dumps(DESCRIPTION).replace("<", "\\u003c")
     return (

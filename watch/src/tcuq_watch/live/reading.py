@@ -18,7 +18,7 @@ from tcuq.io.values import ALIASES, Shape, Softmax
 from tcuq.monitor.columns import Layout
 from tcuq.monitor.params import Params
 
-from ..fleet.checked import read_features
+from ..fleet.events import read_features
 from .blocks import FIELDS, Block, DeviceState, RowsToBlock, decision_values, odd_steps
 
 _OWN = ("boot", "seq", "time", "step", "params", "answer_name", "at")
@@ -34,32 +34,9 @@ Got = Block | DeviceState
 
 
 class Reading:
-    r"""Read what one device sends; a line that cannot be read is counted and never stops it.
+    """Read what one device sends; a line that cannot be read is counted and never stops it.
 
-    Parameters
-    ----------
-    params : Params
-    softmax : callable, optional
-        Makes posteriors of what lines hold, which are logits then.
-    limits : Limits, optional
-
-    Attributes
-    ----------
-    broken, others : int
-        Lines and frames that could not be read; steps of a monitor with other parameters.
-    why, other : str
-        What was wrong with the last one of each.
-    notes : list of str
-        What else is worth to know; whoever shows it empties it.
-    names : tuple of str or None
-        Names of the classes that the device told.
-
-    Examples
-    --------
-    >>> reading = Reading(Params(classes=2))
-    >>> blocks = reading.push(b'{"probs": [0.75, 0.25], "seq": 7}\nnoise\n', 0.0)
-    >>> blocks[0].probs.tolist(), blocks[0].seqs, reading.broken
-    ([[64, -64]], [7], 1)
+    `why` and `other` say what was wrong with the last line of each kind; whoever shows `notes` empties it.
     """
 
     def __init__(self, params: Params, softmax: Softmax | None = None, limits: Limits | None = None) -> None:
@@ -219,7 +196,7 @@ class Reading:
         fresh = RowParser(Shape.of(self._params))
         fresh.take({NAMES: given}, self._line)
         if self.names is not None:
-            raise InputError("value", f"names are {given}, expected {list(self.names)} as before")
+            raise InputError("conflict", f"names are {given}, expected {list(self.names)} as before")
         self.names = self._parser.names = fresh.names
 
     def _tell_unknown(self, content: dict[str, Any], known: Sequence[str]) -> None:
@@ -248,12 +225,7 @@ class Reading:
 
 
 class _Header:
-    """Columns of a CSV stream.
-
-    Parameters
-    ----------
-    names : sequence of str
-    """
+    """Columns of a CSV stream."""
 
     def __init__(self, names: Sequence[str], probs: Sequence[str], features: Sequence[str]) -> None:
         place = {name: at for at, name in enumerate(names)}
@@ -333,5 +305,5 @@ def _place(content: dict[str, Any], key: str) -> int | None:
     if value is None:
         return None
     if type(value) is not int or not 0 <= value <= 2**53:
-        raise wrong_value(key, str(value)[:20], "an integer from 0 to 2^53")
+        raise wrong_value(key, value, "an integer from 0 to 2^53")
     return value

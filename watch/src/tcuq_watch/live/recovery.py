@@ -13,62 +13,34 @@ from tcuq.base.json_text import from_json
 from tcuq.monitor.params import Params
 from tcuq.monitor.steps import STEP_DTYPE
 
-from ..fleet.checked import read_features
+from ..fleet.events import read_features
 from .blocks import Block, decision_values
-from .folder import Folder
-from .journal import Journal
+from .folder import Folder, Journal
 from .judge import Judge
 
 
 @dataclass
 class Recovered:
-    """What is to be done before a session goes on.
+    """What is to be done before a session goes on."""
 
-    Parameters
-    ----------
-    by_device : bool or None
-        Who decides, where that is known.
-    again : list
-        First step, block and segments of what is to be judged again, or shown where the device decided.
-    decided : int
-        Number of the last step whose decision is in the log.
-    at : int or None
-        Place in the file that is followed, as the last line tells that has one.
-    after : int
-        Steps that came after that place.
-    labels : list
-        Marks that the saved state lacks: the step before which each came, the step that it is about, its
-        label.
-    text : str
-        What was found, for people.
-    """
-
-    by_device: bool | None
+    by_device: bool | None  # who decides, where that is known
     again: list[tuple[int, Block, list[int]]] = field(default_factory=list)
-    decided: int = -1
-    at: int | None = None
-    after: int = 0
+    decided: int = -1  # number of the last step whose decision is in the log
+    at: int | None = None  # place in the file that is followed, as the last line tells that has one
+    after: int = 0  # steps that came after that place
     labels: list[tuple[int, int, int | None]] = field(default_factory=list)
-    text: str = ""
+    text: str = ""  # what was found, for people
 
 
 def recover(folder: Folder, judge: Judge, params: Params) -> Recovered:
-    """Load the saved state, and find what came after it.
-
-    Parameters
-    ----------
-    folder : Folder
-    judge : Judge
-        Its monitor takes over the state.
-    params : Params
-    """
+    """Load the saved state, and find what came after it."""
     saved = folder.saved
     if saved.state:
         try:
             judge.monitor.load(folder.state())
         except ValueError as error:
             raise InputError(
-                "value", f"{folder.path}: {error}; move the folder away or choose another one"
+                "damaged", f"{folder.path}: {error}; move the folder away or choose another one"
             ) from None
     holes = _cut_holes(folder.received, saved.received) + _cut_holes(folder.decisions, saved.decisions)
     lines = list(_lines(folder.received, saved.received))

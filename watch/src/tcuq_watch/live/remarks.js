@@ -3,7 +3,7 @@
 const SIGNS = {
   lost: ["cross", "abstain", "Device lost"], connected: ["disc", "fall", "Device connected"],
   broken: ["triangle", "abstain", "Not readable"], missing: ["ring", "abstain", "Steps missing"],
-  restart: ["square", "risk", "Program started"], reboot: ["square", "shift", "Device started anew"],
+  restart: ["square", "risk", "Program started"], reboot: ["square", "shift", "Device started again"],
   alarm: ["up", "rise", "Alarm"], cleared: ["ring", "fall", "Alarm over"], mark: ["diamond", "wrong", "Marked wrong"],
   webhook: ["dot", "muted", "Webhook"], saved: ["dot", "line", "State saved"], note: ["dot", "muted", "Note"],
 };

@@ -36,27 +36,14 @@ REQUEST_SECONDS = 10.0
 class View:
     """One more page of the server, at `/name`, with its data at `/name/data`.
 
-    Parameters
-    ----------
-    name : str
-        Letters, digits and hyphens.
-    title : str
-    html : callable
-        Returns the whole page. Scripts run only if the page's own content security policy, a `<meta>` before
-        them, names their hashes: the server sends that policy as a header and adds that no page may frame it.
-    data : callable
-        Returns what `/name/data` gives as JSON.
-
-    Examples
-    --------
-    >>> View("fleet", "The fleet", lambda: "<!doctype html>", dict).name
-    'fleet'
+    Scripts run only if the page's own content security policy, a `<meta>` before them, names their hashes:
+    the server sends that policy as a header and adds that no page may frame it.
     """
 
-    name: str
+    name: str  # letters, digits and hyphens
     title: str
     html: Callable[[], str]
-    data: Callable[[], dict[str, Any]]
+    data: Callable[[], dict[str, Any]]  # returns what `/name/data` gives as JSON
 
     def __post_init__(self) -> None:
         taken = ("feed", "about", "mark", "metrics")
@@ -248,7 +235,7 @@ def serve(
     200
     """
     if feed is None and not views:
-        raise InputError("value", "feed is None, expected a Feed or at least one view")
+        raise InputError("missing", "feed is None, expected a Feed or at least one view")
     if not 0 <= port <= 65535:
         raise wrong_value("port", port, "0 to 65535")
     if token is not None and not token:
@@ -269,12 +256,12 @@ def _bound(host: str, port: int) -> _Listener:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise InputError(
-                "value",
+                "busy",
                 f"port {port} of {host} is taken by another program: stop that, or choose another port "
                 "(0 takes any that is free)",
             ) from None
         raise InputError(
-            "value", f"cannot listen at port {port} of {host}: {error.strerror or error}"
+            "failed", f"cannot listen at port {port} of {host}: {error.strerror or error}"
         ) from None
 
 

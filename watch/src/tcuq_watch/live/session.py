@@ -18,11 +18,10 @@ from tcuq.monitor.params import Params
 from .blocks import Block
 from .folder import Folder
 from .inbox import Chunk, Event, Source
+from .publisher import Publisher, Tell
 from .reading import Got, Reading
 from .recovery import recover
-from .remarks import Tell
 from .stream import Stream
-from .telling import Telling
 
 PACE = 0.05
 """Seconds between two messages to a page, and between two writes."""
@@ -51,7 +50,7 @@ class Session:
 
     Attributes
     ----------
-    telling : Telling
+    publisher : Publisher
         With the feed of the page.
     stream : Stream
     """
@@ -77,8 +76,8 @@ class Session:
         self._acks: list[Callable[[], None]] = []
         try:
             saved = self.folder.saved
-            self.telling = Telling(params, self._about(), tell, saved.counts, saved.alarm)
-            self.stream = Stream(params, self.folder, key or source, self.telling, decided)
+            self.publisher = Publisher(params, self._about(), tell, saved.counts, saved.alarm)
+            self.stream = Stream(params, self.folder, key or source, self.publisher, decided)
             self.stream.go_on(recover(self.folder, self.stream.judge, params))
         except BaseException:
             self.folder.close()
@@ -185,31 +184,31 @@ class Session:
             got = got + self.reading.end(kind == "ended", time.time())
         self._take(got, at)
         if kind == "refused":
-            self.telling.counts["broken"] += 1
-            self.telling.remarks.often("broken", event.text, self.step)
-            self.telling.refresh()
+            self.publisher.counts["broken"] += 1
+            self.publisher.notices.often("broken", event.text, self.step)
+            self.publisher.refresh()
             return
         if kind in ("lost", "ended"):
-            self.telling.connected = False
+            self.publisher.connected = False
             self.stream.interrupted()
         if kind in ("connected", "opened"):
-            self.telling.connected = True
+            self.publisher.connected = True
             self.reading.begin()
             if self._head:
                 self.reading.prime(self._head)
                 self._head = b""
         if kind == "opened":
             self.stream.opened(event.identity)
-        self.telling.counts["lost"] += kind == "lost"
+        self.publisher.counts["lost"] += kind == "lost"
         self._remark({"ended": "lost", "opened": "connected"}.get(kind, kind), event.text)
-        self.telling.refresh()
+        self.publisher.refresh()
 
     def _tell_reading(self) -> None:
-        reading, counts = self.reading, self.telling.counts
+        reading, counts = self.reading, self.publisher.counts
         broken, others = reading.broken - self._told_broken, reading.others - self._told_others
         if broken:
             text = f"could not be read: {reading.why}"
-            self.telling.remarks.often("broken", text, self.step, broken)
+            self.publisher.notices.often("broken", text, self.step, broken)
         if others and not self._told_others:
             self._remark("note", f"steps are left out: {reading.other}")
         counts["broken"] += broken
@@ -219,17 +218,17 @@ class Session:
             self._remark("note", note)
         reading.notes.clear()
         if broken or others:
-            self.telling.refresh()
+            self.publisher.refresh()
 
     def _remark(self, kind: str, text: str) -> None:
-        self.telling.remarks.now(kind, text, self.step)
+        self.publisher.notices.now(kind, text, self.step)
 
     def tick(self) -> None:
         """Do what is due: joined remarks, and writing what could not be written before."""
-        self.telling.remarks.flush()
+        self.publisher.notices.flush()
         with self._alone:
             wrote = self._acknowledge()
-        self.telling.counts["unkept"] = self.folder.lost
+        self.publisher.counts["unkept"] = self.folder.lost
         if not wrote and not self._full and self.folder.error is not None:
             self._full = True
             self._remark("note", f"{self.folder.path}: {self.folder.error.strerror}; watching goes on")
@@ -248,25 +247,25 @@ class Session:
                 raise wrong_value("step", step, f"0 to {self.step - 1}")
             if label is not None and (type(label) is not int or not -1 <= label < self.params.classes):
                 raise wrong_value("label", label, f"-1 to {self.params.classes - 1}")
-            text = f"step {step:,} was {'wrong' if label is None else self.telling.name(label)}"
+            text = f"step {step:,} was {'wrong' if label is None else self.publisher.name(label)}"
             content = {"step": step, **({"wrong": 1} if label is None else {"label": label})}
             if self.stream.takes_labels:
                 # The disk has the steps before it has a label that came after them.
                 if not self.folder.flush() or not self.folder.sync():
-                    raise InputError("value", f"the mark was not kept: {self.folder.error}")
+                    raise InputError("failed", f"the mark was not kept: {self.folder.error}")
                 content["at"] = self.step
             self.folder.mark(content)
             if self.stream.takes_labels:
                 used = self.stream.label(step, label)
                 text += "; the monitor uses it" if used else "; too long ago, or told before, for the monitor"
-            self.telling.remarks.now("mark", text, step)
+            self.publisher.notices.now("mark", text, step)
         return text
 
     def close(self, save: bool = True) -> None:
         """Save everything and free the folder; without `save`, what is there is left for the next start."""
-        self.telling.remarks.flush(force=True)
+        self.publisher.notices.flush(force=True)
         with self._alone:
             if save:
                 self.stream.save(remark=False)
-            self.telling.feed.close()
+            self.publisher.feed.close()
             self.folder.close()

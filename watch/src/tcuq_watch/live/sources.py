@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 from tcuq.base.errors import InputError
 
+from .folder import BINARY, read_at
 from .inbox import PACE, Chunk, Event, Source
-from .journal import BINARY, read_at
 
 MOST = 1 << 18
 """Bytes of one read."""
@@ -35,7 +35,7 @@ class Pipe(Source):
     def _open(self) -> None:
         if self._handle is None:
             if sys.stdin is None:
-                raise InputError("value", "standard input is closed")
+                raise InputError("missing", "standard input is closed")
             self._handle = sys.stdin.fileno()
 
     def _read(self) -> None:
@@ -56,12 +56,7 @@ class Pipe(Source):
 
 
 class Growing(Source):
-    """A file that is read from its beginning and then followed, as ``tail -F`` does.
-
-    Parameters
-    ----------
-    path : path
-    """
+    """A file that is read from its beginning and then followed, as ``tail -F`` does."""
 
     def __init__(self, path: str | Path) -> None:
         super().__init__()
@@ -76,11 +71,11 @@ class Growing(Source):
             found = os.fstat(self._handle)
         except FileNotFoundError:
             raise InputError(
-                "value",
+                "missing",
                 f"{self.name}: no such file; create it first, or name a port such as /dev/ttyUSB0@115200",
             ) from None
         except PermissionError:
-            raise InputError("value", f"{self.name}: no permission to read it") from None
+            raise InputError("failed", f"{self.name}: no permission to read it") from None
         if stat.S_ISDIR(found.st_mode):
             raise InputError(
                 "value", f"{self.name}: is a folder, expected a file (--merge writes a log from a folder)"
@@ -111,7 +106,7 @@ class Growing(Source):
         while not self.closing:
             data = read_at(self._handle, MOST, self._at)
             if data and read_at(self._handle, len(self._first), 0) != self._first:
-                self._anew("was cut and written anew")
+                self._begin_again("was cut and written again")
             elif data:
                 if self._at == len(self._first) < HEAD:
                     self._first += data[: HEAD - self._at]
@@ -148,9 +143,9 @@ class Growing(Source):
             self._handle, self._at, self._first = handle, 0, b""
             self._tell("reading the new")
         elif found.st_size < self._at:
-            self._anew(f"was cut to {found.st_size:,} bytes")
+            self._begin_again(f"was cut to {found.st_size:,} bytes")
 
-    def _anew(self, why: str) -> None:
+    def _begin_again(self, why: str) -> None:
         self.put(Event("lost", f"{self.name} {why}"))
         self._at, self._first = 0, b""
         self._tell("reading the new content of")
@@ -228,8 +223,8 @@ def _from_address(text: str, client: str) -> Source:
             "value", f"the port of {parts.scheme}://{parts.hostname} is no number from 0 to 65535"
         ) from None
     if parts.scheme.startswith("mqtt"):
-        from ..fleet.broker import Broker
-        from .mqtt import Subscription
+        from ..fleet.mqtt_client import Broker
+        from .links import Subscription
 
         # A "#" would begin a fragment, and is a wildcard here.
         topic = unquote(parts.path.lstrip("/") + (f"#{parts.fragment}" if "#" in text else ""))

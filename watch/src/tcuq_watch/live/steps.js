@@ -114,7 +114,7 @@ function makeSteps() {
   stream.next = () => (stream.steps ? stream.number(stream.steps - 1) + 1 : null);
   stream.signalsAt = (i) => stream.signals.get(stream.dropped + i);
 
-  // A program that was started anew tells its steps again: from there on they take the place of ours.
+  // A program that was started again tells its steps again: from there on they take the place of ours.
   stream.cutFrom = (wanted) => {
     if (!stream.steps || wanted >= stream.next()) return;
     const at = Math.max(0, stream.placeOf(wanted));

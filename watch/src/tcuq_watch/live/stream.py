@@ -15,46 +15,25 @@ from tcuq.monitor.params import Params
 
 from .blocks import Block, DeviceState, joined
 from .folder import Folder, Saved
-from .judge import GAP, Judge, sort_out
-from .lines import DecisionLines, received_lines
-from .order import Order
+from .judge import GAP, Judge, Order, sort_out
+from .publisher import DecisionLines, Publisher, received_lines
 from .reading import Got
 from .recovery import Recovered
-from .telling import Telling
 
 
 class Stream:
-    """Take steps in the order of their arrival; what came is in the log before its decision is.
-
-    Parameters
-    ----------
-    params : Params
-    folder : Folder
-    source : str
-    telling : Telling
-    decided : callable, optional
-        Called with the lines of decisions as they are written.
-
-    Attributes
-    ----------
-    step : int
-        Number of the next step.
-    by_device : bool or None
-        Who decides; None before the first step.
-    at, identity
-        Place in a file that is followed, after its last whole line, and which file it is.
-    """
+    """Take steps in the order of their arrival; what came is in the log before its decision is."""
 
     def __init__(
         self,
         params: Params,
         folder: Folder,
         source: str,
-        telling: Telling,
+        publisher: Publisher,
         decided: Callable[[str], None] | None,
     ) -> None:
         saved = folder.saved
-        self.params, self.folder, self.source, self.telling = params, folder, source, telling
+        self.params, self.folder, self.source, self.publisher = params, folder, source, publisher
         self.by_device, self.step = saved.by_device, saved.step
         self.names = params.names or checked_names(saved.names, params.classes)
         self.judge = Judge(Monitor(params), saved.segment, saved.given_segment, saved.step == 0)
@@ -87,7 +66,7 @@ class Stream:
         """Take names of classes that the device told."""
         if names is not None and self.names is None:
             self.names = names
-            self.telling.feed.about["names"] = list(names)
+            self.publisher.feed.about["names"] = list(names)
             self._lines = DecisionLines(self.params, self._written_names())
 
     def go_on(self, found: Recovered) -> None:
@@ -114,9 +93,11 @@ class Stream:
         if found.at is not None:
             self.at, self._skip = found.at, found.after if self.identity else 0
         if not fresh and self.step:
-            self.telling.remarks.now("restart", f"started again at step {self.step:,}{found.text}", self.step)
+            self.publisher.notices.now(
+                "restart", f"started again at step {self.step:,}{found.text}", self.step
+            )
         if not fresh and self.step and before != self.source:
-            self.telling.remarks.now(
+            self.publisher.notices.now(
                 "note", f"steps came from {before} before, now from {self.source}", self.step
             )
             self._time, self.at, self._skip, self.identity = 0.0, 0, 0, ""
@@ -167,15 +148,15 @@ class Stream:
 
     def _decided_by(self, device: bool | None) -> None:
         self.by_device = device
-        self.telling.feed.about["decided_by"] = "device" if device else "host"
+        self.publisher.feed.about["decided_by"] = "device" if device else "host"
 
     def _leave_out(self, block: Block) -> None:
-        if not self.telling.counts["others"]:
+        if not self.publisher.counts["others"]:
             given, kept = ("decisions", "posteriors") if block.by_device else ("posteriors", "decisions")
-            self.telling.remarks.now(
+            self.publisher.notices.now(
                 "note", f"the device sends {given} beside {kept}; they are left out", self.step
             )
-        self.telling.counts["others"] += len(block)
+        self.publisher.counts["others"] += len(block)
 
     def _new(self, block: Block) -> Block:
         """Leave out what came before a restart already, where a file is read on."""
@@ -185,7 +166,7 @@ class Stream:
 
     def _take_block(self, block: Block, at: int | None) -> None:
         found = sort_out(self.order, block)
-        counts, often = self.telling.counts, self.telling.remarks.often
+        counts, often = self.publisher.counts, self.publisher.notices.often
         for name in ("missing", "duplicates", "late"):
             counts[name] += getattr(found, name)
         if found.missing:
@@ -227,7 +208,7 @@ class Stream:
     def _show(self, block: Block, steps: npt.NDArray[Any] | None, signals: Any) -> None:
         assert steps is not None
         first, self.step = self.step, self.step + len(block)
-        self.telling.steps(first, steps, block.times, signals)
+        self.publisher.steps(first, steps, block.times, signals)
 
     def _adopt(self, given: DeviceState) -> None:
         """Take over the state of the device's own monitor: the device knows what the host did not receive."""
@@ -238,8 +219,8 @@ class Stream:
         try:
             self.judge.monitor.load(given.state)
         except ValueError as error:
-            self.telling.counts["broken"] += 1
-            self.telling.remarks.often("broken", f"a state of the device: {error}", self.step)
+            self.publisher.counts["broken"] += 1
+            self.publisher.notices.often("broken", f"a state of the device: {error}", self.step)
             return
         self._adopted, self._since = time.monotonic(), self.step
         self.save(remark=False)  # so that a restart goes on from it
@@ -259,15 +240,15 @@ class Stream:
             at=self.at,
             identity=self.identity,
             order=self.order.saved(),
-            counts=self.telling.counts,
-            alarm=self.telling.alarm,
+            counts=self.publisher.counts,
+            alarm=self.publisher.alarm,
             since=self._since,
         )
         try:
             self.folder.save(saved, b"" if self.by_device else self.judge.monitor.save())
         except OSError as error:
-            self.telling.remarks.often("note", f"the state was not saved: {error.strerror}", self.step)
+            self.publisher.notices.often("note", f"the state was not saved: {error.strerror}", self.step)
             return False
         if remark:
-            self.telling.remarks.often("saved", f"state saved at step {self.step:,}", self.step)
+            self.publisher.notices.often("saved", f"state saved at step {self.step:,}", self.step)
         return True

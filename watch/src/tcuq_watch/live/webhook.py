@@ -32,16 +32,8 @@ _OPENER = urllib.request.build_opener(_NoRedirects)
 class Webhook:
     """Send alarms to an address, from a thread of its own.
 
-    Parameters
-    ----------
-    url : str
-        ``http://`` or ``https://``.
-    about : dict
-        Goes along with each message.
-    tell : callable
-        Called with a sentence when a message was delivered or given up.
-    first : float
-        Seconds before the second attempt; each further one waits twice as long.
+    The second attempt comes after `first` seconds; each further one waits twice as long. `tell` is called
+    with a sentence when a message was delivered or given up.
     """
 
     def __init__(
@@ -50,7 +42,7 @@ class Webhook:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or _odd(url):
             raise InputError(
-                "missing", f"--webhook is {url!r}, expected http://... or https://... without spaces"
+                "value", f"--webhook is {url!r}, expected http://... or https://... without spaces"
             )
         self._url, self._about, self._tell, self._first = url, about, tell, first
         self._host = parts.hostname

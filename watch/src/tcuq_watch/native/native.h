@@ -10,8 +10,8 @@
 /* Whether the memory is where every number of these structs may lie. */
 #define ALIGNED(view) ((uintptr_t)(view)->buf % 8u == 0u)
 
-/* order(numbers, places, berth_of, berths, keys, cells, vacant, slots, boots, seqs, rows, out_slots, out_boots,
- * out_seqs, out_rows, out_resets, filled): see order.c; fleet/order.py is its face in Python. */
+/* order(numbers, places, reorder_slot_of, reorder_slots, keys, cells, vacant, slots, boots, seqs, rows, out_slots,
+ * out_boots, out_seqs, out_rows, out_resets, filled): see order.c; fleet/order.py is its face in Python. */
 PyObject *order_events(PyObject *module, PyObject *args);
 
 /* tally(devices, classes, buckets, seen, clock, slots, times, steps): one step after the other, in their order;

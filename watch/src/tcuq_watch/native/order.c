@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
     int64_t slot; /* -1: vacant */
     uint64_t used; /* bit k: cell k holds an event */
-} berth_t;
+} reorder_slot_t;
 
 typedef struct {
     int64_t boot;
@@ -36,14 +36,14 @@ typedef struct {
 /* Numbers of a call, in and out. */
 enum { NEXT, RELEASED, FILLED, VACANT, HOLD, BRIDGE, WIDTH, CAPACITY, RELEASING, NUMBERS };
 
-enum { A_NUMBERS, A_PLACES, A_BERTH_OF, A_BERTHS, A_KEYS, A_CELLS, A_VACANT, A_SLOTS, A_BOOTS, A_SEQS, A_ROWS,
-       A_OUT_SLOTS, A_OUT_BOOTS, A_OUT_SEQS, A_OUT_ROWS, A_OUT_RESETS, A_FILLED, ARRAYS };
+enum { A_NUMBERS, A_PLACES, A_REORDER_SLOT_OF, A_REORDER_SLOTS, A_KEYS, A_CELLS, A_VACANT, A_SLOTS, A_BOOTS, A_SEQS,
+       A_ROWS, A_OUT_SLOTS, A_OUT_BOOTS, A_OUT_SEQS, A_OUT_ROWS, A_OUT_RESETS, A_FILLED, ARRAYS };
 
 typedef struct {
     int64_t *numbers;
     place_t *places;
-    int32_t *berth_of; /* of a slot; -1: none */
-    berth_t *berths;
+    int32_t *reorder_slot_of; /* of a slot; -1: none */
+    reorder_slot_t *reorder_slots;
     mark_t *keys;
     uint8_t *cells;
     int32_t *vacant; /* a stack */
@@ -100,13 +100,13 @@ static void release(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
 }
 
 /* The held event that comes first, if it is not after `bound`; else `hold`. */
-static size_t first_up_to(const order_t *o, size_t berth, mark_t bound)
+static size_t first_up_to(const order_t *o, size_t reorder_slot, mark_t bound)
 {
-    const mark_t *keys = o->keys + berth * o->hold;
+    const mark_t *keys = o->keys + reorder_slot * o->hold;
     size_t best = o->hold;
     size_t k;
     for (k = 0; k < o->hold; k++) {
-        if ((o->berths[berth].used >> k & 1u) != 0u && !before(bound, keys[k])) {
+        if ((o->reorder_slots[reorder_slot].used >> k & 1u) != 0u && !before(bound, keys[k])) {
             best = k;
             bound = keys[k];
         }
@@ -114,28 +114,28 @@ static size_t first_up_to(const order_t *o, size_t berth, mark_t bound)
     return best;
 }
 
-static void release_held(order_t *o, size_t slot, size_t berth, size_t k)
+static void release_held(order_t *o, size_t slot, size_t reorder_slot, size_t k)
 {
-    size_t cell = berth * o->hold + k;
+    size_t cell = reorder_slot * o->hold + k;
     release(o, slot, o->keys[cell], o->cells + cell * o->width);
-    o->berths[berth].used &= ~((uint64_t)1u << k);
+    o->reorder_slots[reorder_slot].used &= ~((uint64_t)1u << k);
     o->places[slot].held--;
-    if (o->berths[berth].used == 0u) {
-        o->berths[berth].slot = -1;
-        o->berth_of[slot] = -1;
-        o->vacant[o->numbers[VACANT]++] = (int32_t)berth;
+    if (o->reorder_slots[reorder_slot].used == 0u) {
+        o->reorder_slots[reorder_slot].slot = -1;
+        o->reorder_slot_of[slot] = -1;
+        o->vacant[o->numbers[VACANT]++] = (int32_t)reorder_slot;
     }
 }
 
 static void release_up_to(order_t *o, size_t slot, mark_t bound)
 {
-    while (o->berth_of[slot] >= 0) {
-        size_t berth = (size_t)o->berth_of[slot];
-        size_t k = first_up_to(o, berth, bound);
+    while (o->reorder_slot_of[slot] >= 0) {
+        size_t reorder_slot = (size_t)o->reorder_slot_of[slot];
+        size_t k = first_up_to(o, reorder_slot, bound);
         if (k == o->hold) {
             break;
         }
-        release_held(o, slot, berth, k);
+        release_held(o, slot, reorder_slot, k);
     }
 }
 
@@ -152,20 +152,20 @@ static void release_next(order_t *o, size_t slot)
 
 static void hold_back(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
 {
-    size_t berth;
+    size_t reorder_slot;
     size_t k = 0;
     size_t cell;
-    if (o->berth_of[slot] < 0) {
-        o->berth_of[slot] = o->vacant[--o->numbers[VACANT]];
-        o->berths[o->berth_of[slot]].slot = (int64_t)slot;
-        o->berths[o->berth_of[slot]].used = 0u;
+    if (o->reorder_slot_of[slot] < 0) {
+        o->reorder_slot_of[slot] = o->vacant[--o->numbers[VACANT]];
+        o->reorder_slots[o->reorder_slot_of[slot]].slot = (int64_t)slot;
+        o->reorder_slots[o->reorder_slot_of[slot]].used = 0u;
     }
-    berth = (size_t)o->berth_of[slot];
-    while ((o->berths[berth].used >> k & 1u) != 0u) {
+    reorder_slot = (size_t)o->reorder_slot_of[slot];
+    while ((o->reorder_slots[reorder_slot].used >> k & 1u) != 0u) {
         k++;
     }
-    cell = berth * o->hold + k;
-    o->berths[berth].used |= (uint64_t)1u << k;
+    cell = reorder_slot * o->hold + k;
+    o->reorder_slots[reorder_slot].used |= (uint64_t)1u << k;
     o->keys[cell] = mark;
     memcpy(o->cells + cell * o->width, row, o->width);
     o->filled[o->numbers[FILLED]++] = (int64_t)cell;
@@ -174,11 +174,11 @@ static void hold_back(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
 
 static int is_held(const order_t *o, size_t slot, mark_t mark)
 {
-    size_t berth = (size_t)o->berth_of[slot];
+    size_t reorder_slot = (size_t)o->reorder_slot_of[slot];
     size_t k;
     for (k = 0; k < o->hold; k++) {
-        const mark_t *key = o->keys + berth * o->hold + k;
-        if ((o->berths[berth].used >> k & 1u) != 0u && key->boot == mark.boot && key->seq == mark.seq) {
+        const mark_t *key = o->keys + reorder_slot * o->hold + k;
+        if ((o->reorder_slots[reorder_slot].used >> k & 1u) != 0u && key->boot == mark.boot && key->seq == mark.seq) {
             return 1;
         }
     }
@@ -204,7 +204,7 @@ static void take(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
     }
     if (mark.boot == last.boot && mark.seq == last.seq + 1) {
         release(o, slot, mark, row);
-    } else if (o->berth_of[slot] >= 0 && is_held(o, slot, mark)) {
+    } else if (o->reorder_slot_of[slot] >= 0 && is_held(o, slot, mark)) {
         place->duplicates++;
         return;
     } else if (mark.seq == 0) { /* a new boot: nothing more is waited for of those before */
@@ -220,7 +220,7 @@ static void take(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
         if (place->held < o->hold) {
             return;
         }
-        release_held(o, slot, (size_t)o->berth_of[slot], first_up_to(o, (size_t)o->berth_of[slot], all));
+        release_held(o, slot, (size_t)o->reorder_slot_of[slot], first_up_to(o, (size_t)o->reorder_slot_of[slot], all));
     }
     release_next(o, slot);
 }
@@ -239,7 +239,7 @@ static void run(order_t *o)
         }
         if (o->numbers[RELEASING] != 0) {
             release_up_to(o, slot, mark);
-        } else if (o->numbers[VACANT] == 0 && o->berth_of[slot] < 0) {
+        } else if (o->numbers[VACANT] == 0 && o->reorder_slot_of[slot] < 0) {
             return;
         } else {
             take(o, slot, mark, o->rows + i * o->width);
@@ -261,16 +261,17 @@ static int event_ok(const order_t *o, size_t i)
 }
 
 /* Check that every array is as large as the others say, that every event is one of a device, and that no number can
- * overflow. What only this file writes (berths, their keys, which of them are vacant) is taken as it is; fleet/order.py
- * looks at what it restores. */
+ * overflow. What only this file writes (reorder slots, their keys, which of them are vacant) is taken as it is;
+ * fleet/order.py looks at what it restores. */
 static int fits(const order_t *o, const Py_buffer *views)
 {
     size_t n = o->events;
-    size_t berths = (size_t)views[A_BERTHS].len / sizeof(berth_t);
+    size_t slots = (size_t)views[A_REORDER_SLOTS].len / sizeof(reorder_slot_t);
     size_t most = (size_t)o->numbers[CAPACITY];
     const size_t wanted[ARRAYS] = {
-        NUMBERS * sizeof(int64_t), o->count * sizeof(place_t), o->count * sizeof(int32_t), berths * sizeof(berth_t),
-        berths * o->hold * sizeof(mark_t), berths * o->hold * o->width, berths * sizeof(int32_t), n * sizeof(int64_t),
+        NUMBERS * sizeof(int64_t), o->count * sizeof(place_t), o->count * sizeof(int32_t),
+        slots * sizeof(reorder_slot_t), slots * o->hold * sizeof(mark_t), slots * o->hold * o->width,
+        slots * sizeof(int32_t), n * sizeof(int64_t),
         n * sizeof(int64_t), n * sizeof(int64_t), o->numbers[RELEASING] != 0 ? 0u : n * o->width,
         most * sizeof(int64_t), most * sizeof(int64_t), most * sizeof(int64_t), most * o->width, most,
         n * sizeof(int64_t)};
@@ -283,9 +284,9 @@ static int fits(const order_t *o, const Py_buffer *views)
             return -1;
         }
     }
-    if ((size_t)o->numbers[VACANT] > berths) {
-        PyErr_Format(PyExc_ValueError, "vacant berths are %lld, expected at most %zu", (long long)o->numbers[VACANT],
-                     berths);
+    if ((size_t)o->numbers[VACANT] > slots) {
+        PyErr_Format(PyExc_ValueError, "vacant reorder slots are %lld, expected at most %zu",
+                     (long long)o->numbers[VACANT], slots);
         return -1;
     }
     for (i = 0; i < n; i++) {
@@ -336,8 +337,8 @@ PyObject *order_events(PyObject *module, PyObject *args)
     }
     o.numbers = views[A_NUMBERS].buf;
     o.places = views[A_PLACES].buf;
-    o.berth_of = views[A_BERTH_OF].buf;
-    o.berths = views[A_BERTHS].buf;
+    o.reorder_slot_of = views[A_REORDER_SLOT_OF].buf;
+    o.reorder_slots = views[A_REORDER_SLOTS].buf;
     o.keys = views[A_KEYS].buf;
     o.cells = views[A_CELLS].buf;
     o.vacant = views[A_VACANT].buf;
@@ -353,7 +354,7 @@ PyObject *order_events(PyObject *module, PyObject *args)
     o.filled = views[A_FILLED].buf;
     o.hold = (size_t)o.numbers[HOLD];
     o.width = (size_t)o.numbers[WIDTH];
-    o.count = (size_t)views[A_BERTH_OF].len / sizeof(int32_t);
+    o.count = (size_t)views[A_REORDER_SLOT_OF].len / sizeof(int32_t);
     o.events = (size_t)views[A_SLOTS].len / sizeof(int64_t);
     if (fits(&o, views) < 0) {
         goto close;

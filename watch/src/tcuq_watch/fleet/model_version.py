@@ -1,4 +1,4 @@
-"""`Lane`: all devices that run one set of parameters."""
+"""`ModelVersion`: all devices that run one set of parameters."""
 
 from __future__ import annotations
 
@@ -19,8 +19,20 @@ from tcuq.monitor.bank import Bank
 from tcuq.monitor.params import Params
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
-from .checked import KINDS, LATEST, TIME_BYTES, checked, name_problem, read_features, row_bytes, times_of
-from .events import MAX_NUMBER, Decided, Events, joined
+from .events import (
+    KINDS,
+    LATEST,
+    MAX_NUMBER,
+    TIME_BYTES,
+    Decided,
+    Events,
+    checked,
+    joined,
+    name_problem,
+    read_features,
+    row_bytes,
+    times_of,
+)
 from .order import BRIDGE, HOLD, Integers, Order, Released, Touched
 from .store import packed, unpacked
 from .tallies import Tallies
@@ -28,7 +40,7 @@ from .tallies import Tallies
 
 @dataclass(frozen=True)
 class Changes:
-    """What of a lane has changed since some moment: numbers of rows, and the devices that were there then."""
+    """What has changed since some moment: numbers of rows, and the devices that were there then."""
 
     devices: int
     touched: Touched
@@ -45,10 +57,10 @@ def _union(one: Integers, other: Integers) -> Integers:
     return np.flatnonzero(found)
 
 
-class Lane:
+class ModelVersion:
     """Events of one set of parameters: put in order, run through a bank of monitors, counted.
 
-    A lane is kept in memory alone; `Fleet` commits lanes to a folder.
+    A model is kept in memory alone; `Fleet` commits models to a folder.
 
     Parameters
     ----------
@@ -76,9 +88,9 @@ class Lane:
 
     Examples
     --------
-    >>> lane = Lane("v1", Params(classes=2))
-    >>> decided = lane.take(Events(["a", "b", "a"], [0, 0, 0], [0, 0, 2], [[0.9, 0.1]] * 3))
-    >>> decided.devices.tolist(), lane.places["held"].tolist()
+    >>> model = ModelVersion("v1", Params(classes=2))
+    >>> decided = model.take(Events(["a", "b", "a"], [0, 0, 0], [0, 0, 2], [[0.9, 0.1]] * 3))
+    >>> decided.devices.tolist(), model.places["held"].tolist()
     (['a', 'b'], [1, 0])
     """
 
@@ -137,18 +149,7 @@ class Lane:
         return self._stale
 
     def slot(self, device: str) -> int | None:
-        """Return the slot of a device, None for one that was not heard of.
-
-        Parameters
-        ----------
-        device : str
-            Name of the device.
-
-        Returns
-        -------
-        int or None
-            Its place in `devices`.
-        """
+        """Return the slot of a device, None for one that was not heard of."""
         return self._slot_of.get(device)
 
     def take(self, events: Events, latest: float = LATEST) -> Decided:
@@ -233,16 +234,6 @@ class Lane:
 
         Which of the monitor's steps an event was is known for the last 64 events of a device's present start,
         up to the last one that is missing.
-
-        Parameters
-        ----------
-        rows : iterable of (device, boot, seq, label)
-            -1 where none of the classes is right.
-
-        Returns
-        -------
-        int
-            Labels that monitors took: the first of each step.
         """
         found = []
         for device, boot, seq, label in rows:
@@ -269,7 +260,7 @@ class Lane:
         if slot is None and len(self._slot_of) >= self._most:
             count = len(self._slot_of) + 1
             expected = self._limits.beyond("devices", count, "devices")
-            raise InputError("value", f"device {device!r} would be number {count:,}, {expected}")
+            raise InputError("limit", f"device {device!r} would be number {count:,}, {expected}")
         place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, -1, MAX_NUMBER - 1)
         if not isinstance(state, (bytes, bytearray, memoryview)):
             raise InputError("value", f"state of {device} is {type(state).__name__}, expected bytes")
@@ -370,13 +361,7 @@ class Lane:
         return Steps.of(steps, self.params.names)
 
     def changed(self) -> Changes:
-        """Return what has changed since `settle`.
-
-        Returns
-        -------
-        Changes
-            Which devices and which tallies.
-        """
+        """Return what has changed since `settle`."""
         return Changes(self._settled, self._order.touched())
 
     def settle(self) -> None:
@@ -386,18 +371,7 @@ class Lane:
         self._stale = False
 
     def rows(self, changes: Changes) -> dict[str, npt.NDArray[Any]]:
-        """Return what must be kept of what has changed.
-
-        Parameters
-        ----------
-        changes : Changes
-            From `changed`.
-
-        Returns
-        -------
-        dict of str to array
-            What `restored` takes beside what `arrays` gave.
-        """
+        """Return what must be kept of what has changed."""
         slots = changes.touched.slots
         names, name_ends = packed(self.devices[changes.devices :])
         kept: dict[str, npt.NDArray[Any]] = {
@@ -414,13 +388,7 @@ class Lane:
         return kept
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return everything that `restored` needs.
-
-        Returns
-        -------
-        dict of str to array
-            What NPZ files can hold.
-        """
+        """Return everything that `restored` needs."""
         return self.rows(Changes(0, self._order.everything()))
 
     @classmethod
@@ -430,40 +398,23 @@ class Lane:
         params: Params,
         arrays: Mapping[str, npt.NDArray[Any]] | Sequence[Mapping[str, npt.NDArray[Any]]],
         **options: Any,
-    ) -> Lane:
-        """Return a lane from what `arrays` gave, or from that and what `rows` gave later, oldest first.
-
-        Parameters
-        ----------
-        version : str
-            Name of the parameters.
-        params : Params
-            Of the monitors, the same as before.
-        arrays : mapping of str to array, or sequence of them
-            What `arrays` gave, then what `rows` gave.
-        **options : any
-            As of `Lane`: hold, bridge, labels, known.
-
-        Returns
-        -------
-        Lane
-            With all that it had seen.
-        """
-        lane = cls(version, params, **options)
+    ) -> ModelVersion:
+        """Return a model from what `arrays` gave, or from that and what `rows` gave later, oldest first."""
+        model = cls(version, params, **options)
         tallies: dict[str, npt.NDArray[Any]] = {}
         for part in [arrays] if isinstance(arrays, Mapping) else arrays:
-            lane._load(part, tallies)
+            model._load(part, tallies)
         if tallies:
-            lane.tallies = Tallies.restored(params, tallies)
-        lane.settle()
-        return lane
+            model.tallies = Tallies.restored(params, tallies)
+        model.settle()
+        return model
 
     def _load(self, arrays: Mapping[str, npt.NDArray[Any]], tallies: dict[str, npt.NDArray[Any]]) -> None:
         (first, count), slots = arrays["count"].tolist(), arrays["slots"].astype(np.int64)
         names = unpacked(arrays["names"], arrays["name_ends"])
         fresh = names[len(self.devices) - first :]
         if len(self.devices) < first or len(self.devices) + len(fresh) != count:
-            raise InputError("value", f"it begins at device {first}, expected {len(self.devices)}")
+            raise InputError("damaged", f"it begins at device {first}, expected {len(self.devices)}")
         self._slot_of.update(zip(fresh, range(len(self.devices), count), strict=True))
         self._grow(fresh)
         self.bank.load_many(slots, arrays["states"])

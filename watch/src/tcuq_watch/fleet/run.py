@@ -14,30 +14,19 @@ from .sources import Source
 
 
 @dataclass
-class Pumped:
-    """What went through since the start.
-
-    Parameters
-    ----------
-    events, decisions, states, commits : int
-        `states` are those that were taken over.
-    seconds : float
-    refused : dict
-        What the source could not read, by kind.
-    turned_down : dict
-        What the fleet refused of the rest, by kind; an event of a bad time is taken without one.
-    """
+class RunStats:
+    """What went through since the start."""
 
     events: int = 0
     decisions: int = 0
     states: int = 0
     commits: int = 0
     seconds: float = 0.0
-    refused: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)  # what the source could not read, by kind
     turned_down: dict[str, int] = field(default_factory=dict)
 
 
-def pump(
+def run(
     fleet: Any,
     source: Source,
     sink: Sink | None = None,
@@ -45,36 +34,19 @@ def pump(
     count: int = 20_000,
     every: float = 1.0,
     flush: bool = False,
-    told: Callable[[Pumped], None] | None = None,
+    told: Callable[[RunStats], None] | None = None,
     idle: Callable[[], Any] | None = None,
-) -> Pumped:
+) -> RunStats:
     """Take all that a source gives, until it ends or is stopped.
 
     A batch is committed before the source hears of it and before a sink gets its decisions. So a kill at any
     moment loses nothing: the source gives again what was not committed, the fleet drops what it has, and the
     sink is given what it lacks.
 
-    Parameters
-    ----------
-    fleet : Fleet
-    source : Source
-    sink : Sink, optional
-    count : int
-        Events of a commit, about.
-    every : float
-        Seconds after which fewer are committed.
-    flush : bool
-        Release what is still held when the source has come to its end; not if it was stopped before.
-    told : callable, optional
-        Called after each commit.
-    idle : callable, optional
-        Called after each commit, and about as often while nothing arrives.
-
-    Returns
-    -------
-    Pumped
+    `flush` releases what is still held when the source has come to its end, not if it was stopped before.
+    `idle` is called after each commit, and about as often while nothing arrives.
     """
-    done = Pumped()
+    done = RunStats()
     began = time.monotonic()
     if sink is not None:
         for number, decided in fleet.commits(sink.begin(fleet.commit_number) + 1):
@@ -100,7 +72,7 @@ def pump(
     return done
 
 
-def _committed(fleet: Any, arrived: Arrived, done: Pumped) -> Sequence[Decided]:
+def _committed(fleet: Any, arrived: Arrived, done: RunStats) -> Sequence[Decided]:
     """Commit what arrived at once, so that a kill repeats nothing that was counted; return the decisions."""
     before = dict(fleet.refused)
     for kind, number in arrived.refused.items():
@@ -123,9 +95,9 @@ def _committed(fleet: Any, arrived: Arrived, done: Pumped) -> Sequence[Decided]:
 
 def _knows(fleet: Any, version: str | None) -> bool:
     if version is None:
-        return len(fleet.lanes) == 1
-    prints = [lane.params.fingerprint for lane in fleet.lanes.values()]
-    return version in fleet.lanes or prints.count(version) == 1
+        return len(fleet.models) == 1
+    prints = [model.params.fingerprint for model in fleet.models.values()]
+    return version in fleet.models or prints.count(version) == 1
 
 
 def _more(now: Mapping[str, int], before: Mapping[str, int], told: Mapping[str, int]) -> dict[str, int]:
