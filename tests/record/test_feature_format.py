@@ -36,8 +36,8 @@ def test_a_log_keeps_them(tmp_path: Path) -> None:
         (ROWS, 0.5, None, "missing"),
         (ROWS, 0.5, 200, "value"),
         (ROWS, -1.0, 0, "value"),
-        (None, 0.5, 0, "value"),
-        (ROWS.astype(float), 0.5, 0, "value"),
+        (None, 0.5, 0, "conflict"),
+        (ROWS.astype(float), 0.5, 0, "conflict"),
     ],
 )
 def test_what_cannot_be_right_is_refused(features: Any, scale: Any, zero_point: Any, code: str) -> None:
@@ -69,7 +69,7 @@ def test_the_fit_reads_them_unless_told_otherwise() -> None:
     assert (params.feature_scale, params.feature_zero_point) == (2.0, 1)
     with refused("missing"):
         tcuq.fit(stream(None), run_length=100, options=plain)
-    with refused("value"):
+    with refused("conflict"):
         tcuq.fit(stream(-7), clean=stream(3), run_length=100, options=plain)
 
 

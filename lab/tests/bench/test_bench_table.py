@@ -142,7 +142,7 @@ def test_results_beside_others_have_the_same_streams_and_other_names(tmp_path: P
             "headline is 0.1, expected the mean of its 2",
         ),
         ({"name": "a|b"}, "name is .*, expected a text without"),
-        ({"state_bytes": "few"}, "state_bytes is 'few', not an integer"),
+        ({"state_bytes": "few"}, "state_bytes is 'few', expected an integer"),
         ({"headline_draws": [1.0]}, "has 1 draws, expected 200"),
         ({"name": "good"}, "is about 'good', as is .*give one of them another name"),
     ],

@@ -55,7 +55,7 @@ def test_a_link_in_the_folder_of_a_session_destroys_nothing_elsewhere(tmp_path: 
     (tmp_path / "theirs").write_text("kept")
     (tmp_path / "live").mkdir()
     (tmp_path / "live" / name).symlink_to(tmp_path / "theirs")
-    with refused("value"):
+    with refused("unsupported"):
         Folder(tmp_path / "live", PARAMS)
     assert (tmp_path / "theirs").read_text() == "kept"
 

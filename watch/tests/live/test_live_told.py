@@ -9,8 +9,8 @@ import time
 
 import pytest
 from live_runs import PARAMS, json_lines, steps_of, wait_until
-from tcuq.cli.edge import complain
 
+from tcuq.cli.process import complain
 from tcuq_watch.live.inbox import Chunk
 from tcuq_watch.live.publisher import Notices, prometheus_text
 from tcuq_watch.live.session import Session

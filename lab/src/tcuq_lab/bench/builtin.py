@@ -252,7 +252,7 @@ def built_in(name: str) -> Entry:
     >>> built_in("confidnce")
     Traceback (most recent call last):
     ...
-    ValueError: method 'confidnce' is unknown; did you mean confidence? (a file of yours ends in .py)
+    tcuq.InputError: method 'confidnce' is unknown; did you mean confidence? (a file of yours ends in .py)
     """
     kind = BUILT_IN[known("method", name, BUILT_IN, hint=" (a file of yours ends in .py)")]
     code = inspect.getsourcefile(getattr(kind, "kind", kind))

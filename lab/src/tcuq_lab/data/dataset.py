@@ -112,7 +112,7 @@ def entry(name: str) -> Entry:
     >>> entry("cifar")
     Traceback (most recent call last):
     ...
-    ValueError: dataset 'cifar' is unknown; did you mean cifar10? (tcuq-lab data list shows all)
+    tcuq.InputError: dataset 'cifar' is unknown; did you mean cifar10? (tcuq-lab data list shows all)
     """
     return _ENTRIES[known("dataset", name, _ENTRIES, " (tcuq-lab data list shows all)")]
 

@@ -52,6 +52,6 @@ def method(name: str) -> type[Method]:
     >>> method("bass")
     Traceback (most recent call last):
     ...
-    ValueError: method 'bass' is unknown; did you mean base?
+    tcuq.InputError: method 'bass' is unknown; did you mean base?
     """
     return METHODS[known("method", name, METHODS)]

@@ -197,7 +197,7 @@ def experiment_from(given: Mapping[str, Any], fields: Mapping[str, Sequence[Any]
     >>> experiment_from({**plain, "tasks": ["mnst"]}, {})
     Traceback (most recent call last):
     ...
-    ValueError: task 'mnst' is unknown; did you mean mnist?
+    tcuq.InputError: task 'mnst' is unknown; did you mean mnist?
     """
     entries = ("name", "title", "paper", "tasks", "dwells", "rows", "columns")
     known_only("entry of an experiment", given, (*entries, "kind", "options"))

@@ -111,6 +111,6 @@ def run_size(name: str) -> RunSize:
     >>> run_size("ful")
     Traceback (most recent call last):
     ...
-    ValueError: setting 'ful' is unknown; did you mean full?
+    tcuq.InputError: setting 'ful' is unknown; did you mean full?
     """
     return RUN_SIZES[known("setting", name, RUN_SIZES)]

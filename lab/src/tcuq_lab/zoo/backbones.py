@@ -36,11 +36,11 @@ def backbone(name: str, /, **options: Any) -> Backbone:
     >>> backbone("resnet9")
     Traceback (most recent call last):
     ...
-    ValueError: backbone 'resnet9' is unknown; did you mean resnet8?
+    tcuq.InputError: backbone 'resnet9' is unknown; did you mean resnet8?
     >>> backbone("resnet8", wdth=8)
     Traceback (most recent call last):
     ...
-    ValueError: option of resnet8 'wdth' is unknown; did you mean width?
+    tcuq.InputError: option of resnet8 'wdth' is unknown; did you mean width?
     """
     build = BACKBONES[known("backbone", name, BACKBONES)]
     accepted = inspect.signature(build).parameters
@@ -57,7 +57,7 @@ def check_option(name: str, option: str, value: Any, default: Any) -> None:
     >>> check_option("resnet8", "width", "wide", 16)
     Traceback (most recent call last):
     ...
-    ValueError: option width of resnet8 is 'wide', not an integer...
+    tcuq.InputError: option width of resnet8 is 'wide', expected an integer, 1 to 4096
     """
     what = f"option {option} of {name}"
     if isinstance(default, int):

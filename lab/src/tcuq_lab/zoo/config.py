@@ -171,7 +171,7 @@ def config_from(content: Any) -> Config:
     >>> config_from({"name": "x", "epoch": 3})
     Traceback (most recent call last):
     ...
-    ValueError: field 'epoch' is unknown; did you mean epochs?
+    tcuq.InputError: field 'epoch' is unknown; did you mean epochs?
     """
     if not isinstance(content, Mapping):
         raise ValueError(f"a configuration is an object, not {type(content).__name__}")

@@ -38,7 +38,7 @@ def form_of(dataset: str) -> Form:
     >>> form_of("cifar")
     Traceback (most recent call last):
     ...
-    ValueError: dataset 'cifar' is unknown; did you mean cifar10?
+    tcuq.InputError: dataset 'cifar' is unknown; did you mean cifar10?
     """
     if known("dataset", dataset, (*_SHAPES, "text")) == "text":
         return Form(np.zeros((1, text.CHUNK), np.uint8), len(text.DOCUMENTS))
