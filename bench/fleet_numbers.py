@@ -25,10 +25,10 @@ from tcuq import Bank, Params, fit
 from tcuq.base.step_hashes import device_keys
 from tcuq.demo import digits as demo
 from tcuq.monitor.label_interval import interval
-from tcuq_watch.fleet.baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period
-from tcuq_watch.fleet.labels import Labels
-from tcuq_watch.fleet.summary import summarize
-from tcuq_watch.fleet.tallies import MEAN_ONE, Tallies
+from tcuq_watch.engine.labels import Labels
+from tcuq_watch.engine.tallies import MEAN_ONE, Tallies
+from tcuq_watch.verdicts.baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period
+from tcuq_watch.verdicts.summary import summarize
 
 START, PERIOD = 1.7e9 // 3600 * 3600, 60.0
 HALF, LOOKS, POOL = 420, 200, 50_000

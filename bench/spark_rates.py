@@ -30,7 +30,7 @@ from spark_events import table  # noqa: E402
 
 from tcuq import Params  # noqa: E402
 from tcuq_watch.fleet import Events, Fleet, ModelVersion  # noqa: E402
-from tcuq_watch.fleet.spark_rows import packed, unpacked  # noqa: E402
+from tcuq_watch.spark_rows import packed, unpacked  # noqa: E402
 
 WARM = 2
 """Micro-batches of a size that are not counted: they compile and fill caches."""

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import tcuq
-from tcuq_watch.fleet.spark import SETTINGS, decide_stream, summary
+from tcuq_watch.spark import SETTINGS, decide_stream, summary
 
 EVENTS = "device string, boot long, seq long, time double, probs array<float>, arrival long"
 

@@ -203,10 +203,10 @@ def archived(folder: Path, target: Path) -> None:
 
 def folders(out: Path) -> None:
     """Write folders of a fleet and of a live session."""
+    from tcuq_watch.engine.events import Events
     from tcuq_watch.fleet import Fleet
-    from tcuq_watch.fleet.events import Events
-    from tcuq_watch.live.inbox import Chunk
     from tcuq_watch.live.session import Session
+    from tcuq_watch.sources.inbox import Chunk
 
     params = Params(classes=3, warmup=0)
     with tempfile.TemporaryDirectory() as scratch:

@@ -160,7 +160,7 @@ def _judged(error: ValueError) -> ValueError:
 
 def _live(path: Path) -> None:
     """Lines of a device, whatever they are, never raise; what is told of them fits on a line."""
-    from tcuq_watch.live.reading import Reading
+    from tcuq_watch.sources.reading import Reading
 
     content = path.read_bytes()
     for params in (PARAMS, WIDE):
@@ -181,8 +181,8 @@ def told(text: str) -> None:
 
 
 def _events(path: Path) -> None:
-    from tcuq_watch.fleet.events import checked
-    from tcuq_watch.fleet.sources import FileSource
+    from tcuq_watch.engine.events import checked
+    from tcuq_watch.sources.files import FileSource
 
     source = FileSource(path)
     for arrived in source.batches(None, 100, 1.0):
@@ -196,13 +196,13 @@ def _events(path: Path) -> None:
 
 def _message(path: Path) -> None:
     """Take a message from a broker, of JSON or of frames."""
-    from tcuq_watch.fleet.arrivals import Bad
-    from tcuq_watch.fleet.mqtt import MqttSource
-    from tcuq_watch.fleet.mqtt_client import Address
+    from tcuq_watch.sources.arrivals import Bad
+    from tcuq_watch.sources.mqtt import MqttSource
+    from tcuq_watch.sources.mqtt_client import Address
 
     source = MqttSource(Address.of("mqtt://localhost/devices/+"), path.parent)
-    from tcuq_watch.fleet.arrivals import BatchBuilder
-    from tcuq_watch.fleet.mqtt import _Message
+    from tcuq_watch.sources.arrivals import BatchBuilder
+    from tcuq_watch.sources.mqtt import _Message
 
     source.bad = Bad()
     rows = BatchBuilder(source.bad, source.where)
@@ -323,9 +323,9 @@ def _http(path: Path) -> None:
     import socket
     from types import SimpleNamespace
 
-    from tcuq_watch.live.feed import Feed
-    from tcuq_watch.live.handler import Handler
-    from tcuq_watch.live.server import Site
+    from tcuq_watch.pages.feed import Feed
+    from tcuq_watch.pages.handler import Handler
+    from tcuq_watch.pages.server import Site
 
     marked: list[Any] = []
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq_watch.fleet.events import Events
+from tcuq_watch.engine.events import Events
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def said_of(module: ModuleType, name: str) -> str:
 
     Examples
     --------
-    >>> said_of(import_module("tcuq_watch.fleet.spark"), "SETTINGS").endswith(".")
+    >>> said_of(import_module("tcuq_watch.spark"), "SETTINGS").endswith(".")
     True
     """
     path = Path(inspect.getsourcefile(module) or "")

@@ -7,8 +7,8 @@ import pytest
 from slow_lines import attack, in_time
 
 from tcuq import Params
-from tcuq_watch.fleet.arrivals import MOST_BAD, Bad, BatchBuilder
-from tcuq_watch.live.reading import Reading
+from tcuq_watch.sources.arrivals import MOST_BAD, Bad, BatchBuilder
+from tcuq_watch.sources.reading import Reading
 
 
 def test_one_line_does_not_stop_the_readers_of_live_and_fleet() -> None:

@@ -16,12 +16,12 @@ from refusals import refused
 
 from tcuq import Monitor, Params
 from tcuq.io import Limits
+from tcuq_watch.engine.events import Events
 from tcuq_watch.fleet import Fleet
-from tcuq_watch.fleet.event_lines import StandardInput
-from tcuq_watch.fleet.events import Events
-from tcuq_watch.fleet.sources import FileSource
 from tcuq_watch.live.folder import Folder
-from tcuq_watch.live.reading import Reading
+from tcuq_watch.sources.event_lines import StandardInput
+from tcuq_watch.sources.files import FileSource
+from tcuq_watch.sources.reading import Reading
 
 PARAMS = Params(classes=2, warmup=0)
 
@@ -54,8 +54,8 @@ def test_events_of_a_fleet(tmp_path: Path) -> None:
 
 def test_messages_of_a_broker(tmp_path: Path) -> None:
     pytest.importorskip("paho.mqtt", reason="paho-mqtt is not installed")
-    from tcuq_watch.fleet.mqtt import MqttSource
-    from tcuq_watch.fleet.mqtt_client import Address
+    from tcuq_watch.sources.mqtt import MqttSource
+    from tcuq_watch.sources.mqtt_client import Address
 
     limits = Limits(message=100, waiting=250)
     source = MqttSource(Address.of("mqtt://localhost/a/+"), tmp_path, limits)

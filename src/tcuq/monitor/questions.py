@@ -45,7 +45,7 @@ class Questions:
     uncertainty u: there a label narrows `accuracy_from_labels` most. It depends on this step and on earlier
     ones alone. The draw is a hash of seed, device, boot and seq: the same however steps are batched, and
     after a restart. Keep the object with the monitor's state; `pickle` takes it. A fleet draws in the same
-    way, with one budget a day for all devices: `tcuq_watch.fleet.labels.Labels`.
+    way, with one budget a day for all devices: `tcuq_watch.engine.labels.Labels`.
 
     Parameters
     ----------

@@ -7,7 +7,8 @@ import pytest
 
 from tcuq import Params
 from tcuq.monitor.alarm import Alarm, AlarmSide
-from tcuq_watch.fleet.baseline import (
+from tcuq_watch.engine.tallies import ALARM_WINDOW
+from tcuq_watch.verdicts.baseline import (
     LENGTH,
     SPENT,
     Baseline,
@@ -18,7 +19,6 @@ from tcuq_watch.fleet.baseline import (
     from_period,
     spending,
 )
-from tcuq_watch.fleet.tallies import ALARM_WINDOW
 
 ALARM = Alarm(0.1, AlarmSide(0.05, 2.0))
 

@@ -172,7 +172,7 @@ def test_a_signal_ends_a_run_after_its_commit(
 def test_labels_are_asked_for_and_told_while_the_fleet_runs(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("tcuq_watch.fleet.labels", reason="labels are not there")
+    pytest.importorskip("tcuq_watch.engine.labels", reason="labels are not there")
     order = ("run", "monitor.json", "events.jsonl", "--folder", "fleet", "--labels-per-day", "1000")
     process = started(work, *order, "--follow")
     try:
@@ -228,7 +228,7 @@ def test_killed_and_started_again_the_decisions_are_the_same(
 
 
 def test_a_served_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("tcuq_watch.live.server", reason="the server is not there")
+    pytest.importorskip("tcuq_watch.pages.server", reason="the server is not there")
     assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 0
     capsys.readouterr()
     process = started(work, "page", "fleet", "--serve", "--port", "0")

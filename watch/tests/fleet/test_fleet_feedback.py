@@ -13,8 +13,8 @@ from streams import same_steps
 
 from tcuq import Feedback, Monitor, Params
 from tcuq.cli import main
+from tcuq_watch.engine.events import Events
 from tcuq_watch.fleet import Fleet
-from tcuq_watch.fleet.events import Events
 
 PARAMS = Params(classes=3, warmup=0, feedback=Feedback(memory=32, max_error=0.1, reference=0.6, hard="error"))
 DAY, TODAY = 86400.0, 19_000

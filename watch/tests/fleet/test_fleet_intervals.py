@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tcuq_watch.fleet.baseline import (
+from tcuq_watch.verdicts.baseline import (
     binomial_tail,
     count_bounds,
     gamma_tail,

@@ -14,8 +14,8 @@ from refusals import refused
 from tcuq.base.step_hashes import device_keys
 from tcuq.monitor.label_interval import accuracy_from_labels
 from tcuq.monitor.steps import STEP_DTYPE
-from tcuq_watch.fleet import labels as module
-from tcuq_watch.fleet.labels import CHANCES, EXPECTED, KEPT, Labels
+from tcuq_watch.engine import labels as module
+from tcuq_watch.engine.labels import CHANCES, EXPECTED, KEPT, Labels
 
 DAY = 86400.0
 

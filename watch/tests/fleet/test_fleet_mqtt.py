@@ -18,11 +18,11 @@ from brokers import broker, client
 from fleet_stand_in import StandInFleet, places
 from places import ROOT
 
-from tcuq_watch.fleet.arrivals import Bad, BatchBuilder
-from tcuq_watch.fleet.mqtt import MqttSource, add_frame
-from tcuq_watch.fleet.mqtt_client import Address
 from tcuq_watch.fleet.run import run
 from tcuq_watch.fleet.sinks import MqttSink
+from tcuq_watch.sources.arrivals import Bad, BatchBuilder
+from tcuq_watch.sources.mqtt import MqttSource, add_frame
+from tcuq_watch.sources.mqtt_client import Address
 
 
 def step(seq: int, **more: Any) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def sink_of(folder: Path) -> Any:
 def test_a_broker_that_allows_few_messages_at_once_does_not_stall(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tcuq_watch.fleet.mqtt_client.IN_FLIGHT", 20)
+    monkeypatch.setattr("tcuq_watch.sources.mqtt_client.IN_FLIGHT", 20)
     with broker(folder / "broker") as port, client(port) as sender:
         fleet = StandInFleet(folder / "fleet")
         source = MqttSource(Address.of(f"mqtt://127.0.0.1:{port}/d/+/s"), folder / "fleet")
@@ -259,7 +259,7 @@ def test_no_broker_and_refused_logins_are_one_line(folder: Path) -> None:
 def test_decisions_go_to_a_topic(folder: Path) -> None:
     rows = "".join(json.dumps({"device": f"d/{n}", **step(0)}) + "\n" for n in range(3))
     (folder / "e.jsonl").write_text(rows)
-    from tcuq_watch.fleet.sources import FileSource
+    from tcuq_watch.sources.files import FileSource
 
     got: list[tuple[str, dict[str, Any]]] = []
     with broker(folder / "broker") as port, client(port) as reader:

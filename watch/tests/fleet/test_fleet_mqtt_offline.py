@@ -15,11 +15,12 @@ from frame_writing import encode_posteriors
 from refusals import refused
 
 from tcuq.monitor.steps import STEP_DTYPE, Steps
-from tcuq_watch.fleet import mqtt, sinks
-from tcuq_watch.fleet.events import Decided
-from tcuq_watch.fleet.mqtt import MqttSource
-from tcuq_watch.fleet.mqtt_client import Address, Broker
+from tcuq_watch.engine.events import Decided
+from tcuq_watch.fleet import sinks
 from tcuq_watch.fleet.sinks import MqttSink, open_sink
+from tcuq_watch.sources import mqtt
+from tcuq_watch.sources.mqtt import MqttSource
+from tcuq_watch.sources.mqtt_client import Address, Broker
 
 pytest.importorskip("paho.mqtt.client")
 

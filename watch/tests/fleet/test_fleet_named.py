@@ -10,12 +10,12 @@ from fleet_shards import PLACE, Shard
 
 from tcuq import Bank, Log, fit
 from tcuq.demo import digits as demo
-from tcuq_watch.fleet.page import render
-from tcuq_watch.fleet.status import metrics_text, status_text
-from tcuq_watch.fleet.summary import summarize
-from tcuq_watch.fleet.tallies import Tallies
-from tcuq_watch.fleet.versions import FALSE_SHARE, PEERS, severity_p
-from tcuq_watch.fleet.words import verdict
+from tcuq_watch.engine.tallies import Tallies
+from tcuq_watch.pages.fleet_page import render
+from tcuq_watch.verdicts.status import metrics_text, status_text
+from tcuq_watch.verdicts.summary import summarize
+from tcuq_watch.verdicts.versions import FALSE_SHARE, PEERS, severity_p
+from tcuq_watch.verdicts.words import verdict
 
 DEVICES, DEGRADED, CLEAN_STEPS, STEPS = 20, 4, 200, 500
 KINDS = [(each, strength) for each in demo.TEST_CORRUPTIONS for strength in (0.5, 0.75, 1.0)]

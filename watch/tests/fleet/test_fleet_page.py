@@ -15,9 +15,9 @@ import pytest
 from fleet_summaries import empty, summary, timelines
 from report_pages import check_whole, opened
 
-from tcuq_watch.fleet.page import parts, render
-from tcuq_watch.fleet.status import metrics_text, status_text
-from tcuq_watch.fleet.words import alarmed, verdict
+from tcuq_watch.pages.fleet_page import parts, render
+from tcuq_watch.verdicts.status import metrics_text, status_text
+from tcuq_watch.verdicts.words import alarmed, verdict
 
 CASES = {
     "healthy": summary(1000),

@@ -20,12 +20,12 @@ from streams import int8_stream
 
 from tcuq import Params
 from tcuq.io import Limits
+from tcuq_watch.engine import events as fleet_events
+from tcuq_watch.engine.events import joined
 from tcuq_watch.fleet import Events, Fleet, requests
-from tcuq_watch.fleet import events as fleet_events
-from tcuq_watch.fleet.arrivals import Bad, BatchBuilder, seconds
-from tcuq_watch.fleet.event_lines import StandardInput
-from tcuq_watch.fleet.events import joined
-from tcuq_watch.fleet.sources import FileSource, open_source
+from tcuq_watch.sources.arrivals import Bad, BatchBuilder, seconds
+from tcuq_watch.sources.event_lines import StandardInput
+from tcuq_watch.sources.files import FileSource, open_source
 
 PARAMS = Params(classes=3, warmup=0)
 DAY = 86400

@@ -15,11 +15,11 @@ from fleet_stand_in import StandInFleet, places
 from refusals import refused
 
 from tcuq import Monitor, Params
+from tcuq_watch.engine.events import Decided
 from tcuq_watch.fleet import Fleet, store
-from tcuq_watch.fleet.events import Decided
 from tcuq_watch.fleet.run import run
 from tcuq_watch.fleet.sinks import FileSink, decision_lines, open_sink
-from tcuq_watch.fleet.sources import FileSource
+from tcuq_watch.sources.files import FileSource
 
 
 def feed(path: Path, first: int, count: int) -> None:

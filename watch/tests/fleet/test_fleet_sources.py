@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from fleet_stand_in import StandInFleet, places
 
-from tcuq_watch.fleet.event_lines import StandardInput
 from tcuq_watch.fleet.run import run
-from tcuq_watch.fleet.sources import FileSource
+from tcuq_watch.sources.event_lines import StandardInput
+from tcuq_watch.sources.files import FileSource
 
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is missing (extra tables)")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -298,7 +298,7 @@ def test_an_error_of_the_disk_stops_a_run_and_moves_nothing(
     target = "add_batch" if kind == "parquet" else "EventLines.read"
     module = "event_tables" if kind == "parquet" else "event_lines"
     with monkeypatch.context() as patch:
-        patch.setattr(f"tcuq_watch.fleet.{module}.{target}", broken)
+        patch.setattr(f"tcuq_watch.sources.{module}.{target}", broken)
         for where in (path, tmp_path):
             with pytest.raises(OSError, match=rf"Input/output error: .*e\.{kind}"):
                 run(fleet, FileSource(where))

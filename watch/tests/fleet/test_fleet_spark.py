@@ -14,9 +14,9 @@ from spark_stream import SCHEMA
 from spark_stream import session as make_session
 
 from tcuq import Monitor, Params
+from tcuq_watch.engine.events import Events, joined
 from tcuq_watch.fleet import Fleet, ModelVersion
-from tcuq_watch.fleet.events import Events, joined
-from tcuq_watch.fleet.spark import PROVIDER, by_device, decide_stream, decide_table, models, summary
+from tcuq_watch.spark import PROVIDER, by_device, decide_stream, decide_table, models, summary
 
 # PySpark and Py4J warn of their own affairs.
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]

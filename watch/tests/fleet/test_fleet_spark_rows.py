@@ -13,7 +13,7 @@ from spark_events import simulated
 from tcuq import Params
 from tcuq.monitor.steps import STEP_DTYPE
 from tcuq_watch.fleet import ModelVersion
-from tcuq_watch.fleet.spark_rows import ShardRows, packed, unpacked
+from tcuq_watch.spark_rows import ShardRows, packed, unpacked
 
 PARAMS = Params(classes=2, warmup=0, reference=0.3)
 
@@ -76,7 +76,7 @@ def test_a_lane_comes_back_from_bytes() -> None:
 
 def test_neither_spark_nor_pandas_is_needed_to_import_it() -> None:
     code = (
-        "import sys, tcuq_watch.fleet.spark\n"
+        "import sys, tcuq_watch.spark\n"
         "print({name.partition('.')[0] for name in sys.modules} & {'pyspark', 'pandas', 'pyarrow'})"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -13,11 +13,11 @@ from tcuq import Params
 from tcuq.monitor.alarm import Alarm, AlarmSide
 from tcuq.monitor.evidence_head import EvidenceHead
 from tcuq.monitor.steps import STEP_DTYPE
-from tcuq_watch.fleet.events import Events
-from tcuq_watch.fleet.model_version import ModelVersion
-from tcuq_watch.fleet.summary import FINE, WORSE, summarize
-from tcuq_watch.fleet.tallies import Tallies
-from tcuq_watch.fleet.words import verdict
+from tcuq_watch.engine.events import Events
+from tcuq_watch.engine.model_version import ModelVersion
+from tcuq_watch.engine.tallies import Tallies
+from tcuq_watch.verdicts.summary import FINE, WORSE, summarize
+from tcuq_watch.verdicts.words import verdict
 
 COUNTS = {"false_alarms": 10, "steps": 1_000_000, "alarm_steps": 100}
 NOTES = {"fit": {"run_length": 10_000, "run_length_elsewhere": COUNTS}}

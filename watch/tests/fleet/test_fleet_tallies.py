@@ -18,7 +18,7 @@ from tcuq import Params
 from tcuq.monitor.alarm import Alarm, AlarmSide
 from tcuq.monitor.steps import STEP_DTYPE
 from tcuq_watch import _native
-from tcuq_watch.fleet.tallies import BUCKETS, DEVICE_DTYPE, SUMS, Tallies
+from tcuq_watch.engine.tallies import BUCKETS, DEVICE_DTYPE, SUMS, Tallies
 
 PARAMS = Params(classes=3, warmup=0, reference=0.3, alarm=Alarm(0.2, AlarmSide(0.05, 0.5)))
 NONE = np.zeros(0, dtype=np.int64)
@@ -218,7 +218,7 @@ def test_what_is_checked_is_what_is_counted(monkeypatch: pytest.MonkeyPatch) -> 
 
     tallies = Tallies(PARAMS)
     tallies.grow(1)
-    monkeypatch.setattr("tcuq_watch.fleet.tallies._native", SimpleNamespace(tally=tally))
+    monkeypatch.setattr("tcuq_watch.engine.tallies._native", SimpleNamespace(tally=tally))
     tallies.update(slots, np.zeros(4), NONE, NONE, steps)
     assert tallies.devices["steps"].tolist() == [4] and tallies.classes["steps"].sum() == 4
 

@@ -15,9 +15,9 @@ from streams import int8_stream, learned_params
 
 from tcuq import Params
 from tcuq_device.cost.stock import monitors
-from tcuq_watch.fleet.events import Events, joined
-from tcuq_watch.fleet.model_version import ModelVersion
-from tcuq_watch.fleet.order import Order
+from tcuq_watch.engine.events import Events, joined
+from tcuq_watch.engine.model_version import ModelVersion
+from tcuq_watch.engine.order import Order
 
 MESSY = Network(lost=0.05, repeated=0.05, delayed=0.2, mean_delay=60.0, reboots=0.02)
 COUNTS = ("received", "missing", "late", "duplicates", "reboots")

@@ -14,8 +14,8 @@ from memory_cases_params import FULL
 
 from tcuq.monitor.steps import STEP_DTYPE
 from tcuq_watch import _native
-from tcuq_watch.fleet.order import Order
-from tcuq_watch.fleet.tallies import Tallies
+from tcuq_watch.engine.order import Order
+from tcuq_watch.engine.tallies import Tallies
 
 
 def odd(array: Any, shift: int = 1) -> Any:
@@ -35,7 +35,7 @@ def order_call() -> list[Any]:
 
     order = Order(1, 4, 0)
     order.grow(2)
-    with patch("tcuq_watch.fleet.order._native", SimpleNamespace(order=stop)), pytest.raises(StopIteration):
+    with patch("tcuq_watch.engine.order._native", SimpleNamespace(order=stop)), pytest.raises(StopIteration):
         order.take([0, 1], [0, 0], [0, 0], np.zeros((2, 1), np.uint8))
     return calls[0]
 

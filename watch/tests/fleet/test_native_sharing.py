@@ -16,9 +16,9 @@ from forks import forked, needs_fork
 
 from tcuq import Params
 from tcuq.monitor.steps import STEP_DTYPE
+from tcuq_watch.engine.order import Order
+from tcuq_watch.engine.tallies import Tallies
 from tcuq_watch.fleet import Events, Fleet
-from tcuq_watch.fleet.order import Order
-from tcuq_watch.fleet.tallies import Tallies
 
 PARAMS = Params(classes=3, warmup=0, reference=0.3, names=("a", "b", "c"))
 COPIES: list[Callable[[Any], Any]] = [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
@@ -70,7 +70,7 @@ def test_a_second_thread_is_turned_away(kind: str, monkeypatch: pytest.MonkeyPat
 
     name = "tally" if kind == "tallies" else "order"
     with monkeypatch.context() as patched:
-        patched.setattr(f"tcuq_watch.fleet.{kind}._native", type("Seen", (), {name: staticmethod(second)}))
+        patched.setattr(f"tcuq_watch.engine.{kind}._native", type("Seen", (), {name: staticmethod(second)}))
         use()
     assert len(said) == 2 and all("\n" not in each for each in said)
     use()  # free again

@@ -177,7 +177,7 @@ def test_a_folder_that_is_taken_is_refused_before_the_source_is_opened(place, ca
     from tcuq_watch.live.session import Session
 
     opened = []
-    monkeypatch.setattr("tcuq_watch.live.inbox.Source.open", lambda source: opened.append(source))
+    monkeypatch.setattr("tcuq_watch.sources.inbox.Source.open", lambda source: opened.append(source))
     session = Session(PARAMS, "kept", "x")
     assert main(["live", "m.json", "-", "--folder", "kept", "--no-page"]) == 2
     session.close()

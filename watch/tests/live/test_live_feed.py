@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcuq_watch.live.feed import COLUMNS, REMARKS, Feed
+from tcuq_watch.pages.feed import COLUMNS, REMARKS, Feed
 
 
 def unpacked(message: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -13,9 +13,9 @@ from tcuq import Monitor, Params, fit
 from tcuq.cli import main
 from tcuq.io import read_decisions, read_log
 from tcuq_watch.live import folder as journal
-from tcuq_watch.live.inbox import Chunk, Event
 from tcuq_watch.live.marks import labeled_log, read_marks
 from tcuq_watch.live.session import Session
+from tcuq_watch.sources.inbox import Chunk, Event
 
 PRINT = int(PARAMS.fingerprint, 16)
 

@@ -11,9 +11,9 @@ from live_runs import json_lines, steps_of
 
 from tcuq import Feedback, Monitor, Params
 from tcuq.io import read_decisions
-from tcuq_watch.live.blocks import DeviceState
-from tcuq_watch.live.inbox import Chunk
 from tcuq_watch.live.session import Session
+from tcuq_watch.sources.blocks import DeviceState
+from tcuq_watch.sources.inbox import Chunk
 
 PARAMS = Params(
     classes=4,

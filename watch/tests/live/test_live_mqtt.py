@@ -15,9 +15,9 @@ from frame_writing import encode_posteriors
 from live_runs import PARAMS, decided_alike, json_lines, received, start_watching, steps_of, wait_until
 from refusals import refused
 
-from tcuq_watch.live.inbox import Chunk
 from tcuq_watch.live.session import Session
-from tcuq_watch.live.sources import open_source
+from tcuq_watch.sources.inbox import Chunk
+from tcuq_watch.sources.streams import open_source
 
 pytest.importorskip("paho.mqtt.client", reason="paho-mqtt is not installed")
 

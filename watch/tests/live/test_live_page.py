@@ -11,8 +11,8 @@ import pytest
 from devtools import Browser, Tab
 from live_fake import NAMES, Marks, Playing, about, filled, served
 
-from tcuq_watch.live.feed import Feed
-from tcuq_watch.live.server import Server
+from tcuq_watch.pages.feed import Feed
+from tcuq_watch.pages.server import Server
 
 ROOT = "document.documentElement.dataset"
 # A number that stands for what is drawn.

@@ -11,9 +11,9 @@ from live_runs import PARAMS, json_lines, steps_of
 from streams import same_steps
 
 from tcuq import Monitor, Params
-from tcuq_watch.live.blocks import DeviceState, joined
 from tcuq_watch.live.judge import WINDOW, Order
-from tcuq_watch.live.reading import Reading
+from tcuq_watch.sources.blocks import DeviceState, joined
+from tcuq_watch.sources.reading import Reading
 
 PRINT = int(PARAMS.fingerprint, 16)
 

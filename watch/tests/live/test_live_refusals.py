@@ -21,11 +21,11 @@ from live_runs import PARAMS, json_lines, steps_of, wait_until
 from refusals import refused
 
 from tcuq import Monitor, Params
-from tcuq_watch.fleet.mqtt_client import Broker
-from tcuq_watch.live.inbox import Chunk, Event, Source
-from tcuq_watch.live.links import Listener, Subscription
 from tcuq_watch.live.marks import labeled_log
 from tcuq_watch.live.session import Session
+from tcuq_watch.sources.inbox import Chunk, Event, Source
+from tcuq_watch.sources.links import Listener, Subscription
+from tcuq_watch.sources.mqtt_client import Broker
 
 PRINT = int(PARAMS.fingerprint, 16)
 
@@ -54,7 +54,7 @@ def data_of(found: list[Any]) -> bytes:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again at once."""
-    monkeypatch.setattr("tcuq_watch.live.inbox.Backoff.next", lambda self: 0.01)
+    monkeypatch.setattr("tcuq_watch.sources.inbox.Backoff.next", lambda self: 0.01)
 
 
 def reset(connection: socket.socket) -> None:

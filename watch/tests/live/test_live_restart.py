@@ -24,9 +24,9 @@ from streams import same_steps
 from tcuq import Monitor
 from tcuq.io import read_decisions
 from tcuq.io.binary_frames import DecisionsFrame
-from tcuq_watch.live.blocks import odd_steps
-from tcuq_watch.live.inbox import Chunk
 from tcuq_watch.live.session import Session
+from tcuq_watch.sources.blocks import odd_steps
+from tcuq_watch.sources.inbox import Chunk
 
 KILLS = 20
 

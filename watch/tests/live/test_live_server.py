@@ -14,10 +14,10 @@ import pytest
 from live_fake import Marks, about, filled, served
 from refusals import refused
 
-from tcuq_watch.live import handler as handler_module
-from tcuq_watch.live import server as server_module
-from tcuq_watch.live.feed import Feed
-from tcuq_watch.live.server import Server, serve
+from tcuq_watch.pages import handler as handler_module
+from tcuq_watch.pages import server as server_module
+from tcuq_watch.pages.feed import Feed
+from tcuq_watch.pages.server import Server, serve
 
 MARK = {"Content-Type": "application/json", "X-Tcuq": "1"}
 

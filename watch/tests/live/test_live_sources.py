@@ -10,10 +10,10 @@ import pytest
 from live_runs import PARAMS, decided_alike, json_lines, received, steps_of, wait_until
 from refusals import refused
 
-from tcuq_watch.live.inbox import Chunk, Event, Source
-from tcuq_watch.live.links import Listener, Serial
 from tcuq_watch.live.session import Session
-from tcuq_watch.live.sources import Growing, Pipe, open_source
+from tcuq_watch.sources.inbox import Chunk, Event, Source
+from tcuq_watch.sources.links import Listener, Serial
+from tcuq_watch.sources.streams import Growing, Pipe, open_source
 
 serial = pytest.importorskip("serial", reason="pyserial is not installed")
 posix = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX systems")
@@ -267,7 +267,7 @@ def test_a_thread_that_fails_is_told():
 
 
 def test_a_source_that_is_not_taken_from_waits(monkeypatch):
-    monkeypatch.setattr("tcuq_watch.live.inbox.LIMIT", 10)
+    monkeypatch.setattr("tcuq_watch.sources.inbox.LIMIT", 10)
     source = Failing()
     source.put(Chunk(b"12345678"))
     thread = threading.Thread(target=lambda: source.put(Chunk(b"12345678")), daemon=True)

@@ -11,10 +11,10 @@ import pytest
 from live_runs import PARAMS, json_lines, steps_of, wait_until
 
 from tcuq.cli.process import complain
-from tcuq_watch.live.inbox import Chunk
 from tcuq_watch.live.publisher import Notices, prometheus_text
 from tcuq_watch.live.session import Session
 from tcuq_watch.live.webhook import WAITING, Webhook
+from tcuq_watch.sources.inbox import Chunk
 
 SAMPLE = re.compile(
     r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'

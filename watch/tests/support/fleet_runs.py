@@ -16,8 +16,8 @@ from naive_fleet import rows_of
 from streams import int8_stream
 
 from tcuq import Params
+from tcuq_watch.engine.events import Events, joined
 from tcuq_watch.fleet import Fleet
-from tcuq_watch.fleet.events import Events, joined
 
 VERSIONS = {"v1": Params(classes=3, warmup=0), "v2": Params(classes=3, warmup=0, budget=0.05)}
 MESSY = Network(lost=0.05, repeated=0.05, delayed=0.2, mean_delay=60.0, reboots=0.02)

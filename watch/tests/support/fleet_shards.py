@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq_watch.fleet.tallies import Tallies
+from tcuq_watch.engine.tallies import Tallies
 
 PLACE = np.dtype(
     [(name, "i8") for name in ("boot", "seq", "missing", "late", "duplicates", "reboots", "held")]

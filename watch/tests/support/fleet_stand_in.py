@@ -12,7 +12,7 @@ import numpy as np
 
 from tcuq.base.atomic_files import write_whole
 from tcuq.monitor.steps import STEP_DTYPE, Steps
-from tcuq_watch.fleet.events import Decided, Events
+from tcuq_watch.engine.events import Decided, Events
 
 
 class StandInFleet:

@@ -12,8 +12,8 @@ import threading
 import time
 from typing import Any
 
-from tcuq_watch.live.feed import Feed
-from tcuq_watch.live.server import Server, serve
+from tcuq_watch.pages.feed import Feed
+from tcuq_watch.pages.server import Server, serve
 
 NAMES = ["up", "down", "left", "right", "yes", "no", "on", "off", "stop", "go"]
 SIGNALS = ["odds", "severity", "magnitude", "distance", "disbelief", "drift"]

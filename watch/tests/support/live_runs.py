@@ -15,7 +15,7 @@ from streams import int8_stream
 from tcuq import Monitor, Params
 from tcuq.io import read_decisions
 from tcuq_watch.live.session import Session
-from tcuq_watch.live.sources import Growing, open_source
+from tcuq_watch.sources.streams import Growing, open_source
 
 PARAMS = Params(classes=4, warmup=4, level=0.2, budget=0.2)
 
@@ -87,7 +87,7 @@ def watch(folder: str, name: str, until: int, save_every: int) -> None:
 
 _CONTEXT: Any = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["tcuq_watch.live.session", "tcuq_watch.live.sources", "tcuq.io", "tcuq_watch.live.links"]
+    ["tcuq_watch.live.session", "tcuq_watch.sources.streams", "tcuq.io", "tcuq_watch.sources.links"]
 )
 
 

@@ -16,8 +16,8 @@ from memory_cases_params import FULL
 
 from tcuq.monitor.steps import STEP_DTYPE
 from tcuq_watch import _native
-from tcuq_watch.fleet.order import Order
-from tcuq_watch.fleet.tallies import Tallies
+from tcuq_watch.engine.order import Order
+from tcuq_watch.engine.tallies import Tallies
 
 
 def fleet_cases() -> list[Case]:
@@ -50,7 +50,7 @@ def fleet_cases() -> list[Case]:
         raise StopIteration
 
     with (
-        patch("tcuq_watch.fleet.order._native", SimpleNamespace(order=stop)),
+        patch("tcuq_watch.engine.order._native", SimpleNamespace(order=stop)),
         contextlib.suppress(StopIteration),
     ):
         order.take(SLOTS, [0, 0, 0], [0, 1, 2], rows)

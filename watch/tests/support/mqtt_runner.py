@@ -9,7 +9,7 @@ from fleet_stand_in import StandInFleet
 
 from tcuq_watch.fleet.run import run
 from tcuq_watch.fleet.sinks import FileSink
-from tcuq_watch.fleet.sources import open_source
+from tcuq_watch.sources.files import open_source
 
 if __name__ == "__main__":
     address, folder, out = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])

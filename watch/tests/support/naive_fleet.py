@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tcuq import STEP_DTYPE, Monitor, Params
-from tcuq_watch.fleet.events import Events
+from tcuq_watch.engine.events import Events
 
 
 class NaiveDevice:

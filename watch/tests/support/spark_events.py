@@ -13,8 +13,8 @@ import pytest
 from fleet_traffic import Network, traffic
 
 from tcuq import Params
-from tcuq_watch.fleet.events import Decided, Events, joined
-from tcuq_watch.fleet.model_version import ModelVersion
+from tcuq_watch.engine.events import Decided, Events, joined
+from tcuq_watch.engine.model_version import ModelVersion
 
 SHARDS = 8
 
@@ -73,7 +73,7 @@ def expected(params: Params, events: Events, parts: Iterable[Any], flush: bool =
 
 def same(found: Any, wanted: Decided) -> None:
     """Check that a data frame holds these decisions, to the bit, once each, in any order."""
-    from tcuq_watch.fleet.spark import _frame
+    from tcuq_watch.spark import _frame
 
     place = ["version", "device", "boot", "seq"]
     want = _frame(wanted).sort_values(place).reset_index(drop=True)

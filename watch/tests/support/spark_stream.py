@@ -20,7 +20,7 @@ def session(folder: Path, **more: str) -> Any:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
-    from tcuq_watch.fleet.spark import SETTINGS
+    from tcuq_watch.spark import SETTINGS
 
     settings = {
         "spark.driver.memory": "1g",
@@ -47,7 +47,7 @@ def session(folder: Path, **more: str) -> Any:
 
 def main(arguments: list[str]) -> None:
     from tcuq import Params
-    from tcuq_watch.fleet.spark import decide_stream
+    from tcuq_watch.spark import decide_stream
 
     params, source, folder = Params.load(arguments[0]), arguments[1], Path(arguments[2])
     rates = "rates" in arguments

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..fleet.run import RunStats
     from ..fleet.sinks import Sink
-    from ..fleet.sources import Source
+    from ..sources.files import Source
 
 ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that end a run after its commit."""
@@ -105,7 +105,7 @@ def run_fleet(args: argparse.Namespace) -> int:
     from ..fleet.requests import answer_requests
     from ..fleet.run import run
     from ..fleet.sinks import open_sink
-    from ..fleet.sources import open_source
+    from ..sources.files import open_source
 
     if not 1 <= args.batch <= 10**9:
         raise UsageError(f"--batch is {args.batch}, expected at least 1")
@@ -308,8 +308,8 @@ class _Progress:
 def show_status(args: argparse.Namespace) -> int:
     """Say how a fleet is doing."""
     from ..fleet.fleet import Fleet
-    from ..fleet.page import one_device
-    from ..fleet.status import device_text, status_text
+    from ..pages.fleet_page import one_device
+    from ..verdicts.status import device_text, status_text
 
     with Fleet.open_read(args.folder) as fleet:
         if args.device is not None:

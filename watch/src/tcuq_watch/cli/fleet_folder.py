@@ -36,7 +36,7 @@ def clock(args: argparse.Namespace) -> Callable[[], float | None]:
 
 def healthy(args: argparse.Namespace) -> tuple[float, float] | None:
     """Return from when to when the fleet was healthy, if that was told."""
-    from ..fleet.arrivals import seconds
+    from ..sources.arrivals import seconds
 
     if args.healthy is None:
         return None

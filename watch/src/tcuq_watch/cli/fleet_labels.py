@@ -149,7 +149,7 @@ def told_text(found: Mapping[str, Any]) -> str:
     """Return what came of labels, in words."""
     from tcuq.report.text import NBSP
 
-    from ..fleet.words import share
+    from ..verdicts.words import share
 
     said = f"took {found['told' if 'told' in found else 'used']:,} labels"
     for name, words in (

@@ -63,7 +63,7 @@ def command(args: argparse.Namespace) -> int:
 def _write(args: argparse.Namespace, look: Look, title: str) -> int:
     from tcuq.io.sources import check_target
 
-    from ..fleet.page import write_page
+    from ..pages.fleet_page import write_page
 
     check_target(args.output)
     summary, lines = look()
@@ -96,7 +96,7 @@ class Look:
 
     def _looked(self) -> tuple[dict[str, Any], Any]:
         from ..fleet.fleet import Fleet
-        from ..fleet.page import histograms, timelines
+        from ..pages.fleet_page import histograms, timelines
 
         with Fleet.open_read(self.folder) as fleet:
             summary = fleet.summary(self.clock(), WORST, self.baseline)
@@ -107,16 +107,16 @@ class Look:
     def devices(self) -> dict[str, Any]:
         """Return all devices in short."""
         from ..fleet.fleet import Fleet
-        from ..fleet.page import all_devices
+        from ..pages.fleet_page import all_devices
 
         with Fleet.open_read(self.folder) as fleet:
             return all_devices(fleet)
 
 
 def _serve(args: argparse.Namespace, look: Look, title: str) -> int:
-    from ..fleet.page import parts, render
-    from ..fleet.status import metrics_text
-    from ..live.server import View, serve
+    from ..pages.fleet_page import parts, render
+    from ..pages.server import View, serve
+    from ..verdicts.status import metrics_text
 
     look()  # a folder that holds no fleet is refused before anything is served
     views = [

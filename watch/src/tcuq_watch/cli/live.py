@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
     from tcuq.monitor.params import Params
 
-    from ..live.inbox import Source
     from ..live.session import Session
+    from ..sources.inbox import Source
 
 PORT = 8357
 
@@ -95,7 +95,7 @@ def command(args: argparse.Namespace) -> int:
 def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
     from ..live.folder import check_free
     from ..live.session import Session
-    from ..live.sources import Growing, open_source
+    from ..sources.streams import Growing, open_source
 
     folder = Path(args.folder or f"{Path(args.params).stem}-live")
     client = f"tcuq-live-{_hash(str(folder.resolve()))}"
@@ -147,7 +147,7 @@ def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitSta
     if args.no_page:
         return None
     from ..live.publisher import prometheus_text
-    from ..live.server import serve
+    from ..pages.server import serve
 
     publisher = session.publisher
     server = serve(

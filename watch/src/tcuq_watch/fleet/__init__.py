@@ -1,7 +1,7 @@
 """Many devices at once: events put in order, run through banks of monitors, committed, summed up."""
 
-from .events import Decided, Events
+from ..engine.events import Decided, Events
+from ..engine.model_version import ModelVersion
 from .fleet import Fleet
-from .model_version import ModelVersion
 
 __all__ = ["Decided", "Events", "Fleet", "ModelVersion"]

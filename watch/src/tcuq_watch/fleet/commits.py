@@ -16,11 +16,11 @@ from tcuq.base.atomic_files import sync_folder
 from tcuq.base.errors import InputError
 from tcuq.monitor.params import Params
 
+from ..engine.events import Decided
+from ..engine.labels import Labels
+from ..engine.model_version import Changes, ModelVersion
+from ..engine.order import Touched
 from . import store
-from .events import Decided
-from .labels import Labels
-from .model_version import Changes, ModelVersion
-from .order import Touched
 from .store import read_arrays, read_decided, write_arrays, write_decided
 
 

@@ -16,12 +16,12 @@ from tcuq.base.checks import integer
 from tcuq.base.errors import InputError, InputTypeError, wrong_value
 from tcuq.monitor.params import Params
 
+from ..engine.events import KINDS, MAX_NUMBER, Decided, Events, joined
+from ..engine.labels import Labels
+from ..engine.model_version import ModelVersion
+from ..engine.order import BRIDGE, HOLD
+from ..verdicts.summary import summarize
 from .commits import ALL, Commits
-from .events import KINDS, MAX_NUMBER, Decided, Events, joined
-from .labels import Labels
-from .model_version import ModelVersion
-from .order import BRIDGE, HOLD
-from .summary import summarize
 
 AHEAD = 86400.0
 """Seconds that a device's clock may be ahead of that of the fleet."""

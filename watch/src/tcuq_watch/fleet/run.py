@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .arrivals import Arrived
-from .events import Decided
+from ..engine.events import Decided
+from ..sources.arrivals import Arrived
+from ..sources.files import Source
 from .sinks import Sink
-from .sources import Source
 
 
 @dataclass

@@ -24,7 +24,7 @@ from tcuq.base.errors import InputError, wrong_value
 from tcuq.io.tables import decision_table, encode_table, package
 from tcuq.monitor.steps import step_columns
 
-from .events import Decided
+from ..engine.events import Decided
 
 FORMATS = ("parquet", "jsonl")
 PATIENCE = 60.0
@@ -60,7 +60,7 @@ def open_sink(text: str, folder: Path, format: str | None = None) -> Sink:
     default of the format of those that are there, else Parquet where it can be written.
     """
     if text.startswith(("mqtt://", "mqtts://")):
-        from .mqtt_client import Address
+        from ..sources.mqtt_client import Address
 
         return MqttSink(Address.of(text), folder)
     if format is None:
@@ -204,7 +204,7 @@ class MqttSink:
     """
 
     def __init__(self, address: Any, folder: Path) -> None:
-        from .mqtt_client import Connection
+        from ..sources.mqtt_client import Connection
 
         if {"+", "#"} & set(address.topic):
             raise InputError(

@@ -28,7 +28,7 @@ from tcuq.base.json_text import from_json
 from tcuq.base.limits import read_limited
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
-from .events import Decided
+from ..engine.events import Decided, packed, unpacked
 
 FORMAT = "tcuq fleet"
 LAYOUT = 1
@@ -129,25 +129,6 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int) -> npt.ND
             raise InputError("damaged", f"{info.filename!r} takes more than the file has")
     with archive.open(info) as member:
         return np.asarray(np.lib.format.read_array(member, allow_pickle=False))
-
-
-def packed(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Return texts as the bytes of their UTF-8, one after the other, and the end of each."""
-    whole = "".join(texts).encode()
-    lengths: Any = map(len, texts)
-    if not whole.isascii():
-        lengths = [len(text.encode()) for text in texts]
-    ends = np.cumsum(np.fromiter(lengths, np.int64, len(texts)))
-    return np.frombuffer(whole, dtype=np.uint8), ends
-
-
-def unpacked(content: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> list[str]:
-    """Return the texts that `packed` was given."""
-    whole, places = content.tobytes(), ends.tolist()
-    if whole.isascii():
-        text = whole.decode("ascii")
-        return [text[a:b] for a, b in zip([0, *places], places, strict=False)]
-    return [whole[a:b].decode() for a, b in zip([0, *places], places, strict=False)]
 
 
 def remove(path: Path) -> None:

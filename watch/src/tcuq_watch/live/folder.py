@@ -21,10 +21,8 @@ from tcuq.base.limits import read_limited
 from tcuq.monitor.class_names import checked_names
 from tcuq.monitor.params import Params
 
+from ..sources.streams import BINARY, read_at
 from .judge import Order
-
-BINARY = getattr(os, "O_BINARY", 0)
-"""Windows changes line ends without it."""
 
 LIMIT = 16 << 20
 """Bytes that wait at most while nothing can be written; what comes beyond is lost, and counted."""
@@ -111,16 +109,6 @@ class Journal:
             self._handle = -1
             with suppress(OSError):
                 os.close(handle)
-
-
-def read_at(handle: int, count: int, at: int) -> bytes:
-    """Return bytes from a place of an open file, fewer at its end; one thread at a time."""
-    os.lseek(handle, at, os.SEEK_SET)
-    found = []
-    while count > 0 and (piece := os.read(handle, count)):
-        found.append(piece)
-        count -= len(piece)
-    return b"".join(found)
 
 
 def write_at(handle: int, data: bytes, at: int) -> int:

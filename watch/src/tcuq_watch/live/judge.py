@@ -14,8 +14,8 @@ from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.signals import SIGNALS
 from tcuq.monitor.steps import STEP_DTYPE
 
-from ..fleet.order import BRIDGE
-from .blocks import Block
+from ..engine.order import BRIDGE
+from ..sources.blocks import Block
 
 WINDOW = 256
 """Steps that are remembered. A number that goes back further means that the device has started again."""

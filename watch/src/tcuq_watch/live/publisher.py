@@ -18,9 +18,9 @@ from tcuq.monitor.params import Params
 from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.steps import reason_names
 
-from ..fleet.status import labels, metric
-from .blocks import Block
-from .feed import Feed
+from ..pages.feed import Feed
+from ..sources.blocks import Block
+from ..verdicts.status import labels, metric
 
 
 def _word(value: int | None) -> str:

@@ -13,8 +13,8 @@ from tcuq.base.json_text import from_json
 from tcuq.monitor.params import Params
 from tcuq.monitor.steps import STEP_DTYPE
 
-from ..fleet.events import read_features
-from .blocks import Block, decision_values
+from ..engine.events import read_features
+from ..sources.blocks import Block, decision_values
 from .folder import Folder, Journal
 from .judge import Judge
 

@@ -15,11 +15,11 @@ from tcuq.io.values import Softmax
 from tcuq.monitor.class_names import checked_names
 from tcuq.monitor.params import Params
 
-from .blocks import Block
+from ..sources.blocks import Block
+from ..sources.inbox import Chunk, Event, Source
+from ..sources.reading import Got, Reading
 from .folder import Folder
-from .inbox import Chunk, Event, Source
 from .publisher import Publisher, Tell
-from .reading import Got, Reading
 from .recovery import recover
 from .stream import Stream
 

@@ -13,11 +13,11 @@ from tcuq.monitor.class_names import checked_names
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
 
-from .blocks import Block, DeviceState, joined
+from ..sources.blocks import Block, DeviceState, joined
+from ..sources.reading import Got
 from .folder import Folder, Saved
 from .judge import GAP, Judge, Order, sort_out
 from .publisher import DecisionLines, Publisher, received_lines
-from .reading import Got
 from .recovery import Recovered
 
 

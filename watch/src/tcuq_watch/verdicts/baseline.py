@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tcuq.monitor.params import Params
 from tcuq.report.text import plural
 
-from .tallies import ALARM_WINDOW
+from ..engine.tallies import ALARM_WINDOW
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from tcuq.base.errors import one_line
 
-from .page import live_page, own_policy
+from .live_page import live_page, own_policy
 
 if TYPE_CHECKING:
     from .server import Site, View

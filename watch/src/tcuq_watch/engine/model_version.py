@@ -29,12 +29,13 @@ from .events import (
     checked,
     joined,
     name_problem,
+    packed,
     read_features,
     row_bytes,
     times_of,
+    unpacked,
 )
 from .order import BRIDGE, HOLD, Integers, Order, Released, Touched
-from .store import packed, unpacked
 from .tallies import Tallies
 
 

@@ -18,7 +18,7 @@ from tcuq.io.values import ALIASES, Shape, Softmax
 from tcuq.monitor.columns import Layout
 from tcuq.monitor.params import Params
 
-from ..fleet.events import read_features
+from ..engine.events import read_features
 from .blocks import FIELDS, Block, DeviceState, RowsToBlock, decision_values, odd_steps
 
 _OWN = ("boot", "seq", "time", "step", "params", "answer_name", "at")

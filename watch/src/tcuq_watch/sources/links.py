@@ -15,8 +15,8 @@ from tcuq.base.errors import InputError
 from tcuq.base.limits import limits_given
 from tcuq.base.optional import needed
 
-from ..fleet.mqtt_client import Broker
 from .inbox import PACE, Backoff, Chunk, Event, Source
+from .mqtt_client import Broker
 
 BAUD = 115_200
 MOST = 1 << 18

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from tcuq.monitor.accuracy import half_band
 
+from ..engine.tallies import MEAN_ONE, RISK_ONE
 from .baseline import SPENT, Baseline, fleet_p, share_interval
-from .tallies import MEAN_ONE, RISK_ONE
 from .versions import HasTallies, Named, VersionView, by_version, find_named, without_moved
 
 SILENT_LISTED = 100

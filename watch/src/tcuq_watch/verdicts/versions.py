@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from tcuq.monitor.params import Params
 
+from ..engine.tallies import DEVICE_DTYPE, MEAN_ONE, RISK_ONE, SEVERITY_WINDOW, Tallies
 from .baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period
-from .tallies import DEVICE_DTYPE, MEAN_ONE, RISK_ONE, SEVERITY_WINDOW, Tallies
 
 SILENT_PAUSES, SILENT_SECONDS = 4, 900.0
 """A device is silent after so many of its usual pauses, and after no less than so many seconds."""

@@ -13,8 +13,10 @@ from urllib.parse import unquote, urlsplit
 
 from tcuq.base.errors import InputError
 
-from .folder import BINARY, read_at
 from .inbox import PACE, Chunk, Event, Source
+
+BINARY = getattr(os, "O_BINARY", 0)
+"""Windows changes line ends without it."""
 
 MOST = 1 << 18
 """Bytes of one read."""
@@ -161,6 +163,16 @@ class Growing(Source):
             self._handle = -1
 
 
+def read_at(handle: int, count: int, at: int) -> bytes:
+    """Return bytes from a place of an open file, fewer at its end; one thread at a time."""
+    os.lseek(handle, at, os.SEEK_SET)
+    found = []
+    while count > 0 and (piece := os.read(handle, count)):
+        found.append(piece)
+        count -= len(piece)
+    return b"".join(found)
+
+
 def _inode(handle: int) -> str:
     found = os.fstat(handle)
     return f"{found.st_dev}:{found.st_ino}"
@@ -223,8 +235,8 @@ def _from_address(text: str, client: str) -> Source:
             "value", f"the port of {parts.scheme}://{parts.hostname} is no number from 0 to 65535"
         ) from None
     if parts.scheme.startswith("mqtt"):
-        from ..fleet.mqtt_client import Broker
         from .links import Subscription
+        from .mqtt_client import Broker
 
         # A "#" would begin a fragment, and is a wildcard here.
         topic = unquote(parts.path.lstrip("/") + (f"#{parts.fragment}" if "#" in text else ""))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tcuq.report.plot import Axis, Plot, nice_ticks, runs
 from tcuq.report.text import NBSP, escape
 
-from .words import known, moment, share
+from ..verdicts.words import known, moment, share
 
 COLORS = ("a", "b", "c", "d", "e", "f")
 """Names of line styles, each a color and a dash pattern; versions beyond them share the last."""

@@ -304,3 +304,22 @@ def name_problem(name: Any) -> str | None:
     except UnicodeEncodeError:
         return f"{name!r} cannot be written as UTF-8, {expected}"
     return None
+
+
+def packed(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Return texts as the bytes of their UTF-8, one after the other, and the end of each."""
+    whole = "".join(texts).encode()
+    lengths: Any = map(len, texts)
+    if not whole.isascii():
+        lengths = [len(text.encode()) for text in texts]
+    ends = np.cumsum(np.fromiter(lengths, np.int64, len(texts)))
+    return np.frombuffer(whole, dtype=np.uint8), ends
+
+
+def unpacked(content: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> list[str]:
+    """Return the texts that `packed` was given."""
+    whole, places = content.tobytes(), ends.tolist()
+    if whole.isascii():
+        text = whole.decode("ascii")
+        return [text[a:b] for a, b in zip([0, *places], places, strict=False)]
+    return [whole[a:b].decode() for a, b in zip([0, *places], places, strict=False)]

@@ -17,9 +17,9 @@ from tcuq.base.atomic_files import write_whole
 from tcuq.report.document import policy
 from tcuq.report.text import DASH, escape
 
+from ..verdicts.words import alarmed, moment, named, verdict
 from . import sections
 from .sections import Timelines, worst
-from .words import alarmed, moment, named, verdict
 
 CELLS = 60
 """Parts of the time that a timeline has."""
@@ -192,8 +192,8 @@ def render(
 
     A page that is `served` keeps itself up to date and can find devices.
     """
-    style = "\n" + _text("tcuq.report", "report.css") + _text("tcuq_watch.fleet", "fleet.css")
-    code = f'(function () {{\n"use strict";\n{_text("tcuq_watch.fleet", "fleet.js")}}})();'
+    style = "\n" + _text("tcuq.report", "report.css") + _text("tcuq_watch.pages", "fleet.css")
+    code = f'(function () {{\n"use strict";\n{_text("tcuq_watch.pages", "fleet.js")}}})();'
     allowed = policy(style, (code,)) + ("; connect-src 'self'" if served else "")
     about = f' data-view="{escape(served)}" data-every="{EVERY:g}"' if served else ""
     parts = "".join(

@@ -19,9 +19,9 @@ from tcuq.base.optional import needed
 from tcuq.monitor.params import Params
 from tcuq.monitor.steps import STEP_DTYPE, Steps, step_columns
 
-from .events import Decided, joined
-from .model_version import ModelVersion
-from .order import BRIDGE, HOLD
+from .engine.events import Decided, joined
+from .engine.model_version import ModelVersion
+from .engine.order import BRIDGE, HOLD
 from .spark_rows import ShardRows, packed, unpacked
 
 __all__ = ["DECISIONS", "SETTINGS", "by_device", "decide_stream", "decide_table", "models", "summary"]
@@ -105,8 +105,7 @@ def decide_stream(
     if "RocksDB" not in provider:
         raise InputError(
             "conflict",
-            f"{PROVIDER} is {provider!r}, expected RocksDB; "
-            "build the session with tcuq_watch.fleet.spark.SETTINGS",
+            f"{PROVIDER} is {provider!r}, expected RocksDB; build the session with tcuq_watch.spark.SETTINGS",
         )
     if not df.isStreaming:
         raise InputError("value", "df is a table, expected a stream; decide_table takes tables")
@@ -189,7 +188,7 @@ def models(
 
     Examples
     --------
-    >>> from tcuq_watch.fleet.summary import summarize  # doctest: +SKIP
+    >>> from tcuq_watch.verdicts.summary import summarize  # doctest: +SKIP
     >>> found = summarize(models(spark, "checkpoint", Params.load("monitor.json")))  # doctest: +SKIP
     """
     job = _Job(_versions(params), hold, bridge, None)

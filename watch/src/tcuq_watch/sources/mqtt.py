@@ -16,8 +16,8 @@ from tcuq.base.errors import InputError
 from tcuq.base.json_text import from_json
 from tcuq.base.limits import Limits, limits_given
 
+from ..engine.events import Events
 from .arrivals import Arrived, Bad, BatchBuilder, DeviceState, Refused, check_name
-from .events import Events
 from .mqtt_client import Address, Connection
 
 STALL = 0.1

@@ -13,9 +13,9 @@ from tcuq.base.errors import InputError, placed
 from tcuq.base.optional import needed
 from tcuq.monitor.columns import numbered
 
+from ..engine.events import MAX_NUMBER, Events
 from .arrivals import NO_TIME, BatchBuilder, device_names, seconds
 from .event_lines import whole
-from .events import MAX_NUMBER, Events
 
 PLAIN = ("device", "boot", "seq", "time", "version")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from tcuq.report.text import DASH, count, escape, plural
 
+from ..verdicts.words import ALARMS, ORDER, ago, alarmed, before, figure, known, moment, named, share
 from .figures import alarm_plot, interval_bar, spark, spread_plot, style_of
-from .words import ALARMS, ORDER, ago, alarmed, before, figure, known, moment, named, share
 
 Timelines = Mapping[tuple[str, str], Mapping[str, Sequence[Any]]]
 

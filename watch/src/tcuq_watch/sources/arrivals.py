@@ -18,7 +18,7 @@ from tcuq.base.errors import one_line
 from tcuq.base.json_text import check_depth
 from tcuq.io.values import written_int8
 
-from .events import MAX_NAME, MAX_NUMBER, Events
+from ..engine.events import MAX_NAME, MAX_NUMBER, Events
 
 KEYS = ("device", "boot", "seq", "probs", "features", "time", "version", "state")
 """Of a step as JSON; `state` stands in the place of `probs`."""
@@ -98,7 +98,7 @@ def check_name(name: Any) -> str:
     >>> check_name("a\tb")
     Traceback (most recent call last):
     ...
-    tcuq_watch.fleet.arrivals.Refused: device is 'a\tb', expected 1 to 128 printable characters
+    tcuq_watch.sources.arrivals.Refused: device is 'a\tb', expected 1 to 128 printable characters
     """
     if type(name) is int:
         name = str(name)

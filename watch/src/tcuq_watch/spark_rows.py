@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .events import Events
+from .engine.events import Events
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 

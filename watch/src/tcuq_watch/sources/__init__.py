@@ -1,0 +1,1 @@
+"""Where events come from, and how they are read."""
