@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from tcuq.base.errors import InputError
 from tcuq.monitor.params import Params
 from tcuq.monitor.quantize import as_rows, odd_sums, quantize_features, quantize_probs
 from tcuq.monitor.signals import FEATURE_BASED
-from tcuq.monitor.steps import Steps
+from tcuq.monitor.steps import STEP_DTYPE, Steps
 
 MAX_NAME = 128
 """Characters of a device's name."""
@@ -32,9 +32,9 @@ class Events:
     devices : sequence of n texts
         Whose inference it is.
     boots : array of n integers
-        How often the device had started; a device that does not count its starts always says 0.
+        How often the device had started; -1 where it does not tell.
     seqs : array of n integers
-        Place of the inference since that start, from 0.
+        Place of the inference since that start, from 0; -1 where the device does not number its inferences.
     probs : array of shape (n, L)
         Posteriors, one row an event, as `Monitor.run` takes them.
     features : array of shape (n, d), optional
@@ -43,6 +43,12 @@ class Events:
         Seconds since 1970 (UTC): when the device made it, or when it was received.
     version : str, optional
         Name of the parameters that all of these belong to; not needed where a fleet has only one set.
+    steps : array of n steps, optional
+        Decisions that the devices made themselves, in place of posteriors.
+    labels : array of n integers, optional
+        True classes where devices told them, -1 where not: they are kept beside the decisions.
+    begins : array of n booleans, optional
+        Where the input begins again, so that the monitor forgets its past.
 
     Examples
     --------
@@ -54,18 +60,34 @@ class Events:
     devices: Any
     boots: Any
     seqs: Any
-    probs: Any
+    probs: Any = None
     features: Any = None
     times: Any = None
     version: str | None = None
+    steps: Any = None
+    labels: Any = None
+    begins: Any = None
 
     def __post_init__(self) -> None:
         devices = np.asarray(self.devices, dtype=object)
         if devices.ndim != 1:
             raise InputError("value", f"devices have {devices.ndim} dimensions, expected a list of names")
         object.__setattr__(self, "devices", devices)
-        for name in ("boots", "seqs"):
-            object.__setattr__(self, name, _integers(name, getattr(self, name), len(devices)))
+        if (self.probs is None) == (self.steps is None):
+            raise InputError(
+                "missing", "events have neither or both of probs and steps, expected one of them"
+            )
+        for name in ("boots", "seqs", "labels"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _integers(name, getattr(self, name), len(devices)))
+        for name, dtype in (("steps", STEP_DTYPE), ("begins", np.bool_)):
+            if getattr(self, name) is not None:
+                found = np.asarray(getattr(self, name), dtype=dtype)
+                if found.shape != devices.shape:
+                    raise InputError(
+                        "value", f"{name} have the shape {found.shape}, expected {devices.shape}"
+                    )
+                object.__setattr__(self, name, found)
         for name in ("probs", "features"):
             if getattr(self, name) is None:
                 continue
@@ -97,15 +119,12 @@ class Events:
         Events
             In the order of `which`.
         """
-        return Events(
-            self.devices[which],
-            self.boots[which],
-            self.seqs[which],
-            self.probs[which],
-            None if self.features is None else self.features[which],
-            None if self.times is None else self.times[which],
-            self.version,
-        )
+        columns = {
+            each.name: None if getattr(self, each.name) is None else getattr(self, each.name)[which]
+            for each in fields(self)
+            if each.name != "version"
+        }
+        return Events(**columns, version=self.version)
 
 
 @dataclass(frozen=True, eq=False)
