@@ -70,7 +70,7 @@ def model_seconds(params: Params, events: Events, devices: int) -> float:
     model.take(events.some(slice(devices)))
     began = time.process_time()
     for _ in range(10):
-        model = ModelVersion.restored("v", params, unpacked(packed(model.arrays())))
+        model = ModelVersion.restored("v", params, [unpacked(packed(model.arrays()))])
     return (time.process_time() - began) / 10
 
 

@@ -300,7 +300,7 @@ class _Job:
                 f"shards={self.shards}, hold={self.options['hold']}, expected {shards} and {hold}, "
                 "with which the checkpoint was made",
             )
-        return ModelVersion.restored(version, self.params[version], arrays, **self.options)
+        return ModelVersion.restored(version, self.params[version], [arrays], **self.options)
 
     def _run(self, model: ModelVersion, frames: list[Any], by_arrival: bool) -> list[Decided]:
         pandas = needed("pandas", "tcuq-watch[spark]", "a fleet on Spark")

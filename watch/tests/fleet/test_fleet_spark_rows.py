@@ -66,7 +66,7 @@ def test_a_lane_comes_back_from_bytes() -> None:
     model = ModelVersion("v", params)
     model.take(events.some(slice(half)))
     content = packed(model.arrays())
-    again = ModelVersion.restored("v", params, unpacked(content))
+    again = ModelVersion.restored("v", params, [unpacked(content)])
     assert packed(again.arrays()) == content
     left, right = (each.take(events.some(slice(half, None))) for each in (model, again))
     assert len(left) == len(right) > 100 and left.devices.tolist() == right.devices.tolist()
