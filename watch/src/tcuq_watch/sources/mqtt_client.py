@@ -194,13 +194,16 @@ class Connection:
         self.ready.set()
 
     def _disconnected(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
-        if self.number and not self._leaving and not self.away:
+        if not self.number and not self._leaving:
+            hint = f"; does it ask for a certificate? Name yours in {CERTIFICATE}" if self.address.tls else ""
+            self._failed(f"the broker closed the connection ({reason}){hint}")
+        elif not self._leaving and not self.away:
             self.lost += 1
             self.away = True
             self._tell("lost", f"{self.address} was lost ({reason})")
 
     def _failed(self, message: str) -> None:
-        self.error = message
+        self.error = self.error or message
         self.ready.set()
 
     def close(self) -> None:

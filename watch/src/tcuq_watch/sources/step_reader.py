@@ -8,6 +8,7 @@ import csv
 import json
 import math
 import re
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -441,6 +442,8 @@ def _whole(key: str, value: Any) -> int:
 
 def _numbers(key: str, values: Any, posteriors: bool) -> tuple[str, Sequence[float]]:
     """Return a row, after "b" where it is int8 and "d" where it is float."""
+    if isinstance(values, array):
+        return values.typecode, values
     if not isinstance(values, list) or not values:
         raise Refused(key, f"{key} is {str(values)[:40]}, expected a list of numbers")
     kinds = set(map(type, values))
