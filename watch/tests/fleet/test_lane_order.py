@@ -91,7 +91,9 @@ def test_any_batches_of_a_size(size: int) -> None:
 def same_models(one: ModelVersion, other: ModelVersion) -> bool:
     """Tell whether two models would go on alike."""
     here, there = one.arrays(), other.arrays()
-    return all(np.array_equal(_sorted(here)[k].view(np.uint8), _sorted(there)[k].view(np.uint8)) for k in here)
+    return all(
+        np.array_equal(_sorted(here)[k].view(np.uint8), _sorted(there)[k].view(np.uint8)) for k in here
+    )
 
 
 def _sorted(arrays: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
@@ -29,12 +30,11 @@ from .events import (
     heads_of,
     joined,
     name_problem,
-    packed,
     read_features,
     row_bytes,
-    unpacked,
 )
 from .order import BRIDGE, HOLD, PLACE_DTYPE, Integers, Order, Released
+from .packing import packed, unpacked
 from .tallies import DEVICE_DTYPE, Tallies
 
 
@@ -347,10 +347,10 @@ class ModelVersion:
             self.tallies.update(slots, times, boots, seqs, steps)
             if self.labels is not None:
                 self.labels.offer(self.version, devices, boots, seqs, times, steps, self._label_keys()[slots])
-        decided = (self.version, devices, boots, seqs, times, steps)
+        decided = Decided(self.version, devices, boots, seqs, times, steps, slots=slots)
         if not self.keep_events:
-            return Decided(*decided)
-        return Decided(*decided, probs, features, head["label"].astype(np.int64))
+            return decided
+        return replace(decided, probs=probs, features=features, labels=head["label"].astype(np.int64))
 
     def _label_keys(self) -> U64:
         """Return what the choice of labels knows devices by, by slot."""
