@@ -12,8 +12,8 @@ from spark_events import simulated
 
 from tcuq import Params
 from tcuq.monitor.steps import STEP_DTYPE
-from tcuq_watch.fleet import ModelVersion
 from tcuq_watch.engine.packing import pack_arrays, unpack_arrays
+from tcuq_watch.fleet import ModelVersion
 from tcuq_watch.spark_rows import ShardRows
 
 PARAMS = Params(classes=2, warmup=0, reference=0.3)
