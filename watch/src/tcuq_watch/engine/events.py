@@ -149,6 +149,10 @@ class Decided:
         What the monitors saw, where the fleet keeps it.
     labels : array of n integers, optional
         True classes that devices told, -1 where they did not, where the fleet keeps them.
+    resets : array of n booleans, optional
+        Before which steps the monitor forgot its past, where the fleet keeps what it saw.
+    signals : array, optional
+        As `Monitor.run` gives them, where the fleet keeps what monitors saw; they are not in its folder.
     slots : array of n integers, optional
         Places of the devices in the list of their version.
 
@@ -171,6 +175,8 @@ class Decided:
     probs: npt.NDArray[np.int8] | None = None
     features: npt.NDArray[np.int8] | None = None
     labels: npt.NDArray[np.int64] | None = None
+    resets: npt.NDArray[np.bool_] | None = None
+    signals: npt.NDArray[np.float64] | None = None
     slots: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:

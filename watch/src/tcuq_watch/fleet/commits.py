@@ -78,6 +78,7 @@ class Commits:
         self.labels: Labels | None = None
         self.labels_stale = False
         self.about: dict[str, Any] = {}
+        self.marks: list[tuple[int, int, float]] = []
         self.remarks: list[str] = []
         self._options: dict[str, int] = {}
         self._levels: dict[str, Levels] = {}
@@ -210,7 +211,7 @@ class Commits:
         stale = {name: model for name, model in self.models.items() if model.stale}
         position = self.position if position is None else position
         same = self._known == (position, dict(self.refused), self.about)
-        if same and not decided and not stale and not self.labels_stale:
+        if same and not decided and not stale and not self.labels_stale and not self.marks:
             return
         number = self.number + 1
         try:
@@ -220,6 +221,7 @@ class Commits:
                 }
                 if decided and self.most_bytes:
                     self.store.put_decided(number, decided)
+                self.store.put_marks(self.marks)
                 labels = self._put_labels() if decided or self.labels_stale else self._kept_labels
                 self._put_head(number, position)
         except OSError as error:
@@ -232,7 +234,7 @@ class Commits:
             self._levels[name].levels = each
             self.models[name].settle()
         self.number, self.position, self._kept_labels, self.labels_stale = number, position, labels, False
-        self._known = self._state()
+        self._known, self.marks = self._state(), []
         if decided:
             self.store.drop_decided(self.most_bytes, now - self.most_seconds)
 

@@ -46,6 +46,8 @@ def _table(number: int, decided: Decided) -> Any:
         if rows is not None:
             ends = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
             columns[name] = arrow.ListArray.from_arrays(ends, rows.reshape(-1))
+    if decided.resets is not None:
+        columns["reset"] = decided.resets
     if decided.labels is not None:
         columns["label"] = arrow.array(decided.labels, mask=decided.labels < 0)
     return arrow.table(columns)
@@ -144,6 +146,8 @@ def _decided(table: Any, version: str) -> Decided:
         for name in ("probs", "features")
         if name in table.column_names and not table[name].null_count
     }
+    if "reset" in table.column_names and not table["reset"].null_count:
+        kept["resets"] = _values(table, "reset").astype(bool)
     if "label" in table.column_names:
         labels = _values(table, "label").astype(np.float64)
         kept["labels"] = np.where(np.isnan(labels), -1, labels).astype(np.int64)

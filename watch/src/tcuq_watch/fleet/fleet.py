@@ -123,7 +123,7 @@ class Fleet:
         self._clock = clock
         self._broken: str | None = None
         self._closed = False
-        self._pending: tuple[list[Decided], Any] | None = None
+        self._failed = False
         self._waiting: list[Decided] = []
         self._waiting_at: Any = None
         self._busy = Lock()
@@ -351,15 +351,12 @@ class Fleet:
         list of Decided
             The decisions that are now in the folder.
         """
-        told = _plain(position)
-        with self._alone():
-            if self._pending is None or self._broken is not None:
-                return self._changed(list, told)
-            if position is not None:
-                raise InputError(
-                    "conflict", "position is given, expected none: the commit that failed has its own"
-                )
-            return self._write(*self._pending)
+        if self._failed and position is not None:
+            raise InputError(
+                "conflict", "position is given, expected none: the commit that failed has its own"
+            )
+        self._failed = False
+        return self._change(list, position)
 
     def _change(
         self, run: Callable[[], list[Decided | None]], position: Any, commit: bool = True
@@ -368,7 +365,7 @@ class Fleet:
         with self._alone():
             if commit:
                 return self._changed(run, told)
-            self._check()
+            self._check(failed=True)
             found = _by_version(self._ran(run))
             self._waiting += found
             self._waiting_at = self._waiting_at if told is None else told
@@ -400,9 +397,11 @@ class Fleet:
             raise
 
     def _write(self, decided: list[Decided], position: Any) -> list[Decided]:
-        self._pending = (decided, position)
-        self._commits.write(decided, position, self._clock())
-        self._pending = None
+        try:
+            self._commits.write(decided, position, self._clock())
+        except BaseException:
+            self._waiting, self._waiting_at, self._failed = decided, position, True
+            raise
         return decided
 
     def _check_owner(self) -> None:
@@ -413,17 +412,45 @@ class Fleet:
                 "open it after a fork, or use Fleet.open_read to look"
             )
 
-    def _check(self) -> None:
+    def _check(self, failed: bool = False) -> None:
         self._check_owner()
         if self.read_only or self._closed:
             how = "closed" if self._closed else "opened to read"
             raise RuntimeError(f"fleet {self.folder} is {how}, expected one that is open to write")
         if self._broken is not None:
             raise RuntimeError(f"fleet {self.folder} is not whole ({self._broken}); open the folder again")
-        if self._pending is not None:
+        if self._failed and not failed:
             raise RuntimeError(
                 f"fleet {self.folder} has a commit that failed; call commit() to try again, or open it again"
             )
+
+    def mark(self, step: int, label: int, device: str, boot: int, seq: int) -> bool:
+        """Keep the true class of a step by its number, -1 where no class is right, and commit.
+
+        The monitor takes it as well where the params have `feedback`; tell whether it did.
+        """
+        [model] = self.models.values()
+        with self._alone():
+            self._check(failed=True)
+            self._commits.marks.append((step, label, self._clock()))
+            feeds = model.params.feedback is not None and not model.by_device
+            used = model.feedback([(device, boot, seq, label)]) if feeds else 0
+            self._failed = False
+            self._changed(list, None)
+        return bool(used)
+
+    def drop_waiting(self, most: int) -> int:
+        """Give up decisions that no commit could write, where they are more than that; return how many."""
+        count = sum(map(len, self._waiting))
+        if count <= most:
+            return 0
+        self._waiting = []
+        return count
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What else is kept with each commit: a dict of JSON values."""
+        return self._commits.about
 
     def decisions(self, first: int = 0) -> Iterator[Decided]:
         """Yield the decisions in the folder, from a commit on, one item a commit and version.

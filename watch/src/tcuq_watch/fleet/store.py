@@ -45,7 +45,7 @@ CREATE TABLE decided (number INTEGER PRIMARY KEY, rows INTEGER NOT NULL, content
 CREATE TABLE file (name TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL,
                    bytes INTEGER NOT NULL, until REAL);
 CREATE TABLE request (id TEXT PRIMARY KEY, time REAL NOT NULL, asked TEXT NOT NULL, answer TEXT);
-CREATE TABLE notice (id INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
+CREATE TABLE mark (step INTEGER PRIMARY KEY, label INTEGER NOT NULL, time REAL NOT NULL);
 """
 
 
@@ -70,7 +70,7 @@ class Store:
 
     def _check(self) -> None:
         """Refuse what is no folder of a fleet of this release."""
-        if (self.folder / "HEAD").exists():
+        if (self.folder / "HEAD").exists() or (self.folder / "session.json").exists():
             raise InputError(
                 "conflict",
                 f"{self.folder} is of an earlier release, whose states this one cannot read; "
@@ -224,21 +224,24 @@ class Store:
     def put_decided(self, number: int, decided: Sequence[Decided]) -> None:
         """Keep the decisions of a commit; with those that wait, in a file where they are enough."""
         table = as_table(number, decided)
-        [waiting] = self._sql.execute("SELECT COALESCE(SUM(rows), 0) FROM decided").fetchone()
-        if waiting + table.num_rows < ROLL:
-            content = to_bytes(table)
-            row = (number, table.num_rows, content, zlib.crc32(content))
-            self._sql.execute("INSERT INTO decided VALUES (?, ?, ?, ?)", row)
+        content = to_bytes(table)
+        row = (number, table.num_rows, content, zlib.crc32(content))
+        self._sql.execute("INSERT INTO decided VALUES (?, ?, ?, ?)", row)
+        [waiting] = self._sql.execute("SELECT SUM(rows) FROM decided").fetchone()
+        if waiting >= ROLL:
+            self.roll()
+
+    def roll(self) -> None:
+        """Move the decisions that wait into a file; part of a commit."""
+        waiting = list(self._waiting(0))
+        if not waiting:
             return
-        earlier = list(self._waiting(0))
-        content, until = to_parquet([*(from_bytes(each) for _, each in earlier), table])
-        first = earlier[0][0] if earlier else number
-        name = f"{first:08d}-{number:08d}.parquet"
+        content, until = to_parquet([from_bytes(each) for _, each in waiting])
+        first, last = waiting[0][0], waiting[-1][0]
+        name = f"{first:08d}-{last:08d}.parquet"
         write_whole(self.folder / DECISIONS / name, content, links=False)
         self._sql.execute("DELETE FROM decided")
-        self._sql.execute(
-            "INSERT INTO file VALUES (?, ?, ?, ?, ?)", (name, first, number, len(content), until)
-        )
+        self._sql.execute("INSERT INTO file VALUES (?, ?, ?, ?, ?)", (name, first, last, len(content), until))
 
     def _waiting(self, first: int) -> Iterator[tuple[int, bytes]]:
         """Yield the decisions that are in no file yet, from a commit on."""
@@ -295,14 +298,14 @@ class Store:
             first = number
         return int(first or 0)
 
-    def note(self, kind: str, text: str, time: float, most: int = 1000) -> None:
-        """Keep a notice, of the last so many."""
-        self._sql.execute("INSERT INTO notice (time, kind, text) VALUES (?, ?, ?)", (time, kind, text))
-        self._sql.execute("DELETE FROM notice WHERE id <= (SELECT MAX(id) FROM notice) - ?", (most,))
+    def marks(self) -> dict[int, int]:
+        """Return the labels of steps that a person marked, by the number of the step."""
+        with _damage(self.folder / DATABASE):
+            return dict(self._sql.execute("SELECT step, label FROM mark").fetchall())
 
-    def notices(self) -> list[tuple[float, str, str]]:
-        """Return the notices that are kept, oldest first."""
-        return self._sql.execute("SELECT time, kind, text FROM notice ORDER BY id").fetchall()
+    def put_marks(self, marks: Sequence[tuple[int, int, float]]) -> None:
+        """Keep labels of steps, each with the time of its mark; the last one of a step counts."""
+        self._sql.executemany("REPLACE INTO mark VALUES (?, ?, ?)", marks)
 
     def requests(self) -> list[tuple[str, str]]:
         """Return the requests of other processes that have no answer yet, and forget old answers."""
