@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ..fleet.run import RunStats
     from ..fleet.sinks import Sink
-    from ..sources.files import Source
+    from ..sources import Source
 
 ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that end a run after its commit."""
@@ -111,7 +111,7 @@ def run_fleet(args: argparse.Namespace) -> int:
     from ..fleet.requests import answer_requests
     from ..fleet.run import run
     from ..fleet.sinks import open_sink
-    from ..sources.files import open_source
+    from ..sources import open_source
 
     if not 1 <= args.batch <= 10**9:
         raise UsageError(f"--batch is {args.batch}, expected at least 1")
@@ -120,7 +120,7 @@ def run_fleet(args: argparse.Namespace) -> int:
         raise UsageError("--keep is 0, expected a size or days: --out is given what it lacks from there")
     folder = Path(args.folder)
     params = versions(args.params)
-    source = open_source(args.source, folder, args.follow)
+    source = open_source(args.source, folder=folder, follow=args.follow)
     given = kept if args.labels_per_day is None else {**kept, "labels_per_day": args.labels_per_day}
     devices = None if args.closed is None else _names(args.closed)
     sink: Sink | None = None

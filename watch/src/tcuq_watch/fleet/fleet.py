@@ -210,7 +210,7 @@ class Fleet:
         """
         more = integer("count", count, 0, 2**62)
         with self._alone():
-            self._check()
+            self._check(failed=True)
             self._commits.refused[kind] += more
 
     def take(

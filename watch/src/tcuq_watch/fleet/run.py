@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..engine.events import Decided
-from ..sources.arrivals import Arrived
-from ..sources.files import Source
+from ..sources import Arrived, Source
 from .sinks import Sink
 
 
@@ -54,7 +53,7 @@ def run(
     for arrived in source.batches(fleet.position, count, every):
         if idle is not None:
             idle()
-        if arrived is None:
+        if not arrived:
             continue
         decided = _committed(fleet, arrived, done)
         if sink is not None:

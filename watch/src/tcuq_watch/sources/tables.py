@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError, placed
+from tcuq.base.errors import InputError, located
+from tcuq.base.limits import limits_given
 from tcuq.base.optional import needed
-from tcuq.monitor.columns import numbered
+from tcuq.monitor.columns import Layout
 
-from ..engine.events import MAX_NUMBER, Events
-from .arrivals import NO_TIME, BatchBuilder, device_names, seconds
-from .event_lines import whole
+from ..engine.events import MAX_NUMBER
+from .arrivals import NO_TIME, odd_names, seconds
+from .step_reader import StepReader
 
-PLAIN = ("device", "boot", "seq", "time", "version")
+PLAIN = ("device", "boot", "seq", "time", "version", "params", "label", "segment")
+ENDS = 4096
+"""Bytes of both ends of a file by which it is known again."""
 
 
 def _arrow(module: str = "pyarrow") -> Any:
@@ -27,8 +31,8 @@ def _arrow(module: str = "pyarrow") -> Any:
 class EventTable:
     """A Parquet file of events that is being read."""
 
-    def __init__(self, path: Path, row: int, rows: int) -> None:
-        self.path, self.at = path, row
+    def __init__(self, path: Path, row: int, rows: int, reader: StepReader) -> None:
+        self.path, self.at, self._reader = path, row, reader
         parquet = self.check_package()
         try:
             self._file = parquet.ParquetFile(
@@ -38,21 +42,24 @@ class EventTable:
             self.rows: int = metadata.num_rows
             sizes = [metadata.row_group(each).num_rows for each in range(metadata.num_row_groups)]
             names = list(self._file.schema_arrow.names)
-        except OSError as error:
-            if error.errno:
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno:
                 raise
             raise InputError("damaged", f"{path}: is not a Parquet file, or is damaged") from None
-        except Exception:
-            raise InputError("damaged", f"{path}: is not a Parquet file, or is damaged") from None
-        self._mark = whole(path)
-        self._probs, self._features = _columns(path, names)
+        self._mark = _ends(path)
+        self._layout = _layout(path, names)
+        own = dict(zip(names, self._layout.names, strict=True))
+        wanted = {*PLAIN, *self._layout.probs, *self._layout.features}
+        self._names = {name: called for name, called in own.items() if called in wanted}
         ends = np.cumsum(sizes, dtype=np.int64)
         group = int(np.searchsorted(ends, row, side="right"))
         self._skip = row - (int(ends[group - 1]) if group else 0)
-        wanted = [name for name in (*PLAIN, *self._probs, *self._features) if name in names]
         self._batches: Iterator[Any] = (
             self._file.iter_batches(
-                min(rows, 1 << 16), list(range(group, len(sizes))), columns=wanted, use_threads=False
+                min(rows, 1 << 16),
+                list(range(group, len(sizes))),
+                columns=list(self._names),
+                use_threads=False,
             )
             if group < len(sizes)
             else iter(())
@@ -63,7 +70,7 @@ class EventTable:
         """Return the package that reads Parquet files, or say in one line how to get it."""
         return _arrow("pyarrow.parquet")
 
-    def read(self, into: BatchBuilder) -> bool:
+    def read(self, count: int) -> bool:
         """Take some rows; tell whether there may be more.
 
         A file that breaks off in the middle is counted, and counts as read.
@@ -73,18 +80,19 @@ class EventTable:
             if batch is None:
                 return False
             batch = _validated(batch)
+            batch = batch.rename_columns([self._names[name] for name in batch.schema.names])
             if self._skip:
                 cut = min(self._skip, batch.num_rows)
                 self._skip -= cut
                 batch = batch.slice(cut)
             if batch.num_rows:
-                add_batch(into, batch, self._probs, self._features, f"{self.path.name}, row {self.at}")
+                add_batch(self._reader, batch, self._layout, f"{self.path.name}, row {self.at}")
         except MemoryError:
             raise
         except Exception as error:
             if isinstance(error, OSError) and error.errno:
                 raise  # of the disk, not of the file
-            into.refuse(
+            self._reader.rows.refuse(
                 "unreadable file",
                 f"{self.path}, from row {self.at} on: {' '.join(str(error).split())[:120]}",
                 max(1, self.rows - self.at),
@@ -102,78 +110,100 @@ class EventTable:
         """Tell whether this is the file that had a mark; what is no mark says nothing."""
         return not isinstance(mark, list) or mark == self._mark
 
-    def shrunk(self) -> bool:
-        """Tell whether the file has fewer rows than were read of it: it is another one."""
-        return self.rows < self.at
+    def shrunk(self) -> str | None:
+        """Return what happened to the file where it has fewer rows than were read of it."""
+        return f"has {self.rows:,} rows, {self.at:,} were read" if self.rows < self.at else None
 
     def close(self) -> None:
         """Let go of the file."""
         self._file.close(force=True)
 
 
-def _columns(path: Path, names: list[str]) -> tuple[list[str], list[str]]:
-    for name in ("device", "seq"):
-        if name not in names:
-            raise InputError("missing", f"{path}: column {name!r} is missing, expected device, seq and probs")
-    try:
-        probs = ["probs"] if "probs" in names else numbered(names, "p")
-        features = ["features"] if "features" in names else numbered(names, "f")
-    except ValueError as error:
-        raise placed(error, str(path)) from None
-    if not probs:
-        raise InputError(
-            "missing", f"{path}: column 'probs' is missing, expected a list a row, or p0, p1, ..."
-        )
-    return probs, features
+def _ends(path: Path) -> list[int]:
+    """Return the mark of a file that does not grow: its bytes, and a checksum of its two ends."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        checksum = zlib.crc32(file.read(ENDS))
+        file.seek(max(0, size - ENDS))
+        return [size, zlib.crc32(file.read(), checksum)]
 
 
-def add_batch(into: BatchBuilder, batch: Any, probs: list[str], features: list[str], where: str) -> None:
+def _layout(path: Path, names: list[str]) -> Layout:
+    with located(str(path)):
+        if len(names) > (most := limits_given().fields):
+            raise InputError("limit", f"has {len(names):,} columns, expected at most {most:,}")
+        try:
+            return Layout.of(names, lists=True)
+        except InputError as error:
+            if error.code == "missing" and "p0" not in names:
+                expected = "expected a list a row, or p0, p1, ..."
+                raise InputError("missing", f"column 'probs' is missing, {expected}") from None
+            raise
+
+
+def add_batch(reader: StepReader, batch: Any, layout: Layout, where: str) -> None:
     """Take the rows of an Arrow record batch; bad ones are counted."""
-    count = batch.num_rows
-    names = _names(batch)
-    good = np.ones(count, dtype=bool)
-    good[device_names(names.tolist())] = False
-    _tell(into, "device name", ~good, where)
-    numbers = {}
-    for name in ("boot", "seq"):
-        numbers[name], wrong = _whole(batch, name)
-        _tell(into, name, wrong & good, where)
+    count, good = batch.num_rows, np.ones(batch.num_rows, dtype=bool)
+
+    def refuse(kind: str, wrong: npt.NDArray[np.bool_]) -> None:
+        nonlocal good
+        wrong = wrong & good
+        if wrong.any():
+            problem = f"{where} + {int(wrong.argmax())}: {kind} is missing or not valid"
+            reader.rows.refuse(kind, problem, int(wrong.sum()))
         good &= ~wrong
-    rows = _Rows(batch, probs)
-    _tell(into, "probs", rows.missing & good, where)
-    good &= ~rows.missing
-    more = _Rows(batch, features) if features else None
+
+    names = _names(batch, reader.device)
+    wrong = np.zeros(count, dtype=bool)
+    wrong[odd_names(names.tolist())] = True
+    refuse("device name", wrong)
+    numbers = {}
+    for name in ("boot", "seq", "label", "segment"):
+        numbers[name], wrong = _whole(batch, name, low=0 if name in ("boot", "seq") else -(2**53))
+        refuse(name, wrong)
+    rows = _Rows(batch, layout.probs, reader.rows.softmax is None)
+    refuse("probs", rows.missing)
+    more = _Rows(batch, layout.features, False) if layout.features else None
     if more is not None and more.no_numbers:
-        _tell(into, "features", good, where)
-        good[:] = False
-    times, timed = _times(batch)
-    version = _texts(batch, "version")
+        refuse("features", np.ones(count, dtype=bool))
+    times = _times(batch)
+    begins = _begins(reader, batch, names, numbers["segment"], good)
+    version = _texts(batch, "version" if "version" in batch.schema.names else "params")
     # A number for every shape; rows of one version and one shape in a row are one piece.
-    shape = rows.shape * 2 + timed
+    shape = rows.shape
     if more is not None:
         shape = shape * (int(more.shape.max(initial=0)) + 1) + more.shape
     for name in dict.fromkeys(version.tolist()):
         which = np.flatnonzero(good & (version == name if name is not None else version == np.array(None)))
-        cuts = np.flatnonzero(np.diff(shape[which])) + 1
-        for piece in np.split(which, cuts):
+        for piece in np.split(which, np.flatnonzero(np.diff(shape[which])) + 1):
             if len(piece):
-                into.add_events(
-                    Events(
-                        names[piece],
-                        numbers["boot"][piece],
-                        numbers["seq"][piece],
-                        rows.some(piece),
-                        None if more is None or more.missing[piece[0]] else more.some(piece),
-                        times[piece] if timed[piece[0]] else None,
-                        name,
-                    )
+                reader.rows.add_table(
+                    rows.some(piece),
+                    devices=names[piece],
+                    boots=numbers["boot"][piece],
+                    seqs=numbers["seq"][piece],
+                    features=None if more is None or more.missing[piece[0]] else more.some(piece),
+                    times=None if np.isnan(times[piece]).all() else times[piece],
+                    version=name,
+                    labels=_told(numbers["label"][piece], -1),
+                    begins=_told(begins[piece], False),
                 )
 
 
-def _tell(into: BatchBuilder, kind: str, wrong: npt.NDArray[np.bool_], where: str) -> None:
-    if wrong.any():
-        row = int(wrong.argmax())
-        into.refuse(kind, f"{where} + {row}: {kind} is missing or not valid", int(wrong.sum()))
+def _told(values: npt.NDArray[Any], nothing: Any) -> npt.NDArray[Any] | None:
+    return None if (values == nothing).all() else values
+
+
+def _begins(
+    reader: StepReader, batch: Any, names: npt.NDArray[Any], segments: npt.NDArray[np.int64], good: Any
+) -> npt.NDArray[np.bool_]:
+    """Return where a device is in another segment than before."""
+    begins = np.zeros(len(names), dtype=bool)
+    if "segment" in batch.schema.names:
+        told = ~np.asarray(_column(batch, "segment").is_null().to_numpy(zero_copy_only=False), dtype=bool)
+        for row in np.flatnonzero(good & told).tolist():
+            begins[row] = reader.segment_begins(names[row], int(segments[row]))
+    return begins
 
 
 def _validated(batch: Any) -> Any:
@@ -225,57 +255,62 @@ def _texts(batch: Any, name: str) -> npt.NDArray[Any]:
     return np.asarray(values.cast(_arrow().string()).to_numpy(zero_copy_only=False), dtype=object)
 
 
-def _names(batch: Any) -> npt.NDArray[Any]:
+def _names(batch: Any, device: str | None) -> npt.NDArray[Any]:
     """Return names; equal ones as one object, which saves memory and time in dicts."""
+    if "device" not in batch.schema.names:
+        return np.full(batch.num_rows, device, dtype=object)
     values = batch.column(batch.schema.get_field_index("device"))
     if _arrow().types.is_binary(values.type) or _arrow().types.is_large_binary(values.type):
         values = _decoded(values, "device")
     if not hasattr(values.type, "index_type"):
         values = values.cast(_arrow().string()).dictionary_encode()
     table = np.asarray(values.dictionary.cast(_arrow().string()).to_numpy(zero_copy_only=False), dtype=object)
-    table = np.append(table, np.array([None], dtype=object))
+    table = np.append(table, np.array([device], dtype=object))
     places = values.indices.fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
     return np.asarray(table[places])
 
 
-def _whole(batch: Any, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def _whole(batch: Any, name: str, low: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return integers, -1 where there is none, and where something else stands."""
     count = batch.num_rows
     if name not in batch.schema.names:
-        return np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
-    found = np.asarray(_column(batch, name).to_numpy(zero_copy_only=False))
-    if found.dtype.kind not in "iuf":
-        return np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
-    if found.dtype.kind == "f":  # a bound does not fit half a float
-        found = found.astype(np.float64)
+        return np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=bool)
+    values = _column(batch, name)
+    missing = np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+    numbers = np.asarray(values.to_numpy(zero_copy_only=False))
+    if numbers.dtype.kind not in "iuf":
+        return np.full(count, -1, dtype=np.int64), ~missing
+    if numbers.dtype.kind == "f":  # a bound does not fit half a float
+        numbers = np.where(missing, low, numbers.astype(np.float64))
     with np.errstate(invalid="ignore"):
-        wrong = ~((found < MAX_NUMBER) & (found > -MAX_NUMBER))
-        if found.dtype.kind == "f":  # integers with nulls among them come as floats
-            wrong |= found != np.floor(found)
-    return np.where(wrong, 0, found).astype(np.int64), wrong
+        wrong = ~((numbers < MAX_NUMBER) & (numbers >= low))
+        if numbers.dtype.kind == "f":  # integers with nulls among them come as floats
+            wrong |= numbers != np.floor(numbers)
+    return np.where(wrong | missing, -1, numbers).astype(np.int64), wrong
 
 
-def _times(batch: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Return seconds since 1970, `NO_TIME` for what is none, and where something is said at all."""
+def _times(batch: Any) -> npt.NDArray[np.float64]:
+    """Return seconds since 1970, NaN where nothing is said and `NO_TIME` for what is no time."""
     count = batch.num_rows
     if "time" not in batch.schema.names:
-        return np.full(count, np.nan), np.zeros(count, dtype=bool)
+        return np.full(count, np.nan)
     types = _arrow().types
     values = _column(batch, "time")
     kind = values.type
-    timed = ~np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=bool)
-    found = np.full(count, np.nan)
+    missing = np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+    times = np.full(count, np.nan)
     if types.is_timestamp(kind):
-        found = _int64(values) / {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
+        times = _int64(values) / {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
     elif types.is_date32(kind):
-        found = _int64(values.cast(_arrow().int32())) * 86400.0
+        times = _int64(values.cast(_arrow().int32())) * 86400.0
     elif types.is_date64(kind):
-        found = _int64(values) / 1e3
+        times = _int64(values) / 1e3
     elif _is_text(kind):
-        found = np.array([seconds(each) for each in values.to_pylist()], dtype=np.float64)
+        times = np.array([seconds(each) for each in values.to_pylist()], dtype=np.float64)
     elif types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         numbers = values.cast(_arrow().float64(), safe=False)
-        found = np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
-    return np.where(np.isnan(found), NO_TIME, found), timed
+        times = np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return np.where(missing, np.nan, np.where(np.isnan(times), NO_TIME, times))
 
 
 def _int64(values: Any) -> npt.NDArray[np.int64]:
@@ -290,7 +325,7 @@ class _Rows:
     says. `no_numbers` is for columns of another type, where all are missing.
     """
 
-    def __init__(self, batch: Any, names: list[str]) -> None:
+    def __init__(self, batch: Any, names: list[str], posteriors: bool) -> None:
         arrow, count = _arrow(), batch.num_rows
         self.missing = np.zeros(count, dtype=bool)
         values = _column(batch, names[0])
@@ -322,7 +357,7 @@ class _Rows:
         elif flat.dtype in (np.int8, np.uint8):
             self._raw[:] = True
         elif flat.dtype.kind in "iub":
-            self._raw = self._written_int8(widths, names[0][0] == "p")
+            self._raw = self._written_int8(widths, posteriors)
         self.shape = np.where(self.missing, 0, widths * 2 + self._raw)
 
     def _written_int8(self, widths: npt.NDArray[Any], posteriors: bool) -> npt.NDArray[np.bool_]:
