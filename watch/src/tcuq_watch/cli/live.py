@@ -143,6 +143,9 @@ def _opened(params: Params, folder: Path, source: str, **options: Any) -> Sessio
             said = f"{folder}: holds a session of other parameters, expected {params.fingerprint}; {other}"
             raise InputError("conflict", said) from None
         raise
+    except OSError as error:
+        said = f"{folder}: {error.strerror}; choose another folder with --folder"
+        raise InputError("failed", said) from None
 
 
 def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> str | None:

@@ -286,7 +286,7 @@ class Store:
         with contextlib.closing(sql):
             return sql.execute("SELECT 1 FROM file WHERE name = ?", (name,)).fetchone() is not None
 
-    def decided_bytes(self, most: int) -> int:
+    def recent(self, most: int) -> int:
         """Return the number of the commit from which on the decisions take so many bytes at most."""
         rows = self._sql.execute("SELECT first, bytes FROM file ORDER BY first DESC").fetchall()
         [first] = self._sql.execute("SELECT MIN(number) FROM decided").fetchone()

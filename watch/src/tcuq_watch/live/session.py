@@ -91,6 +91,9 @@ class Session:
         self._due = 0.0
         self._uncommitted: list[Arrived] = []
         self._places: deque[tuple[int, int]] = deque(maxlen=PLACES)
+        if params.feedback is not None:  # labels may come for steps of before a restart
+            for part in self.fleet.decisions(self.fleet.store.recent(1 << 16)):
+                self._places.extend(zip(part.boots.tolist(), part.seqs.tolist(), strict=True))
         kept = self.fleet.about
         self.names = params.names or checked_names(kept.get("names"), params.classes)
         self._lines = DecisionLines(params, self.names)
@@ -158,6 +161,7 @@ class Session:
                 self.fleet.refuse(kind, count)
             if arrived.names is not None and self.names is None:
                 self._take_names(arrived.names)
+            self._happened(each for each in arrived.notices if each.kind == "connected")
             batch = [self._own(each) for part in arrived.parts for each in (*part.events, *part.states)]
             decided = self.fleet.take(batch, arrived.position, commit=False)
             self._uncommitted.append(arrived)
@@ -167,7 +171,7 @@ class Session:
             counts |= self._counted(self.fleet.about)
             self._tell_order(old, counts)
             self._tell_refused(Counter(self.fleet.refused) - before, source)
-            self._happened(arrived.notices)
+            self._happened(each for each in arrived.notices if each.kind != "connected")
             self.publisher.refresh()
             if arrived.tokens:
                 self._commit(source)
