@@ -55,6 +55,18 @@ def test_options_that_cannot_be(work: Path, capsys: pytest.CaptureFixture[str]) 
     for text in ("-1", "7", "x", "5 PB"):
         assert f"--keep is {text!r}" in refused(capsys, *RUN, "--keep", text)
     assert "--keep is 0, expected a size" in refused(capsys, *RUN, "--keep", "0", "--out", "out")
+    Path("none.txt").write_text("\n \n")
+    assert "none.txt: names no device, expected one a line" in refused(capsys, *RUN, "--closed", "none.txt")
+    assert "PARAMS is '=m.json', expected NAME=FILE" in refused(capsys, "run", "=m.json", *RUN[2:])
+    assert run(*RUN, "--quiet", "--flush", "--labels-per-day", "5") == 0
+    assert "no device is called 'nobody'" in refused(capsys, "status", "f", "--device", "nobody")
+    assert "--healthy is now then, expected two times" in refused(
+        capsys, "status", "f", "--healthy", "now", "then"
+    )
+    assert "--tell takes in labels; --day and -o belong to picking" in refused(
+        capsys, "labels", "f", "--tell", "l.csv", "--day", "2026-01-01"
+    )
+    assert run("status", "f", "--quiet") == 0 and capsys.readouterr().out == ""
 
 
 def test_labels_are_asked_for_and_told(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
