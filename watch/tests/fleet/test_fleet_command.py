@@ -204,7 +204,6 @@ def test_labels_are_asked_for_and_told_while_the_fleet_runs(
     assert (work / "again.csv").read_text() == (work / "ask.csv").read_text()
     capsys.readouterr()
     assert said(capsys, "status", "fleet")["labels"]["told"] == 2
-    assert not list((work / "fleet" / "requests").iterdir())
     assert run("labels", "fleet", "--day", "yesterday") == 2
     assert run("labels", "fleet", "--tell", "events.jsonl") == 2
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import threading
@@ -21,6 +22,7 @@ from tcuq import Params
 from tcuq_watch.engine import events as fleet_events
 from tcuq_watch.engine.events import joined
 from tcuq_watch.fleet import Events, Fleet, requests
+from tcuq_watch.fleet.store import exchange
 from tcuq_watch.sources.arrivals import Bad, BatchBuilder, DeviceState
 
 PARAMS = Params(classes=3, warmup=0)
@@ -100,18 +102,25 @@ def test_a_sum_at_the_edge_of_the_tolerance_costs_its_own_row(monkeypatch: pytes
     assert good.tolist() == [0, 2, 3] and refused == {"bad posterior": 1}
 
 
+def answers(fleet: Fleet, asked: list[str]) -> list[Any]:
+    """Return what a running fleet answers."""
+    with contextlib.closing(exchange(fleet.folder)) as sql:
+        rows = [(str(number), time.time(), text) for number, text in enumerate(asked)]
+        sql.executemany("INSERT INTO request (id, time, asked) VALUES (?, ?, ?)", rows)
+        assert requests.answer_requests(fleet) == len(asked)
+        found = sql.execute("SELECT answer FROM request ORDER BY CAST(id AS INTEGER)").fetchall()
+        sql.execute("DELETE FROM request")
+    return [json.loads(text) for (text,) in found]
+
+
 def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
     folder = tmp_path / "f"
     with Fleet(PARAMS, folder) as fleet:
         with refused("busy"):
             requests.ask(folder, {"tell": []}, wait=0.05)
-        assert list((folder / requests.REQUESTS).iterdir()) == []  # the question is taken back
-        place = folder / requests.REQUESTS
+        assert fleet.store.requests() == []  # the question is taken back
         wrong = ["{", "[]", '{"pick": "x"}', '{"tell": 5}', "[" * 100_000, '{"pick": 1e999}', '{"pick": 3}']
-        for number, text in enumerate(wrong):
-            (place / f"{number}.ask.json").write_text(text)
-        assert requests.answer_requests(fleet) == len(wrong)
-        told = [json.loads((place / f"{number}.told.json").read_text()) for number in range(len(wrong))]
+        told = answers(fleet, wrong)
         assert all(set(each) == {"error"} and "\n" not in each["error"] for each in told)
         assert told[-1]["error"] == "no labels are asked for here; run the fleet with --labels-per-day"
 
@@ -133,12 +142,6 @@ def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
 def test_labels_and_hostile_days(tmp_path: Path) -> None:
     with Fleet(PARAMS, tmp_path / "f", labels_per_day=5) as fleet:
         fleet.take([events(["a", "b"], [0, 0], times=[1.7e9, 1.7e9 + DAY])])
-        place = tmp_path / "f" / requests.REQUESTS
-        place.mkdir(exist_ok=True)
         wrong = ['{"pick": 1e999}', '{"pick": "x"}', '{"pick": true}', '{"tell": [{}]}', '{"tell": [5]}']
-        for number, text in enumerate(wrong):
-            (place / f"{number}.ask.json").write_text(text)
-        assert requests.answer_requests(fleet) == len(wrong)
-        for number in range(len(wrong)):
-            found = json.loads((place / f"{number}.told.json").read_text())
+        for found in answers(fleet, wrong):
             assert "error" in found or found.get("accuracy") is not None, found

@@ -149,6 +149,12 @@ class Decided:
         What the monitors saw, where the fleet keeps it.
     labels : array of n integers, optional
         True classes that devices told, -1 where they did not, where the fleet keeps them.
+    resets : array of n booleans, optional
+        Before which steps the monitor forgot its past, where the fleet keeps what it saw.
+    signals : array, optional
+        As `Monitor.run` gives them, where the fleet keeps what monitors saw; they are not in its folder.
+    slots : array of n integers, optional
+        Places of the devices in the list of their version.
 
     Examples
     --------
@@ -169,6 +175,9 @@ class Decided:
     probs: npt.NDArray[np.int8] | None = None
     features: npt.NDArray[np.int8] | None = None
     labels: npt.NDArray[np.int64] | None = None
+    resets: npt.NDArray[np.bool_] | None = None
+    signals: npt.NDArray[np.float64] | None = None
+    slots: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.devices)
@@ -297,6 +306,8 @@ def _decisions(
     steps = np.zeros(len(good), dtype=STEP_DTYPE)
     for name in STEP_DTYPE.names or ():
         steps[name] = events.steps[name][good]
+    for name in ("risk", "threshold", "uncertainty", "persistence", "look", "expected_accuracy"):
+        steps[name] = np.round(steps[name] * 65536) / 65536
     for name in ("risk", "expected_accuracy"):  # the largest numbers that a monitor knows
         steps[name] = np.where(steps[name] <= 1, np.minimum(steps[name], 1 - 2**-16), steps[name])
     keep = (steps["alarm"] <= 3) & ~(steps["expected_accuracy"] >= 1)
@@ -369,22 +380,3 @@ def name_problem(name: Any) -> str | None:
     except UnicodeEncodeError:
         return f"{name!r} cannot be written as UTF-8, {expected}"
     return None
-
-
-def packed(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Return texts as the bytes of their UTF-8, one after the other, and the end of each."""
-    whole = "".join(texts).encode()
-    lengths: Any = map(len, texts)
-    if not whole.isascii():
-        lengths = [len(text.encode()) for text in texts]
-    ends = np.cumsum(np.fromiter(lengths, np.int64, len(texts)))
-    return np.frombuffer(whole, dtype=np.uint8), ends
-
-
-def unpacked(content: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> list[str]:
-    """Return the texts that `packed` was given."""
-    whole, places = content.tobytes(), ends.tolist()
-    if whole.isascii():
-        text = whole.decode("ascii")
-        return [text[a:b] for a, b in zip([0, *places], places, strict=False)]
-    return [whole[a:b].decode() for a, b in zip([0, *places], places, strict=False)]

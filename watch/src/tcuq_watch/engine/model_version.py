@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
@@ -16,6 +17,7 @@ from tcuq.base.limits import limits_given
 from tcuq.base.step_hashes import U64, device_keys
 from tcuq.monitor.bank import Bank
 from tcuq.monitor.params import Params
+from tcuq.monitor.signals import SIGNALS
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
 from .events import (
@@ -29,12 +31,11 @@ from .events import (
     heads_of,
     joined,
     name_problem,
-    packed,
     read_features,
     row_bytes,
-    unpacked,
 )
 from .order import BRIDGE, HOLD, PLACE_DTYPE, Integers, Order, Released
+from .packing import packed, unpacked
 from .tallies import DEVICE_DTYPE, Tallies
 
 
@@ -334,23 +335,26 @@ class ModelVersion:
     def _decide(self, released: Released) -> Decided:
         slots, boots, seqs, rows, resets = released
         head, content = heads_of(rows), rows[:, HEAD.itemsize :]
-        probs = features = None
+        probs = features = signals = None
+        resets = resets | (head["begins"] > 0)
         if self.by_device:
             steps = Steps.of(np.ascontiguousarray(content).view(STEP_DTYPE)[:, 0], self.params.names)
         else:
             probs = np.ascontiguousarray(content[:, : self.params.classes]).view(np.int8)
             if read_features(self.params):
                 features = np.ascontiguousarray(content[:, self.params.classes :]).view(np.int8)
-            steps = self._run(slots, probs, features, resets | (head["begins"] > 0))
+            steps, signals = self._run(slots, probs, features, resets)
         times, devices = head["time"].astype(np.float64), self._names[slots]
         if len(slots):
             self.tallies.update(slots, times, boots, seqs, steps)
             if self.labels is not None:
                 self.labels.offer(self.version, devices, boots, seqs, times, steps, self._label_keys()[slots])
-        decided = (self.version, devices, boots, seqs, times, steps)
+        decided = Decided(self.version, devices, boots, seqs, times, steps, slots=slots)
         if not self.keep_events:
-            return Decided(*decided)
-        return Decided(*decided, probs, features, head["label"].astype(np.int64))
+            return decided
+        labels = head["label"].astype(np.int64)
+        seen = replace(decided, probs=probs, features=features, labels=labels)
+        return replace(seen, resets=resets, signals=signals)
 
     def _label_keys(self) -> U64:
         """Return what the choice of labels knows devices by, by slot."""
@@ -359,10 +363,12 @@ class ModelVersion:
             self._keys = np.concatenate([self._keys, fresh])
         return self._keys
 
-    def _run(self, slots: Integers, probs: Any, features: Any, resets: npt.NDArray[np.bool_]) -> Steps:
+    def _run(
+        self, slots: Integers, probs: Any, features: Any, resets: npt.NDArray[np.bool_]
+    ) -> tuple[Steps, Any]:
         """Run events in their order; each device forgets its past where it is told to."""
         if not resets.any():
-            return self.bank.run(slots, probs, features)  # type: ignore[no-any-return]
+            return self._some(slots, probs, features)
         order = np.argsort(slots, kind="stable")
         sorted_slots, flags = slots[order], resets[order].astype(np.int64)
         begins = np.r_[True, sorted_slots[1:] != sorted_slots[:-1]]
@@ -371,12 +377,19 @@ class ModelVersion:
         rounds[order] = turn - np.maximum.accumulate(np.where(begins, turn - flags, 0))
         by_round = np.argsort(rounds, kind="stable")
         steps = np.empty(len(slots), dtype=STEP_DTYPE)
+        signals = np.empty((len(slots), len(SIGNALS))) if self.keep_events else None
         for some in np.split(by_round, np.cumsum(np.bincount(rounds))[:-1]):
             if rounds[some[:1]].any():
                 self.bank.reset(slots[some[resets[some]]])
             more = None if features is None else features[some]
-            steps[some] = self.bank.run(slots[some], probs[some], more)
-        return Steps.of(steps, self.params.names)
+            steps[some], found = self._some(slots[some], probs[some], more)
+            if signals is not None:
+                signals[some] = found
+        return Steps.of(steps, self.params.names), signals
+
+    def _some(self, slots: Integers, probs: Any, features: Any) -> tuple[Steps, Any]:
+        found = self.bank.run(slots, probs, features, signals=self.keep_events)
+        return found if self.keep_events else (found, None)
 
     def changed(self) -> Integers:
         """Return the slots of which something has changed since `settle`."""
