@@ -37,7 +37,7 @@ def test_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "p:w" not in f"{found}{found!r}" and Address.of("mqtts://h/t").port == 8883
     assert Address.of("mqtt://h/a/b/+?device=1").device == 0
     assert Address.of("mqtt://h/a/+?device=payload").device is None
-    assert Address.of("mqtt://h/a/#") == Address("h", 1883, False, None, None, "a/#", None)
+    assert Address.of("mqtt://h/a/#") == Address("h", 1883, False, "", "", "a/#", None)
     monkeypatch.setenv("TCUQ_MQTT_PASSWORD", "secret")
     assert Address.of("mqtt://u@h/t").password == "secret"
 

@@ -39,6 +39,14 @@ class Link(Stream):
         """Return what has come, b"" where nothing came for a while; raise where the connection is lost."""
         raise NotImplementedError
 
+    def _open(self) -> None:
+        try:
+            self._link = self._connect()
+        except socket.gaierror as error:
+            raise InputError("unknown", f"{self.where}: {_short(error)}; is the name right?") from None
+        except OSError as error:
+            raise InputError("failed", f"{self.where}: {_short(error)}") from None
+
     def _read(self) -> None:
         self.put(Notice("connected", self.begun.format(self.where)))
         wait = FIRST_WAIT
@@ -85,39 +93,31 @@ class Serial(Link):
         try:
             return serial.Serial(self.port, self.baud, timeout=TICK, **more)
         except OSError as error:
-            raise type(error)(error.errno, _serial_hint(error, self.port)) from None
-        except ValueError as error:
-            raise OSError(errno.EINVAL, f"{self.port}: {error}") from None
+            raise OSError(error.errno, _serial_hint(error)) from None
         except Exception as error:  # termios.error, which is no OSError
-            raise OSError(errno.EIO, f"{self.port}: is not a serial port ({error})") from None
-
-    def _open(self) -> None:
-        try:
-            self._link = self._connect()
-        except OSError as error:
-            raise InputError("failed", error.strerror or str(error)) from None
+            raise OSError(errno.EIO, f"is not a serial port ({error})") from None
 
     def _receive(self) -> bytes:
         return bytes(self._link.read(max(1, self._link.in_waiting)))
 
 
-def _serial_hint(error: OSError, port: str) -> str:
+def _serial_hint(error: OSError) -> str:
     text = str(error)
     if error.errno == errno.EACCES or "Permission denied" in text:
         return (
-            f"{port}: no permission to open it; on Linux join the group that owns it, then log in again: "
+            "no permission to open it; on Linux join the group that owns it, then log in again: "
             "sudo usermod -aG dialout $USER"
         )
     if error.errno == errno.ENOENT or "No such file" in text or "FileNotFound" in text:
-        return f"{port}: no such port; is the board plugged in? (ls /dev/tty* shows the ports)"
+        return "no such port; is the board plugged in? (ls /dev/tty* shows the ports)"
     if error.errno in (errno.EBUSY, errno.EAGAIN) or "lock" in text:
-        return f"{port}: is taken by another program; close it, such as a serial monitor"
-    return f"{port}: {_short(error)}"
+        return "is taken by another program; close it, such as a serial monitor"
+    return _short(error)
 
 
 def _short(error: BaseException) -> str:
     text = " ".join(str(getattr(error, "strerror", None) or error).split())
-    return text[:100] or type(error).__name__
+    return text[:200] or type(error).__name__
 
 
 class Tcp(Link):
@@ -128,19 +128,12 @@ class Tcp(Link):
         self.host, self.port = host, port
 
     def _connect(self) -> Any:
-        connection = socket.create_connection((self.host, self.port), timeout=5.0)
+        try:
+            connection = socket.create_connection((self.host, self.port), timeout=5.0)
+        except ConnectionRefusedError as error:
+            raise OSError(error.errno, f"{_short(error)}; is the device listening there?") from None
         _keep_alive(connection)
         return connection
-
-    def _open(self) -> None:
-        try:
-            self._link = self._connect()
-        except socket.gaierror:
-            raise InputError("unknown", f"{self.where}: the name {self.host!r} is not known") from None
-        except OSError as error:
-            raise InputError(
-                "failed", f"{self.where}: {_short(error)}; is the device listening there?"
-            ) from None
 
     def _receive(self) -> bytes:
         return _received(self._link, "the other side")
@@ -159,14 +152,11 @@ class Listener(Stream):
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
             self._listener = socket.create_server((self.host, self.port), family=family, backlog=4)
-        except socket.gaierror:
-            raise InputError("unknown", f"{self.where}: the name {self.host!r} is not known") from None
-        except PermissionError:
-            raise InputError("failed", f"{self.where}: no permission; choose a port above 1023") from None
         except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                raise InputError("busy", f"{self.where}: the port is taken; choose another one") from None
-            raise InputError("failed", f"{self.where}: {_short(error)}") from None
+            taken = error.errno == errno.EADDRINUSE
+            hints = {errno.EADDRINUSE: "choose another port", errno.EACCES: "choose a port above 1023"}
+            problem = f"{_short(error)}; {hints.get(error.errno or 0, 'is the name right?')}"
+            raise InputError("busy" if taken else "failed", f"{self.where}: {problem}") from None
         self.port = self._listener.getsockname()[1]
         self.where = f"tcp-listen://{bracketed(self.host)}:{self.port}"
 

@@ -42,14 +42,9 @@ MOST_TOLD = 200
 MOST_COLUMNS = 1400
 """Of a CSV header: classes, features and the rest."""
 
-MOST_DEVICES = 1 << 20
-"""Devices whose segment, or last unnumbered step, is remembered."""
-
-MOST_KEPT = 64
-"""Devices for which that is kept in a position, which is written with each commit."""
-
-MOST_DECODERS = 256
-"""Devices at a broker whose half-received states are waited for."""
+MOST_DEVICES, MOST_KEPT, MOST_DECODERS = 1 << 20, 64, 256
+"""Devices whose columns, segment and last unnumbered step are remembered; for which they are kept in a
+position, which is written with each commit; and whose half-received states are waited for at a broker."""
 
 GAP = 60.0
 """Seconds after which a stream that was interrupted, and does not number its steps, begins again."""
@@ -64,11 +59,11 @@ _CSV_NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 def _once(items: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(items)
     if len(content) != len(items):
-        raise Refused("not JSON", "a key is there twice, expected once")
+        raise ValueError("a key is there twice, expected once")
     return content
 
 
-_SCAN = json.JSONDecoder(object_pairs_hook=_once).scan_once  # type: ignore[attr-defined]
+_DECODE = json.JSONDecoder(object_pairs_hook=_once).raw_decode
 """Of a text that begins with its value: `json.loads` would look for encodings and white space first."""
 
 
@@ -130,15 +125,10 @@ class StepReader:
 
     def ends_whole(self) -> bool:
         """Tell whether the bytes that are held are a whole line that lacks its end."""
-        text = bytes(self._decoder._held).decode(errors="replace").strip()
-        try:
-            if text.startswith(("{", "[")):
-                self._parsed(text)
-                return True
-            header = self._headers.get(None)
-            return bool(text) and header is not None and len(_cells(text)) == header.count
-        except Refused:
-            return False
+        held, header = bytes(self._decoder._held).strip(), self._headers.get(None)
+        if held[:1] in (b"{", b"["):
+            return self._is_json(held)
+        return bool(held) and header is not None and held.count(b",") + 1 == header.count
 
     def prime(self, first: bytes) -> None:
         """Take what the beginning of a file says of the rest, columns and names of classes; no steps."""
@@ -151,19 +141,9 @@ class StepReader:
     def message(self, payload: bytes, device: str | None, when: float) -> None:
         """Take a message: one step, a list, lines or frames, whole ones. `device` is as its topic says."""
         text = payload.strip()
-        if text[:1] in (b"{", b"["):
-            try:
-                content = self._parsed(text.decode())
-            except UnicodeDecodeError:
-                self._refuse(Refused("not JSON", "not UTF-8"), str(text[:60]))
-                return
-            except Refused as error:
-                if b"\n" not in text:
-                    self._refuse(error, text[:60].decode(errors="replace"))
-                    return
-            else:
-                self.take(content, device, when)
-                return
+        if text[:1] in (b"{", b"[") and (b"\n" not in text or self._is_json(text)):
+            self._line(text, device, when)
+            return
         decoder = self._decoders.pop(device, None) or Decoder(self._limits.message)
         self._take_bytes(decoder, payload + b"\n", device, when)
         if decoder.held > 1:  # of a message that breaks off
@@ -177,22 +157,16 @@ class StepReader:
 
         After `MOST_BAD` bad ones the rest of the list is refused at once: rubbish must not take much time.
         """
-        if not isinstance(content, list):
+        steps, bad = content if isinstance(content, list) else (content,), 0
+        for place, step in enumerate(steps, 1):
             try:
-                self._step(content, device, when)
+                self._step(step, device, when)
             except Refused as error:
-                self._refuse(error, shown or str(content)[:60])
-            return
-        bad = 0
-        for place, each in enumerate(content):
-            try:
-                self._step(each, device, when)
-            except Refused as error:
-                self._refuse(error, str(each)[:60])
+                self._refuse(error, shown or str(step)[:60])
                 bad += 1
-                if bad == MOST_BAD and place + 1 < len(content):
+                if bad == MOST_BAD and place < len(steps):
                     message = f"{self.where}: the rest of a list with {bad} bad steps"
-                    self.rows.refuse("after bad steps", message, len(content) - place - 1)
+                    self.rows.refuse("after bad steps", message, len(steps) - place)
                     return
 
     def interrupted(self) -> None:
@@ -269,18 +243,18 @@ class StepReader:
         """Return the value of a text that begins and ends with it."""
         try:
             check_depth(text, self._limits)
-            content, end = _SCAN(text, 0)
+            content, end = _DECODE(text)
             if end != len(text):
-                raise Refused("not JSON", f"not JSON: more follows at column {end + 1}")
+                raise ValueError(f"more follows at column {end + 1}")
             return content
-        except Refused:
-            raise
-        except StopIteration as error:
-            raise Refused("not JSON", f"not JSON: no value at column {error.value + 1}") from None
-        except json.JSONDecodeError as error:
-            raise Refused("not JSON", f"not JSON: {error.msg} at column {error.colno}") from None
         except (ValueError, RecursionError) as error:
-            raise Refused("not JSON", f"not JSON: {one_line(str(error))}") from None
+            raise Refused("not JSON", one_line(f"not JSON: {error}")) from None
+
+    def _is_json(self, text: bytes) -> bool:
+        try:
+            return self._parsed(text.decode()) is not None
+        except ValueError:
+            return False
 
     def _row(self, text: str, device: str | None) -> dict[str, Any] | None:
         """Return a line of CSV as an object; None for a header."""

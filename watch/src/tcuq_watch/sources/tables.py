@@ -5,7 +5,6 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections.abc import Iterator
-from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -53,22 +52,18 @@ class EventTable:
             raise InputError("damaged", f"{path}: is not a Parquet file, or is damaged") from None
         self._mark = _ends(path)
         self._layout = _layout(path, names)
-        own = dict(zip(names, self._layout.names, strict=True))
         wanted = {*PLAIN, *self._layout.probs, *self._layout.features}
-        self._names = {name: called for name, called in own.items() if called in wanted}
+        called = zip(names, self._layout.names, strict=True)
+        self._names = {name: ours for name, ours in called if ours in wanted}
         ends = np.cumsum(sizes, dtype=np.int64)
         group = int(np.searchsorted(ends, row, side="right"))
         self._skip = row - (int(ends[group - 1]) if group else 0)
-        self._batches: Iterator[Any] = (
-            self._file.iter_batches(
-                min(rows, 1 << 16),
-                list(range(group, len(sizes))),
-                columns=list(self._names),
-                use_threads=False,
+        self._batches: Iterator[Any] = iter(())
+        if group < len(sizes):
+            groups = list(range(group, len(sizes)))
+            self._batches = self._file.iter_batches(
+                min(rows, 1 << 16), groups, columns=list(self._names), use_threads=False
             )
-            if group < len(sizes)
-            else iter(())
-        )
 
     @staticmethod
     def check_package() -> Any:
@@ -86,10 +81,9 @@ class EventTable:
                 return False
             batch = _validated(batch)
             batch = batch.rename_columns([self._names[name] for name in batch.schema.names])
-            if self._skip:
-                cut = min(self._skip, batch.num_rows)
-                self._skip -= cut
-                batch = batch.slice(cut)
+            skipped = min(self._skip, batch.num_rows)
+            self._skip -= skipped
+            batch = batch.slice(skipped)
             if batch.num_rows:
                 add_batch(self._reader, batch, self._layout, f"{self.path.name}, row {self.at}")
         except MemoryError:
@@ -126,24 +120,19 @@ class EventTable:
 
 def _ends(path: Path) -> list[int]:
     """Return the mark of a file that does not grow: its bytes, and a checksum of its two ends."""
-    size = path.stat().st_size
     with path.open("rb") as file:
-        checksum = zlib.crc32(file.read(ENDS))
-        file.seek(max(0, size - ENDS))
-        return [size, zlib.crc32(file.read(), checksum)]
+        first = file.read(ENDS)
+        file.seek(max(0, path.stat().st_size - ENDS))
+        return [path.stat().st_size, zlib.crc32(file.read(), zlib.crc32(first))]
 
 
 def _layout(path: Path, names: list[str]) -> Layout:
     with located(str(path)):
         if len(names) > (most := limits_given().fields):
             raise InputError("limit", f"has {len(names):,} columns, expected at most {most:,}")
-        try:
-            return Layout.of(names, lists=True)
-        except InputError as error:
-            if error.code == "missing" and "p0" not in names:
-                expected = "expected a list a row, or p0, p1, ..."
-                raise InputError("missing", f"column 'probs' is missing, {expected}") from None
-            raise
+        if not {"probs", "p", "p0"} & set(names):
+            raise InputError("missing", "column 'probs' is missing, expected a list a row, or p0, p1, ...")
+        return Layout.of(names, lists=True)
 
 
 class _Irregular(Exception):
@@ -200,22 +189,21 @@ def _add_columns(reader: StepReader, batch: Any, layout: Layout) -> None:
 def _as_lines(batch: Any, layout: Layout) -> Iterator[dict[str, Any]]:
     """Give rows as JSON would have them."""
     arrow = _arrow()
-    columns = {}
+    columns, zeros = {}, {arrow.int8(): 0, arrow.uint8(): 128}
     for name, values in zip(batch.schema.names, map(_decoded, batch.columns), strict=True):
-        # A text that is not UTF-8 costs its row alone.
-        columns[name] = values.cast(arrow.binary()) if _is_text(values.type) else values
+        if _is_text(values.type):
+            values = values.cast(arrow.binary())  # a text that is not UTF-8 costs its row alone
+        elif arrow.types.is_temporal(values.type):
+            values = arrow.array(_times(batch), mask=_missing(values))
+        columns[name] = values
     for row in zip(*(values.to_pylist() for values in columns.values()), strict=True):
         content = dict(zip(columns, row, strict=True))
         for name, value in content.items():
             if isinstance(value, bytes):
                 content[name] = value.decode(errors="replace" if name != "device" else "surrogateescape")
-            elif isinstance(value, list) and columns[name].type.value_type in (arrow.int8(), arrow.uint8()):
-                zero = 0 if columns[name].type.value_type == arrow.int8() else 128
-                content[name] = None if None in value else array("b", [each - zero for each in value])
-        time = content.get("time")
-        if isinstance(time, date):
-            day = time if isinstance(time, datetime) else datetime(time.year, time.month, time.day)
-            content["time"] = day.replace(tzinfo=day.tzinfo or timezone.utc).timestamp()
+            elif isinstance(value, list) and columns[name].type.value_type in zeros and None not in value:
+                zero = zeros[columns[name].type.value_type]
+                content[name] = array("b", [each - zero for each in value])
         for name, numbered in (("probs", layout.probs), ("features", layout.features)):
             if numbered and name not in columns:
                 content[name] = [content.pop(each) for each in numbered]
@@ -229,12 +217,8 @@ def _validated(batch: Any) -> Any:
         batch.validate(full=True)
         return batch
     except arrow.ArrowInvalid:
-        columns = [
-            values.cast(arrow.large_binary() if "large" in str(values.type) else arrow.binary())
-            if _is_text(values.type)
-            else values
-            for values in batch.columns
-        ]
+        binary = {arrow.string(): arrow.binary(), arrow.large_string(): arrow.large_binary()}
+        columns = [values.cast(binary.get(values.type, values.type)) for values in batch.columns]
         batch = arrow.RecordBatch.from_arrays(columns, names=batch.schema.names)
         batch.validate(full=True)
         return batch
@@ -264,10 +248,10 @@ def _texts(batch: Any, name: str) -> npt.NDArray[Any]:
 
 def _names(batch: Any, device: str | None) -> npt.NDArray[Any]:
     """Return names; equal ones as one object, which saves memory and time in dicts."""
-    if "device" not in batch.schema.names and device is not None:
-        return np.full(batch.num_rows, device, dtype=object)
     if "device" not in batch.schema.names:
-        raise _Irregular
+        if device is None:
+            raise _Irregular
+        return np.full(batch.num_rows, device, dtype=object)
     values = batch.column(batch.schema.get_field_index("device"))
     coded = values if hasattr(values.type, "index_type") else values.dictionary_encode()
     table = np.asarray(coded.dictionary.to_numpy(zero_copy_only=False), dtype=object)
@@ -286,8 +270,11 @@ def _integers(batch: Any, name: str, low: int) -> npt.NDArray[np.int64]:
     numbers = values.fill_null(0).to_numpy(zero_copy_only=False)
     if not ((numbers < MAX_NUMBER) & (numbers >= low)).all():
         raise _Irregular
-    missing = values.is_null().to_numpy(zero_copy_only=False)
-    return np.where(missing, -1, numbers).astype(np.int64)
+    return np.where(_missing(values), -1, numbers).astype(np.int64)
+
+
+def _missing(values: Any) -> npt.NDArray[Any]:
+    return np.asarray(values.is_null().to_numpy(zero_copy_only=False))
 
 
 def _times(batch: Any) -> npt.NDArray[np.float64]:
