@@ -49,7 +49,7 @@ position, which is written with each commit; and whose half-received states are 
 GAP = 60.0
 """Seconds after which a stream that was interrupted, and does not number its steps, begins again."""
 
-_TEXTS = ("device", "version", "params", "state", "time", "reason")
+_TEXTS = ("device", "version", "params", "state", "reason")
 """Columns of CSV whose cells may look like numbers and be none."""
 
 _INTEGER = re.compile(r"\s*[+-]?\d{1,300}\s*")
@@ -128,7 +128,7 @@ class StepReader:
         held, header = bytes(self._decoder._held).strip(), self._headers.get(None)
         if held[:1] in (b"{", b"["):
             return self._is_json(held)
-        return bool(held) and header is not None and held.count(b",") + 1 == header.count
+        return bool(held) and header is not None and held.count(b",") + 1 == len(header.names)
 
     def prime(self, first: bytes) -> None:
         """Take what the beginning of a file says of the rest, columns and names of classes; no steps."""
@@ -262,13 +262,14 @@ class StepReader:
             self._take_names([cell.strip() for cell in _cells(text[mark.end() :])])
             return None
         cells, header = _cells(text), self._headers.get(device)
-        if 1 < len(cells) <= MOST_COLUMNS and (header is None or not _is_number(cells[0])):
-            if header is not None and header.text == text:
-                return None
-            if (new := _Header.of(text, cells)) is not None:
+        if header is not None and header.text == text:
+            return None
+        if 1 < len(cells) <= MOST_COLUMNS and (header is None or _number(cells[0]) is None):
+            names = [cell.strip() for cell in cells]
+            if {"p", "p0"} & set(names) or {"risk", "threshold"} <= set(names):
                 if len(self._headers) >= MOST_DEVICES:
                     self._headers.clear()
-                self._headers[device] = new
+                self._headers[device] = _Header(text, names)
                 return None
         if header is None:
             raise Refused("not a step", "neither JSON nor a row below a CSV header")
@@ -452,57 +453,38 @@ def _state(text: Any) -> bytes:
 class _Header:
     """Columns of a CSV stream."""
 
-    def __init__(
-        self, text: str, names: Sequence[str], probs: Sequence[str], features: Sequence[str]
-    ) -> None:
-        place = {name: column for column, name in enumerate(names)}
-        self.text, self.count = text, len(names)
-        self._probs = [place[name] for name in probs]
-        self._features = [place[name] for name in features]
-        inside = {*self._probs, *self._features}
-        self._plain = [(name, column) for name, column in place.items() if name and column not in inside]
-
-    @classmethod
-    def of(cls, text: str, cells: Sequence[str]) -> _Header | None:
-        names = [cell.strip() for cell in cells]
-        if not {"p", "p0"} & set(names):
-            return cls(text, names, (), ()) if {"risk", "threshold"} <= set(names) else None
+    def __init__(self, text: str, names: list[str]) -> None:
+        decided = not {"p", "p0"} & set(names)
         try:
-            layout = Layout.of(names)
+            layout = Layout(names, [], []) if decided else Layout.of(names)
         except ValueError as error:
             raise Refused("not a step", str(error)) from None
-        return cls(text, layout.names, layout.probs, layout.features)
+        self.text, self.names = text, layout.names
+        place = {name: column for column, name in enumerate(self.names)}
+        self._rows = {
+            key: [place[name] for name in columns]
+            for key, columns in (("probs", layout.probs), ("features", layout.features))
+            if columns
+        }
+        inside = {column for columns in self._rows.values() for column in columns}
+        self._plain = [(name, column) for name, column in place.items() if name and column not in inside]
 
-    def content(self, cells: Sequence[str]) -> dict[str, Any]:
-        if len(cells) != self.count:
-            raise Refused(
-                "not a step", f"the row has {len(cells)} values, expected {self.count} as in the header"
-            )
-        content: dict[str, Any] = {}
-        for name, column in self._plain:
-            cell = cells[column].strip()
-            if cell:  # an empty one is a value that is not known
-                content[name] = _text(name, cell) if name in _TEXTS else _value(cell)
-        if self._probs:
-            content["probs"] = _values([cells[column] for column in self._probs])
-        if self._features:
-            content["features"] = _values([cells[column] for column in self._features])
-        return content
+    def content(self, cells: list[str]) -> dict[str, Any]:
+        """Return a row as JSON would have it; an empty cell is a value that is not known."""
+        if len(cells) != len(self.names):
+            expected = f"expected {len(self.names)} as in the header"
+            raise Refused("not a step", f"the row has {len(cells)} values, {expected}")
+        content = {name: _value(name, cells[column].strip()) for name, column in self._plain}
+        for key, columns in self._rows.items():
+            content[key] = _values([cells[column] for column in columns])
+        return {name: value for name, value in content.items() if value != ""}
 
 
 def _cells(text: str) -> list[str]:
-    if '"' not in text:
-        return text.split(",")
     try:
-        return next(csv.reader([text], strict=True))
+        return next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
     except csv.Error as error:
         raise Refused("not a step", str(error)) from None
-
-
-def _text(name: str, cell: str) -> Any:
-    if name == "time":
-        return float(cell) if _is_number(cell) else cell
-    return name_in_csv(cell) if name == "device" else cell
 
 
 def _values(cells: list[str]) -> list[Any]:
@@ -513,23 +495,22 @@ def _values(cells: list[str]) -> list[Any]:
             return list(map(float, cells))
         except ValueError:
             pass
-    return [_value(cell) for cell in cells]
+    return [_value("", cell) for cell in cells]
 
 
-def _value(cell: str) -> Any:
-    """Return a number as it is written, int or float, else the text."""
+def _value(name: str, cell: str) -> Any:
+    """Return a cell as JSON would have it."""
+    if name in _TEXTS:
+        return name_in_csv(cell) if name == "device" else cell
+    number = _number(cell)
+    return {"true": True, "false": False}.get(cell.lower(), cell) if number is None else number
+
+
+def _number(cell: str) -> float | None:
+    """Return a number as it is written, int or float; None for what is none."""
     if _INTEGER.fullmatch(cell):
         return int(cell)
-    if _is_number(cell):
-        return float(cell)
-    return {"true": True, "false": False}.get(cell.strip().lower(), cell.strip())
-
-
-def _is_number(text: str) -> bool:
-    if "_" in text:
-        return False
     try:
-        float(text)
+        return None if "_" in cell else float(cell)
     except ValueError:
-        return False
-    return True
+        return None
