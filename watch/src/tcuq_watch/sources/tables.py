@@ -144,6 +144,12 @@ def add_batch(reader: StepReader, batch: Any, layout: Layout, where: str) -> Non
 
     Rows of one form are taken as columns, which is quick, and what is left over as lines are.
     """
+    for kind, name in (("device name", "device"), ("probs", layout.probs[0])):
+        column = batch.schema.get_field_index(name)
+        nulls = batch.column(column).null_count if column >= 0 else 0
+        if nulls and (name != "device" or reader.device is None):
+            reader.rows.refuse(kind, f"{where}: {kind} is missing", nulls)
+            batch = batch.filter(batch.column(column).is_valid())
     try:
         _add_columns(reader, batch, layout)
     except _Irregular:
