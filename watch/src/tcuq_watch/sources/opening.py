@@ -74,7 +74,7 @@ tcp:// or tcp-listen://
         return NamedPipe(text, **options)
     path = Path(text)
     if not path.exists():
-        raise InputError("missing", f"{text}: does not exist, expected {EXPECTED}")
+        raise InputError("missing", f"{text}: no such file; create it first, or name {EXPECTED}")
     check_readable(path)
     return FileSource(path, follow, **options)
 
