@@ -17,15 +17,15 @@ from .streams import MOST, TICK, Stream
 
 BAUD = 115_200
 
-FIRST_WAIT, LONGEST_WAIT = 0.1, 2.0
-"""Seconds before a lost connection is tried again: they double up to the longest."""
+FIRST_WAIT = 0.1
+"""Seconds before a lost connection is tried again."""
 
 
 class Link(Stream):
     """A connection that is opened again when it is lost, with `_connect` and `_receive`."""
 
-    begun = "connected to {}"
-    back = "connected to {} again"
+    begun, back = "connected to {}", "connected to {} again"
+    longest = 2.0  # seconds before a lost connection is tried again; they begin with FIRST_WAIT and double
 
     def __init__(self, where: str, **options: Any) -> None:
         super().__init__(where, **options)
@@ -48,23 +48,22 @@ class Link(Stream):
             raise InputError("failed", f"{self.where}: {_short(error)}") from None
 
     def _read(self) -> None:
-        self.put(Notice("connected", self.begun.format(self.where)))
+        kind = "note" if self._link is None else "connected"
+        self.put(Notice(kind, self.begun.format(self.where)))
         wait = FIRST_WAIT
         while not self._stopping:
+            if self._link is None:
+                self.pause(wait)
+                wait = min(self.longest, 2 * wait)
+                with suppress(OSError, ValueError):
+                    self._link = self._connect()
+                    self.put(Notice("connected", self.back.format(self.where)))
+                continue
             try:
                 data = self._receive()
             except Exception as error:  # pyserial, termios and the system each have their own
-                if self._stopping:
-                    return
-                self.put(Notice("lost", f"{self.where} was lost ({_short(error)})"))
                 self._shut()
-                while not self._stopping and self._link is None:
-                    self.pause(wait)
-                    wait = min(LONGEST_WAIT, 2 * wait)
-                    with suppress(OSError, ValueError):
-                        self._link = self._connect()
-                if self._link is not None:
-                    self.put(Notice("connected", self.back.format(self.where)))
+                self.put(Notice("lost", f"{self.where} was lost ({_short(error)})"))
                 continue
             if data:
                 wait = FIRST_WAIT
@@ -139,14 +138,15 @@ class Tcp(Link):
         return _received(self._link, "the other side")
 
 
-class Listener(Stream):
+class Listener(Link):
     """A TCP port that one device connects to; a newer connection takes the place of an older one."""
+
+    begun, longest = "waiting for a device at {}", FIRST_WAIT
 
     def __init__(self, host: str, port: int, **options: Any) -> None:
         super().__init__(f"tcp-listen://{bracketed(host)}:{port}", **options)
         self.host, self.port = host, port
-        self._listener: socket.socket | None = None
-        self._socket: socket.socket | None = None
+        self._listener: Any = None
 
     def _open(self) -> None:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
@@ -157,40 +157,27 @@ class Listener(Stream):
             hints = {errno.EADDRINUSE: "choose another port", errno.EACCES: "choose a port above 1023"}
             problem = f"{_short(error)}; {hints.get(error.errno or 0, 'is the name right?')}"
             raise InputError("busy" if taken else "failed", f"{self.where}: {problem}") from None
+        self._listener.settimeout(TICK)
         self.port = self._listener.getsockname()[1]
         self.where = f"tcp-listen://{bracketed(self.host)}:{self.port}"
 
-    def _read(self) -> None:
-        listener = self._listener
-        assert listener is not None
-        self.put(Notice("note", f"waiting for a device at {self.where}"))
-        while not self._stopping:
-            watched = [listener] if self._socket is None else [listener, self._socket]
-            ready = select.select(watched, [], [], TICK)[0]
-            if self._socket in ready:
-                assert self._socket is not None
-                try:
-                    self.put(_received(self._socket, "the device"))
-                except OSError as error:
-                    self._drop(_short(error))
-            elif listener in ready:
-                connection, address = listener.accept()
-                _keep_alive(connection)
-                self._drop("a newer connection took its place")
-                self._socket = connection
-                self.put(Notice("connected", f"{bracketed(address[0])}:{address[1]} connected"))
+    def _connect(self) -> Any:
+        connection, address = self._listener.accept()
+        self.back = f"{bracketed(address[0])}:{address[1]} connected"
+        _keep_alive(connection)
+        return connection
 
-    def _drop(self, why: str) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-            self.put(Notice("lost", f"the connection to {self.where} was lost ({why})"))
+    def _receive(self) -> bytes:
+        data = _received(self._link, "the device")
+        if not data and select.select([self._listener], [], [], 0)[0]:
+            raise ConnectionError("a newer connection took its place")
+        return data
 
-    def _shut(self) -> None:
-        for each in (self._socket, self._listener):
-            if each is not None:
-                each.close()
-        self._socket = self._listener = None
+    def close(self) -> None:
+        """Let go of the port too."""
+        super().close()
+        if self._listener is not None:
+            self._listener.close()
 
 
 def _received(connection: socket.socket, other: str) -> bytes:
