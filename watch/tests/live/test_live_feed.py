@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import math
-import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -90,16 +88,6 @@ def test_memory_is_bounded() -> None:
     assert len(feed.take(None).remarks[-1]["text"]) < 600
     feed.add_steps(5000, {"risk": [0.1] * 350})  # more than is kept, at once
     assert feed.take(None).numbers.tolist() == list(range(5250, 5350))
-
-
-def test_those_who_wait_hear_of_the_end() -> None:
-    feed, heard = Feed({}), []
-    waiting = threading.Thread(target=lambda: heard.append(feed.wait(0, 20)))
-    began = time.monotonic()
-    waiting.start()
-    feed.close()
-    waiting.join(20)
-    assert heard == [True] and time.monotonic() - began < 10
 
 
 def test_the_last_word_on_the_device_is_told_first() -> None:

@@ -113,7 +113,7 @@ class Feed:
         self.keep = keep
         self.instance = secrets.token_hex(4)
         self.closed = False
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._numbers = np.zeros(keep, dtype=np.int64)
         self._rings = {name: np.zeros(keep, dtype=kind) for name, kind in COLUMNS.items()}
         self._reasons: list[str] = []
@@ -135,7 +135,7 @@ class Feed:
             raise InputError("value", f"columns have lengths {lengths}, expected one length for all")
         if not count:
             return
-        with self._changed:
+        with self._lock:
             # Steps that come one by one are gathered: a row of small arrays would cost more than its steps.
             if self._new and (
                 first != self._new_first + self._new_count or self._new.keys() != columns.keys()
@@ -148,33 +148,27 @@ class Feed:
             self._new_count += count
             if self._new_count >= GATHERED:
                 self._settle()
-            self._changed.notify_all()
 
     def add_remark(self, kind: str, text: str, step: int) -> None:
         """Tell of something that happened before step number `step`."""
         shown = text if len(text) <= TEXT else text[:TEXT] + "..."
         told = {"kind": kind, "text": shown, "step": step, "time": time.time()}
-        with self._changed:
+        with self._lock:
             self._settle()
             self._remarks.append((self._steps, told))
             self._remarked += 1
             self._kinds[kind] += 1
             if kind in ("lost", "connected"):
                 self._device = told
-            self._changed.notify_all()
 
     def close(self) -> None:
         """Tell that nothing more will come."""
-        with self._changed:
-            self.closed = True
-            self._changed.notify_all()
+        self.closed = True
 
-    def wait(self, number: int, timeout: float) -> bool:
-        """Wait for a message after `number`; tell whether one is there or the feed was closed."""
-        with self._changed:
-            return self._changed.wait_for(
-                lambda: self.closed or self._steps + self._new_count + self._remarked > number, timeout
-            )
+    @property
+    def arrived(self) -> int:
+        """How many steps and remarks came so far."""
+        return self._steps + self._new_count + self._remarked
 
     def name(self, at: tuple[int, int]) -> str:
         """Return the name of a place, which a page gives back when it returns."""
@@ -200,7 +194,7 @@ class Feed:
 
     def hello(self, known: bool) -> dict[str, Any]:
         """Return what a page is told first; `known` where it goes on with the steps that it has."""
-        with self._changed:
+        with self._lock:
             return {
                 "about": self.about,
                 "instance": self.instance,
@@ -211,7 +205,7 @@ class Feed:
 
     def take(self, at: tuple[int, int] | None) -> Part:
         """Return what came after a place, as far as it is kept; all that is kept for None."""
-        with self._changed:
+        with self._lock:
             return self._part(at)
 
     def _settle(self) -> None:
