@@ -12,7 +12,8 @@ from tcuq import Bank, Log, fit
 from tcuq.demo import digits as demo
 from tcuq_watch.engine.tallies import Tallies
 from tcuq_watch.pages.fleet_page import render
-from tcuq_watch.verdicts.status import metrics_text, status_text
+from tcuq_watch.verdicts.metrics import metrics_text
+from tcuq_watch.verdicts.status import status_text
 from tcuq_watch.verdicts.summary import summarize
 from tcuq_watch.verdicts.versions import FALSE_SHARE, PEERS, severity_p
 from tcuq_watch.verdicts.words import verdict

@@ -97,11 +97,13 @@ class Look:
     def _looked(self) -> tuple[dict[str, Any], Any]:
         from ..fleet.fleet import Fleet
         from ..pages.fleet_page import histograms, timelines
+        from ..verdicts.metrics import process_of
 
         with Fleet.open_read(self.folder) as fleet:
             summary = fleet.summary(self.clock(), WORST, self.baseline)
             if "histogram" not in summary:
                 summary["histogram"] = histograms(fleet)
+            summary["process"] = process_of(fleet.folder, fleet.commit_number, fleet.refused)
             return summary, timelines(fleet, summary["worst"])
 
     def devices(self) -> dict[str, Any]:
@@ -116,7 +118,7 @@ class Look:
 def _serve(args: argparse.Namespace, look: Look, title: str) -> int:
     from ..pages.fleet_page import parts, render
     from ..pages.server import View, serve
-    from ..verdicts.status import metrics_text
+    from ..verdicts.metrics import metrics_text
 
     look()  # a folder that holds no fleet is refused before anything is served
     views = [
@@ -133,7 +135,7 @@ def _serve(args: argparse.Namespace, look: Look, title: str) -> int:
         host=args.host,
         port=args.port,
         token=os.environ.get("TCUQ_TOKEN") or None,
-        metrics=lambda: metrics_text(look()[0]),
+        metrics=lambda: metrics_text(summary := look()[0], process=summary["process"]),
         views=views,
     )
     ended = threading.Event()

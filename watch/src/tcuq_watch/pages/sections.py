@@ -7,7 +7,7 @@ from typing import Any
 
 from tcuq.report.text import DASH, count, escape, plural
 
-from ..verdicts.words import ALARMS, ORDER, ago, alarmed, before, figure, known, moment, named, share
+from ..verdicts.words import ALARMS, ORDER, ago, alarmed, before, figure, known, moment, named, rollout, share
 from .figures import alarm_plot, interval_bar, spark, spread_plot, style_of
 
 Timelines = Mapping[tuple[str, str], Mapping[str, Sequence[Any]]]
@@ -183,11 +183,15 @@ def versions(summary: Mapping[str, Any]) -> str:
             f'<td class="n">{figure(each.get("mean_risk"))}</td>'
             f'<td class="n">{share(each.get("expected_accuracy"))}{_band(each)}</td></tr>'
         )
+    compared = "".join(
+        f'<p class="fact{" hot" * each["worse"]}">{escape(rollout(each))}</p>'
+        for each in summary.get("rollouts") or ()
+    )
     return section(
         "versions",
         "Versions side by side",
         "Share of devices in alarm with its interval; the tick is the clean baseline.",
-        scrolled("versions", head, body),
+        scrolled("versions", head, body) + compared,
     )
 
 

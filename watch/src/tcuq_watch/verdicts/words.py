@@ -119,7 +119,30 @@ def verdict(summary: Mapping[str, Any]) -> str:
     failing, some = _of_versions(summary), _of_devices(summary)
     said = [failing or _of_many(summary, devices, hit, alarm), some]
     worst_first = said if failing or alarmed(summary) or not named(summary) else said[::-1]
-    return " ".join(filter(None, worst_first))
+    rolled = [rollout(each) for each in summary.get("rollouts") or () if each["worse"]]
+    return " ".join(filter(None, [*rolled, *worst_first]))
+
+
+def rollout(found: Mapping[str, Any]) -> str:
+    """Return how a version compares with the one before it, and how often that verdict is wrong."""
+    new, old = found["version"], found["before"]
+    if not known(found["time"]):
+        return f"Versions {new} and {old} cannot be compared yet: no full hour has devices of both."
+    counts = [
+        f"{found[hit]:,} of {found[of]:,} ({share(found[hit] / found[of])})"
+        for hit, of in (("in_alarm", "devices"), ("in_alarm_before", "devices_before"))
+    ]
+    hours = found["width"] // 3600
+    span = "hour" if hours == 1 else f"{hours:,} hours"
+    figures = f"in the {span} from {moment(found['time'])}, {counts[0]} of its devices were in alarm, "
+    figures += f"{counts[1]} of {old}."
+    if not found["worse"]:
+        return f"Version {new} is not shown to be worse than {old}: {figures}"
+    chance = share(found["error"], 0)
+    return (
+        f"Version {new} is worse than {old}: {figures} "
+        f"Equal versions are ever called so with a chance of at most {chance}, however often one looks."
+    )
 
 
 def _of_devices(summary: Mapping[str, Any]) -> str:
