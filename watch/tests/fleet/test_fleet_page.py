@@ -15,7 +15,7 @@ import pytest
 from fleet_summaries import empty, summary, timelines
 from report_pages import check_whole, opened
 
-from tcuq_watch.pages.fleet_page import parts, render
+from tcuq_watch.pages.fleet_page import page, parts
 from tcuq_watch.verdicts.status import status_text
 from tcuq_watch.verdicts.words import alarmed, verdict
 
@@ -61,9 +61,9 @@ class Tree(HTMLParser):
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_page_is_whole(name: str) -> None:
-    page = render(CASES[name], timelines(CASES[name]["worst"]), title=name)
-    check_whole(page)
-    tree = Tree(page)
+    html, _ = page(CASES[name], timelines(CASES[name]["worst"]), title=name)
+    check_whole(html)
+    tree = Tree(html)
     ids = [found["id"] for _, found in tree.tags if "id" in found]
     assert len(ids) == len(set(ids))
     for tag, found in tree.tags:
@@ -91,7 +91,7 @@ EVIL = (
 @pytest.mark.parametrize("evil", EVIL)
 def test_names_are_text_wherever_they_stand(evil: str) -> None:
     known = summary(4000, trouble=True)
-    plain = Tree(render(known, timelines(known["worst"]), "plain"))
+    plain = Tree(page(known, timelines(known["worst"]), "plain")[0])
     known["worst"][0]["device"] = known["silent_devices"][0]["device"] = evil
     known["alarm"]["baseline_from"] = evil
     known["refused"] = {"bad posterior": 12, evil: 3, "unknown version": 41}
@@ -102,7 +102,7 @@ def test_names_are_text_wherever_they_stand(evil: str) -> None:
     for row in known["classes"]:
         if row["name"] == "fall":
             row["name"] = evil
-    found = Tree(render(known, timelines(known["worst"]), evil))
+    found = Tree(page(known, timelines(known["worst"]), evil)[0])
     assert [tag for tag, _ in found.tags] == [tag for tag, _ in plain.tags]
     assert [sorted(each) for _, each in found.tags] == [sorted(each) for _, each in plain.tags]
     assert sum(evil in words for words in found.words) >= 7
@@ -113,16 +113,16 @@ def test_names_are_text_wherever_they_stand(evil: str) -> None:
 
 def test_policy_allows_exactly_what_the_page_has() -> None:
     for served in (None, "fleet"):
-        page = render(CASES["trouble"], served=served)
-        told = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
-        assert told is not None
-        scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+        html, policy = page(CASES["trouble"], served=served)
+        told = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
+        assert told is not None and told[1] == policy
+        scripts = re.findall(r"<script>(.*?)</script>", html, re.S)
         assert len(scripts) == 1
         allowed = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
         assert f"script-src 'sha256-{allowed}'" in told[1] and "default-src 'none'" in told[1]
         assert ("connect-src 'self'" in told[1]) == (served is not None)
-        assert ("data-view" in page) == (served is not None)
-        assert ('id="find"' in page) == (served is not None)
+        assert ("data-view" in html) == (served is not None)
+        assert ('id="find"' in html) == (served is not None)
 
 
 def test_verdicts() -> None:
@@ -172,11 +172,11 @@ document.documentElement.setAttribute("data-seen", JSON.stringify(seen));
 
 def test_in_a_browser(tmp_path: Path) -> None:
     known = CASES["trouble"]
-    page = render(known, timelines(known["worst"]))
+    html, _ = page(known, timelines(known["worst"]))
     allowed = base64.b64encode(hashlib.sha256(DRIVE.encode()).digest()).decode()
-    page = page.replace("script-src ", f"script-src 'sha256-{allowed}' ", 1)
+    html = html.replace("script-src ", f"script-src 'sha256-{allowed}' ", 1)
     path = tmp_path / "fleet.html"
-    path.write_text(page.replace("</body>", f"<script>{DRIVE}</script></body>"), encoding="utf-8")
+    path.write_text(html.replace("</body>", f"<script>{DRIVE}</script></body>"), encoding="utf-8")
     start = opened(path, tmp_path / "profile")
     found: dict[str, Any] = json.loads(re.search(r'data-seen="(\{.*\})"', start)[1])  # type: ignore[index]
     assert found["sorted"] == "descending" and found["most"] == sorted(found["most"], reverse=True)

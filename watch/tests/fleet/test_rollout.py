@@ -13,7 +13,7 @@ from fleet_summaries import NOW
 from tcuq import Params
 from tcuq.monitor.steps import STEP_DTYPE
 from tcuq_watch.engine.tallies import Tallies
-from tcuq_watch.pages.fleet_page import render
+from tcuq_watch.pages.fleet_page import page
 from tcuq_watch.verdicts.metrics import metrics_text
 from tcuq_watch.verdicts.rollout import LEVEL, hypergeometric_tail, worse_p
 from tcuq_watch.verdicts.status import status_text
@@ -85,15 +85,15 @@ def test_the_verdict_is_told_everywhere() -> None:
     assert not told["v2"]["worse"] and told["v3"]["worse"] and told["v3"]["p_always"] < 1e-9
     assert (told["v3"]["in_alarm"], told["v3"]["devices"], told["v3"]["in_alarm_before"]) == (40, 100, 3)
     assert verdict(found).startswith("Version v3 is worse than v2: ") and "at most 5" in verdict(found)
-    page, text = render(found), " ".join(status_text(found).split())
-    for each in (page.replace("\u00a0", " "), text):
+    html, text = page(found)[0], " ".join(status_text(found).split())
+    for each in (html.replace("\u00a0", " "), text):
         assert "v2 is not shown to be worse than v1" in each and "v3 is worse than v2" in each
     assert 'tcuq_fleet_version_worse{version="v3"} 1' in metrics_text(found)
     # Neither one version alone nor two that never sent at the same time can be compared.
     assert summarize([old])["rollouts"] == []
     apart = summarize([old, shard("v2", 50, 50, 40, 44)])
     assert not apart["rollouts"][0]["worse"] and apart["rollouts"][0]["time"] is None
-    assert "cannot be compared yet" in render(apart)
+    assert "cannot be compared yet" in page(apart)[0]
 
 
 def test_versions_with_buckets_of_other_widths_are_compared() -> None:

@@ -105,7 +105,9 @@ def summary(devices: int, *, trouble: bool = False, versions: int = 2, bins: int
             "from_alarms": max(1, round(0.12 * devices)),
             "by_severity": devices >= 8,
         },
-        "histogram": {"edges": edges.tolist(), "counts": np.histogram(risk, edges)[0].tolist()},
+        "histogram": {
+            "mean_risk": {"edges": edges.tolist(), "counts": np.histogram(risk, edges)[0].tolist()}
+        },
         "versions": [
             {
                 "version": name,

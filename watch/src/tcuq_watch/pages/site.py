@@ -24,7 +24,7 @@ from starlette.types import Message, Receive, Scope, Send
 from tcuq.base.errors import InputError, one_line
 
 from .feed import Feed
-from .live_page import live_page, own_policy
+from .live_page import live_page
 
 PAGES = 48
 """Pages that follow the feed at a time; the other connections stay free for everything else."""
@@ -57,16 +57,12 @@ WELCOME = (
 
 @dataclass(frozen=True)
 class View:
-    """One more page of the server, at `/name`, with its data at `/name/data`.
-
-    Scripts run only if the page's own content security policy, a `<meta>` before them, names their hashes:
-    the server sends that policy as a header and adds that no page may frame it.
-    """
+    """One more page of the server, at `/name`, with its data as JSON at `/name/data`."""
 
     name: str  # letters, digits and hyphens
     title: str
-    html: Callable[[], str]
-    data: Callable[[], dict[str, Any]]  # returns what `/name/data` gives as JSON
+    html: Callable[[], tuple[str, str]]  # with its content security policy
+    data: Callable[[str], dict[str, Any]]  # of what is asked for with `?find=`, "" for nothing
 
     def __post_init__(self) -> None:
         taken = ("feed", "about", "mark", "metrics")
@@ -133,12 +129,12 @@ class Site:
         self.secret = hashlib.sha256(f"tcuq live {token}".encode()).hexdigest()  # no token lies in a browser
         get: dict[str, Callable[[Request], Any]] = {"/about": self._about, "/favicon.ico": self._nothing}
         if metrics is not None:
-            get["/metrics"] = self._working_on(metrics, "text/plain; version=0.0.4; charset=utf-8")
+            get["/metrics"] = self._metrics(metrics)
         if feed is not None:
             get |= {"/": self._live_page, "/feed": self._follow}
         for view in views:
-            get[f"/{view.name}"] = self._working_on(view.html)
-            get[f"/{view.name}/data"] = self._working_on(view.data)
+            get[f"/{view.name}"] = self._view(view)
+            get[f"/{view.name}/data"] = self._view(view, data=True)
         if "/" not in get:
             get["/"] = get[f"/{views[0].name}"]
         routes = [Route(path, answer, methods=["GET"]) for path, answer in get.items()]
@@ -204,17 +200,25 @@ class Site:
         return self.mark is not None and self.feed is not None
 
     async def _live_page(self, _: Request) -> Response:
-        return _page(*live_page([(view.name, view.title) for view in self.views]))
+        return _page(*live_page(tuple((view.name, view.title) for view in self.views)))
 
-    def _working_on(self, make: Callable[[], Any], kind: str = "") -> Callable[[Request], Any]:
-        """Return the answer of a view or its data, which takes time to make."""
+    def _view(self, view: View, data: bool = False) -> Callable[[Request], Any]:
+        """Return what answers with a view or its data."""
 
+        async def answer(request: Request) -> Response:
+            async with self._working:
+                if data:
+                    return _json(await run_in_threadpool(view.data, request.query_params.get("find", "")))
+                html, policy = await run_in_threadpool(view.html)
+            return _page(html, f"{policy}; frame-ancestors 'none'")
+
+        return answer
+
+    def _metrics(self, metrics: Callable[[], str]) -> Callable[[Request], Any]:
         async def answer(_: Request) -> Response:
             async with self._working:
-                made = await run_in_threadpool(make)
-            if kind:
-                return Response(made, media_type=kind)
-            return _page(made, own_policy(made) or NOTHING) if isinstance(made, str) else _json(made)
+                text = await run_in_threadpool(metrics)
+            return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
         return answer
 
