@@ -142,6 +142,34 @@ def test_what_is_told_is_what_came(bench: Any) -> None:
     assert tab.text("#count-alarms") == "1"
 
 
+GREEN = """(() => {
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.background = "var(--fall)";
+  const [dot, green] = [document.querySelector(".link i"), probe].map((each) => getComputedStyle(each).backgroundColor);
+  return dot === green;
+})()"""
+
+
+@pytest.mark.parametrize("steps", [0, 40])
+def test_live_is_green_only_while_steps_come(bench: Any, steps: int) -> None:
+    feed = Feed(about())
+    one = bench(feed)
+    tab = one.tab
+    tab.wait("document.querySelector('#state').textContent.includes('no step yet')")
+    if steps:
+        feed.add_steps(*plain(0, steps, 0.125, time=time.time()))
+        tab.wait("document.querySelector('#state').textContent === 'live'")
+    assert tab.js(GREEN)
+    tab.js("(() => { const now = Date.now; Date.now = () => now() + 60000; })()")
+    tab.wait(f"{ROOT}.state === 'quiet'")
+    assert not tab.js(GREEN) and tab.text("#state") == (
+        "no step for 1 min" if steps else "connected, no step yet"
+    )
+    feed.add_steps(*plain(steps, 1, 0.125, time=time.time()))
+    tab.wait("document.querySelector('#state').textContent === 'live'")
+    assert tab.js(GREEN)
+
+
 def test_pause_holds_the_picture_and_nothing_is_lost_behind_it(bench: Any) -> None:
     feed, device = filled(1000)
     one = bench(feed)

@@ -133,22 +133,16 @@ function makeRemarkList(list, saved, stream, goTo) {
     const key = newest ? told.length + newest.time + newest.text : "";
     if (key === shown) return;
     shown = key;
-    list.replaceChildren(...told.slice(-LISTED).reverse().map((remark) => {
-      const item = document.createElement("li"), button = document.createElement("button");
-      const [shape, color, title] = signOf(remark.kind);
-      button.type = "button";
-      item.dataset.kind = remark.kind;
-      const sign = Object.assign(document.createElement("i"), { className: "sign sign-" + shape });
+    list.replaceChildren(...told.slice(-LISTED).reverse().map(({ kind, text, time, step }) => {
+      const [shape, color, title] = signOf(kind), sign = element("i", { className: "sign sign-" + shape });
       sign.style.setProperty("--sign", "var(--" + color + ")");
-      for (const [tag, text] of [["b", title], ["span", remark.text], ["time", clock(remark.time)]]) {
-        button.appendChild(document.createElement(tag)).textContent = text;
-      }
-      button.prepend(sign);
-      button.title = "Step " + number(remark.step);
-      button.addEventListener("click", () => goTo(remark.step));
-      item.appendChild(button);
+      const words = [element("b", {}, title), element("span", {}, text), element("time", {}, clock(time))];
+      const button = element("button", { type: "button", title: "Step " + number(step) }, sign, ...words);
+      button.addEventListener("click", () => goTo(step));
+      const item = element("li", {}, button);
+      item.dataset.kind = kind;
       return item;
     }));
-    if (!told.length) list.appendChild(document.createElement("li")).textContent = "Nothing yet.";
+    if (!told.length) list.append(element("li", {}, "Nothing yet."));
   };
 }
