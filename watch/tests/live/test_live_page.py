@@ -145,8 +145,8 @@ def test_what_is_told_is_what_came(bench: Any) -> None:
 GREEN = """(() => {
   const probe = document.body.appendChild(document.createElement("i"));
   probe.style.background = "var(--fall)";
-  const [dot, green] = [document.querySelector(".link i"), probe].map((each) => getComputedStyle(each).backgroundColor);
-  return dot === green;
+  const color = (each) => getComputedStyle(each).backgroundColor;
+  return color(document.querySelector(".link i")) === color(probe);
 })()"""
 
 

@@ -119,29 +119,28 @@ def verdict(summary: Mapping[str, Any]) -> str:
     failing, some = _of_versions(summary), _of_devices(summary)
     said = [failing or _of_many(summary, devices, hit, alarm), some]
     worst_first = said if failing or alarmed(summary) or not named(summary) else said[::-1]
-    rolled = [rollout(each) for each in summary.get("rollouts") or () if each["worse"]]
+    rolled = [rollout(each, brief=True) for each in summary.get("rollouts") or () if each["worse"]]
     return " ".join(filter(None, [*rolled, *worst_first]))
 
 
-def rollout(found: Mapping[str, Any]) -> str:
+def rollout(found: Mapping[str, Any], brief: bool = False) -> str:
     """Return how a version compares with the one before it, and how often that verdict is wrong."""
-    new, old = found["version"], found["before"]
+    new, old, hours = found["version"], found["before"], found["width"] // 3600
     if not known(found["time"]):
         return f"Versions {new} and {old} cannot be compared yet: no full hour has devices of both."
-    counts = [
-        f"{found[hit]:,} of {found[of]:,} ({share(found[hit] / found[of])})"
+    mine, theirs = (
+        f"{found[hit]:,} of {found[of]:,} devices ({share(found[hit] / found[of])})"
         for hit, of in (("in_alarm", "devices"), ("in_alarm_before", "devices_before"))
-    ]
-    hours = found["width"] // 3600
-    span = "hour" if hours == 1 else f"{hours:,} hours"
-    figures = f"in the {span} from {moment(found['time'])}, {counts[0]} of its devices were in alarm, "
-    figures += f"{counts[1]} of {old}."
+    )
+    when = (
+        "" if brief else f" in the {f'{hours:,} hours' if hours > 1 else 'hour'} from {moment(found['time'])}"
+    )
+    figures = f"{mine} were in alarm{when}, of {old} {theirs}."
     if not found["worse"]:
         return f"Version {new} is not shown to be worse than {old}: {figures}"
-    chance = share(found["error"], 0)
+    most = f"Equal versions are ever called so with a chance of at most {share(found['error'], 0)}"
     return (
-        f"Version {new} is worse than {old}: {figures} "
-        f"Equal versions are ever called so with a chance of at most {chance}, however often one looks."
+        f"Version {new} is worse than {old}: {figures} {most}{'.' if brief else ', however often one looks.'}"
     )
 
 
