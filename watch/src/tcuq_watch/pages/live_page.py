@@ -55,6 +55,6 @@ def live_page(views: Sequence[tuple[str, str]] = ()) -> tuple[str, str]:
         page = page.replace(f"{{{name}}}", text, 1)
     policy = (
         f"default-src 'none'; script-src '{content_hash(code)}'; style-src '{content_hash(style)}'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "connect-src 'self'; base-uri 'none'; form-action 'none'"
     )
     return page, policy

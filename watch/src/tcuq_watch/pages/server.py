@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tcuq.base.errors import InputError, wrong_value
 
 from .feed import Feed
-from .site import SAFE, Site, View, is_local
+from .site import PAUSE, SAFE, Site, View, is_local
 
 __all__ = ["Server", "View", "serve"]
 
@@ -79,6 +79,16 @@ class _Connection(H11Protocol):
         self.transport.close()
 
 
+class _Stopping(uvicorn.Server):
+    """Waits for nobody when it stops: a page that takes nothing would hold it up."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await asyncio.sleep(2 * PAUSE)  # pages that follow are let go by then
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await super().shutdown(sockets)
+
+
 class Server:
     """A server that runs; `serve` starts it."""
 
@@ -97,7 +107,7 @@ class Server:
             server_header=False,
             timeout_graceful_shutdown=1,
         )
-        self._server = uvicorn.Server(config)
+        self._server = _Stopping(config)
         self._thread = threading.Thread(
             target=self._server.run, args=([listener],), name="pages", daemon=True
         )

@@ -71,6 +71,14 @@ class View:
                 "value", f"name of a view is {self.name!r}, expected letters and digits, not {taken}"
             )
 
+    def page(self, _: Request) -> Response:
+        """Answer with the page."""
+        return _page(*self.html())
+
+    def answer(self, request: Request) -> Response:
+        """Answer with data."""
+        return _json(self.data(request.query_params.get("find", "")))
+
 
 def as_json(value: Any) -> str:
     """Return JSON that every browser reads: numbers that are not finite become null."""
@@ -89,8 +97,8 @@ def _json(value: Any, status: int = 200) -> Response:
 
 
 def _page(html: str, policy: str) -> Response:
-    content = html.encode("utf-8", "replace")
-    return Response(content, 200, {"Content-Security-Policy": policy}, "text/html")
+    unframed = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}
+    return Response(html.encode("utf-8", "replace"), 200, unframed, "text/html")
 
 
 def _event(kind: str, value: Any = None) -> str:
@@ -121,20 +129,19 @@ class Site:
     ) -> None:
         self.feed, self.token, self.port, self.views = feed, token, port, views
         self.closing, self.following = False, 0
-        read_only = feed is not None and feed.about.get("read_only")
-        self.mark = None if read_only else mark
-        # One at a time: many open pages must not make the work of many, and marks keep their order.
+        self.marks = mark is not None and feed is not None and not feed.about.get("read_only")
+        self.mark = mark
         self._working, self._marking = asyncio.Lock(), asyncio.Lock()
         self.cookie = f"tcuq_{port}"  # browsers share cookies between the ports of a machine
         self.secret = hashlib.sha256(f"tcuq live {token}".encode()).hexdigest()  # no token lies in a browser
         get: dict[str, Callable[[Request], Any]] = {"/about": self._about, "/favicon.ico": self._nothing}
         if metrics is not None:
-            get["/metrics"] = self._metrics(metrics)
+            prometheus = "text/plain; version=0.0.4; charset=utf-8"
+            get["/metrics"] = self._slow(lambda _: Response(metrics(), media_type=prometheus))
         if feed is not None:
             get |= {"/": self._live_page, "/feed": self._follow}
         for view in views:
-            get[f"/{view.name}"] = self._view(view)
-            get[f"/{view.name}/data"] = self._view(view, data=True)
+            get |= {f"/{view.name}": self._slow(view.page), f"/{view.name}/data": self._slow(view.answer)}
         if "/" not in get:
             get["/"] = get[f"/{views[0].name}"]
         routes = [Route(path, answer, methods=["GET"]) for path, answer in get.items()]
@@ -171,7 +178,7 @@ class Site:
             return _plain(421, "the name in the address is not this machine's: open http://127.0.0.1")
         given = request.query_params.get("token", "")
         if given and _same(given, self.token):
-            welcome = _page(WELCOME, NOTHING)
+            welcome = _page(WELCOME, "default-src 'none'; base-uri 'none'; form-action 'none'")
             welcome.set_cookie(self.cookie, self.secret, httponly=True, samesite="strict")
             return welcome
         bearer = headers.get("authorization", "")
@@ -194,31 +201,17 @@ class Site:
     async def _about(self, _: Request) -> Response:
         views = [{"name": view.name, "title": view.title} for view in self.views]
         about = self.feed.about if self.feed is not None else {}
-        return _json({**about, "views": views, "marks": self._marks()})
-
-    def _marks(self) -> bool:
-        return self.mark is not None and self.feed is not None
+        return _json({**about, "views": views, "marks": self.marks})
 
     async def _live_page(self, _: Request) -> Response:
         return _page(*live_page(tuple((view.name, view.title) for view in self.views)))
 
-    def _view(self, view: View, data: bool = False) -> Callable[[Request], Any]:
-        """Return what answers with a view or its data."""
+    def _slow(self, work: Callable[[Request], Response]) -> Callable[[Request], Any]:
+        """Return an endpoint that works in another thread; one at a time, however many pages are open."""
 
         async def answer(request: Request) -> Response:
             async with self._working:
-                if data:
-                    return _json(await run_in_threadpool(view.data, request.query_params.get("find", "")))
-                html, policy = await run_in_threadpool(view.html)
-            return _page(html, f"{policy}; frame-ancestors 'none'")
-
-        return answer
-
-    def _metrics(self, metrics: Callable[[], str]) -> Callable[[Request], Any]:
-        async def answer(_: Request) -> Response:
-            async with self._working:
-                text = await run_in_threadpool(metrics)
-            return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+                return await run_in_threadpool(work, request)
 
         return answer
 
@@ -230,7 +223,7 @@ class Site:
         body = await request.body()
         if not self._same_origin(request):
             return _json({"error": "the request does not come from the page of this server"}, 403)
-        if self.mark is None:
+        if self.mark is None or not self.marks:
             return _json({"error": "this page is read-only: it takes no marks"}, 403)
         try:
             asked = json.loads(body)
@@ -271,7 +264,7 @@ class Site:
             ended = feed.closed  # before the steps are taken: those that came before the end are sent
             if about != feed.about:  # a device may name its classes late
                 about = dict(feed.about)
-                yield _event("hello", {**feed.hello(known), "marks": self._marks()})
+                yield _event("hello", {**feed.hello(known), "marks": self.marks})
             if feed.arrived != arrived:
                 part = feed.take(at)
                 at, arrived = part.at, sum(part.at)
