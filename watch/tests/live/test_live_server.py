@@ -8,7 +8,7 @@ import re
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
@@ -33,18 +33,14 @@ class Client:
     def __call__(
         self, path: str, headers: dict[str, str] | None = None, method: str = "GET", body: Any = None
     ) -> tuple[int, dict[str, str], str]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        try:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
             connection.request(method, path, body=body, headers=headers or {})
             answer = connection.getresponse()
             return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read().decode()
-        finally:
-            connection.close()
 
-    def mark(self, body: Any, **more: str) -> tuple[int, Any]:
+    def mark(self, step: int, label: int | None, **more: str) -> tuple[int, Any]:
         headers = {**MARK, **{name.replace("_", "-"): value for name, value in more.items()}}
-        content = body if isinstance(body, bytes) else json.dumps(body)
-        status, _, text = self("/mark", headers, "POST", content)
+        status, _, text = self("/mark", headers, "POST", json.dumps({"step": step, "label": label}))
         return status, json.loads(text)
 
     def raw(self, sent: bytes) -> bytes:
@@ -58,24 +54,22 @@ class Stream:
 
     def __init__(self, port: int, path: str = "/feed", **headers: str) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-        self.connection.request("GET", path, headers={k.replace("_", "-"): v for k, v in headers.items()})
+        self.connection.request("GET", path, headers=headers)
         self.answer = self.connection.getresponse()
 
-    def event(self) -> dict[str, Any]:
+    def event(self, kind: str = "") -> dict[str, Any]:
         found: dict[str, Any] = {}
         while True:
             line = self.answer.readline().decode()
             assert line, "the stream ended"
-            if not line.strip():
+            if line.strip():
+                name, _, value = line.rstrip("\n").partition(": ")
+                found[name] = value
+            elif not kind or found["event"] == kind:
                 return {**found, "data": json.loads(found["data"])}
-            name, _, value = line.rstrip("\n").partition(": ")
-            found[name] = value
 
     def part(self) -> dict[str, Any]:
-        while True:
-            found = self.event()
-            if found["event"] == "part":
-                return found
+        return self.event("part")
 
     def close(self) -> None:
         self.answer.close()
@@ -220,18 +214,18 @@ def test_what_is_asked_for_is_answered(site: Any) -> None:
     assert metrics == "tcuq_steps_total 7\n" and headers["content-type"].startswith(
         "text/plain; version=0.0.4"
     )
-    assert ask.mark({"step": 5, "label": 3}) == (200, {"text": "step 5: true class 3, written to door.csv"})
+    assert ask.mark(5, 3) == (200, {"text": "step 5: true class 3, written to door.csv"})
     own = f"http://127.0.0.1:{server.port}"
-    assert ask.mark({"step": 7, "label": None}, Origin=own, Sec_Fetch_Site="same-origin")[0] == 200
+    assert ask.mark(7, None, Origin=own, Sec_Fetch_Site="same-origin")[0] == 200
     assert marks == [(5, 3), (7, None)]
-    assert ask.mark({"step": 13, "label": 0})[0] == 400  # `Marks` refuses that one
+    assert ask.mark(13, 0)[0] == 400  # `Marks` refuses that one
 
 
 def test_read_only_takes_no_marks() -> None:
     server, marks = served(filled(3, read_only=True)[0])
     with server, serve(Feed(about()), port=0) as other:
-        assert Client(server.port).mark({"step": 1, "label": 1})[0] == 403 and not marks
-        assert Client(other.port).mark({"step": 1, "label": 1})[0] == 403
+        assert Client(server.port).mark(1, 1)[0] == 403 and not marks
+        assert Client(other.port).mark(1, 1)[0] == 403
         assert Client(other.port)("/metrics")[0] == 404
 
 
@@ -255,24 +249,20 @@ def test_a_token_is_asked_of_everyone() -> None:
         assert "cret" not in text + cookie and 'content="0;url=/"' in text
         kept = {"Cookie": cookie.split(";")[0], "Host": "pi.local"}
         assert ask("/", kept)[0] == 200
-        assert ask.mark({"step": 1, "label": 2}, **kept)[0] == 200
+        assert ask.mark(1, 2, **kept)[0] == 200
         bearer = "Bearer " + 'sécret "; x'.encode().decode("latin-1")
         assert ask("/metrics", {"Authorization": bearer})[0] == 200
     assert marks == [(1, 2)]
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "pi.local", ""])
-def test_other_addresses_need_a_token(host: str) -> None:
-    with refused("value", "host"):
-        serve(Feed({}), host=host, port=0)
-
-
-def test_a_taken_port_is_one_line_that_names_it() -> None:
-    with serve(Feed({}), port=0) as server, refused("busy") as told:
+def test_where_it_listens() -> None:
+    with serve(Feed({}), port=0) as server, refused("busy"):
         serve(Feed({}), port=server.port)
-    assert "\n" not in str(told.value)
     with serve(Feed({}), port=server.port) as again:  # free again at once
         assert again.port == server.port
+    for host in ("0.0.0.0", "::", "192.168.1.7", "pi.local", ""):  # others could look: a token is needed
+        with refused("value", "host"):
+            serve(Feed({}), host=host, port=0)
     for bad in (
         {"port": 70_000},
         {"port": -1},
@@ -284,17 +274,13 @@ def test_a_taken_port_is_one_line_that_names_it() -> None:
     with refused("missing"):
         serve(None)
     with refused("value"):
-        View("feed", "Feed", str, dict)
-
-
-def test_the_sixth_version_of_the_protocol_is_served() -> None:
-    if not socket.has_ipv6:
-        pytest.skip("this machine has no IPv6")
-    with serve(Feed({}), host="::1", port=0) as server:
-        connection = http.client.HTTPConnection("::1", server.port, timeout=20)
-        connection.request("GET", "/about")
-        assert server.url.startswith("http://[::1]:") and connection.getresponse().status == 200
-        connection.close()
+        View("feed", "Feed", lambda: ("", ""), lambda find: {})
+    if socket.has_ipv6:
+        with serve(Feed({}), host="::1", port=0) as server:
+            connection = http.client.HTTPConnection("::1", server.port, timeout=20)
+            connection.request("GET", "/about")
+            assert server.url.startswith("http://[::1]:") and connection.getresponse().status == 200
+            connection.close()
 
 
 def test_a_stream_begins_with_everything_and_goes_on(site: Any) -> None:
@@ -311,12 +297,9 @@ def test_a_stream_begins_with_everything_and_goes_on(site: Any) -> None:
     second = stream.part()
     assert numbers(second) == [100]
     feed.about["names"] = ["late"]  # a device may name its classes late
-    while (told := stream.event())["event"] != "hello":
-        pass
-    assert told["data"]["about"]["names"] == ["late"]
+    assert stream.event("hello")["data"]["about"]["names"] == ["late"]
     feed.close()
-    while stream.event()["event"] != "end":
-        pass
+    stream.event("end")
     stream.close()
 
 
@@ -328,9 +311,8 @@ def test_a_page_that_comes_back_misses_and_doubles_nothing(site: Any, by_header:
     stream.close()
     feed.add_steps(100, {"risk": [0.5] * 30})
     feed.add_remark("note", "while away", 130)
-    back = (
-        Stream(server.port, Last_Event_ID=name) if by_header else Stream(server.port, f"/feed?after={name}")
-    )
+    path, headers = ("/feed", {"Last-Event-ID": name}) if by_header else (f"/feed?after={name}", {})
+    back = Stream(server.port, path, **headers)
     assert back.event()["data"]["known"] is True
     part = back.part()
     assert seen + numbers(part) == list(range(130))
@@ -402,14 +384,8 @@ def test_connections_are_limited(site: Any, monkeypatch: pytest.MonkeyPatch) -> 
         assert link.recv(12) == b"HTTP/1.1 503"
     for one in held:
         one.close()
-    limit = time.monotonic() + 5
-    while True:
-        try:
-            if ask("/about")[0] == 200:
-                break
-        except OSError:
-            assert time.monotonic() < limit
-        time.sleep(0.05)
+    time.sleep(0.3)
+    assert ask("/about")[0] == 200
 
 
 def test_pages_are_limited_and_leave_room_for_the_rest(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -456,7 +432,7 @@ def test_an_error_behind_the_page_is_told_and_harms_nothing() -> None:
     server, _ = served(feed, metrics=broken, mark=worse)
     with server:
         ask = Client(server.port)
-        assert ask.mark({"step": 1, "label": 1}) == (500, {"error": "KeyError: 'log'"})
+        assert ask.mark(1, 1) == (500, {"error": "KeyError: 'log'"})
         assert json.loads(ask("/about")[2])["level"] is None
         stream = Stream(server.port)
         assert stream.event()["data"]["about"]["level"] is None
