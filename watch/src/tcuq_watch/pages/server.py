@@ -93,7 +93,7 @@ class Server:
     """A server that runs; `serve` starts it."""
 
     def __init__(self, site: Site, listener: socket.socket, host: str) -> None:
-        self._site, self._host = site, host
+        self._site, self._listener, self._host = site, listener, host
         config = uvicorn.Config(
             site,
             loop="asyncio",
@@ -130,6 +130,7 @@ class Server:
         """Stop: no more requests, and pages are let go."""
         self._site.closing = self._server.should_exit = True
         self._thread.join(2.0)
+        self._listener.close()  # where it was stopped before it had begun
 
     def __enter__(self) -> Server:
         return self
