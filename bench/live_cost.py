@@ -23,7 +23,7 @@ import numpy as np
 
 from tcuq import Params
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "watch" / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from frame_writing import encode_posteriors
 
 PARAMS = Params(classes=10, warmup=64)
