@@ -31,7 +31,7 @@ import tiny_models  # noqa: E402
 
 FOLDERS = [ROOT / folder / "src" / package for package, folder in supply.PACKAGES.items()]
 VISIBLE = (
-    *("numpy", "paho-mqtt", "pyserial"),
+    *("numpy", "paho-mqtt", "pyserial", "h11", "starlette", "uvicorn"),
     *("scikit-learn", "ai-edge-litert", "pillow", "pytest", "hypothesis"),
 )
 # What is copied to be run there: nothing there may find the sources of the checkout.

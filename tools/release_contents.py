@@ -21,7 +21,14 @@ BESIDE = {
 NEEDED = {
     "tcuq": set[str](),
     "tcuq_device": {"tcuq"},
-    "tcuq_watch": {"tcuq", "paho-mqtt>=2.0", "pyserial>=3.5"},
+    "tcuq_watch": {
+        "tcuq",
+        "paho-mqtt>=2.0",
+        "pyserial>=3.5",
+        "h11>=0.14",
+        "starlette>=0.37",
+        "uvicorn>=0.30",
+    },
     "tcuq_lab": {"tcuq", "tcuq-device"},
 }
 COMPILED = ("tcuq", "tcuq_watch")

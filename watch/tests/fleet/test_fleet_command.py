@@ -242,12 +242,21 @@ def test_a_served_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
         with urlopen(f"{address}fleet/data") as answer:
             parts = json.load(answer)["parts"]
         assert "5 devices" in parts["top"] and "d4" in parts["worst"]
-        with urlopen(f"{address}fleet-devices/data") as answer:
-            devices = json.load(answer)
-        assert sorted(devices["names"]) == [f"d{n}" for n in range(5)] and devices["steps"] == [40] * 5
+        for asked, said in (
+            ("D", "5 devices"),
+            ("d4", "1 device"),
+            ("%3Cb%3E", "no device has that in its name"),
+        ):
+            with urlopen(f"{address}fleet/data?find={asked}") as answer:
+                devices = json.load(answer)
+            assert devices["said"] == said and ("d4" in devices["html"]) == ("device" in said[2:8])
         with urlopen(f"{address}metrics") as answer:
             metrics = answer.read().decode()
-        assert "tcuq_fleet_devices 5\n" in metrics and "d4" not in metrics
+        assert (
+            "tcuq_fleet_devices 5\n" in metrics
+            and "tcuq_watch_last_commit" in metrics
+            and "d4" not in metrics
+        )
         taken = int(address.rstrip("/").rsplit(":", 1)[1])
         assert run("page", "fleet", "--serve", "--port", str(taken)) == 2
         assert capsys.readouterr().err.count("\n") == 1

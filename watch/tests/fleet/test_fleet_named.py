@@ -11,8 +11,9 @@ from fleet_shards import PLACE, Shard
 from tcuq import Bank, Log, fit
 from tcuq.demo import digits as demo
 from tcuq_watch.engine.tallies import Tallies
-from tcuq_watch.pages.fleet_page import render
-from tcuq_watch.verdicts.status import metrics_text, status_text
+from tcuq_watch.pages.fleet_page import page
+from tcuq_watch.verdicts.metrics import metrics_text
+from tcuq_watch.verdicts.status import status_text
 from tcuq_watch.verdicts.summary import summarize
 from tcuq_watch.verdicts.versions import FALSE_SHARE, PEERS, severity_p
 from tcuq_watch.verdicts.words import verdict
@@ -102,7 +103,7 @@ def test_text_page_and_figures_agree(world: World) -> None:
     assert bad <= set(names) == {row["device"] for row in found["worst"] if row["named"]}
     marked = [line for line in status_text(found).splitlines() if line.startswith("! d")]
     assert {line.split()[1] for line in marked} == set(names)
-    assert render(found).count('aria-label="looks degraded"') == len(names)
+    assert page(found)[0].count('aria-label="looks degraded"') == len(names)
     assert f"tcuq_fleet_devices_named {len(names)}\n" in metrics_text(found)
     assert all(name in verdict(found) for name in names)
 

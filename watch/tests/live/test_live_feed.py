@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import math
-import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -71,7 +69,7 @@ def test_one_by_one_is_the_same_as_at_once() -> None:
     for k in range(3):
         single.add_steps(7 + k, {name: values[k : k + 1] for name, values in columns.items()})
     assert whole.take(None).message() == single.take(None).message()
-    assert whole.take(None).runs() == [(0, 3)] and whole.take(None).numbers[0] == 7
+    assert whole.take(None).runs() == [(7, 3)]
     totals = whole.take(None).totals
     assert (totals["flagged"], totals["abstained"], totals["alarms"]) == (2, 1, 1)
 
@@ -83,23 +81,13 @@ def test_memory_is_bounded() -> None:
         for j in range(100):
             feed.add_remark("note", str(j), 100 * k)
     part = feed.take(None)
-    assert len(part.numbers) == len(part.signals) == 100
+    assert len(part.rows) == len(part.signals) == 100
     assert len(part.remarks) == REMARKS
-    assert part.numbers[0] == 2900
+    assert part.rows["number"][0] == 2900
     feed.add_remark("broken", "x" * 10**6, 0)
     assert len(feed.take(None).remarks[-1]["text"]) < 600
     feed.add_steps(5000, {"risk": [0.1] * 350})  # more than is kept, at once
-    assert feed.take(None).numbers.tolist() == list(range(5250, 5350))
-
-
-def test_those_who_wait_hear_of_the_end() -> None:
-    feed, heard = Feed({}), []
-    waiting = threading.Thread(target=lambda: heard.append(feed.wait(0, 20)))
-    began = time.monotonic()
-    waiting.start()
-    feed.close()
-    waiting.join(20)
-    assert heard == [True] and time.monotonic() - began < 10
+    assert feed.take(None).rows["number"].tolist() == list(range(5250, 5350))
 
 
 def test_the_last_word_on_the_device_is_told_first() -> None:

@@ -11,9 +11,10 @@ import pytest
 from live_runs import PARAMS, Feeder, json_lines, steps_of, wait_until
 
 from tcuq.cli.process import complain
-from tcuq_watch.live.publisher import Notices, prometheus_text
+from tcuq_watch.live.publisher import Notices
 from tcuq_watch.live.session import Session
 from tcuq_watch.live.webhook import WAITING, Webhook
+from tcuq_watch.verdicts.metrics import metrics_text
 
 SAMPLE = re.compile(
     r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'
@@ -45,10 +46,10 @@ def parsed(text):
 def test_metrics_before_and_after_steps(tmp_path):
     session = Session(PARAMS, tmp_path, 'a "quoted"\\name\nof two lines')
     publisher = session.publisher
-    before = parsed(prometheus_text(publisher.status, publisher.feed.about))
+    before = parsed(metrics_text(device=publisher.status, about=publisher.feed.about))
     assert before["tcuq_steps_total"] == 0 and "tcuq_risk" not in before
     Feeder(session).push(json_lines(steps_of(50)) + b"noise\n", 1.7e9)
-    after = parsed(prometheus_text(publisher.status, publisher.feed.about))
+    after = parsed(metrics_text(device=publisher.status, about=publisher.feed.about))
     assert after["tcuq_steps_total"] == 50 and after["tcuq_broken_lines_total"] == 1
     assert after["tcuq_last_step_timestamp_seconds"] == 1.7e9
     assert after["tcuq_abstentions_total"] == publisher.counts["abstained"] > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,9 @@ def summary(devices: int, *, trouble: bool = False, versions: int = 2, bins: int
             "from_alarms": max(1, round(0.12 * devices)),
             "by_severity": devices >= 8,
         },
-        "histogram": {"edges": edges.tolist(), "counts": np.histogram(risk, edges)[0].tolist()},
+        "histogram": {
+            "mean_risk": {"edges": edges.tolist(), "counts": np.histogram(risk, edges)[0].tolist()}
+        },
         "versions": [
             {
                 "version": name,
@@ -119,6 +122,22 @@ def summary(devices: int, *, trouble: bool = False, versions: int = 2, bins: int
                 "alarm": alarm(split[place], shares[place], p=p if place == 1 else 0.4),
             }
             for place, name in enumerate(names)
+        ],
+        "rollouts": [
+            {
+                "version": name,
+                "before": before,
+                "error": 0.05,
+                "p_always": 1e-9 if trouble else 1.0,
+                "worse": trouble,
+                "time": NOW - 7200,
+                "width": 3600,
+                "devices": split[1],
+                "in_alarm": round(split[1] * shares[1]),
+                "devices_before": split[0],
+                "in_alarm_before": round(split[0] * shares[0]),
+            }
+            for before, name in pairwise(names)
         ],
         "worst": worst(min(20, devices), devices, trouble),
         "classes": [

@@ -97,44 +97,40 @@ class Look:
     def _looked(self) -> tuple[dict[str, Any], Any]:
         from ..fleet.fleet import Fleet
         from ..pages.fleet_page import histograms, timelines
+        from ..verdicts.metrics import process_of
 
         with Fleet.open_read(self.folder) as fleet:
             summary = fleet.summary(self.clock(), WORST, self.baseline)
             if "histogram" not in summary:
                 summary["histogram"] = histograms(fleet)
+            summary["process"] = process_of(fleet.folder, fleet.commit_number, fleet.refused)
             return summary, timelines(fleet, summary["worst"])
 
-    def devices(self) -> dict[str, Any]:
-        """Return all devices in short."""
+    def data(self, find: str) -> dict[str, Any]:
+        """Return what a served page asks for: its parts, or devices by name."""
         from ..fleet.fleet import Fleet
-        from ..pages.fleet_page import all_devices
+        from ..pages.fleet_page import find_devices, parts
 
+        if not find:
+            return {"parts": parts(*self(), "fleet")}
         with Fleet.open_read(self.folder) as fleet:
-            return all_devices(fleet)
+            return find_devices(fleet, find)
 
 
 def _serve(args: argparse.Namespace, look: Look, title: str) -> int:
-    from ..pages.fleet_page import parts, render
+    from ..pages.fleet_page import page
     from ..pages.server import View, serve
-    from ..verdicts.status import metrics_text
+    from ..verdicts.metrics import metrics_text
 
     look()  # a folder that holds no fleet is refused before anything is served
-    views = [
-        View(
-            "fleet",
-            title,
-            lambda: render(*look(), title, served="fleet"),
-            lambda: {"parts": parts(*look(), "fleet")},
-        ),
-        View("fleet-devices", "All devices", lambda: "<!doctype html><title>devices</title>", look.devices),
-    ]
+    view = View("fleet", title, lambda: page(*look(), title, served="fleet"), look.data)
     server = serve(
         None,
         host=args.host,
         port=args.port,
         token=os.environ.get("TCUQ_TOKEN") or None,
-        metrics=lambda: metrics_text(look()[0]),
-        views=views,
+        metrics=lambda: metrics_text(summary := look()[0], process=summary["process"]),
+        views=[view],
     )
     ended = threading.Event()
     before = {each: signal.signal(each, lambda *_: ended.set()) for each in (signal.SIGINT, signal.SIGTERM)}

@@ -151,8 +151,8 @@ def _opened(params: Params, folder: Path, source: str, **options: Any) -> Sessio
 def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> str | None:
     if args.no_page:
         return None
-    from ..live.publisher import prometheus_text
     from ..pages.server import serve
+    from ..verdicts.metrics import metrics_text
 
     publisher = session.publisher
     server = serve(
@@ -161,7 +161,7 @@ def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitSta
         port=args.port,
         token=os.environ.get("TCUQ_TOKEN") or None,
         mark=session.mark,
-        metrics=lambda: prometheus_text(publisher.status, publisher.feed.about),
+        metrics=lambda: metrics_text(device=publisher.status, about=publisher.feed.about),
     )
     stack.callback(server.close)
     if args.open:

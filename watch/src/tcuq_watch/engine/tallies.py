@@ -151,14 +151,14 @@ class Tallies:
         `devices` and `in_alarm` count devices that made at least one step in a bucket, at least one in alarm.
         """
         level = int(self._clock["level"][0])
-        places = self._places(level)
-        rows = self._buckets[places % BUCKETS]
-        found = {
-            "time": places * self.width,
-            "devices": self._distinct(0, level, places),
-            "in_alarm": self._distinct(1, level, places),
-        }
+        found = dict(zip(("time", "devices", "in_alarm"), self.heard_of(level), strict=True))
+        rows = self._buckets[self._places(level) % BUCKETS]
         return found | {name: rows[name].astype(np.int64) for name in SUMS}
+
+    def heard_of(self, level: int) -> tuple[npt.NDArray[np.int64], ...]:
+        """Return `time`, `devices` and `in_alarm` in buckets of 2**level hours, not narrower than `width`."""
+        places = self._places(level)
+        return places * (HOUR << level), self._distinct(0, level, places), self._distinct(1, level, places)
 
     def _distinct(self, kind: int, level: int, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return devices a bucket; one whose clock goes back and forth is counted again, others are there."""

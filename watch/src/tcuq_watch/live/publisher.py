@@ -19,7 +19,6 @@ from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.steps import reason_names
 
 from ..pages.feed import Feed
-from ..verdicts.status import labels, metric
 
 
 class DecisionLines:
@@ -266,43 +265,3 @@ class Publisher:
         """Return a class as a person reads it."""
         names = self.feed.about["names"]
         return "none of the classes" if number < 0 else names[number] if names else f"class {number}"
-
-
-_COUNTS = {
-    "steps": ("tcuq_steps_total", "Steps received."),
-    "abstained": ("tcuq_abstentions_total", "Steps on which the monitor abstained."),
-    "flagged": ("tcuq_flags_total", "Steps whose risk was at or above the threshold."),
-    "alarms": ("tcuq_alarms_total", "Times the alarm was raised."),
-    "broken": ("tcuq_broken_lines_total", "Lines and frames that could not be read."),
-    "lost": ("tcuq_lost_connections_total", "Times the connection to the device was lost."),
-    "missing": ("tcuq_missing_steps_total", "Steps that the device numbered and that never came."),
-    "duplicates": ("tcuq_duplicate_steps_total", "Steps that came twice and were left out."),
-    "late": ("tcuq_late_steps_total", "Steps that came after later ones and were left out."),
-    "reboots": ("tcuq_device_reboots_total", "Times the device started again."),
-    "others": ("tcuq_other_steps_total", "Steps of other parameters, or of a kind that is not used."),
-    "unkept": ("tcuq_unkept_lines_total", "Lines of the logs lost because the disk was full for too long."),
-}
-_GAUGES = {
-    "risk": ("tcuq_risk", "Risk of the last step, 0 to 1."),
-    "threshold": ("tcuq_threshold", "Threshold of the last step."),
-    "alarm": (
-        "tcuq_alarm",
-        "Alarm: 0 none, 1 risk has risen or evidence has added up, 2 risk has fallen, 3 both.",
-    ),
-    "expected_accuracy": ("tcuq_expected_accuracy", "Accuracy that the monitor expects, 0 to 1."),
-    "abstention_share": ("tcuq_abstention_share", "Share of abstentions in the last 1,000 steps."),
-    "time": ("tcuq_last_step_timestamp_seconds", "Time of the last step, Unix seconds."),
-    "connected": ("tcuq_connected", "1 while the source is connected."),
-}
-
-
-def prometheus_text(status: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    """Return the text of ``/metrics``, in Prometheus' exposition format."""
-    lines: list[str] = []
-    for kind, named, values in (("counter", _COUNTS, status["counts"]), ("gauge", _GAUGES, status)):
-        for key, (name, help) in named.items():
-            lines += metric(name, kind, help, ("", values.get(key)))
-    watched = {
-        key: about[key] for key in ("title", "source", "params", "version", "decided_by") if key in about
-    }
-    return "\n".join([*lines, *metric("tcuq_info", "gauge", "What is watched.", (labels(**watched), 1)), ""])

@@ -4,21 +4,16 @@ const SILENCE = 14000; // ms; the server says something every 5 s
 const SLOWEST = 4000; // ms between two tries
 
 function connect(heard) {
-  let source = null, known = "", tries = 0, timer = 0, watch = 0, ended = false;
+  let source = null, known = "", tries = 0, watch = 0, ended = false;
 
-  function again() {
-    if (source) source.close();
-    source = null;
+  function lose() {
+    source.close();
     clearTimeout(watch);
-    clearTimeout(timer);
     tries += 1;
-    if (tries === 2) ask();
-    timer = setTimeout(open, Math.min(SLOWEST, 250 * 2 ** Math.min(tries, 6)));
-  }
-
-  // A stream that is refused does not say why.
-  function ask() {
-    fetch("/about").then((answer) => answer.status === 401 && heard.state("locked"), () => {});
+    if (tries <= 2) heard.state(ended ? "ended" : "away");
+    // A stream that is refused does not say why.
+    if (tries === 2) fetch("/about").then((answer) => answer.status === 401 && heard.state("locked"), () => {});
+    setTimeout(open, Math.min(SLOWEST, 250 * 2 ** Math.min(tries, 6)));
   }
 
   function alive() {
@@ -26,41 +21,34 @@ function connect(heard) {
     watch = setTimeout(lose, SILENCE);
   }
 
-  function lose() {
-    if (tries < 2) heard.state(ended ? "ended" : "away");
-    again();
-  }
+  const acts = {
+    hello: (said) => {
+      tries = 0;
+      ended = false;
+      heard.hello(said);
+      heard.state("here");
+    },
+    part: (part, name) => {
+      heard.part(part);
+      known = name;
+    },
+    beat: () => {},
+    end: () => {
+      ended = true;
+      lose();
+    },
+  };
 
   function open() {
     source = new EventSource("/feed" + (known ? "?after=" + encodeURIComponent(known) : ""));
-    const on = (kind, act) => source.addEventListener(kind, (event) => {
-      alive();
-      act(event);
-    });
-    on("hello", (event) => {
-      tries = 0;
-      ended = false;
-      heard.hello(JSON.parse(event.data));
-      heard.state("here");
-    });
-    on("part", (event) => {
-      heard.part(JSON.parse(event.data));
-      known = event.lastEventId;
-    });
-    on("beat", () => {});
-    on("end", () => {
-      ended = true;
-      lose();
-    });
+    for (const [kind, act] of Object.entries(acts)) {
+      source.addEventListener(kind, (event) => {
+        alive();
+        act(JSON.parse(event.data), event.lastEventId);
+      });
+    }
     source.addEventListener("error", lose);
     alive();
   }
-
-  window.addEventListener("online", () => {
-    if (!source) {
-      clearTimeout(timer);
-      open();
-    }
-  });
   open();
 }

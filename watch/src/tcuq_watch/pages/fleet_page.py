@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +12,22 @@ import numpy.typing as npt
 
 from tcuq._version import VERSION
 from tcuq.base.atomic_files import write_whole
-from tcuq.report.document import policy
-from tcuq.report.text import DASH, escape
+from tcuq.report.document import asset, policy
+from tcuq.report.text import DASH, count, escape, plural
 
-from ..verdicts.words import alarmed, moment, named, verdict
+from ..verdicts.words import ALARMS, alarmed, figure, moment, named, verdict
 from . import sections
-from .sections import Timelines, worst
+from .live_page import closed, own
+from .sections import Timelines
 
 CELLS = 60
 """Parts of the time that a timeline has."""
 
-MOST_BYTES = 100_000_000
+MOST_BYTES = 20_000_000
 """Bytes of decisions that are read for timelines, the newest: about 2 million, and a second of work."""
 
-MOST_DEVICES = 250_000
-"""Devices that a served page can search; the list of more would take a browser too long."""
+MATCHES = 20
+"""Devices that a search shows."""
 
 BINS = 40
 RISK, SEVERITY = 2**24, 2**16
@@ -43,134 +42,111 @@ def timelines(
     By (version, device): `time`, `mean_risk` (None where there is none) and `in_alarm`, a cell each.
     """
     wanted = {(row["version"], row["device"]): place for place, row in enumerate(rows)}
-    found: list[tuple[npt.NDArray[Any], ...]] = []
+    taken: list[tuple[npt.NDArray[Any], ...]] = []
     # Who writes may drop old decisions meanwhile: what was read until then is shown.
     with contextlib.suppress(OSError):
-        for _, parts in fleet.commits(_first(fleet, most)) if wanted else ():
+        for _, parts in fleet.commits(fleet.store.recent(most)) if wanted else ():
             for part in parts:
-                names = {device: at for (version, device), at in wanted.items() if version == part.version}
-                mine = [(at, names[name]) for at, name in enumerate(part.devices.tolist()) if name in names]
-                if mine:
-                    at, place = np.array(mine, dtype=np.int64).T
-                    steps = part.steps[at]
-                    found.append((place, part.times[at], steps["risk"], steps["alarm"] > 0))
-    return _in_cells(list(wanted), found, cells)
-
-
-def _first(fleet: Any, most: int) -> int:
-    """Return the number of the commit from which on the decisions take so many bytes at most."""
-    sizes: list[tuple[int, int]] = []
-    with contextlib.suppress(OSError), os.scandir(Path(fleet.folder) / "decisions") as entries:
-        for entry in entries:
-            number, _, ending = entry.name.partition(".")
-            if number.isdigit() and ending == "npz":
-                with contextlib.suppress(OSError):
-                    sizes.append((int(number), entry.stat().st_size))
-    last = int(fleet.commit_number)
-    first, total = last + 1, 0
-    for each, size in sorted(sizes, reverse=True):
-        total += size
-        if total > most and first <= last:
-            break
-        first = each
-    return first
+                places = [wanted.get((part.version, name), -1) for name in part.devices.tolist()]
+                place = np.array(places, dtype=np.int64)
+                mine = (place >= 0) & np.isfinite(part.times)
+                steps = part.steps[mine]
+                taken.append((place[mine], part.times[mine], steps["risk"], steps["alarm"] > 0))
+    columns = [np.concatenate(column) for column in zip(*taken, strict=True)]
+    return _in_cells(list(wanted), *columns, cells=cells) if taken and len(columns[0]) else {}
 
 
 def _in_cells(
-    keys: Sequence[tuple[str, str]], found: Sequence[tuple[npt.NDArray[Any], ...]], cells: int
+    keys: Sequence[tuple[str, str]],
+    place: npt.NDArray[np.int64],
+    times: npt.NDArray[np.float64],
+    risk: npt.NDArray[Any],
+    alarm: npt.NDArray[np.bool_],
+    *,
+    cells: int,
 ) -> dict[tuple[str, str], dict[str, list[Any]]]:
-    if not found:
-        return {}
-    place, times, risk, alarm = (np.concatenate(column) for column in zip(*found, strict=True))
-    timed = np.isfinite(times)
-    place, times, risk, alarm = place[timed], times[timed], risk[timed], alarm[timed]
-    if not len(times):
-        return {}
     low, high = float(times.min()), float(times.max())
     cell = np.minimum(cells - 1, ((times - low) / max(1e-9, high - low) * cells).astype(np.int64))
-    at = place * cells + cell
-    size = len(keys) * cells
-    counts = np.bincount(at, minlength=size)
-    sums, hits = np.bincount(at, risk, size), np.bincount(at, alarm, size)
+    at, shape = place * cells + cell, (len(keys), cells)
+    counts, sums, hits = (
+        np.bincount(at, weights, len(keys) * cells).reshape(shape) for weights in (None, risk, alarm)
+    )
     edges = np.linspace(low, high, cells + 1)[:-1].tolist()
-    lines = {}
-    for number, key in enumerate(keys):
-        mine = slice(number * cells, (number + 1) * cells)
-        if counts[mine].any():
-            means = zip(sums[mine].tolist(), counts[mine].tolist(), strict=True)
-            lines[key] = {
-                "time": edges,
-                "mean_risk": [round(total / n, 4) if n else None for total, n in means],
-                "in_alarm": (hits[mine] > 0).tolist(),
-            }
-    return lines
-
-
-def all_devices(fleet: Any) -> dict[str, Any]:
-    """Return all devices in short, as columns, for the search of a served page."""
-    total = sum(len(model.devices) for model in fleet.models.values())
-    if total > MOST_DEVICES:
-        return {"why": f"this fleet has more than {MOST_DEVICES:,} devices: tcuq fleet status --device NAME"}
-    columns: dict[str, list[Any]] = {
-        key: [] for key in ("names", "version", "risk", "steps", "alarm", "last")
+    return {
+        key: {
+            "time": edges,
+            "mean_risk": [
+                round(a / n, 4) if n else None for a, n in zip(sums[row], counts[row], strict=True)
+            ],
+            "in_alarm": (hits[row] > 0).tolist(),
+        }
+        for row, key in enumerate(keys)
+        if counts[row].any()
     }
-    for number, model in enumerate(fleet.models.values()):
-        rows = model.tallies.devices
-        columns["names"] += list(model.devices)
-        columns["version"] += [number] * len(rows)
-        columns["risk"] += [round(value, 4) for value in recent_risk(rows).tolist()]
-        columns["steps"] += rows["steps"].tolist()
-        columns["alarm"] += rows["alarm"].tolist()
-        columns["last"] += [None if t != t else round(t) for t in rows["last_time"].tolist()]
-    return {**columns, "versions": list(fleet.models)}
 
 
-def one_device(fleet: Any, name: str) -> list[dict[str, Any]]:
-    """Return what is known of a device, one row a version; none where no version knows it."""
-    found = []
+def find_devices(fleet: Any, text: str) -> dict[str, str]:
+    """Return devices with a text in their names as a table: first the name itself, then its beginnings."""
+    wanted, hits = text.strip().lower(), []
     for version, model in fleet.models.items():
-        slot = model.slot(name)
+        for name in model.devices:
+            at = name.lower().find(wanted)
+            if at >= 0:
+                hits.append((len(name) > len(wanted), at > 0, name, version))
+    if not hits:
+        return {"said": "no device has that in its name", "html": ""}
+    rows = []
+    for *_, name, version in sorted(hits)[:MATCHES]:
+        [found] = one_device(fleet, name, version)
+        alarm = ALARMS[found["alarm"]] if found["alarm"] else DASH
+        cells = (figure(found["recent_risk"]), alarm, count(found["steps"]), moment(found["last_time"]))
+        rows.append((escape(name), escape(version), *cells))
+    numbers = ("Recent risk", "Alarm", "Steps", "Last heard")
+    columns = [("Device", ""), ("Version", ""), *((title, "n") for title in numbers)]
+    more = f"The first {MATCHES} of {count(len(hits))}" if len(hits) > MATCHES else ""
+    return {
+        "said": plural(len(hits), "device"),
+        "html": f'<p class="hint">{more}</p>' * bool(more) + sections.table("matches", columns, rows),
+    }
+
+
+def one_device(fleet: Any, name: str, only: str | None = None) -> list[dict[str, Any]]:
+    """Return what is known of a device, one row a version; none where no version knows it."""
+    rows = []
+    for version, model in fleet.models.items():
+        slot = model.slot(name) if only in (None, version) else None
         if slot is None:
             continue
         row, place = model.tallies.devices[slot], model.places[slot]
         time = float(row["last_time"])
-        found.append(
+        rows.append(
             {
                 "device": name,
                 "version": version,
                 "steps": int(row["steps"]),
-                "recent_risk": float(recent_risk(model.tallies.devices[slot : slot + 1])[0]),
+                "recent_risk": float(row["recent_risk"]) / RISK,
                 "alarm": int(row["alarm"]),
                 "last_time": None if time != time else time,
                 **{key: int(place[key]) for key in ("boot", "seq", "missing", "late", "duplicates", "held")},
             }
         )
-    return found
-
-
-def recent_risk(rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return the slow mean of the risk of each device."""
-    return np.asarray(rows["recent_risk"] / RISK, dtype=np.float64)
+    return rows
 
 
 def histograms(fleet: Any) -> dict[str, dict[str, list[Any]]]:
     """Return how the devices are spread by recent risk and, where parameters have it, by severity."""
-    models = [model for model in fleet.models.values() if len(model.devices)]
-    if not models:
-        return {}
-    risk = np.concatenate([recent_risk(model.tallies.devices) for model in models])
-    found = {"recent_risk": _histogram(risk)}
-    evidence = [model for model in models if model.params.evidence is not None]
-    if evidence:
-        rows = np.concatenate([model.tallies.devices["severity"] for model in evidence])
-        found["severity"] = _histogram(rows.astype(np.float64) / SEVERITY)
-    return found
-
-
-def _histogram(values: npt.NDArray[np.float64]) -> dict[str, list[Any]]:
-    top = max(0.1, float(values.max(initial=0.0)))
-    counts, edges = np.histogram(values, BINS, (min(0.0, float(values.min(initial=0.0))), top))
-    return {"edges": edges.tolist(), "counts": counts.tolist()}
+    made = {}
+    for name, unit in (("recent_risk", RISK), ("severity", SEVERITY)):
+        parts = [
+            model.tallies.devices[name] / unit
+            for model in fleet.models.values()
+            if len(model.devices) and (name != "severity" or model.params.evidence is not None)
+        ]
+        if parts:
+            values = np.concatenate(parts)
+            counts, edges = np.histogram(values, BINS, (min(0.0, values.min()), max(0.1, values.max())))
+            made[name] = {"edges": edges.tolist(), "counts": counts.tolist()}
+    return made
 
 
 NOT_PROMISED = (
@@ -182,22 +158,22 @@ EVERY = 5.0
 """Seconds between two looks of a served page at its data, at least."""
 
 
-def render(
+def page(
     summary: Mapping[str, Any],
     timelines: Timelines | None = None,
     title: str = "Fleet",
     served: str | None = None,
-) -> str:
-    """Return the page.
+) -> tuple[str, str]:
+    """Return the page and its content security policy.
 
-    A page that is `served` keeps itself up to date and can find devices.
+    A page that is `served` under that name keeps itself up to date and can find devices.
     """
-    style = "\n" + _text("tcuq.report", "report.css") + _text("tcuq_watch.pages", "fleet.css")
-    code = f'(function () {{\n"use strict";\n{_text("tcuq_watch.pages", "fleet.js")}}})();'
+    style = "\n" + asset("report.css") + own("fleet.css")
+    code = closed(own("fleet.js"))
     allowed = policy(style, (code,)) + ("; connect-src 'self'" if served else "")
     about = f' data-view="{escape(served)}" data-every="{EVERY:g}"' if served else ""
-    parts = "".join(
-        f'<div data-part="{key}">{html}</div>' for key, html in body(summary, timelines, served).items()
+    top, *body = (
+        f'<div data-part="{key}">{html}</div>' for key, html in parts(summary, timelines, served).items()
     )
     return (
         f'<!doctype html>\n<html lang="en"{about}><head><meta charset="utf-8">'
@@ -206,28 +182,22 @@ def render(
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
         f'<meta name="generator" content="tcuq {escape(VERSION)}"><title>{escape(title)}</title>'
         f"<style>{style}</style></head><body>"
-        f'<header><p class="kind">tcuq {DASH} fleet</p><h1>{escape(title)}</h1>{_top(summary)}</header>'
-        f"<main>{parts}</main><footer><p>{escape(NOT_PROMISED)}</p>"
+        f'<header><p class="kind">tcuq {DASH} fleet</p><h1>{escape(title)}</h1>{top}</header>'
+        f"<main>{''.join(body)}</main><footer><p>{escape(NOT_PROMISED)}</p>"
         f"<p>Made with tcuq {escape(VERSION)}.</p></footer>"
         f"<script>{code}</script></body></html>\n"
-    )
+    ), allowed
 
 
-def _top(summary: Mapping[str, Any]) -> str:
+def parts(summary: Mapping[str, Any], timelines: Timelines | None, served: str | None) -> dict[str, str]:
+    """Return the HTML of each part of the page, "" for those that have nothing to say."""
     hot = " hot" if alarmed(summary) or named(summary) else ""
-    known_time = f"State of {moment(summary['time'])}" if summary.get("time") is not None else ""
-    when = f'<p class="when">{known_time}<span id="state"></span></p>'
-    return (
-        f'<div data-part="top"><p class="verdict{hot}" role="status">{escape(verdict(summary))}</p>'
-        f"{sections.tiles(summary)}{when}</div>"
-    )
-
-
-def body(summary: Mapping[str, Any], timelines: Timelines | None, served: str | None) -> dict[str, str]:
-    """Return the HTML of each section, "" for those that have nothing to say."""
+    when = f"State of {moment(summary['time'])}" if summary.get("time") is not None else ""
     return {
+        "top": f'<p class="verdict{hot}" role="status">{escape(verdict(summary))}</p>'
+        f'{sections.tiles(summary)}<p class="when">{when}<span id="state"></span></p>',
         "over-time": sections.over_time(summary),
-        "worst": worst(summary, timelines or {}, served is not None),
+        "worst": sections.worst(summary, timelines or {}, served is not None),
         "spread": sections.spread(summary),
         "versions": sections.versions(summary),
         "labels": sections.labels(summary),
@@ -237,20 +207,10 @@ def body(summary: Mapping[str, Any], timelines: Timelines | None, served: str | 
     }
 
 
-def parts(summary: Mapping[str, Any], timelines: Timelines | None, served: str) -> dict[str, str]:
-    """Return what a served page shows, by part, when it asks again."""
-    top = _top(summary).removeprefix('<div data-part="top">').removesuffix("</div>")
-    return {"top": top, **body(summary, timelines, served)}
-
-
 def write_page(
     path: str | Path, summary: Mapping[str, Any], timelines: Timelines | None = None, title: str = "Fleet"
 ) -> int:
     """Write the page, whole or not at all; return its bytes."""
-    content = render(summary, timelines, title).encode()
+    content = page(summary, timelines, title)[0].encode()
     write_whole(path, content)
     return len(content)
-
-
-def _text(package: str, name: str) -> str:
-    return files(package).joinpath(name).read_text(encoding="utf-8")

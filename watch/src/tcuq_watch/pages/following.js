@@ -13,26 +13,21 @@ function liveTicks(stream) {
     pen.textAlign = "center";
     pen.textBaseline = "top";
     let free = -Infinity;
-    stream.segments.forEach((segment, k) => {
-      const end = k + 1 < stream.segments.length ? stream.segments[k + 1].at : stream.steps;
-      const from = Math.max(segment.at, Math.ceil(view.from)), to = Math.min(end, view.to);
-      for (let t = Math.ceil(stream.number(from) / step) * step; from < to; t += step) {
-        const place = segment.at + t - segment.number;
-        if (place >= to) break;
-        const at = Math.round(x(place)) + 0.5, text = number(t), half = Math.max(30, pen.measureText(text).width / 2);
-        if (at - half < free || at + half > width) continue;
-        free = at + half + 8;
-        pen.beginPath();
-        pen.moveTo(at, y);
-        pen.lineTo(at, y + 4);
-        pen.stroke();
-        pen.fillStyle = ink.muted;
-        pen.fillText(text, at, y + 6);
-        pen.globalAlpha = 0.75;
-        pen.fillText(clock(stream.time[place]), at, y + 20);
-        pen.globalAlpha = 1;
-      }
-    });
+    for (let i = Math.max(0, Math.ceil(view.from)); i < Math.min(stream.steps, view.to); i++) {
+      if (stream.number(i) % step) continue;
+      const at = Math.round(x(i)) + 0.5, text = number(stream.number(i)), half = Math.max(30, pen.measureText(text).width / 2);
+      if (at - half < free || at + half > width) continue;
+      free = at + half + 8;
+      pen.beginPath();
+      pen.moveTo(at, y);
+      pen.lineTo(at, y + 4);
+      pen.stroke();
+      pen.fillStyle = ink.muted;
+      pen.fillText(text, at, y + 6);
+      pen.globalAlpha = 0.75;
+      pen.fillText(clock(stream.time[i]), at, y + 20);
+      pen.globalAlpha = 1;
+    }
   };
 }
 

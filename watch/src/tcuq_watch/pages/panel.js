@@ -7,6 +7,12 @@ function nameOf(stream, number) {
   return number < 0 ? "\u2013" : stream.names[number] || "class " + number;
 }
 
+function element(tag, properties, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
 function put(query, text) {
   const element = find(query);
   if (element.textContent !== text) element.textContent = text;
@@ -63,14 +69,8 @@ function tellReason(stream, i) {
   if (list.dataset.names !== key) {
     list.dataset.names = key;
     list.replaceChildren(...found.names.map((title) => {
-      const item = document.createElement("li");
-      for (const [tag, text] of [["b", title], ["span", ""], ["output", ""]]) {
-        item.appendChild(document.createElement(tag)).textContent = text;
-      }
-      item.children[1].className = "bar";
-      item.children[1].appendChild(document.createElement("i"));
-      item.title = stream.meaning(title);
-      return item;
+      const bar = element("span", { className: "bar" }, element("i"));
+      return element("li", { title: stream.meaning(title) }, element("b", {}, title), bar, element("output"));
     }));
   }
   found.names.forEach((title, k) => {

@@ -7,31 +7,21 @@ const SIGNS = {
   alarm: ["up", "rise", "Alarm"], cleared: ["ring", "fall", "Alarm over"], mark: ["diamond", "wrong", "Marked wrong"],
   webhook: ["dot", "muted", "Webhook"], saved: ["dot", "line", "State saved"], note: ["dot", "muted", "Note"],
 };
+const round = (r) => `M${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
+const SHAPES = {
+  cross: "M-4-4 4 4M-4 4 4-4", square: "M-3.4-3.4h6.8v6.8h-6.8z", triangle: "M0-4 4 4h-8z", up: "M0-4 4 4h-8z",
+  diamond: "M0-4 4 0 0 4-4 0z", disc: round(3.4), ring: round(3.4), dot: round(2),
+};
 const LINES = new Set(["lost", "connected", "missing", "restart", "reboot"]);
 const LISTED = 60;
 
 const signOf = (kind) => (Object.hasOwn(SIGNS, kind) ? SIGNS[kind] : SIGNS.note);
 
-function drawSign(pen, shape, x, y, r) {
-  pen.beginPath();
-  if (shape === "cross") {
-    for (const lean of [-1, 1]) {
-      pen.moveTo(x - r, y - lean * r);
-      pen.lineTo(x + r, y + lean * r);
-    }
-  } else if (shape === "square") {
-    pen.rect(x - r * 0.85, y - r * 0.85, 1.7 * r, 1.7 * r);
-  } else if (shape === "triangle" || shape === "up" || shape === "diamond") {
-    pen.moveTo(x, y - r);
-    pen.lineTo(x + r, shape === "diamond" ? y : y + r);
-    if (shape === "diamond") pen.lineTo(x, y + r);
-    pen.lineTo(x - r, shape === "diamond" ? y : y + r);
-    pen.closePath();
-  } else {
-    pen.arc(x, y, shape === "dot" ? r * 0.5 : r * 0.85, 0, 7);
-  }
-  if (shape !== "cross" && shape !== "ring") pen.fill();
-  pen.stroke();
+function drawSign(pen, shape, x, y) {
+  const path = new Path2D();
+  path.addPath(new Path2D(SHAPES[shape]), new DOMMatrix([1, 0, 0, 1, x, y]));
+  if (shape !== "cross" && shape !== "ring") pen.fill(path);
+  pen.stroke(path);
 }
 
 // Remarks in view with their places, those of one pixel told once a kind.
@@ -59,7 +49,7 @@ function drawRemarkLane(stream) {
       const place = moved - at > 30 || moved > x(view.to) - 5 ? at : moved;
       free = place + 11;
       pen.fillStyle = pen.strokeStyle = ink[color];
-      drawSign(pen, shape, place, (from + to) / 2, 4);
+      drawSign(pen, shape, place, (from + to) / 2);
     }
   };
 }
@@ -133,22 +123,16 @@ function makeRemarkList(list, saved, stream, goTo) {
     const key = newest ? told.length + newest.time + newest.text : "";
     if (key === shown) return;
     shown = key;
-    list.replaceChildren(...told.slice(-LISTED).reverse().map((remark) => {
-      const item = document.createElement("li"), button = document.createElement("button");
-      const [shape, color, title] = signOf(remark.kind);
-      button.type = "button";
-      item.dataset.kind = remark.kind;
-      const sign = Object.assign(document.createElement("i"), { className: "sign sign-" + shape });
+    list.replaceChildren(...told.slice(-LISTED).reverse().map(({ kind, text, time, step }) => {
+      const [shape, color, title] = signOf(kind), sign = element("i", { className: "sign sign-" + shape });
       sign.style.setProperty("--sign", "var(--" + color + ")");
-      for (const [tag, text] of [["b", title], ["span", remark.text], ["time", clock(remark.time)]]) {
-        button.appendChild(document.createElement(tag)).textContent = text;
-      }
-      button.prepend(sign);
-      button.title = "Step " + number(remark.step);
-      button.addEventListener("click", () => goTo(remark.step));
-      item.appendChild(button);
+      const words = [element("b", {}, title), element("span", {}, text), element("time", {}, clock(time))];
+      const button = element("button", { type: "button", title: "Step " + number(step) }, sign, ...words);
+      button.addEventListener("click", () => goTo(step));
+      const item = element("li", {}, button);
+      item.dataset.kind = kind;
       return item;
     }));
-    if (!told.length) list.appendChild(document.createElement("li")).textContent = "Nothing yet.";
+    if (!told.length) list.append(element("li", {}, "Nothing yet."));
   };
 }

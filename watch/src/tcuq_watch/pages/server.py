@@ -1,190 +1,136 @@
-"""The server behind the live page: the standard library's, for this machine alone unless told otherwise."""
+"""The server of the pages: uvicorn in one thread, for this machine alone unless told otherwise."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
-import hashlib
-import ipaddress
 import socket
-import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from http.server import ThreadingHTTPServer
-from socketserver import TCPServer
-from typing import Any
 from urllib.parse import quote
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tcuq.base.errors import InputError, wrong_value
 
 from .feed import Feed
-from .handler import Handler
+from .site import PAUSE, SAFE, Site, View, is_local
+
+__all__ = ["Server", "View", "serve"]
 
 CONNECTIONS = 96
 """Connections at a time; more are turned away with status 503."""
 
-PAGES = 48
-"""Pages that follow the feed at a time; the other connections stay free for everything else."""
-
 REQUEST_SECONDS = 10.0
 """A request has to arrive within this time, however slowly its bytes drip in."""
 
-
-@dataclass(frozen=True)
-class View:
-    """One more page of the server, at `/name`, with its data at `/name/data`.
-
-    Scripts run only if the page's own content security policy, a `<meta>` before them, names their hashes:
-    the server sends that policy as a header and adds that no page may frame it.
-    """
-
-    name: str  # letters, digits and hyphens
-    title: str
-    html: Callable[[], str]
-    data: Callable[[], dict[str, Any]]  # returns what `/name/data` gives as JSON
-
-    def __post_init__(self) -> None:
-        taken = ("feed", "about", "mark", "metrics")
-        if not self.name.replace("-", "").isalnum() or not self.name.isascii() or self.name in taken:
-            raise InputError(
-                "value", f"name of a view is {self.name!r}, expected letters and digits, not {taken}"
-            )
+SEND_SECONDS = 30.0
+"""A page that takes nothing for so long is let go; it comes back by itself and gets what it missed."""
 
 
-@dataclass
-class Site:
-    """What the handlers of all requests share."""
+class _Connection(H11Protocol):
+    """One request: turned away where there are too many, cut where it comes or is taken too slowly."""
 
-    feed: Feed | None
-    token: str | None
-    port: int
-    mark: Callable[[int, int | None], str] | None
-    metrics: Callable[[], str] | None
-    views: tuple[View, ...]
-    closing: threading.Event = field(default_factory=threading.Event)
-    pages: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(PAGES))
-    working: threading.Lock = field(default_factory=threading.Lock)
-    marking: threading.Lock = field(default_factory=threading.Lock)
+    _timer: asyncio.TimerHandle | None = None
 
-    @property
-    def cookie(self) -> tuple[str, str]:
-        """Name and value of the cookie: a digest, so that any token fits and none lies in a browser.
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > CONNECTIONS:
+            self._turn_away("503 Service Unavailable", "too many connections")
+        else:
+            self._cut_after(REQUEST_SECONDS)
 
-        Browsers share cookies between the ports of a machine, so each port has a name of its own.
-        """
-        return f"tcuq_{self.port}", hashlib.sha256(f"tcuq live {self.token}".encode()).hexdigest()
+    def _cut_after(self, seconds: float | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if seconds is None else self.loop.call_later(seconds, self.transport.abort)
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        if self.conn.their_state in (h11.DONE, h11.MUST_CLOSE, h11.CLOSED):
+            self._cut_after(None)  # it was read whole: the answer may take as long as it needs
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._cut_after(SEND_SECONDS)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._cut_after(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._cut_after(None)
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer a request that could not be read, unless an answer has begun."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self._turn_away("400 Bad Request", msg)
+        else:
+            self.transport.abort()
+
+    def _turn_away(self, status: str, why: str) -> None:
+        headers = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(why) + 1), **SAFE}
+        lines = [f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in headers.items()), "", why]
+        self.transport.write("\r\n".join(lines).encode() + b"\n")
+        self.transport.close()
 
 
-class _Listener(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    # On Windows the option would let two programs share a port.
-    allow_reuse_address = sys.platform != "win32"
-    request_queue_size = 64
+class _Stopping(uvicorn.Server):
+    """Waits for nobody when it stops: a page that takes nothing would hold it up."""
 
-    def __init__(self, address: tuple[str, int], family: int) -> None:
-        self.address_family = socket.AddressFamily(family)
-        self.site: Site
-        self._open: dict[socket.socket, float] = {}
-        self._lock = threading.Lock()
-        super().__init__(address, Handler)
-
-    def server_bind(self) -> None:
-        # The parent looks up the machine's full name, which can take seconds without a network.
-        TCPServer.server_bind(self)
-        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        with self._lock:
-            full = len(self._open) >= CONNECTIONS
-            if not full:
-                self._open[request] = time.monotonic() + REQUEST_SECONDS
-        if not full:
-            super().process_request(request, client_address)
-            return
-        with suppress(OSError):
-            request.settimeout(1.0)
-            request.sendall(
-                b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-            )
-        self.shutdown_request(request)
-
-    def shutdown_request(self, request: Any) -> None:
-        with self._lock:
-            self._open.pop(request, None)
-        super().shutdown_request(request)
-
-    def arrived(self, request: socket.socket) -> None:
-        """Note that a request was read whole: its answer may take as long as it needs."""
-        with self._lock:
-            if request in self._open:
-                self._open[request] = float("inf")
-
-    def service_actions(self) -> None:
-        now = time.monotonic()
-        with self._lock:
-            late = [request for request, limit in self._open.items() if limit < now]
-        self._cut(late)
-
-    def cut_all(self) -> None:
-        """End all connections."""
-        with self._lock:
-            left = list(self._open)
-        self._cut(left)
-
-    def idle(self) -> bool:
-        """Tell whether no connection is left."""
-        with self._lock:
-            return not self._open
-
-    @staticmethod
-    def _cut(requests: list[socket.socket]) -> None:
-        for request in requests:
-            with suppress(OSError):
-                request.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        error = sys.exc_info()[1]
-        if not isinstance(error, OSError):  # a connection that broke is the other side's business
-            print(f"live page: {type(error).__name__}: {error}", file=sys.stderr)
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await asyncio.sleep(2 * PAUSE)  # pages that follow are let go by then
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await super().shutdown(sockets)
 
 
 class Server:
     """A server that runs; `serve` starts it."""
 
-    def __init__(self, listener: _Listener, host: str) -> None:
-        self._listener = listener
-        self._host = host
+    def __init__(self, site: Site, listener: socket.socket, host: str) -> None:
+        self._site, self._listener, self._host = site, listener, host
+        config = uvicorn.Config(
+            site,
+            loop="asyncio",
+            http=_Connection,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = _Stopping(config)
         self._thread = threading.Thread(
-            target=listener.serve_forever, kwargs={"poll_interval": 0.1}, name="live page", daemon=True
+            target=self._server.run, args=([listener],), name="pages", daemon=True
         )
         self._thread.start()
 
     @property
     def port(self) -> int:
         """The port that it listens at."""
-        return self._listener.site.port
+        return self._site.port
 
     @property
     def url(self) -> str:
         """The link to open, with the token where there is one."""
-        token, name = self._listener.site.token, _named(self._host)
-        return f"http://{name}:{self.port}/" + (f"?token={quote(token, safe='')}" if token else "")
+        token = self._site.token
+        return f"http://{_named(self._host)}:{self.port}/" + (
+            f"?token={quote(token, safe='')}" if token else ""
+        )
 
     def close(self) -> None:
         """Stop: no more requests, and pages are let go."""
-        if self._listener.site.closing.is_set():
-            return
-        self._listener.site.closing.set()
-        self._listener.shutdown()
-        self._thread.join()
-        self._listener.server_close()
-        self._listener.cut_all()
-        limit = time.monotonic() + 2.0
-        while not self._listener.idle() and time.monotonic() < limit:
-            time.sleep(0.01)
+        self._site.closing = self._server.should_exit = True
+        self._thread.join(2.0)
+        self._listener.close()  # where it was stopped before it had begun
 
     def __enter__(self) -> Server:
         return self
@@ -203,7 +149,7 @@ def serve(
     metrics: Callable[[], str] | None = None,
     views: Sequence[View] = (),
 ) -> Server:
-    """Serve the live page of a feed, in threads of its own.
+    """Serve the live page of a feed, in a thread of its own.
 
     Parameters
     ----------
@@ -240,19 +186,20 @@ def serve(
         raise wrong_value("port", port, "0 to 65535")
     if token is not None and not token:
         raise InputError("missing", "token is empty, expected some characters")
-    if token is None and not _is_local(host):
+    if token is None and not is_local(host):
         raise wrong_value("host", host, "a token with it (TCUQ_TOKEN): others than this machine could look")
-    listener = _bound(host, port)
-    listener.site = Site(feed, token, int(listener.server_address[1]), mark, metrics, tuple(views))
-    return Server(listener, host)
+    listener = _listening(host, port)
+    site = Site(feed, token, listener.getsockname()[1], mark, metrics, tuple(views))
+    return Server(site, listener, host)
 
 
-def _bound(host: str, port: int) -> _Listener:
+def _listening(host: str, port: int) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        return _Listener((str(address[0]), port), family)
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server((address[0], port), family=family, backlog=64, dualstack_ipv6=both)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise InputError(
@@ -263,15 +210,6 @@ def _bound(host: str, port: int) -> _Listener:
         raise InputError(
             "failed", f"cannot listen at port {port} of {host}: {error.strerror or error}"
         ) from None
-
-
-def _is_local(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _named(host: str) -> str:

@@ -2,16 +2,19 @@
 
 const CAPACITY = 1 << 18; // steps; beyond that the oldest go
 const REMARKS_HELD = 1000;
-const KINDS = {
-  "<f8": Float64Array, "<f4": Float32Array, "<i2": Int16Array, u1: Uint8Array,
+const KINDS = { "<f8": Float64Array, "<f4": Float32Array, "<i2": Int16Array, u1: Uint8Array };
+// Columns that are held as they come, and those that are made of them.
+const COPIED = {
+  time: Float64Array, flags: Uint8Array, prediction: Int16Array, answer: Int16Array, uncertainty: Float32Array,
+  look: Float32Array, severity: Float32Array,
 };
-const ARRAYS = {
-  time: Float64Array, risk: Uint16Array, threshold: Uint16Array, flags: Uint8Array, reason: Uint8Array,
-  prediction: Int16Array, answer: Int16Array, flagged: Uint8Array, abstain: Uint8Array, marked: Uint8Array,
-  uncertainty: Float32Array, look: Float32Array, severity: Float32Array, persistence: Float32Array,
-  accuracy: Float32Array,
+const MADE = {
+  numbers: Float64Array, risk: Uint16Array, threshold: Uint16Array, reason: Uint8Array, flagged: Uint8Array,
+  abstain: Uint8Array, marked: Uint8Array, persistence: Float32Array, accuracy: Float32Array,
 };
+const ARRAYS = Object.entries({ ...COPIED, ...MADE });
 const AXIS_TOPS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1];
+const asWord = (value) => Math.max(0, Math.min(65535, Math.round(value * 65536) || 0));
 
 function unpackPart(part, columns) {
   const raw = bytes(part.data).buffer, out = {};
@@ -23,40 +26,17 @@ function unpackPart(part, columns) {
   return out;
 }
 
-// The runs of the last steps, for a part that holds more than the page.
-function lastOf(runs, count) {
-  const out = [];
-  for (let k = runs.length - 1; k >= 0 && count > 0; k--) {
-    const [first, length] = runs[k], kept = Math.min(length, count);
-    out.unshift([first + length - kept, kept]);
-    count -= kept;
-  }
-  return out;
-}
-
-// The last of some ordered things of which something holds that holds for all before it; -1 for none.
-function lastWhere(things, holds) {
-  let low = 0, high = things.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(things[middle])) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
-
-const asWord = (value) => Math.max(0, Math.min(65535, Math.round(value * 65536) || 0));
-
 function makeSteps() {
   const stream = {
-    steps: 0, cells: 0, first: 0, per: 1, phase: 0, top: 0.1, reach: 0.1, reasons: [], names: [], shifts: false, wrong: null,
-    about: "answer", dropped: 0, remarks: [], signals: new Map(), segments: [], gaps: [], ordered: true,
+    steps: 0, cells: 0, first: 0, per: 1, phase: 0, top: 0.1, reach: 0.1, peak: 0, reasons: [], names: [], shifts: false,
+    wrong: null, about: "answer", dropped: 0, remarks: [], signals: new Map(), gaps: [], again: 0, meaning: () => "",
     totals: { steps: 0, flagged: 0, abstained: 0, alarms: 0, remarks: {} },
+    rows: ["persistence", "accuracy"].map((name) => ({ name, per: 1, cells: 0 })),
   };
   let room = 0;
 
   function make(size) {
-    for (const [name, Kind] of Object.entries(ARRAYS)) {
+    for (const [name, Kind] of ARRAYS) {
       const grown = new Kind(size);
       if (stream[name]) grown.set(stream[name].subarray(0, stream.steps));
       stream[name] = grown;
@@ -64,133 +44,109 @@ function makeSteps() {
     stream.riskLow = stream.riskHigh = stream.risk;
     stream.thresholdLow = stream.threshold;
     // Rows are drawn in 1/255, as the report has them; a real number keeps all its digits there.
-    for (const row of stream.rows || []) row.low = row.mean = row.high = stream[row.name];
+    for (const row of stream.rows) row.low = row.mean = row.high = stream[row.name];
     room = size;
   }
-  stream.rows = ["persistence", "accuracy"].map((name) => ({ name, per: 1, cells: 0 }));
   make(1 << 15);
 
   function resize() {
     stream.cells = stream.steps;
     for (const row of stream.rows) row.cells = stream.steps;
-    const most = stream.peak / 65536;
-    stream.reach = AXIS_TOPS.find((top) => most <= top) || 1;
+    stream.reach = AXIS_TOPS.find((top) => stream.peak / 65536 <= top) || 1;
+  }
+
+  function forget(gone) {
+    for (const place of stream.signals.keys()) if (gone(place)) stream.signals.delete(place);
   }
 
   // Lets go of the oldest steps; what is known by place moves along.
   function drop(count) {
-    for (const name of Object.keys(ARRAYS)) stream[name].copyWithin(0, count, stream.steps);
+    for (const [name] of ARRAYS) stream[name].copyWithin(0, count, stream.steps);
     stream.steps -= count;
     stream.dropped += count;
     stream.phase += count;
-    while (stream.segments.length > 1 && stream.segments[1].at <= count) stream.segments.shift();
-    for (const segment of stream.segments) {
-      const cut = Math.max(0, count - segment.at);
-      segment.number += cut;
-      segment.at = Math.max(0, segment.at - count);
-    }
+    stream.again = Math.max(0, stream.again - count);
     stream.gaps = stream.gaps.map((gap) => ({ ...gap, at: gap.at - count })).filter((gap) => gap.at > 0);
-    for (const place of [...stream.signals.keys()]) if (place < stream.dropped) stream.signals.delete(place);
+    forget((place) => place < stream.dropped);
   }
 
-  // Number of the step at a place, and back; -1 where the page does not hold it.
-  stream.number = (i) => {
-    const k = Math.max(0, lastWhere(stream.segments, (segment) => segment.at <= i));
-    return stream.segments.length ? stream.segments[k].number + i - stream.segments[k].at : i;
-  };
-  // The place before which something happened that is told by the number of a step.
+  stream.number = (i) => stream.numbers[i];
+  // The place before which something happened that is told by the number of a step; -1 where it is not held.
   stream.placeOf = (wanted) => {
+    if (!stream.steps) return wanted < 0 ? -1 : 0;
     // Where numbers once went back, the newest step of that number is meant.
-    const begun = (segment) => segment.number <= wanted, parts = stream.segments;
-    const k = stream.ordered ? lastWhere(parts, begun) : parts.findLastIndex(begun);
-    if (k < 0) return parts.length || wanted < 0 ? -1 : 0;
-    const end = k + 1 < parts.length ? parts[k + 1].at : stream.steps;
-    return Math.min(end, parts[k].at + wanted - parts[k].number);
+    const newest = wanted >= stream.numbers[stream.again], end = newest ? stream.steps : stream.again;
+    let low = newest ? stream.again : 0, high = end;
+    if (wanted < stream.numbers[low]) return -1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (stream.numbers[middle] < wanted) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   };
   stream.holds = (wanted) => {
     const at = stream.placeOf(wanted);
-    return at >= 0 && at < stream.steps && stream.number(at) === wanted ? at : -1;
+    return at < stream.steps && stream.numbers[at] === wanted ? at : -1;
   };
-  stream.next = () => (stream.steps ? stream.number(stream.steps - 1) + 1 : null);
   stream.signalsAt = (i) => stream.signals.get(stream.dropped + i);
 
   // A program that was started again tells its steps again: from there on they take the place of ours.
   stream.cutFrom = (wanted) => {
-    if (!stream.steps || wanted >= stream.next()) return;
+    if (!stream.steps || wanted > stream.numbers[stream.steps - 1]) return;
     const at = Math.max(0, stream.placeOf(wanted));
     stream.steps = at;
-    stream.segments = stream.segments.filter((segment) => segment.at < at);
+    if (stream.again >= at) stream.again = 0;
     stream.gaps = stream.gaps.filter((gap) => gap.at < at);
     stream.remarks = stream.remarks.filter((remark) => remark.step < wanted);
-    for (const place of [...stream.signals.keys()]) if (place >= stream.dropped + at) stream.signals.delete(place);
+    forget((place) => place >= stream.dropped + at);
     resize();
   };
 
-  function reasonNumbers(names) {
-    return (names || []).map((name) => {
-      let at = stream.reasons.findIndex((known) => known[0] === name);
-      if (at < 0) at = stream.reasons.push([name, stream.meaning(name)]) - 1;
-      return at;
-    });
+  function reasonNumber(name) {
+    const at = stream.reasons.findIndex((known) => known[0] === name);
+    return at < 0 ? stream.reasons.push([name, stream.meaning(name)]) - 1 : at;
   }
-  stream.meaning = () => "";
 
-  stream.peak = 0;
+  function numberSteps(runs) {
+    for (const [first, count] of runs) {
+      const at = stream.steps, expected = at ? stream.numbers[at - 1] + 1 : first;
+      if (first !== expected) stream.gaps.push({ at, from: expected, to: first });
+      if (first < expected) stream.again = at;
+      for (let i = 0; i < count; i++) stream.numbers[at + i] = first + i;
+      stream.steps += count;
+    }
+  }
+
   // Returns how many of the oldest steps went.
   stream.append = (part, columns) => {
-    let gone = 0;
-    const came = unpackPart(part, columns);
-    const skip = Math.max(0, part.count - CAPACITY);
-    const count = part.count - skip;
-    while (stream.steps + count > room && room < CAPACITY) make(room * 2);
-    if (stream.steps + count > CAPACITY) {
-      gone = Math.min(stream.steps, Math.max(CAPACITY >> 3, stream.steps + count - CAPACITY));
-      drop(gone);
-    }
-    const base = stream.steps, reasons = reasonNumbers(part.reasons);
-    if (!base) Object.assign(stream, { segments: [], ordered: true });
-    for (const [first, length] of lastOf(part.runs, count)) {
-      const expected = stream.next();
-      if (first !== expected) {
-        if (expected !== null && first < expected) stream.ordered = false;
-        if (expected !== null) stream.gaps.push({ at: stream.steps, from: expected, to: first });
-        stream.segments.push({ at: stream.steps, number: first });
-      }
-      stream.steps += length;
-    }
-    for (let i = 0; i < count; i++) {
-      const from = i + skip, to = base + i, flags = came.flags[from];
-      const risk = asWord(came.risk[from]), threshold = asWord(came.threshold[from]);
-      stream.time[to] = came.time[from];
-      stream.risk[to] = risk;
-      stream.threshold[to] = threshold;
-      stream.flags[to] = flags;
+    const came = unpackPart(part, columns), after = stream.steps + part.count;
+    const gone = after > CAPACITY ? Math.min(stream.steps, Math.max(CAPACITY >> 3, after - CAPACITY)) : 0;
+    while (after > room && room < CAPACITY) make(room * 2);
+    if (gone) drop(gone);
+    const base = stream.steps, reasons = (part.reasons || []).map(reasonNumber);
+    numberSteps(part.runs);
+    for (const name of Object.keys(COPIED)) stream[name].set(came[name], base);
+    for (let i = 0; i < part.count; i++) {
+      const to = base + i, flags = came.flags[i], limit = asWord(came.threshold[i]);
+      stream.risk[to] = asWord(came.risk[i]);
+      stream.threshold[to] = limit;
       stream.flagged[to] = flags & BIT.flagged ? 255 : 0;
       stream.abstain[to] = flags & BIT.abstain ? 255 : 0;
       stream.marked[to] = 0;
-      stream.reason[to] = came.reason[from] === 255 ? 255 : reasons[came.reason[from]];
-      stream.prediction[to] = came.prediction[from];
-      stream.answer[to] = came.answer[from];
-      stream.uncertainty[to] = came.uncertainty[from];
-      stream.look[to] = came.look[from];
-      stream.severity[to] = came.severity[from];
-      stream.persistence[to] = came.persistence[from] * 255;
-      stream.accuracy[to] = came.expected_accuracy[from] * 255;
-      if (risk > stream.peak) stream.peak = risk;
-      if (threshold > stream.peak && threshold < 65535) stream.peak = threshold;
+      stream.reason[to] = came.reason[i] === 255 ? 255 : reasons[came.reason[i]];
+      stream.persistence[to] = came.persistence[i] * 255;
+      stream.accuracy[to] = came.expected_accuracy[i] * 255;
+      stream.peak = Math.max(stream.peak, stream.risk[to], limit < 65535 ? limit : 0);
     }
-    if (part.signals) {
-      for (const [i, ...values] of part.signals.rows) {
-        if (i >= skip) stream.signals.set(stream.dropped + base + i - skip, { names: part.signals.names, values });
-      }
-    }
+    const { names, rows } = part.signals || { rows: [] };
+    for (const [i, ...values] of rows) stream.signals.set(stream.dropped + base + i, { names, values });
     resize();
     return gone;
   };
 
   stream.addRemarks = (remarks) => {
-    stream.remarks.push(...remarks);
-    if (stream.remarks.length > REMARKS_HELD) stream.remarks.splice(0, stream.remarks.length - REMARKS_HELD);
+    stream.remarks = [...stream.remarks, ...remarks].slice(-REMARKS_HELD);
     for (const remark of stream.remarks) {
       const at = remark.kind === "mark" ? stream.holds(remark.step) : -1;
       if (at >= 0) stream.marked[at] = 255;

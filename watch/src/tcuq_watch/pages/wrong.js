@@ -20,15 +20,11 @@ function makeWrong(stream, about, told) {
     const text = search.value.trim().toLowerCase();
     options = all().filter((k) => fits(k, text));
     list.replaceChildren(...options.map((k) => {
-      const item = document.createElement("li");
-      item.id = "class-" + k;
-      item.setAttribute("role", "option");
-      item.appendChild(document.createElement("kbd")).textContent = String(k);
-      item.appendChild(document.createElement("span")).textContent = nameOf(stream, k);
+      const item = element("li", { id: "class-" + k, role: "option" }, element("kbd", {}, String(k)), element("span", {}, nameOf(stream, k)));
       item.addEventListener("click", () => send(k));
       return item;
     }));
-    if (!options.length) list.appendChild(document.createElement("li")).textContent = "No class is called that.";
+    if (!options.length) list.append(element("li", {}, "No class is called that."));
     choose(text ? 0 : -1);
   }
 

@@ -1,4 +1,4 @@
-"""A summary of a fleet as text that fits a terminal, and as figures for Prometheus."""
+"""A summary of a fleet as text that fits a terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from tcuq.report.text import NBSP, count, plural
 
-from .words import ALARMS, ago, figure, known, moment, share, verdict
+from .words import ALARMS, ago, figure, known, moment, rollout, share, verdict
 
 WORST = 8
 """Devices that are listed."""
@@ -70,7 +70,13 @@ def _versions(summary: Mapping[str, Any]) -> list[str]:
         for each in summary.get("versions") or ()
     ]
     titles = ("version", "devices", "in alarm", "healthy", "abstained", "mean risk", "expected")
-    return _table(titles, rows, 1)
+    compared = [
+        line
+        for each in summary.get("rollouts") or ()
+        if not each["worse"]  # else the sentence on top says so
+        for line in textwrap.wrap(rollout(each), WIDTH)
+    ]
+    return [*_table(titles, rows, 1), *compared]
 
 
 def _worse(version: Mapping[str, Any]) -> str:
@@ -161,67 +167,3 @@ def device_text(rows: Sequence[Mapping[str, Any]]) -> str:
             f"{count(row['duplicates'])} came again, {count(row['held'])} held"
         )
     return "\n".join(parts).replace(NBSP, " ")
-
-
-def metrics_text(summary: Mapping[str, Any]) -> str:
-    """Return totals of the fleet as Prometheus reads them: a label a version, never one a device."""
-    alarm, told = summary.get("alarm") or {}, summary.get("labels") or {}
-    lines: list[str] = []
-
-    def tell(name: str, kind: str, help: str, *values: tuple[str, Any]) -> None:
-        lines.extend(metric(f"tcuq_fleet_{name}", kind, help, *values, digits=10))
-
-    def by_version(*path: str) -> list[tuple[str, Any]]:
-        found = []
-        for each in summary.get("versions") or ():
-            value: Any = each
-            for key in path:
-                value = (value or {}).get(key)
-            found.append((labels(version=each["version"]), value))
-        return found
-
-    tell("devices", "gauge", "Devices that were heard of.", ("", summary.get("devices")))
-    tell("devices_silent", "gauge", "Devices not heard of for long.", ("", summary.get("silent")))
-    tell("devices_in_alarm", "gauge", "Devices in alarm.", ("", alarm.get("devices")))
-    standing = "Devices that look degraded by alarm or severity."
-    tell("devices_named", "gauge", standing, ("", (summary.get("named") or {}).get("count")))
-    tell("alarm_share", "gauge", "Share of devices in alarm.", ("", alarm.get("share")))
-    most = "How large that share is in a healthy fleet, at most."
-    tell("alarm_baseline", "gauge", most, ("", alarm.get("baseline")))
-    chance = "Chance of so many alarms in a healthy fleet, right for"
-    tell("alarm_p", "gauge", f"{chance} a single look.", ("", alarm.get("p")))
-    tell("alarm_p_always", "gauge", f"{chance} all looks: alert on this one.", ("", alarm.get("p_always")))
-    tell(
-        "unhealthy",
-        "gauge",
-        "1: more alarms than a healthy fleet has.",
-        ("", int(bool(alarm.get("unhealthy")))),
-    )
-    tell("steps_total", "counter", "Steps that were run.", ("", summary.get("steps")))
-    for name in ("missing", "late", "duplicates", "reboots"):
-        tell(f"events_{name}_total", "counter", f"Events: {name}.", ("", summary.get(name)))
-    tell("events_held", "gauge", "Events that wait for an earlier one.", ("", summary.get("held")))
-    refused = [(labels(kind=kind), value) for kind, value in (summary.get("refused") or {}).items()]
-    tell("refused_total", "counter", "Input that was refused.", *refused)
-    tell("version_devices", "gauge", "Devices of a version.", *by_version("devices"))
-    tell("version_alarm_share", "gauge", "Share of them in alarm.", *by_version("alarm", "share"))
-    tell("version_abstained", "gauge", "Share of steps that abstained.", *by_version("abstained"))
-    tell("version_mean_risk", "gauge", "Mean risk.", *by_version("mean_risk"))
-    tell("version_expected_accuracy", "gauge", "Expected accuracy.", *by_version("expected_accuracy"))
-    tell("labeled_accuracy", "gauge", "Accuracy by labels.", ("", told.get("estimate")))
-    return "\n".join(lines) + "\n"
-
-
-def metric(name: str, kind: str, help: str, *values: tuple[str, Any], digits: int = 14) -> list[str]:
-    """Return the lines of one metric as Prometheus reads them; none where no value is known."""
-    lines = [f"{name}{labels} {value:.{digits}g}" for labels, value in values if known(value)]
-    return [f"# HELP {name} {help}", f"# TYPE {name} {kind}", *lines] if lines else []
-
-
-def labels(**values: Any) -> str:
-    """Return the labels of one value of a metric."""
-    parts = []
-    for name, value in values.items():
-        escaped = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        parts.append(f'{name}="{escaped}"')
-    return f"{{{','.join(parts)}}}"

@@ -12,6 +12,7 @@ from tcuq.monitor.accuracy import half_band
 
 from ..engine.tallies import MEAN_ONE, RISK_ONE
 from .baseline import SPENT, Baseline, fleet_p, share_interval
+from .rollout import rollouts
 from .versions import HasTallies, Named, VersionView, by_version, find_named, without_moved
 
 SILENT_LISTED = 100
@@ -66,6 +67,7 @@ def summarize(
         "alarm": _alarm(versions, active, sum(v.in_alarm for v in versions), steps, 1),
         "named": judged.summary(versions),
         "versions": [_version(v, len(s), len(versions)) for v, s in zip(versions, silent, strict=True)],
+        "rollouts": rollouts(versions),
         "worst": _worst(versions, judged, worst),
         "classes": [row for v in versions for row in _classes(v)],
         "over_time": [_over_time(v) for v in versions],

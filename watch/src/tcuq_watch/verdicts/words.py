@@ -119,7 +119,29 @@ def verdict(summary: Mapping[str, Any]) -> str:
     failing, some = _of_versions(summary), _of_devices(summary)
     said = [failing or _of_many(summary, devices, hit, alarm), some]
     worst_first = said if failing or alarmed(summary) or not named(summary) else said[::-1]
-    return " ".join(filter(None, worst_first))
+    rolled = [rollout(each, brief=True) for each in summary.get("rollouts") or () if each["worse"]]
+    return " ".join(filter(None, [*rolled, *worst_first]))
+
+
+def rollout(found: Mapping[str, Any], brief: bool = False) -> str:
+    """Return how a version compares with the one before it, and how often that verdict is wrong."""
+    new, old, hours = found["version"], found["before"], found["width"] // 3600
+    if not known(found["time"]):
+        return f"Versions {new} and {old} cannot be compared yet: no full hour has devices of both."
+    mine, theirs = (
+        f"{found[hit]:,} of {found[of]:,} devices ({share(found[hit] / found[of])})"
+        for hit, of in (("in_alarm", "devices"), ("in_alarm_before", "devices_before"))
+    )
+    when = (
+        "" if brief else f" in the {f'{hours:,} hours' if hours > 1 else 'hour'} from {moment(found['time'])}"
+    )
+    figures = f"{mine} were in alarm{when}, of {old} {theirs}."
+    if not found["worse"]:
+        return f"Version {new} is not shown to be worse than {old}: {figures}"
+    most = f"Equal versions are ever called so with a chance of at most {share(found['error'], 0)}"
+    return (
+        f"Version {new} is worse than {old}: {figures} {most}{'.' if brief else ', however often one looks.'}"
+    )
 
 
 def _of_devices(summary: Mapping[str, Any]) -> str:
