@@ -73,10 +73,12 @@ def test_decisions_after_kills_are_those_of_a_run_without(tmp_path: Path, kind: 
         for kill in range(kills):
             process = start_watching(folder, str(log), len(probs))
             most = len(probs) * (kill + 1) // (kills + 1)  # every kill meets a stream that goes on
-            until = time.monotonic() + rng.uniform(0.0, 1.5)
-            while time.monotonic() < until:
+            limit, before = time.monotonic() + 6, kept_steps(folder)
+            early = rng.random() < 0.2  # a kill at the very beginning
+            while time.monotonic() < limit and not early and kept_steps(folder) == before:
                 send(file, min(rng.randrange(1, 20), most - sent))
                 time.sleep(0.002)
+            time.sleep(rng.uniform(0, 0.1))
             process.kill()
             process.join(10)
             moments.add(kept_steps(folder))
