@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from tcuq.base.errors import InputError
@@ -23,7 +22,7 @@ from tcuq.cli.process import UsageError, tell
 from .fleet_folder import add_folder, clock, healthy, opened, versions
 from .fleet_labels import add as add_labels
 from .fleet_page import add as add_page
-from .outlets import FleetReports, Outlets, add_outlets, check_outlets
+from .outlets import FleetReports, add_outlets, check_outlets
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
@@ -136,13 +135,11 @@ def run_fleet(args: argparse.Namespace) -> int:
     given = kept if args.labels_per_day is None else {**kept, "labels_per_day": args.labels_per_day}
     devices = None if args.closed is None else _names(args.closed)
     sink: Sink | None = None
-    said: SimpleQueue[str] = SimpleQueue()
     with opened(args, params, devices, given) as fleet, _stopped_by_signals(source):
         for remark in getattr(fleet, "remarks", ()):
             note(args, remark)
         bar = _Progress(args, fleet, source)
-        outlets = Outlets(args, folder, fleet.about, str(folder), said.put)
-        reports, waits = FleetReports(outlets, fleet), True
+        reports, waits = FleetReports(args, fleet, bar.say), True
 
         def idle() -> None:  # the source is open by now
             nonlocal waits
@@ -151,7 +148,6 @@ def run_fleet(args: argparse.Namespace) -> int:
             waits = False
             answer_requests(fleet)
             reports.look()
-            bar.say(said)
             bar.look()
 
         try:
@@ -170,8 +166,7 @@ def run_fleet(args: argparse.Namespace) -> int:
                 reports.look(ended=True)
         finally:
             bar.close()
-            outlets.close()
-            bar.say(said)
+            reports.close()
             source.close()
             if sink is not None:
                 sink.close()
@@ -336,11 +331,10 @@ class _Progress:
         tell(f"\r{line:<{len(self._shown)}}", end="")
         self._shown = line
 
-    def say(self, texts: SimpleQueue[str]) -> None:
-        """Print notes of other threads, not into the line."""
-        while not texts.empty():
-            self.close()
-            note(self._args, texts.get())
+    def say(self, text: str) -> None:
+        """Print a note in place of the line."""
+        self.close()
+        note(self._args, text)
 
     def close(self) -> None:
         """Take the line away."""
@@ -354,6 +348,7 @@ def show_status(args: argparse.Namespace) -> int:
     from ..pages.fleet_page import one_device
     from ..verdicts.groups import by_group, groups_text, read_tags
     from ..verdicts.status import device_text, status_text
+    from ..verdicts.versions import by_version
 
     if args.by is not None and args.tags is None:
         raise UsageError("--by is given without --tags")
@@ -370,7 +365,8 @@ def show_status(args: argparse.Namespace) -> int:
         summary = fleet.summary(clock(args)(), max(1, args.worst), healthy(args))
         text = status_text(summary)
         if tags is not None:
-            rows = by_group(fleet.models, tags, summary["time"], healthy(args))
+            views = by_version(list(fleet.models.values()), summary["time"], healthy(args))
+            rows = by_group(views, tags)
             summary["groups"] = {"by": column, "rows": rows}
             text += f"\n\n{groups_text(column, rows)}"
         if args.json:

@@ -17,7 +17,7 @@ from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 from tcuq.cli.words import expect_params
 
-from .outlets import LiveReports, Outlets, add_outlets, check_outlets
+from .outlets import LiveReports, add_outlets, check_outlets
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
@@ -112,10 +112,8 @@ def _check(args: argparse.Namespace) -> None:
         from ..live.home_assistant import broker
 
         broker(args.home_assistant)
-    if args.merge is not None:
-        for name in ("webhook", "otlp", "home_assistant"):
-            if getattr(args, name) is not None:
-                raise UsageError(f"--{name.replace('_', '-')} and --merge are given, expected one of them")
+    if args.merge is not None and (args.webhook or args.otlp or args.home_assistant):
+        raise UsageError("--merge sends nothing, expected it without --webhook, --otlp and --home-assistant")
 
 
 def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
@@ -204,16 +202,15 @@ def _connect(args: argparse.Namespace, session: Session, stack: contextlib.ExitS
     def tell(text: str) -> None:
         session.publisher.notices.now("webhook", text, session.step)
 
-    fleet, home = session.fleet, None
-    outlets = Outlets(args, fleet.folder, fleet.about, session.source, tell)
-    stack.callback(outlets.close)
+    reports = LiveReports(args, session, tell)
+    stack.callback(reports.close)
     if args.home_assistant is not None:
         from ..live.home_assistant import HomeAssistant, broker
 
-        about, accuracy = session.publisher.feed.about, session.params.horizon > 0
-        home = HomeAssistant(broker(args.home_assistant), fleet.folder, about, accuracy, tell)
+        home = HomeAssistant(broker(args.home_assistant), session, tell)
         stack.callback(home.close)
-    return LiveReports(outlets, session, home)
+        reports.others.append(home.look)
+    return reports
 
 
 def _merge(args: argparse.Namespace) -> int:

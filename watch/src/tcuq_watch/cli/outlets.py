@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tcuq.cli.process import UsageError
@@ -13,17 +13,8 @@ from tcuq.cli.process import UsageError
 EVERY = 30.0
 """Seconds between two sets of metrics."""
 
-LOOK = 60.0
-"""Seconds between two looks at a fleet, without metrics."""
-
-SHARE = 0.02
-"""Part of the time that may go into looks."""
-
-OTHERS = ("counts", "connected", "abstention_share")
-"""In the status of a live device, but not in a message."""
-
-FILE = "alerts.json"
-"""In the folder: what a webhook was told."""
+LOOK, SHARE = 60.0, 0.02
+"""Seconds between two looks at a fleet without metrics, and part of the time that looks may take."""
 
 
 def add_outlets(parser: Any, when: str) -> Any:
@@ -60,114 +51,102 @@ def check_outlets(args: argparse.Namespace) -> None:
 
 
 class Outlets:
-    """Sends alarms and metrics; `tell` hears what came of that, in another thread."""
+    """Sends alarms and metrics; `say` hears what came of that, in another thread."""
 
     def __init__(
-        self,
-        args: argparse.Namespace,
-        folder: Path,
-        kept: dict[str, Any],
-        name: str,
-        tell: Callable[[str], None],
+        self, args: argparse.Namespace, fleet: Any, about: dict[str, str], say: Callable[[str], None]
     ) -> None:
         from ..verdicts.alerts import Alerts
         from ..verdicts.otlp import metrics_url
         from ..verdicts.webhook import Poster
 
-        remind = None if args.remind_hours is None else 3600 * args.remind_hours
-        self.hook = self._otlp = None
+        self._about, self._due = about, 0.0
+        self._posters: dict[str, Poster] = {}
         if args.webhook is not None:
-            self.hook = Poster("--webhook", args.webhook, tell)
-            self.alerts = Alerts(folder / FILE, remind=remind)
+            self._posters["alarms"] = Poster("--webhook", args.webhook, say)
+            self._alerts = Alerts(fleet.folder / "alerts.json", remind=3600 * (args.remind_hours or math.inf))
         if args.otlp is not None:
-            self._otlp = Poster("--otlp", metrics_url(args.otlp), tell, tries=1, quiet=True)
-            self._began = kept.setdefault("counted_since", round(time.time(), 3))
-        self._name, self._due = name, 0.0
+            url = metrics_url(args.otlp)
+            self._posters["metrics"] = Poster("--otlp", url, say, tries=1, quiet=True)
+            self._began = fleet.about.setdefault("counted_since", round(time.time(), 3))
 
-    def alarm(self, message: dict[str, Any]) -> None:
-        """Send a message to the webhook."""
-        assert self.hook is not None
-        self.hook(message["event"], {**message, "sent": round(time.time(), 3)})
+    def _send_alarm(self, message: dict[str, Any]) -> None:
+        message = {**self._about, **message, "sent": round(time.time(), 3)}
+        self._posters["alarms"](message["event"], message)
 
-    def metrics(self, text: Callable[[], str], now: bool = False) -> None:
-        """Send metrics where that is asked for and due."""
+    def _send_metrics(self, text: str) -> None:
         from ..verdicts.otlp import otlp_metrics
 
-        if self._otlp is not None and (now or time.monotonic() >= self._due):
-            self._due = time.monotonic() + EVERY
-            self._otlp("metrics", otlp_metrics(text(), self._began, time.time(), self._name))
+        message = otlp_metrics(text, self._began, time.time(), next(iter(self._about.values())))
+        self._posters["metrics"]("metrics", message)
 
     def close(self) -> None:
         """Give what waits a last chance."""
-        for poster in (self.hook, self._otlp):
-            if poster is not None:
-                poster.close()
+        for poster in self._posters.values():
+            poster.close()
 
 
-class LiveReports:
-    """Sends what is to be told of one device."""
+class LiveReports(Outlets):
+    """What is sent of one device: by its status, or by the step at which the alarm changed."""
 
-    def __init__(self, outlets: Outlets, session: Any, home: Any = None) -> None:
-        self._outlets, self._home = outlets, home
+    def __init__(self, args: argparse.Namespace, session: Any, say: Callable[[str], None]) -> None:
+        about = {"source": session.source, "params": session.params.fingerprint}
+        super().__init__(args, session.fleet, about, say)
         self._publisher = session.publisher
-        self._source = {"source": session.source, "params": session.params.fingerprint}
-        if outlets.hook is not None:
+        self.others: list[Callable[[Mapping[str, Any]], None]] = []
+        if "alarms" in self._posters:
             self._publisher.on_alarm.append(self._changed)
 
     def look(self, ended: bool = False) -> None:
         """Send what is due; at the end in any case."""
         from ..live.publisher import prometheus_text
 
-        publisher = self._publisher
-        status = publisher.status
-        self._outlets.metrics(lambda: prometheus_text(status, publisher.feed.about), ended)
-        if self._home is not None:
-            self._home.look(status)
-        if self._outlets.hook is not None:
-            facts = {name: value for name, value in status.items() if name not in OTHERS}
-            self._changed({**facts, "text": publisher.alarm_text(status["alarm"])})
+        status = self._publisher.status
+        if "metrics" in self._posters and (ended or time.monotonic() >= self._due):
+            self._due = time.monotonic() + EVERY
+            self._send_metrics(prometheus_text(status, self._publisher.feed.about))
+        if "alarms" in self._posters:
+            self._changed({**status, "text": self._publisher.alarm_text(status["alarm"])})
+        for look in self.others:
+            look(status)
 
     def _changed(self, facts: dict[str, Any]) -> None:
-        """Send what the policy says, of the step at which the alarm changed or of the last one."""
-        for event in self._outlets.alerts.look("alarm", ["device"] if facts["alarm"] else []):
-            self._outlets.alarm({**self._source, **facts, "event": event})
+        for event in self._alerts.look("alarm", ["device"] if facts["alarm"] else []):
+            self._send_alarm({**facts, "event": event})
 
 
-class FleetReports:
-    """Looks at a fleet that is run, about once a minute, and sends what is to be told of it.
+class FleetReports(Outlets):
+    """What is sent of a fleet, by a summary of it about once a minute.
 
-    Looks take no more than a fiftieth of the time. Silence is judged by the latest time of an event, and
-    goes on by the clock of this machine while none comes.
+    Silence is judged by the latest time of an event, which goes on by the clock of this machine while none
+    comes.
     """
 
-    def __init__(self, outlets: Outlets, fleet: Any) -> None:
-        self._outlets, self._fleet = outlets, fleet
-        self._every = EVERY if outlets._otlp is not None else LOOK
-        self._due = self._began = time.monotonic()
+    def __init__(self, args: argparse.Namespace, fleet: Any, say: Callable[[str], None]) -> None:
+        super().__init__(args, fleet, {"folder": str(fleet.folder)}, say)
+        self._fleet, self._every = fleet, LOOK if args.otlp is None else EVERY
+        self._start = time.monotonic()
         self._last: tuple[float | None, float] = (None, 0.0)
 
     def look(self, ended: bool = False) -> None:
         """Look, if it is time; at the end of the events in any case."""
+        begun = time.monotonic()
+        if not self._posters or (begun < self._due and not ended):
+            return
         from ..verdicts.alerts import fleet_messages
         from ..verdicts.status import metrics_text
-        from ..verdicts.versions import SILENT_SECONDS
-
-        begun = time.monotonic()
-        if begun < self._due and not ended:
-            return
-        summary = self._fleet.summary(self._time(begun))
-        self._outlets.metrics(lambda: metrics_text(summary), now=True)
-        if self._outlets.hook is not None:
-            # After a pause of the run itself, devices need time to be heard again.
-            silence = ended or begun - self._began >= SILENT_SECONDS
-            for message in fleet_messages(self._outlets.alerts, self._fleet.models, summary, silence):
-                self._outlets.alarm({**message, "folder": str(self._fleet.folder)})
-        self._due = begun + max(self._every, (time.monotonic() - begun) / SHARE)
-
-    def _time(self, now: float) -> float | None:
         from ..verdicts.summary import last_heard
+        from ..verdicts.versions import SILENT_SECONDS
 
         last = last_heard(self._fleet.models.values())
         if last != self._last[0]:
-            self._last = last, now
-        return None if last is None else last + now - self._last[1]
+            self._last = last, begun
+        summary = self._fleet.summary(None if last is None else last + begun - self._last[1])
+        if "metrics" in self._posters:
+            self._send_metrics(metrics_text(summary))
+        if "alarms" in self._posters:
+            # After a pause of the run itself, devices need time to be heard again.
+            silence = ended or begun - self._start >= SILENT_SECONDS
+            for message in fleet_messages(self._alerts, self._fleet.models, summary, silence):
+                self._send_alarm(message)
+        self._due = begun + max(self._every, (time.monotonic() - begun) / SHARE)

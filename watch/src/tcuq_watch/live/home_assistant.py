@@ -6,7 +6,6 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from tcuq._version import VERSION
@@ -35,89 +34,82 @@ def broker(text: str) -> Address:
 
 
 class HomeAssistant:
-    """Tell Home Assistant of one device; nobody waits for the broker once it is connected."""
+    """Shows the device of a session in Home Assistant; nobody waits for the broker once it is connected."""
 
-    def __init__(
-        self,
-        address: Address,
-        folder: Path,
-        about: Mapping[str, Any],
-        accuracy: bool,
-        tell: Callable[[str], None],
-    ) -> None:
-        self._id = f"tcuq_{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
-        self._about, self._accuracy, self._tell = about, accuracy, tell
-        self._prefix = address.topic.rstrip("/")
+    def __init__(self, address: Address, session: Any, say: Callable[[str], None]) -> None:
+        folder, about = str(session.fleet.folder.resolve()), session.publisher.feed.about
+        self._id = f"tcuq_{hashlib.sha256(folder.encode()).hexdigest()[:12]}"
         self._state, self._available = f"tcuq/{self._id}/state", f"tcuq/{self._id}/availability"
+        self._configs = self._discovery(address.topic, about, session.params.horizon > 0)
+        self._say, self._due = say, 0.0
         self._sent: dict[str, Any] = {}
-        self._due = 0.0
         self._connection = Connection(address, f"{self._id}-ha", subscribe=False, tell=self._happened)
         self._connection.client.will_set(self._available, "offline", qos=1, retain=True)
         self._connection.open()
 
-    def configs(self) -> dict[str, dict[str, Any]]:
+    def _discovery(self, prefix: str, about: Mapping[str, Any], accuracy: bool) -> dict[str, Any]:
         """Return what Home Assistant is told to make, by topic."""
-        about = self._about
-        device = {"identifiers": [self._id], "name": f"tcuq {about['title']}", "manufacturer": "tcuq"}
-        device |= {"model": f"monitor {about['params']}", "sw_version": VERSION}
         number = {"state_class": "measurement"}
         percent = {**number, "unit_of_measurement": "%"}
+        alarm = {"device_class": "problem", "json_attributes_topic": self._state}
         entities: dict[str, tuple[str, str, dict[str, Any]]] = {
-            "alarm": (
-                "binary_sensor",
-                "Alarm",
-                {"device_class": "problem", "json_attributes_topic": self._state},
-            ),
+            "alarm": ("binary_sensor", "Alarm", alarm),
             "risk": ("sensor", "Risk", {**number, "suggested_display_precision": 3}),
             "answer": ("sensor", "Answer", {}),
             "abstention_share": ("sensor", "Abstention share", percent),
+            **({"expected_accuracy": ("sensor", "Expected accuracy", percent)} if accuracy else {}),
         }
-        if self._accuracy:
-            entities["expected_accuracy"] = ("sensor", "Expected accuracy", percent)
-        return {
-            f"{self._prefix}/{kind}/{self._id}/{key}/config": {
+        shared = {
+            "state_topic": self._state,
+            "availability_topic": self._available,
+            "origin": {"name": "tcuq", "sw_version": VERSION},
+            "device": {
+                "identifiers": [self._id],
+                "name": f"tcuq {about['title']}",
+                "manufacturer": "tcuq",
+                "model": f"monitor {about['params']}",
+            },
+        }
+        found = {}
+        for key, (kind, name, more) in entities.items():
+            own = {
                 "name": name,
                 "unique_id": f"{self._id}_{key}",
-                "state_topic": self._state,
                 "value_template": f"{{{{ value_json.{key} }}}}",
-                "availability_topic": self._available,
-                "device": device,
-                "origin": {"name": "tcuq", "sw_version": VERSION},
-                **more,
             }
-            for key, (kind, name, more) in entities.items()
-        }
+            found[f"{prefix}/{kind}/{self._id}/{key}/config"] = {**shared, **own, **more}
+        return found
 
     def look(self, status: Mapping[str, Any]) -> None:
         """Send the state where it has changed: at most once a second, and when the alarm changes."""
-        now = time.monotonic()
-        changed = ("ON" if status["alarm"] else "OFF") != self._sent.get("alarm")
-        if not changed and (now < self._due or status.get("step") == self._sent.get("step")):
+        now, alarm = time.monotonic(), "ON" if status["alarm"] else "OFF"
+        same = status.get("step") == self._sent.get("step")
+        if alarm == self._sent.get("alarm") and (same or now < self._due):
             return
+        accuracy = status.get("expected_accuracy")
         self._due = now + EVERY
         self._sent = {
-            "alarm": "ON" if status["alarm"] else "OFF",
-            "risk": _rounded(status.get("risk"), 1, 4),
+            "alarm": alarm,
+            "risk": status.get("risk"),
             "answer": status.get("answer_name"),
             "abstain": status.get("abstain"),
-            "expected_accuracy": _rounded(status.get("expected_accuracy"), 100, 1),
-            "abstention_share": _rounded(status["abstention_share"], 100, 1),
+            "expected_accuracy": None if accuracy is None else round(100 * accuracy, 1),
+            "abstention_share": round(100 * status["abstention_share"], 1),
             "step": status.get("step"),
         }
         if not self._connection.away:  # else it is sent when the broker is back
-            self._publish(self._state, self._sent)
+            self._publish(self._state, json.dumps(self._sent))
 
     def _happened(self, kind: str, text: str) -> None:
-        self._tell(f"Home Assistant: {text}")
+        self._say(f"Home Assistant: {text}")
         if kind == "connected":
-            for topic, config in self.configs().items():
-                self._publish(topic, config)
+            for topic, config in self._configs.items():
+                self._publish(topic, json.dumps(config))
             self._publish(self._available, "online")
             if self._sent:
-                self._publish(self._state, self._sent)
+                self._publish(self._state, json.dumps(self._sent))
 
-    def _publish(self, topic: str, message: Any) -> Any:
-        text = message if isinstance(message, str) else json.dumps(message)
+    def _publish(self, topic: str, text: str) -> Any:
         return self._connection.client.publish(topic, text, qos=1, retain=True)
 
     def close(self) -> None:
@@ -125,7 +117,3 @@ class HomeAssistant:
         if not self._connection.away:
             self._publish(self._available, "offline").wait_for_publish(SETTLE)
         self._connection.close()
-
-
-def _rounded(value: float | None, times: int, digits: int) -> float | None:
-    return None if value is None else round(times * value, digits)

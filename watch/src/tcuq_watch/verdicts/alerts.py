@@ -12,7 +12,7 @@ from typing import Any
 
 from tcuq.base.atomic_files import write_whole
 
-from .versions import HasTallies, by_version, find_named, without_moved
+from .versions import HasTallies, by_version, standing
 
 HOLD_OFF = 300.0
 """Seconds after a message in which a trouble that comes back is not told again."""
@@ -51,11 +51,10 @@ class Alerts:
         path: Path | None = None,
         *,
         hold_off: float = HOLD_OFF,
-        remind: float | None = None,
+        remind: float = math.inf,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._path, self._hold_off, self._clock = path, hold_off, clock
-        self._remind = math.inf if remind is None else remind
+        self._path, self._hold_off, self._remind, self._clock = path, hold_off, remind, clock
         self._told: dict[str, dict[str, tuple[bool, float]]] = {}  # kind, name: told as lasting, and when
         if path is not None:
             with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
@@ -94,22 +93,22 @@ def fleet_messages(
     alerts: Alerts, models: Mapping[str, HasTallies], summary: Mapping[str, Any], silence: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield what to send of a fleet, by its summary; without `silence`, not who is silent."""
-    versions = by_version(list(models.values()), summary["time"], None)
-    judged, alarm = find_named(versions), summary["alarm"]
-    named = {versions[number].names[slot] for number, slot in judged.places[judged.named].tolist()}
-    silent = {
-        version.names[slot]
-        for version, slots in zip(versions, without_moved(versions), strict=True)
-        for slot in slots.tolist()
+    alarm, now = summary["alarm"], standing(by_version(list(models.values()), summary["time"], None))
+    kinds = {
+        "unhealthy": {"the fleet"} if alarm["unhealthy"] else set(),
+        "degraded": now.named | alerts.lasting("degraded") & now.silent,  # silence is no recovery
+        **({"silent": now.silent} if silence else {}),
     }
-    named |= alerts.lasting("degraded") & silent  # who says nothing has not recovered
-    kinds = {"unhealthy": {"the fleet"} if alarm["unhealthy"] else set(), "degraded": named}
-    for kind, names in {**kinds, **({"silent": silent} if silence else {})}.items():
+    for kind, names in kinds.items():
         for event, some in alerts.look(kind, names).items():
-            shown = f"{alarm['devices']:,} of {alarm['of']:,} devices in alarm"
-            message = {"event": event, "kind": kind, "in_alarm": alarm["devices"], "of": summary["devices"]}
-            if kind != "unhealthy":
-                message |= {"devices": some[:LISTED], "count": len(some), "total": len(names)}
-                more = f" and {len(some) - LISTED:,} more" if len(some) > LISTED else ""
-                shown = f"{', '.join(some[:LISTED])}{more}"
-            yield message | {"text": f"{BEGINNINGS[event]}{kind}: {shown}"}
+            more = f" and {len(some) - LISTED:,} more" if len(some) > LISTED else ""
+            yield {
+                "event": event,
+                "kind": kind,
+                "devices": [] if kind == "unhealthy" else some[:LISTED],
+                "count": len(some),
+                "total": len(names),
+                "in_alarm": alarm["devices"],
+                "of": summary["devices"],
+                "text": f"{BEGINNINGS[event]}{kind}: {', '.join(some[:LISTED])}{more}",
+            }

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tcuq.base.csv_text import name_in_csv
 from tcuq.base.errors import InputError, one_line
@@ -17,7 +16,7 @@ from tcuq.report.text import NBSP, count
 
 from ..engine.tallies import RISK_ONE
 from .status import table
-from .versions import HasTallies, by_version, find_named, without_moved
+from .versions import VersionView, standing
 from .words import figure
 
 NONE = "(none)"
@@ -30,25 +29,20 @@ SHOWN, NAME = 20, 30
 def read_tags(path: str, by: str | None = None) -> tuple[str, dict[str, str]]:
     """Read a CSV file with a column `device`; return the column to group by and its value by device."""
     try:
-        with io.StringIO(read_limited(path, "file").decode("utf-8-sig"), newline="") as file:
-            reader = csv.DictReader(file)
-            columns = list(reader.fieldnames or ())
-            others = [name for name in columns if name != "device"]
-            if "device" not in columns or not others:
-                raise InputError("missing", f"{path}: expected a column 'device' and others, such as 'site'")
-            column = others[0] if by is None else by
-            if column not in others:
-                known = ", ".join(others)
-                raise InputError(
-                    "unknown", f"{path}: has no column {by!r} to group by, expected one of: {known}"
-                )
-            tags: dict[str, str] = {}
-            for row in reader:
-                device = name_in_csv(row["device"] or "")
-                value = name_in_csv((row[column] or "").strip()) or NONE
-                if tags.setdefault(device, value) != value:
-                    line = f"{path}, line {reader.line_num}"
-                    raise InputError("conflict", f"{line}: device {device!r} has another {column} before")
+        reader = csv.DictReader(io.StringIO(read_limited(path, "file").decode("utf-8-sig"), newline=""))
+        others = [name for name in reader.fieldnames or () if name != "device"]
+        if "device" not in (reader.fieldnames or ()) or not others:
+            raise InputError("missing", f"{path}: expected a column 'device' and others, such as 'site'")
+        column = others[0] if by is None else by
+        if column not in others:
+            known = ", ".join(others)
+            raise InputError("unknown", f"{path}: has no column {by!r} to group by, expected one of: {known}")
+        tags: dict[str, str] = {}
+        for row in reader:
+            device, value = (name_in_csv((row[name] or "").strip()) for name in ("device", column))
+            if tags.setdefault(device, value or NONE) != (value or NONE):
+                said = f"{path}, line {reader.line_num}: device {device!r} comes again with another {column}"
+                raise InputError("conflict", said)
     except UnicodeDecodeError:
         raise InputError("damaged", f"{path}: is no text, expected CSV") from None
     except csv.Error as error:
@@ -56,79 +50,42 @@ def read_tags(path: str, by: str | None = None) -> tuple[str, dict[str, str]]:
     return column, tags
 
 
-def by_group(
-    models: Mapping[str, HasTallies],
-    tags: Mapping[str, str],
-    time: float | None,
-    baseline: tuple[float, float] | None = None,
-) -> list[dict[str, Any]]:
+def by_group(versions: Sequence[VersionView], tags: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return a row a group, those with the largest share of named devices first.
 
-    A device that changed its version counts once. `severity` is the median over the devices that report,
-    None unless every version has one; `mean_risk` is that of all steps.
+    The last figure is the median severity of the devices that report where every version has one, else the
+    mean of their mean risks.
     """
-    versions = by_version(list(models.values()), time, baseline)
-    if not versions:
-        return []
-    places = {name: place for place, name in enumerate(dict.fromkeys(n for v in versions for n in v.names))}
-    groups = sorted({tags.get(name, NONE) for name in places})
-    codes = {group: code for code, group in enumerate(groups)}
-    of_device = np.array([codes[tags.get(name, NONE)] for name in places], dtype=np.int64)
-    device = np.array([places[name] for v in versions for name in v.names], dtype=np.int64)
-    reports = ~np.concatenate([v.silent for v in versions])
-    rows = {
-        key: np.concatenate([v.rows[key] for v in versions]) for key in ("alarm", "risk", "steps", "severity")
-    }
-
-    judged, first = find_named(versions), np.cumsum([0, *(len(v.names) for v in versions)])
-    chosen = judged.places[judged.named]
-    silent = np.concatenate(
-        [start + slots for start, slots in zip(first, without_moved(versions), strict=False)]
-    )
-    marked = {
-        "devices": device,
-        "silent": device[silent],
-        "in_alarm": device[reports & (rows["alarm"] > 0)],
-        "named": device[first[chosen[:, 0]] + chosen[:, 1]],
-    }
-    counts = {
-        key: np.bincount(of_device[np.unique(some)], minlength=len(groups)) for key, some in marked.items()
-    }
-    group, many = of_device[device], len(groups)
-    risk, steps = (np.bincount(group, rows[key], many) for key in ("risk", "steps"))
-    severity = _medians(group[reports], rows["severity"][reports] / RISK_ONE, many)
     severe = all(version.params.evidence is not None for version in versions)
-    found = [
-        {
-            "group": name,
-            **{key: int(values[code]) for key, values in counts.items()},
-            "severity": severity[code] if severe else None,
-            "mean_risk": float(risk[code] / RISK_ONE / steps[code]) if steps[code] else None,
-        }
-        for name, code in codes.items()
-    ]
-    return sorted(found, key=lambda row: (-row["named"] / row["devices"], -row["in_alarm"], row["group"]))
-
-
-def _medians(group: npt.NDArray[np.int64], values: npt.NDArray[np.float64], many: int) -> list[float | None]:
-    """Return the median of each group, None for one without values."""
-    ends = np.cumsum(np.bincount(group, minlength=many))
-    parts = np.split(values[np.argsort(group, kind="stable")], ends[:-1])
-    return [float(np.median(part)) if len(part) else None for part in parts]
+    now, values, groups = standing(versions), dict[str, float](), dict[str, set[str]]()
+    for version in versions:
+        rows = version.rows
+        found = rows["severity"] if severe else rows["risk"] / np.maximum(1, rows["steps"])
+        values.update(zip(version.names, (found / RISK_ONE).tolist(), strict=True))
+    for name in values:
+        groups.setdefault(tags.get(name, NONE), set()).add(name)
+    found_rows = []
+    for group, names in groups.items():
+        row: dict[str, Any] = {"group": group, "devices": len(names)}
+        row |= {key: len(names & some) for key, some in now._asdict().items()}
+        reports = [values[name] for name in names - now.silent]
+        middle = np.median if severe else np.mean
+        row["severity" if severe else "mean_risk"] = float(middle(reports)) if reports else None
+        found_rows.append(row)
+    return sorted(
+        found_rows, key=lambda row: (-row["named"] / row["devices"], -row["in_alarm"], row["group"])
+    )
 
 
 def groups_text(column: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the groups as a table for a terminal."""
-    severe = any(row["severity"] is not None for row in rows)
-    key = "severity" if severe else "mean_risk"
+    titles = {"devices": "devices", "silent": "silent", "in_alarm": "in alarm", "named": "degraded"}
+    key = "severity" if rows and "severity" in rows[0] else "mean_risk"
     lines = [
-        (
-            one_line(row["group"], NAME),
-            *(count(row[name]) for name in ("devices", "silent", "in_alarm", "named")),
-            figure(row[key], 2 if severe else 3),
-        )
+        (one_line(row["group"], NAME), *(count(row[name]) for name in titles), figure(row[key]))
         for row in rows[:SHOWN]
     ]
-    titles = (one_line(column, NAME), "devices", "silent", "in alarm", "degraded", key.replace("_", " "))
-    more = [f"and {count(len(rows) - SHOWN)} more; --json gives all"] if len(rows) > SHOWN else []
-    return "\n".join([*table(titles, lines, 1), *more]).replace(NBSP, " ")
+    shown = table((one_line(column, NAME), *titles.values(), key.replace("_", " ")), lines, 1)
+    if len(rows) > SHOWN:
+        shown.append(f"and {count(len(rows) - SHOWN)} more groups; --json gives all")
+    return "\n".join(shown).replace(NBSP, " ")

@@ -21,19 +21,9 @@ def metrics_url(url: str) -> str:
 
 
 def otlp_metrics(text: str, began: float, now: float, instance: str) -> dict[str, Any]:
-    r"""Return our own Prometheus text as a request of OTLP.
+    """Return our own Prometheus text as a request of OTLP.
 
     `began` is when the counters were 0, in seconds since 1970: a restart does not change it, as they go on.
-
-    Examples
-    --------
-    >>> text = '# HELP a_total Steps.\n# TYPE a_total counter\na_total{kind="x"} 3\n'
-    >>> found = otlp_metrics(text, 1.0, 2.0, "door")
-    >>> [metric] = found["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
-    >>> metric["name"], metric["description"], metric["sum"]["isMonotonic"]
-    ('a_total', 'Steps.', True)
-    >>> metric["sum"]["dataPoints"][0]["startTimeUnixNano"]
-    '1000000000'
     """
     metrics: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
