@@ -13,7 +13,7 @@ from live_runs import PARAMS, Feeder, json_lines, steps_of, wait_until
 from tcuq.cli.process import complain
 from tcuq_watch.live.publisher import Notices, prometheus_text
 from tcuq_watch.live.session import Session
-from tcuq_watch.live.webhook import WAITING, Webhook
+from tcuq_watch.verdicts.webhook import WAITING, Poster
 
 SAMPLE = re.compile(
     r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'
@@ -88,14 +88,14 @@ def server():
 
 def test_an_alarm_is_posted_and_tried_again(server):
     told = []
-    hook = Webhook(f"http://127.0.0.1:{server.server_port}/x", {"title": "Door"}, told.append, first=0.02)
+    hook = Poster("--webhook", f"http://127.0.0.1:{server.server_port}/x", told.append, first=0.02)
     server.answers = [503, 500]
-    hook({"event": "alarm", "step": 7})
+    hook("alarm", {"event": "alarm", "step": 7})
     assert wait_until(lambda: told)
     assert told == ["webhook: alarm was sent to 127.0.0.1"] and len(server.got) == 3
-    assert server.got[0] == ("application/json", {"title": "Door", "event": "alarm", "step": 7})
+    assert server.got[0] == ("application/json", {"event": "alarm", "step": 7})
     server.answers = [404]
-    hook({"event": "cleared"})
+    hook("cleared", {})
     assert wait_until(lambda: len(told) == 2)
     assert told[1] == "webhook: cleared could not be sent to 127.0.0.1 (status 404)" and len(server.got) == 4
     hook.close()
@@ -112,8 +112,8 @@ def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, caps
 
         thread = threading.Thread(target=answer)
         thread.start()
-        hook = Webhook(f"http://127.0.0.1:{listener.getsockname()[1]}/", {}, told.append, first=60)
-        hook({"event": "alarm"})
+        hook = Poster("--webhook", f"http://127.0.0.1:{listener.getsockname()[1]}/", told.append, first=60)
+        hook("alarm", {})
         thread.join()
         hook.close(5)
     assert wait_until(lambda: told) and told[0].isprintable()
@@ -155,10 +155,10 @@ def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
 
 def test_a_webhook_that_nobody_answers_never_blocks():
     told = []
-    hook = Webhook("http://127.0.0.1:9/x", {}, told.append, first=0.005)
+    hook = Poster("--webhook", "http://127.0.0.1:9/x", told.append, first=0.005)
     begun = time.monotonic()
     for _ in range(WAITING + 20):
-        hook({"event": "alarm"})
+        hook("alarm", {})
     assert time.monotonic() - begun < 1
     assert sum("left out" in text for text in told) <= 3 and any("left out" in text for text in told)
     assert wait_until(lambda: any("could not be sent" in text for text in told))
