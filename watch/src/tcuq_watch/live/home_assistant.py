@@ -25,12 +25,10 @@ def broker(text: str) -> Address:
     scheme, _, rest = text.partition("://")
     if scheme not in ("mqtt", "mqtts"):
         raise InputError("value", "--home-assistant names no broker, expected mqtt://HOST or mqtts://HOST")
-    topic = rest.partition("/")[2].rstrip("/")
+    place, _, topic = rest.partition("/")
     if set("+#?") & set(topic):
-        raise InputError(
-            "value", f"--home-assistant has the prefix {topic!r}, expected one without +, # and ?"
-        )
-    return Address.of(text if topic else f"{scheme}://{rest.partition('/')[0]}/{PREFIX}")
+        raise InputError("value", f"--home-assistant has the prefix {topic!r}, expected one without +, #, ?")
+    return Address.of(f"{scheme}://{place}/{topic.rstrip('/') or PREFIX}")
 
 
 class HomeAssistant:
