@@ -47,36 +47,31 @@ class HomeAssistant:
 
     def _discovery(self, prefix: str, about: Mapping[str, Any], accuracy: bool) -> dict[str, Any]:
         """Return what Home Assistant is told to make, by topic."""
-        number = {"state_class": "measurement"}
-        percent = {**number, "unit_of_measurement": "%"}
-        alarm = {"device_class": "problem", "json_attributes_topic": self._state}
-        entities: dict[str, tuple[str, str, dict[str, Any]]] = {
-            "alarm": ("binary_sensor", "Alarm", alarm),
-            "risk": ("sensor", "Risk", {**number, "suggested_display_precision": 3}),
-            "answer": ("sensor", "Answer", {}),
-            "abstention_share": ("sensor", "Abstention share", percent),
-            **({"expected_accuracy": ("sensor", "Expected accuracy", percent)} if accuracy else {}),
+        percent = {"state_class": "measurement", "unit_of_measurement": "%"}
+        entities: dict[tuple[str, str], dict[str, Any]] = {
+            ("binary_sensor", "alarm"): {"name": "Alarm", "device_class": "problem"},
+            ("sensor", "risk"): {"name": "Risk", "state_class": "measurement"},
+            ("sensor", "answer"): {"name": "Answer"},
+            ("sensor", "abstention_share"): {"name": "Abstention share", **percent},
         }
+        if accuracy:
+            entities["sensor", "expected_accuracy"] = {"name": "Expected accuracy", **percent}
+        name, model = f"tcuq {about['title']}", f"monitor {about['params']}"
         shared = {
             "state_topic": self._state,
             "availability_topic": self._available,
+            "device": {"identifiers": [self._id], "name": name, "manufacturer": "tcuq", "model": model},
             "origin": {"name": "tcuq", "sw_version": VERSION},
-            "device": {
-                "identifiers": [self._id],
-                "name": f"tcuq {about['title']}",
-                "manufacturer": "tcuq",
-                "model": f"monitor {about['params']}",
-            },
         }
-        found = {}
-        for key, (kind, name, more) in entities.items():
-            own = {
-                "name": name,
+        return {
+            f"{prefix}/{kind}/{self._id}/{key}/config": {
+                **shared,
+                **own,
                 "unique_id": f"{self._id}_{key}",
                 "value_template": f"{{{{ value_json.{key} }}}}",
             }
-            found[f"{prefix}/{kind}/{self._id}/{key}/config"] = {**shared, **own, **more}
-        return found
+            for (kind, key), own in entities.items()
+        }
 
     def look(self, status: Mapping[str, Any]) -> None:
         """Send the state where it has changed: at most once a second, and when the alarm changes."""
@@ -90,7 +85,6 @@ class HomeAssistant:
             "alarm": alarm,
             "risk": status.get("risk"),
             "answer": status.get("answer_name"),
-            "abstain": status.get("abstain"),
             "expected_accuracy": None if accuracy is None else round(100 * accuracy, 1),
             "abstention_share": round(100 * status["abstention_share"], 1),
             "step": status.get("step"),

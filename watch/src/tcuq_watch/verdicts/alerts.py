@@ -29,21 +29,6 @@ class Alerts:
     A new trouble is told at once, one that comes back within `hold_off` seconds of its last message when
     they are over. It is told again every `remind` seconds while it lasts, and once when it is over. `path`
     keeps what was told, so that a restart tells nothing twice.
-
-    Examples
-    --------
-    >>> now = 0.0
-    >>> alerts = Alerts(hold_off=300, remind=3600, clock=lambda: now)
-    >>> alerts.look("silent", ["d1", "d2"])
-    {'alarm': ['d1', 'd2']}
-    >>> alerts.look("silent", ["d1"])
-    {'cleared': ['d2']}
-    >>> now = 60.0
-    >>> alerts.look("silent", ["d1", "d2"])
-    {}
-    >>> now = 3600.0
-    >>> alerts.look("silent", ["d1", "d2"])
-    {'alarm': ['d2'], 'reminder': ['d1']}
     """
 
     def __init__(
