@@ -200,7 +200,7 @@ def _connect(args: argparse.Namespace, session: Session, stack: contextlib.ExitS
     """Connect what else is told of the session."""
 
     def tell(text: str) -> None:
-        session.publisher.notices.now("webhook", text, session.step)
+        session.publisher.notices.now("note", text, session.step)
 
     reports = LiveReports(args, session, tell)
     stack.callback(reports.close)
