@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from brokers import Mosquitto, Publisher
-from live_runs import PARAMS, Feeder, wait_until
+from live_runs import PARAMS, Feeder, decision, wait_until
 
 from tcuq_watch.live.home_assistant import HomeAssistant, broker
 from tcuq_watch.live.session import Session
@@ -36,11 +36,6 @@ def seen(mosquitto):
 def ending(seen, end):
     """Return the messages of the topic that ends so."""
     return next((list(map(bytes.decode, texts)) for topic, texts in seen.items() if topic.endswith(end)), [])
-
-
-def decision(step, alarm):
-    row = {"risk": step / 64, "threshold": 0.5, "answer": step % 4, "alarm": alarm, "seq": step}
-    return (json.dumps(row) + "\n").encode()
 
 
 def test_what_home_assistant_is_told(tmp_path, mosquitto, seen):

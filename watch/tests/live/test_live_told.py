@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from live_runs import PARAMS, Feeder, json_lines, steps_of, wait_until
+from live_runs import PARAMS, Feeder, decision, json_lines, steps_of, wait_until
 from receivers import receiver
 
 from tcuq.cli import main
@@ -106,11 +106,6 @@ def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, caps
     assert told[1].isprintable()
     complain("tcuq", "a\x1b[2J")
     assert "\x1b" not in capsys.readouterr().err
-
-
-def decision(step, alarm):
-    row = {"risk": step / 64, "threshold": 0.5, "answer": step % 4, "alarm": alarm, "seq": step}
-    return (json.dumps(row) + "\n").encode()
 
 
 def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
