@@ -100,7 +100,7 @@ def test_from_events_to_a_page(work: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 ERRORS = [
-    (["run", "monitor.json", "nowhere.jsonl", "--folder", "fleet"], "does not exist"),
+    (["run", "monitor.json", "nowhere.jsonl", "--folder", "fleet"], "no such file"),
     (["run", "monitor.json", "events.jsonl", "--folder", "fleet", "--batch", "0"], "--batch is 0"),
     (["run", "nothing.json", "events.jsonl", "--folder", "fleet"], "nothing.json"),
     (["run", "a=monitor.json", "a=monitor.json", "events.jsonl", "--folder", "fleet"], "given twice"),

@@ -26,7 +26,7 @@ from tcuq_watch.sources.files import FileSource
 def feed(path: Path, first: int, count: int) -> None:
     with path.open("a") as file:
         for seq in range(first, first + count):
-            file.write(json.dumps({"device": "a", "seq": seq, "probs": [0.25, 0.75]}) + "\n")
+            file.write(json.dumps({"device": "a", "boot": 0, "seq": seq, "probs": [0.25, 0.75]}) + "\n")
 
 
 def read(out: Path) -> list[tuple[str, int, int]]:

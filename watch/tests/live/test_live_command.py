@@ -111,7 +111,7 @@ def test_a_reader_of_decisions_that_goes_away_loses_nothing(place):
         (["m.json", "none.log"], "none.log: no such file; create it first"),
         (["none.json", "-"], "none.json"),
         (["-", "-"], "PARAMS is '-'"),
-        (["m.json", "/dev/ttyNONE7"], "/dev/ttyNONE7: no such port"),
+        (["m.json", "/dev/ttyNONE7"], "/dev/ttyNONE7@115200: no such port"),
         (["m.json", "tcp://127.0.0.1:9"], "is the device listening there"),
         (["m.json", "mqtt://127.0.0.1:9/x"], "is the broker running there"),
         (["m.json", "in.jsonl", "--steps", "1:2"], "without --merge"),

@@ -36,7 +36,9 @@ def json_lines(rows: list[Any]) -> bytes:
 def csv_lines(rows: list[Any]) -> bytes:
     lines = ["boot,seq,version,p0,p1,p2,p3,f0,f1"]
     for row in rows:
-        lines.append(",".join(map(str, (row["boot"], row["seq"], row["version"], *row["probs"], *row["features"]))))
+        lines.append(
+            ",".join(map(str, (row["boot"], row["seq"], row["version"], *row["probs"], *row["features"])))
+        )
     return ("\n".join(lines) + "\n").encode()
 
 

@@ -101,20 +101,16 @@ class Source(Protocol):
     or left out.
     """
 
-    where: str
-    """As it stands in messages and on a page, without a password."""
+    where: str  # as it stands in messages and on a page, without a password
     bad: Bad
-    ended: bool
-    """All of the input was given, and nothing more will come: it was not stopped before."""
+    ended: bool  # all of the input was given, and nothing more will come: it was not stopped before
 
     @property
     def key(self) -> str:
         """What stays the same after a restart."""
-        ...
 
     def open(self) -> None:
         """Open files and connections, so that an error comes early; `batches` does it else."""
-        ...
 
     def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
         """Yield what arrives after a position, about `count` events at a time.
@@ -122,38 +118,23 @@ class Source(Protocol):
         A batch is given at latest `every` seconds after it began. While nothing arrives, None is given every
         now and then.
         """
-        ...
 
     def committed(self, arrived: Arrived) -> None:
         """Hear that a batch is safe."""
-        ...
 
     def stop(self) -> None:
         """End `batches` soon; may be called by a signal handler."""
-        ...
 
     def close(self) -> None:
         """Let go of files and connections."""
-        ...
 
 
 def check_name(name: Any) -> str:
-    r"""Return the name of a device as text; refuse one that could not be shown.
-
-    Examples
-    --------
-    >>> check_name("door-1"), check_name(17)
-    ('door-1', '17')
-    >>> check_name("a\tb")
-    Traceback (most recent call last):
-    ...
-    tcuq_watch.sources.arrivals.Refused: device is 'a\tb', expected 1 to 128 printable characters
-    """
-    if type(name) is int:
-        name = str(name)
+    """Return the name of a device as text; refuse one that could not be shown."""
+    name = str(name) if type(name) is int else name
     if not is_name(name):
-        shown = repr(name)
-        raise Refused("device name", f"device is {shown[:60]}, expected 1 to {MAX_NAME} printable characters")
+        shown = repr(name)[:60]
+        raise Refused("device name", f"device is {shown}, expected 1 to {MAX_NAME} printable characters")
     return str(name)
 
 
@@ -186,12 +167,7 @@ def seconds(value: Any) -> float:
             return (when if when.tzinfo else when.replace(tzinfo=timezone.utc)).timestamp()
         except (ValueError, OverflowError):
             return math.nan
-    if type(value) not in (int, float):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.nan
+    return float(value) if type(value) in (int, float) and abs(value) < 1e300 else math.nan
 
 
 class _Run:
@@ -390,12 +366,10 @@ class BatchBuilder:
             if len(events) == 1:
                 self.refuse("logits", str(error))
                 return events.some(slice(0))
-        kept, rows = [], []
-        for row in range(len(events)):
-            found = self._posteriors(events.some(slice(row, row + 1)))
-            kept += [row] * len(found)
-            rows += [found.probs] * len(found)
-        return _with_probs(events.some(kept), np.concatenate(rows)) if rows else events.some(slice(0))
+        rows = [self._posteriors(events.some(slice(row, row + 1))) for row in range(len(events))]
+        kept = [row for row, found in enumerate(rows) if len(found)]
+        some = events.some(kept)
+        return _with_probs(some, np.concatenate([rows[row].probs for row in kept])) if kept else some
 
     def _decisions(self, events: Events) -> Events:
         """Return events without those whose decisions are out of range."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,49 +16,28 @@ from tcuq.monitor.signals import NUMBER, SIGNALS
 from tcuq.monitor.steps import NO_REASON, STEP_DTYPE
 
 FIELDS = STEP_DTYPE.names or ()
-_FLAGS = ("flagged", "abstain", "warming_up", "low_mass")
-_WHOLE = ("prediction", "answer", "alarm")
-_WORDS = {True: 1, False: 0, "true": 1, "false": 0, "": 0}
+_BOUNDS = {name: LIMITS.get(name, (0, 1)) for name in FIELDS} | {"reason": (0, len(SIGNALS) - 1)}
+_WORDS = {True: 1, False: 0, "true": 1, "false": 0}
 
 
-def _reason(value: Any) -> int:
-    if value in ("", None, NO_REASON):
-        return NO_REASON
-    code = NUMBER.get(value, value) if isinstance(value, str) else value
-    if type(code) is not int or not 0 <= code < len(SIGNALS):
-        raise wrong_value("reason", value, f"empty or one of {', '.join(SIGNALS)}")
-    return code
-
-
-def _flag(name: str) -> Callable[[Any], int]:
-    def read(value: Any) -> int:
-        number = _WORDS.get(value, value) if isinstance(value, (bool, str, int)) else value
-        if number not in (0, 1):
-            raise wrong_value(name, value, "true or false")
-        return int(number)
-
-    return read
-
-
-def _number(name: str, whole: bool) -> Callable[[Any], float]:
-    low, high = LIMITS[name]
-
-    def read(value: Any) -> float:
-        if type(value) not in (int, float) or not low - 1e-6 <= value <= high + 1e-6:
-            raise wrong_value(name, value, f"{low:g} to {high:g}")
-        if whole:
-            if value != int(value):
-                raise wrong_value(name, value, "an integer")
-            return int(value)
-        return float(round(value * ONE)) / ONE
-
-    return read
-
-
-_READERS: dict[str, Callable[[Any], Any]] = {
-    name: _reason if name == "reason" else _flag(name) if name in _FLAGS else _number(name, name in _WHOLE)
-    for name in FIELDS
-}
+def _value(name: str, value: Any) -> float:
+    """Return a value of a decision as a number; words stand for flags and reasons."""
+    low, high = _BOUNDS[name]
+    number: Any = (
+        _WORDS.get(value, value) if (low, high) == (0, 1) and isinstance(value, (bool, str)) else value
+    )
+    if name == "reason":
+        number = NUMBER.get(value, value) if isinstance(value, str) else value
+        if number == NO_REASON:
+            return NO_REASON
+    if type(number) not in (int, float) or not low - 1e-6 <= number <= high + 1e-6:
+        words = f"empty or one of {', '.join(SIGNALS)}" if name == "reason" else ""
+        raise wrong_value(name, value, words or f"{low:g} to {high:g}")
+    if STEP_DTYPE[name].kind == "f":
+        return float(round(number * ONE)) / ONE
+    if number != int(number):
+        raise wrong_value(name, value, "an integer")
+    return int(number)
 
 
 def decision_row(content: Mapping[str, Any]) -> npt.NDArray[Any]:
@@ -66,19 +45,15 @@ def decision_row(content: Mapping[str, Any]) -> npt.NDArray[Any]:
 
     A line needs `risk`, `threshold`, and `answer` or `prediction`; what else it lacks is 0, false or unknown.
     """
-    for name in ("risk", "threshold"):
-        if name not in content:
+    told = {name: content[name] for name in FIELDS if content.get(name) not in (None, "")}
+    for name in ("risk", "threshold", "answer"):
+        if name not in told and not (name == "answer" and "prediction" in told):
             raise InputError("missing", f"key {name!r} is missing, expected risk, threshold and answer")
-    if content.get("answer") is None and content.get("prediction") is None:
-        raise InputError("missing", "key 'answer' is missing, expected risk, threshold and answer")
     values: dict[str, Any] = dict.fromkeys(FIELDS, 0)
     values |= {"reason": NO_REASON, "expected_accuracy": math.nan}
-    for name, read in _READERS.items():
-        value = content.get(name)
-        if value is not None and not (value == "" and name == "expected_accuracy"):
-            values[name] = read(value)
+    values |= {name: _value(name, value) for name, value in told.items()}
     for name, other in (("answer", "prediction"), ("prediction", "answer")):
-        if content.get(name) is None:
+        if name not in told:
             values[name] = values[other]
     values["flagged"] = values["risk"] >= values["threshold"]
     return np.array([tuple(values[name] for name in FIELDS)], dtype=STEP_DTYPE)
@@ -95,16 +70,13 @@ def odd_steps(steps: npt.NDArray[Any]) -> dict[int, str]:
     {1: 'alarm is 9, expected 0 to 3'}
     """
     problems: dict[int, str] = {}
-    for name in FIELDS:
+    for name, (low, high) in _BOUNDS.items():
         values = steps[name].astype(np.float64)
+        wrong = ~((values >= low - 1e-6) & (values <= high + 1e-6))
+        if name == "expected_accuracy":
+            wrong &= ~np.isnan(values)
         if name == "reason":
-            low, high = 0.0, len(SIGNALS) - 1.0
-            wrong = (values > high) & (values != NO_REASON)
-        else:
-            low, high = LIMITS.get(name, (0, 1))
-            wrong = ~((values >= low - 1e-6) & (values <= high + 1e-6))
-            if name == "expected_accuracy":
-                wrong &= ~np.isnan(values)
+            wrong &= values != NO_REASON
         for row in np.flatnonzero(wrong).tolist():
             problems.setdefault(row, f"{name} is {values[row]:g}, expected {low:g} to {high:g}")
     return problems

@@ -98,7 +98,7 @@ class ByteFile:
 
     def read(self, count: int) -> bool:
         """Take some bytes, fewer where few events are wanted; tell whether there may be more."""
-        data = read_at(self._handle, min(MOST, max(512, 64 * count)), self._read_to)
+        data = read_at(self._handle, min(MOST, max(LAST, 32 * count)), self._read_to)
         if self._read_to == len(self._first) < LAST:
             self._first += data[: LAST - self._read_to]
         self._read_to += len(data)

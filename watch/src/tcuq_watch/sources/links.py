@@ -17,15 +17,15 @@ from .streams import MOST, TICK, Stream
 
 BAUD = 115_200
 
-FIRST_WAIT, LONGEST_WAIT = 0.1, 2.0
-"""Seconds before a lost connection is tried again: they double up to the longest."""
+FIRST_WAIT = 0.1
+"""Seconds before a lost connection is tried again."""
 
 
 class Link(Stream):
     """A connection that is opened again when it is lost, with `_connect` and `_receive`."""
 
-    begun = "connected to {}"
-    back = "connected to {} again"
+    begun, back = "connected to {}", "connected to {} again"
+    longest = 2.0  # seconds before a lost connection is tried again; they begin with FIRST_WAIT and double
 
     def __init__(self, where: str, **options: Any) -> None:
         super().__init__(where, **options)
@@ -39,24 +39,31 @@ class Link(Stream):
         """Return what has come, b"" where nothing came for a while; raise where the connection is lost."""
         raise NotImplementedError
 
+    def _open(self) -> None:
+        try:
+            self._link = self._connect()
+        except socket.gaierror as error:
+            raise InputError("unknown", f"{self.where}: {_short(error)}; is the name right?") from None
+        except OSError as error:
+            raise InputError("failed", f"{self.where}: {_short(error)}") from None
+
     def _read(self) -> None:
-        self.put(Notice("connected", self.begun.format(self.where)))
+        kind = "note" if self._link is None else "connected"
+        self.put(Notice(kind, self.begun.format(self.where)))
         wait = FIRST_WAIT
         while not self._stopping:
+            if self._link is None:
+                self.pause(wait)
+                wait = min(self.longest, 2 * wait)
+                with suppress(OSError, ValueError):
+                    self._link = self._connect()
+                    self.put(Notice("connected", self.back.format(self.where)))
+                continue
             try:
                 data = self._receive()
             except Exception as error:  # pyserial, termios and the system each have their own
-                if self._stopping:
-                    return
-                self.put(Notice("lost", f"{self.where} was lost ({_short(error)})"))
                 self._shut()
-                while not self._stopping and self._link is None:
-                    self.pause(wait)
-                    wait = min(LONGEST_WAIT, 2 * wait)
-                    with suppress(OSError, ValueError):
-                        self._link = self._connect()
-                if self._link is not None:
-                    self.put(Notice("connected", self.back.format(self.where)))
+                self.put(Notice("lost", f"{self.where} was lost ({_short(error)})"))
                 continue
             if data:
                 wait = FIRST_WAIT
@@ -85,39 +92,31 @@ class Serial(Link):
         try:
             return serial.Serial(self.port, self.baud, timeout=TICK, **more)
         except OSError as error:
-            raise type(error)(error.errno, _serial_hint(error, self.port)) from None
-        except ValueError as error:
-            raise OSError(errno.EINVAL, f"{self.port}: {error}") from None
+            raise OSError(error.errno, _serial_hint(error)) from None
         except Exception as error:  # termios.error, which is no OSError
-            raise OSError(errno.EIO, f"{self.port}: is not a serial port ({error})") from None
-
-    def _open(self) -> None:
-        try:
-            self._link = self._connect()
-        except OSError as error:
-            raise InputError("failed", error.strerror or str(error)) from None
+            raise OSError(errno.EIO, f"is not a serial port ({error})") from None
 
     def _receive(self) -> bytes:
         return bytes(self._link.read(max(1, self._link.in_waiting)))
 
 
-def _serial_hint(error: OSError, port: str) -> str:
+def _serial_hint(error: OSError) -> str:
     text = str(error)
     if error.errno == errno.EACCES or "Permission denied" in text:
         return (
-            f"{port}: no permission to open it; on Linux join the group that owns it, then log in again: "
+            "no permission to open it; on Linux join the group that owns it, then log in again: "
             "sudo usermod -aG dialout $USER"
         )
     if error.errno == errno.ENOENT or "No such file" in text or "FileNotFound" in text:
-        return f"{port}: no such port; is the board plugged in? (ls /dev/tty* shows the ports)"
+        return "no such port; is the board plugged in? (ls /dev/tty* shows the ports)"
     if error.errno in (errno.EBUSY, errno.EAGAIN) or "lock" in text:
-        return f"{port}: is taken by another program; close it, such as a serial monitor"
-    return f"{port}: {_short(error)}"
+        return "is taken by another program; close it, such as a serial monitor"
+    return _short(error)
 
 
 def _short(error: BaseException) -> str:
     text = " ".join(str(getattr(error, "strerror", None) or error).split())
-    return text[:100] or type(error).__name__
+    return text[:200] or type(error).__name__
 
 
 class Tcp(Link):
@@ -128,79 +127,57 @@ class Tcp(Link):
         self.host, self.port = host, port
 
     def _connect(self) -> Any:
-        connection = socket.create_connection((self.host, self.port), timeout=5.0)
+        try:
+            connection = socket.create_connection((self.host, self.port), timeout=5.0)
+        except ConnectionRefusedError as error:
+            raise OSError(error.errno, f"{_short(error)}; is the device listening there?") from None
         _keep_alive(connection)
         return connection
-
-    def _open(self) -> None:
-        try:
-            self._link = self._connect()
-        except socket.gaierror:
-            raise InputError("unknown", f"{self.where}: the name {self.host!r} is not known") from None
-        except OSError as error:
-            raise InputError(
-                "failed", f"{self.where}: {_short(error)}; is the device listening there?"
-            ) from None
 
     def _receive(self) -> bytes:
         return _received(self._link, "the other side")
 
 
-class Listener(Stream):
+class Listener(Link):
     """A TCP port that one device connects to; a newer connection takes the place of an older one."""
+
+    begun, longest = "waiting for a device at {}", FIRST_WAIT
 
     def __init__(self, host: str, port: int, **options: Any) -> None:
         super().__init__(f"tcp-listen://{bracketed(host)}:{port}", **options)
         self.host, self.port = host, port
-        self._listener: socket.socket | None = None
-        self._socket: socket.socket | None = None
+        self._listener: Any = None
 
     def _open(self) -> None:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
             self._listener = socket.create_server((self.host, self.port), family=family, backlog=4)
-        except socket.gaierror:
-            raise InputError("unknown", f"{self.where}: the name {self.host!r} is not known") from None
-        except PermissionError:
-            raise InputError("failed", f"{self.where}: no permission; choose a port above 1023") from None
         except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                raise InputError("busy", f"{self.where}: the port is taken; choose another one") from None
-            raise InputError("failed", f"{self.where}: {_short(error)}") from None
+            taken = error.errno == errno.EADDRINUSE
+            hints = {errno.EADDRINUSE: "choose another port", errno.EACCES: "choose a port above 1023"}
+            problem = f"{_short(error)}; {hints.get(error.errno or 0, 'is the name right?')}"
+            raise InputError("busy" if taken else "failed", f"{self.where}: {problem}") from None
+        self._listener.settimeout(TICK)
         self.port = self._listener.getsockname()[1]
         self.where = f"tcp-listen://{bracketed(self.host)}:{self.port}"
 
-    def _read(self) -> None:
-        listener = self._listener
-        assert listener is not None
-        self.put(Notice("note", f"waiting for a device at {self.where}"))
-        while not self._stopping:
-            watched = [listener] if self._socket is None else [listener, self._socket]
-            ready = select.select(watched, [], [], TICK)[0]
-            if self._socket in ready:
-                assert self._socket is not None
-                try:
-                    self.put(_received(self._socket, "the device"))
-                except OSError as error:
-                    self._drop(_short(error))
-            elif listener in ready:
-                connection, address = listener.accept()
-                _keep_alive(connection)
-                self._drop("a newer connection took its place")
-                self._socket = connection
-                self.put(Notice("connected", f"{bracketed(address[0])}:{address[1]} connected"))
+    def _connect(self) -> Any:
+        connection, address = self._listener.accept()
+        self.back = f"{bracketed(address[0])}:{address[1]} connected"
+        _keep_alive(connection)
+        return connection
 
-    def _drop(self, why: str) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-            self.put(Notice("lost", f"the connection to {self.where} was lost ({why})"))
+    def _receive(self) -> bytes:
+        data = _received(self._link, "the device")
+        if not data and select.select([self._listener], [], [], 0)[0]:
+            raise ConnectionError("a newer connection took its place")
+        return data
 
-    def _shut(self) -> None:
-        for each in (self._socket, self._listener):
-            if each is not None:
-                each.close()
-        self._socket = self._listener = None
+    def close(self) -> None:
+        """Let go of the port too."""
+        super().close()
+        if self._listener is not None:
+            self._listener.close()
 
 
 def _received(connection: socket.socket, other: str) -> bytes:

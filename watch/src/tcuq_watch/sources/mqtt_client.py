@@ -42,8 +42,8 @@ class Address:
     host: str
     port: int
     tls: bool
-    user: str | None
-    password: str | None
+    user: str
+    password: str
     topic: str
     device: int | None
 
@@ -67,15 +67,8 @@ class Address:
             raise InputError("missing", f"{name}: the topic is missing, expected {name}/TOPIC")
         topic, tls = unquote(topic), scheme == "mqtts"
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
-        return cls(
-            parts.hostname,
-            port or (8883 if tls else 1883),
-            tls,
-            user or None,
-            password or os.environ.get(PASSWORD),
-            topic,
-            _level(topic, options),
-        )
+        password, port = password or os.environ.get(PASSWORD, ""), port or (8883 if tls else 1883)
+        return cls(parts.hostname, port, tls, user, password, topic, _level(topic, options))
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -86,7 +79,7 @@ class Address:
 
     def identify(self, client: Any) -> None:
         """Tell a paho client who asks, and whom to trust."""
-        if self.user is not None:
+        if self.user:
             client.username_pw_set(self.user, self.password)
         if not self.tls:
             return
@@ -194,13 +187,16 @@ class Connection:
         self.ready.set()
 
     def _disconnected(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
-        if self.number and not self._leaving and not self.away:
+        if not self.number and not self._leaving:
+            hint = f"; does it ask for a certificate? Name yours in {CERTIFICATE}" if self.address.tls else ""
+            self._failed(f"the broker closed the connection ({reason}){hint}")
+        elif not self._leaving and not self.away:
             self.lost += 1
             self.away = True
             self._tell("lost", f"{self.address} was lost ({reason})")
 
     def _failed(self, message: str) -> None:
-        self.error = message
+        self.error = self.error or message
         self.ready.set()
 
     def close(self) -> None:

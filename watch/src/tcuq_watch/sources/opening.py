@@ -15,7 +15,7 @@ from tcuq.io.values import Softmax
 
 from .arrivals import Source
 from .files import FileSource, check_readable
-from .streams import NamedPipe, Pipe
+from .streams import Pipe
 
 _SERIAL = re.compile(r"(/dev/(tty|cu|serial|pts/|rfcomm).*|COM\d+)", re.IGNORECASE)
 
@@ -33,21 +33,11 @@ def open_source(
 ) -> Source:
     """Return the source that a text names; `open` or `batches` then opens it.
 
-    Parameters
-    ----------
-    text : str
-        ``-`` for standard input, a file or a folder, ``/dev/ttyUSB0@115200``, ``mqtt://host:port/topic``,
-        ``tcp://host:port`` or ``tcp-listen://host:port``.
-    folder : Path
-        Where events are kept: a session at a broker is named after it.
-    follow : bool
-        Wait for more at the end of files.
-    device : str, optional
-        Whose steps these are, where lines do not say it.
-    softmax : callable, optional
-        Makes posteriors of logits.
-    names : tuple of str, optional
-        Names of the classes, by which a label may be given.
+    The text is ``-`` for standard input, a file or a folder, ``/dev/ttyUSB0@115200``,
+    ``mqtt://host:port/topic``, ``tcp://host:port`` or ``tcp-listen://host:port``. A session at a broker is
+    named after `folder`, where events are kept. With `follow`, files are waited for at their end. `device` is
+    whose steps these are where lines do not say it, `softmax` makes posteriors of logits, and by `names` of
+    the classes a label may be given.
 
     Examples
     --------
@@ -71,7 +61,7 @@ tcp:// or tcp-listen://
 
         return Serial(port if named else text, int(baud) if named else BAUD, **options)
     if _is(text, stat.S_ISFIFO):
-        return NamedPipe(text, **options)
+        return Pipe(where=text, **options)
     path = Path(text)
     if not path.exists():
         raise InputError("missing", f"{text}: no such file; create it first, or name {EXPECTED}")

@@ -8,6 +8,7 @@ import csv
 import json
 import math
 import re
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,19 +42,14 @@ MOST_TOLD = 200
 MOST_COLUMNS = 1400
 """Of a CSV header: classes, features and the rest."""
 
-MOST_DEVICES = 1 << 20
-"""Devices whose segment, or last unnumbered step, is remembered."""
-
-MOST_KEPT = 64
-"""Devices for which that is kept in a position, which is written with each commit."""
-
-MOST_DECODERS = 256
-"""Devices at a broker whose half-received states are waited for."""
+MOST_DEVICES, MOST_KEPT, MOST_DECODERS = 1 << 20, 64, 256
+"""Devices whose columns, segment and last unnumbered step are remembered; for which they are kept in a
+position, which is written with each commit; and whose half-received states are waited for at a broker."""
 
 GAP = 60.0
 """Seconds after which a stream that was interrupted, and does not number its steps, begins again."""
 
-_TEXTS = ("device", "version", "params", "state", "time", "reason")
+_TEXTS = ("device", "version", "params", "state", "reason")
 """Columns of CSV whose cells may look like numbers and be none."""
 
 _INTEGER = re.compile(r"\s*[+-]?\d{1,300}\s*")
@@ -63,11 +59,11 @@ _CSV_NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 def _once(items: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(items)
     if len(content) != len(items):
-        raise Refused("not JSON", "a key is there twice, expected once")
+        raise ValueError("a key is there twice, expected once")
     return content
 
 
-_SCAN = json.JSONDecoder(object_pairs_hook=_once).scan_once  # type: ignore[attr-defined]
+_DECODE = json.JSONDecoder(object_pairs_hook=_once).raw_decode
 """Of a text that begins with its value: `json.loads` would look for encodings and white space first."""
 
 
@@ -129,15 +125,10 @@ class StepReader:
 
     def ends_whole(self) -> bool:
         """Tell whether the bytes that are held are a whole line that lacks its end."""
-        text = bytes(self._decoder._held).decode(errors="replace").strip()
-        try:
-            if text.startswith(("{", "[")):
-                self._parsed(text)
-                return True
-            header = self._headers.get(None)
-            return bool(text) and header is not None and len(_cells(text)) == header.count
-        except Refused:
-            return False
+        held, header = bytes(self._decoder._held).strip(), self._headers.get(None)
+        if held[:1] in (b"{", b"["):
+            return self._is_json(held)
+        return bool(held) and header is not None and held.count(b",") + 1 == len(header.names)
 
     def prime(self, first: bytes) -> None:
         """Take what the beginning of a file says of the rest, columns and names of classes; no steps."""
@@ -150,19 +141,9 @@ class StepReader:
     def message(self, payload: bytes, device: str | None, when: float) -> None:
         """Take a message: one step, a list, lines or frames, whole ones. `device` is as its topic says."""
         text = payload.strip()
-        if text[:1] in (b"{", b"["):
-            try:
-                content = self._parsed(text.decode())
-            except UnicodeDecodeError:
-                self._refuse(Refused("not JSON", "not UTF-8"), str(text[:60]))
-                return
-            except Refused as error:
-                if b"\n" not in text:
-                    self._refuse(error, text[:60].decode(errors="replace"))
-                    return
-            else:
-                self.take(content, device, when)
-                return
+        if text[:1] in (b"{", b"[") and (b"\n" not in text or self._is_json(text)):
+            self._line(text, device, when)
+            return
         decoder = self._decoders.pop(device, None) or Decoder(self._limits.message)
         self._take_bytes(decoder, payload + b"\n", device, when)
         if decoder.held > 1:  # of a message that breaks off
@@ -176,22 +157,16 @@ class StepReader:
 
         After `MOST_BAD` bad ones the rest of the list is refused at once: rubbish must not take much time.
         """
-        if not isinstance(content, list):
+        steps, bad = content if isinstance(content, list) else (content,), 0
+        for place, step in enumerate(steps, 1):
             try:
-                self._step(content, device, when)
+                self._step(step, device, when)
             except Refused as error:
-                self._refuse(error, shown or str(content)[:60])
-            return
-        bad = 0
-        for place, each in enumerate(content):
-            try:
-                self._step(each, device, when)
-            except Refused as error:
-                self._refuse(error, str(each)[:60])
+                self._refuse(error, shown or str(step)[:60])
                 bad += 1
-                if bad == MOST_BAD and place + 1 < len(content):
+                if bad == MOST_BAD and place < len(steps):
                     message = f"{self.where}: the rest of a list with {bad} bad steps"
-                    self.rows.refuse("after bad steps", message, len(content) - place - 1)
+                    self.rows.refuse("after bad steps", message, len(steps) - place)
                     return
 
     def interrupted(self) -> None:
@@ -268,18 +243,18 @@ class StepReader:
         """Return the value of a text that begins and ends with it."""
         try:
             check_depth(text, self._limits)
-            content, end = _SCAN(text, 0)
+            content, end = _DECODE(text)
             if end != len(text):
-                raise Refused("not JSON", f"not JSON: more follows at column {end + 1}")
+                raise ValueError(f"more follows at column {end + 1}")
             return content
-        except Refused:
-            raise
-        except StopIteration as error:
-            raise Refused("not JSON", f"not JSON: no value at column {error.value + 1}") from None
-        except json.JSONDecodeError as error:
-            raise Refused("not JSON", f"not JSON: {error.msg} at column {error.colno}") from None
         except (ValueError, RecursionError) as error:
-            raise Refused("not JSON", f"not JSON: {one_line(str(error))}") from None
+            raise Refused("not JSON", one_line(f"not JSON: {error}")) from None
+
+    def _is_json(self, text: bytes) -> bool:
+        try:
+            return self._parsed(text.decode()) is not None
+        except ValueError:
+            return False
 
     def _row(self, text: str, device: str | None) -> dict[str, Any] | None:
         """Return a line of CSV as an object; None for a header."""
@@ -287,13 +262,14 @@ class StepReader:
             self._take_names([cell.strip() for cell in _cells(text[mark.end() :])])
             return None
         cells, header = _cells(text), self._headers.get(device)
-        if 1 < len(cells) <= MOST_COLUMNS and (header is None or not _is_number(cells[0])):
-            if header is not None and header.text == text:
-                return None
-            if (new := _Header.of(text, cells)) is not None:
+        if header is not None and header.text == text:
+            return None
+        if 1 < len(cells) <= MOST_COLUMNS and (header is None or _number(cells[0]) is None):
+            names = [cell.strip() for cell in cells]
+            if {"p", "p0"} & set(names) or {"risk", "threshold"} <= set(names):
                 if len(self._headers) >= MOST_DEVICES:
                     self._headers.clear()
-                self._headers[device] = new
+                self._headers[device] = _Header(text, names)
                 return None
         if header is None:
             raise Refused("not a step", "neither JSON nor a row below a CSV header")
@@ -441,6 +417,8 @@ def _whole(key: str, value: Any) -> int:
 
 def _numbers(key: str, values: Any, posteriors: bool) -> tuple[str, Sequence[float]]:
     """Return a row, after "b" where it is int8 and "d" where it is float."""
+    if isinstance(values, array):
+        return values.typecode, values
     if not isinstance(values, list) or not values:
         raise Refused(key, f"{key} is {str(values)[:40]}, expected a list of numbers")
     kinds = set(map(type, values))
@@ -475,57 +453,38 @@ def _state(text: Any) -> bytes:
 class _Header:
     """Columns of a CSV stream."""
 
-    def __init__(
-        self, text: str, names: Sequence[str], probs: Sequence[str], features: Sequence[str]
-    ) -> None:
-        place = {name: column for column, name in enumerate(names)}
-        self.text, self.count = text, len(names)
-        self._probs = [place[name] for name in probs]
-        self._features = [place[name] for name in features]
-        inside = {*self._probs, *self._features}
-        self._plain = [(name, column) for name, column in place.items() if name and column not in inside]
-
-    @classmethod
-    def of(cls, text: str, cells: Sequence[str]) -> _Header | None:
-        names = [cell.strip() for cell in cells]
-        if not {"p", "p0"} & set(names):
-            return cls(text, names, (), ()) if {"risk", "threshold"} <= set(names) else None
+    def __init__(self, text: str, names: list[str]) -> None:
+        decided = not {"p", "p0"} & set(names)
         try:
-            layout = Layout.of(names)
+            layout = Layout(names, [], []) if decided else Layout.of(names)
         except ValueError as error:
             raise Refused("not a step", str(error)) from None
-        return cls(text, layout.names, layout.probs, layout.features)
+        self.text, self.names = text, layout.names
+        place = {name: column for column, name in enumerate(self.names)}
+        self._rows = {
+            key: [place[name] for name in columns]
+            for key, columns in (("probs", layout.probs), ("features", layout.features))
+            if columns
+        }
+        inside = {column for columns in self._rows.values() for column in columns}
+        self._plain = [(name, column) for name, column in place.items() if name and column not in inside]
 
-    def content(self, cells: Sequence[str]) -> dict[str, Any]:
-        if len(cells) != self.count:
-            raise Refused(
-                "not a step", f"the row has {len(cells)} values, expected {self.count} as in the header"
-            )
-        content: dict[str, Any] = {}
-        for name, column in self._plain:
-            cell = cells[column].strip()
-            if cell:  # an empty one is a value that is not known
-                content[name] = _text(name, cell) if name in _TEXTS else _value(cell)
-        if self._probs:
-            content["probs"] = _values([cells[column] for column in self._probs])
-        if self._features:
-            content["features"] = _values([cells[column] for column in self._features])
-        return content
+    def content(self, cells: list[str]) -> dict[str, Any]:
+        """Return a row as JSON would have it; an empty cell is a value that is not known."""
+        if len(cells) != len(self.names):
+            expected = f"expected {len(self.names)} as in the header"
+            raise Refused("not a step", f"the row has {len(cells)} values, {expected}")
+        content = {name: _value(name, cells[column].strip()) for name, column in self._plain}
+        for key, columns in self._rows.items():
+            content[key] = _values([cells[column] for column in columns])
+        return {name: value for name, value in content.items() if value != ""}
 
 
 def _cells(text: str) -> list[str]:
-    if '"' not in text:
-        return text.split(",")
     try:
-        return next(csv.reader([text], strict=True))
+        return next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
     except csv.Error as error:
         raise Refused("not a step", str(error)) from None
-
-
-def _text(name: str, cell: str) -> Any:
-    if name == "time":
-        return float(cell) if _is_number(cell) else cell
-    return name_in_csv(cell) if name == "device" else cell
 
 
 def _values(cells: list[str]) -> list[Any]:
@@ -536,23 +495,22 @@ def _values(cells: list[str]) -> list[Any]:
             return list(map(float, cells))
         except ValueError:
             pass
-    return [_value(cell) for cell in cells]
+    return [_value("", cell) for cell in cells]
 
 
-def _value(cell: str) -> Any:
-    """Return a number as it is written, int or float, else the text."""
+def _value(name: str, cell: str) -> Any:
+    """Return a cell as JSON would have it."""
+    if name in _TEXTS:
+        return name_in_csv(cell) if name == "device" else cell
+    number = _number(cell)
+    return {"true": True, "false": False}.get(cell.lower(), cell) if number is None else number
+
+
+def _number(cell: str) -> float | None:
+    """Return a number as it is written, int or float; None for what is none."""
     if _INTEGER.fullmatch(cell):
         return int(cell)
-    if _is_number(cell):
-        return float(cell)
-    return {"true": True, "false": False}.get(cell.strip().lower(), cell.strip())
-
-
-def _is_number(text: str) -> bool:
-    if "_" in text:
-        return False
     try:
-        float(text)
+        return None if "_" in cell else float(cell)
     except ValueError:
-        return False
-    return True
+        return None

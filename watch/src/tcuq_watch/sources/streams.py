@@ -186,21 +186,27 @@ class Stream:
 
 
 class Pipe(Stream):
-    """Standard input, or another open file that ends when its writer does."""
+    """Standard input or another open file, which ends with its writer; a named pipe goes on with the next."""
 
     def __init__(self, handle: int | None = None, where: str = "standard input", **options: Any) -> None:
         super().__init__(where, "line", **options)
-        self._handle = handle
-        if handle is None and sys.stdin is None:
+        self._handle, self._named = handle, where != "standard input"
+        if handle is None and not self._named and sys.stdin is None:
             raise InputError("missing", "standard input is closed")
 
     @property
     def key(self) -> str:
         """The sign for standard input, or the name of a pipe."""
-        return STANDARD if self.where == "standard input" else self.where
+        return self.where if self._named else STANDARD
+
+    def _open(self) -> None:
+        if self._handle is None:
+            # Open for writing too: a named pipe then does not end between two writers.
+            self._handle = os.open(self.where, os.O_RDWR) if self._named else sys.stdin.fileno()
 
     def _read(self) -> None:
-        handle = sys.stdin.fileno() if self._handle is None else self._handle
+        handle = self._handle
+        assert handle is not None
         self.put(Notice("connected", f"reading {self.where}"))
         while not self._stopping:
             # Windows cannot wait for a pipe; there the thread is left behind at the end.
@@ -215,20 +221,9 @@ class Pipe(Stream):
                 return
             self.put(data)
 
-
-class NamedPipe(Pipe):
-    """A named pipe, which goes on with its next writer."""
-
-    def __init__(self, path: str, **options: Any) -> None:
-        super().__init__(-1, path, **options)
-
-    def _open(self) -> None:
-        # Open for writing too: the pipe then does not end between two writers.
-        self._handle = os.open(self.where, os.O_RDWR)
-
     def _shut(self) -> None:
-        assert self._handle is not None
-        os.close(self._handle)
+        if self._named and self._handle is not None:
+            os.close(self._handle)
 
 
 class IterableSource(Stream):
