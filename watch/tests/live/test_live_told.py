@@ -1,20 +1,24 @@
 """What is told to other programs: metrics, a webhook, remarks that are joined."""
 
-import http.server
 import json
 import re
 import socket
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
-from live_runs import PARAMS, Feeder, json_lines, steps_of, wait_until
+from live_runs import PARAMS, Feeder, decision, json_lines, steps_of, wait_until
+from receivers import receiver
 
+from tcuq.cli import main
 from tcuq.cli.process import complain
 from tcuq_watch.live.publisher import Notices
 from tcuq_watch.live.session import Session
-from tcuq_watch.live.webhook import WAITING, Webhook
-from tcuq_watch.verdicts.metrics import metrics_text
+from tcuq_watch.verdicts.metrics import _labels, metrics_text
+from tcuq_watch.verdicts.otlp import otlp_metrics
+from tcuq_watch.verdicts.webhook import WAITING, Poster
 
 SAMPLE = re.compile(
     r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'
@@ -57,48 +61,28 @@ def test_metrics_before_and_after_steps(tmp_path):
     session.close()
 
 
-class Hook(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.got.append((self.headers["Content-Type"], json.loads(body)))
-        self.send_response(self.server.answers.pop(0) if self.server.answers else 200)
-        if self.server.location:
-            self.send_header("Location", self.server.location)
-        self.end_headers()
-
-    def do_GET(self):
-        self.server.looked.append(self.path)
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture
 def server():
-    made = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
-    made.got, made.answers, made.looked, made.location = [], [], [], None
-    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield made
-    made.shutdown()
-    made.server_close()
-    thread.join()
+    with receiver() as made:
+        yield made
 
 
 def test_an_alarm_is_posted_and_tried_again(server):
     told = []
-    hook = Webhook(f"http://127.0.0.1:{server.server_port}/x", {"title": "Door"}, told.append, first=0.02)
+    hook = Poster("--webhook", f"{server.url}/x", told.append, first=0.02)
     server.answers = [503, 500]
-    hook({"event": "alarm", "step": 7})
+    hook("alarm", {"event": "alarm", "step": 7})
     assert wait_until(lambda: told)
     assert told == ["webhook: alarm was sent to 127.0.0.1"] and len(server.got) == 3
-    assert server.got[0] == ("application/json", {"title": "Door", "event": "alarm", "step": 7})
+    assert server.got[0] == ("/x", "application/json", {"event": "alarm", "step": 7})
     server.answers = [404]
-    hook({"event": "cleared"})
+    hook("cleared", {})
     assert wait_until(lambda: len(told) == 2)
     assert told[1] == "webhook: cleared could not be sent to 127.0.0.1 (status 404)" and len(server.got) == 4
+    server.answers = [307]
+    hook("alarm", {})
+    assert wait_until(lambda: len(told) == 3)
+    assert "a redirect, which is not followed" in told[2] and len(server.got) == 5
     hook.close()
 
 
@@ -113,8 +97,8 @@ def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, caps
 
         thread = threading.Thread(target=answer)
         thread.start()
-        hook = Webhook(f"http://127.0.0.1:{listener.getsockname()[1]}/", {}, told.append, first=60)
-        hook({"event": "alarm"})
+        hook = Poster("--webhook", f"http://127.0.0.1:{listener.getsockname()[1]}/", told.append, first=60)
+        hook("alarm", {})
         thread.join()
         hook.close(5)
     assert wait_until(lambda: told) and told[0].isprintable()
@@ -122,11 +106,6 @@ def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, caps
     assert told[1].isprintable()
     complain("tcuq", "a\x1b[2J")
     assert "\x1b" not in capsys.readouterr().err
-
-
-def decision(step, alarm):
-    row = {"risk": step / 64, "threshold": 0.5, "answer": step % 4, "alarm": alarm, "seq": step}
-    return (json.dumps(row) + "\n").encode()
 
 
 def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
@@ -156,11 +135,75 @@ def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
 
 def test_a_webhook_that_nobody_answers_never_blocks():
     told = []
-    hook = Webhook("http://127.0.0.1:9/x", {}, told.append, first=0.005)
+    hook = Poster("--webhook", "http://127.0.0.1:9/x", told.append, first=0.005)
     begun = time.monotonic()
     for _ in range(WAITING + 20):
-        hook({"event": "alarm"})
+        hook("alarm", {})
     assert time.monotonic() - begun < 1
     assert sum("left out" in text for text in told) <= 3 and any("left out" in text for text in told)
     assert wait_until(lambda: any("could not be sent" in text for text in told))
     hook.close()
+
+
+def watched(server, monkeypatch, lines, *more):
+    """Run the command to the end of its input; return what the webhook got."""
+    Path("in.jsonl").write_bytes(b"".join(lines))
+    with open("in.jsonl") as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        assert (
+            main(["live", "m.json", "-", "--no-page", "--quiet", "--webhook", f"{server.url}/x", *more]) == 0
+        )
+    return server.bodies()
+
+
+def test_a_webhook_is_told_once_over_restarts_and_holds_off(server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PARAMS.save("m.json")
+    [alarm] = watched(server, monkeypatch, [decision(step, int(step > 2)) for step in range(6)])
+    assert {
+        "source": "standard input",
+        "params": PARAMS.fingerprint,
+        "event": "alarm",
+    }.items() <= alarm.items()
+    assert (alarm["step"], alarm["risk"], alarm["answer"], alarm["alarm"]) == (3, 3 / 64, 3, 1)
+    assert "ALARM" in alarm["text"] and abs(alarm["sent"] - time.time()) < 60
+    lines = [decision(step, int(step in (6, 9))) for step in range(6, 10)]
+    _, cleared = watched(server, monkeypatch, lines)  # 9 is within the hold-off
+    assert (cleared["event"], cleared["step"]) == ("cleared", 7)
+    kept = Path("m-live/alerts.json")
+    on, last = json.loads(kept.read_text())["alarm"]["device"]
+    kept.write_text(json.dumps({"alarm": {"device": [on, last - 300]}}))
+    *_, again = watched(server, monkeypatch, [])
+    assert again["event"] == "alarm" and again["alarm"] == 1 and len(server.got) == 3
+    *_, late = watched(server, monkeypatch, [], "--remind-hours", "0.000001")
+    assert late["event"] == "reminder" and "ALARM" in late["text"]
+
+
+def test_metrics_go_to_a_collector(server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PARAMS.save("m.json")
+    for count in (7, 4):
+        watched(server, monkeypatch, [json_lines(steps_of(count))], "--otlp", f"{server.url}/")
+    first, last = (server.bodies("/v1/metrics")[place]["resourceMetrics"][0] for place in (0, -1))
+    attributes = {each["key"]: each["value"]["stringValue"] for each in last["resource"]["attributes"]}
+    assert attributes["service.name"] == "tcuq" and attributes["service.instance.id"] == "standard input"
+    start, metrics = ({m["name"]: m for m in each["scopeMetrics"][0]["metrics"]} for each in (first, last))
+    steps = metrics["tcuq_steps_total"]["sum"]
+    assert steps["isMonotonic"] and steps["aggregationTemporality"] == 2
+    [point] = steps["dataPoints"]
+    assert point["asDouble"] == 11 and int(point["timeUnixNano"]) > int(point["startTimeUnixNano"]) > 1e18
+    [before] = start["tcuq_steps_total"]["sum"]["dataPoints"]
+    assert before["asDouble"] <= 7 and before["startTimeUnixNano"] == point["startTimeUnixNano"]
+    [risk] = metrics["tcuq_risk"]["gauge"]["dataPoints"]
+    assert "startTimeUnixNano" not in risk and 0 < risk["asDouble"] < 1
+    assert metrics["tcuq_risk"]["description"]
+    [info] = metrics["tcuq_info"]["gauge"]["dataPoints"]
+    assert {"key": "title", "value": {"stringValue": "standard input"}} in info["attributes"]
+
+
+def test_labels_of_metrics_come_through_as_they_were():
+    odd = 'a "b"\\n\n\u2028,c="d"} 7'
+    text = f"# HELP a_total A.\n# TYPE a_total counter\na_total{_labels(kind=odd, other='')} 3\n"
+    [found] = otlp_metrics(text, 1, 2, "")["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
+    [point] = found["sum"]["dataPoints"]
+    assert [each["value"]["stringValue"] for each in point["attributes"]] == [odd, ""]

@@ -38,6 +38,12 @@ def json_lines(probs: Any, boot: int | None = None, first: int = 0) -> bytes:
     return "".join(f"{row}\n" for row in rows).encode()
 
 
+def decision(step: int, alarm: int) -> bytes:
+    """Return a line of a device that decides itself."""
+    row = {"risk": step / 64, "threshold": 0.5, "answer": step % 4, "alarm": alarm, "seq": step}
+    return (json.dumps(row) + "\n").encode()
+
+
 class Feeder:
     """A source that a test pushes bytes into."""
 

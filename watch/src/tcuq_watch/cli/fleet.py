@@ -22,6 +22,7 @@ from tcuq.cli.process import UsageError, tell
 from .fleet_folder import add_folder, clock, healthy, opened, versions
 from .fleet_labels import add as add_labels
 from .fleet_page import add as add_page
+from .outlets import FleetReports, add_outlets, check_outlets
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
@@ -89,6 +90,7 @@ def add(subparsers: Subparsers) -> None:
         help="decisions to keep, the newest: a size such as 500MB, days such as 30d, or 0 (default: 10GB)",
     )
     option("--flush", action="store_true", help="at the end, run the events that are still held")
+    add_outlets(run, "devices come to look degraded or fall silent, or the fleet as a whole is unhealthy")
     status = declare(
         actions,
         "status",
@@ -99,6 +101,14 @@ def add(subparsers: Subparsers) -> None:
     )
     add_folder(status)
     status.add_argument("--device", metavar="NAME", help="print what is known of this device alone")
+    status.add_argument(
+        "--tags",
+        metavar="FILE.csv",
+        help="also print a table by group: a CSV file with a column device and others, such as site or batch",
+    )
+    status.add_argument(
+        "--by", metavar="COLUMN", help="with --tags: column to group by (default: the first beside device)"
+    )
     status.add_argument(
         "--worst", type=int, default=20, metavar="N", help="with --json: worst devices to list (default: 20)"
     )
@@ -115,6 +125,7 @@ def run_fleet(args: argparse.Namespace) -> int:
 
     if not 1 <= args.batch <= 10**9:
         raise UsageError(f"--batch is {args.batch}, expected at least 1")
+    check_outlets(args)
     kept = _kept(args.keep)
     if args.out is not None and not kept.get("keep_bytes", 1):
         raise UsageError("--keep is 0, expected a size or days: --out is given what it lacks from there")
@@ -128,8 +139,7 @@ def run_fleet(args: argparse.Namespace) -> int:
         for remark in getattr(fleet, "remarks", ()):
             note(args, remark)
         bar = _Progress(args, fleet, source)
-
-        waits = True
+        reports, waits = FleetReports(args, fleet, bar.say), True
 
         def idle() -> None:  # the source is open by now
             nonlocal waits
@@ -137,6 +147,7 @@ def run_fleet(args: argparse.Namespace) -> int:
                 _tell_begin(args, source, sink)
             waits = False
             answer_requests(fleet)
+            reports.look()
             bar.look()
 
         try:
@@ -151,8 +162,11 @@ def run_fleet(args: argparse.Namespace) -> int:
                     told=bar,
                     idle=idle,
                 )
+            if source.ended:
+                reports.look(ended=True)
         finally:
             bar.close()
+            reports.close()
             source.close()
             if sink is not None:
                 sink.close()
@@ -275,6 +289,7 @@ class _Progress:
     """One line on a terminal: events a second, devices, in alarm."""
 
     def __init__(self, args: argparse.Namespace, fleet: Any, source: Any) -> None:
+        self._args = args
         self._on = not (args.quiet or args.json) and sys.stderr.isatty()
         self._fleet, self._shown = fleet, ""
         self._connection = getattr(source, "connection", None)
@@ -316,6 +331,11 @@ class _Progress:
         tell(f"\r{line:<{len(self._shown)}}", end="")
         self._shown = line
 
+    def say(self, text: str) -> None:
+        """Print a note in place of the line."""
+        self.close()
+        note(self._args, text)
+
     def close(self) -> None:
         """Take the line away."""
         if self._shown:
@@ -326,8 +346,15 @@ def show_status(args: argparse.Namespace) -> int:
     """Say how a fleet is doing."""
     from ..fleet.fleet import Fleet
     from ..pages.fleet_page import one_device
+    from ..verdicts.groups import by_group, groups_text, read_tags
     from ..verdicts.status import device_text, status_text
+    from ..verdicts.versions import by_version
 
+    if args.by is not None and args.tags is None:
+        raise UsageError("--by is given without --tags")
+    if args.device is not None and args.tags is not None:
+        raise UsageError("--device and --tags are given, expected one of them")
+    column, tags = ("", None) if args.tags is None else read_tags(args.tags, args.by)
     with Fleet.open_read(args.folder) as fleet:
         if args.device is not None:
             rows = one_device(fleet, args.device)
@@ -336,8 +363,14 @@ def show_status(args: argparse.Namespace) -> int:
             answer(args, {"devices": rows}, device_text(rows))
             return 0
         summary = fleet.summary(clock(args)(), max(1, args.worst), healthy(args))
+        text = status_text(summary)
+        if tags is not None:
+            views = by_version(list(fleet.models.values()), summary["time"], healthy(args))
+            rows = by_group(views, tags)
+            summary["groups"] = {"by": column, "rows": rows}
+            text += f"\n\n{groups_text(column, rows)}"
         if args.json:
             print_json({**summary, "commit": fleet.commit_number, "position": fleet.position})
         elif not args.quiet:
-            print(status_text(summary))
+            print(text)
     return 0

@@ -17,6 +17,8 @@ from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 from tcuq.cli.words import expect_params
 
+from .outlets import LiveReports, add_outlets, check_outlets
+
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
     from tcuq.monitor.params import Params
@@ -69,8 +71,13 @@ def add(subparsers: Subparsers) -> None:
         "the variable TCUQ_TOKEN, which the page then asks for",
     )
     page.add_argument("--no-page", action="store_true", help="keep and judge steps, without a page")
-    tells = parser.add_argument_group("notifications")
-    tells.add_argument("--webhook", metavar="URL", help="POST JSON here when an alarm is raised or ends")
+    tells = add_outlets(parser, "an alarm is raised")
+    tells.add_argument(
+        "--home-assistant",
+        metavar="mqtt://HOST",
+        help="show the device in Home Assistant, through its MQTT broker: alarm, risk, answer, expected "
+        "accuracy, abstention share",
+    )
     merge = parser.add_argument_group("recorded steps as a log")
     merge.add_argument(
         "--merge",
@@ -87,6 +94,7 @@ def command(args: argparse.Namespace) -> int:
 
     need_files(args, "PARAMS")
     logits_given(args)
+    _check(args)
     expect_params(args.params)
     params = Params.load(args.params)
     if args.merge is not None:
@@ -95,6 +103,17 @@ def command(args: argparse.Namespace) -> int:
         raise UsageError("--steps is given without --merge")
     with _ending() as stop:
         return _watch(args, params, stop)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse options that cannot be, before anything is opened."""
+    check_outlets(args)
+    if args.home_assistant is not None:
+        from ..live.home_assistant import broker
+
+        broker(args.home_assistant)
+    if args.merge is not None and (args.webhook or args.otlp or args.home_assistant):
+        raise UsageError("--merge sends nothing, expected it without --webhook, --otlp and --home-assistant")
 
 
 def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
@@ -118,11 +137,17 @@ def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
         stack.callback(source.close)
         source.open()
         page = _serve(args, session, stack)
-        _connect(args, session, stack)
+        reports = _connect(args, session, stack)
         stack.callback(_summary, args, session)
         if page:
             note(args, f"the page is at {page}")
-        session.run(source, lambda: stop() or printer.broken is not None, ends=not page)
+
+        def stopped() -> bool:  # asked between two steps, also while none comes
+            reports.look()
+            return stop() or printer.broken is not None
+
+        session.run(source, stopped, ends=not page)
+        reports.look(ended=True)
     if printer.broken is not None:
         raise printer.broken
     return 1 if session.publisher.counts["unkept"] else 0
@@ -171,16 +196,21 @@ def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitSta
     return server.url
 
 
-def _connect(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> None:
+def _connect(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> LiveReports:
     """Connect what else is told of the session."""
-    publisher = session.publisher
-    if args.webhook is not None:
-        from ..live.webhook import Webhook
 
-        told = {"source": session.source, "params": session.params.fingerprint}
-        hook = Webhook(args.webhook, told, lambda text: publisher.notices.now("webhook", text, session.step))
-        publisher.on_alarm.append(hook)
-        stack.callback(hook.close)
+    def tell(text: str) -> None:
+        session.publisher.notices.now("note", text, session.step)
+
+    reports = LiveReports(args, session, tell)
+    stack.callback(reports.close)
+    if args.home_assistant is not None:
+        from ..live.home_assistant import HomeAssistant, broker
+
+        home = HomeAssistant(broker(args.home_assistant), session, tell)
+        stack.callback(home.close)
+        reports.others.append(home.look)
+    return reports
 
 
 def _merge(args: argparse.Namespace) -> int:

@@ -249,8 +249,7 @@ class Publisher:
         for place in changes[-MOST_CHANGES:]:
             level = int(levels[place + 1])
             kind = "alarm" if level else "cleared"
-            raised = f"ALARM: {alarm_words(level, self._params.evidence is not None)}"
-            text = raised if level else "the alarm has ended"
+            text = self.alarm_text(level)
             self.counts["alarms"] += level > 0
             self.notices.now(kind, text, first + place)
             told = {
@@ -259,7 +258,15 @@ class Publisher:
                 "text": text,
             }
             for call in self.on_alarm:
-                call({**told, "sent": round(time.time(), 3)})
+                call(told)
+
+    def alarm_text(self, level: int) -> str:
+        """Return what is said of the alarm."""
+        return (
+            f"ALARM: {alarm_words(level, self._params.evidence is not None)}"
+            if level
+            else "the alarm has ended"
+        )
 
     def name(self, number: int) -> str:
         """Return a class as a person reads it."""

@@ -119,11 +119,7 @@ def metrics_text(
 
 def process_of(folder: Path, commits: int, refused: Mapping[str, int]) -> dict[str, Any]:
     """Return how the process does that writes a fleet, as its folder tells."""
-    times = [
-        path.stat().st_mtime
-        for path in folder.iterdir()
-        if path.is_file() and not path.name.lower().endswith(("lock", "-shm"))  # readers touch these
-    ]
+    times = [path.stat().st_mtime for path in folder.glob("fleet.sqlite*") if path.suffix != ".sqlite-shm"]
     return {"commits": commits, "refused": refused, "last_commit": max(times, default=None)}
 
 

@@ -34,7 +34,7 @@ def status_text(summary: Mapping[str, Any]) -> str:
     return "\n".join(parts).replace(NBSP, " ")
 
 
-def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
+def table(titles: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
     """Return aligned lines: the first columns to the left, the rest to the right."""
     lines = [titles, *rows]
     widths = [max(len(line[place]) for line in lines) for place in range(len(titles))]
@@ -76,7 +76,7 @@ def _versions(summary: Mapping[str, Any]) -> list[str]:
         if not each["worse"]  # else the sentence on top says so
         for line in textwrap.wrap(rollout(each), WIDTH)
     ]
-    return [*_table(titles, rows, 1), *compared]
+    return [*table(titles, rows, 1), *compared]
 
 
 def _worse(version: Mapping[str, Any]) -> str:
@@ -105,7 +105,7 @@ def _worst(summary: Mapping[str, Any]) -> list[str]:
         for row in listed
     ]
     titles = ("  worst devices", "version", key.replace("_", " "), "mean risk", "alarm", "last heard")
-    lines = _table(titles, rows, 2)
+    lines = table(titles, rows, 2)
     if any(row.get("named") for row in listed):
         lines.append("! looks degraded, by its alarm or by its severity beside the other devices")
     return lines

@@ -51,8 +51,7 @@ def summarize(
     lab.
     """
     shards = list(models.values() if isinstance(models, Mapping) else models)
-    last = [np.nanmax(heard) for heard in (shard.heard for shard in shards) if np.isfinite(heard).any()]
-    time = now if now is not None else (float(max(last)) if last else None)
+    time = now if now is not None else last_heard(shards)
     versions = by_version(shards, time, baseline)
     steps, active = sum(v.steps for v in versions), sum(v.active for v in versions)
     several = len(versions) > 1
@@ -74,6 +73,12 @@ def summarize(
         "silent_devices": _silent_devices(versions, silent),
         "labels": None if labels is None else labels.summary(),
     }
+
+
+def last_heard(shards: Iterable[HasTallies]) -> float | None:
+    """Return the latest time that a device told."""
+    last = [np.nanmax(heard) for heard in (shard.heard for shard in shards) if np.isfinite(heard).any()]
+    return float(max(last)) if last else None
 
 
 def _total(counts: npt.NDArray[Any]) -> int:

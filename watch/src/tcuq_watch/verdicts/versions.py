@@ -224,3 +224,22 @@ def find_named(versions: Sequence[VersionView]) -> Named:
     worse = adjusted(np.concatenate(always)) <= SPENT
     q = adjusted(np.concatenate(now), any_dependence=False)
     return Named(np.concatenate(places), np.concatenate(rows), q, worse)
+
+
+class Standing(NamedTuple):
+    """Names of devices by how they are doing; one that changed its version is in a set once."""
+
+    silent: set[str]
+    in_alarm: set[str]
+    named: set[str]
+
+
+def standing(versions: Sequence[VersionView]) -> Standing:
+    """Return who is silent, in alarm, and named."""
+    judged, found = find_named(versions), Standing(set(), set(), set())
+    for number, (version, silent) in enumerate(zip(versions, without_moved(versions), strict=True)):
+        mine = judged.places[judged.named & (judged.places[:, 0] == number), 1]
+        alarm = np.flatnonzero((version.rows["alarm"] > 0) & ~version.silent)
+        for names, slots in zip(found, (silent, alarm, mine), strict=True):
+            names.update(version.names[slot] for slot in slots.tolist())
+    return found

@@ -1,4 +1,4 @@
-"""A POST of JSON when an alarm is raised and when it ends; the stream never waits for it."""
+"""A POST of JSON to an address: alarms to a webhook, metrics to a collector; nobody waits for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import queue
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,35 +29,50 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 _OPENER = urllib.request.build_opener(_NoRedirects)
 
 
-class Webhook:
-    """Send alarms to an address, from a thread of its own.
+def check_url(option: str, url: str) -> str:
+    """Return the host of an address; refuse what no request line can hold."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname if parts.port != 0 else None
+    except ValueError:
+        host = None
+    odd = not url.isascii() or any(each <= " " or each == "\x7f" for each in url)
+    if host is None or parts.scheme not in ("http", "https") or odd:
+        raise InputError("value", f"{option} is {url!r}, expected http://... or https://... without spaces")
+    return host
+
+
+class Poster:
+    """Send messages to an address, from a thread of its own.
 
     The second attempt comes after `first` seconds; each further one waits twice as long. `tell` is called
-    with a sentence when a message was delivered or given up.
+    with a sentence when a message was delivered or given up; with `quiet`, of the first one that fails.
     """
 
     def __init__(
-        self, url: str, about: dict[str, Any], tell: Callable[[str], None], first: float = 1.0
+        self,
+        option: str,
+        url: str,
+        tell: Callable[[str], None],
+        first: float = 1.0,
+        tries: int = TRIES,
+        quiet: bool = False,
     ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or _odd(url):
-            raise InputError(
-                "value", f"--webhook is {url!r}, expected http://... or https://... without spaces"
-            )
-        self._url, self._about, self._tell, self._first = url, about, tell, first
-        self._host = parts.hostname
-        self._messages: queue.Queue[dict[str, Any]] = queue.Queue(WAITING)
-        self._closing, self._full = threading.Event(), False
-        self._thread = threading.Thread(target=self._run, name="tcuq webhook", daemon=True)
+        self._host = check_url(option, url)
+        self._name, self._url, self._tell = option.lstrip("-"), url, tell
+        self._first, self._tries, self._quiet = first, tries, quiet
+        self._messages: queue.Queue[tuple[str, Mapping[str, Any]]] = queue.Queue(WAITING)
+        self._closing, self._full, self._failing = threading.Event(), False, False
+        self._thread = threading.Thread(target=self._run, name=f"tcuq {self._name}", daemon=True)
         self._thread.start()
 
-    def __call__(self, status: dict[str, Any]) -> None:
+    def __call__(self, what: str, message: Mapping[str, Any]) -> None:
         """Send a message soon; returns at once."""
         try:
-            self._messages.put_nowait(status)
+            self._messages.put_nowait((what, message))
         except queue.Full:
             if not self._full:
-                self._tell(f"webhook: {WAITING} messages wait; further ones are left out")
+                self._tell(f"{self._name}: {WAITING} messages wait; further ones are left out")
             self._full = True
         else:
             self._full = False
@@ -70,16 +85,22 @@ class Webhook:
     def _run(self) -> None:
         while True:
             try:
-                status = self._messages.get(timeout=0.1)
+                what, message = self._messages.get(timeout=0.1)
             except queue.Empty:
                 if self._closing.is_set():
                     return
                 continue
-            self._deliver(json.dumps({**self._about, **status}).encode(), status.get("event", "message"))
+            why = self._deliver(json.dumps(message).encode())
+            if why is None and not self._quiet:
+                self._tell(f"{self._name}: {what} was sent to {self._host}")
+            elif why is not None and not (self._quiet and self._failing):
+                self._tell(f"{self._name}: {what} could not be sent to {self._host} ({why})")
+            self._failing = why is not None
 
-    def _deliver(self, body: bytes, what: str) -> None:
+    def _deliver(self, body: bytes) -> str | None:
+        """Return why a message was given up, None if it was delivered."""
         delay, why = self._first, ""
-        for attempt in range(TRIES):
+        for attempt in range(self._tries):
             if attempt:
                 if self._closing.wait(delay):
                     break
@@ -97,17 +118,11 @@ class Webhook:
             except (OSError, ValueError, http.client.HTTPException) as error:
                 why = one_line(str(getattr(error, "reason", error)), 100)
             else:
-                self._tell(f"webhook: {what} was sent to {self._host}")
-                return
-        self._tell(f"webhook: {what} could not be sent to {self._host} ({why})")
+                return None
+        return why
 
     def _post(self, body: bytes) -> None:
         headers = {"Content-Type": "application/json", "User-Agent": f"tcuq/{VERSION}"}
         request = urllib.request.Request(self._url, body, headers, method="POST")
         with _OPENER.open(request, timeout=TIMEOUT) as answer:
             answer.read(1024)
-
-
-def _odd(url: str) -> bool:
-    """Tell whether an address has what no request line can hold."""
-    return not url.isascii() or any(each <= " " or each == "\x7f" for each in url)
