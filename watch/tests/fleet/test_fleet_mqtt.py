@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import subprocess
 import sys
-import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
-from brokers import broker, client
+from brokers import Mosquitto, Publisher
 from fleet_stand_in import StandInFleet, places
 from places import ROOT
+from refusals import refused
+from source_kinds import until
 
+from tcuq.monitor.steps import STEP_DTYPE, Steps
+from tcuq_watch.engine.events import Decided
+from tcuq_watch.fleet import sinks
 from tcuq_watch.fleet.run import run
-from tcuq_watch.fleet.sinks import MqttSink
+from tcuq_watch.fleet.sinks import MqttSink, open_sink
 from tcuq_watch.sources.files import FileSource
-from tcuq_watch.sources.mqtt import MqttSource
 from tcuq_watch.sources.mqtt_client import Address
 
 
@@ -28,64 +35,58 @@ def step(seq: int, **more: Any) -> dict[str, Any]:
     return {"seq": seq, "probs": [0.25, 0.75], **more}
 
 
-def until(what: Any, seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Mosquitto]:
+    running = Mosquitto(tmp_path / "broker")
+    yield running
+    running.stop()
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "broker").mkdir()
-    return tmp_path
-
-
-def started(fleet: StandInFleet, source: MqttSource, **more: Any) -> threading.Thread:
-    thread = threading.Thread(target=lambda: run(fleet, source, every=0.05, **more))
-    thread.start()
-    assert source.connection.ready.wait(10)
-    return thread
+def sender(broker: Mosquitto) -> Iterator[Publisher]:
+    device = Publisher(broker.port)
+    yield device
+    device.close()
 
 
 @pytest.mark.slow
-def test_killed_at_random_each_step_counts_once(folder: Path) -> None:
+def test_killed_at_random_each_step_counts_once(tmp_path: Path, broker: Mosquitto, sender: Publisher) -> None:
     count, devices, kills = 600, 7, 6
     chance = random.Random(5)
-    with broker(folder / "broker") as port, client(port) as sender:
-        address = f"mqtt://127.0.0.1:{port}/d/+/s"
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(ROOT / "watch" / "tests" / "support"), *sys.path]),
-        }
-        command = [sys.executable, str(ROOT / "watch" / "tests" / "support" / "mqtt_runner.py"), address]
-        command += [str(folder / "fleet"), str(folder / "out")]
-        sent = 0
+    folder = tmp_path
+    address = f"{broker.url}/d/+/s"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "watch" / "tests" / "support"), *sys.path]),
+    }
+    command = [sys.executable, str(ROOT / "watch" / "tests" / "support" / "mqtt_runner.py"), address]
+    command += [str(folder / "fleet"), str(folder / "out")]
+    sent = 0
 
-        def start() -> Any:
-            process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
-            assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-            return process
+    def start() -> Any:
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        return process
 
+    process = start()
+    time.sleep(1.0)  # the session exists from its first connection on
+    for _ in range(kills):
+        for _ in range(count // kills):
+            sender.client.publish(f"d/n{sent % devices}/s", json.dumps(step(sent // devices)), qos=1)
+            sent += 1
+            time.sleep(0.0005)
+        time.sleep(chance.uniform(0, 0.2))
+        process.kill()
+        process.wait()
+        process.stdout.close()
         process = start()
-        time.sleep(1.0)  # the session exists from its first connection on
-        for _ in range(kills):
-            for _ in range(count // kills):
-                sender.publish(f"d/n{sent % devices}/s", json.dumps(step(sent // devices)), qos=1)
-                sent += 1
-                time.sleep(0.0005)
-            time.sleep(chance.uniform(0, 0.2))
-            process.kill()
-            process.wait()
-            process.stdout.close()
-            process = start()
-        try:
-            until(lambda: len(StandInFleet(folder / "fleet").seen) == sent, 30)
-            time.sleep(0.5)
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
+    try:
+        until(lambda: len(StandInFleet(folder / "fleet").seen) == sent, 30)
+        time.sleep(0.5)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
     fleet = StandInFleet(folder / "fleet")
     assert sorted(places(fleet)) == sorted((f"n{i % devices}", -1, i // devices) for i in range(count))
     # The last commit may have been killed before its file; the next start writes it.
@@ -109,52 +110,49 @@ def sink_of(folder: Path) -> Any:
     return FileSink(folder / "out", folder / "fleet", "jsonl")
 
 
-def test_a_broker_that_starts_again_is_found_again(folder: Path) -> None:
-    place = folder / "broker"
-    kept = ("persistence true", f"persistence_location {place}/")
-    fleet = StandInFleet(folder / "fleet")
-    with broker(place, *kept) as port:
-        source = MqttSource(Address.of(f"mqtt://127.0.0.1:{port}/d/+/s"), folder / "fleet")
-        thread = started(fleet, source)
-        with client(port) as sender:
-            sender.publish("d/a/s", json.dumps(step(0)), qos=1).wait_for_publish(5)
-        until(lambda: len(fleet.seen) == 1)
-        assert not source.connection.away
-    try:
-        until(lambda: source.connection.away)
-        with broker(place, *kept, port=port), client(port) as sender:
-            for seq in range(1, 20):
-                sender.publish("d/a/s", json.dumps(step(seq)), qos=1)
-            until(lambda: len(fleet.seen) == 20)
-            assert not source.connection.away
-            source.close()
-            assert source.connection.lost == 1  # leaving is no loss
-    finally:
-        source.stop()
-        thread.join()
-        source.close()
-    assert sorted(places(fleet)) == [("a", -1, seq) for seq in range(20)]
-
-
-def test_decisions_go_to_a_topic(folder: Path) -> None:
+def test_decisions_go_to_a_topic(tmp_path: Path, broker: Mosquitto, sender: Publisher) -> None:
     rows = "".join(json.dumps({"device": f"d/{n}", **step(0)}) + "\n" for n in range(3))
-    (folder / "e.jsonl").write_text(rows)
+    (tmp_path / "e.jsonl").write_text(rows)
     got: list[tuple[str, dict[str, Any]]] = []
-    with broker(folder / "broker") as port, client(port) as reader:
-        reader.on_message = lambda c, d, m: got.append((m.topic, json.loads(m.payload)))
-        reader.subscribe("out/#", qos=1)
-        time.sleep(0.2)
-        for _ in range(2):  # the second run has nothing new
-            fleet = StandInFleet(folder / "fleet")
-            sink = MqttSink(
-                Address.of(f"mqtt://127.0.0.1:{port}/out/{{device}}/{{version}}"), folder / "fleet"
-            )
-            run(fleet, FileSource(folder / "e.jsonl"), sink)
-            sink.close()
-        until(lambda: len(got) == 3)
-        time.sleep(0.2)
+    sender.client.on_message = lambda c, d, m: got.append((m.topic, json.loads(m.payload)))
+    sender.client.subscribe("out/#", qos=1)
+    until(broker.subscriptions)
+    for _ in range(2):  # the second run has nothing new
+        fleet = StandInFleet(tmp_path / "fleet")
+        sink = MqttSink(Address.of(f"{broker.url}/out/{{device}}/{{version}}"), tmp_path / "fleet")
+        run(fleet, FileSource(tmp_path / "e.jsonl"), sink)
+        sink.close()
+    until(lambda: len(got) == 3)
+    time.sleep(0.2)
     assert sorted(topic for topic, _ in got) == [f"out/d_{n}/one" for n in range(3)]
     assert {row["device"] for _, row in got} == {"d/0", "d/1", "d/2"}
     assert got[0][1]["expected_accuracy"] is None and got[0][1]["reason"] == ""
-    with pytest.raises(ValueError, match="wildcard"):
-        MqttSink(Address.of("mqtt://h/out/+"), folder)
+    with refused("value"):
+        MqttSink(Address.of("mqtt://h/out/+"), tmp_path)
+
+
+def decided() -> Decided:
+    steps = np.zeros(1, dtype=STEP_DTYPE).view(Steps)
+    one = np.zeros(1, dtype=np.int64)
+    return Decided("v", np.array(["a/b"], dtype=object), one, one, np.array([math.nan]), steps)
+
+
+def test_decisions_that_a_broker_does_not_take_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = open_sink("mqtt://127.0.0.1:1/out/{device}", tmp_path)
+    assert isinstance(sink, MqttSink)
+    sent: list[str] = []
+
+    def publish(topic: str, line: str, qos: int) -> Any:
+        sent.append(topic)
+        return SimpleNamespace(is_published=lambda: False, wait_for_publish=lambda seconds: None)
+
+    sink.connection.client.publish = publish
+    monkeypatch.setattr(sinks, "PATIENCE", 0.01)
+    with refused("failed"):
+        sink.write(1, [decided()])
+    sink.connection.error = "gone"
+    with refused("failed"):
+        sink.write(1, [decided()])
+    assert sent == ["out/a_b", "out/a_b"] and not list(tmp_path.glob("sent-*"))  # nothing counts as sent

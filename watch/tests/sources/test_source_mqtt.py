@@ -135,6 +135,35 @@ def test_what_was_committed_does_not_come_again(tmp_path: Path, broker: Mosquitt
     assert sorted(times) == list(range(120))
 
 
+@pytest.mark.parametrize("numbered", [True, False])
+def test_a_kill_between_commit_and_acknowledgement_repeats_nothing(
+    tmp_path: Path, broker: Mosquitto, sender: Publisher, numbered: bool
+) -> None:
+    """Steps without a boot: neither their numbers nor their content tell that they came before."""
+    got, position = [], None
+    for part in range(3):
+        source = open_source(f"{broker.url}/line/1", folder=tmp_path, device=NAME)
+        assert isinstance(source, MqttSource)
+        source.open()
+        for number in range(4):
+            place = 4 * part + number
+            told = {"probs": [0.5, 0.5], "time": place, **({"seq": place} if numbered else {})}
+            sender.send("line/1", json.dumps(told).encode())
+        for one in source.batches(position, 1000, 0.05):
+            if one is not None and one.count:
+                got, position = [*got, one], json.loads(json.dumps(one.position))
+            if len(places(got)) >= 4 * part + 4:
+                break
+        if part < 2:
+            source.connection.client.loop_stop()  # as a kill ends it
+            source.connection.client.socket().close()
+    source.close()
+    times = [
+        when for one in got for part in one.parts for each in part.events for when in each.times.tolist()
+    ]
+    assert times == list(range(12))
+
+
 def test_a_broker_that_allows_few_messages_at_once_does_not_stall(
     tmp_path: Path, broker: Mosquitto, sender: Publisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,7 +283,7 @@ def offline(folder: Path, topic: str = "plant/+/steps", **options: Any) -> MqttS
 
 
 def message(payload: bytes, topic: str = "plant/a/steps", qos: int = 1) -> Any:
-    return SimpleNamespace(payload=payload, topic=topic, qos=qos, mid=7)
+    return SimpleNamespace(payload=payload, topic=topic, qos=qos, mid=7, dup=False)
 
 
 def test_frames_are_of_the_device_of_their_topic(tmp_path: Path) -> None:

@@ -7,8 +7,6 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +16,11 @@ import pytest
 class Mosquitto:
     """A broker that keeps messages for clients that are away; started, ended and started again."""
 
-    def __init__(self, folder: Path, more: str = "allow_anonymous true", port: int = 0) -> None:
+    def __init__(self, folder: Path, more: str = "allow_anonymous true") -> None:
         program = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/local/bin:/usr/bin")
         if program is None:
             pytest.skip("mosquitto is not installed")
-        with socket.create_server(("127.0.0.1", port)) as free:
+        with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         folder.mkdir(exist_ok=True)
         self.url = f"mqtt://127.0.0.1:{self.port}"
@@ -60,49 +58,15 @@ class Mosquitto:
             self._process = None
 
 
-@contextmanager
-def broker(folder: Path, *more: str, port: int = 0) -> Iterator[int]:
-    """Run a broker and give its port."""
-    pytest.importorskip("paho.mqtt.client", reason="paho-mqtt is not installed")
-    running = Mosquitto(folder, "\n".join(["allow_anonymous true", *more]), port)
-    try:
-        yield running.port
-    finally:
-        running.stop()
-
-
-@contextmanager
-def client(port: int) -> Iterator[Any]:
-    """Give a client that is connected."""
-    import paho.mqtt.client as paho
-
-    found = paho.Client(paho.CallbackAPIVersion.VERSION2)
-    found.max_inflight_messages_set(1000)
-    found.connect("127.0.0.1", port)
-    found.loop_start()
-    try:
-        yield found
-    finally:
-        found.disconnect()
-        found.loop_stop()
-
-
 class Publisher:
     """A device that publishes."""
 
     def __init__(self, port: int) -> None:
         mqtt = pytest.importorskip("paho.mqtt.client", reason="paho-mqtt is not installed")
         self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
-        self.seen: dict[str, list[bytes]] = {}
-        self.retained: set[str] = set()
-        self.client.on_message = self._on_message
+        self.client.max_inflight_messages_set(1000)
         self.client.connect("127.0.0.1", port)
         self.client.loop_start()
-
-    def _on_message(self, client: Any, data: Any, message: Any) -> None:
-        self.seen.setdefault(message.topic, []).append(bytes(message.payload))
-        if message.retain:
-            self.retained.add(message.topic)
 
     def send(self, topic: str, payload: bytes, qos: int = 1) -> None:
         self.client.publish(topic, payload, qos=qos).wait_for_publish(10)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,19 +25,26 @@ MOST_WAITING = 200_000
 """Messages of quality 0 that wait at most; more are dropped and counted."""
 
 
+MOST_KEPT = 256
+"""Messages of the last two commits that a position names."""
+
+
 class _Message(NamedTuple):
     connection: int
     mid: int
     qos: int
     topic: str
     payload: bytes
+    again: bool = False  # the broker says that it sends it once more
 
 
 class MqttSource(Stream):
     """Messages of devices: one step, a list, lines or binary frames.
 
     The broker keeps a message until the commit that holds it is done, and sends it again after a kill. What
-    comes twice is dropped by its boot and seq, so each step counts exactly once.
+    comes twice is dropped by its boot and seq, so each step counts exactly once. Where steps do not tell
+    both, the position names the messages of the last two commits, as far as they are few: the broker may not
+    have heard yet that they are safe.
     """
 
     def __init__(self, address: Address, folder: Path, limits: Limits | None = None, **options: Any) -> None:
@@ -45,6 +55,23 @@ class MqttSource(Stream):
         self.connection.client.on_message = self._arrived
         self._limits = limits_given(limits)
         self._last = 0.0
+        self._taken_now: list[int] = []
+        self._taken_before: list[int] = []
+        self._known: Counter[int] = Counter()
+
+    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
+        """Yield what arrives; see `Source`."""
+        known = position.get("messages") if isinstance(position, dict) else None
+        self._known.update(known if isinstance(known, list) else ())
+        return super().batches(position, count, every)
+
+    def _position(self, position: Any) -> Any:
+        messages = self._taken_before + self._taken_now
+        self._taken_before, self._taken_now = self._taken_now, []
+        position = super()._position(position)
+        if self.reader.numbered or len(messages) > MOST_KEPT:
+            return position
+        return {"source": self.key, **self.reader.memory(), "messages": messages}
 
     def _open(self) -> None:
         self.connection.open()
@@ -68,7 +95,8 @@ class MqttSource(Stream):
                 return
             payload = b""
         self._came += len(payload)
-        self._items.put((time.time(), _Message(number, message.mid, message.qos, message.topic, payload)))
+        told = _Message(number, message.mid, message.qos, message.topic, payload, message.dup)
+        self._items.put((time.time(), told))
 
     def _read(self) -> None:
         """Wait for an error; messages come by the client's own thread."""
@@ -80,8 +108,13 @@ class MqttSource(Stream):
     def _take(self, when: float, item: _Message) -> None:
         self._last = time.monotonic()
         self._taken += len(item.payload)
+        digest = zlib.crc32(item.payload, zlib.crc32(item.topic.encode()))
         if item.qos:
             self.reader.rows.tokens.append(item)
+            self._taken_now.append(digest)
+        if item.again and self._known[digest]:
+            self._known[digest] -= 1
+            return
         if not item.payload:  # it was too large, or says nothing
             return
         levels, device = item.topic.split("/"), None

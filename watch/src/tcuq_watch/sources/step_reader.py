@@ -92,6 +92,7 @@ class StepReader:
         self._stream, self._limit, self._limits = stream, line, limits_given(limits)
         self._names = names  # of the parameters, until a device tells its own
         self._known = set(KEYS)
+        self.numbered = True  # each step told its boot and seq
         self._headers: dict[str | None, _Header] = {}
         self._decoders: dict[str | None, Decoder] = {}
         self._segments: dict[str, int] = {}
@@ -327,6 +328,8 @@ class StepReader:
         if get("state") is not None:
             self.rows.add_state(DeviceState(device, boot, seq, _state(content["state"]), version))
             return
+        if boot < 0 or seq < 0:
+            self.numbered = False
         probs = get("probs")
         decided = probs is None and "risk" in content
         if decided:
