@@ -80,7 +80,7 @@ def main() -> None:
     params = monitors()["standard, posteriors alone"]
     arrived = batches(args, params.classes)
     folder = Path(tempfile.mkdtemp(dir=args.folder)) / "fleet"
-    options: dict[str, Any] = {"keep_decisions": not args.no_decisions}
+    options: dict[str, Any] = {"keep_bytes": 0} if args.no_decisions else {}
     before = resident()
     fleet = Fleet(params, folder, **options)
     timed("first batch, new devices", lambda: fleet.take(arrived[0]), len(arrived[0]))
@@ -93,8 +93,8 @@ def main() -> None:
         + ", ".join(f"{n} {places[n].sum()}" for n in ("held", "missing", "late", "duplicates"))
     )
     print(f"memory: {(resident() - before) / count:.0f} bytes a device, of them bank {model.bank.slot_bytes}")
-    sizes = [path.stat().st_size for path in (folder / "state").iterdir()]
-    print(f"states on disk: {sum(sizes) / count:.0f} bytes a device in {len(sizes)} files")
+    sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+    print(f"on disk: {sum(sizes) / 1e6:.0f} MB in {len(sizes)} files")
     for number in range(3):
         one = Events(model.devices[number : number + 1], [9], [0], np.zeros((1, params.classes), np.int8))
         timed("a commit of one event", lambda one=one: fleet.take(one))

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from tcuq import Params
+from tcuq_watch.fleet import Fleet
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from frame_writing import encode_posteriors
@@ -97,8 +98,8 @@ def measure(kind: str, rate: int, seconds: float, page: bool, folder: Path) -> f
             time.sleep(0.01)
         used = (cpu_seconds(process.pid) - before) / (now - since)
         process.terminate()
-    with open(folder / kind / "decisions.jsonl") as file:
-        kept = sum(1 for _ in file)
+    with Fleet.open_read(folder / kind) as fleet:
+        kept = int(next(iter(fleet.models.values())).tallies.devices["steps"].sum())
     if kept < sent - rate:
         raise SystemExit(f"{kind}: {kept:,} of {sent:,} steps were kept")
     return used

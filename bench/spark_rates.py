@@ -30,7 +30,7 @@ from spark_events import table  # noqa: E402
 
 from tcuq import Params  # noqa: E402
 from tcuq_watch.fleet import Events, Fleet, ModelVersion  # noqa: E402
-from tcuq_watch.spark_rows import packed, unpacked  # noqa: E402
+from tcuq_watch.engine.packing import pack_arrays, unpack_arrays  # noqa: E402
 
 WARM = 2
 """Micro-batches of a size that are not counted: they compile and fill caches."""
@@ -70,7 +70,7 @@ def model_seconds(params: Params, events: Events, devices: int) -> float:
     model.take(events.some(slice(devices)))
     began = time.process_time()
     for _ in range(10):
-        model = ModelVersion.restored("v", params, unpacked(packed(model.arrays())))
+        model = ModelVersion.restored("v", params, [unpack_arrays(pack_arrays(model.arrays()))])
     return (time.process_time() - began) / 10
 
 

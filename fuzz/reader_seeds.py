@@ -206,7 +206,7 @@ def folders(out: Path) -> None:
     from tcuq_watch.engine.events import Events
     from tcuq_watch.fleet import Fleet
     from tcuq_watch.live.session import Session
-    from tcuq_watch.sources.inbox import Chunk
+    from tcuq_watch.sources.streams import IterableSource
 
     params = Params(classes=3, warmup=0)
     with tempfile.TemporaryDirectory() as scratch:
@@ -219,13 +219,12 @@ def folders(out: Path) -> None:
         archived(place, out / "fleet_folder" / "two.zip")
         kept = Path(scratch) / "live"
         session = Session(params, kept, "standard input")
-        lines = [json.dumps({"probs": row, "seq": at}) for at, row in enumerate(rows(12).tolist())]
-        session.take([Chunk(("\n".join(lines[:8]) + "\n").encode(), time=1.7e9)])
+        source = IterableSource(
+            [{"probs": row, "seq": at} for at, row in enumerate(rows(12).tolist())], device="a"
+        )
+        session.run(source, lambda: False)
         session.mark(3, 1)
         session.close()
-        session = Session(params, kept, "standard input")
-        session.take([Chunk(("\n".join(lines[8:]) + "\n").encode(), time=1.7e9)])
-        session.close(save=False)
         archived(kept, out / "live_session" / "killed.zip")
 
 

@@ -161,18 +161,22 @@ def _judged(error: ValueError) -> ValueError:
 
 def _live(path: Path) -> None:
     """Lines of a device, whatever they are, never raise; what is told of them fits on a line."""
-    from tcuq_watch.sources.reading import Reading
+    from tcuq_watch.engine.events import checked
+    from tcuq_watch.sources.arrivals import Bad
+    from tcuq_watch.sources.step_reader import StepReader
 
-    content = path.read_bytes()
-    for params in (PARAMS, WIDE):
-        reading, at = Reading(params), 0
-        reading.prime(content[:500])
-        while at < len(content):
-            reading.push(content[at : at + 333], 0.0)
-            at += 333
-        reading.end(whole=True, time=0.0)
-        for text in (reading.why, *reading.notes):
-            told(text)
+    content, bad = path.read_bytes(), Bad()
+    reader, at = StepReader("here", bad, device="a", stream=True), 0
+    while at < len(content):
+        reader.push(content[at : at + 333], 1.7e9)
+        at += 333
+    reader.end(whole=True)
+    arrived = reader.rows.flush(None)
+    for events in [each for part in arrived.parts for each in part.events]:
+        for params in (PARAMS, WIDE):
+            checked(params, events)
+    for text in (*bad.first.values(), *(notice.text for notice in arrived.notices)):
+        told(text)
 
 
 def told(text: str) -> None:
@@ -197,18 +201,12 @@ def _events(path: Path) -> None:
 
 def _message(path: Path) -> None:
     """Take a message from a broker, of JSON or of frames."""
-    from tcuq_watch.sources.arrivals import Bad
-    from tcuq_watch.sources.mqtt import MqttSource
+    from tcuq_watch.sources.mqtt import MqttSource, _Message
     from tcuq_watch.sources.mqtt_client import Address
 
     source = MqttSource(Address.of("mqtt://localhost/devices/+"), path.parent)
-    from tcuq_watch.sources.arrivals import BatchBuilder
-    from tcuq_watch.sources.mqtt import _Message
-
-    source.bad = Bad()
-    rows = BatchBuilder(source.bad, source.where)
-    source._decode(rows, _Message(1, 1, 1, "devices/a", path.read_bytes(), 1e9))
-    rows.flush(None)
+    source._take(1.7e9, _Message(1, 1, 1, "devices/a", path.read_bytes()))
+    source.reader.rows.flush(None)
     for text in source.bad.first.values():
         told(text)
 
@@ -240,25 +238,10 @@ def _fleet(path: Path) -> None:
 
 
 def _session(path: Path) -> None:
-    """Read a folder of `tcuq live`: what was saved, what came after it, and the log with marks."""
-    from tcuq_watch.live.folder import Folder
-    from tcuq_watch.live.judge import Judge
+    """Read a folder of `tcuq live`: the log with marks."""
     from tcuq_watch.live.marks import labeled_log
-    from tcuq_watch.live.recovery import recover
 
-    place = unfolded(path)
-    failed = None
-    try:
-        labeled_log(place, PARAMS)
-    except ValueError as error:
-        failed = _judged(error)
-    folder = Folder(place, PARAMS)
-    try:
-        told(recover(folder, Judge(Monitor(PARAMS)), PARAMS).text)
-    finally:
-        folder.close()
-    if failed is not None:
-        raise failed
+    labeled_log(unfolded(path))
 
 
 def _names(path: Path) -> None:

@@ -21,6 +21,7 @@ from tcuq import Bank, FitOptions, Log, Monitor, Params, fit
 from tcuq.cli import main
 from tcuq.io import read_decisions, read_log
 from tcuq.monitor.quantize import quantize_features, quantize_probs
+from tcuq_watch.fleet import Fleet
 
 pandas = pytest.importorskip("pandas", reason="pandas is missing: pip install '.[tables]'")
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is missing: pip install '.[tables]'")
@@ -41,7 +42,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what takes time and has nothing to do with formats of logs."""
     monkeypatch.setattr("tcuq.fitting.FitOptions", partial(FitOptions, explain=False))
     monkeypatch.setattr("tcuq.fitting.alarms.RESAMPLINGS", 2)
-    monkeypatch.setattr("tcuq_watch.live.session.PACE", 0.0)
+    monkeypatch.setattr("tcuq_watch.sources.streams.PACE", 0.0)
 
 
 def columns(seed: int, raw: bool, features: bool, labels: bool, shifted: bool) -> Columns:
@@ -107,7 +108,8 @@ def live(folder: Path, params: Path, lines: Path, monkeypatch: pytest.MonkeyPatc
     with lines.open(encoding="utf-8") as file:
         monkeypatch.setattr(sys, "stdin", file)
         assert main(["live", str(params), "-", "--no-page", "--folder", str(folder), "--quiet"]) == 0
-    return read_decisions(folder / "decisions.jsonl").steps
+    with Fleet.open_read(folder) as fleet:
+        return np.concatenate([np.asarray(each.steps) for each in fleet.decisions()])
 
 
 @pytest.mark.parametrize(

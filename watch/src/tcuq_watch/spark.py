@@ -22,7 +22,8 @@ from tcuq.monitor.steps import STEP_DTYPE, Steps, step_columns
 from .engine.events import Decided, joined
 from .engine.model_version import ModelVersion
 from .engine.order import BRIDGE, HOLD
-from .spark_rows import ShardRows, packed, unpacked
+from .engine.packing import pack_arrays, unpack_arrays
+from .spark_rows import ShardRows
 
 __all__ = ["DECISIONS", "SETTINGS", "by_device", "decide_stream", "decide_table", "models", "summary"]
 
@@ -272,7 +273,7 @@ class _Job:
             state.update((None, unknown + sum(len(frame) for frame in frames)))
             return
         found = self._run(model, list(frames), by_arrival=True)
-        state.update((packed(model.arrays() | {MADE_WITH: np.array([self.shards, model.hold])}), 0))
+        state.update((pack_arrays(model.arrays() | {MADE_WITH: np.array([self.shards, model.hold])}), 0))
         decided = joined(found)
         if len(decided):
             yield _frame(decided)
@@ -292,7 +293,7 @@ class _Job:
             return None
         if state is None:
             return ModelVersion(version, self.params[version], **self.options)
-        arrays = unpacked(state)
+        arrays = unpack_arrays(state)
         shards, hold = arrays.pop(MADE_WITH).tolist()
         if hold != self.options["hold"] or self.shards not in (shards, None):
             raise InputError(
@@ -300,7 +301,7 @@ class _Job:
                 f"shards={self.shards}, hold={self.options['hold']}, expected {shards} and {hold}, "
                 "with which the checkpoint was made",
             )
-        return ModelVersion.restored(version, self.params[version], arrays, **self.options)
+        return ModelVersion.restored(version, self.params[version], [arrays], **self.options)
 
     def _run(self, model: ModelVersion, frames: list[Any], by_arrival: bool) -> list[Decided]:
         pandas = needed("pandas", "tcuq-watch[spark]", "a fleet on Spark")

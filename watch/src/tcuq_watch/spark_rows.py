@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import struct
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -87,32 +84,3 @@ def _table(column: Any, width: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bo
     table = np.zeros((len(lists), width), dtype=rows.dtype)
     table[kept] = rows
     return table, fit
-
-
-def packed(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Return arrays as bytes, without pickle: the length of a JSON header, the header, the arrays."""
-    header, parts = [], []
-    for name, array in arrays.items():
-        header.append([name, np.lib.format.dtype_to_descr(array.dtype), list(array.shape)])
-        parts.append(np.ascontiguousarray(array).tobytes())
-    text = json.dumps(header).encode()
-    return b"".join([struct.pack("<I", len(text)), text, *parts])
-
-
-def unpacked(content: bytes) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays that `packed` was given."""
-    (length,) = struct.unpack_from("<I", content)
-    at, found = 4 + length, {}
-    for name, descr, shape in json.loads(content[4:at]):
-        dtype = np.lib.format.descr_to_dtype(_tuples(descr))
-        count = int(np.prod(shape, dtype=np.int64))
-        found[name] = np.frombuffer(content, dtype, count, at).reshape(shape).copy()
-        at += count * dtype.itemsize
-    return found
-
-
-def _tuples(descr: Any) -> Any:
-    """Return a description of a type as numpy wants it: JSON knows lists alone."""
-    if not isinstance(descr, list):
-        return descr
-    return [(field[0], _tuples(field[1]), *(tuple(more) for more in field[2:])) for field in descr]

@@ -52,8 +52,9 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 
 
 def test_options_that_cannot_be(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--keep is -1, expected at least 0" in refused(capsys, *RUN, "--keep", "-1")
-    assert "--keep is 0, expected at least 1" in refused(capsys, *RUN, "--keep", "0", "--out", "o")
+    for text in ("-1", "7", "x", "5 PB"):
+        assert f"--keep is {text!r}" in refused(capsys, *RUN, "--keep", text)
+    assert "--keep is 0, expected a size" in refused(capsys, *RUN, "--keep", "0", "--out", "out")
     Path("none.txt").write_text("\n \n")
     assert "none.txt: names no device, expected one a line" in refused(capsys, *RUN, "--closed", "none.txt")
     assert "PARAMS is '=m.json', expected NAME=FILE" in refused(capsys, "run", "=m.json", *RUN[2:])

@@ -100,7 +100,7 @@ def test_from_events_to_a_page(work: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 ERRORS = [
-    (["run", "monitor.json", "nowhere.jsonl", "--folder", "fleet"], "does not exist"),
+    (["run", "monitor.json", "nowhere.jsonl", "--folder", "fleet"], "no such file"),
     (["run", "monitor.json", "events.jsonl", "--folder", "fleet", "--batch", "0"], "--batch is 0"),
     (["run", "nothing.json", "events.jsonl", "--folder", "fleet"], "nothing.json"),
     (["run", "a=monitor.json", "a=monitor.json", "events.jsonl", "--folder", "fleet"], "given twice"),
@@ -204,7 +204,6 @@ def test_labels_are_asked_for_and_told_while_the_fleet_runs(
     assert (work / "again.csv").read_text() == (work / "ask.csv").read_text()
     capsys.readouterr()
     assert said(capsys, "status", "fleet")["labels"]["told"] == 2
-    assert not list((work / "fleet" / "requests").iterdir())
     assert run("labels", "fleet", "--day", "yesterday") == 2
     assert run("labels", "fleet", "--tell", "events.jsonl") == 2
 

@@ -8,17 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from faulty_files import restore, run_forked
-from fleet_runs import VERSIONS, Arrivals, folder_in_memory, outcome, play
+from fleet_runs import VERSIONS, Arrivals, crashed, folder_in_memory, outcome, play
 from places import ROOT
 
-from tcuq_watch.fleet import Fleet
+from tcuq_watch.fleet import Fleet, store
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed after a fork")
 
@@ -41,92 +40,32 @@ def place(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
-LOSSES = {
-    "a third": ("some", "some"),
-    "some": ("some", "some"),
-    "killed": ("all", "all"),
-    "all": ("none", "none"),
-    "content": ("all", "zeros"),
-}
-"""What of names and contents stays that the disk had not promised; at every third moment."""
-
-MODES = ["a third", *(pytest.param(name, marks=pytest.mark.slow) for name in [*LOSSES][1:])]
-
-
-def moments(
-    work: Callable[[Path], None], start: Path | None, place: Path, loss: str, least: int = 20
-) -> Iterator[int]:
-    """Lose the power at the first change of the disk, the second, and so on until there are no more."""
-    root = place / "work"
-    root.mkdir()
-    if start is not None:
-        shutil.copytree(start, root / "fleet")
-
-    def done() -> int:
-        work(root / "fleet")
-        return 0
-
-    found = run_forked(done, root)
-    assert found.status == 0 and found.record is not None, found.printed
-    changes = len(found.record.changes)
-    assert changes >= least, "something was left out"
-    for k in range([*LOSSES].index(loss) % 3, changes + 1, 3):
-        restore(root, found.record.crashed(k, *LOSSES[loss], seed=k))
-        yield k
-
-
-@pytest.mark.parametrize("loss", MODES)
-def test_every_moment_of_the_beginning(
-    loss: str, events: Arrivals, undisturbed: dict[str, Any], place: Path
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
+def test_any_moment(
+    seed: int, events: Arrivals, undisturbed: dict[str, Any], place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def first(folder: Path) -> None:
-        with Fleet(VERSIONS, folder, hold=8) as fleet:
-            fleet.take(events.some(0, 50), position=50)
-            fleet.take(events.some(50, 90), position=90)
-
-    for k in moments(first, None, place, loss):
-        play(place / "work" / "fleet", events, seed=k, most=400)
-        assert outcome(place / "work" / "fleet") == undisturbed, k
-
-
-@pytest.mark.parametrize("loss", MODES)
-def test_every_moment_in_the_middle(
-    loss: str, events: Arrivals, undisturbed: dict[str, Any], place: Path
-) -> None:
-    start = place / "start"
-    with Fleet(VERSIONS, start, hold=8) as fleet:
-        for at in (100, 130, 131, 132, 140):  # leaves files of several levels
-            fleet.take(events.some(fleet.position or 0, at), position=at)
-
-    def more(folder: Path) -> None:
-        with Fleet(VERSIONS, folder, hold=8) as fleet:
-            fleet.take(events.some(140, 141), position=141)
-            fleet.take(events.some(141, 200), position=200)
-
-    for k in moments(more, start, place, loss):
-        play(place / "work" / "fleet", events, seed=k, most=400)
-        assert outcome(place / "work" / "fleet") == undisturbed, k
+    monkeypatch.setattr(store, "ROLL", 40)  # so that files of decisions come and go
+    rng = np.random.default_rng(seed)
+    with Fleet(VERSIONS, place / "fleet", hold=8) as fleet:
+        at = 0
+        while at < 150:
+            end = at + int(rng.integers(1, 40))
+            fleet.take(events.some(at, end), position=end)
+            at = end
+        copies = [*crashed(place / "fleet", place, seed)]
+    positions = set()
+    for number, copy in enumerate(copies):
+        with Fleet(VERSIONS, copy, hold=8) as fleet:
+            positions.add(fleet.position)
+        play(copy, events, seed=number, most=400)
+        assert outcome(copy) == undisturbed, number
+        assert len(list((copy / "decisions").iterdir())) == len(fleet_files(copy))
+    assert len(positions) > 3
 
 
-def test_a_kill_while_a_folder_is_repaired(
-    events: Arrivals, undisturbed: dict[str, Any], place: Path
-) -> None:
-    start = place / "start"
-    with Fleet(VERSIONS, start, hold=8) as fleet:
-        fleet.take(events.some(0, 200), position=200)
-    for name in ("state/00000002-0.npz", "decisions/00000002.npz", "state/00000002-0.npz.part", "HEAD.part"):
-        (start / name).write_bytes(b"cut short")
-
-    def opened(folder: Path) -> None:
-        Fleet(VERSIONS, folder, hold=8).close()
-
-    folder = place / "work" / "fleet"
-    for k in moments(opened, start, place, "killed", least=4):
-        play(folder, events, seed=k, most=400)
-        assert outcome(folder) == undisturbed, k
-        assert not [
-            path for path in folder.rglob("*") if path.is_file() and path.read_bytes() == b"cut short"
-        ]
+def fleet_files(folder: Path) -> list[Any]:
+    with Fleet.open_read(folder) as fleet:
+        return fleet.store._sql.execute("SELECT name FROM file").fetchall()
 
 
 @pytest.mark.slow
@@ -142,10 +81,11 @@ def test_random_kills(tmp_path: Path) -> None:
     while kills < 50:
         command = [sys.executable, str(support / "fleet_runs.py"), str(folder), str(run), *size]
         process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths})
-        began, moved = time.monotonic(), (folder / "HEAD").exists() and (folder / "HEAD").stat().st_mtime_ns
+        began, journal = time.monotonic(), folder / f"{store.DATABASE}-wal"
+        moved = journal.exists() and journal.stat().st_mtime_ns
         # Begin to count when it has begun to write: most of its life is importing.
         while process.poll() is None and time.monotonic() - began < 60:
-            if (folder / "HEAD").exists() and (folder / "HEAD").stat().st_mtime_ns != moved:
+            if journal.exists() and journal.stat().st_mtime_ns != moved:
                 break
             time.sleep(0.001)
         time.sleep(rng.uniform(0, wait))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from faulty_files import restore, run_forked
+from fleet_runs import crashed
 from streams import same_steps
 
 from tcuq import Feedback, Monitor, Params
@@ -107,19 +107,13 @@ def test_killed_while_told_and_told_again_it_is_told_once(tmp_path: Path) -> Non
         )
         rows = [{**each, "label": 1} for each in fleet.labels(TODAY)]
 
-    def tell() -> int:
-        with Fleet(PARAMS, root / "fleet") as fleet:
-            fleet.tell(rows)
-        return 0
-
-    found = run_forked(tell, root)
-    assert found.status == 0 and found.record is not None
     with Fleet(PARAMS, root / "fleet") as fleet:
+        fleet.tell(rows)
+        copies = [*crashed(root / "fleet", tmp_path, 0)]
         expected = state(fleet), fleet.accuracy()
     outcomes = set()
-    for k in range(len(found.record.changes) + 1):
-        restore(root, found.record.crashed(k, "all", "all", seed=k))
-        with Fleet(PARAMS, root / "fleet") as fleet:
+    for copy in copies:
+        with Fleet(PARAMS, copy) as fleet:
             before = fleet.accuracy()["told"]
             outcomes.add((before, fleet.tell(rows)["used"]))
             assert (state(fleet), fleet.accuracy()) == expected

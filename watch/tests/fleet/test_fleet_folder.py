@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import json
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -15,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from faulty_files import SPACE, Fault, Faults, run_forked
 from fleet_runs import VERSIONS, Arrivals, folder_in_memory, outcome
+from naive_fleet import rows_of
 from refusals import refused
 from streams import int8_stream
 
@@ -89,7 +90,8 @@ def test_other_parameters_are_refused_with_what_to_do(tmp_path: Path) -> None:
         ({"a": 3}, {}, r"params\['a'\] is int, expected Params"),
         (PARAMS, {"hold": 0}, "hold is 0, expected 1 to 64"),
         (PARAMS, {"bridge": -1}, "bridge is -1"),
-        (PARAMS, {"keep_decisions": -1}, "keep_decisions is -1"),
+        (PARAMS, {"keep_bytes": -1}, "keep_bytes is -1"),
+        (PARAMS, {"keep_days": -1}, "keep_days is -1"),
     ],
 )
 def test_bad_arguments(params: Any, options: Any, message: str, tmp_path: Path) -> None:
@@ -106,7 +108,7 @@ def test_one_bad_row_loses_that_row_alone(tmp_path: Path) -> None:
     column = np.empty(12, dtype=object)
     column[:] = names
     boots, seqs = np.zeros(12, np.int64), np.zeros(12, np.int64)
-    boots[7], seqs[8] = -1, 2**62
+    boots[7], seqs[8] = -2, 2**62
     times = np.full(12, 1.7e9)
     times[9], times[10] = np.inf, 1.7e12
     expected = {"bad number": 2, "bad posterior": 2, "bad name": 4, "bad time": 2}
@@ -150,83 +152,84 @@ def test_folders_that_are_no_fleet(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["mine.txt"]
 
 
-@pytest.mark.parametrize(
-    "change", ["layout", "format", "crc", "text", "short state", "flipped state", "no state"]
-)
+CHANGES = {
+    "layout": "PRAGMA user_version = 9",
+    "format": """UPDATE head SET content = '{"format": "x"}'""",
+    "head": "UPDATE head SET content = replace(content, 'commit\": 1', 'commit\": 0')",
+    "no state": "DELETE FROM part",
+    "flipped state": "UPDATE part SET content = CAST(substr(content, 1, 900) || 'X' || substr(content, 902) "
+    "AS BLOB)",
+    "no table": "DROP TABLE part",
+}
+
+
+@pytest.mark.parametrize("change", [*CHANGES, "text", "short"])
 def test_damage_is_refused_in_one_line(change: str, tmp_path: Path) -> None:
     folder = tmp_path / "f"
     with small(folder) as fleet:
         fleet.take(clean(["a"], [0]))
-    head = folder / "HEAD"
-    line = head.read_bytes().splitlines()[0]
-    content = json.loads(line)
-    state = folder / content["versions"][0]["files"][0]["name"]
-    if change == "layout":
-        store.write_bytes(head, json.dumps({**content, "layout": 2}).encode() + b"\n00000000\n")
-    elif change == "format":
-        store.write_bytes(head, json.dumps({**content, "format": "x"}).encode() + b"\n00000000\n")
-    elif change == "crc":
-        store.write_bytes(head, line.replace(b'"commit": 1', b'"commit": 0') + head.read_bytes()[len(line) :])
+    path = folder / store.DATABASE
+    if change in CHANGES:
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as sql:
+            sql.execute(CHANGES[change])
     elif change == "text":
-        head.write_text("hello")
-    elif change == "short state":
-        os.truncate(state, state.stat().st_size - 1)
-    elif change == "flipped state":
-        raw = bytearray(state.read_bytes())
-        raw[raw.index(b"TCUQ") + 40] ^= 1
-        state.write_bytes(raw)
+        path.write_text("hello " * 1000)
     else:
-        state.unlink()
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "LOCK"}
-    with pytest.raises((ValueError, OSError)) as caught:
-        small(folder)
-    assert len(str(caught.value).splitlines()) == 1
-    assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file() and p.name != "LOCK"} == before
+        os.truncate(path, path.stat().st_size // 2)
+    for opened in (lambda: small(folder), lambda: Fleet.open_read(folder)):
+        if change == "no state" and opened is not None:
+            with opened() as fleet:  # as it was before the first event: nothing says that there was more
+                assert fleet.models[PARAMS.fingerprint].devices == []
+            continue
+        with pytest.raises((ValueError, OSError)) as caught:
+            opened()
+        assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="faults are tried in a forked process")
-def test_a_full_disk_at_every_moment(tmp_path: Path) -> None:
+def test_a_folder_of_an_earlier_release_is_refused_with_advice(tmp_path: Path) -> None:
+    (tmp_path / "HEAD").write_text("{}")
+    for opened in (lambda: small(tmp_path), lambda: Fleet.open_read(tmp_path)):
+        with refused("conflict"):
+            opened()
+
+
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events = Arrivals()
+    monkeypatch.setattr(store, "ROLL", 60)  # so that there are files of decisions
     with Fleet(VERSIONS, tmp_path / "whole", hold=8) as whole:
         whole.take(events.some(0, 80), position=80)
         whole.take(events.some(80, 160), position=160)
     expected = outcome(tmp_path / "whole")
 
-    def tried() -> int:
-        faults = Faults(tmp_path)
-        faults.install()
-        moments, failures = [0], 0
-        for k in moments:  # the first run, of a disk that is never full, finds the others
-            folder = tmp_path / str(k)
-            with Fleet(VERSIONS, folder, hold=8) as fleet:
-                fleet.take(events.some(0, 80), position=80)
-                faults.listed.clear()
-                faults.fault = Fault(k, errno.ENOSPC, lasting=True)
-                if k == 0:
-                    fleet.take(events.some(80, 160), position=160)
-                    names = [each.split()[0] for each in faults.listed]
-                    moments += [at for at, name in enumerate(names, 1) if name in SPACE]
-                    continue
-                with pytest.raises(OSError, match=r"call commit\(\) to try again") as caught:
-                    fleet.take(events.some(80, 160), position=160)
-                failures += 1
-                assert caught.value.errno == errno.ENOSPC
-                with pytest.raises(RuntimeError, match="has a commit that failed"):
-                    fleet.take(events.some(160, 170))
-                with pytest.raises(OSError, match="No space left"):
-                    fleet.commit()
-                faults.fault = Fault()
-                if k % 2:
-                    assert fleet.commit() and fleet.position == 160
-            if not k % 2:
-                with Fleet(VERSIONS, folder, hold=8) as fleet:
-                    if fleet.position == 80:
-                        fleet.take(events.some(80, 160), position=160)
-            assert outcome(folder) == expected, k
-        return failures
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    found = run_forked(tried, tmp_path / "other")
-    assert 15 <= found.status < 99, found.printed  # 99: something was raised
+    def full_database(*_: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    for number, what in enumerate(("database", "file", "database", "file")):
+        folder = tmp_path / str(number)
+        with Fleet(VERSIONS, folder, hold=8) as fleet, monkeypatch.context() as patched:
+            fleet.take(events.some(0, 80), position=80)
+            if what == "database":
+                patched.setattr(store.Store, "put_head", full_database)
+            else:
+                patched.setattr(store, "write_whole", full)
+            with pytest.raises(OSError, match=r"call commit\(\) to try again") as caught:
+                fleet.take(events.some(80, 160), position=160)
+            assert caught.value.errno == errno.ENOSPC
+            with pytest.raises(RuntimeError, match="has a commit that failed"):
+                fleet.take(events.some(160, 170))
+            with pytest.raises(OSError, match="No space left"):
+                fleet.commit()
+            patched.undo()
+            if number < 2:
+                assert fleet.commit() and fleet.position == 160
+        if number >= 2:
+            with Fleet(VERSIONS, folder, hold=8) as fleet:
+                assert fleet.position == 80
+                fleet.take(events.some(80, 160), position=160)
+        assert outcome(folder) == expected, number
 
 
 def test_an_error_in_the_middle_of_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,41 +273,62 @@ def test_reading_while_another_process_writes(tmp_path: Path) -> None:
         found.take(clean(["a"], [0]))
 
 
-def test_decisions_are_kept_as_told(tmp_path: Path) -> None:
-    for keep, expected in ((True, 5), (False, 0), (2, 2)):
-        folder = tmp_path / str(keep)
-        with small(folder, keep_decisions=keep) as fleet:
+def test_decisions_are_kept_as_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "ROLL", 2)
+    now = 1.7e9
+    for keep, expected in (({}, 5), ({"keep_bytes": 0}, 0), ({"keep_days": 1.5}, 2)):
+        folder = tmp_path / str(expected)
+        with small(folder, clock=lambda: now + 4 * 86400, **keep) as fleet:
             for at in range(5):
-                fleet.take(clean(["a", "b"], [at, at]))
+                fleet.take(clean(["a", "b"], [at, at], times=[now + at * 86400 + 1] * 2))
             assert len(list(fleet.decisions())) == expected
             assert len(list((folder / "decisions").iterdir())) == expected
-        if keep is True:
-            assert [each.seqs.tolist() for each in Fleet.open_read(folder).decisions(first=4)] == [
-                [3, 3],
-                [4, 4],
-            ]
-            with np.load(folder / "decisions" / "00000003.npz", allow_pickle=False) as file:
-                assert file["seqs"].tolist() == [2, 2] and len(file["risk"]) == 2
-                assert file["names"].tobytes() == b"ab" and file["device"].tolist() == [0, 1]
+    read = pytest.importorskip("pyarrow.parquet").read_table
+    [_, _, third, *_] = sorted((tmp_path / "5" / "decisions").iterdir())
+    rows = read(third).to_pylist()
+    assert [(row["device"], row["seq"], row["commit"]) for row in rows] == [("a", 2, 3), ("b", 2, 3)]
+    later = [each.seqs.tolist() for each in Fleet.open_read(tmp_path / "5").decisions(first=4)]
+    assert later == [[3, 3], [4, 4]]
+    size = third.stat().st_size
+    with small(tmp_path / "5", keep_bytes=int(2.5 * size)) as fleet:
+        fleet.take(clean(["a", "b"], [5, 5]))
+        assert [each.seqs[0] for each in fleet.decisions()] == [4, 5]
+
+
+def test_decisions_wait_until_there_are_enough_for_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "ROLL", 10)
+    with small(tmp_path / "f", keep_events=True) as fleet:
+        taken = [fleet.take(clean(["a", "b", "c"], [at] * 3, labels=[at % 3, -1, 2]))[0] for at in range(5)]
+        assert len(list((tmp_path / "f" / "decisions").iterdir())) == 1
+        kept = list(Fleet.open_read(tmp_path / "f").commits())
+    assert [number for number, _ in kept] == [1, 2, 3, 4, 5]
+    for one, (_, [other]) in zip(taken, kept, strict=True):
+        assert rows_of(one) == rows_of(other)
+        assert other.features is None and np.array_equal(one.probs, other.probs)
+        assert one.labels.tolist() == other.labels.tolist()
 
 
 def test_a_commit_costs_what_changed(tmp_path: Path) -> None:
     names = [f"device-{k:05d}" for k in range(20_000)]
-    with small(tmp_path / "f", keep_decisions=False) as fleet:
+    with small(tmp_path / "f", keep_bytes=0) as fleet:
         fleet.take(clean(names, np.zeros(20_000, np.int64)))
-        folder = tmp_path / "f" / "state"
-        [whole] = folder.iterdir()
-        size = whole.stat().st_size
-        written = 0
+
+        def sizes() -> list[int]:
+            return [
+                size for (size,) in fleet.store._sql.execute("SELECT length(content) FROM part ORDER BY id")
+            ]
+
+        [whole], written = sizes(), 0
         for at in range(64):
             fleet.take(clean(names[at : at + 1], [1]))
-            newest = max(folder.iterdir())
-            written += newest.stat().st_size
-        assert whole.exists() and written < 0.2 * size
-        assert len(list(folder.iterdir())) < 12
+            written += sizes()[-1]
+        assert sizes()[0] == whole and written < 0.2 * whole
+        assert len(sizes()) < 12
         for at in range(200, 20_000, 200):
             fleet.take(clean(names[at : at + 200], [1] * 200))
-        assert len(list(folder.iterdir())) < 12
+        assert len(sizes()) < 12
     with small(tmp_path / "f") as fleet:
         places = fleet.models[PARAMS.fingerprint].places
         assert int(places["seq"].sum()) == 64 + 20_000 - 200
@@ -409,9 +433,7 @@ def test_a_list_of_devices_holds_for_those_that_are_there(tmp_path: Path) -> Non
             fleet.adopt("a", monitor.save(), 0, 5)
 
 
-def test_another_budget_holds_from_the_next_day_on_and_rows_of_an_earlier_release_begin_anew(
-    tmp_path: Path,
-) -> None:
+def test_another_budget_holds_from_the_next_day_on(tmp_path: Path) -> None:
     probs, _ = device(50)
     names = [f"d{n}" for n in range(50)]
 
@@ -427,27 +449,36 @@ def test_another_budget_holds_from_the_next_day_on_and_rows_of_an_earlier_releas
         assert len(rows) < 10 and Fleet.open_read(tmp_path / "f").labels(int(NOW // 86400) - 7) == rows
         told = fleet.tell([{**row, "label": PARAMS.classes} for row in rows])
         assert (told["told"], told["bad"]) == (0, len(rows))
-        old = np.frombuffer(b"[[7,0.2,5,null,null],[]]", dtype=np.uint8)
-        assert fleet.label_choice is not None
-        fleet.label_choice.arrays = lambda: {"open": old, "asked": old}  # type: ignore[method-assign]
-        take(fleet, 3)
-    for opened in (lambda: Fleet.open_read(tmp_path / "f"), lambda: small(tmp_path / "f")):
-        with opened() as fleet:
-            assert len(fleet.remarks) == 1
-            assert fleet.label_choice is not None
-            assert (fleet.label_choice.per_day, fleet.label_choice.seed) == (7, 5)
-    assert not Fleet.open_read(tmp_path / "f").remarks
 
 
 def test_held_events_that_fit_no_device() -> None:
     model = ModelVersion("v", PARAMS, hold=4)
     model.take(clean(["a", "b"], [0, 5]))
     arrays = model.arrays()
-    for change in (
-        {"berth_rows": np.array([(7, 1)], dtype=arrays["berth_rows"].dtype)},
-        {"berth_rows": np.array([(1, 1 << 9)], dtype=arrays["berth_rows"].dtype)},
-        {"berth_rows": np.array([(1, 3)], dtype=arrays["berth_rows"].dtype)},
-    ):
-        with refused("damaged"):
-            ModelVersion.restored("v", PARAMS, {**arrays, **change}, hold=4)
-    assert ModelVersion.restored("v", PARAMS, arrays, hold=4).places["held"].tolist() == [0, 1]
+    for owners in ([7], [0], [1, 1]):
+        with pytest.raises((ValueError, IndexError)):
+            rows = {
+                "held_slots": np.array(owners),
+                "held_keys": np.repeat(arrays["held_keys"], len(owners), 0),
+            }
+            rows["held_rows"] = np.repeat(arrays["held_rows"], len(owners), 0)
+            ModelVersion.restored("v", PARAMS, [{**arrays, **rows}], hold=4)
+    assert ModelVersion.restored("v", PARAMS, [arrays], hold=4).places["held"].tolist() == [0, 1]
+
+
+def test_decisions_of_devices_are_ordered_counted_and_kept(tmp_path: Path) -> None:
+    probs, monitor = device(30)
+    steps = np.asarray(monitor.run(probs))
+    seqs = np.array([*range(10), *range(11, 30), 10])
+    with small(tmp_path / "f") as fleet:
+        [decided] = fleet.take(Events(["a"] * 30, [0] * 30, seqs, steps=steps[seqs]), position=1)
+        assert decided.seqs.tolist() == [*range(10), *range(11, 30)]
+        assert np.array_equal(decided.steps["risk"], steps["risk"][decided.seqs])
+        assert fleet.take(clean(["a"], [30])) == []
+        assert fleet.refused == {"posteriors among decisions": 1}
+        with refused("value"):
+            fleet.adopt("a", monitor.save(), 0, 40)
+    with small(tmp_path / "f") as fleet:
+        model = fleet.models[PARAMS.fingerprint]
+        assert model.by_device and model.tallies.devices["steps"].tolist() == [29]
+        assert [each.seqs.tolist() for each in fleet.decisions()] == [decided.seqs.tolist()]

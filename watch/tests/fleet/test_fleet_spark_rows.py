@@ -12,8 +12,9 @@ from spark_events import simulated
 
 from tcuq import Params
 from tcuq.monitor.steps import STEP_DTYPE
+from tcuq_watch.engine.packing import pack_arrays, unpack_arrays
 from tcuq_watch.fleet import ModelVersion
-from tcuq_watch.spark_rows import ShardRows, packed, unpacked
+from tcuq_watch.spark_rows import ShardRows
 
 PARAMS = Params(classes=2, warmup=0, reference=0.3)
 
@@ -65,9 +66,9 @@ def test_a_lane_comes_back_from_bytes() -> None:
     half = len(events) // 2
     model = ModelVersion("v", params)
     model.take(events.some(slice(half)))
-    content = packed(model.arrays())
-    again = ModelVersion.restored("v", params, unpacked(content))
-    assert packed(again.arrays()) == content
+    content = pack_arrays(model.arrays())
+    again = ModelVersion.restored("v", params, [unpack_arrays(content)])
+    assert pack_arrays(again.arrays()) == content
     left, right = (each.take(events.some(slice(half, None))) for each in (model, again))
     assert len(left) == len(right) > 100 and left.devices.tolist() == right.devices.tolist()
     for name in STEP_DTYPE.names or ():

@@ -8,13 +8,12 @@ import threading
 import time
 
 import pytest
-from live_runs import PARAMS, json_lines, steps_of, wait_until
+from live_runs import PARAMS, Feeder, json_lines, steps_of, wait_until
 
 from tcuq.cli.process import complain
 from tcuq_watch.live.publisher import Notices
 from tcuq_watch.live.session import Session
 from tcuq_watch.live.webhook import WAITING, Webhook
-from tcuq_watch.sources.inbox import Chunk
 from tcuq_watch.verdicts.metrics import metrics_text
 
 SAMPLE = re.compile(
@@ -49,10 +48,10 @@ def test_metrics_before_and_after_steps(tmp_path):
     publisher = session.publisher
     before = parsed(metrics_text(device=publisher.status, about=publisher.feed.about))
     assert before["tcuq_steps_total"] == 0 and "tcuq_risk" not in before
-    session.take([Chunk(json_lines(steps_of(50)) + b"noise\n", 1234.5)])
+    Feeder(session).push(json_lines(steps_of(50)) + b"noise\n", 1.7e9)
     after = parsed(metrics_text(device=publisher.status, about=publisher.feed.about))
     assert after["tcuq_steps_total"] == 50 and after["tcuq_broken_lines_total"] == 1
-    assert after["tcuq_last_step_timestamp_seconds"] == 1234.5
+    assert after["tcuq_last_step_timestamp_seconds"] == 1.7e9
     assert after["tcuq_abstentions_total"] == publisher.counts["abstained"] > 0
     assert 0 <= after["tcuq_risk"] < 1 and after["tcuq_alarm"] == 0
     session.close()
@@ -134,21 +133,23 @@ def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
     told = []
     session = Session(PARAMS, tmp_path, "-")
     session.publisher.on_alarm.append(told.append)
-    session.take([Chunk(b"".join(decision(step, int(step in (3, 4))) for step in range(8)), 5.0)])
+    feeder = Feeder(session)
+    feeder.push(b"".join(decision(step, int(step in (3, 4))) for step in range(8)))
     assert [(each["event"], each["step"], each["alarm"]) for each in told] == [
         ("alarm", 3, 1),
         ("cleared", 5, 0),
     ]
     assert [(each["risk"], each["answer"]) for each in told] == [(3 / 64, 3), (5 / 64, 1)]
-    session.take([Chunk(decision(8, 1))])
+    feeder.push(decision(8, 1))
+    feeder.tick()
     session.close()
     assert len(told) == 3
     again = Session(PARAMS, tmp_path, "-")
     again.publisher.on_alarm.append(told.append)
     assert again.publisher.status["alarm"] == 1
-    again.take([Chunk(decision(9, 1))])
+    Feeder(again).push(decision(9, 1))
     assert len(told) == 3 and again.publisher.counts["alarms"] == 2
-    again.take([Chunk(decision(10, 0))])
+    Feeder(again).push(decision(10, 0))
     assert told[3]["event"] == "cleared" and told[3]["step"] == 10
     again.close()
 

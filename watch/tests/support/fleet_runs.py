@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from streams import int8_stream
 from tcuq import Params
 from tcuq_watch.engine.events import Events, joined
 from tcuq_watch.fleet import Fleet
+from tcuq_watch.fleet.store import DATABASE
 
 VERSIONS = {"v1": Params(classes=3, warmup=0), "v2": Params(classes=3, warmup=0, budget=0.05)}
 MESSY = Network(lost=0.05, repeated=0.05, delayed=0.2, mean_delay=60.0, reboots=0.02)
@@ -90,6 +92,24 @@ def outcome(folder: Path) -> dict[str, Any]:
             },
         )
     return found
+
+
+def crashed(folder: Path, place: Path, seed: int, cuts: int = 12) -> Iterator[Path]:
+    """Give copies of a folder in use, as a kill or a loss of power may leave it.
+
+    The journal is there up to any byte, or is followed by rubbish: the disk may have lost its end.
+    """
+    rng = np.random.default_rng(seed)
+    size = (folder / f"{DATABASE}-wal").stat().st_size
+    for number, cut in enumerate([size, 0, *rng.integers(0, size, cuts).tolist()]):
+        copy = place / f"crashed-{seed}-{number}"
+        shutil.copytree(folder, copy)
+        with open(copy / f"{DATABASE}-wal", "r+b") as file:
+            file.truncate(cut)
+            file.seek(cut)
+            file.write(rng.bytes(int(rng.integers(0, 40_000))) if number % 3 == 1 else b"")
+        (copy / f"{DATABASE}-shm").unlink(missing_ok=True)
+        yield copy
 
 
 if __name__ == "__main__":

@@ -13,9 +13,13 @@ import numpy as np
 from streams import int8_stream
 
 from tcuq import Monitor, Params
-from tcuq.io import read_decisions
-from tcuq_watch.live.session import Session
-from tcuq_watch.sources.streams import Growing, open_source
+from tcuq_watch.engine.events import Decided, joined
+from tcuq_watch.fleet import Fleet
+from tcuq_watch.live import session as session_module
+from tcuq_watch.live.session import DEVICE, Session
+from tcuq_watch.sources.arrivals import Arrived, Bad, Notice
+from tcuq_watch.sources.opening import open_source
+from tcuq_watch.sources.step_reader import StepReader
 
 PARAMS = Params(classes=4, warmup=4, level=0.2, budget=0.2)
 
@@ -34,32 +38,54 @@ def json_lines(probs: Any, boot: int | None = None, first: int = 0) -> bytes:
     return "".join(f"{row}\n" for row in rows).encode()
 
 
-def received(folder: Path) -> Any:
-    """Return the posteriors of a session's log, as far as whole lines tell them."""
-    lines = (folder / "received.jsonl").read_bytes().split(b"\n")[:-1]
-    rows = [json.loads(line) for line in lines]
-    return np.array([row["probs"] for row in rows if "probs" in row], dtype=np.int8)
+class Feeder:
+    """A source that a test pushes bytes into."""
+
+    where = key = "-"
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.bad, self.ended = session, Bad(), False
+        self.reader = StepReader("-", self.bad, device=DEVICE, stream=True)
+        self.acknowledged: list[Arrived] = []
+
+    def committed(self, arrived: Arrived) -> None:
+        self.acknowledged.append(arrived)
+
+    def push(self, data: bytes, when: float = 1.7e9, tokens: Any = (), notices: Any = ()) -> None:
+        """Have the session take bytes, and what happened after them."""
+        self.reader.push(data, when)
+        arrived = self.reader.rows.flush(None)
+        arrived.tokens, arrived.notices = list(tokens), [Notice(*each) for each in notices]
+        self.session.take(arrived, self)  # type: ignore[arg-type]
+
+    def tick(self, now: bool = True) -> None:
+        """Have the session commit."""
+        self.session.tick(self, now)  # type: ignore[arg-type]
+
+
+def kept(folder: Path) -> Decided | None:
+    """Return all that the folder of a session keeps."""
+    with Fleet.open_read(folder) as fleet:
+        parts = list(fleet.decisions())
+    return joined(parts) if parts else None
+
+
+def kept_steps(folder: Path) -> int:
+    """Return how many steps a folder keeps, 0 before there are any."""
+    try:
+        found = kept(folder)
+    except ValueError:
+        return 0
+    return 0 if found is None else len(found)
 
 
 def decided_alike(folder: Path, probs: Any, params: Params = PARAMS) -> bool:
-    """Tell whether the decisions of a session are those of a monitor that was never interrupted."""
-    found = read_decisions(folder / "decisions.jsonl")
-    steps = Monitor(params).run(probs)
-    names = (
-        "risk",
-        "threshold",
-        "uncertainty",
-        "answer",
-        "abstain",
-        "alarm",
-        "warming_up",
-        "reason",
-        "prediction",
-    )
-    same = len(found.steps) == len(steps) and all(
-        np.array_equal(found.steps[name], steps[name]) for name in names
-    )
-    return same and found.step_numbers().tolist() == list(range(len(steps)))
+    """Tell whether a session kept these posteriors, and decided as a monitor without interruption."""
+    found = kept(folder)
+    assert found is not None
+    steps, names = Monitor(params).run(probs), ("risk", "threshold", "answer", "abstain", "alarm", "reason")
+    same = len(found) == len(steps) and np.array_equal(found.probs, probs)
+    return same and all(np.array_equal(found.steps[name], steps[name]) for name in names)
 
 
 def wait_until(asked: Callable[[], bool], seconds: float = 60.0) -> bool:
@@ -72,29 +98,24 @@ def wait_until(asked: Callable[[], bool], seconds: float = 60.0) -> bool:
     return True
 
 
-def watch(folder: str, name: str, until: int, save_every: int) -> None:
+def watch(folder: str, name: str, until: int) -> None:
     """Watch a source in a process of its own, up to a number of steps."""
-    source = open_source(name, client=f"test-{Path(folder).name}")
-    source.open()
-    session = Session(PARAMS, folder, name, save_every=save_every, key=source.key)
-    if isinstance(source, Growing):
-        source.resume(*session.place)
-    source.start()
+    session_module.COMMIT = 0.03  # many moments for a kill
+    source = open_source(name, folder=Path(folder), follow=True, device=DEVICE)
+    session = Session(PARAMS, folder, name, key=source.key)
     session.run(source, lambda: session.step >= until)
     source.close()
     session.close()
 
 
 _CONTEXT: Any = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
-    ["tcuq_watch.live.session", "tcuq_watch.sources.streams", "tcuq.io", "tcuq_watch.sources.links"]
-)
+_CONTEXT.set_forkserver_preload(["tcuq_watch.live.session", "tcuq_watch.sources.opening", "pyarrow.parquet"])
 
 
-def start_watching(folder: Path, name: str, until: int, save_every: int = 50) -> Any:
+def start_watching(folder: Path, name: str, until: int) -> Any:
     """Start `watch` in a process that can be killed; it has begun when this returns."""
     here, there = _CONTEXT.Pipe()
-    process = _CONTEXT.Process(target=_watch_told, args=(there, str(folder), name, until, save_every))
+    process = _CONTEXT.Process(target=_watch_told, args=(there, str(folder), name, until))
     process.start()
     there.close()
     assert here.poll(60)

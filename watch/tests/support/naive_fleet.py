@@ -21,7 +21,18 @@ class NaiveDevice:
         self.taken: set[tuple[int, int]] = set()
         self.counts = dict.fromkeys(("received", "missing", "late", "duplicates", "reboots"), 0)
 
+    def told(self, boot: int, seq: int) -> tuple[int, int]:
+        """Return where an event belongs that leaves its boot or its number open (-1)."""
+        last_boot, last_seq = self.last or (-1, -1)
+        if boot < 0:
+            again = last_seq > 0 if seq == 0 else 0 < seq <= last_seq - 64
+            boot = last_boot + again if self.last else 0
+        if seq < 0:
+            seq = last_seq + 1 if boot == last_boot else 0
+        return boot, seq
+
     def take(self, boot: int, seq: int, row: Any) -> list[Any]:
+        boot, seq = self.told(boot, seq)
         key, out = (boot, seq), []
         self.counts["received"] += 1
         if self.last is not None and key <= self.last:
@@ -56,7 +67,9 @@ class NaiveDevice:
                 self.monitor.reset()
         self.last = key
         self.taken.add(key)
-        probs, features, time = self.held.pop(key)
+        probs, features, time, begins = self.held.pop(key)
+        if begins:
+            self.monitor.reset()
         step = self.monitor.run(probs[None], None if features is None else features[None])
         return boot, seq, time, np.asarray(step)[0]
 
@@ -77,7 +90,8 @@ class NaiveFleet:
             device = self.devices.setdefault(name, NaiveDevice(self.params, self.hold, self.bridge))
             features = None if events.features is None else events.features[at]
             time = np.nan if events.times is None else events.times[at]
-            row = (events.probs[at], features, time)
+            begins = events.begins is not None and events.begins[at]
+            row = (events.probs[at], features, time, begins)
             found = device.take(int(events.boots[at]), int(events.seqs[at]), row)
             out.extend((name, *each) for each in found)
         return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import sys
 import threading
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from ..fleet.run import RunStats
     from ..fleet.sinks import Sink
-    from ..sources.files import Source
+    from ..sources import Source
 
 ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that end a run after its commit."""
@@ -81,7 +82,12 @@ def add(subparsers: Subparsers) -> None:
         metavar="N",
         help="steps to pick for labeling each day, over all devices (default: none)",
     )
-    option("--keep", type=int, metavar="N", help="keep the decisions of the last N commits (default: all)")
+    option(
+        "--keep",
+        default="10GB",
+        metavar="SIZE|DAYS",
+        help="decisions to keep, the newest: a size such as 500MB, days such as 30d, or 0 (default: 10GB)",
+    )
     option("--flush", action="store_true", help="at the end, run the events that are still held")
     status = declare(
         actions,
@@ -105,18 +111,17 @@ def run_fleet(args: argparse.Namespace) -> int:
     from ..fleet.requests import answer_requests
     from ..fleet.run import run
     from ..fleet.sinks import open_sink
-    from ..sources.files import open_source
+    from ..sources import open_source
 
     if not 1 <= args.batch <= 10**9:
         raise UsageError(f"--batch is {args.batch}, expected at least 1")
-    least = 0 if args.out is None else 1
-    if args.keep is not None and args.keep < least:
-        raise UsageError(f"--keep is {args.keep}, expected at least {least}")
+    kept = _kept(args.keep)
+    if args.out is not None and not kept.get("keep_bytes", 1):
+        raise UsageError("--keep is 0, expected a size or days: --out is given what it lacks from there")
     folder = Path(args.folder)
     params = versions(args.params)
-    source = open_source(args.source, folder, args.follow)
-    options = {"labels_per_day": args.labels_per_day, "keep_decisions": args.keep}
-    given = {name: value for name, value in options.items() if value is not None}
+    source = open_source(args.source, folder=folder, follow=args.follow)
+    given = kept if args.labels_per_day is None else {**kept, "labels_per_day": args.labels_per_day}
     devices = None if args.closed is None else _names(args.closed)
     sink: Sink | None = None
     with opened(args, params, devices, given) as fleet, _stopped_by_signals(source):
@@ -167,6 +172,18 @@ def run_fleet(args: argparse.Namespace) -> int:
         note(args, "the input did not come to its end, so the events that are held stay held")
     answer(args, _found(done, seen, lost), _line(done, seen, lost))
     return 0
+
+
+def _kept(text: str) -> dict[str, Any]:
+    """Return which decisions are kept, as `Fleet` takes it."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(d|[KMGT]B)|0", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise UsageError(f"--keep is {text!r}, expected a size such as 500MB, days such as 30d, or 0")
+    if found[1] is None:
+        return {"keep_bytes": 0}
+    if found[2] in ("d", "D"):
+        return {"keep_days": float(found[1])}
+    return {"keep_bytes": int(float(found[1]) * 1000 ** (1 + "KMGT".index(found[2][0].upper())))}
 
 
 def _tell_begin(args: argparse.Namespace, source: Source, sink: Sink | None) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tcuq.monitor.params import Params
 
     from ..live.session import Session
-    from ..sources.inbox import Source
 
 PORT = 8357
 
@@ -49,6 +48,12 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--folder", metavar="DIR", help="where everything is kept, and continued (default: PARAMS-live)"
+    )
+    parser.add_argument(
+        "--hold",
+        type=int,
+        metavar="N",
+        help="steps to hold back while earlier ones may still come, 1 to 64 (default: 1)",
     )
     add_logits_options(parser, "SOURCE")
     page = parser.add_argument_group("page")
@@ -85,7 +90,7 @@ def command(args: argparse.Namespace) -> int:
     expect_params(args.params)
     params = Params.load(args.params)
     if args.merge is not None:
-        return _merge(args, params)
+        return _merge(args)
     if args.steps is not None:
         raise UsageError("--steps is given without --merge")
     with _ending() as stop:
@@ -93,54 +98,54 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
-    from ..live.folder import check_free
-    from ..live.session import Session
-    from ..sources.streams import Growing, open_source
+    from ..live.session import DEVICE
+    from ..sources.opening import open_source
 
     folder = Path(args.folder or f"{Path(args.params).stem}-live")
-    client = f"tcuq-live-{_hash(str(folder.resolve()))}"
-    source, printer = open_source(args.source, client), _Printer()
-    check_free(folder)  # a second client of this name would throw the first one off its broker
-    source.open()
-    session = Session(
+    options: dict[str, Any] = {"folder": folder, "softmax": _softmax(args), "names": params.names}
+    source, printer = open_source(args.source, follow=True, device=DEVICE, **options), _Printer()
+    session = _opened(
         params,
         folder,
-        source.name,
-        softmax=_softmax(args),
+        source.where,
+        key=source.key,
+        hold=args.hold,
         tell=[lambda kind, text, step: _tell(args, kind, text, step)],
         decided=printer if args.json else None,
-        key=source.key,
     )
-    begun = False
-
-    def close(kind: object, *_: object) -> None:
-        # After an error between two steps, what is in the logs counts, not what is in memory.
-        session.close(save=kind is None)
-        if begun:  # what could not be written is known now
-            _summary(args, session)
-
     with contextlib.ExitStack() as stack:
-        stack.push(close)
+        stack.callback(session.close)
+        stack.callback(source.close)
+        source.open()
         page = _serve(args, session, stack)
         _connect(args, session, stack)
-        begun = True
+        stack.callback(_summary, args, session)
         if page:
             note(args, f"the page is at {page}")
-        if isinstance(source, Growing):
-            source.resume(*session.place)
-        source.start()
-        stack.callback(source.close)
-        stack.callback(_drain, session, source)
-        stack.callback(source.stop)
         session.run(source, lambda: stop() or printer.broken is not None, ends=not page)
     if printer.broken is not None:
         raise printer.broken
-    return 1 if session.folder.lost else 0
+    return 1 if session.publisher.counts["unkept"] else 0
 
 
-def _drain(session: Session, source: Source) -> None:
-    """Take what was read before the source was closed."""
-    session.take(source.take(0))
+def _opened(params: Params, folder: Path, source: str, **options: Any) -> Session:
+    """Open a session; say what is wrong with its folder in the words of the command line."""
+    from ..live.session import Session
+
+    other = "choose another folder with --folder, or move this one away"
+    try:
+        return Session(params, folder, source, **options)
+    except InputError as error:
+        if error.code == "busy":
+            said = f"{folder}: another tcuq live writes there; end it, or choose another folder with --folder"
+            raise InputError("busy", said) from None
+        if (error.code, error.name) == ("conflict", "versions"):
+            said = f"{folder}: holds a session of other parameters, expected {params.fingerprint}; {other}"
+            raise InputError("conflict", said) from None
+        raise
+    except OSError as error:
+        said = f"{folder}: {error.strerror}; choose another folder with --folder"
+        raise InputError("failed", said) from None
 
 
 def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> str | None:
@@ -178,28 +183,22 @@ def _connect(args: argparse.Namespace, session: Session, stack: contextlib.ExitS
         stack.callback(hook.close)
 
 
-def _merge(args: argparse.Namespace, params: Params) -> int:
+def _merge(args: argparse.Namespace) -> int:
     from tcuq.io import write_log
     from tcuq.io.writers import log_format
 
-    from ..live.folder import MARKS, SESSION, read_session
-    from ..live.marks import labeled_log, read_marks
+    from ..live.marks import labeled_log
 
-    folder = Path(args.source)
-    if not (folder / SESSION).is_file():
-        raise InputError("missing", f"{folder}: is not a folder of tcuq live, expected one with {SESSION}")
     log_format(args.merge)
-    read_session(folder, params)
     first, last = _span(args.steps)
-    with about(str(folder)):
-        log = labeled_log(folder, params, first, last)
+    with about(str(args.source)):
+        log, marks = labeled_log(args.source, first, last)
     write_log(args.merge, log)
-    marks = len(read_marks(folder / MARKS))
-    found = {"log": args.merge, "steps": len(log), "marks": marks, "errors": int(log.errors().sum())}
+    merged = {"log": args.merge, "steps": len(log), "marks": marks, "errors": int(log.errors().sum())}
     text = (
         f"{len(log):,} steps with labels in {args.merge}, {marks:,} marked; steps not marked count as right"
     )
-    answer(args, found, text)
+    answer(args, merged, text)
     return 0
 
 
@@ -218,12 +217,6 @@ def _softmax(args: argparse.Namespace) -> Any:
     from tcuq.monitor.logits import paired, softmax
 
     return lambda row: softmax(paired(row), args.logits_scale)
-
-
-def _hash(text: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 _SILENT = ("saved",)
@@ -254,9 +247,9 @@ def _summary(args: argparse.Namespace, session: Session) -> None:
     from tcuq.report.text import NBSP, plural
 
     counts = session.publisher.counts
-    lost = session.folder.lost
-    kept = f"kept in {session.folder.path}"
-    kept += f", but {plural(lost, 'line')} could not be written" if lost else ""
+    lost = counts["unkept"]
+    kept = f"kept in {session.fleet.folder}"
+    kept += f", but {plural(lost, 'step')} could not be written" if lost else ""
     told = {"steps": "step", "abstained": "abstention", "alarms": "alarm", "broken": "broken line"}
     shown = ", ".join(plural(counts[name], one) for name, one in told.items())
     note(args, f"{shown}; {kept}".replace(NBSP, " "))

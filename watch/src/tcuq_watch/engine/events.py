@@ -145,6 +145,16 @@ class Decided:
         Seconds since 1970 (UTC); NaN where an event had none.
     steps : Steps
         One row an event.
+    probs, features : int8 arrays, optional
+        What the monitors saw, where the fleet keeps it.
+    labels : array of n integers, optional
+        True classes that devices told, -1 where they did not, where the fleet keeps them.
+    resets : array of n booleans, optional
+        Before which steps the monitor forgot its past, where the fleet keeps what it saw.
+    signals : array, optional
+        As `Monitor.run` gives them, where the fleet keeps what monitors saw; they are not in its folder.
+    slots : array of n integers, optional
+        Places of the devices in the list of their version.
 
     Examples
     --------
@@ -162,6 +172,12 @@ class Decided:
     seqs: npt.NDArray[np.int64]
     times: npt.NDArray[np.float64]
     steps: Steps
+    probs: npt.NDArray[np.int8] | None = None
+    features: npt.NDArray[np.int8] | None = None
+    labels: npt.NDArray[np.int64] | None = None
+    resets: npt.NDArray[np.bool_] | None = None
+    signals: npt.NDArray[np.float64] | None = None
+    slots: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.devices)
@@ -180,15 +196,17 @@ def joined(parts: Sequence[Decided]) -> Decided:
         raise InputError("value", "nothing to join")
     if len(parts) == 1:
         return parts[0]
-    first, together = parts[0], np.concatenate
-    return Decided(
-        first.version,
-        together([part.devices for part in parts]),
-        together([part.boots for part in parts]),
-        together([part.seqs for part in parts]),
-        together([part.times for part in parts]),
-        Steps.of(together([np.asarray(part.steps) for part in parts]), first.steps.class_names),
-    )
+    first = parts[0]
+    columns: dict[str, Any] = {}
+    for each in fields(Decided):
+        values = [getattr(part, each.name) for part in parts]
+        if each.name == "steps":
+            columns["steps"] = Steps.of(
+                np.concatenate([np.asarray(one) for one in values]), first.steps.class_names
+            )
+        elif each.name != "version":
+            columns[each.name] = None if values[0] is None else np.concatenate(values)
+    return Decided(first.version, **columns)
 
 
 KINDS = (
@@ -203,6 +221,9 @@ KINDS = (
     "bad state",
     "old state",
     "too many devices",
+    "bad decision",
+    "decisions among posteriors",
+    "posteriors among decisions",
 )
 """What is refused, by kind, in the order in which a fleet keeps their numbers (new ones come last);
  an event of a bad time is taken, as one without a time."""
@@ -211,7 +232,8 @@ EARLIEST, LATEST = 978_307_200.0, 2.0**33
 """Seconds since 1970 between which a time is one. Clocks that were never set say 1970, 1980 or 2000; what is
 after 2242 is in milliseconds."""
 
-TIME_BYTES = 8
+HEAD = np.dtype([("time", "<f8"), ("label", "<i2"), ("begins", "u1")])
+"""What stands before the posterior and the features of a row, or before a decision."""
 
 
 def read_features(params: Params) -> int:
@@ -219,25 +241,47 @@ def read_features(params: Params) -> int:
     return params.features if any(name in FEATURE_BASED for name in params.signals) else 0
 
 
-def row_bytes(params: Params) -> int:
-    """Return the bytes of a row: time, posterior, features."""
-    return TIME_BYTES + params.classes + read_features(params)
+def row_bytes(params: Params, by_device: bool = False) -> int:
+    """Return the bytes of a row that holds what a monitor reads, or what one on a device decided."""
+    content = STEP_DTYPE.itemsize if by_device else params.classes + read_features(params)
+    return HEAD.itemsize + content
 
 
 def checked(
     params: Params, events: Events, latest: float = LATEST
-) -> tuple[npt.NDArray[np.int64], Any, Counter[str]]:
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8], Counter[str]]:
     """Return which events can be taken, their rows, and how many are refused by kind.
 
     Each event is judged alone; a time after `latest` is none. Posteriors become int8 as a runtime would leave
     them, and features as the parameters say.
     """
     refused: Counter[str] = Counter()
-    width = read_features(params)
-    numbers = (events.boots >= 0) & (events.seqs >= 0)
+    numbers = (events.boots >= -1) & (events.seqs >= -1)
     numbers &= (events.boots < MAX_NUMBER) & (events.seqs < MAX_NUMBER)
     good = np.flatnonzero(numbers)
     refused["bad number"] = len(events) - len(good)
+    if events.steps is None:
+        good, content = _readings(params, events, good, refused)
+    else:
+        good, content = _decisions(params, events, good, refused)
+    head = np.zeros(len(good), dtype=HEAD)
+    times = np.full(len(good), np.nan) if events.times is None else events.times[good]
+    head["time"], refused["bad time"] = _times(times, min(latest, LATEST))
+    head["label"] = -1
+    if events.labels is not None:
+        labels = events.labels[good]
+        head["label"] = np.where((labels < -1) | (labels >= params.classes), -1, labels)
+    if events.begins is not None:
+        head["begins"] = events.begins[good]
+    rows = np.concatenate([head.view(np.uint8).reshape(-1, HEAD.itemsize), content], axis=1)
+    return good, rows, +refused
+
+
+def _readings(
+    params: Params, events: Events, good: npt.NDArray[np.int64], refused: Counter[str]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Return which events have a posterior, and features where they are needed, and both as bytes."""
+    width = read_features(params)
     wide = events.probs.shape[1] == params.classes
     wide = wide and (not width or events.features is None or events.features.shape[1] == width)
     if not wide or (width and events.features is None):
@@ -245,19 +289,33 @@ def checked(
         good = good[:0]
     probs, keep = _posteriors(params, events.probs[good] if wide else events.probs[:0])
     refused["bad posterior"] = len(good) - int(keep.sum())
-    good, probs = good[keep], probs[keep]
-    rows = np.empty((len(good), row_bytes(params)), dtype=np.uint8)
-    rows[:, TIME_BYTES : TIME_BYTES + params.classes] = probs.view(np.uint8)
-    if width and len(good):
+    good, content = good[keep], probs[keep].view(np.uint8)
+    if width:
+        if not len(good):
+            return good, np.zeros((0, params.classes + width), dtype=np.uint8)
         features, keep = _features(params, events.features[good])
-        rows[:, TIME_BYTES + params.classes :] = features.view(np.uint8)
         refused["bad features"] += len(good) - int(keep.sum())
-        good, rows = good[keep], rows[keep]
-    times = np.full(len(good), np.nan) if events.times is None else events.times[good]
-    times, odd = _times(times, min(latest, LATEST))
-    refused["bad time"] = odd
-    rows[:, :TIME_BYTES] = times.astype("<f8").view(np.uint8).reshape(-1, TIME_BYTES)
-    return good, rows, +refused
+        good, content = good[keep], np.concatenate([content, features.view(np.uint8)], axis=1)[keep]
+    return good, content
+
+
+def _decisions(
+    params: Params, events: Events, good: npt.NDArray[np.int64], refused: Counter[str]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Return which events have a decision that can be, and these as bytes without gaps."""
+    steps = np.zeros(len(good), dtype=STEP_DTYPE)
+    for name in STEP_DTYPE.names or ():
+        steps[name] = events.steps[name][good]
+    for name in ("risk", "threshold", "uncertainty", "persistence", "look", "expected_accuracy"):
+        steps[name] = np.round(steps[name] * 65536) / 65536
+    for name in ("risk", "expected_accuracy"):  # the largest numbers that a monitor knows
+        steps[name] = np.where(steps[name] <= 1, np.minimum(steps[name], 1 - 2**-16), steps[name])
+    keep = (steps["alarm"] <= 3) & ~(steps["expected_accuracy"] >= 1)
+    for name in ("prediction", "answer"):
+        keep &= (steps[name] >= 0) & (steps[name] < params.classes)
+    keep &= (steps["risk"] >= 0) & (steps["risk"] < 1) & (np.abs(steps["severity"]) < 2**15)
+    refused["bad decision"] = len(good) - int(keep.sum())
+    return good[keep], steps[keep].view(np.uint8).reshape(-1, STEP_DTYPE.itemsize)
 
 
 def _posteriors(params: Params, probs: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], Any]:
@@ -299,10 +357,9 @@ def _times(times: npt.NDArray[np.float64], latest: float) -> tuple[npt.NDArray[n
     return (np.where(odd, np.nan, times), int(odd.sum())) if odd.any() else (times, 0)
 
 
-def times_of(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-    """Return the times of rows."""
-    whole = np.ascontiguousarray(rows[:, :TIME_BYTES]).view("<f8")[:, 0]
-    return whole.astype(np.float64, copy=False)
+def heads_of(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+    """Return what stands before the content of rows: time, label, whether the input begins again."""
+    return np.ascontiguousarray(rows[:, : HEAD.itemsize]).view(HEAD)[:, 0]
 
 
 def name_problem(name: Any) -> str | None:
@@ -323,22 +380,3 @@ def name_problem(name: Any) -> str | None:
     except UnicodeEncodeError:
         return f"{name!r} cannot be written as UTF-8, {expected}"
     return None
-
-
-def packed(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Return texts as the bytes of their UTF-8, one after the other, and the end of each."""
-    whole = "".join(texts).encode()
-    lengths: Any = map(len, texts)
-    if not whole.isascii():
-        lengths = [len(text.encode()) for text in texts]
-    ends = np.cumsum(np.fromiter(lengths, np.int64, len(texts)))
-    return np.frombuffer(whole, dtype=np.uint8), ends
-
-
-def unpacked(content: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> list[str]:
-    """Return the texts that `packed` was given."""
-    whole, places = content.tobytes(), ends.tolist()
-    if whole.isascii():
-        text = whole.decode("ascii")
-        return [text[a:b] for a, b in zip([0, *places], places, strict=False)]
-    return [whole[a:b].decode() for a, b in zip([0, *places], places, strict=False)]

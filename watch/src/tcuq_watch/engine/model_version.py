@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
@@ -17,45 +17,26 @@ from tcuq.base.limits import limits_given
 from tcuq.base.step_hashes import U64, device_keys
 from tcuq.monitor.bank import Bank
 from tcuq.monitor.params import Params
+from tcuq.monitor.signals import SIGNALS
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
 from .events import (
+    HEAD,
     KINDS,
     LATEST,
     MAX_NUMBER,
-    TIME_BYTES,
     Decided,
     Events,
     checked,
+    heads_of,
     joined,
     name_problem,
-    packed,
     read_features,
     row_bytes,
-    times_of,
-    unpacked,
 )
-from .order import BRIDGE, HOLD, Integers, Order, Released, Touched
-from .tallies import Tallies
-
-
-@dataclass(frozen=True)
-class Changes:
-    """What has changed since some moment: numbers of rows, and the devices that were there then."""
-
-    devices: int
-    touched: Touched
-
-    def united(self, other: Changes) -> Changes:
-        """Return what has changed in either."""
-        pairs = zip(self.touched, other.touched, strict=True)
-        return Changes(min(self.devices, other.devices), Touched(*(_union(*pair) for pair in pairs)))
-
-
-def _union(one: Integers, other: Integers) -> Integers:
-    found = np.zeros(max(int(one.max(initial=-1)), int(other.max(initial=-1))) + 1, dtype=bool)
-    found[one] = found[other] = True
-    return np.flatnonzero(found)
+from .order import BRIDGE, HOLD, PLACE_DTYPE, Integers, Order, Released
+from .packing import packed, unpacked
+from .tallies import DEVICE_DTYPE, Tallies
 
 
 class ModelVersion:
@@ -77,6 +58,8 @@ class ModelVersion:
         Who is offered each step as one to be labeled.
     known : container of str, optional
         Devices that are accepted; default: all.
+    keep_events : bool, default False
+        Whether `Decided` also has what the monitors saw.
 
     Attributes
     ----------
@@ -86,6 +69,9 @@ class ModelVersion:
         Events that could not be taken, by kind.
     tallies : Tallies
         Counts by device, class and time.
+    by_device : bool or None
+        Whether devices decide themselves and send what they decided; None before the first event. What comes
+        of the other kind is refused.
 
     Examples
     --------
@@ -103,11 +89,14 @@ class ModelVersion:
         bridge: int = BRIDGE,
         labels: Any = None,
         known: Container[str] | None = None,
+        keep_events: bool = False,
     ) -> None:
         self.version = version
         self.params = params
         self.labels = labels
         self.known = known
+        self.keep_events = keep_events
+        self.by_device: bool | None = None
         self._limits = limits_given()
         self._most = self._limits.devices
         self.devices: list[str] = []
@@ -118,7 +107,6 @@ class ModelVersion:
         self._slot_of: dict[str, int] = {}
         self._names = np.empty(0, dtype=object)
         self._keys: U64 = np.empty(0, dtype=np.uint64)
-        self._settled = 0
         self._stale = False
 
     @property
@@ -130,8 +118,8 @@ class ModelVersion:
     def heard(self) -> npt.NDArray[np.float64]:
         """When devices were last heard of, by slot, events that are held included; NaN: never with a time."""
         found = self.tallies.devices["last_time"].copy()
-        slots, rows = self._order.held()
-        np.fmax.at(found, slots, times_of(rows))
+        slots, _, rows = self._order.held()
+        np.fmax.at(found, slots, heads_of(rows)["time"])
         return found
 
     @property
@@ -169,6 +157,8 @@ class ModelVersion:
             Decisions on the released events.
         """
         self._stale = True
+        if not self._takes(events):
+            return self._decide(self._order.release([], [], []))
         good, rows, refused = checked(self.params, events, latest)
         self.refused.update(refused)
         slots = self._slots(events.devices[good])
@@ -176,6 +166,24 @@ class ModelVersion:
             keep = slots >= 0
             good, rows, slots = good[keep], rows[keep], slots[keep]
         return self._decide(self._order.take(slots, events.boots[good], events.seqs[good], rows))
+
+    def _takes(self, events: Events) -> bool:
+        """Tell whether events are of the kind that came first: posteriors, or decisions."""
+        by_device = events.steps is not None
+        if self.by_device is None and len(events):
+            self._choose(by_device)
+        if self.by_device not in (None, by_device):
+            kind = "decisions among posteriors" if by_device else "posteriors among decisions"
+            self.refused[kind] += len(events)
+            return False
+        return True
+
+    def _choose(self, by_device: bool) -> None:
+        self.by_device = by_device
+        if by_device:
+            order = Order(row_bytes(self.params, True), self.hold, self.bridge)
+            order.grow(len(self.devices))
+            self._order = order
 
     def flush(self) -> Decided:
         """Release all that is held back, as at the end of the input.
@@ -265,6 +273,8 @@ class ModelVersion:
         place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, -1, MAX_NUMBER - 1)
         if not isinstance(state, (bytes, bytearray, memoryview)):
             raise InputError("value", f"state of {device} is {type(state).__name__}, expected bytes")
+        if self.by_device:
+            raise InputError("value", f"state of {device} comes among decisions, expected more of these")
         content = np.frombuffer(state, dtype=np.uint8)
         if len(content) != self.params.state_bytes:
             expected = f"expected {self.params.state_bytes}"
@@ -317,23 +327,34 @@ class ModelVersion:
             room = max(len(self.devices), len(self._names) * 5 // 4 + 16)
             self._names = np.concatenate([self._names[:first], np.empty(room - first, dtype=object)])
         self._names[first : len(self.devices)] = fresh
-        self.bank.grow(len(fresh))
+        if not self.by_device:
+            self.bank.grow(len(fresh))
         self.tallies.grow(len(fresh))
         self._order.grow(len(fresh))
 
     def _decide(self, released: Released) -> Decided:
         slots, boots, seqs, rows, resets = released
-        features = read_features(self.params)
-        first = TIME_BYTES + self.params.classes
-        probs = np.ascontiguousarray(rows[:, TIME_BYTES:first]).view(np.int8)
-        more = np.ascontiguousarray(rows[:, first:]).view(np.int8) if features else None
-        steps = self._run(slots, probs, more, resets)
-        times, devices = times_of(rows), self._names[slots]
+        head, content = heads_of(rows), rows[:, HEAD.itemsize :]
+        probs = features = signals = None
+        resets = resets | (head["begins"] > 0)
+        if self.by_device:
+            steps = Steps.of(np.ascontiguousarray(content).view(STEP_DTYPE)[:, 0], self.params.names)
+        else:
+            probs = np.ascontiguousarray(content[:, : self.params.classes]).view(np.int8)
+            if read_features(self.params):
+                features = np.ascontiguousarray(content[:, self.params.classes :]).view(np.int8)
+            steps, signals = self._run(slots, probs, features, resets)
+        times, devices = head["time"].astype(np.float64), self._names[slots]
         if len(slots):
             self.tallies.update(slots, times, boots, seqs, steps)
             if self.labels is not None:
                 self.labels.offer(self.version, devices, boots, seqs, times, steps, self._label_keys()[slots])
-        return Decided(self.version, devices, boots, seqs, times, steps)
+        decided = Decided(self.version, devices, boots, seqs, times, steps, slots=slots)
+        if not self.keep_events:
+            return decided
+        labels = head["label"].astype(np.int64)
+        seen = replace(decided, probs=probs, features=features, labels=labels)
+        return replace(seen, resets=resets, signals=signals)
 
     def _label_keys(self) -> U64:
         """Return what the choice of labels knows devices by, by slot."""
@@ -342,10 +363,12 @@ class ModelVersion:
             self._keys = np.concatenate([self._keys, fresh])
         return self._keys
 
-    def _run(self, slots: Integers, probs: Any, features: Any, resets: npt.NDArray[np.bool_]) -> Steps:
+    def _run(
+        self, slots: Integers, probs: Any, features: Any, resets: npt.NDArray[np.bool_]
+    ) -> tuple[Steps, Any]:
         """Run events in their order; each device forgets its past where it is told to."""
         if not resets.any():
-            return self.bank.run(slots, probs, features)  # type: ignore[no-any-return]
+            return self._some(slots, probs, features)
         order = np.argsort(slots, kind="stable")
         sorted_slots, flags = slots[order], resets[order].astype(np.int64)
         begins = np.r_[True, sorted_slots[1:] != sorted_slots[:-1]]
@@ -354,35 +377,40 @@ class ModelVersion:
         rounds[order] = turn - np.maximum.accumulate(np.where(begins, turn - flags, 0))
         by_round = np.argsort(rounds, kind="stable")
         steps = np.empty(len(slots), dtype=STEP_DTYPE)
+        signals = np.empty((len(slots), len(SIGNALS))) if self.keep_events else None
         for some in np.split(by_round, np.cumsum(np.bincount(rounds))[:-1]):
             if rounds[some[:1]].any():
                 self.bank.reset(slots[some[resets[some]]])
             more = None if features is None else features[some]
-            steps[some] = self.bank.run(slots[some], probs[some], more)
-        return Steps.of(steps, self.params.names)
+            steps[some], found = self._some(slots[some], probs[some], more)
+            if signals is not None:
+                signals[some] = found
+        return Steps.of(steps, self.params.names), signals
 
-    def changed(self) -> Changes:
-        """Return what has changed since `settle`."""
-        return Changes(self._settled, self._order.touched())
+    def _some(self, slots: Integers, probs: Any, features: Any) -> tuple[Steps, Any]:
+        found = self.bank.run(slots, probs, features, signals=self.keep_events)
+        return found if self.keep_events else (found, None)
+
+    def changed(self) -> Integers:
+        """Return the slots of which something has changed since `settle`."""
+        return self._order.touched()
 
     def settle(self) -> None:
         """Say that all that has changed is kept elsewhere."""
-        self._order.settle(self._order.touched())
-        self._settled = len(self.devices)
+        self._order.settle()
         self._stale = False
 
-    def rows(self, changes: Changes) -> dict[str, npt.NDArray[Any]]:
-        """Return what must be kept of what has changed."""
-        slots = changes.touched.slots
-        names, name_ends = packed(self.devices[changes.devices :])
+    def rows(self, slots: Integers) -> dict[str, npt.NDArray[Any]]:
+        """Return what must be kept of these devices, and the counts of all."""
+        names, name_ends = packed([self.devices[slot] for slot in slots.tolist()])
         kept: dict[str, npt.NDArray[Any]] = {
-            "count": np.array([changes.devices, len(self.devices)], dtype=np.int64),
+            "count": np.array([len(self.devices), -1 if self.by_device is None else int(self.by_device)]),
             "names": names,
             "name_ends": name_ends,
             "slots": slots.astype(np.uint32),
-            "states": self.bank.save_many(slots),
+            "states": self.bank.save_many([] if self.by_device else slots),
             "refused": np.array([self.refused[kind] for kind in KINDS], dtype=np.int64),
-            **self._order.rows(changes.touched),
+            **self._order.rows(slots),
         }
         for name, array in self.tallies.arrays().items():
             kept[f"tallies.{name}"] = array[slots] if name in Tallies.PER_SLOT else array
@@ -390,45 +418,55 @@ class ModelVersion:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that `restored` needs."""
-        return self.rows(Changes(0, self._order.everything()))
+        return self.rows(np.arange(len(self.devices)))
 
     @classmethod
     def restored(
         cls,
         version: str,
         params: Params,
-        arrays: Mapping[str, npt.NDArray[Any]] | Sequence[Mapping[str, npt.NDArray[Any]]],
+        parts: Iterable[Mapping[str, npt.NDArray[Any]]],
         **options: Any,
     ) -> ModelVersion:
-        """Return a model from what `arrays` gave, or from that and what `rows` gave later, oldest first."""
+        """Return a model from what `rows` gave, oldest first; later rows of a device replace earlier ones."""
         model = cls(version, params, **options)
-        tallies: dict[str, npt.NDArray[Any]] = {}
-        for part in [arrays] if isinstance(arrays, Mapping) else arrays:
-            model._load(part, tallies)
-        if tallies:
-            model.tallies = Tallies.restored(params, tallies)
+        names = np.empty(0, dtype=object)
+        places, tallied = np.zeros(0, dtype=PLACE_DTYPE), np.zeros(0, dtype=DEVICE_DTYPE)
+        newest = np.zeros(0, dtype=np.int64)  # the part that has the last word on a device
+        held: list[tuple[Integers, ...]] = []
+        arrays: Mapping[str, npt.NDArray[Any]] = {}
+        for number, arrays in enumerate(parts):
+            count, kind = arrays["count"].tolist()
+            slots = arrays["slots"].astype(np.int64)
+            if kind >= 0 and model.by_device is None:
+                model._choose(bool(kind))
+            names, places, tallied, newest = (_longer(a, count) for a in (names, places, tallied, newest))
+            names[slots] = unpacked(arrays["names"], arrays["name_ends"])
+            places[slots], tallied[slots], newest[slots] = arrays["places"], arrays["tallies.devices"], number
+            if not model.by_device:
+                model.bank.grow(count - len(model.bank))
+                model.bank.load_many(slots, arrays["states"])
+            held.append((arrays["held_slots"], arrays["held_keys"], arrays["held_rows"]))
+        if arrays:
+            model._restore(names, places, tallied, arrays)
+            owners, keys, rows = (np.concatenate(each) for each in zip(*held, strict=True))
+            parts_of = np.repeat(np.arange(len(held)), [len(each[0]) for each in held])
+            last = newest[owners] == parts_of
+            waiting = {"held_slots": owners[last], "held_keys": keys[last], "held_rows": rows[last]}
+            model._order.load({"places": places, **waiting})
         model.settle()
         return model
 
-    def _load(self, arrays: Mapping[str, npt.NDArray[Any]], tallies: dict[str, npt.NDArray[Any]]) -> None:
-        (first, count), slots = arrays["count"].tolist(), arrays["slots"].astype(np.int64)
-        names = unpacked(arrays["names"], arrays["name_ends"])
-        fresh = names[len(self.devices) - first :]
-        if len(self.devices) < first or len(self.devices) + len(fresh) != count:
-            raise InputError("damaged", f"it begins at device {first}, expected {len(self.devices)}")
-        self._slot_of.update(zip(fresh, range(len(self.devices), count), strict=True))
-        self._grow(fresh)
-        self.bank.load_many(slots, arrays["states"])
-        self._order.load(slots, arrays)
-        self.refused = +Counter(dict(zip(KINDS, arrays["refused"].tolist(), strict=False)))
-        for key in [each for each in arrays if each.startswith("tallies.")]:
-            name = key.partition(".")[2]
-            if name not in Tallies.PER_SLOT:
-                tallies[name] = arrays[key]
-                continue
-            rows = arrays[key]
-            old = tallies.get(name, np.zeros((0, *rows.shape[1:]), dtype=rows.dtype))
-            if len(old) < count:
-                old = np.concatenate([old, np.zeros((count - len(old), *rows.shape[1:]), dtype=rows.dtype)])
-            old[slots] = rows
-            tallies[name] = old
+    def _restore(self, names: Any, places: Any, tallied: Any, last: Mapping[str, npt.NDArray[Any]]) -> None:
+        if any(name_problem(name) for name in names) or len(set(names)) < len(names):
+            raise InputError("damaged", "a device is missing, or is there twice")
+        self.devices, self._names = names.tolist(), names
+        self._slot_of = dict(zip(self.devices, range(len(names)), strict=True))
+        self._order.grow(len(names))
+        self.refused = +Counter(dict(zip(KINDS, last["refused"].tolist(), strict=False)))
+        counts = {key.partition(".")[2]: last[key] for key in last if key.startswith("tallies.")}
+        self.tallies = Tallies.restored(self.params, counts | {"devices": tallied})
+
+
+def _longer(array: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
+    return np.concatenate([array, np.zeros(max(0, count - len(array)), dtype=array.dtype)])

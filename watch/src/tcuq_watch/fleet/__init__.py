@@ -3,5 +3,6 @@
 from ..engine.events import Decided, Events
 from ..engine.model_version import ModelVersion
 from .fleet import Fleet
+from .run import watch
 
-__all__ = ["Decided", "Events", "Fleet", "ModelVersion"]
+__all__ = ["Decided", "Events", "Fleet", "ModelVersion", "watch"]

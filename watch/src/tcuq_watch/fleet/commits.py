@@ -1,133 +1,91 @@
-"""`Commits`: a fleet's models in a folder, one commit after the other."""
+"""`Commits`: the models of a fleet in its folder, one commit after the other."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.atomic_files import sync_folder
 from tcuq.base.errors import InputError
 from tcuq.monitor.params import Params
 
 from ..engine.events import Decided
 from ..engine.labels import Labels
-from ..engine.model_version import Changes, ModelVersion
-from ..engine.order import Touched
-from . import store
-from .store import read_arrays, read_decided, write_arrays, write_decided
+from ..engine.model_version import ModelVersion
+from ..engine.packing import pack_arrays, unpack_arrays
+from .store import Store
+
+PIECE = 1 << 16
+"""Devices of one part: a fleet of millions is never copied at once."""
 
 
-@dataclass(frozen=True)
-class Level:
-    """One file: rows of a model that had changed when it was written."""
+class Level(NamedTuple):
+    """What one commit wrote of a model: its number, and the devices."""
 
-    name: str
-    bytes: int
-    changes: Changes
-
-    @property
-    def weight(self) -> int:
-        """Rows, about."""
-        return _weight(self.changes.touched)
-
-
-def _weight(touched: Touched) -> int:
-    return len(touched.slots) + len(touched.cells) // 4
+    number: int
+    slots: npt.NDArray[np.int64]
 
 
 class Levels:
-    """The files of a model, oldest first; the first has all devices, and each has twice the rows of the next.
+    """The parts of a model, oldest first; the first has all devices, and each has twice those of the next.
 
-    A commit takes files of about its own size into the new one: what it writes is in proportion to what has
-    changed, times the logarithm of the fleet's size, and there are never more files than that.
+    A commit takes parts of about its own size into the new one: what it writes is in proportion to what has
+    changed, times the logarithm of the fleet's size, and there are never more parts than that.
     """
 
-    def __init__(self, levels: list[Level] | None = None) -> None:
-        self.levels: list[Level] = levels or []
+    def __init__(self) -> None:
+        self.levels: list[Level] = []
 
-    @property
-    def named(self) -> list[dict[str, Any]]:
-        """What HEAD keeps of them."""
-        return [{"name": each.name, "bytes": each.bytes} for each in self.levels]
-
-    def written(self, folder: Path, name: str, model: ModelVersion) -> Levels:
-        """Write a file with what has changed; return the files that then make up the model."""
-        changes, kept = model.changed(), list(self.levels)
-        while kept and kept[-1].weight < 2 * _weight(changes.touched):
-            older = kept.pop()
-            if kept:  # else all is written anyway
-                changes = changes.united(older.changes)
+    def write(self, store: Store, number: int, model: ModelVersion) -> list[Level]:
+        """Write what has changed; return the parts that then make up the model."""
+        slots, kept = model.changed(), list(self.levels)
+        while kept and len(kept[-1].slots) < 2 * len(slots):
+            slots = np.union1d(slots, kept.pop().slots)
         if not kept:
-            rows = model.arrays()
-            changes = _changes(rows)
-        else:
-            rows = model.rows(changes)
-        return Levels([*kept, Level(name, write_arrays(folder / name, rows), changes)])
+            slots = np.arange(len(model.devices))
+        store.drop_parts(model.version, [each.number for each in self.levels[len(kept) :]])
+        for first in range(0, len(slots), PIECE) or [0]:
+            store.put_part(model.version, number, pack_arrays(model.rows(slots[first : first + PIECE])))
+        return [*kept, Level(number, slots)]
 
-
-def _changes(arrays: dict[str, npt.NDArray[Any]]) -> Changes:
-    numbers = (arrays[name].astype(np.int64) for name in ("slots", "berths", "cells"))
-    return Changes(int(arrays["count"][0]), Touched(*numbers))
-
-
-def read_model(
-    folder: Path, named: list[dict[str, Any]], version: str, params: Params, **options: Any
-) -> tuple[ModelVersion, Levels]:
-    """Return a model from its files, and the files."""
-    levels, parts = [], []
-    for each in named:
-        parts.append(read_arrays(folder / each["name"], each["bytes"]))
-    try:
-        for each, arrays in zip(named, parts, strict=True):
-            levels.append(Level(each["name"], each["bytes"], _changes(arrays)))
-        return ModelVersion.restored(version, params, parts, **options), Levels(levels)
-    except MemoryError:
-        raise
-    except Exception as error:  # arrays of other shapes or types lead to errors of all kinds
-        place = folder / named[-1]["name"] if named else folder
-        why = f"{type(error).__name__}: {error}" if isinstance(error, LookupError) else str(error)
-        said = f"{place} or one before it does not fit version {version!r}: {why}"
-        raise InputError("damaged", said) from None
-
-
-ATTEMPTS = 50
-"""How often a reader begins again because a writer has removed files that it was about to read."""
-
-ALL = 2**31
-"""More commits than any fleet has."""
+    def read(self, store: Store, version: str) -> Iterator[dict[str, npt.NDArray[Any]]]:
+        """Yield the parts of a model, and remember them."""
+        for number, content in store.parts(version):
+            arrays = unpack_arrays(content)
+            slots = arrays["slots"].astype(np.int64)
+            if self.levels and self.levels[-1].number == number:
+                slots = np.concatenate([self.levels.pop().slots, slots])
+            self.levels.append(Level(number, slots))
+            yield arrays
 
 
 class Commits:
     """What of a fleet is on the disk.
 
-    Decisions of `kept` commits are kept; 0 for none, `ALL` for all.
+    Decisions are kept up to a size in bytes and an age in seconds; those of size 0 are not written.
     """
 
-    def __init__(self, folder: Path, read_only: bool, kept: int) -> None:
-        self.folder = folder
-        self.read_only = read_only
-        self.kept = kept
+    def __init__(self, folder: Path, read_only: bool, most_bytes: int, most_seconds: float) -> None:
+        self.read_only, self.most_bytes, self.most_seconds = read_only, most_bytes, most_seconds
         self.number = 0
         self.position: Any = None
         self.refused: Counter[str] = Counter()
         self.models: dict[str, ModelVersion] = {}
         self.labels: Labels | None = None
         self.labels_stale = False
+        self.about: dict[str, Any] = {}
+        self.marks: list[tuple[int, int, float]] = []
         self.remarks: list[str] = []
         self._options: dict[str, int] = {}
-        self._entries: list[dict[str, Any]] = []
         self._levels: dict[str, Levels] = {}
-        self._labels_file: dict[str, Any] | None = None
-        self._lock: Any = None
-        self._known_refused: Counter[str] = Counter()
-        self._files_of_decisions = 0  # those that are there at least, unless somebody took one away
+        self._kept_labels: dict[str, npt.NDArray[Any]] = {}
+        self._known: tuple[Any, ...] = ()
+        self.store = Store(folder, read_only)
+        self.folder = folder
 
     def open(
         self,
@@ -135,81 +93,61 @@ class Commits:
         alone: bool,
         options: Mapping[str, int | None],
         defaults: Mapping[str, int],
-        known: Container[str] | None,
+        model_options: Mapping[str, Any],
         labels: tuple[int | None, int],
     ) -> None:
         """Read the last commit, or begin a folder."""
-        if self.read_only:
-            self._open_to_read(given, known)
-            return
-        assert given is not None
-        if store.read_head(self.folder) is None:
-            store.check_new(self.folder)
-        store.make_folders(self.folder)
-        self._lock = store.locked(self.folder)
-        head = store.read_head(self.folder)
+        head = self.store.head()
+        there = {name: Params.from_json(text) for name, text in self.store.versions().items()}
+        if head is None:
+            if self.read_only:
+                raise InputError("missing", f"{self.folder} holds no commit of a fleet yet")
+            head = {}
         self._options = self._chosen(head, options, defaults)
-        if head is not None:
-            self._check_versions(head, given, alone)
-            self._load(head, given, known)
-        self._add_versions(given, known)
+        wanted = dict(there if given is None else given)
+        if given is not None and there:
+            wanted = self._checked(there, wanted, alone)
+        self.number, self.position = head.get("commit", 0), head.get("position")
+        self.refused, self.about = Counter(head.get("refused", {})), head.get("about", {})
+        self._known = self._state()
+        for name, params in wanted.items():
+            self.models[name] = self._model(name, params, name in there, **model_options)
         self._open_labels(labels)
-        if (why := self._missing()) is not None:
-            self.remarks.append(why)
-        stays = min(self._files_of_decisions, self.kept or ALL)
-        if head is None or self._entries != head["versions"] or stays != self._files_of_decisions:
-            self._files_of_decisions = stays
-            self._write_head(self.number, self.position)
-        store.clean(self.folder, self._named(), self.number)
-        self._drop_decisions()
-        if self.labels_stale:  # a budget holds from now on, also if nothing comes
+        if not self.read_only and (not head or set(wanted) - set(there)):
+            with self.store.commit():
+                for name, params in wanted.items():
+                    self.store.put_version(name, params.to_json())
+                self._put_head(self.number, self.position)
+        if self.labels_stale and not self.read_only:  # a budget holds from now on, also if nothing comes
             self.write([], None)
 
-    def _open_to_read(self, given: Mapping[str, Params] | None, known: Container[str] | None) -> None:
-        for attempt in range(ATTEMPTS):
-            head = store.read_head(self.folder)
-            if head is None:
-                raise InputError(
-                    "missing",
-                    f"{self.folder} holds no fleet, expected the folder of a Fleet (tcuq fleet run)",
-                )
-            try:
-                self._options = {name: head[name] for name in ("hold", "bridge")}
-                if given is not None:
-                    self._check_versions(head, given, False)
-                everything = {each["name"]: self._stored(each) for each in head["versions"]}
-                self._load(head, everything if given is None else given, known)
-                self._open_labels((None, 0))
-                return
-            except FileNotFoundError:
-                if attempt + 1 == ATTEMPTS:
-                    raise
-        raise AssertionError
-
-    def _stored(self, entry: Mapping[str, Any]) -> Params:
-        return Params.load(self.folder / entry["params"])
-
     def _chosen(
-        self, head: Mapping[str, Any] | None, options: Mapping[str, int | None], defaults: Mapping[str, int]
+        self, head: Mapping[str, Any], options: Mapping[str, int | None], defaults: Mapping[str, int]
     ) -> dict[str, int]:
         chosen = {}
         for name, default in defaults.items():
             value = options[name]
-            if head is not None and value is not None and head[name] != value:
+            if head and value is not None and head[name] != value:
                 raise InputError(
                     "conflict",
                     f"{name} is {value}, expected {head[name]} as {self.folder} was begun with; "
                     f"leave it out or begin a new folder",
                 )
-            chosen[name] = head[name] if head is not None else (default if value is None else value)
+            chosen[name] = head[name] if head else (default if value is None else value)
         return chosen
 
-    def _check_versions(self, head: Mapping[str, Any], given: Mapping[str, Params], alone: bool) -> None:
-        there = {entry["name"]: entry for entry in head["versions"]}
+    def _checked(
+        self, there: Mapping[str, Params], given: dict[str, Params], alone: bool
+    ) -> dict[str, Params]:
+        """Return the given versions under their names in the folder; refuse others of the same name."""
         if alone:
-            self._rename_alone(there, given)
+            # Parameters that came without a name get the only name in the folder, if they are the same.
+            [(name, params)] = given.items()
+            same = [each for each, held in there.items() if held.fingerprint == params.fingerprint]
+            if name not in there and len(same) == 1:
+                given = {same[0]: params}
         if not set(there) & set(given):
-            held = ", ".join(f"{entry['name']!r} ({entry['fingerprint']})" for entry in there.values())
+            held = ", ".join(f"{name!r} ({params.fingerprint})" for name, params in there.items())
             wanted = ", ".join(f"{name!r} ({params.fingerprint})" for name, params in given.items())
             raise InputError(
                 "conflict",
@@ -218,67 +156,47 @@ class Commits:
                 "versions",
             )
         for name in set(there) & set(given):
-            params, entry = given[name], there[name]
-            if (params.fingerprint, params.feature_scale) != (entry["fingerprint"], entry["feature_scale"]):
+            old, new = there[name], given[name]
+            if (old.fingerprint, old.feature_scale) != (new.fingerprint, new.feature_scale):
                 raise InputError(
                     "conflict",
-                    f"version {name!r} of {self.folder} has other parameters ({entry['fingerprint']}, "
-                    f"given {params.fingerprint}); give the new ones a name of their own beside it",
+                    f"version {name!r} of {self.folder} has other parameters ({old.fingerprint}, "
+                    f"given {new.fingerprint}); give the new ones a name of their own beside it",
                 )
-        for name in [name for name in there if name not in given]:
-            self.remarks.append(
-                f"version {name!r} of {self.folder} is not given: it rests, its state is kept"
-            )
-
-    def _rename_alone(self, there: Mapping[str, Any], given: Any) -> None:
-        """Give parameters that came without a name the only name in the folder, if they are the same."""
-        [(name, params)] = given.items()
-        same = [each["name"] for each in there.values() if each["fingerprint"] == params.fingerprint]
-        if name not in there and len(same) == 1:
-            del given[name]
-            given[same[0]] = params
-
-    def _load(
-        self, head: Mapping[str, Any], given: Mapping[str, Params], known: Container[str] | None
-    ) -> None:
-        self.number, self.position = head["commit"], head["position"]
-        self.refused = Counter(head["refused"])
-        self._known_refused = Counter(head["refused"])
-        self._entries = [dict(entry) for entry in head["versions"]]
-        self._labels_file = head["labels"]
-        self._files_of_decisions = head.get("decisions", 0)
-        for entry in self._entries:
-            name = entry["name"]
+        for name in there:
             if name not in given:
-                continue
-            options: dict[str, Any] = {**self._options, "known": known}
-            self.models[name], self._levels[name] = read_model(
-                self.folder, entry["files"], name, given[name], **options
-            )
+                self.remarks.append(
+                    f"version {name!r} of {self.folder} is not given: it rests, its state is kept"
+                )
+        return given
 
-    def _add_versions(self, given: Mapping[str, Params], known: Container[str] | None) -> None:
-        there = {entry["name"]: entry for entry in self._entries}
-        for name, params in given.items():
-            if name not in there:
-                path = f"{store.VERSIONS}/{len(self._entries)}.json"
-                entry = {"name": name, "fingerprint": params.fingerprint, "params": path, "files": []}
-                self._entries.append({**entry, "feature_scale": params.feature_scale})
-                self.models[name] = ModelVersion(name, params, known=known, **self._options)
-                self._levels[name] = Levels()
-            else:
-                path = there[name]["params"]
-            content = params.to_json()
-            target = self.folder / path
-            if not target.exists() or target.read_text(encoding="utf-8") != content:
-                store.write_bytes(target, content.encode())
-                sync_folder(target.parent)
-        self.models = {name: self.models[name] for name in given}
+    def _model(self, name: str, params: Params, there: bool, **options: Any) -> ModelVersion:
+        levels = self._levels[name] = Levels()
+        options = {**self._options, **options}
+        if not there:
+            return ModelVersion(name, params, **options)
+        try:
+            return ModelVersion.restored(name, params, levels.read(self.store, name), **options)
+        except (MemoryError, OSError):
+            raise
+        except Exception as error:  # arrays of other shapes or types lead to errors of all kinds
+            why = f"{type(error).__name__}: {error}" if isinstance(error, LookupError) else str(error)
+            said = f"the state of version {name!r} in {self.folder} is damaged: {why}"
+            raise InputError("damaged", said) from None
 
     def _open_labels(self, options: tuple[int | None, int]) -> None:
         per_day, seed = options
-        file = self._labels_file
-        if file is not None:
-            self.labels = self._read_labels(file)
+        kept = self.store.labels()
+        if kept:
+            try:
+                self._kept_labels = {name: unpack_arrays(content)["it"] for name, content in kept.items()}
+                self.labels = Labels.restored(self._kept_labels)
+                self._kept_labels = self.labels.arrays()
+            except MemoryError:
+                raise
+            except Exception as error:  # arrays of other shapes or types lead to errors of all kinds
+                said = f"the labels in {self.folder} are damaged: {type(error).__name__}: {error}"
+                raise InputError("damaged", said) from None
             if per_day is not None and per_day != self.labels.per_day:
                 self.labels.change(per_day)
                 self.labels_stale = True
@@ -288,122 +206,60 @@ class Commits:
         for model in self.models.values():
             model.labels = self.labels
 
-    def _read_labels(self, file: Mapping[str, Any]) -> Labels:
-        path = self.folder / file["name"]
-        arrays = store.read_arrays(path, file["bytes"])
-        try:
-            if "open" in arrays:  # an earlier release: each day the highest risks, and a sample of the rest
-                self.remarks.append(
-                    f"labels of {self.folder} were chosen by an earlier release: counted from here on"
-                )
-                self.labels_stale = not self.read_only
-                return Labels.restarted(arrays)
-            return Labels.restored(arrays)
-        except MemoryError:
-            raise
-        except Exception as error:  # arrays of other shapes or types lead to errors of all kinds
-            raise InputError("damaged", f"{path} is damaged: {type(error).__name__}: {error}") from None
-
-    def write(self, decided: Sequence[Decided], position: Any) -> None:
-        """Commit what has changed; after an `OSError` the last commit, or this one, is on the disk."""
+    def write(self, decided: Sequence[Decided], position: Any, now: float = 0.0) -> None:
+        """Commit what has changed; after an `OSError` the last commit counts, and this can be tried again."""
         stale = {name: model for name, model in self.models.items() if model.stale}
         position = self.position if position is None else position
-        same = position == self.position and self.refused == self._known_refused
-        if same and not decided and not stale and not self.labels_stale:
+        same = self._known == (position, dict(self.refused), self.about)
+        if same and not decided and not stale and not self.labels_stale and not self.marks:
             return
         number = self.number + 1
         try:
-            self._write(number, decided, stale, position)
+            with self.store.commit():
+                levels = {
+                    name: self._levels[name].write(self.store, number, model) for name, model in stale.items()
+                }
+                if decided and self.most_bytes:
+                    self.store.put_decided(number, decided)
+                self.store.put_marks(self.marks)
+                labels = self._put_labels() if decided or self.labels_stale else self._kept_labels
+                self._put_head(number, position)
         except OSError as error:
             raise OSError(
                 error.errno,
                 f"commit {number} of {self.folder} failed ({error.strerror or error}); "
                 "call commit() to try again, or open the folder again",
             ) from error
-
-    def _write(
-        self, number: int, decided: Sequence[Decided], stale: Mapping[str, ModelVersion], position: Any
-    ) -> None:
-        before = self._named()
-        if decided and self.kept:
-            write_decided(self.folder / store.DECISIONS / f"{number:08d}.npz", decided)
-            sync_folder(self.folder / store.DECISIONS)
-        levels, entries = dict(self._levels), [dict(entry) for entry in self._entries]
-        for place, entry in enumerate(entries):
-            model = stale.get(entry["name"])
-            if model is not None:
-                name = f"{store.STATE}/{number:08d}-{place}.npz"
-                levels[entry["name"]] = levels[entry["name"]].written(self.folder, name, model)
-                entry["files"] = levels[entry["name"]].named
-        labels = self._labels_file
-        if self.labels is not None and (decided or self.labels_stale):
-            name = f"{store.STATE}/{number:08d}-labels.npz"
-            size = store.write_arrays(self.folder / name, self.labels.arrays())
-            labels = {"name": name, "bytes": size}
-        if stale or labels != self._labels_file:
-            sync_folder(self.folder / store.STATE)
-        kept = (self._entries, self._labels_file, self._files_of_decisions)
-        self._entries, self._labels_file = entries, labels
-        if decided and self.kept:
-            self._files_of_decisions = min(self._files_of_decisions + 1, self.kept)
-        try:
-            self._write_head(number, position)
-        except BaseException:
-            self._entries, self._labels_file, self._files_of_decisions = kept
-            raise
-        self._levels, self.number, self.position = levels, number, position
-        self._known_refused, self.labels_stale = Counter(self.refused), False
-        for model in stale.values():
-            model.settle()
-        for name in sorted(before - self._named()):
-            store.remove(self.folder / name)
+        for name, each in levels.items():
+            self._levels[name].levels = each
+            self.models[name].settle()
+        self.number, self.position, self._kept_labels, self.labels_stale = number, position, labels, False
+        self._known, self.marks = self._state(), []
         if decided:
-            self._drop_decisions()
+            self.store.drop_decided(self.most_bytes, now - self.most_seconds)
 
-    def _write_head(self, number: int, position: Any) -> None:
-        head = {"commit": number, "position": position, "refused": dict(self.refused), **self._options}
-        head |= {"versions": self._entries, "labels": self._labels_file}
-        store.write_head(self.folder, {**head, "decisions": self._files_of_decisions})
-
-    def _named(self) -> set[str]:
-        files = {file["name"] for entry in self._entries for file in entry["files"]}
-        files |= {entry["params"] for entry in self._entries}
-        return files | ({self._labels_file["name"]} if self._labels_file else set())
-
-    def _drop_decisions(self) -> None:
-        if 0 < self.kept < ALL:
-            for path in self._decision_files()[: -self.kept]:
-                store.remove(path)
-
-    def _decision_files(self, first: int = 0) -> list[Path]:
-        found = (path for path in (self.folder / store.DECISIONS).glob("*.npz") if path.stem.isdigit())
-        return sorted(
-            (path for path in found if first <= int(path.stem) <= self.number), key=lambda p: int(p.stem)
+    def _put_labels(self) -> dict[str, npt.NDArray[Any]]:
+        if self.labels is None:
+            return {}
+        arrays, before = self.labels.arrays(), self._kept_labels
+        changed = {name: array for name, array in arrays.items() if before.get(name) is not array}
+        self.store.put_labels(
+            {name: pack_arrays({"it": array}) for name, array in changed.items()},
+            [name for name in before if name not in arrays],
         )
+        return arrays
 
-    def _missing(self) -> str | None:
-        """Return a sentence on decisions that were taken away from the folder, None where all are there."""
-        there = len(self._decision_files())
-        if there >= self._files_of_decisions:
-            return None
-        return (
-            f"{self.folder / store.DECISIONS} has {there:,} files, expected {self._files_of_decisions:,}: "
-            "decisions were removed or lost there"
-        )
+    def _put_head(self, number: int, position: Any) -> None:
+        head = {"commit": number, "position": position, "refused": dict(self.refused), "about": self.about}
+        self.store.put_head({**head, **self._options})
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.position, dict(self.refused), dict(self.about)
 
     def decisions(self, first: int) -> Iterator[tuple[int, list[Decided]]]:
-        """Yield committed decisions, from a commit on; raise where files of them are gone."""
-        why = self._missing()
-        # A writer with --keep removes old files while this one reads.
-        if why is not None and (store.read_head(self.folder) or {}).get("commit") == self.number:
-            raise InputError("missing", f"{why}; begin a new folder, or put them back")
-        names = {name: model.params.names for name, model in self.models.items()}
-        for path in self._decision_files(first):
-            yield int(path.stem), read_decided(path, names)
+        """Yield commits that have decisions, from one on."""
+        return self.store.decided(first, {name: model.params.names for name, model in self.models.items()})
 
     def close(self) -> None:
         """Let other processes write."""
-        if self._lock is not None:
-            lock, self._lock = self._lock, None
-            with suppress(OSError):  # a lock ends with its file, whatever the disk says
-                lock.close()
+        self.store.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections import Counter
@@ -12,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from tcuq.base.checks import integer
+from tcuq.base.checks import integer, number
 from tcuq.base.errors import InputError, InputTypeError, wrong_value
 from tcuq.monitor.params import Params
 
@@ -21,7 +22,8 @@ from ..engine.labels import Labels
 from ..engine.model_version import ModelVersion
 from ..engine.order import BRIDGE, HOLD
 from ..verdicts.summary import summarize
-from .commits import ALL, Commits
+from .commits import Commits
+from .store import Store
 
 AHEAD = 86400.0
 """Seconds that a device's clock may be ahead of that of the fleet."""
@@ -56,8 +58,12 @@ class Fleet:
         Steps to have labeled a day, over all devices; default none.
     seed : int, default 0
         Of that choice. Who chooses the input must not know it.
-    keep_decisions : bool or int, default True
-        Whether to keep decisions in the folder; a number keeps those of as many commits.
+    keep_bytes : int, default 10_000_000_000
+        Bytes of decisions to keep in the folder, the newest; 0 keeps none.
+    keep_days : float, optional
+        Days for which decisions are kept, by the times of their events; default: without a limit.
+    keep_events : bool, default False
+        Whether to keep what the monitors saw beside the decisions.
     clock : callable, optional
         Tells seconds since 1970; `time.time` by default. A time more than a day after it is none: one wrong
         clock must not move the whole fleet into the future.
@@ -99,7 +105,9 @@ class Fleet:
         bridge: int | None = None,
         labels_per_day: int | None = None,
         seed: int = 0,
-        keep_decisions: bool | int = True,
+        keep_bytes: int = 10**10,
+        keep_days: float | None = None,
+        keep_events: bool = False,
         clock: Callable[[], float] = time.time,
         read_only: bool = False,
     ) -> None:
@@ -108,26 +116,26 @@ class Fleet:
             raise InputError(
                 "missing", "params is None, expected Params or a dict of them; or read_only=True"
             )
-        if isinstance(keep_decisions, bool):
-            keep_decisions = ALL if keep_decisions else 0
-        kept = integer("keep_decisions", keep_decisions, 0, ALL)
+        most = integer("keep_bytes", keep_bytes, 0, 2**62)
+        days = math.inf if keep_days is None else number("keep_days", keep_days, 0, 1e6)
         known = None if devices is None else frozenset(devices)
         self.read_only = read_only
         self._clock = clock
         self._broken: str | None = None
         self._closed = False
-        self._pending: tuple[list[Decided], Any] | None = None
+        self._failed = False
         self._waiting: list[Decided] = []
+        self._waiting_at: Any = None
         self._busy = Lock()
         self._owner = os.getpid()
-        self._commits = Commits(Path(folder), read_only=read_only, kept=kept)
+        self._commits = Commits(Path(folder), read_only, most, 86400 * days)
         try:
             self._commits.open(
                 given,
                 alone,
                 {"hold": hold, "bridge": bridge},
                 {"hold": HOLD, "bridge": BRIDGE},
-                known,
+                {"known": known, "keep_events": keep_events},
                 (labels_per_day, seed),
             )
         except BaseException:
@@ -170,6 +178,11 @@ class Fleet:
         return self._commits.folder
 
     @property
+    def store(self) -> Store:
+        """The files of the fleet."""
+        return self._commits.store
+
+    @property
     def position(self) -> Any:
         """What the last commit was told about the place in its source."""
         return self._commits.position
@@ -197,10 +210,12 @@ class Fleet:
         """
         more = integer("count", count, 0, 2**62)
         with self._alone():
-            self._check()
+            self._check(failed=True)
             self._commits.refused[kind] += more
 
-    def take(self, events: Events | Sequence[Any], position: Any = None) -> list[Decided]:
+    def take(
+        self, events: Events | Sequence[Any], position: Any = None, *, commit: bool = True
+    ) -> list[Decided]:
         """Take events in the order of arrival, run those whose turn it is, and commit.
 
         Parameters
@@ -210,6 +225,8 @@ class Fleet:
             `state`, `boot`, `seq` and `version`; one that is refused is counted and stops nothing.
         position : JSON value, optional
             Place in the source behind these events; None leaves it where it was.
+        commit : bool, default True
+            False leaves the commit to a later call. What is returned is then not in the folder yet.
 
         Returns
         -------
@@ -226,7 +243,7 @@ class Fleet:
         for each in batch:
             if not isinstance(each, Events) and not hasattr(each, "state"):
                 raise InputTypeError("value", f"events hold {type(each).__name__}, expected Events")
-        return self._change(lambda: [self._take(each) for each in batch], position)
+        return self._change(lambda: [self._take(each) for each in batch], position, commit)
 
     def _take(self, item: Any) -> Decided | None:
         model = self._model(item.version)
@@ -334,20 +351,25 @@ class Fleet:
         list of Decided
             The decisions that are now in the folder.
         """
-        told = _plain(position)
-        with self._alone():
-            if self._pending is None or self._broken is not None:
-                return self._changed(list, told)
-            if position is not None:
-                raise InputError(
-                    "conflict", "position is given, expected none: the commit that failed has its own"
-                )
-            return self._write(*self._pending)
+        if self._failed and position is not None:
+            raise InputError(
+                "conflict", "position is given, expected none: the commit that failed has its own"
+            )
+        self._failed = False
+        return self._change(list, position)
 
-    def _change(self, run: Callable[[], list[Decided | None]], position: Any) -> list[Decided]:
+    def _change(
+        self, run: Callable[[], list[Decided | None]], position: Any, commit: bool = True
+    ) -> list[Decided]:
         told = _plain(position)
         with self._alone():
-            return self._changed(run, told)
+            if commit:
+                return self._changed(run, told)
+            self._check(failed=True)
+            found = _by_version(self._ran(run))
+            self._waiting += found
+            self._waiting_at = self._waiting_at if told is None else told
+            return found
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -362,22 +384,24 @@ class Fleet:
 
     def _changed(self, run: Callable[[], list[Decided | None]], told: Any) -> list[Decided]:
         self._check()
+        found = [*self._waiting, *self._ran(run)]
+        told = self._waiting_at if told is None else told
+        self._waiting, self._waiting_at = [], None
+        return self._write(_by_version(found), told)
+
+    def _ran(self, run: Callable[[], list[Decided | None]]) -> list[Decided]:
         try:
-            found = [*self._waiting, *(each for each in run() if each is not None)]
+            return [each for each in run() if each is not None]
         except BaseException:
             self._broken = "a batch was taken in part"
             raise
-        self._waiting = []
-        by_version: dict[str, list[Decided]] = {}
-        for each in found:
-            if len(each):
-                by_version.setdefault(each.version, []).append(each)
-        return self._write([joined(parts) for parts in by_version.values()], told)
 
     def _write(self, decided: list[Decided], position: Any) -> list[Decided]:
-        self._pending = (decided, position)
-        self._commits.write(decided, position)
-        self._pending = None
+        try:
+            self._commits.write(decided, position, self._clock())
+        except BaseException:
+            self._waiting, self._waiting_at, self._failed = decided, position, True
+            raise
         return decided
 
     def _check_owner(self) -> None:
@@ -388,17 +412,45 @@ class Fleet:
                 "open it after a fork, or use Fleet.open_read to look"
             )
 
-    def _check(self) -> None:
+    def _check(self, failed: bool = False) -> None:
         self._check_owner()
         if self.read_only or self._closed:
             how = "closed" if self._closed else "opened to read"
             raise RuntimeError(f"fleet {self.folder} is {how}, expected one that is open to write")
         if self._broken is not None:
             raise RuntimeError(f"fleet {self.folder} is not whole ({self._broken}); open the folder again")
-        if self._pending is not None:
+        if self._failed and not failed:
             raise RuntimeError(
                 f"fleet {self.folder} has a commit that failed; call commit() to try again, or open it again"
             )
+
+    def mark(self, step: int, label: int, device: str, boot: int, seq: int) -> bool:
+        """Keep the true class of a step by its number, -1 where no class is right, and commit.
+
+        The monitor takes it as well where the params have `feedback`; tell whether it did.
+        """
+        [model] = self.models.values()
+        with self._alone():
+            self._check(failed=True)
+            self._commits.marks.append((step, label, self._clock()))
+            feeds = model.params.feedback is not None and not model.by_device
+            used = model.feedback([(device, boot, seq, label)]) if feeds else 0
+            self._failed = False
+            self._changed(list, None)
+        return bool(used)
+
+    def drop_waiting(self, most: int) -> int:
+        """Give up decisions that no commit could write, where they are more than that; return how many."""
+        count = sum(map(len, self._waiting))
+        if count <= most:
+            return 0
+        self._waiting = []
+        return count
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What else is kept with each commit: a dict of JSON values."""
+        return self._commits.about
 
     def decisions(self, first: int = 0) -> Iterator[Decided]:
         """Yield the decisions in the folder, from a commit on, one item a commit and version.
@@ -572,6 +624,15 @@ class Fleet:
     def __repr__(self) -> str:
         devices = sum(len(model.devices) for model in self.models.values())
         return f"Fleet({str(self.folder)!r}, versions={list(self.models)}, devices={devices})"
+
+
+def _by_version(parts: Iterable[Decided]) -> list[Decided]:
+    """Return decisions joined, one item a version; none for versions without any."""
+    found: dict[str, list[Decided]] = {}
+    for each in parts:
+        if len(each):
+            found.setdefault(each.version, []).append(each)
+    return [joined(each) for each in found.values()]
 
 
 def _plain(position: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Labels while a fleet is being run: a small request in its folder, which the running process answers."""
+"""Labels while a fleet is being run: a request in its database, which the running process answers."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tcuq.base.atomic_files import write_whole
-from tcuq.base.errors import InputError, placed
+from tcuq.base.errors import InputError, one_line, placed
 from tcuq.base.json_text import from_json
-from tcuq.base.limits import read_limited
 
-from .store import REQUESTS
+from .store import exchange
 
 WAIT = 30.0
 """Seconds that an answer is waited for; a run answers after its next commit, or within a second."""
 
 KEPT = 3600.0
 """Seconds that an answer is kept for who has asked; nobody waits as long."""
-
-DAY = 86400
 
 
 def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> dict[str, Any]:
@@ -49,53 +45,30 @@ def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> d
 
 def _handed_in(folder: Path, request: Mapping[str, Any], wait: float) -> dict[str, Any]:
     name = uuid.uuid4().hex
-    place = folder / REQUESTS
-    place.mkdir(exist_ok=True)
-    asked, told = place / f"{name}.ask.json", place / f"{name}.told.json"
-    write_whole(asked, json.dumps(request), links=False)
-    until = time.monotonic() + wait
-    while time.monotonic() < until:
-        if told.exists():
-            found: dict[str, Any] = from_json(read_limited(told, "file"))
-            told.unlink()
-            return found
-        time.sleep(0.1)
-    with contextlib.suppress(FileNotFoundError):
-        asked.unlink()
-    raise InputError("busy", f"{folder}: the process that runs this fleet did not answer within {wait:g} s")
+    with contextlib.closing(exchange(folder)) as sql:
+        asked = (name, time.time(), json.dumps(request))
+        sql.execute("INSERT INTO request (id, time, asked) VALUES (?, ?, ?)", asked)
+        until = time.monotonic() + wait
+        answer = None
+        while answer is None and time.monotonic() < until:
+            [answer] = sql.execute("SELECT answer FROM request WHERE id = ?", (name,)).fetchone()
+            time.sleep(0.1 if answer is None else 0)
+        sql.execute("DELETE FROM request WHERE id = ?", (name,))
+    if answer is None:
+        said = f"{folder}: the process that runs this fleet did not answer within {wait:g} s"
+        raise InputError("busy", said)
+    return dict(from_json(answer))
 
 
 def answer_requests(fleet: Any) -> int:
-    """Answer what lies in the folder of a fleet that this process runs; return how many there were.
-
-    A request whose process was killed before it read the answer leaves that; it is removed when nobody can
-    wait for it any more.
-    """
-    place = Path(fleet.folder) / REQUESTS
-    if place.is_symlink():
-        return 0
-    try:
-        waiting = sorted(place.glob("*.ask.json"))
-        left = sorted(place.glob("*.told.json"))
-    except OSError:
-        return 0
-    for path in left:
-        with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > KEPT:
-                path.unlink()
-    for path in waiting:
+    """Answer what others ask of a fleet that this process runs; return how many there were."""
+    waiting = fleet.store.requests()
+    for name, asked in waiting:
         try:
-            request = from_json(read_limited(path, "file"))
-            found = answered(fleet, request)
-        except FileNotFoundError:
-            continue
+            found = answered(fleet, from_json(asked))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            found = {"error": " ".join(str(error).split())}
-        write_whole(
-            place / path.name.replace(".ask.", ".told."), json.dumps(found, default=_plain), links=False
-        )
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
+            found = {"error": one_line(str(error))}
+        fleet.store.answer(name, json.dumps(found, default=_plain), time.time() - KEPT)
     return len(waiting)
 
 

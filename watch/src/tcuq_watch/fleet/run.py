@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from tcuq.monitor.params import Params
+
 from ..engine.events import Decided
-from ..sources.arrivals import Arrived
-from ..sources.files import Source
+from ..sources import Arrived, Source
+from ..sources.opening import open_source
+from ..sources.streams import IterableSource
+from .fleet import Fleet
 from .sinks import Sink
 
 
@@ -54,7 +60,7 @@ def run(
     for arrived in source.batches(fleet.position, count, every):
         if idle is not None:
             idle()
-        if arrived is None:
+        if not arrived:
             continue
         decided = _committed(fleet, arrived, done)
         if sink is not None:
@@ -70,6 +76,48 @@ def run(
             sink.write(fleet.commit_number, decided)
     done.seconds = time.monotonic() - began
     return done
+
+
+def watch(
+    params: Params | Mapping[str, Params], source: Any, folder: str | Path, **options: Any
+) -> Iterator[Decided]:
+    """Watch devices from any source, and yield what monitors decide, after each commit.
+
+    Parameters
+    ----------
+    params : Params or mapping of str to Params
+        As of `Fleet`.
+    source : str or iterable
+        What `tcuq fleet run` takes as SOURCE, or any iterable of steps: dicts with `device`, `probs` and what
+        else JSON lines may have, or `Events`.
+    folder : path
+        Where the fleet is kept. A second call goes on there; an iterable must then begin where the first one
+        ended, or give each step its `boot` and `seq`.
+    **options
+        As of `Fleet`.
+
+    Yields
+    ------
+    Decided
+        One item a version and commit; at the end of the source also what was held back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> params = Params(classes=2)
+    >>> steps = [{"device": "door-1", "seq": n, "probs": [0.9, 0.1]} for n in range(3)]
+    >>> for decided in watch(params, steps, tempfile.mkdtemp() + "/fleet"):
+    ...     print(decided.devices.tolist(), decided.steps["prediction"].tolist())
+    ['door-1', 'door-1', 'door-1'] [0, 0, 0]
+    """
+    made = open_source(source, folder=Path(folder)) if isinstance(source, str) else IterableSource(source)
+    with Fleet(params, folder, **options) as fleet, closing(made):
+        for arrived in made.batches(fleet.position, 20_000, 1.0):
+            if arrived:
+                yield from _committed(fleet, arrived, RunStats())
+                made.committed(arrived)
+        if made.ended:
+            yield from fleet.flush()
 
 
 def _committed(fleet: Any, arrived: Arrived, done: RunStats) -> Sequence[Decided]:

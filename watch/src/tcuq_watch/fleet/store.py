@@ -1,7 +1,7 @@
-"""Files of a fleet: each whole or not there at all, and a HEAD that names those that count.
+"""A fleet's folder: one SQLite database, and Parquet files of the decisions.
 
-A commit writes new files, waits until the disk has them, and then replaces HEAD by renaming. Files that no
-HEAD names are removed afterwards, or at the next opening.
+A commit is one transaction. Decisions of small commits wait in the database until there are enough of them
+for a file; the file is on the disk before the transaction that names it.
 """
 
 from __future__ import annotations
@@ -9,314 +9,368 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import math
 import os
 import re
-import warnings
-import zipfile
+import sqlite3
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from tcuq.base.atomic_files import NO_LINK, refuse_links, sync_folder
+from tcuq.base.atomic_files import NO_LINK, make_folder, refuse_links, write_whole
 from tcuq.base.errors import InputError, one_line
 from tcuq.base.json_text import from_json
-from tcuq.base.limits import read_limited
-from tcuq.monitor.steps import STEP_DTYPE, Steps
+from tcuq.base.locks import lock_file
 
-from ..engine.events import Decided, packed, unpacked
+from ..engine.events import Decided
+from .decision_tables import as_table, decided_of, from_bytes, to_bytes, to_parquet
 
-FORMAT = "tcuq fleet"
-LAYOUT = 1
-HEAD, LOCK = "HEAD", "LOCK"
-STATE, DECISIONS, VERSIONS, REQUESTS = "state", "decisions", "versions", "requests"
-PART = ".part"
-"""End of the name of a file that is being written."""
+FORMAT, LAYOUT = "tcuq fleet", 2
+DATABASE, LOCK, DECISIONS = "fleet.sqlite", "LOCK", "decisions"
 
-BUFFER = 1 << 20
+ROLL = 20_000
+"""Decisions that are enough for a file."""
 
+BUSY = 30.0
+"""Seconds that a transaction waits for one of another process."""
 
-class _Stream:
-    """A file that is written from its beginning to its end, without a step back."""
-
-    def __init__(self, file: Any) -> None:
-        self.write, self.flush = file.write, file.flush
-
-
-def make_folders(folder: Path) -> None:
-    """Make the folder of a fleet, and those in it, where they are not there; refuse links among them."""
-    refuse_links(folder, STATE, DECISIONS, VERSIONS, REQUESTS)
-    missing = [each for each in (folder, *folder.parents) if not each.is_dir()][::-1]
-    missing += [
-        each for each in (folder / name for name in (STATE, DECISIONS, VERSIONS)) if not each.is_dir()
-    ]
-    for each in missing:
-        each.mkdir(exist_ok=True)
-    for parent in dict.fromkeys(each.parent for each in missing):
-        sync_folder(parent)
+SCHEMA = """
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), content TEXT NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE version (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, params TEXT NOT NULL);
+CREATE TABLE part (id INTEGER PRIMARY KEY, version TEXT NOT NULL, number INTEGER NOT NULL,
+                   content BLOB NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE label (name TEXT PRIMARY KEY, content BLOB NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE decided (number INTEGER PRIMARY KEY, rows INTEGER NOT NULL, content BLOB NOT NULL,
+                      crc INTEGER NOT NULL);
+CREATE TABLE file (name TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL,
+                   bytes INTEGER NOT NULL, until REAL);
+CREATE TABLE request (id TEXT PRIMARY KEY, time REAL NOT NULL, asked TEXT NOT NULL, answer TEXT);
+CREATE TABLE mark (step INTEGER PRIMARY KEY, label INTEGER NOT NULL, time REAL NOT NULL);
+"""
 
 
-def _own(path: str, flags: int) -> int:
-    """Open a file, but not through a symbolic link."""
-    return os.open(path, flags | NO_LINK, 0o666)
+class Store:
+    """The files of a fleet. One process at a time writes; others may look, and ask through `request`."""
 
-
-def _written(path: Path, fill: Any) -> int:
-    part = path.with_name(path.name + PART)
-    with open(part, "wb", BUFFER, opener=_own) as file:
-        fill(file)
-        file.flush()
-        os.fsync(file.fileno())
-        size = file.tell()
-    os.replace(part, path)
-    return size
-
-
-def write_bytes(path: Path, content: bytes) -> int:
-    """Write a file whole; the disk has it, but perhaps not yet its name. Return its bytes."""
-    return _written(path, lambda file: file.write(content))
-
-
-def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> int:
-    """Write arrays whole, as `numpy.load` reads them: each with a CRC, none pickled. Return the bytes."""
-
-    def fill(file: Any) -> None:
-        stream: Any = _Stream(file)
-        with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-            for name, array in arrays.items():
-                with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
-
-    return _written(path, fill)
-
-
-def read_arrays(path: Path, size: int | None = None) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of a file; one that is damaged is refused in one line."""
-    found = path.stat().st_size
-    if size is not None and found != size:
-        raise InputError("damaged", f"{path} is damaged: it has {found} bytes, expected {size}")
-    try:
-        with zipfile.ZipFile(path) as archive, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's own, about what a damaged header looks like
-            return {
-                info.filename.removesuffix(".npy"): _array(archive, info, found)
-                for info in archive.infolist()
-            }
-    except MemoryError:
-        raise
-    except OSError as error:
-        if error.errno not in (None, errno.EINVAL):  # a place before the beginning is damage, not the disk
+    def __init__(self, folder: Path, read_only: bool) -> None:
+        self.folder, self.read_only = folder, read_only
+        self._lock = -1
+        self._check()
+        if not read_only:
+            make_folder(folder / DECISIONS)
+            refuse_links(folder, DECISIONS)
+            self._lock = _locked(folder)
+        try:
+            self._sql = self._connected()
+            if not read_only:
+                self._clean()
+        except BaseException:
+            self._unlock()
             raise
-        raise InputError("damaged", f"{path} is damaged: it is no archive of arrays") from None
-    except Exception as error:  # damage comes as whatever the decoder of the day runs into
-        raise InputError("damaged", f"{path} is damaged: {error}") from None
+
+    def _check(self) -> None:
+        """Refuse what is no folder of a fleet of this release."""
+        if (self.folder / "HEAD").exists() or (self.folder / "session.json").exists():
+            raise InputError(
+                "conflict",
+                f"{self.folder} is of an earlier release, whose states this one cannot read; "
+                "begin in a new folder, with the same source",
+            )
+        if (self.folder / DATABASE).is_file():
+            return
+        if self.read_only:
+            raise InputError(
+                "missing", f"{self.folder} holds no fleet, expected the folder of a Fleet (tcuq fleet run)"
+            )
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InputError("value", f"{self.folder} is a file, expected a folder")
+        own = (DATABASE, LOCK, DECISIONS)
+        there = [each.name for each in self.folder.iterdir()] if self.folder.is_dir() else []
+        others = sorted(name for name in there if not name.startswith(own))
+        if others:
+            raise InputError(
+                "exists",
+                f"{self.folder} holds {others[0]!r} and no fleet, expected an empty folder or a fleet's",
+            )
+
+    def _connected(self) -> sqlite3.Connection:
+        sql: sqlite3.Connection
+        path = self.folder / DATABASE
+        options: dict[str, Any] = {"timeout": BUSY, "isolation_level": None, "check_same_thread": False}
+        with _damage(path):
+            if self.read_only:
+                sql = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, **options)
+                sql.execute("BEGIN")  # all that is read is of one commit
+                known = sql.execute("PRAGMA user_version").fetchone()[0]
+            else:
+                sql = sqlite3.connect(path, **options)
+                sql.execute("PRAGMA page_size = 16384")
+                sql.execute("PRAGMA journal_mode = WAL")
+                sql.execute("PRAGMA synchronous = FULL")
+                known = sql.execute("PRAGMA user_version").fetchone()[0]
+                if known == 0 and not sql.execute("SELECT 1 FROM sqlite_master").fetchone():
+                    sql.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {LAYOUT}; COMMIT")
+                    known = LAYOUT
+        if known != LAYOUT:
+            sql.close()
+            raise InputError(
+                "conflict", f"{path} has layout {known}, expected {LAYOUT}; use the release that wrote it"
+            )
+        return sql
+
+    def _clean(self) -> None:
+        """Remove files that no commit names: a process was killed before it."""
+        named = {name for (name,) in self._sql.execute("SELECT name FROM file")}
+        for path in (self.folder / DECISIONS).iterdir():
+            if path.name not in named:
+                _remove(path)
+
+    def close(self) -> None:
+        """Let other processes write."""
+        with contextlib.suppress(sqlite3.Error):  # a full disk may keep it from tidying up
+            self._sql.close()
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock >= 0:
+            with contextlib.suppress(OSError):  # a lock ends with its file, whatever the disk says
+                os.close(self._lock)
+            self._lock = -1
+
+    @contextlib.contextmanager
+    def commit(self) -> Iterator[None]:
+        """Write all that is told inside, or nothing."""
+        try:
+            self._sql.execute("BEGIN IMMEDIATE")
+            yield
+            self._sql.execute("COMMIT")
+        except BaseException as error:
+            if self._sql.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    self._sql.execute("ROLLBACK")
+            if isinstance(error, sqlite3.OperationalError):
+                raise _os_error(error) from error
+            raise
+
+    def head(self) -> dict[str, Any] | None:
+        """Return what the last commit said of the whole fleet; None before the first."""
+        with _damage(self.folder / DATABASE):
+            row = self._sql.execute("SELECT content, crc FROM head").fetchone()
+        if row is None:
+            return None
+        self._sound(row[0].encode(), row[1])
+        found = from_json(row[0])
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise InputError("damaged", f"{self.folder / DATABASE} is not of a fleet")
+        return found
+
+    def put_head(self, head: Mapping[str, Any]) -> None:
+        """Replace what is said of the whole fleet."""
+        text = json.dumps({"format": FORMAT, **head}, allow_nan=False)
+        self._sql.execute("REPLACE INTO head VALUES (1, ?, ?)", (text, zlib.crc32(text.encode())))
+
+    def versions(self) -> dict[str, str]:
+        """Return the parameters of versions by name, as JSON."""
+        with _damage(self.folder / DATABASE):
+            return dict(self._sql.execute("SELECT name, params FROM version ORDER BY number").fetchall())
+
+    def put_version(self, name: str, params: str) -> None:
+        """Keep the parameters of a version."""
+        self._sql.execute(
+            "INSERT INTO version (name, params) VALUES (?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET params = excluded.params",
+            (name, params),
+        )
+
+    def parts(self, version: str) -> Iterator[tuple[int, bytes]]:
+        """Yield the parts of a version's state, oldest first, each with the number of its commit."""
+        query = "SELECT number, content, crc FROM part WHERE version = ? ORDER BY id"
+        with _damage(self.folder / DATABASE):
+            for number, content, crc in self._sql.execute(query, (version,)):
+                self._sound(content, crc)
+                yield number, content
+
+    def put_part(self, version: str, number: int, content: bytes) -> None:
+        """Add a part to a version's state."""
+        self._sql.execute(
+            "INSERT INTO part (version, number, content, crc) VALUES (?, ?, ?, ?)",
+            (version, number, content, zlib.crc32(content)),
+        )
+
+    def drop_parts(self, version: str, numbers: Sequence[int]) -> None:
+        """Remove the parts of some commits: a later one holds all of them."""
+        self._sql.executemany(
+            "DELETE FROM part WHERE version = ? AND number = ?", [(version, number) for number in numbers]
+        )
+
+    def labels(self) -> dict[str, bytes]:
+        """Return what is kept of labels."""
+        with _damage(self.folder / DATABASE):
+            rows = self._sql.execute("SELECT name, content, crc FROM label").fetchall()
+        for _, content, crc in rows:
+            self._sound(content, crc)
+        return {name: content for name, content, _ in rows}
+
+    def put_labels(self, changed: Mapping[str, bytes], gone: Sequence[str]) -> None:
+        """Keep what has changed of labels."""
+        self._sql.executemany("DELETE FROM label WHERE name = ?", [(name,) for name in gone])
+        rows = [(name, content, zlib.crc32(content)) for name, content in changed.items()]
+        self._sql.executemany("REPLACE INTO label VALUES (?, ?, ?)", rows)
+
+    def _sound(self, content: bytes, crc: int) -> None:
+        if zlib.crc32(content) != crc:
+            raise InputError("damaged", f"{self.folder / DATABASE} is damaged: a checksum is another")
+
+    def put_decided(self, number: int, decided: Sequence[Decided]) -> None:
+        """Keep the decisions of a commit; with those that wait, in a file where they are enough."""
+        table = as_table(number, decided)
+        content = to_bytes(table)
+        row = (number, table.num_rows, content, zlib.crc32(content))
+        self._sql.execute("INSERT INTO decided VALUES (?, ?, ?, ?)", row)
+        [waiting] = self._sql.execute("SELECT SUM(rows) FROM decided").fetchone()
+        if waiting >= ROLL:
+            self.roll()
+
+    def roll(self) -> None:
+        """Move the decisions that wait into a file; part of a commit."""
+        waiting = list(self._waiting(0))
+        if not waiting:
+            return
+        content, until = to_parquet([from_bytes(each) for _, each in waiting])
+        first, last = waiting[0][0], waiting[-1][0]
+        name = f"{first:08d}-{last:08d}.parquet"
+        write_whole(self.folder / DECISIONS / name, content, links=False)
+        self._sql.execute("DELETE FROM decided")
+        self._sql.execute("INSERT INTO file VALUES (?, ?, ?, ?, ?)", (name, first, last, len(content), until))
+
+    def _waiting(self, first: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the decisions that are in no file yet, from a commit on."""
+        query = "SELECT number, content, crc FROM decided WHERE number >= ? ORDER BY number"
+        for number, content, crc in self._sql.execute(query, (first,)).fetchall():
+            self._sound(content, crc)
+            yield number, content
+
+    def drop_decided(self, most_bytes: int, since: float) -> None:
+        """Remove the oldest files: those of before a time, and those beyond a size."""
+        files = self._sql.execute("SELECT name, bytes, until FROM file ORDER BY first DESC").fetchall()
+        total = 0
+        for name, size, until in files:
+            total += size
+            if total > most_bytes or (until is not None and until < since):
+                with self.commit():
+                    self._sql.execute("DELETE FROM file WHERE name = ?", (name,))
+                _remove(self.folder / DECISIONS / name)
+
+    def decided(
+        self, first: int, class_names: Mapping[str, Sequence[str] | None]
+    ) -> Iterator[tuple[int, list[Decided]]]:
+        """Yield commits that have decisions, from one on, with these."""
+        with _damage(self.folder / DATABASE):
+            files = self._sql.execute(
+                "SELECT name FROM file WHERE last >= ? ORDER BY first", (first,)
+            ).fetchall()
+            waiting = [content for _, content in self._waiting(first)]
+        for (name,) in files:
+            path = self.folder / DECISIONS / name
+            if not path.is_file() and self._named(name):
+                raise InputError("missing", f"{path} was removed; put it back, or begin a new folder")
+            if path.is_file():  # else whoever writes dropped it meanwhile
+                with contextlib.closing(open(path, "rb")) as file:
+                    yield from decided_of(file.read(), class_names, first, str(path))
+        for content in waiting:
+            yield from decided_of(content, class_names, first, str(self.folder / DATABASE))
+
+    def _named(self, name: str) -> bool:
+        """Tell whether the newest commit names a file."""
+        sql = sqlite3.connect(f"{(self.folder / DATABASE).resolve().as_uri()}?mode=ro", uri=True)
+        with contextlib.closing(sql):
+            return sql.execute("SELECT 1 FROM file WHERE name = ?", (name,)).fetchone() is not None
+
+    def recent(self, most: int) -> int:
+        """Return the number of the commit from which on the decisions take so many bytes at most."""
+        rows = self._sql.execute("SELECT first, bytes FROM file ORDER BY first DESC").fetchall()
+        [first] = self._sql.execute("SELECT MIN(number) FROM decided").fetchone()
+        total = 0
+        for number, size in rows:
+            total += size
+            if total > most and first is not None:
+                break
+            first = number
+        return int(first or 0)
+
+    def marks(self) -> dict[int, int]:
+        """Return the labels of steps that a person marked, by the number of the step."""
+        with _damage(self.folder / DATABASE):
+            return dict(self._sql.execute("SELECT step, label FROM mark").fetchall())
+
+    def put_marks(self, marks: Sequence[tuple[int, int, float]]) -> None:
+        """Keep labels of steps, each with the time of its mark; the last one of a step counts."""
+        self._sql.executemany("REPLACE INTO mark VALUES (?, ?, ?)", marks)
+
+    def requests(self) -> list[tuple[str, str]]:
+        """Return the requests of other processes that have no answer yet, and forget old answers."""
+        query = "SELECT id, asked FROM request WHERE answer IS NULL ORDER BY time"
+        return self._sql.execute(query).fetchall()
+
+    def answer(self, name: str, text: str, forget: float) -> None:
+        """Answer a request; answers to those of before a time are removed: nobody waits for them."""
+        with self.commit():
+            self._sql.execute("UPDATE request SET answer = ? WHERE id = ?", (text, name))
+            self._sql.execute("DELETE FROM request WHERE time < ?", (forget,))
 
 
-def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int) -> npt.NDArray[Any]:
-    """Return an array; nothing is packed in a fleet's files, so that none is larger than its file."""
-    if info.compress_type != zipfile.ZIP_STORED or info.file_size > size:
-        raise InputError("damaged", f"{info.filename!r} is packed, expected stored bytes")
-    with archive.open(info) as member:
-        version = np.lib.format.read_magic(member)
-        if version != (1, 0):
-            raise InputError("damaged", f"{info.filename!r} has another version of the format")
-        shape, _, dtype = np.lib.format.read_array_header_1_0(member)
-        if dtype.hasobject or math.prod(shape) * dtype.itemsize > size:
-            raise InputError("damaged", f"{info.filename!r} takes more than the file has")
-    with archive.open(info) as member:
-        return np.asarray(np.lib.format.read_array(member, allow_pickle=False))
+def exchange(folder: Path) -> sqlite3.Connection:
+    """Return a connection through which another process asks the one that writes."""
+    sql = sqlite3.connect(folder / DATABASE, timeout=BUSY, isolation_level=None)
+    sql.execute("PRAGMA synchronous = FULL")
+    return sql
 
 
-def remove(path: Path) -> None:
+def _remove(path: Path) -> None:
     """Remove a file that nobody needs; one that stays is removed at the next opening."""
     with contextlib.suppress(OSError):
         path.unlink()
 
 
-def write_head(folder: Path, head: Mapping[str, Any]) -> None:
-    """Replace HEAD: from here on its files count. The disk must have them by now."""
-    line = json.dumps({"format": FORMAT, "layout": LAYOUT, **head}, allow_nan=False).encode()
-    write_bytes(folder / HEAD, line + f"\n{zlib.crc32(line):08x}\n".encode())
-    sync_folder(folder)
-
-
-def read_head(folder: Path) -> dict[str, Any] | None:
-    """Return what HEAD says, None for a folder without one."""
-    path = folder / HEAD
-    try:
-        line, _, rest = read_limited(path).partition(b"\n")
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    try:
-        head = from_json(line)
-        known, layout = head["format"], head["layout"]
-    except (ValueError, KeyError, TypeError):
-        raise InputError("damaged", f"{path} is damaged or not of a fleet") from None
-    if known != FORMAT:
-        raise InputError("damaged", f"{path} is of {one_line(repr(known), 60)}, expected {FORMAT!r}")
-    if layout != LAYOUT:
-        shown = one_line(str(layout), 60)
-        raise InputError(
-            "conflict", f"{path} has layout {shown}, expected {LAYOUT}; use the release that wrote it"
-        )
-    if rest.strip() != f"{zlib.crc32(line):08x}".encode():
-        raise InputError("damaged", f"{path} is damaged: its checksum is another")
-    _check_head(path, head)
-    return dict(head)
-
-
-def _check_head(path: Path, head: Mapping[str, Any]) -> None:
-    """Refuse a HEAD whose values have other types than this package writes."""
-    kinds: dict[str, Any] = {"commit": int, "refused": dict, "hold": int, "bridge": int, "versions": list}
-    entry = {"name": str, "fingerprint": str, "params": str, "files": list, "feature_scale": (int, float)}
-    file = {"name": str, "bytes": int}
-
-    def has(found: Any, wanted: Mapping[str, Any]) -> bool:
-        if not isinstance(found, dict):
-            return False
-        return all(isinstance(found.get(key), kind) for key, kind in wanted.items())
-
-    good = has(head, kinds) and "position" in head and "labels" in head
-    good = good and type(head.get("decisions", 0)) is int
-    good = good and all(type(count) is int for count in head["refused"].values())
-    good = good and (head["labels"] is None or has(head["labels"], file))
-    for each in head["versions"] if good else ():
-        good = good and has(each, entry) and all(has(one, file) for one in each["files"])
-    names = [] if not good else [each["params"] for each in head["versions"]]
-    names += [] if not good else [one["name"] for each in head["versions"] for one in each["files"]]
-    names += [head["labels"]["name"]] if good and head["labels"] else []
-    # Files of a fleet lie in its folder: no name leads out of it.
-    good = good and all(re.fullmatch(r"(state|versions)/[0-9A-Za-z_-]+\.(npz|json)", name) for name in names)
-    if not good:
-        raise InputError("damaged", f"{path} is damaged: it lacks something, or names what cannot be")
-
-
-def check_new(folder: Path) -> None:
-    """Refuse a folder without HEAD that holds other things than an opening that was cut short leaves."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError("value", f"{folder} is a file, expected a folder")
-    own = {STATE, DECISIONS, VERSIONS, LOCK, HEAD + PART}
-    others = sorted(each.name for each in folder.iterdir() if each.name not in own) if folder.is_dir() else []
-    if others:
-        raise InputError(
-            "exists", f"{folder} holds {others[0]!r} and no fleet, expected an empty folder or a fleet's"
-        )
-
-
-def locked(folder: Path) -> Any:
-    """Return a file that keeps other writers out until it is closed, or this process ends."""
+def _locked(folder: Path) -> int:
+    """Return an open file that keeps other writers out until it is closed, or this process ends."""
     path = folder / LOCK
-    file = open(path, "a+b", opener=_own)  # noqa: SIM115
-    try:
-        _lock(file)
-    except OSError as error:
-        if error.errno not in (errno.EAGAIN, errno.EACCES):
-            file.close()
-            raise InputError(
-                "unsupported",
-                f"{folder} cannot be locked ({error.strerror}), expected a file system that keeps locks",
-            ) from None
-        file.seek(0)
-        owner = file.read(20).decode(errors="replace").strip() or "?"
-        file.close()
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o666)
+    locked = lock_file(handle)
+    if locked is False:
+        owner = os.read(handle, 20).decode(errors="replace").strip() or "?"
+        os.close(handle)
         said = f"{folder} is in use by process {owner}; open it with read_only=True to look"
-        raise InputError("busy", said, "folder", owner) from None
+        raise InputError("busy", said, "folder", owner)
+    if locked is None and os.name == "posix":  # SQLite needs them as well
+        os.close(handle)
+        said = f"{folder} cannot be locked, expected a file system that keeps locks"
+        raise InputError("unsupported", said)
     try:
-        file.truncate(0)
-        file.write(str(os.getpid()).encode())
-        file.flush()
+        os.ftruncate(handle, 0)
+        os.write(handle, str(os.getpid()).encode())
     except OSError as error:
-        with contextlib.suppress(OSError):
-            file.close()
+        os.close(handle)
         raise type(error)(error.errno, error.strerror, str(path)) from None
-    return file
+    return handle
 
 
-def _lock(file: Any) -> None:
+@contextlib.contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Say in one line what is wrong with a database."""
     try:
-        import fcntl
-    except ImportError:  # Windows
-        import msvcrt
-
-        windows: Any = msvcrt
-        file.seek(1 << 20)  # beyond the number of the process, which others read
-        windows.locking(file.fileno(), windows.LK_NBLCK, 1)
-        return
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except sqlite3.OperationalError as error:
+        raise _os_error(error, str(path)) from None
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise InputError("damaged", f"{path} is damaged: {one_line(str(error), 100)}") from None
 
 
-def clean(folder: Path, named: set[str], last: int) -> None:
-    """Remove what no HEAD names: files of a commit that was cut short, or that a later one replaced."""
-    for name in (STATE, DECISIONS, VERSIONS):
-        for path in sorted((folder / name).iterdir()):
-            mine = f"{name}/{path.name}" in named
-            decided = name == DECISIONS and path.suffix == ".npz" and path.stem.isdigit()
-            if not mine and not (decided and int(path.stem) <= last):
-                remove(path)
-    if (folder / (HEAD + PART)).exists():
-        remove(folder / (HEAD + PART))
-
-
-def write_decided(path: Path, parts: Sequence[Decided]) -> int:
-    """Write decisions whole; return the bytes.
-
-    The file has a column for each field of a step, numbers in the least width that holds them exactly, and
-    `boots`, `seqs`, `times`; `device` and `version` count from 0 in the lists of names, which are UTF-8 in
-    `names` and `versions`, each up to its end in `name_ends` and `version_ends`.
-    """
-    devices = np.concatenate([part.devices for part in parts])
-    names = list(dict.fromkeys(devices.tolist()))
-    numbers = dict(zip(names, range(len(names)), strict=True))
-    steps = [np.asarray(part.steps) for part in parts]
-    arrays: dict[str, npt.NDArray[Any]] = {
-        "device": np.fromiter(map(numbers.__getitem__, devices), np.uint32, len(devices)),
-        "version": np.repeat(np.arange(len(parts), dtype=np.uint16), [len(part) for part in parts]),
-        "boots": np.concatenate([part.boots for part in parts]),
-        "seqs": np.concatenate([part.seqs for part in parts]),
-        "times": np.concatenate([part.times for part in parts]),
-    }
-    for name in STEP_DTYPE.names or ():
-        arrays[name] = _narrow(np.concatenate([each[name] for each in steps]))
-    arrays["names"], arrays["name_ends"] = packed(names)
-    arrays["versions"], arrays["version_ends"] = packed([part.version for part in parts])
-    return write_arrays(path, arrays)
-
-
-def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if values.dtype != np.float64:
-        return values
-    with np.errstate(over="ignore"):
-        single = values.astype(np.float32)
-    return single if np.array_equal(single, values, equal_nan=True) else values
-
-
-def read_decided(path: Path, class_names: Mapping[str, Sequence[str] | None] | None = None) -> list[Decided]:
-    """Return the decisions of a file, one item a version, each row as it was."""
-    try:
-        return _decided(read_arrays(path), class_names or {})
-    except (MemoryError, OSError):
-        raise
-    except Exception as error:  # arrays of other shapes or types lead to errors of all kinds
-        if isinstance(error, InputError) and error.code == "damaged":
-            raise
-        raise InputError("damaged", f"{path} is damaged: {type(error).__name__}: {error}") from None
-
-
-def _decided(
-    arrays: Mapping[str, npt.NDArray[Any]], class_names: Mapping[str, Sequence[str] | None]
-) -> list[Decided]:
-    names = np.array([*unpacked(arrays["names"], arrays["name_ends"]), None], dtype=object)[:-1]
-    steps = np.zeros(len(arrays["device"]), dtype=STEP_DTYPE)
-    for name in STEP_DTYPE.names or ():
-        steps[name] = arrays[name]
-    found = []
-    for number, version in enumerate(unpacked(arrays["versions"], arrays["version_ends"])):
-        mine = arrays["version"] == number
-        boots, seqs, times = (arrays[name][mine] for name in ("boots", "seqs", "times"))
-        said = Steps.of(steps[mine], class_names.get(version))
-        found.append(Decided(version, names[arrays["device"][mine]], boots, seqs, times, said))
-    return found
+def _os_error(error: sqlite3.OperationalError, path: str | None = None) -> OSError:
+    """Return what the system said, as far as SQLite tells."""
+    text = str(error)
+    if re.search("disk is full|max_page_count", text):
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+    if "locked" in text:
+        return OSError(errno.EBUSY, f"the database is in use: {text}", path)
+    return OSError(errno.EIO, text, path)

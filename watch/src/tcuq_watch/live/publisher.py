@@ -19,41 +19,6 @@ from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.steps import reason_names
 
 from ..pages.feed import Feed
-from ..sources.blocks import Block
-
-
-def _word(value: int | None) -> str:
-    return "null" if value is None else str(value)
-
-
-def received_lines(first: int, block: Block, segments: Sequence[int], at: int | None) -> str:
-    """Return what was received as lines of a log that `tcuq run`, `tcuq report` and `tcuq fit` read.
-
-    `segments` change where the monitor forgets the past; `at` is the place in the file after the last step.
-    """
-    assert block.probs is not None
-    features = [None] * len(block) if block.features is None else block.features.tolist()
-    lines = []
-    rows = zip(
-        block.probs.tolist(),
-        features,
-        segments,
-        block.times,
-        block.boots,
-        block.seqs,
-        block.labels,
-        block.segments,
-        strict=True,
-    )
-    for step, (probs, more, segment, when, boot, seq, label, given) in enumerate(rows, first):
-        own = "" if more is None else f', "features": {more}'
-        true = "" if label is None else f', "given_label": {label}'
-        true += "" if given is None else f', "given_segment": {given}'
-        lines.append(
-            f'{{"step": {step}, "probs": {probs}{own}, "segment": {segment}, "time": {when:.3f}, '
-            f'"boot": {_word(boot)}, "seq": {_word(seq)}{true}}}\n'
-        )
-    return _placed(lines, at)
 
 
 class DecisionLines:
@@ -69,26 +34,18 @@ class DecisionLines:
         first: int,
         steps: npt.NDArray[Any],
         times: Sequence[float],
-        boots: Sequence[int | None],
-        seqs: Sequence[int | None],
-        at: int | None = None,
+        boots: Sequence[int],
+        seqs: Sequence[int],
     ) -> str:
-        """Return the lines of steps from number `first` on; `at` as of `received_lines`."""
+        """Return the lines of steps from number `first` on."""
         decisions = Decisions(steps, first, fingerprint=self._fingerprint, names=self._names)
         if self._text is None:
             self._text = RowText(decisions.columns, "jsonl")
         line = self._text.line
-        found = [
-            f'{line(row)[:-2]}, "time": {time:.3f}, "boot": {_word(boot)}, "seq": {_word(seq)}}}\n'
+        return "".join(
+            f'{line(row)[:-2]}, "time": {time:.3f}, "boot": {boot}, "seq": {seq}}}\n'
             for row, time, boot, seq in zip(decisions.rows(), times, boots, seqs, strict=True)
-        ]
-        return _placed(found, at)
-
-
-def _placed(lines: list[str], at: int | None) -> str:
-    if at is not None:
-        lines[-1] = f'{lines[-1][:-2]}, "at": {at}}}\n'
-    return "".join(lines)
+        )
 
 
 _CLASSES, _FLAGS = ("prediction", "answer"), ("flagged", "abstain", "alarm", "warming_up")

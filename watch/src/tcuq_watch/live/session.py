@@ -1,58 +1,74 @@
-"""One device while it runs: steps are judged or shown, kept, and told to whoever looks."""
+"""One device while it runs: a fleet of one, and what is told of it."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tcuq._version import VERSION
-from tcuq.base.errors import InputError, wrong_value
-from tcuq.io.values import Softmax
+from tcuq.base.errors import wrong_value
 from tcuq.monitor.class_names import checked_names
 from tcuq.monitor.params import Params
 
-from ..sources.blocks import Block
-from ..sources.inbox import Chunk, Event, Source
-from ..sources.reading import Got, Reading
-from .folder import Folder
-from .publisher import Publisher, Tell
-from .recovery import recover
-from .stream import Stream
+from ..engine.events import Decided, Events
+from ..fleet.fleet import Fleet
+from ..fleet.store import DATABASE
+from ..sources.arrivals import Arrived, Notice, Source
+from .publisher import DecisionLines, Publisher, Tell
 
-PACE = 0.05
-"""Seconds between two messages to a page, and between two writes."""
+DEVICE = "device"
+"""Name of the only one, whatever its lines say."""
+
+EVERY, COUNT = 0.05, 5000
+"""Seconds between two messages to a page, and steps of one at most."""
+
+COMMIT = 1.0
+"""Seconds between two commits, except where a broker waits for one: a kill loses no more of a stream that
+cannot be read again."""
+
+WAITING = 100_000
+"""Decisions that wait at most while nothing can be written; more are lost, and counted."""
+
+PLACES = 4096
+"""Steps whose boot and number are remembered, for labels that come late."""
+
+OTHERS = ("unknown version", "decisions among posteriors", "posteriors among decisions")
+"""What is refused because it is of another kind, not because it is broken."""
 
 
 class Session:
-    """Take what a source gives; what was received is kept before anything else is told.
+    """Take what a source gives, decide, tell, and keep it.
 
     Parameters
     ----------
     params : Params
     folder : path
-        What is kept, and where a session that was ended goes on.
+        What is kept, and where a session that was ended goes on: that of a `Fleet`.
     source : str
-        Name of the source.
-    save_every : int
-        Steps between two saved states.
-    softmax : callable, optional
-        The source gives logits, and this makes posteriors of them.
-    tell : sequence of callables
-        Called with kind, text and step of each remark.
-    decided : callable, optional
-        Called with the lines of decisions as they are written.
+        Name of the source, as a person reads it.
     key : str, optional
         What the source is known by after a restart; its name by default.
+    hold : int, optional
+        As of `Fleet`; a new folder takes 1: a page waits for nothing.
+    tell : sequence of callables
+        Called with kind, text and step of each notice.
+    decided : callable, optional
+        Called with the decisions as lines of JSON.
 
     Attributes
     ----------
     publisher : Publisher
         With the feed of the page.
-    stream : Stream
+    fleet : Fleet
+    step : int
+        Number of the next step.
     """
 
     def __init__(
@@ -61,35 +77,43 @@ class Session:
         folder: str | Path,
         source: str,
         *,
-        save_every: int = 1000,
-        softmax: Softmax | None = None,
+        key: str | None = None,
+        hold: int | None = None,
         tell: Sequence[Tell] = (),
         decided: Callable[[str], None] | None = None,
-        key: str | None = None,
     ) -> None:
-        self.params, self.source, self._save_every = params, source, save_every
-        self.folder = Folder(folder, params)
-        self.reading = Reading(params, softmax)
-        self._told_broken = self._told_others = 0
-        self._head, self._full = b"", False
-        self._alone = threading.RLock()
-        self._acks: list[Callable[[], None]] = []
-        try:
-            saved = self.folder.saved
-            self.publisher = Publisher(params, self._about(), tell, saved.counts, saved.alarm)
-            self.stream = Stream(params, self.folder, key or source, self.publisher, decided)
-            self.stream.go_on(recover(self.folder, self.stream.judge, params))
-        except BaseException:
-            self.folder.close()
-            raise
+        self.params, self.source, self._decided = params, source, decided
+        fresh = not (Path(folder) / DATABASE).exists()
+        self.fleet = Fleet(params, folder, hold=1 if fresh and hold is None else hold, keep_events=True)
+        [self.model] = self.fleet.models.values()
+        self._lock = threading.RLock()
+        self._full = False
+        self._due = 0.0
+        self._uncommitted: list[Arrived] = []
+        self._places: deque[tuple[int, int]] = deque(maxlen=PLACES)
+        if params.feedback is not None:  # labels may come for steps of before a restart
+            for part in self.fleet.decisions(self.fleet.store.recent(1 << 16)):
+                self._places.extend(zip(part.boots.tolist(), part.seqs.tolist(), strict=True))
+        kept = self.fleet.about
+        self.names = params.names or checked_names(kept.get("names"), params.classes)
+        self._lines = DecisionLines(params, self.names)
+        rows = self.model.tallies.devices
+        self.step = int(rows["steps"].sum())
+        alarm = int(rows["alarm"][0]) if len(rows) else 0
+        self.publisher = Publisher(params, self._about(), tell, self._counted(kept), alarm)
+        before, now = kept.get("source"), key or source
+        kept["source"] = now
+        if self.step:
+            self._notice("restart", f"started again at step {self.step:,}")
+        if before not in (None, now):
+            self._notice("note", f"steps came from {before} before, now from {now}")
 
     def _about(self) -> dict[str, Any]:
-        params, saved = self.params, self.folder.saved
-        names = params.names or checked_names(saved.names, params.classes)
+        params = self.params
         return {
             "title": self.source,
             "source": self.source,
-            "names": None if names is None else list(names),
+            "names": None if self.names is None else list(self.names),
             "classes": params.classes,
             "level": params.level,
             "budget": params.budget,
@@ -97,175 +121,189 @@ class Session:
             "version": VERSION,
             "signals": list(params.signals),
             "band": {"horizon": params.horizon, "error": params.accuracy_error},
-            "decided_by": "device" if saved.by_device else "host",
-            "first_step": saved.step,
+            "decided_by": "device" if self.model.by_device else "host",
+            "first_step": self.step,
             "read_only": False,
         }
 
-    @property
-    def step(self) -> int:
-        """Number of the next step."""
-        return self.stream.step
-
-    @property
-    def place(self) -> tuple[int, str]:
-        """Where to go on in a file that is followed, and which file that is."""
-        return self.stream.at, self.stream.identity
+    def _counted(self, kept: dict[str, Any]) -> dict[str, int]:
+        """Return what the folder says was counted before."""
+        rows, places = self.model.tallies.devices, self.model.places
+        names = {"steps": "steps", "flagged": "flagged", "abstained": "abstained", "alarms": "onsets"}
+        found = {name: int(rows[field].sum()) for name, field in names.items()}
+        found |= {name: int(places[name].sum()) for name in ("missing", "duplicates", "late", "reboots")}
+        refused = self.fleet.refused
+        found["others"] = sum(refused.get(kind, 0) for kind in OTHERS)
+        found["broken"] = sum(refused.values()) - found["others"] - refused.get("bad time", 0)
+        return found | {name: kept.get(name, 0) for name in ("lost", "unkept")}
 
     def run(self, source: Source, stop: Callable[[], bool], ends: bool = True) -> None:
         """Take what comes until told to stop, or until a source that ends has ended.
 
-        Parameters
-        ----------
-        source : Source
-            Started.
-        stop : callable
-            Asked several times a second.
-        ends : bool
-            Return at the end of the source.
+        Without `ends`, wait to be stopped after the end of the source: somebody may look at its page.
         """
-        self._head = getattr(source, "head", b"")
-        while not stop():
-            begun = time.monotonic()
-            items = source.take(0.2)
-            ended = self.take(items)
-            self.tick()
-            if ended and ends:
-                return
-            if items:
-                time.sleep(max(0.0, PACE - (time.monotonic() - begun)))
+        for arrived in source.batches(self.fleet.position, COUNT, EVERY):
+            if arrived is not None:
+                self.take(arrived, source)
+            self.tick(source)
+            if stop():
+                source.stop()
+        self.tick(source, now=True)
+        while not ends and not stop():
+            self.tick(source)
+            time.sleep(EVERY)
 
-    def take(self, items: Iterable[Chunk | Event]) -> bool:
-        """Take chunks and events in order; tell whether the source has ended."""
-        with self._alone:  # a mark comes before or after them
-            return self._take_all(items)
+    def take(self, arrived: Arrived, source: Source) -> None:
+        """Take what arrived, and tell of it."""
+        with self._lock:  # a mark comes before or after it
+            before, counts = Counter(self.fleet.refused), self.publisher.counts
+            for kind, count in arrived.refused.items():
+                self.fleet.refuse(kind, count)
+            if arrived.names is not None and self.names is None:
+                self._take_names(arrived.names)
+            self._happened(each for each in arrived.notices if each.kind == "connected")
+            batch = [self._own(each) for part in arrived.parts for each in (*part.events, *part.states)]
+            decided = self.fleet.take(batch, arrived.position, commit=False)
+            self._uncommitted.append(arrived)
+            for part in decided:
+                self._show(part)
+            old = dict(counts)
+            counts |= self._counted(self.fleet.about)
+            self._tell_order(old, counts)
+            self._tell_refused(Counter(self.fleet.refused) - before, source)
+            self._happened(each for each in arrived.notices if each.kind != "connected")
+            self.publisher.refresh()
+            if arrived.tokens:
+                self._commit(source)
 
-    def _take_all(self, items: Iterable[Chunk | Event]) -> bool:
-        ended = False
-        got: list[Got] = []
-        at: int | None = None
-        for item in items:
-            if isinstance(item, Event):
-                self._event(item, got, at)
-                got, at, ended = [], None, ended or item.kind == "ended"
+    def _own(self, item: Any) -> Any:
+        """Return events and states as those of the one device."""
+        if isinstance(item, Events):
+            return replace(item, devices=np.full(len(item), DEVICE, dtype=object))
+        return item._replace(device=DEVICE)
+
+    def _take_names(self, names: tuple[str, ...]) -> None:
+        if len(names) == self.params.classes:
+            self.names = names
+            self._lines = DecisionLines(self.params, names)
+            self.publisher.feed.about["names"] = self.fleet.about["names"] = list(names)
+
+    def _show(self, part: Decided) -> None:
+        first, self.step = self.step, self.step + len(part)
+        self._places.extend(zip(part.boots.tolist(), part.seqs.tolist(), strict=True))
+        self.publisher.feed.about["decided_by"] = "device" if self.model.by_device else "host"
+        times = np.where(np.isnan(part.times), time.time(), part.times).tolist()
+        steps = np.asarray(part.steps)
+        if self._decided is not None:
+            self._decided(self._lines.lines(first, steps, times, part.boots.tolist(), part.seqs.tolist()))
+        self.publisher.steps(first, steps, times, part.signals)
+
+    def _tell_order(self, old: dict[str, int], now: dict[str, int]) -> None:
+        def more(name: str) -> int:
+            return now[name] - old[name]
+
+        often = self.publisher.notices.often
+        if missing := more("missing"):
+            often("missing", f"{missing:,} {'step is' if missing == 1 else 'steps are'} missing", self.step)
+        if again := more("duplicates") + more("late"):
+            often("note", f"{again:,} repeated or late steps left out", self.step)
+        if more("reboots"):
+            boot, seq = self._places[-1] if self._places else (0, 0)
+            often("reboot", f"the device has started again: now at boot {boot}, step {seq}", self.step)
+
+    def _tell_refused(self, refused: Counter[str], source: Source) -> None:
+        often = self.publisher.notices.often
+        for kind, count in refused.items():
+            why = source.bad.first.get(kind) or self._why(kind)
+            if kind in OTHERS:
+                often("note", f"steps are left out: {why}", self.step)
+            elif kind != "bad time":
+                often("broken", f"could not be read: {why}", self.step, count)
+
+    def _why(self, kind: str) -> str:
+        params = self.params
+        return {
+            "wrong width": f"posteriors or features of another length, expected {params.classes} classes"
+            + (f" and {params.features} features" if params.features else ""),
+            "bad features": f"features are missing or are no numbers, expected {params.features}",
+            "bad posterior": "a posterior does not add up to 1 (--logits reads logits)",
+            "unknown version": f"made with other parameters, expected {params.fingerprint}",
+            "decisions among posteriors": "the device sends decisions beside posteriors",
+            "posteriors among decisions": "the device sends posteriors beside decisions",
+        }.get(kind, kind)
+
+    def _happened(self, notices: Iterable[Notice]) -> None:
+        for kind, text in notices:
+            if kind == "broken":
+                self.publisher.notices.often(kind, text, self.step)
                 continue
-            found = self.reading.push(item.data, item.time)
-            if item.again:
-                found = [replace(each, again=True) if isinstance(each, Block) else each for each in found]
-            got += found
-            if item.end is not None:
-                at = item.end - self.reading.held  # all before it was taken
-                self.stream.identity = item.identity or self.stream.identity
-            if item.ack is not None:
-                self._acks.append(item.ack)
-        self._take(got, at)
-        self._tell_reading()
-        self._acknowledge()
-        if self.step - self.stream.saved_at >= self._save_every:
-            self.stream.save()
-        return ended
+            if kind in ("connected", "lost", "ended"):
+                self.publisher.connected = kind == "connected"
+            if kind == "lost":
+                self.fleet.about["lost"] = self.fleet.about.get("lost", 0) + 1
+                self.publisher.counts["lost"] += 1
+            self._notice("lost" if kind == "ended" else kind, text)
 
-    def _acknowledge(self) -> bool:
-        """Write the logs, and tell a broker what the disk has; what waits for room is told later."""
-        kept = self.folder.flush() and (not self._acks or self.folder.sync())
-        if kept:
-            acks, self._acks = self._acks, []
-            for ack in acks:
-                ack()
-        return kept
-
-    def _take(self, got: list[Got], at: int | None) -> None:
-        self.stream.take_names(self.reading.names)
-        self.stream.take(got, at)
-
-    def _event(self, event: Event, got: list[Got], at: int | None) -> None:
-        kind = event.kind
-        if kind in ("lost", "ended"):
-            got = got + self.reading.end(kind == "ended", time.time())
-        self._take(got, at)
-        if kind == "refused":
-            self.publisher.counts["broken"] += 1
-            self.publisher.notices.often("broken", event.text, self.step)
-            self.publisher.refresh()
-            return
-        if kind in ("lost", "ended"):
-            self.publisher.connected = False
-            self.stream.interrupted()
-        if kind in ("connected", "opened"):
-            self.publisher.connected = True
-            self.reading.begin()
-            if self._head:
-                self.reading.prime(self._head)
-                self._head = b""
-        if kind == "opened":
-            self.stream.opened(event.identity)
-        self.publisher.counts["lost"] += kind == "lost"
-        self._remark({"ended": "lost", "opened": "connected"}.get(kind, kind), event.text)
-        self.publisher.refresh()
-
-    def _tell_reading(self) -> None:
-        reading, counts = self.reading, self.publisher.counts
-        broken, others = reading.broken - self._told_broken, reading.others - self._told_others
-        if broken:
-            text = f"could not be read: {reading.why}"
-            self.publisher.notices.often("broken", text, self.step, broken)
-        if others and not self._told_others:
-            self._remark("note", f"steps are left out: {reading.other}")
-        counts["broken"] += broken
-        counts["others"] += others
-        self._told_broken, self._told_others = reading.broken, reading.others
-        for note in reading.notes:
-            self._remark("note", note)
-        reading.notes.clear()
-        if broken or others:
-            self.publisher.refresh()
-
-    def _remark(self, kind: str, text: str) -> None:
+    def _notice(self, kind: str, text: str) -> None:
         self.publisher.notices.now(kind, text, self.step)
 
-    def tick(self) -> None:
-        """Do what is due: joined remarks, and writing what could not be written before."""
-        self.publisher.notices.flush()
-        with self._alone:
-            wrote = self._acknowledge()
-        self.publisher.counts["unkept"] = self.folder.lost
-        if not wrote and not self._full and self.folder.error is not None:
+    def tick(self, source: Source, now: bool = False) -> None:
+        """Do what is due: joined notices, and a commit."""
+        self.publisher.notices.flush(force=now)
+        if now or time.monotonic() >= self._due:
+            with self._lock:
+                self._commit(source)
+
+    def _commit(self, source: Source) -> None:
+        """Write what was taken; what cannot be written now waits, or is lost where it is too much."""
+        self._due = time.monotonic() + COMMIT
+        place = self.fleet.folder
+        try:
+            self.fleet.commit()
+        except OSError as error:
+            if not self._full:
+                self._notice("note", f"{place}: {error.__cause__ or error}; watching goes on")
             self._full = True
-            self._remark("note", f"{self.folder.path}: {self.folder.error.strerror}; watching goes on")
-        if wrote and self._full:
+            lost = self.fleet.drop_waiting(WAITING)
+            self.fleet.about["unkept"] = self.fleet.about.get("unkept", 0) + lost
+            return
+        if self._full:
+            lost = self.fleet.about.get("unkept", 0)
+            what = f"{lost:,} steps were lost" if lost else "nothing was lost"
+            self._notice("note", f"{place} is written again; {what}")
             self._full = False
-            lost = f"{self.folder.lost:,} lines were lost" if self.folder.lost else "nothing was lost"
-            self._remark("note", f"{self.folder.path} is written again; {lost}")
+        done, self._uncommitted = self._uncommitted, []
+        for each in done:
+            source.committed(each)
 
     def mark(self, step: int, label: int | None) -> str:
         """Keep that an answer was wrong, with the true class where it is known; any thread may call this.
 
         Where the params have feedback, the monitor takes it too, if it remembers the step.
         """
-        with self._alone:
+        with self._lock:
             if type(step) is not int or not 0 <= step < self.step:
                 raise wrong_value("step", step, f"0 to {self.step - 1}")
             if label is not None and (type(label) is not int or not -1 <= label < self.params.classes):
                 raise wrong_value("label", label, f"-1 to {self.params.classes - 1}")
             text = f"step {step:,} was {'wrong' if label is None else self.publisher.name(label)}"
-            content = {"step": step, **({"wrong": 1} if label is None else {"label": label})}
-            if self.stream.takes_labels:
-                # The disk has the steps before it has a label that came after them.
-                if not self.folder.flush() or not self.folder.sync():
-                    raise InputError("failed", f"the mark was not kept: {self.folder.error}")
-                content["at"] = self.step
-            self.folder.mark(content)
-            if self.stream.takes_labels:
-                used = self.stream.label(step, label)
-                text += "; the monitor uses it" if used else "; too long ago, or told before, for the monitor"
+            ago = self.step - 1 - step
+            boot, seq = self._places[-1 - ago] if ago < len(self._places) else (-1, -1)
+            try:
+                used = self.fleet.mark(step, -1 if label is None else label, DEVICE, boot, seq)
+            except OSError as error:
+                text += f"; it waits for the disk ({error.__cause__ or error})"
+            else:
+                if self.params.feedback is not None and not self.model.by_device:
+                    text += (
+                        "; the monitor uses it" if used else "; too long ago, or told before, for the monitor"
+                    )
             self.publisher.notices.now("mark", text, step)
         return text
 
-    def close(self, save: bool = True) -> None:
-        """Save everything and free the folder; without `save`, what is there is left for the next start."""
+    def close(self) -> None:
+        """Free the folder; what no commit has written is dropped."""
         self.publisher.notices.flush(force=True)
-        with self._alone:
-            if save:
-                self.stream.save(remark=False)
+        with self._lock:
             self.publisher.feed.close()
-            self.folder.close()
+            self.fleet.close()

@@ -8,7 +8,7 @@
 #define MOST ((int64_t)1 << 40) /* events of a call: bytes of them still fit a size_t */
 #define END ((int64_t)1 << 62)  /* boots and numbers are below it: one more is still a number */
 
-/* Where a device stands. fleet/order.py holds the matching dtype. */
+/* Where a device stands. engine/order.py holds the matching dtype. */
 typedef struct {
     int64_t boot; /* of the last released event; -1 before the first */
     int64_t seq;
@@ -34,10 +34,10 @@ typedef struct {
 } mark_t;
 
 /* Numbers of a call, in and out. */
-enum { NEXT, RELEASED, FILLED, VACANT, HOLD, BRIDGE, WIDTH, CAPACITY, RELEASING, NUMBERS };
+enum { NEXT, RELEASED, VACANT, HOLD, BRIDGE, WIDTH, CAPACITY, RELEASING, NUMBERS };
 
 enum { A_NUMBERS, A_PLACES, A_REORDER_SLOT_OF, A_REORDER_SLOTS, A_KEYS, A_CELLS, A_VACANT, A_SLOTS, A_BOOTS, A_SEQS,
-       A_ROWS, A_OUT_SLOTS, A_OUT_BOOTS, A_OUT_SEQS, A_OUT_ROWS, A_OUT_RESETS, A_FILLED, ARRAYS };
+       A_ROWS, A_OUT_SLOTS, A_OUT_BOOTS, A_OUT_SEQS, A_OUT_ROWS, A_OUT_RESETS, ARRAYS };
 
 typedef struct {
     int64_t *numbers;
@@ -56,7 +56,6 @@ typedef struct {
     int64_t *out_seqs;
     uint8_t *out_rows;
     uint8_t *out_resets;
-    int64_t *filled; /* cells that an event was put into */
     size_t hold;
     size_t width;
     size_t count;   /* devices */
@@ -168,7 +167,6 @@ static void hold_back(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
     o->reorder_slots[reorder_slot].used |= (uint64_t)1u << k;
     o->keys[cell] = mark;
     memcpy(o->cells + cell * o->width, row, o->width);
-    o->filled[o->numbers[FILLED]++] = (int64_t)cell;
     o->places[slot].held++;
 }
 
@@ -185,11 +183,26 @@ static int is_held(const order_t *o, size_t slot, mark_t mark)
     return 0;
 }
 
+/* What a device leaves open (-1): a seq is the next one; a boot is the last one, or one more where the seq goes back to
+ * 0, or by so much that `seen` cannot tell a repeat from a new start. */
+static mark_t told(const place_t *place, mark_t mark)
+{
+    if (mark.boot < 0) {
+        int back = mark.seq == 0 ? place->seq > 0 : mark.seq > 0 && place->seq - mark.seq >= 64;
+        mark.boot = place->boot < 0 ? 0 : place->boot + back;
+    }
+    if (mark.seq < 0) {
+        mark.seq = mark.boot == place->boot ? place->seq + 1 : 0;
+    }
+    return mark;
+}
+
 /* Take one event. The caller has made sure of room for it. */
 static void take(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
 {
     place_t *place = o->places + slot;
     mark_t last;
+    mark = told(place, mark);
     last.boot = place->boot;
     last.seq = place->seq;
     place->received++;
@@ -257,12 +270,12 @@ static int place_ok(const order_t *o, size_t i)
 static int event_ok(const order_t *o, size_t i)
 {
     return o->numbers[RELEASING] != 0 ||
-           (o->boots[i] >= 0 && o->boots[i] < END && o->seqs[i] >= 0 && o->seqs[i] < END);
+           (o->boots[i] >= -1 && o->boots[i] < END && o->seqs[i] >= -1 && o->seqs[i] < END);
 }
 
 /* Check that every array is as large as the others say, that every event is one of a device, and that no number can
  * overflow. What only this file writes (reorder slots, their keys, which of them are vacant) is taken as it is;
- * fleet/order.py looks at what it restores. */
+ * engine/order.py looks at what it restores. */
 static int fits(const order_t *o, const Py_buffer *views)
 {
     size_t n = o->events;
@@ -273,8 +286,7 @@ static int fits(const order_t *o, const Py_buffer *views)
         slots * sizeof(reorder_slot_t), slots * o->hold * sizeof(mark_t), slots * o->hold * o->width,
         slots * sizeof(int32_t), n * sizeof(int64_t),
         n * sizeof(int64_t), n * sizeof(int64_t), o->numbers[RELEASING] != 0 ? 0u : n * o->width,
-        most * sizeof(int64_t), most * sizeof(int64_t), most * sizeof(int64_t), most * o->width, most,
-        n * sizeof(int64_t)};
+        most * sizeof(int64_t), most * sizeof(int64_t), most * sizeof(int64_t), most * o->width, most};
     size_t i;
     for (i = 0; i < ARRAYS; i++) {
         int bytes = i == A_CELLS || i == A_ROWS || i == A_OUT_ROWS || i == A_OUT_RESETS;
@@ -296,7 +308,7 @@ static int fits(const order_t *o, const Py_buffer *views)
             return -1;
         }
         if (!event_ok(o, i) || !place_ok(o, i)) {
-            PyErr_Format(PyExc_ValueError, "boot and seq of event %zu, or of its device, are out of range, expected 0 "
+            PyErr_Format(PyExc_ValueError, "boot and seq of event %zu, or of its device, are out of range, expected -1 "
                          "to 2^62 - 1", i);
             return -1;
         }
@@ -310,7 +322,7 @@ static int numbers_fit(const Py_buffer *view)
     return (size_t)view->len == NUMBERS * sizeof(int64_t) && ALIGNED(view) && numbers[HOLD] >= 1 &&
            numbers[HOLD] <= 64 && numbers[WIDTH] >= 1 && numbers[WIDTH] <= 4096 && numbers[CAPACITY] >= 0 &&
            numbers[CAPACITY] <= MOST && numbers[VACANT] >= 0 && numbers[BRIDGE] >= 0 &&
-           (numbers[NEXT] | numbers[RELEASED] | numbers[FILLED]) == 0;
+           (numbers[NEXT] | numbers[RELEASED]) == 0;
 }
 
 PyObject *order_events(PyObject *module, PyObject *args)
@@ -351,7 +363,6 @@ PyObject *order_events(PyObject *module, PyObject *args)
     o.out_seqs = views[A_OUT_SEQS].buf;
     o.out_rows = views[A_OUT_ROWS].buf;
     o.out_resets = views[A_OUT_RESETS].buf;
-    o.filled = views[A_FILLED].buf;
     o.hold = (size_t)o.numbers[HOLD];
     o.width = (size_t)o.numbers[WIDTH];
     o.count = (size_t)views[A_REORDER_SLOT_OF].len / sizeof(int32_t);

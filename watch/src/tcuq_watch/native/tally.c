@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* fleet/tallies.py holds the matching dtypes and numbers. All sums are integers, so no result depends on how steps
+/* engine/tallies.py holds the matching dtypes and numbers. All sums are integers, so no result depends on how steps
  * are batched. */
 #define BUCKETS 512
 #define LEVELS 14

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from .sections import Timelines
 CELLS = 60
 """Parts of the time that a timeline has."""
 
-MOST_BYTES = 100_000_000
+MOST_BYTES = 20_000_000
 """Bytes of decisions that are read for timelines, the newest: about 2 million, and a second of work."""
 
 MATCHES = 20
@@ -46,7 +45,7 @@ def timelines(
     taken: list[tuple[npt.NDArray[Any], ...]] = []
     # Who writes may drop old decisions meanwhile: what was read until then is shown.
     with contextlib.suppress(OSError):
-        for _, parts in fleet.commits(_first(fleet, most)) if wanted else ():
+        for _, parts in fleet.commits(fleet.store.recent(most)) if wanted else ():
             for part in parts:
                 places = [wanted.get((part.version, name), -1) for name in part.devices.tolist()]
                 place = np.array(places, dtype=np.int64)
@@ -55,25 +54,6 @@ def timelines(
                 taken.append((place[mine], part.times[mine], steps["risk"], steps["alarm"] > 0))
     columns = [np.concatenate(column) for column in zip(*taken, strict=True)]
     return _in_cells(list(wanted), *columns, cells=cells) if taken and len(columns[0]) else {}
-
-
-def _first(fleet: Any, most: int) -> int:
-    """Return the number of the commit from which on the decisions take so many bytes at most."""
-    sizes: list[tuple[int, int]] = []
-    with contextlib.suppress(OSError), os.scandir(Path(fleet.folder) / "decisions") as entries:
-        for entry in entries:
-            number, _, ending = entry.name.partition(".")
-            if number.isdigit() and ending == "npz":
-                with contextlib.suppress(OSError):
-                    sizes.append((int(number), entry.stat().st_size))
-    last = int(fleet.commit_number)
-    first, total = last + 1, 0
-    for commit, size in sorted(sizes, reverse=True):
-        total += size
-        if total > most and first <= last:
-            break
-        first = commit
-    return first
 
 
 def _in_cells(

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from tcuq.base.errors import one_line
-from tcuq.base.json_text import check_depth
-from tcuq.io.values import written_int8
+from tcuq.io.values import Softmax
+from tcuq.monitor.quantize import sigmoid_pairs
 
-from ..engine.events import MAX_NAME, MAX_NUMBER, Events
-
-KEYS = ("device", "boot", "seq", "probs", "features", "time", "version", "state")
-"""Of a step as JSON; `state` stands in the place of `probs`."""
+from ..engine.events import MAX_NAME, Events
+from .decisions import odd_steps
 
 MOST_KINDS = 64
 """Kinds of bad input that are told apart."""
 
-MOST_BAD = 1000
-"""Bad steps of one line or message that are looked at; those behind are counted."""
-
 NO_TIME = math.inf
 """Stands for a time that is none: the fleet counts it as a bad time and takes the event without one."""
 
-_DECODE = json.JSONDecoder().decode
-"""Of one line; `json.loads` looks for encodings first."""
+
+class Notice(NamedTuple):
+    """Something that happened to a source.
+
+    `kind` is "connected", "lost", "ended" (nothing more will come), "note" or "broken" (could not be read).
+    """
+
+    kind: str
+    text: str
 
 
 class Bad:
@@ -85,50 +85,72 @@ class Arrived:
     count: int  # events in all
     position: Any  # where the source goes on after this
     refused: dict[str, int]  # what could not be read since the last time, by kind
-    tokens: list[Any]  # what the source has to acknowledge after the commit
+    tokens: list[Any] = field(default_factory=list)  # what the source acknowledges after the commit
+    notices: list[Notice] = field(default_factory=list)
+    names: tuple[str, ...] | None = None  # of classes, as a device told them
+
+    def __bool__(self) -> bool:
+        """Whether there is something to commit, beside notices."""
+        return bool(self.count or self.refused or self.tokens or any(part.states for part in self.parts))
+
+
+class Source(Protocol):
+    """Gives events in batches, each with a position: a JSON value that is committed with the batch.
+
+    A source that is opened again goes on from the last committed position, so that nothing is taken twice
+    or left out.
+    """
+
+    where: str  # as it stands in messages and on a page, without a password
+    bad: Bad
+    ended: bool  # all of the input was given, and nothing more will come: it was not stopped before
+
+    @property
+    def key(self) -> str:
+        """What stays the same after a restart."""
+
+    def open(self) -> None:
+        """Open files and connections, so that an error comes early; `batches` does it else."""
+
+    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
+        """Yield what arrives after a position, about `count` events at a time.
+
+        A batch is given at latest `every` seconds after it began. While nothing arrives, None is given every
+        now and then.
+        """
+
+    def committed(self, arrived: Arrived) -> None:
+        """Hear that a batch is safe."""
+
+    def stop(self) -> None:
+        """End `batches` soon; may be called by a signal handler."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""
 
 
 def check_name(name: Any) -> str:
-    r"""Return the name of a device as text; refuse one that could not be shown.
-
-    Examples
-    --------
-    >>> check_name("door-1"), check_name(17)
-    ('door-1', '17')
-    >>> check_name("a\tb")
-    Traceback (most recent call last):
-    ...
-    tcuq_watch.sources.arrivals.Refused: device is 'a\tb', expected 1 to 128 printable characters
-    """
-    if type(name) is int:
-        name = str(name)
+    """Return the name of a device as text; refuse one that could not be shown."""
+    name = str(name) if type(name) is int else name
     if not is_name(name):
-        shown = repr(name)
-        raise Refused("device name", f"device is {shown[:60]}, expected 1 to {MAX_NAME} printable characters")
+        shown = repr(name)[:60]
+        raise Refused("device name", f"device is {shown}, expected 1 to {MAX_NAME} printable characters")
     return str(name)
 
 
-def _whole(key: str, value: Any) -> int:
-    if type(value) is not int or abs(value) >= MAX_NUMBER:
-        raise Refused(key, f"{key} is {str(value)[:40]}, expected an integer from 0 on")
-    return value
+def is_name(name: Any) -> bool:
+    """Tell whether a device can be shown by this name."""
+    return isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable()
 
 
-def _numbers(key: str, values: Any) -> tuple[list[Any], bool]:
-    """Return a row, and whether it is int8."""
-    if not isinstance(values, list) or not values:
-        raise Refused(key, f"{key} is {str(values)[:40]}, expected a list of numbers")
-    kinds = set(map(type, values))
-    if kinds == {float}:
-        return values, False
-    if not kinds <= {int, float}:
-        raise Refused(key, f"{key} holds something that is not a number, expected numbers")
-    if kinds == {int} and written_int8(values, values, key == "probs"):
-        return values, True
+def odd_names(names: Sequence[Any]) -> list[int]:
+    """Return the places of names that are none, quickly where all are good."""
     try:
-        return list(map(float, values)), False
-    except OverflowError:
-        raise Refused(key, f"{key} holds an integer of more than 300 digits, expected numbers") from None
+        if all(map(str.isprintable, names)) and all(map(len, names)) and max(map(len, names)) <= MAX_NAME:
+            return []
+    except (TypeError, ValueError):
+        pass
+    return [place for place, name in enumerate(names) if not is_name(name)]
 
 
 def seconds(value: Any) -> float:
@@ -145,148 +167,155 @@ def seconds(value: Any) -> float:
             return (when if when.tzinfo else when.replace(tzinfo=timezone.utc)).timestamp()
         except (ValueError, OverflowError):
             return math.nan
-    if type(value) not in (int, float):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.nan
+    return float(value) if type(value) in (int, float) and abs(value) < 1e300 else math.nan
 
 
 class _Run:
-    """Rows of one version and one shape, in order."""
+    """Steps of one version and one shape, in order."""
 
-    def __init__(self, key: tuple[Any, ...]) -> None:
-        self.key = key
+    def __init__(self, shape: tuple[str, int, str, int]) -> None:
+        self.shape = shape
         self.devices: list[str] = []
         self.boots: list[int] = []
         self.seqs: list[int] = []
+        self.times = array("d")  # NaN where there is none
         # Flat arrays take a third of the time that numpy takes for lists of lists.
-        self.probs = array("b" if key[0] else "d")
-        self.features = array("b" if key[4] else "d")
-        self.times = array("d")
+        self.probs: Any = array(shape[0] or "b")
+        self.features: Any = array(shape[2])
+        self.steps: list[npt.NDArray[Any]] = []
+        self.labels: dict[int, int] = {}
+        self.begins: list[int] = []
 
     def events(self, version: str | None) -> Events:
-        _, width, timed, features, _ = self.key
+        kind, width, _, features = self.shape
+        count = len(self.devices)
+        times = np.array(self.times)
+        labels = np.full(count, -1, dtype=np.int64) if self.labels else None
+        if labels is not None:
+            labels[list(self.labels)] = list(self.labels.values())
+        begins = np.zeros(count, dtype=bool) if self.begins else None
+        if begins is not None:
+            begins[self.begins] = True
         return Events(
             self.devices,
             np.array(self.boots, dtype=np.int64),
             np.array(self.seqs, dtype=np.int64),
-            np.array(self.probs).reshape(-1, width),
+            np.array(self.probs).reshape(-1, width) if kind else None,
             np.array(self.features).reshape(-1, features) if features else None,
-            np.array(self.times) if timed else None,
+            None if np.isnan(times).all() else times,
             version,
+            None if kind else np.concatenate(self.steps),
+            labels,
+            begins,
         )
 
 
 class BatchBuilder:
-    """Puts rows together until they are enough for a commit."""
+    """Puts rows together until they are enough for a commit; `softmax` makes posteriors of logits."""
 
-    def __init__(self, bad: Bad, where: str) -> None:
-        self.bad, self.where = bad, where
-        self._told: dict[str, int] = dict(bad.counts)
+    def __init__(self, bad: Bad, softmax: Softmax | None = None) -> None:
+        self.bad, self.softmax = bad, softmax
+        self.names: tuple[str, ...] | None = None
+        self._counted: dict[str, int] = dict(bad.counts)
         self._clear()
 
     def _clear(self) -> None:
         self.count, self.states = 0, 0
         self.tokens: list[Any] = []
+        self.notices: list[Notice] = []
+        self._broken: dict[str, str] = {}
         self._parts = [Part()]
         self._runs: dict[str | None, list[_Run]] = {}
         self._adopted: set[str] = set()
 
     def __bool__(self) -> bool:
-        return bool(self.count or self.states or self.tokens or self.bad.counts != self._told)
+        return bool(
+            self.count or self.states or self.tokens or self.notices or self.bad.counts != self._counted
+        )
 
     def refuse(self, kind: str, message: str, count: int = 1) -> None:
         """Count something that could not be read."""
         self.bad(kind, message, count)
+        if len(self._broken) < MOST_KINDS:
+            self._broken[kind] = message
 
-    def add_line(self, line: bytes, number: str) -> None:
-        """Take one line of JSON; a blank one is nothing."""
-        try:
-            text = line.decode().strip()
-            check_depth(text)
-            content = _DECODE(text)
-        except UnicodeDecodeError:
-            self.refuse("not JSON", f"{self.where}, {number}: the line is not UTF-8, expected JSON")
-            return
-        except (ValueError, RecursionError) as error:
-            if not line.strip():
-                return
-            self.refuse("not JSON", f"{self.where}, {number}: not JSON: {str(error)[:200]}")
-            return
-        self.add_content(content, number)
+    def note(self, kind: str, text: str) -> None:
+        """Tell of something that happened."""
+        self.notices.append(Notice(kind, text))
 
-    def add_content(
-        self, content: Any, number: str, device: str | None = None, received: float | None = None
-    ) -> None:
-        """Take one step or a list of them; a bad one is counted and the others are kept.
-
-        After `MOST_BAD` bad ones the rest of the list is refused at once: rubbish must not take much time.
-        """
-        steps, bad = content if isinstance(content, list) else [content], 0
-        for place, each in enumerate(steps):
-            try:
-                self.add_json(each, device, received)
-            except Refused as error:
-                self.refuse(error.kind, f"{self.where}, {number}: {error}")
-                bad += 1
-                if bad == MOST_BAD and place + 1 < len(steps):
-                    message = f"{self.where}, {number}: the rest of a list with {bad} bad steps"
-                    self.refuse("after bad steps", message, len(steps) - place - 1)
-                    return
-
-    def add_json(self, content: Any, device: str | None = None, received: float | None = None) -> None:
-        """Take a step or a state as JSON gives it.
-
-        Where the source knows the `device`, a step that names another one is refused.
-        """
-        if not isinstance(content, dict):
-            raise Refused("not a step", f"{str(content)[:40]} stands where a step is expected")
-        named = content.get("device")
-        if device is None:
-            if named is None:
-                raise Refused("device name", "key 'device' is missing")
-            device = check_name(named)
-        elif named is not None and str(named) != device:
-            raise Refused(
-                "device name", f"device is {str(named)[:60]!r}, expected {device!r} as in its topic"
-            )
-        if "seq" not in content:
-            raise Refused("seq", "key 'seq' is missing: the place of the step since the device started")
-        boot, seq = _whole("boot", content.get("boot", 0)), _whole("seq", content["seq"])
-        version = content.get("version")
-        if version is not None and not isinstance(version, str):
-            raise Refused("version", f"version is {str(version)[:40]}, expected a text")
-        if "state" in content:
-            self.add_state(DeviceState(device, boot, seq, _state(content["state"]), version))
-            return
-        probs, raw = _numbers("probs", content.get("probs"))
-        features, raw_features = content.get("features"), False
-        if features is not None:
-            features, raw_features = _numbers("features", features)
-        time = content.get("time")
-        when = received if time is None else seconds(time)
-        if when != when:
-            when = NO_TIME
-        self._before(device)
-        width = 0 if features is None else len(features)
-        key = (raw, len(probs), when is not None, width, raw_features)
+    def _run(self, device: str, version: str | None, shape: tuple[str, int, str, int]) -> _Run:
+        """Return where a step of a device belongs."""
+        if device in self._adopted:
+            self._part()
         runs = self._runs.get(version)
         if runs is None:
-            runs = self._runs[version] = [_Run(key)]
-        elif runs[-1].key != key:
-            runs.append(_Run(key))
-        run = runs[-1]
+            runs = self._runs[version] = [_Run(shape)]
+        elif runs[-1].shape != shape:
+            runs.append(_Run(shape))
+        return runs[-1]
+
+    def add_step(
+        self,
+        device: str,
+        boot: int,
+        seq: int,
+        when: float,
+        version: str | None,
+        kind: str,
+        probs: Sequence[float],
+        features_kind: str = "b",
+        features: Sequence[float] = (),
+        label: int = -1,
+        begins: bool = False,
+    ) -> None:
+        """Take one step; a kind is "b" for int8 and "d" for float."""
+        shape = (kind, len(probs), features_kind, len(features))
+        runs = self._runs.get(version)
+        run = runs[-1] if runs else None
+        if run is None or run.shape != shape or self._adopted:
+            run = self._run(device, version, shape)
+        if begins:
+            run.begins.append(len(run.devices))
+        if label >= 0:
+            run.labels[len(run.devices)] = label
         run.devices.append(device)
         run.boots.append(boot)
         run.seqs.append(seq)
+        run.times.append(when)
         run.probs.extend(probs)
-        if features is not None:
+        if features:
             run.features.extend(features)
-        if when is not None:
-            run.times.append(when)
         self.count += 1
+
+    def add_rows(
+        self,
+        device: str,
+        boot: int,
+        seqs: Sequence[int],
+        when: float,
+        version: str | None,
+        rows: npt.NDArray[Any],
+        features: npt.NDArray[np.int8] | None = None,
+        begins: bool = False,
+    ) -> None:
+        """Take steps of one device: int8 posteriors, or decisions that it made."""
+        count = len(rows)
+        decided = rows.dtype.names is not None
+        width = 0 if features is None else features.shape[1]
+        run = self._run(device, version, ("", 0, "b", 0) if decided else ("b", rows.shape[1], "b", width))
+        if begins:
+            run.begins.append(len(run.devices))
+        run.devices += [device] * count
+        run.boots += [boot] * count
+        run.seqs += seqs
+        run.times.extend([when] * count)
+        if decided:
+            run.steps.append(rows)
+        else:
+            run.probs.frombytes(rows.tobytes())
+        if features is not None:
+            run.features.frombytes(features.tobytes())
+        self.count += count
 
     def add_events(self, events: Events) -> None:
         """Take events that are columns already."""
@@ -298,15 +327,15 @@ class BatchBuilder:
         self._parts[-1].events.append(events)
         self.count += len(events)
 
+    def add_table(self, probs: npt.NDArray[Any], **columns: Any) -> None:
+        """Take columns of events whose rows may be logits or outputs of a sigmoid."""
+        self.add_events(self._posteriors(Events(probs=probs, **columns)))
+
     def add_state(self, state: DeviceState) -> None:
         """Take a state; it counts after all events that came before it."""
         self._parts[-1].states.append(state)
         self._adopted.add(state.device)
         self.states += 1
-
-    def _before(self, device: str) -> None:
-        if device in self._adopted:
-            self._part()
 
     def _part(self) -> None:
         """Begin a new part, for an event that is to come after a state of its device."""
@@ -317,38 +346,50 @@ class BatchBuilder:
     def _settle(self) -> None:
         """Turn the rows so far into events. Versions never meet, so their order among each other is free."""
         for version, runs in self._runs.items():
-            self._parts[-1].events += [run.events(version) for run in runs]
+            for run in runs:
+                events = run.events(version)
+                kept = self._posteriors(events) if events.steps is None else self._decisions(events)
+                self.count -= len(events) - len(kept)
+                if len(kept):
+                    self._parts[-1].events.append(kept)
         self._runs = {}
+
+    def _posteriors(self, events: Events) -> Events:
+        """Return events with posteriors of two classes at least; logits that are none cost their row."""
+        if self.softmax is None:
+            if events.probs.shape[1] > 1:
+                return events
+            return _with_probs(events, sigmoid_pairs(events.probs))
+        try:
+            return _with_probs(events, self.softmax(events.probs))
+        except ValueError as error:
+            if len(events) == 1:
+                self.refuse("logits", str(error))
+                return events.some(slice(0))
+        rows = [self._posteriors(events.some(slice(row, row + 1))) for row in range(len(events))]
+        kept = [row for row, found in enumerate(rows) if len(found)]
+        some = events.some(kept)
+        return _with_probs(some, np.concatenate([rows[row].probs for row in kept])) if kept else some
+
+    def _decisions(self, events: Events) -> Events:
+        """Return events without those whose decisions are out of range."""
+        problems = odd_steps(events.steps)
+        for problem in problems.values():
+            self.refuse("decision", problem)
+        return events.some(np.delete(np.arange(len(events)), list(problems))) if problems else events
 
     def flush(self, position: Any) -> Arrived:
         """Return all that was put together, and begin again."""
         self._settle()
-        told, self._told = self._told, dict(self.bad.counts)
-        new = {kind: n - told.get(kind, 0) for kind, n in self._told.items() if n > told.get(kind, 0)}
-        found = Arrived(self._parts, self.count, position, new, self.tokens)
+        before, self._counted = self._counted, dict(self.bad.counts)
+        new = {kind: n - before.get(kind, 0) for kind, n in self._counted.items() if n > before.get(kind, 0)}
+        for message in self._broken.values():
+            self.note("broken", one_line(message))
+        arrived = Arrived(self._parts, self.count, position, new, self.tokens, self.notices, self.names)
         self._clear()
-        return found
+        return arrived
 
 
-def _state(text: Any) -> bytes:
-    try:
-        if not isinstance(text, str):
-            raise ValueError
-        return base64.b64decode(text, validate=True)
-    except (ValueError, binascii.Error):
-        raise Refused("state", f"state is {str(text)[:30]!r}, expected base64") from None
-
-
-def device_names(names: Sequence[Any]) -> list[int]:
-    """Return the places of names that are none, quickly where all are good."""
-    try:
-        if all(map(str.isprintable, names)) and all(map(len, names)) and max(map(len, names)) <= MAX_NAME:
-            return []
-    except (TypeError, ValueError):
-        pass
-    return [place for place, name in enumerate(names) if not is_name(name)]
-
-
-def is_name(name: Any) -> bool:
-    """Tell whether a device can be shown by this name."""
-    return isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable()
+def _with_probs(events: Events, probs: npt.NDArray[Any]) -> Events:
+    columns = {name: value for name, value in vars(events).items() if name != "probs"}
+    return Events(probs=probs, **columns)

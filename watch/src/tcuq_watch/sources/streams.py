@@ -1,261 +1,260 @@
-"""Where steps come from: standard input, a file that grows, and which kind of source a name means."""
+"""Streams: standard input, pipes and Python iterables, read by a thread and given in batches."""
 
 from __future__ import annotations
 
 import os
-import re
+import queue
 import select
-import stat
 import sys
-import zlib
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from tcuq.base.errors import InputError
+from tcuq.io.sources import STANDARD
 
-from .inbox import PACE, Chunk, Event, Source
+from ..engine.events import Events
+from .arrivals import Arrived, Bad, Notice
+from .step_reader import StepReader
 
-BINARY = getattr(os, "O_BINARY", 0)
-"""Windows changes line ends without it."""
+PACE = 0.02
+"""Seconds between two reads of a source: many small reads would cost more than the steps in them."""
+
+TICK = 0.1
+"""Seconds after which a thread looks whether it is to end."""
+
+IDLE = 0.2
+"""Seconds at least between two words that nothing has come."""
+
+SMALL = 1 << 15
+"""Bytes of a read after which the next one waits for `PACE`."""
 
 MOST = 1 << 18
 """Bytes of one read."""
 
-HEAD = 256
-"""Bytes at the beginning of a file by which it is known again."""
+WAITING = 32 << 20
+"""Bytes that wait at most; a source that is read faster than steps are taken then waits itself."""
 
-_SERIAL = re.compile(r"(/dev/(tty|cu|serial|pts/|rfcomm).*|COM\d+)", re.IGNORECASE)
+MOST_GIVEN = 1000
+"""Items of a program that wait at most."""
 
 
-class Pipe(Source):
-    """Standard input, or another open file that ends when its writer does."""
+class Stream:
+    """A source whose input comes by a thread, with `_open`, `_read` (in the thread) and `_shut`.
 
-    def __init__(self, name: str = "standard input", handle: int | None = None) -> None:
-        super().__init__()
-        self.name, self._handle = name, handle
+    Its position holds nothing but what tells that an unnumbered stream, or a segment, begins again.
+    """
+
+    def __init__(self, where: str, line: str = "live_line", stream: bool = True, **options: Any) -> None:
+        self.where = where
+        self.bad, self.ended = Bad(), False
+        self.reader = StepReader(where, self.bad, line=line, stream=stream, **options)
+        self._items: queue.SimpleQueue[tuple[float, Any]] = queue.SimpleQueue()
+        self._came = self._taken = 0  # bytes; each number is written by one thread alone
+        self._stopping = self._is_open = False
+        self._failed: BaseException | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def key(self) -> str:
+        """What stays the same after a restart."""
+        return self.where
+
+    def open(self) -> None:
+        """Open the source; raise in one line where that is not possible."""
+        if not self._is_open:
+            self._open()
+            self._is_open = True
+
+    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
+        """Yield what arrives; see `Source`."""
+        own = isinstance(position, dict) and position.get("source") == self.key
+        self.reader.recall(position if own else None)
+        self.open()
+        self._thread = threading.Thread(target=self._run, name=f"tcuq {self.where}", daemon=True)
+        self._thread.start()
+        rows, since = self.reader.rows, time.monotonic()
+        while not (self.ended or self._stopping or self._failed):
+            due = since + (every if rows else max(every, IDLE)) - time.monotonic()
+            begun = bool(rows)
+            self._take_one(max(0.001, min(due, TICK)))
+            now = time.monotonic()
+            if rows and not begun:
+                since = now
+            if rows.count >= count or (rows and (now - since >= every or self._stalls(now))):
+                yield rows.flush(self._position(position))
+                since = now
+            elif not rows and now - since >= max(every, IDLE):
+                since = now
+                yield None
+        self._drain()
+        if rows:
+            yield rows.flush(self._position(position))
+        if self._failed is not None:
+            raise self._failed
+
+    def _position(self, position: Any) -> Any:
+        kept = self.reader.memory()
+        return {"source": self.key, **kept} if kept else position
+
+    def _take_one(self, timeout: float) -> bool:
+        try:
+            when, item = self._items.get(timeout=timeout)
+        except queue.Empty:
+            return False
+        if isinstance(item, bytes):
+            self._taken += len(item)
+            self.reader.push(item, when)
+        elif isinstance(item, Notice):
+            self._happened(item)
+        elif isinstance(item, BaseException):
+            self._failed = item
+        elif item is not None:
+            self._take(when, item)
+        return True
+
+    def _take(self, when: float, item: Any) -> None:
+        """Take what is neither bytes nor a notice."""
+
+    def _happened(self, notice: Notice) -> None:
+        if notice.kind in ("lost", "ended"):
+            self.reader.end(whole=notice.kind == "ended")
+            self.reader.interrupted()
+        self.ended = self.ended or notice.kind == "ended"
+        self.reader.rows.notices.append(notice)
+
+    def _stalls(self, now: float) -> bool:
+        """Tell whether whoever sends may be waiting for a commit."""
+        return False
+
+    def _drain(self) -> None:
+        """Take what was read before the end."""
+        if self._thread is not None:
+            self._thread.join(2 * TICK)
+        while self._take_one(0):
+            pass
+
+    def committed(self, arrived: Arrived) -> None:
+        """Do nothing: nobody waits for word of it."""
+
+    def stop(self) -> None:
+        """End `batches` soon."""
+        self._stopping = True
+        self._items.put((0.0, None))  # in a signal handler too: this queue allows it
+
+    def close(self) -> None:
+        """End the thread and free what was opened."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join(2.0)
+        if self._is_open:
+            self._shut()
+            self._is_open = False
+
+    def put(self, item: Any) -> None:
+        """Hand over from the thread; waits while too much was not taken yet."""
+        if isinstance(item, bytes):
+            while self._came - self._taken > WAITING and not self._stopping:
+                time.sleep(PACE)
+            self._came += len(item)
+        self._items.put((time.time(), item))
+        if isinstance(item, bytes) and len(item) < SMALL:
+            time.sleep(PACE)
+
+    def pause(self, seconds: float) -> None:
+        """Wait in the thread, not beyond the end."""
+        until = time.monotonic() + seconds
+        while not self._stopping and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, TICK / 2))
+
+    def _run(self) -> None:
+        try:
+            self._read()
+        except Exception as error:  # a thread that ends without a word would look like a silent device
+            if not self._stopping:
+                self._items.put((0.0, error))
+
+    def _open(self) -> None:
+        """Open what is read."""
+
+    def _read(self) -> None:
+        raise NotImplementedError
+
+    def _shut(self) -> None:
+        """Free what was opened."""
+
+
+class Pipe(Stream):
+    """Standard input or another open file, which ends with its writer; a named pipe goes on with the next."""
+
+    def __init__(self, handle: int | None = None, where: str = "standard input", **options: Any) -> None:
+        super().__init__(where, "line", **options)
+        self._handle, self._named = handle, where != "standard input"
+        if handle is None and not self._named and sys.stdin is None:
+            raise InputError("missing", "standard input is closed")
+
+    @property
+    def key(self) -> str:
+        """The sign for standard input, or the name of a pipe."""
+        return self.where if self._named else STANDARD
 
     def _open(self) -> None:
         if self._handle is None:
-            if sys.stdin is None:
-                raise InputError("missing", "standard input is closed")
-            self._handle = sys.stdin.fileno()
+            # Open for writing too: a named pipe then does not end between two writers.
+            self._handle = os.open(self.where, os.O_RDWR) if self._named else sys.stdin.fileno()
 
     def _read(self) -> None:
         handle = self._handle
         assert handle is not None
-        self.put(Event("connected", f"reading {self.name}"))
-        while not self.closing:
+        self.put(Notice("connected", f"reading {self.where}"))
+        while not self._stopping:
             # Windows cannot wait for a pipe; there the thread is left behind at the end.
-            if os.name == "posix" and not select.select([handle], [], [], 0.1)[0]:
+            if os.name == "posix" and not select.select([handle], [], [], TICK)[0]:
                 continue
-            data = os.read(handle, MOST)
-            if not data:
-                self.put(Event("ended", f"{self.name} ended"))
-                return
-            self.put(Chunk(data))
-            if len(data) < 1 << 15:
-                self.wait(PACE)
-
-
-class Growing(Source):
-    """A file that is read from its beginning and then followed, as ``tail -F`` does."""
-
-    def __init__(self, path: str | Path) -> None:
-        super().__init__()
-        self.path, self.name = Path(path), str(path)
-        self._at, self._handle, self._first = 0, -1, b""
-        self.head = b""
-        """The beginning of a file that is not read from there: it names columns and classes."""
-
-    def _open(self) -> None:
-        try:
-            self._handle = os.open(self.path, os.O_RDONLY | BINARY)
-            found = os.fstat(self._handle)
-        except FileNotFoundError:
-            raise InputError(
-                "missing",
-                f"{self.name}: no such file; create it first, or name a port such as /dev/ttyUSB0@115200",
-            ) from None
-        except PermissionError:
-            raise InputError("failed", f"{self.name}: no permission to read it") from None
-        if stat.S_ISDIR(found.st_mode):
-            raise InputError(
-                "value", f"{self.name}: is a folder, expected a file (--merge writes a log from a folder)"
-            )
-
-    @property
-    def key(self) -> str:
-        """The whole path: a file may be named from another folder."""
-        return os.path.realpath(self.path)
-
-    def resume(self, at: int, known: str) -> None:
-        """Go on from a place in the file that was read before; another file is read from its beginning."""
-        known, _, crc = known.rpartition(":")
-        known, _, size = known.rpartition(":")
-        if known != _inode(self._handle) or not size.isdigit():
-            return
-        first = read_at(self._handle, int(size), 0)
-        if len(first) != int(size) or str(zlib.crc32(first)) != crc:
-            return
-        self._first = first
-        if os.fstat(self._handle).st_size >= at > 0:
-            self._at = at
-            self._first = read_at(self._handle, max(len(first), min(HEAD, at)), 0)
-            self.head = read_at(self._handle, MOST, 0)
-
-    def _read(self) -> None:
-        self._tell("reading")
-        while not self.closing:
-            data = read_at(self._handle, MOST, self._at)
-            if data and read_at(self._handle, len(self._first), 0) != self._first:
-                self._begin_again("was cut and written again")
-            elif data:
-                if self._at == len(self._first) < HEAD:
-                    self._first += data[: HEAD - self._at]
-                self._at += len(data)
-                self.put(Chunk(data, end=self._at, identity=self.identity))
-                if len(data) < MOST:
-                    self.wait(PACE)
-            elif self.wait(0.05):
-                return
-            else:
-                self._look()
-
-    @property
-    def identity(self) -> str:
-        """What tells one file from another of the same name, and from new content of the same file."""
-        return f"{_inode(self._handle)}:{len(self._first)}:{zlib.crc32(self._first)}"
-
-    def _look(self) -> None:
-        """Find out whether the file was cut, or another one has taken its name."""
-        found = os.fstat(self._handle)
-        try:
-            named = os.stat(self.path)
-        except OSError:
-            return  # between two files: the old one may still grow
-        if (named.st_dev, named.st_ino) != (found.st_dev, found.st_ino):
-            if os.fstat(self._handle).st_size > self._at:
-                return  # the rest of the old one first
             try:
-                handle = os.open(self.path, os.O_RDONLY | BINARY)
+                data = os.read(handle, MOST)
             except OSError:
+                data = b""
+            if not data:
+                self.put(Notice("ended", f"{self.where} ended"))
                 return
-            self.put(Event("lost", f"{self.name} was replaced by a new file"))
-            os.close(self._handle)
-            self._handle, self._at, self._first = handle, 0, b""
-            self._tell("reading the new")
-        elif found.st_size < self._at:
-            self._begin_again(f"was cut to {found.st_size:,} bytes")
-
-    def _begin_again(self, why: str) -> None:
-        self.put(Event("lost", f"{self.name} {why}"))
-        self._at, self._first = 0, b""
-        self._tell("reading the new content of")
-
-    def _tell(self, what: str) -> None:
-        where = f" from byte {self._at:,} on" if self._at else ""
-        kind = "connected" if self._at else "opened"
-        self.put(Event(kind, f"{what} {self.name}{where}", self.identity))
+            self.put(data)
 
     def _shut(self) -> None:
-        if self._handle >= 0:
+        if self._named and self._handle is not None:
             os.close(self._handle)
-            self._handle = -1
 
 
-def read_at(handle: int, count: int, at: int) -> bytes:
-    """Return bytes from a place of an open file, fewer at its end; one thread at a time."""
-    os.lseek(handle, at, os.SEEK_SET)
-    found = []
-    while count > 0 and (piece := os.read(handle, count)):
-        found.append(piece)
-        count -= len(piece)
-    return b"".join(found)
+class IterableSource(Stream):
+    """What a program gives: dicts as JSON lines have them, lists of them, or `Events`.
 
-
-def _inode(handle: int) -> str:
-    found = os.fstat(handle)
-    return f"{found.st_dev}:{found.st_ino}"
-
-
-def open_source(text: str, client: str = "tcuq-live") -> Source:
-    """Return the source that a user named; it is not started yet.
-
-    Parameters
-    ----------
-    text : str
-        ``-``, a file, ``/dev/ttyUSB0@115200``, ``mqtt://host:port/topic``, ``tcp://host:port`` or
-        ``tcp-listen://host:port``.
-    client : str
-        Name of this client at a broker, which keeps messages for it while it is away.
+    It has no position: a program that goes on after a restart knows itself what it has given. A dict without
+    a `time` has none. An error of the iterable ends `batches`, after what came before it.
 
     Examples
     --------
-    >>> open_source("/dev/ttyUSB0").name
-    '/dev/ttyUSB0@115200'
-    >>> open_source("tcp://board.local:9000").name
-    'tcp://board.local:9000'
-    >>> open_source("udp://board.local:9000")
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: SOURCE is 'udp://...', expected -, a file, a serial port, mqtt://, mqtts://, tcp:// or \
-tcp-listen://
+    >>> source = IterableSource({"device": "door-1", "seq": n, "probs": [0.9, 0.1]} for n in range(3))
+    >>> [arrived.count for arrived in source.batches(None, 100, 1.0) if arrived]
+    [3]
     """
-    if text == "-":
-        return Pipe()
-    if "://" in text:
-        return _from_address(text, client)
-    port, mark, baud = text.rpartition("@")
-    if mark and baud.isdigit() and not os.path.exists(text):
-        from .links import Serial
 
-        return Serial(port, int(baud))
-    if _SERIAL.fullmatch(text) or _is_device(text):
-        from .links import Serial
+    def __init__(self, iterable: Iterable[Any], where: str = "a program", **options: Any) -> None:
+        super().__init__(where, stream=False, **options)
+        self._iterable = iterable
 
-        return Serial(text)
-    if _is(text, stat.S_ISFIFO):
-        # Open for writing too: the pipe then does not end between two writers.
-        return Pipe(text, os.open(text, os.O_RDWR))
-    return Growing(text)
+    def _read(self) -> None:
+        for given, item in enumerate(self._iterable):
+            while given - self._taken > MOST_GIVEN and not self._stopping:
+                time.sleep(PACE / 10)
+            if self._stopping:
+                return
+            self._items.put((0.0, [] if item is None else item))
+        self._items.put((0.0, Notice("ended", f"{self.where} ended")))
 
-
-def _from_address(text: str, client: str) -> Source:
-    parts = urlsplit(text)
-    if parts.scheme not in ("mqtt", "mqtts", "tcp", "tcp-listen"):
-        raise InputError(
-            "value",
-            f"SOURCE is '{parts.scheme}://...', expected -, a file, a serial port, mqtt://, mqtts://, tcp:// "
-            "or tcp-listen://",
-        )
-    try:
-        port = parts.port
-    except ValueError:
-        raise InputError(
-            "value", f"the port of {parts.scheme}://{parts.hostname} is no number from 0 to 65535"
-        ) from None
-    if parts.scheme.startswith("mqtt"):
-        from .links import Subscription
-        from .mqtt_client import Broker
-
-        # A "#" would begin a fragment, and is a wildcard here.
-        topic = unquote(parts.path.lstrip("/") + (f"#{parts.fragment}" if "#" in text else ""))
-        return Subscription(Broker.of(text), topic, client)
-    from .links import Connection, Listener
-
-    if port is None or (parts.scheme == "tcp" and not parts.hostname):
-        raise InputError("value", f"{text}: expected {parts.scheme}://HOST:PORT")
-    if parts.scheme == "tcp":
-        return Connection(parts.hostname or "", port)
-    return Listener(parts.hostname or "127.0.0.1", port)
-
-
-def _is(path: str, kind: object) -> bool:
-    try:
-        return bool(kind(os.stat(path).st_mode))  # type: ignore[operator]
-    except OSError:
-        return False
-
-
-def _is_device(path: str) -> bool:
-    return _is(path, stat.S_ISCHR) and path != os.devnull
+    def _take(self, when: float, item: Any) -> None:
+        self._taken += 1
+        if isinstance(item, Events):
+            self.reader.rows.add_events(item)
+        else:
+            self.reader.take(item)

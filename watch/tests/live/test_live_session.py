@@ -1,0 +1,378 @@
+"""A live session: what it keeps, how it goes on after a kill, marks, and what it tells."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from frame_writing import encode_posteriors, encode_state
+from live_runs import (
+    PARAMS,
+    Feeder,
+    decided_alike,
+    json_lines,
+    kept,
+    kept_steps,
+    start_watching,
+    steps_of,
+    watch,
+)
+from refusals import refused
+
+from tcuq import Feedback, Monitor, Params, fit
+from tcuq.cli import main
+from tcuq.io import read_log
+from tcuq_watch.fleet.store import Store
+from tcuq_watch.live.marks import labeled_log
+from tcuq_watch.live.session import Session
+
+PRINT = int(PARAMS.fingerprint, 16)
+
+
+def begun(folder: Path, told: list[Any] | None = None, params: Params = PARAMS, **options: Any) -> Feeder:
+    tell = [] if told is None else [lambda *each: told.append(each)]
+    return Feeder(Session(params, folder, "-", tell=tell, **options))
+
+
+def killed(feeder: Feeder) -> None:
+    """Leave a session as a kill does: what no commit has written is gone."""
+    feeder.session.fleet.close()
+
+
+@pytest.mark.parametrize("kind", ["lines", "numbered", "frames"])
+def test_decisions_after_kills_are_those_of_a_run_without(tmp_path: Path, kind: str) -> None:
+    rng = random.Random(kind)
+    probs = steps_of(1500)
+    log, folder = tmp_path / "grows.jsonl", tmp_path / "kept"
+    sent, kills, moments = 0, 7, set()
+
+    def send(file: Any, count: int) -> None:
+        nonlocal sent
+        some, first = probs[sent : sent + count], sent
+        sent += len(some)
+        if not len(some):
+            return
+        if kind == "frames":
+            text = encode_posteriors(PRINT, 3, first, some, size=200)
+        else:
+            text = json_lines(some, 3 if kind == "numbered" else None, first)
+        at = rng.randrange(len(text))  # a line or frame may be read in two parts
+        file.write(text[:at])
+        time.sleep(rng.choice((0, 0.003)))
+        file.write(text[at:])
+
+    with open(log, "ab", buffering=0) as file:
+        for kill in range(kills):
+            process = start_watching(folder, str(log), len(probs))
+            most = len(probs) * (kill + 1) // (kills + 1)  # every kill meets a stream that goes on
+            until = time.monotonic() + rng.uniform(0.0, 1.5)
+            while time.monotonic() < until:
+                send(file, min(rng.randrange(1, 20), most - sent))
+                time.sleep(0.002)
+            process.kill()
+            process.join(10)
+            moments.add(kept_steps(folder))
+        while sent < len(probs):
+            send(file, 100)
+    assert len(moments) > 1
+    process = start_watching(folder, str(log), len(probs))
+    process.join(20)
+    assert process.exitcode == 0 and decided_alike(folder, probs)
+    counts = begun(folder).session.publisher.counts
+    assert counts["steps"] == len(probs)
+    assert counts["missing"] == counts["duplicates"] == counts["reboots"] == counts["broken"] == 0
+
+
+def test_files_that_are_replaced_or_cut_while_nobody_watches(tmp_path: Path) -> None:
+    probs = steps_of(90)
+    log, folder = tmp_path / "grows.jsonl", tmp_path / "kept"
+    log.write_bytes(json_lines(probs[:30]))
+    watch(str(folder), str(log), 30)
+    log.rename(tmp_path / "old.jsonl")
+    log.write_bytes(json_lines(probs[30:50]))
+    watch(str(folder), str(log), 50)
+    log.write_bytes(json_lines(probs[50:]))  # the same file, and longer
+    watch(str(folder), str(log), 90)
+    found = kept(folder)
+    assert found is not None and np.array_equal(found.probs, probs)
+
+
+def test_places_survive_a_kill_and_a_device_may_repeat_itself(tmp_path: Path) -> None:
+    probs = steps_of(90)
+    feeder = begun(tmp_path)
+    for boot, rows in ((1, slice(0, 30)), (2, slice(30, 60))):
+        feeder.push(json_lines(probs[rows], boot))
+    feeder.tick()
+    killed(feeder)
+    feeder = begun(tmp_path)
+    feeder.push(json_lines(probs[50:60], 2, 20))  # sent again by a device that is not sure
+    assert feeder.session.publisher.counts["duplicates"] == 10 and feeder.session.step == 60
+    feeder.push(json_lines(probs[60:], 2, 30))
+    feeder.tick()
+    feeder.session.close()
+    monitor = Monitor(PARAMS)
+    first = monitor.run(probs[:30])
+    monitor.reset()
+    found = kept(tmp_path)
+    assert found is not None
+    assert np.array_equal(found.steps["risk"], np.concatenate([first, monitor.run(probs[30:])])["risk"])
+
+
+def test_devices_that_count_nothing_or_number_without_a_boot(tmp_path: Path) -> None:
+    probs = steps_of(100)
+    lines = [{"probs": row, "seq": seq % 70} for seq, row in enumerate(probs.tolist())]
+    feeder = begun(tmp_path / "a")
+    feeder.push("".join(json.dumps(each) + "\n" for each in lines).encode())
+    assert feeder.session.publisher.counts["reboots"] == 1 and feeder.session.step == 100
+    feeder.session.close()
+    told: list[Any] = []
+    feeder = begun(tmp_path / "b", told)
+    feeder.push(json_lines(probs[:50]), notices=[("lost", "gone")])
+    feeder.push(json_lines(probs[50:]))
+    assert feeder.session.step == 100 and feeder.session.publisher.counts["lost"] == 1
+    feeder.tick()
+    killed(feeder)
+    assert decided_alike(tmp_path / "b", probs)
+
+
+def decisions(first: int, last: int) -> bytes:
+    rows = [{"seq": n, "risk": 0.25, "threshold": 0.5, "answer": n % 4} for n in range(first, last)]
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def test_decisions_of_a_device_go_on_after_a_kill(tmp_path: Path) -> None:
+    feeder = begun(tmp_path)
+    feeder.push(decisions(0, 20), tokens=[1])
+    killed(feeder)
+    told: list[Any] = []
+    feeder = begun(tmp_path, told)
+    assert feeder.session.step == 20 and feeder.session.model.by_device
+    feeder.push(decisions(18, 30))
+    feeder.push(json_lines(steps_of(3)))
+    feeder.tick()
+    counts = feeder.session.publisher.counts
+    assert counts["duplicates"] == 2 and counts["others"] == 3
+    assert any("posteriors beside decisions" in text for _, text, _ in told)
+    feeder.session.close()
+    found = kept(tmp_path)
+    assert found is not None and found.steps["answer"].tolist() == [n % 4 for n in range(30)]
+    with refused("missing"):
+        labeled_log(tmp_path)
+
+
+def test_a_full_disk_loses_nothing_and_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    probs, told = steps_of(300), []
+    feeder = begun(tmp_path, told)
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for at in range(0, 300, 10):
+        if at == 50:
+            monkeypatch.setattr(Store, "put_head", full)
+        if at == 100:
+            assert "waits for the disk" in feeder.session.mark(3, 1)
+        if at == 200:
+            monkeypatch.undo()
+        feeder.push(json_lines(probs[at : at + 10]), tokens=[at])
+        assert len(feeder.acknowledged) == (at // 10 + 1 if at < 50 or at >= 200 else 5)
+        feeder.tick()
+    assert sum("watching goes on" in text for _, text, _ in told) == 1
+    assert sum("is written again; nothing was lost" in text for _, text, _ in told) == 1
+    killed(feeder)
+    assert decided_alike(tmp_path, probs) and labeled_log(tmp_path)[1] == 1
+
+
+def test_steps_beyond_the_bound_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+    feeder = begun(tmp_path, told)
+    monkeypatch.setattr("tcuq_watch.live.session.WAITING", 25)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            Store, "put_part", lambda *_: 1 / 0 if False else (_ for _ in ()).throw(OSError(28, "x"))
+        )
+        for _ in range(3):
+            feeder.push(json_lines(steps_of(10)))
+            feeder.tick()
+    feeder.push(json_lines(steps_of(10)))
+    feeder.tick()
+    assert feeder.session.publisher.counts["unkept"] == 30
+    assert any("30 steps were lost" in text for _, text, _ in told)
+    killed(feeder)
+    assert kept_steps(tmp_path) == 10 and begun(tmp_path).session.step == 40
+
+
+def test_marks_become_labels(tmp_path: Path) -> None:
+    probs, told = steps_of(200), []
+    feeder = begun(tmp_path, told)
+    session = feeder.session
+    feeder.push(json_lines(probs, 1))
+    assert session.mark(3, 2) == "step 3 was class 2"
+    assert session.mark(5, None) == "step 5 was wrong"
+    session.mark(7, 1)
+    session.mark(7, -1)
+    wrong: list[Any] = [(200, 0), (-1, 0), (3, 4), (3, -2), (3, True), ("3", 0)]
+    for step, label in wrong:
+        with refused("value"):
+            session.mark(step, label)
+    feeder.tick()
+    session.close()
+    assert [step for kind, _, step in told if kind == "mark"] == [3, 5, 7, 7]
+    log, marked = labeled_log(tmp_path)
+    expected = Monitor(PARAMS).run(probs)["answer"].copy()
+    expected[[3, 5, 7]] = 2, -1, -1
+    assert marked == 3 and log.labels is not None
+    assert log.labels.tolist() == expected.tolist() and np.array_equal(log.probs, probs)
+    some, marked = labeled_log(tmp_path, 5, 19)
+    assert (len(some), marked) == (15, 2)
+    with refused("missing"):
+        labeled_log(tmp_path, 500)
+
+
+FEEDBACK = PARAMS.replace(warmup=0, feedback=Feedback(memory=16, max_error=0.1, reference=0.7, hard="error"))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_marks_act_on_the_monitor_and_kills_change_no_bit(tmp_path: Path, seed: int) -> None:
+    rng, probs, monitor = random.Random(seed), steps_of(400, seed), Monitor(FEEDBACK)
+    feeder = begun(tmp_path, params=FEEDBACK)
+    taken, steps, used, kills = 0, [], 0, 0
+    while taken < len(probs):
+        some = probs[taken : taken + rng.randrange(1, 30)]
+        feeder.push(json_lines(some, 1, taken))
+        steps.append(monitor.run(some))
+        taken += len(some)
+        for _ in range(rng.randrange(4)):
+            step, label = max(0, taken - 1 - rng.randrange(14)), rng.choice((None, -1, 0, 1, 2, 3))
+            text = feeder.session.mark(step, label)
+            took = monitor.feedback(step, False if label in (None, -1) else label)
+            assert ("uses it" in text) == took
+            used += took
+        if rng.random() < 0.3:
+            feeder.tick()
+            killed(feeder)
+            feeder = begun(tmp_path, params=FEEDBACK)
+            kills += 1
+        assert feeder.session.model.bank.save_many([0])[0].tobytes() == monitor.save()
+    feeder.tick()
+    feeder.session.close()
+    found = kept(tmp_path)
+    assert used > 15 and kills > 1 and found is not None
+    assert np.array_equal(found.steps["abstain"], np.concatenate(steps)["abstain"])
+    assert not np.array_equal(found.steps["abstain"], Monitor(FEEDBACK).run(probs)["abstain"])
+
+
+def test_marks_of_another_thread_come_before_or_after_steps(tmp_path: Path) -> None:
+    feeder, probs, ended = begun(tmp_path, params=FEEDBACK), steps_of(300), threading.Event()
+    session = feeder.session
+
+    def mark() -> None:
+        while not ended.is_set():
+            if session.step:
+                session.mark(session.step - 1, None)
+
+    thread = threading.Thread(target=mark)
+    thread.start()
+    for first in range(0, len(probs), 3):
+        feeder.push(json_lines(probs[first : first + 3], 1, first))
+    ended.set()
+    thread.join()
+    feeder.tick()
+    before = session.model.bank.save_many([0])[0].tobytes()
+    killed(feeder)
+    assert begun(tmp_path, params=FEEDBACK).session.model.bank.save_many([0])[0].tobytes() == before
+
+
+def test_the_state_of_the_device_is_taken_over(tmp_path: Path) -> None:
+    probs = steps_of(60)
+    device = Monitor(PARAMS)
+    device.run(probs[:40])
+    frames = encode_posteriors(PRINT, 1, 0, probs[:20])  # 20 to 38 are lost
+    frames += encode_posteriors(PRINT, 1, 39, probs[39:40]) + encode_state(PRINT, 1, 39, device.save())
+    feeder = begun(tmp_path)
+    feeder.push(frames, tokens=[1])
+    killed(feeder)
+    feeder = begun(tmp_path)
+    broken = bytearray(device.save())
+    broken[-1] ^= 1
+    feeder.push(encode_state(PRINT, 1, 39, bytes(broken)))
+    feeder.push(encode_posteriors(PRINT, 1, 40, probs[40:]))
+    feeder.tick()
+    feeder.session.close()
+    assert feeder.session.publisher.counts["missing"] == 19
+    assert feeder.session.publisher.counts["broken"] == 1
+    found = kept(tmp_path)
+    assert found is not None
+    assert np.array_equal(found.steps["risk"][-20:], device.run(probs[40:])["risk"])
+
+
+def test_names_from_the_device_reach_the_page_and_the_next_session(tmp_path: Path) -> None:
+    feeder = begun(tmp_path)
+    feeder.push(b'{"names": ["cat", "dog", "cow", "hen"]}\n' + json_lines(steps_of(5)))
+    assert feeder.session.publisher.feed.about["names"][1] == "dog"
+    assert feeder.session.mark(2, 1) == "step 2 was dog"
+    feeder.session.close()
+    assert begun(tmp_path).session.names == ("cat", "dog", "cow", "hen")
+    assert labeled_log(tmp_path)[0].names == ("cat", "dog", "cow", "hen")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b'{"probs": [0.5, 0.5]}', "expected 4 classes"),
+        (b'{"probs": [1.0, 3.5, 0.25, 0.25]}', "does not add up to 1"),
+        (b'{"params": "00000000", "probs": [1.0, 0.0, 0.0, 0.0]}', "expected " + PARAMS.fingerprint),
+        (b"noise", "could not be read"),
+    ],
+)
+def test_what_cannot_be_taken_is_told_in_words(tmp_path: Path, line: bytes, said: str) -> None:
+    told: list[Any] = []
+    feeder = begun(tmp_path, told)
+    feeder.push(line + b"\n" + json_lines(steps_of(2)))
+    feeder.tick()
+    assert any(said in text for _, text, _ in told), told
+    assert feeder.session.step == 2
+    counts = feeder.session.publisher.counts
+    assert counts["broken"] + counts["others"] == 1
+    feeder.session.close()
+
+
+def test_what_is_kept_is_read_by_the_other_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    params = Params(classes=4, features=3, feature_scale=0.05, warmup=4, names=("a", "b", "c", "d"))
+    params.save("m.json")
+    rng = np.random.default_rng(0)
+    probs, features = rng.dirichlet(np.ones(4) * 0.4, 400), rng.normal(0, 1, (400, 3))
+    lines = [
+        json.dumps({"probs": p, "features": f, "boot": n // 150, "seq": n % 150, "label": "b"})
+        for n, (p, f) in enumerate(zip(probs.tolist(), features.tolist(), strict=True))
+    ]
+    feeder = begun(tmp_path / "kept", params=params)
+    feeder.reader._names = params.names
+    feeder.push("".join(f"{line}\n" for line in lines).encode())
+    feeder.session.mark(9, 3)
+    for step in range(20, 280, 10):
+        feeder.session.mark(step, None)
+    feeder.tick()
+    feeder.session.close()
+    assert main(["live", "m.json", "kept", "--merge", "field.npz", "--steps", "0:299"]) == 0
+    log = read_log("field.npz")
+    assert len(log) == 300 and log.feature_scale == params.feature_scale and log.labels is not None
+    assert log.labels[:12].tolist() == [1] * 9 + [3, 1, 1] and log.labels[20] == -1
+    assert log.segments is not None and log.segments.max() == 1
+    assert main(["run", "m.json", "field.npz", "-o", "again.jsonl"]) == 0
+    assert main(["audit", "again.jsonl", "m.json", "--log", "field.npz"]) == 0
+    assert fit(log, run_length=100).classes == 4
+    capsys.readouterr()
+    assert main(["fleet", "status", "kept", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["steps"] == 400

@@ -1,0 +1,306 @@
+"""Files and folders: positions, growth, rotation, what is late, damaged or another one; tables."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from refusals import refused
+from source_kinds import json_lines as lines
+from source_kinds import places, taken, until
+
+from tcuq_watch.sources import open_source
+from tcuq_watch.sources.files import FileSource, among, packed
+
+arrow = pytest.importorskip("pyarrow", reason="pyarrow is missing (extra tables)")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+def row(device: str, seq: int, **more: Any) -> dict[str, Any]:
+    return {"device": device, "seq": seq, "probs": [0.25, 0.75], **more}
+
+
+def table(path: Path, count: int, first: int = 0, groups: int = 7, **more: Any) -> None:
+    seqs = np.arange(first, first + count)
+    columns = {
+        "device": [f"d{seq % 3}" for seq in seqs],
+        "seq": seqs,
+        "p0": np.full(count, 0.25),
+        "p1": np.full(count, 0.75),
+        **more,
+    }
+    parquet.write_table(arrow.table(columns), path, row_group_size=groups)
+
+
+def events_of(source: Any, count: int = 1000) -> list[Any]:
+    return [each for one in taken(source, count=count) for part in one.parts for each in part.events]
+
+
+def test_formats_give_the_same_events(tmp_path: Path) -> None:
+    rows = [
+        row("a", 0, boot=2, time=5.5, version="v1", label=1, segment=4),
+        row("b", 3, time=6.0, version="v2", label=-1, segment=4),
+        row("a", 1, boot=2, time=7.0, version="v1", segment=5),
+    ]
+    (tmp_path / "e.jsonl").write_bytes(lines(rows))
+    keys = ("device", "seq", "boot", "time", "version", "label", "segment")
+    cells = [",".join(str(each.get(key, "")) for key in keys) + ",0.25,0.75" for each in rows]
+    (tmp_path / "e.csv").write_text("\n".join([",".join(keys) + ",p0,p1", *cells]) + "\n")
+    columns = {key: [each.get(key) for each in rows] for key in (*keys, "probs")}
+    parquet.write_table(arrow.table(columns), tmp_path / "e.parquet")
+    for name in ("e.jsonl", "e.csv", "e.parquet"):
+        first, second = sorted(events_of(FileSource(tmp_path / name)), key=lambda each: str(each.version))
+        assert (first.version, second.version) == ("v1", "v2"), name
+        assert first.devices.tolist() == ["a", "a"] and first.boots.tolist() == [2, 2], name
+        assert first.seqs.tolist() == [0, 1] and first.times.tolist() == [5.5, 7.0], name
+        assert first.labels.tolist() == [1, -1] and first.begins.tolist() == [False, True], name
+        assert second.boots.tolist() == [-1] and second.labels is None and second.begins is None, name
+
+
+def test_integers_are_int8_and_one_hot_rows_float_whatever_the_batch(tmp_path: Path) -> None:
+    probs = [[0, 1], [-128, 127], [1, 0], [90, -90]]
+    rows = [{"device": "a", "seq": seq, "probs": each} for seq, each in enumerate(probs)]
+    (tmp_path / "i.jsonl").write_bytes(lines(rows))
+    columns = {"device": ["a"] * 4, "seq": range(4), "probs": arrow.array(probs, arrow.list_(arrow.int64()))}
+    parquet.write_table(arrow.table(columns), tmp_path / "i.parquet")
+    for name in ("i.jsonl", "i.parquet"):
+        for count in (1, 2, 100):
+            events = events_of(FileSource(tmp_path / name), count)
+            kinds = [str(e.probs.dtype) for e in events for _ in range(len(e))]
+            assert kinds == ["float64", "int8", "float64", "int8"], (name, count)
+            assert [p for e in events for p in e.probs.tolist()] == probs
+
+
+def test_a_position_keeps_the_segment_and_the_columns(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    content = "# names: no,yes\ndevice,seq,segment,p0,p1\n"
+    content += "".join(f"a,{seq},{seq // 30},0.25,0.75\n" for seq in range(60))
+    path.write_text(content)
+    whole = taken(FileSource(path), count=8)
+    assert len(whole) >= 3 and whole[0].names == ("no", "yes")
+
+    def begins(arrived: list[Any]) -> list[int]:
+        found = [each for one in arrived for part in one.parts for each in part.events]
+        return [seq for e in found if e.begins is not None for seq in e.seqs[e.begins].tolist()]
+
+    assert begins(whole) == [30]
+    for place, one in enumerate(whole):
+        again = taken(FileSource(path), position=json.loads(json.dumps(one.position)))
+        assert begins(whole[: place + 1]) + begins(again) == [30]
+        assert all(each.names == ("no", "yes") for each in again)
+
+
+def test_bad_rows_of_a_table_are_counted(tmp_path: Path) -> None:
+    columns = {
+        "device": arrow.array(["a", None, "b\n", "d", "e", "f"]),
+        "seq": arrow.array([0, 1, 2, -3, 4, 5]),
+        "probs": arrow.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5], None, [0.2, 0.3, 0.5]]),
+    }
+    parquet.write_table(arrow.table(columns), tmp_path / "e.parquet")
+    source = FileSource(tmp_path / "e.parquet")
+    events = events_of(source)
+    assert [(each.devices.tolist(), each.probs.shape[1]) for each in events] == [(["a"], 2), (["f"], 3)]
+    assert source.bad.counts == {"device name": 2, "seq": 1, "probs": 1}
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_a_name_that_is_not_utf8_costs_its_row(tmp_path: Path, binary: bool) -> None:
+    content = arrow.array([b"a", b"\xff\xfe", b"c"], arrow.binary())
+    if not binary:
+        content = arrow.Array.from_buffers(arrow.string(), 3, content.buffers())
+    table(tmp_path / "e.parquet", 3, device=content)
+    source = FileSource(tmp_path / "e.parquet")
+    assert places(taken(source)) == [("a", 0), ("c", 2)]
+    assert source.bad.counts == {"device name": 1}
+
+
+def test_lists_of_a_table_in_every_form(tmp_path: Path) -> None:
+    def read(**columns: Any) -> tuple[Any, Any]:
+        base = {"device": ["a", "b", "c"], "seq": [0, 1, 2], **columns}
+        parquet.write_table(arrow.table(base), tmp_path / "e.parquet")
+        source = FileSource(tmp_path / "e.parquet")
+        return events_of(source), source.bad
+
+    int8 = arrow.array([[-128, 127], [0, 0], [127, -128]], arrow.list_(arrow.int8(), 2))
+    [only], bad = read(probs=int8)
+    assert only.probs.dtype == np.int8 and only.probs.tolist()[0] == [-128, 127] and not bad.counts
+    ragged = arrow.array([[-128, 127], [0, 1], [-128, -128, 127]], arrow.list_(arrow.int64()))
+    events, bad = read(probs=ragged)
+    assert [(each.probs.dtype.kind, each.probs.tolist()) for each in events] == [
+        ("i", [[-128, 127]]),
+        ("f", [[0.0, 1.0]]),  # a one-hot row is certain, and no int8
+        ("i", [[-128, -128, 127]]),
+    ]
+    wide = arrow.array([[1, 2], [3, 4], [500, 6]], arrow.list_(arrow.int64()))
+    events, _ = read(probs=int8, features=wide)
+    assert [each.features.dtype.kind for each in events] == ["i", "f"]
+    for kind, second in (
+        (arrow.date64(), 86400.0),
+        (arrow.timestamp("ms"), 86400.0),
+        (arrow.int64(), 86.4e6),
+    ):
+        events, _ = read(probs=int8, time=arrow.array([0, 86_400_000, None], arrow.int64()).cast(kind))
+        times = np.concatenate([np.full(len(e), np.nan) if e.times is None else e.times for e in events])
+        assert times.tolist()[:2] == [0.0, second] and np.isnan(times[2])
+    events, bad = read(probs=int8, boot=["x", "y", "z"])
+    assert not events and bad.counts == {"boot": 3}
+    events, bad = read(other=[0, 0, 0])
+    assert not events and "column 'probs' is missing, expected a list a row" in bad.first["unreadable file"]
+    events, bad = read(p0=[0.5] * 3, p2=[0.5] * 3)
+    assert not events and list(bad.counts) == ["unreadable file"]
+    [only], _ = read(device=arrow.array(["a", "b", "a"]).dictionary_encode(), probs=int8)
+    assert only.devices.tolist() == ["a", "b", "a"]
+    [only], _ = read(p=[0.5, 0.25, 1.0])  # one output of a sigmoid
+    assert only.probs.tolist() == [[0.5, 0.5], [0.75, 0.25], [0.0, 1.0]]
+
+
+def test_damaged_files_are_counted_and_the_others_read(tmp_path: Path) -> None:
+    (tmp_path / "0.parquet").write_bytes(b"PAR1 no such thing PAR1")
+    table(tmp_path / "2.parquet", 3)
+    content = bytearray((tmp_path / "2.parquet").read_bytes())
+    content[10:40] = b"\xff" * 30
+    (tmp_path / "3.parquet").write_bytes(content)
+    (tmp_path / "4.txt").write_text("not read")
+    (tmp_path / "_5.parquet").write_bytes(b"being written")
+    source = FileSource(tmp_path)
+    assert places(taken(source))[:3] == [("d0", 0), ("d1", 1), ("d2", 2)]
+    assert set(source.bad.counts) == {"unreadable file"}
+    assert "0.parquet: is not a Parquet file" in source.bad.first["unreadable file"]
+
+
+@contextmanager
+def following(path: Path, position: Any = None) -> Iterator[tuple[FileSource, list[Any]]]:
+    source, arrived = FileSource(path, follow=True), []
+
+    def read() -> None:
+        for each in source.batches(position, 1000, 0.05):
+            arrived.extend([] if each is None else [each])
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    yield source, arrived
+    source.stop()
+    thread.join()
+
+
+def notices(arrived: list[Any]) -> list[str]:
+    return [notice.kind for one in arrived for notice in one.notices]
+
+
+def test_a_growing_file_that_is_cut_and_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "device.log"
+    path.write_bytes(lines([row("a", 0)])[:-10])
+    with following(path) as (source, arrived):
+        until(lambda: "connected" in notices(arrived))
+        assert not places(arrived)  # half a line is none
+        path.write_bytes(lines([row("a", 0), row("a", 1)]))
+        until(lambda: len(places(arrived)) == 2)
+        os.truncate(path, 0)  # as log rotation does
+        until(lambda: "lost" in notices(arrived))
+        path.write_bytes(lines([row("a", 2)]))
+        until(lambda: len(places(arrived)) == 3)
+        with path.open("ab") as old:
+            path.rename(tmp_path / "device.log.1")
+            old.write(lines([row("a", 3)]))  # a writer that has not noticed yet
+        until(lambda: len(places(arrived)) == 4)
+        path.write_bytes(lines([row("a", 4)]))
+        until(lambda: len(places(arrived)) == 5)
+    assert places(arrived) == [("a", seq) for seq in range(5)]
+    assert notices(arrived).count("lost") == 2 and source.bad.counts == {"file cut short": 1}
+    with following(path, json.loads(json.dumps(arrived[-1].position))) as (source, again):
+        with path.open("ab") as file:
+            file.write(lines([row("a", 5)]))
+        until(lambda: places(again) == [("a", 5)])
+    assert not source.bad.counts
+
+
+def test_a_growing_folder_is_followed_in_the_order_of_names(tmp_path: Path) -> None:
+    (tmp_path / "1.jsonl").write_bytes(lines([row("a", 0)]))
+    with following(tmp_path) as (source, arrived):
+        until(lambda: len(places(arrived)) == 1)
+        with (tmp_path / "1.jsonl").open("ab") as file:
+            file.write(lines([row("a", 1)]) + b'{"device": "a", "se')
+        until(lambda: len(places(arrived)) == 2)
+        table(tmp_path / ".3.parquet", 3, first=100)
+        (tmp_path / ".3.parquet").rename(tmp_path / "3.parquet")
+        until(lambda: len(places(arrived)) == 5)
+        (tmp_path / "2.jsonl").write_bytes(lines([row("a", 2)]))
+        until(lambda: "late file" in source.bad.counts)
+    assert places(arrived) == [("a", 0), ("a", 1), ("d1", 100), ("d2", 101), ("d0", 102)]
+    assert source.bad.counts == {"not JSON": 1, "late file": 1}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_an_error_of_the_disk_ends_a_source(tmp_path: Path, kind: str, monkeypatch: Any) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.EIO, "Input/output error")
+
+    path = tmp_path / f"e.{kind}"
+    if kind == "jsonl":
+        path.write_bytes(lines([row(f"d{seq % 3}", seq) for seq in range(9)]))
+    else:
+        table(path, 9)
+    target = "tables.add_batch" if kind == "parquet" else "files.ByteFile.read"
+    with monkeypatch.context() as patch:
+        patch.setattr(f"tcuq_watch.sources.{target}", broken)
+        for where in (path, tmp_path):
+            with pytest.raises(OSError, match=rf"Input/output error: .*e\.{kind}"):
+                taken(FileSource(where))
+    assert len(places(taken(FileSource(path)))) == 9
+
+
+def test_a_file_that_came_too_late_between_two_runs_is_told_once(tmp_path: Path) -> None:
+    for name in ("1", "3"):
+        (tmp_path / f"{name}.jsonl").write_bytes(lines([row(name, 0)]))
+    position = json.loads(json.dumps(taken(FileSource(tmp_path))[-1].position))
+    (tmp_path / "1.jsonl").unlink()  # as many files as before
+    (tmp_path / "2.jsonl").write_bytes(lines([row("2", 0)]))
+    source = FileSource(tmp_path)
+    arrived = taken(source, position=position)
+    assert not places(arrived) and source.bad.counts == {"late file": 1}
+    assert "2.jsonl: sorts before 3.jsonl" in source.bad.first["late file"]
+    again = FileSource(tmp_path)
+    assert not taken(again, position=arrived[-1].position) and not again.bad.counts
+    assert among(["a", "b"], packed(["b"])) == ["b"] and among(["a"], "?") == ["a"]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_another_file_of_the_same_name_is_read_from_its_beginning(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"e.{kind}"
+
+    def fill(first: int, count: int) -> None:
+        if kind == "jsonl":
+            path.write_bytes(lines([row("a", seq) for seq in range(first, first + count)]))
+        else:
+            table(path, count, first)
+
+    fill(100, 9)
+    [one] = taken(FileSource(path))
+    position = json.loads(json.dumps(one.position))
+    source = FileSource(path)
+    assert not taken(source, position=position) and not source.bad.counts
+    fill(200, 20)
+    source = FileSource(path)
+    arrived = taken(source, position=position)
+    assert [seq for _, seq in places(arrived)] == list(range(200, 220))
+    assert source.bad.counts == {"file replaced": 1}
+    again = FileSource(path)
+    assert not taken(again, position=arrived[-1].position) and not again.bad.counts
+    other = FileSource(tmp_path)
+    assert len(places(taken(other, position=position))) == 20 and other.restarted
+
+
+def test_files_that_are_missing_or_of_another_kind(tmp_path: Path) -> None:
+    with refused("missing"):
+        open_source(str(tmp_path / "none.jsonl"), folder=tmp_path)
+    (tmp_path / "log.npz").touch()
+    with refused("unknown"):
+        open_source(str(tmp_path / "log.npz"), folder=tmp_path)

@@ -1,0 +1,227 @@
+"""Streams: garbage, unplugging and coming back, connections both ways, pipes, programs, names of sources."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from refusals import refused
+from source_kinds import EXPECTED, NAME, ROWS, Plugged, columns_of, json_lines, places, taken, until
+
+from tcuq_watch.engine.events import Events
+from tcuq_watch.sources import IterableSource, open_source, streams
+from tcuq_watch.sources.links import Listener, Serial
+from tcuq_watch.sources.streams import Pipe
+
+pytest.importorskip("serial", reason="pyserial is not installed")
+posix = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX systems")
+
+
+class Reading:
+    """A source that is read in a thread."""
+
+    def __init__(self, source: Any) -> None:
+        self.source, self.arrived = source, []
+        source.open()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        for one in self.source.batches(None, 1000, 0.05):
+            self.arrived += [] if one is None else [one]
+
+    def has(self, steps: int) -> None:
+        until(lambda: len(places(self.arrived)) >= steps)
+
+    def heard(self, kind: str, count: int = 1) -> None:
+        until(lambda: self.notices().count(kind) >= count)
+
+    def notices(self) -> list[str]:
+        return [notice.kind for one in self.arrived for notice in one.notices]
+
+    def close(self) -> list[Any]:
+        begun = time.monotonic()
+        self.source.stop()
+        self._thread.join(5)
+        self.source.close()
+        assert time.monotonic() - begun < 2, "closing takes too long"
+        return self.arrived
+
+
+@pytest.fixture
+def port(tmp_path: Path) -> Iterator[Plugged]:
+    port = Plugged(tmp_path / "ttyUSB0")
+    yield port
+    port.unplug()
+
+
+@posix
+def test_a_serial_port_with_garbage_half_lines_and_unplugging(port: Plugged) -> None:
+    reading = Reading(Serial(str(port.path), device=NAME))
+    reading.heard("connected")
+    port.send(b"\xff\xfe garbage \x80\n" + b"ESP-ROM:esp32s3\r\n" + json_lines(ROWS[:30]))
+    port.send(b'{"probs": [1, "x"]}\n[1]\n{"probs": [-128,')
+    reading.has(30)
+    for place in (30, 60):
+        port.unplug()
+        reading.heard("lost", place // 30)
+        port.plug()
+        reading.heard("connected", place // 30 + 1)
+        port.send(json_lines(ROWS[place : place + 30]))
+        reading.has(place + 30)
+    arrived = reading.close()
+    assert columns_of(arrived) == EXPECTED[:90]
+    assert reading.source.bad.counts == {"broken": 2, "not a step": 2, "probs": 1}
+    assert "half a line" in "".join(each.text for one in arrived for each in one.notices)
+
+
+@posix
+def test_a_port_that_is_missing_taken_or_no_port(tmp_path: Path, port: Plugged) -> None:
+    (tmp_path / "plain").touch()
+    for name in ("none", "plain"):
+        with refused("failed"):
+            Serial(str(tmp_path / name)).open()
+    first = Serial(str(port.path))
+    first.open()
+    with refused("failed"):
+        Serial(str(port.path)).open()
+    first.close()
+    with refused("value"):
+        Serial(str(port.path), 3)
+
+
+def test_tcp_both_ways_lost_and_back(tmp_path: Path) -> None:
+    listener = Listener("127.0.0.1", 0, device=NAME)
+    reading = Reading(listener)
+    assert listener.where == f"tcp-listen://127.0.0.1:{listener.port}"
+    with refused("busy"):
+        Listener("127.0.0.1", listener.port).open()
+    for place in (0, 30):
+        with socket.create_connection(("127.0.0.1", listener.port)) as device:
+            device.sendall(json_lines(ROWS[place : place + 30]) + b'{"pro')
+            reading.has(place + 30)
+        reading.heard("lost", place // 30 + 1)
+    with socket.create_connection(("127.0.0.1", listener.port)):
+        reading.heard("connected", 3)
+        with socket.create_connection(("127.0.0.1", listener.port)):
+            reading.heard("lost", 3)  # a newer connection took its place
+    assert columns_of(reading.close()) == EXPECTED[:60] and listener.bad.counts == {"broken": 2}
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        name = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        reading = Reading(open_source(name, folder=tmp_path, device=NAME))
+        server.settimeout(10)
+        for place in (0, 30):
+            with server.accept()[0] as device:
+                device.sendall(json_lines(ROWS[place : place + 30]))
+                reading.has(place + 30)
+        reading.heard("lost", 2)
+    assert columns_of(reading.close()) == EXPECTED[:60]
+    with refused("failed"):
+        open_source(name, folder=tmp_path).open()
+
+
+@posix
+def test_a_named_pipe_goes_on_with_its_next_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "steps")
+    reading = Reading(open_source(str(tmp_path / "steps"), folder=tmp_path, device=NAME))
+    for place in (0, 10):
+        (tmp_path / "steps").write_bytes(json_lines(ROWS[place : place + 10]))
+        reading.has(place + 10)
+    assert columns_of(reading.close()) == EXPECTED[:20]
+
+
+def test_standard_input_that_is_closed_or_breaks(monkeypatch: Any) -> None:
+    read, write = os.pipe()
+    os.write(write, json_lines(ROWS[:3]))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(fileno=lambda: read))
+    source = open_source("-", folder=Path("unused"), device=NAME)
+    answers = [json_lines(ROWS[:3])]
+
+    def broken(handle: int, most: int) -> bytes:
+        if answers:
+            return answers.pop()
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(streams.os, "read", broken)
+        assert columns_of(taken(source)) == EXPECTED[:3] and source.ended and source.key == "-"
+    os.close(write)
+    os.close(read)
+    monkeypatch.setattr("sys.stdin", None)
+    with refused("missing"):
+        open_source("-", folder=Path("unused"))
+
+
+def test_a_program_gives_dicts_lists_events_and_errors() -> None:
+    def given() -> Iterator[Any]:
+        yield ROWS[0]
+        yield None
+        yield [ROWS[1], 17]
+        yield Events([NAME], [3], [2], [ROWS[2]["probs"]])
+        raise KeyError("out of luck")
+
+    source = IterableSource(given(), device=NAME)
+    arrived = []
+    with pytest.raises(KeyError, match="out of luck"):
+        for one in source.batches(None, 1000, 1.0):
+            arrived += [one]
+    assert places(arrived) == [(NAME, seq) for seq in range(3)] and source.bad.counts == {"not a step": 1}
+    assert arrived[0].position is None and arrived[0].parts[0].events[0].times is None
+    endless = IterableSource(iter(lambda: ROWS[0], None), device=NAME)
+    assert sum(one.count for one in taken(endless, 5000)) >= 5000 and not endless.ended
+
+
+def test_a_source_that_is_not_taken_from_waits(monkeypatch: Any) -> None:
+    monkeypatch.setattr(streams, "WAITING", 10)
+    source = Pipe(0)
+    source.put(b"x" * 20)
+    thread = threading.Thread(target=source.put, args=(b"x",), daemon=True)
+    thread.start()
+    thread.join(0.1)
+    assert thread.is_alive() and source._take_one(0)
+    thread.join(5)
+    assert not thread.is_alive() and source._take_one(0) and not source._take_one(0)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("udp://host:1", "SOURCE is 'udp://...', expected -, a file, a folder"),
+        ("tcp://host", "expected tcp://HOST:PORT"),
+        ("tcp://:80", "expected tcp://HOST:PORT"),
+        ("tcp://host:99999", "no number from 0 to 65535"),
+        ("tcp-listen://host", "expected tcp-listen://HOST:PORT"),
+        ("mqtt://me:secret@host", "the topic is missing, expected mqtt://host/TOPIC"),
+        ("mqtt:///topic", "expected mqtt://HOST:PORT/TOPIC"),
+        ("mqtt://h:x/t", "expected 1 to 65535"),
+        ("mqtt://h:0/t", "expected 1 to 65535"),
+        ("mqtt://h/t?x=1", "expected device=payload or device=LEVEL"),
+    ],
+)
+def test_names_of_sources_that_are_refused(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"expected|no number") as caught:
+        open_source(name, folder=tmp_path)
+    assert message in str(caught.value) and "secret" not in str(caught.value)
+
+
+def test_which_source_a_name_means(tmp_path: Path) -> None:
+    pytest.importorskip("paho.mqtt.client", reason="paho-mqtt is not installed")
+    wheres = {
+        "mqtts://me:secret@broker.example:1884/line/1": "mqtts://broker.example:1884/line/1",
+        "/dev/ttyACM0@9600": "/dev/ttyACM0@9600",
+        "/dev/ttyUSB0": "/dev/ttyUSB0@115200",
+        "COM3": "COM3@115200",
+        "tcp-listen://:9000": "tcp-listen://127.0.0.1:9000",
+        "tcp://[::1]:9000": "tcp://[::1]:9000",
+        "-": "standard input",
+    }
+    for name, where in wheres.items():
+        assert open_source(name, folder=tmp_path).where == where
