@@ -177,16 +177,23 @@ def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitSta
     if args.no_page:
         return None
     from ..pages.server import serve
-    from ..verdicts.metrics import metrics_text
+    from ..verdicts.metrics import metrics_text, process_of
 
     publisher = session.publisher
+
+    def metrics() -> str:
+        status, fleet = publisher.status, session.fleet
+        refused = {kind: status["counts"][kind] for kind in ("broken", "others")}
+        process = process_of(fleet.folder, fleet.commit_number, refused)
+        return metrics_text(device=status, about=publisher.feed.about, process=process)
+
     server = serve(
         publisher.feed,
         host=args.host,
         port=args.port,
         token=os.environ.get("TCUQ_TOKEN") or None,
         mark=session.mark,
-        metrics=lambda: metrics_text(device=publisher.status, about=publisher.feed.about),
+        metrics=metrics,
     )
     stack.callback(server.close)
     if args.open:

@@ -105,6 +105,7 @@ class Server:
             log_level="critical",
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=1,
         )
         self._server = _Stopping(config)

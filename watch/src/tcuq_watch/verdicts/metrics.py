@@ -100,9 +100,10 @@ def metrics_text(
     if device is not None:
         watched = {key: about[key] for key in TOLD if about and key in about}
         device = {**device, "info": [(_labels(**watched), 1)]}
-    if process is not None and summary is not None:
-        taken = sum(summary.get(name) or 0 for name in ("steps", "held", "late", "duplicates"))
-        process = {"events": taken, **process}
+    if process is not None:
+        counts: Mapping[str, Any] = summary or (device or {}).get("counts") or {}
+        taken = sum(counts.get(name) or 0 for name in ("steps", "held", "late", "duplicates"))
+        process = {"events": taken, "connected": (device or {}).get("connected"), **process}
     lines: list[str] = []
     for (prefix, rows), source in zip(TABLES.items(), (summary, device, process), strict=True):
         for path, name, help in rows:
