@@ -129,7 +129,7 @@ def test_the_crate_is_what_cargo_documents(tmp_path: Path, which: str) -> None:
 
 
 def test_readers_of_a_c_header_see_every_field() -> None:
-    from tcuq.export.forms.rust import struct_of
+    from tcuq.export.forms import struct_of
     from tcuq.export.selfcheck import STEP_FIELDS
 
     header = (Path(tcuq.__file__).parent / "core" / "tcuq.h").read_text()
