@@ -5,101 +5,116 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from .. import metrics
+from ..monitor.log import Log
 from . import figures
-from .sections import keyed, legend, section, table, tile
-from .summary import BINS, Curve, Reliability, Response, Share
+from .learned import answers
+from .markup import fact, figure, keyed, legend, pair, section, table, tile
+from .summary import Facts, Response, Share
 from .text import DASH, NBSP, count, decimal, escape, percent, plural, short
 
 SHOWN_DELAYS = 60
 SIDES = {1: "rise", 2: "fall", 3: "rise and fall"}
 
 
-def accuracy(counted: dict[str, dict[str, Share]]) -> str:
+def accuracy(shares: dict[str, dict[str, Share]]) -> str:
     """Return accuracy by decision, of answers and of predictions where both are told."""
     rows = []
-    for place, (what, shares) in enumerate(counted.items()):
+    for place, (what, parts) in enumerate(shares.items()):
         prefix = "" if place == 0 else f"{what}-"
-        for name, share in shares.items():
-            if share.of:
-                low, high = share.interval()
+        for name, part in parts.items():
+            rate, span, drawn = "none", "", ""
+            if part.of:
+                low, high = part.interval()
                 span = f"{percent(low)}{NBSP}{DASH}{NBSP}{percent(high)}"
-                rate, drawn = percent(share.rate), figures.interval(share)
-            else:
-                rate, span, drawn = "none", "", ""
+                rate, drawn = percent(part.rate), figures.interval(part)
+            cells = {"steps": count(part.of), "right": count(part.hits), "accuracy": rate, "interval": span}
             rows.append(
                 [
-                    escape(f"{name}, {what}s" if len(counted) > 1 else name),
-                    keyed(f"{prefix}{name}-steps", count(share.of)),
-                    keyed(f"{prefix}{name}-right", count(share.hits)),
-                    keyed(f"{prefix}{name}-accuracy", rate),
-                    keyed(f"{prefix}{name}-interval", span),
+                    escape(f"{name}, {what}s" if len(shares) > 1 else name),
+                    *(keyed(f"{prefix}{name}-{key}", words) for key, words in cells.items()),
                     drawn,
                 ]
             )
     head = ["steps", "count", "right", "accuracy", "95 % interval (Wilson)", ""]
-    return (
-        table(head, rows, "numbers intervals")
-        + '<p class="fact">The intervals take steps as independent. Neighboring steps of a stream are not, '
-        + "so these are too narrow.</p>"
+    return table(head, rows, "numbers intervals") + fact(
+        "The intervals take steps as independent. Neighboring steps of a stream are not, "
+        "so these are too narrow."
     )
 
 
-def labeled(
-    counted: dict[str, dict[str, Share]],
-    changed: str,
-    own: Curve,
-    plain: Curve,
-    point: tuple[float, float],
-    found: Reliability,
-) -> str:
+def labeled(facts: Facts, log: Log, errors: dict[str, npt.NDArray[np.bool_]]) -> str:
     """Return what the labels tell."""
-    of, of_prediction = (f", {next(iter(counted))}s", ", predictions") if len(counted) > 1 else ("", "")
+    # What the risk speaks of comes first; predictions only where answers differ from them.
+    about = [facts.about, *(["prediction"] if facts.corrects else [])]
+    shares = {name: facts.shares(name) or {} for name in about}
+    kept = shares[facts.about]["accepted"]
+    point = kept.of / len(facts.steps), 1 - kept.rate if kept.of else 0.0
+    # The confidence is that of the prediction, whatever the answer is.
+    sure = np.clip(log.confidence(), 0.0, 1.0)
+    own = metrics.risk_coverage(facts.steps["risk"], errors[facts.about])
+    plain = metrics.risk_coverage(1 - sure, errors["prediction"])
+    names = ["risk of the monitor", f"1 {DASH} largest posterior"]
+    if facts.corrects:
+        names = [f"{names[0]}, {facts.about}s", f"{names[1]}, predictions"]
+    areas = [decimal(float(curve.error.mean()), 4) for curve in (own, plain)]
     keys = [
-        ("risk", f"risk of the monitor{of}, area {decimal(own.aurc, 4)}"),
-        ("plain", f"1 {DASH} largest posterior{of_prediction}, area {decimal(plain.aurc, 4)}"),
+        ("risk", f"{names[0]}, area {areas[0]}"),
+        ("plain", f"{names[1]}, area {areas[1]}"),
         ("spot", f"where the monitor worked: {percent(point[0])} kept, {percent(point[1])} wrong"),
     ]
-    bins = [
-        [
-            f"{decimal(k / BINS, 2)} {DASH} {decimal((k + 1) / BINS, 2)}",
-            count(int(found.counts[k])),
-            conf,
-            acc,
-        ]
-        for k in range(BINS)
-        for conf, acc in [
-            (decimal(float(found.confidence[k])), decimal(float(found.accuracy[k])))
-            if found.counts[k]
-            else ("", "")
-        ]
-    ]
-    area = [
-        [f"risk of the monitor{of}", keyed("aurc", decimal(own.aurc, 4))],
-        [f"1 {DASH} largest posterior{of_prediction}", keyed("aurc-plain", decimal(plain.aurc, 4))],
-    ]
+    area_rows = [[names[0], keyed("aurc", areas[0])], [names[1], keyed("aurc-plain", areas[1])]]
     body = (
-        accuracy(counted)
-        + changed
-        + f'<div class="pair"><figure><figcaption>Error rate of the kept steps</figcaption>{legend(keys)}'
-        + figures.coverage_curves(own, plain, point)
-        + '<p class="fact">A curve sorts the whole stream at once; the monitor decides step by step, with a '
-        + "threshold that adapts, so its point need not lie on the curve.</p>"
-        + table(["score", "area under the curve (lower is better)"], area, "numbers")
-        + "</figure><figure><figcaption>Confidence against accuracy</figcaption>"
-        + legend(
-            [("accuracy", "accuracy in the bin"), ("dot", "at its mean confidence"), ("level", "calibrated")]
+        accuracy(shares)
+        + answers(facts, errors)
+        + pair(
+            figure(
+                "Error rate of the kept steps",
+                legend(keys)
+                + figures.coverage_curves(own, plain, point)
+                + fact(
+                    "A curve sorts the whole stream at once; the monitor decides step by step, with a "
+                    "threshold that adapts, so its point need not lie on the curve."
+                )
+                + table(["score", "area under the curve (lower is better)"], area_rows),
+            ),
+            _calibration(metrics.reliability(sure, ~errors["prediction"])),
         )
-        + figures.reliability(found)
-        + f'<p class="fact">Expected calibration error {keyed("ece", decimal(found.ece, 4))}</p>'
-        + "<details><summary>Numbers of the bins</summary>"
-        + table(["confidence", "steps", "mean confidence", "accuracy"], bins, "numbers")
-        + "</details></figure></div>"
     )
     lead = (
         "The log has true labels, which the monitor never saw. A label below 0 means unknown or none of the "
         "classes and counts as an error. Tied scores share their errors evenly."
     )
     return section("labels", "Against the true labels", lead, body)
+
+
+def _calibration(bins: metrics.Reliability) -> str:
+    """Return confidence against accuracy."""
+    gaps = np.nan_to_num(np.abs(bins.accuracy - bins.confidence))
+    error = float((bins.count / max(1, int(bins.count.sum())) * gaps).sum())
+    rows = [
+        [
+            f"{decimal(low, 2)} {DASH} {decimal(high, 2)}",
+            count(int(steps)),
+            *("" if np.isnan(mean) else decimal(float(mean)) for mean in means),
+        ]
+        for low, high, steps, *means in zip(
+            bins.low, bins.high, bins.count, bins.confidence, bins.accuracy, strict=True
+        )
+    ]
+    keys = [("accuracy", "accuracy in the bin"), ("dot", "at its mean confidence"), ("level", "calibrated")]
+    return figure(
+        "Confidence against accuracy",
+        legend(keys)
+        + figures.reliability(bins, error)
+        + fact(f"Expected calibration error {keyed('ece', decimal(error, 4))}")
+        + "<details><summary>Numbers of the bins</summary>"
+        + table(["confidence", "steps", "mean confidence", "accuracy"], rows)
+        + "</details>",
+    )
 
 
 def found_tile(found: Response, key: str) -> str:
@@ -156,7 +171,7 @@ def delays(found: Response, first: int = 0) -> str:
             ]
         )
     more = len(found.delays) - len(rows)
-    rest = f'<p class="fact">and {plural(more, "more shift")}</p>' if more > 0 else ""
+    rest = fact(f"and {plural(more, 'more shift')}") if more > 0 else ""
     head = ["kind", "shifted steps", "length", "alarm", "side", "delay in steps"]
     body = f'<dl class="tiles">{tiles}</dl>'
     if rows:
@@ -198,6 +213,4 @@ def left_out(fit: Any) -> str:
         f"found {number(found, 'found')} of {number(found, 'kinds')} kinds, and was on for "
         f"{number(found, 'on_shifted', True)} of harmful and {number(found, 'on_clean', True)} of clean time."
     )
-    return section(
-        "left-out", "Kinds of shift that the fit left out in turn", lead, table(head, rows, "numbers")
-    )
+    return section("left-out", "Kinds of shift that the fit left out in turn", lead, table(head, rows))

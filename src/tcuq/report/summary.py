@@ -1,18 +1,24 @@
-"""The figures of the report, computed from decisions, parameters and labels."""
+"""The figures of the report, computed from decisions, parameters, labels and known shifts."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import metrics
+from ..base.checks import integer
+from ..monitor.class_names import checked_name
 from ..monitor.log import Log
+from ..monitor.monitor import signal_columns
 from ..monitor.params import Params
 from ..monitor.shift_names import shift_shown
+from .data import checked, recomputed
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -58,9 +64,7 @@ class FlagRate:
 
     running: Floats
     level: float | None = None
-    debt: tuple[float, float] | None = (
-        None  # least and most flags above the level, from the first step here on
-    )
+    debt: tuple[float, float] | None = None  # least and most flags above the level, from the first step on
     bounds: tuple[float, float] | None = None  # of the debt of a fresh monitor
     resumed: bool = False  # it ran before, so that its debt at the first step is not known
 
@@ -107,8 +111,6 @@ class Window:
 def window_lengths(steps: int) -> list[int]:
     """Return 1, 2, 5, 10, ... up to the whole stream.
 
-    Examples
-    --------
     >>> window_lengths(30)
     [1, 2, 5, 10, 20, 30]
     """
@@ -118,54 +120,13 @@ def window_lengths(steps: int) -> list[int]:
 
 def windows(abstain: Bools, params: Params | None) -> list[Window]:
     """Return the worst window of each length."""
-    found = []
     lengths = window_lengths(len(abstain))
-    for steps, most in zip(lengths, metrics.worst_window(abstain, lengths).tolist(), strict=True):
-        bound = None
-        if params is not None:
-            numbers = params.integers()
-            bound = min(steps, numbers["burst"] + numbers["budget_num"] * steps // numbers["budget_den"])
-        found.append(Window(steps, most, bound))
-    return found
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Error rate among the kept steps against the share kept, safest first."""
-
-    coverage: Floats
-    error: Floats
-
-    @property
-    def aurc(self) -> float:
-        """Area under the curve: the mean of the error rates at 1, 2, ..., T kept steps."""
-        return float(self.error.mean())
-
-
-def risk_coverage(score: Floats, wrong: Bools) -> Curve:
-    """Return the curve of a score, low meaning safe; tied steps share their errors evenly."""
-    return Curve(*metrics.risk_coverage(score, wrong))
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """Accuracy and mean confidence in equal-width bins of confidence; 0 where a bin is empty."""
-
-    counts: Ints
-    confidence: Floats
-    accuracy: Floats
-
-    @property
-    def ece(self) -> float:
-        """Expected calibration error: the mean gap, weighted by count."""
-        weight = self.counts / max(1, int(self.counts.sum()))
-        return float((weight * np.abs(self.accuracy - self.confidence)).sum())
-
-
-def reliability(top: Floats, right: Bools) -> Reliability:
-    """Sort steps into bins of confidence, each open below and closed above."""
-    table = metrics.reliability(top, right, BINS)
-    return Reliability(table.count, np.nan_to_num(table.confidence), np.nan_to_num(table.accuracy))
+    most = metrics.worst_window(abstain, lengths).tolist()
+    bounds: list[int | None] = [None] * len(lengths)
+    if params is not None:
+        p = params.integers()
+        bounds = [min(n, p["burst"] + p["budget_num"] * n // p["budget_den"]) for n in lengths]
+    return [Window(*window) for window in zip(lengths, most, bounds, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -237,3 +198,106 @@ def response(alarm: npt.NDArray[Any], log: Log) -> Response | None:
             delays.append(Delay(*named, "not raised"))
     false = int((~log.shifted[onsets(alarm)]).sum())
     return Response(delays, false, int((~log.shifted).sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A monitored stream, and what follows from it."""
+
+    steps: npt.NDArray[Any]
+    params: Params | None
+    log: Log | None
+    first: int  # number of the first step
+    signals: Floats | None
+    why: str  # the signals are not shown
+    names: tuple[str, ...] | None
+
+    @property
+    def about(self) -> str:
+        """What the risk speaks of, and accuracy is told of: ``"prediction"`` or ``"answer"``."""
+        return "answer" if self.params is None else self.params.about
+
+    @cached_property
+    def errors(self) -> dict[str, Bools] | None:
+        """Steps at which "prediction" and "answer" are not the true class; None without labels."""
+        if self.log is None or self.log.labels is None:
+            return None
+        return {name: np.asarray(self.steps[name] != self.log.labels) for name in ("answer", "prediction")}
+
+    @property
+    def wrong(self) -> Bools | None:
+        """The same of what the risk speaks of."""
+        return None if self.errors is None else self.errors[self.about]
+
+    def shares(self, about: str) -> dict[str, Share] | None:
+        """Return the right ones among all, accepted and abstained steps; None without labels."""
+        if self.errors is None:
+            return None
+        right = ~self.errors[about]
+        among = {"all": None, "accepted": ~self.abstained, "abstained": self.abstained}
+        return {name: share(right, steps) for name, steps in among.items()}
+
+    @cached_property
+    def response(self) -> Response | None:
+        """The alarm against the known shifts; None where the log does not tell them."""
+        return None if self.log is None else response(self.steps["alarm"], self.log)
+
+    @property
+    def corrects(self) -> bool:
+        """Whether some answer is not the prediction of its step."""
+        return bool((self.steps["answer"] != self.steps["prediction"]).any())
+
+    @property
+    def abstained(self) -> Bools:
+        """Whether each step abstains."""
+        return np.asarray(self.steps["abstain"].astype(bool))
+
+    @property
+    def flagged(self) -> Bools:
+        """Whether each step is flagged."""
+        return np.asarray(self.steps["flagged"].astype(bool))
+
+    @property
+    def alarms(self) -> int:
+        """How often the alarm was raised."""
+        return len(onsets(self.steps["alarm"]))
+
+    @property
+    def evidence(self) -> bool:
+        """Whether the alarm sums evidence rather than risk."""
+        return self.params is not None and self.params.evidence is not None
+
+    @property
+    def shifts(self) -> bool:
+        """Whether the log knows which steps are shifted."""
+        return self.log is not None and self.log.shifted is not None
+
+    @property
+    def columns(self) -> list[int]:
+        """Numbers of the signals that are shown."""
+        if self.signals is None:
+            return []
+        if self.params is not None:
+            return signal_columns(self.params)
+        return [int(column) for column in np.flatnonzero(self.signals.any(axis=0))]
+
+
+def facts_of(
+    decisions: npt.NDArray[Any],
+    params: Params | None,
+    log: Log | None,
+    signals: npt.ArrayLike | None,
+    first: int,
+    names: Sequence[str] | None = None,
+) -> Facts:
+    """Check the inputs of a report; arguments are those of `tcuq.report.render`."""
+    steps, values = checked(decisions, params, log, signals)
+    why = ""
+    if values is None:
+        values, why = recomputed(steps, params, log, integer("first", first, 0, 2**53))
+    # A decision file tells the names of those classes alone that it answers with.
+    named = None if names is None else tuple(name and checked_name(name, k) for k, name in enumerate(names))
+    for source in (log, params):
+        if source is not None and source.names is not None:
+            named = source.names
+    return Facts(steps, params, log, first, values, why, named)
