@@ -111,23 +111,6 @@ def test_the_component_is_what_esp_idf_reads(
     } == {path.name for path in (folder / "src").glob("*.c")}
 
 
-@each_pair
-def test_the_crate_is_what_cargo_documents(tmp_path: Path, which: str) -> None:
-    folder = package(tmp_path / "p", "rust", which, "Kws")
-    text = (folder / "Cargo.toml").read_text()
-    fields = dict(re.findall(r"^([\w-]+) = (.*)$", text.split("[features]")[0], re.M))
-    assert json.loads(fields["name"]) == json.loads(fields["links"]) == "tcuq_kws"
-    assert json.loads(fields["version"]) == tcuq.__version__ and json.loads(fields["license"]) == SPDX
-    assert len(json.loads(fields["keywords"])) <= 5 and all(
-        re.fullmatch("[A-Za-z][A-Za-z0-9_+-]{0,19}", word) for word in json.loads(fields["keywords"])
-    )
-    assert "dependencies" not in text
-    build = (folder / "build.rs").read_text()
-    assert set(re.findall(r'^    "(\w+\.c)",$', build, re.M)) == {
-        path.name for path in (folder / "csrc").glob("*.c")
-    }
-
-
 def test_readers_of_a_c_header_see_every_field() -> None:
     from tcuq.export.forms import struct_of
     from tcuq.export.selfcheck import STEP_FIELDS

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 from cortex import compile_for_m4, link_for_m4, need, run_on_m4
+from exported import FULL, LIBRARIES
 from places import ROOT
 from refusals import refused
 from tiers import first_quick
 
-from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
+from tcuq import SIGNALS, EvidenceHead, Monitor, Params
 from tcuq.export import export, integer_projection, load_projection, posteriors, softmax_table
 from tcuq.export.contents import Contents
 from tcuq.export.selfcheck import SelfCheck
@@ -28,32 +29,10 @@ CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 SANE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
-EVERY = Params(
-    classes=7,
-    features=3,
-    feature_zero_point=-9,
-    signals=SIGNALS,
-    anchor="belief",
-    lags=(1, 3, 8),
-    coef=dict.fromkeys(SIGNALS, 0.75),
-    clean_means=dict.fromkeys(SIGNALS, 0.125),
-    alarm=Alarm(0.4, AlarmSide(0.02, 2.0, clear=0.5), hold=5),
-    evidence=EvidenceHead({"odds": 4.0, "severity": 9.0, "drift": 2.0}, [-1.5] * 7, reach=900, bias=-5.7),
-    instant=InstantHead(dict.fromkeys(SIGNALS, 0.5), -3.0),
-    centers=[[3 * k, -k, 5] for k in range(7)],
-)
 PACKAGES: dict[str, tuple[Params, dict[str, Any]]] = {
     "posteriors": (Params(classes=10), {}),
-    "every signal": (EVERY, {}),
-    "both": (
-        EVERY,
-        {
-            "logits_scale": 0.12,
-            "projection": integer_projection(
-                np.random.default_rng(0).normal(size=(40, 3)) * 3, np.ones(3), 0.05, -100, EVERY
-            ),
-        },
-    ),
+    "every signal": (FULL, {}),
+    "both": LIBRARIES["everything"],
     "standard": (standard("standard, bet"), {"logits_scale": 0.1}),
     "class mix": (standard("standard, class mix").replace(names=[f"{k}*/" for k in range(10)]), {}),
     "no past": (Params(classes=2, signals=("doubt",), lags=(), warmup=2**32 - 1), {}),
@@ -183,10 +162,10 @@ def test_the_example_takes_logits_and_wide_features(tmp_path: Path) -> None:
     files = [file.name for file in folder.glob("*.c")]
     subprocess.run(["cc", *STRICT, *files, "-o", "try"], cwd=folder, check=True)
     rng = np.random.default_rng(5)
-    logits, wide = (rng.integers(-128, 128, (200, n)).astype(np.int8) for n in (7, 40))
+    logits, wide = (rng.integers(-128, 128, (200, n)).astype(np.int8) for n in (7, 48))
     text = "\n".join(" ".join(map(str, row)) for row in np.hstack([logits, wide]).tolist())
     done = subprocess.run([folder / "try"], input=text, capture_output=True, text=True, check=True)
-    got = np.array([line.split() for line in done.stdout.splitlines()], int)
+    got = np.array([line.split()[:2] for line in done.stdout.splitlines()], int)
     steps = Monitor(params).run(posteriors(logits, softmax_table(0.12)), more["projection"](wide))
     assert (got[:, 1] == steps["risk"] * 65536).all() and (got[:, 0] == steps["answer"]).all()
     assert len(np.unique(got[:, 1])) > 50
