@@ -136,7 +136,6 @@ class Rules:
         p = self.p
         num, den, spend, refill = p["level_num"], p["level_den"], p["budget_den"], p["budget_num"]
         most = p["burst"] * spend
-        slope, steep, knee, reference = p["slope"], p["steep_slope"], p["knee"], p["reference"]
         warmup = p["warmup"]
         debt, credit, step = (start.debt, start.credit, start.steps) if start else (0, 0, 0)
         thresholds, flags, abstains, warming = [], [], [], []
@@ -144,10 +143,7 @@ class Rules:
         raised: dict[str, list[int]] = {side: [] for side in sides}
         debts, corrections = [], []
         for at, risk in enumerate(risks):
-            size = debt if debt >= 0 else -debt
-            near = size if size < knee else knee
-            moved = (slope * near + steep * (size - near)) >> 8
-            threshold = reference + moved if debt >= 0 else reference - moved
+            threshold = self.threshold(debt)
             flagged = risk >= threshold
             debt += den - num if flagged else -num
             warm = step < warmup
