@@ -142,7 +142,8 @@ Wrong, without the monitor | {wrong_predictions:.1%}   ({wrong_predictions_clean
 Wrong, with its answers | {wrong_answers:.1%}
   the surest 85% by its risk | {wrong_answers_sure:.1%}
   accepted as they came | {wrong_accepted:.1%}   (ABSTAIN on {abstained:.1%}, never above {budget:.0%})
-  where one image is held and shaken | {wrong_answers_held:.1%}   ({wrong_predictions_held:.1%} without: errors repeat)
+  where one image is held and shaken | {wrong_answers_held:.1%}   \
+({wrong_predictions_held:.1%} without: errors repeat)
 Flagged | {flagged:.1%}   (target {level:.0%}, proved within {flag_bound:.2%})
 ALARM raised in | {shifts_alarmed} of {shifts} corrupted stretches, after {delay_median:.0f} steps (median)
   on during | {alarm_on_shifted:.0%} of corrupted and {alarm_on_clean:.1%} of clean images \

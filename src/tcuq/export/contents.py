@@ -50,9 +50,6 @@ def build_mask(params: Params) -> int:
     return signals
 
 
-FRAME_FILES = ("tcuq_frame.h", "tcuq_frame.c")
-"""How a device sends its steps; a program that does not carries none of it."""
-
 PROJECTION_BYTES = 16
 """`sizeof(tcuq_projection_t)` with 32-bit pointers."""
 
@@ -90,33 +87,32 @@ class Contents:
         return self.params.features if self.projection is None else self.projection.inputs
 
     @property
+    def parts(self) -> list[str]:
+        """What not every monitor has."""
+        there = {
+            "feedback": self.params.feedback is not None,
+            "softmax": self.logits_scale is not None,
+            "projection": self.projection is not None,
+        }
+        return [part for part, has in there.items() if has]
+
+    @property
     def core_files(self) -> tuple[str, ...]:
         """Files that every exported monitor of this kind shares."""
-        files = [*CORE_HEADERS, *CORE_SOURCES, *CORE_PRIVATE, *FRAME_FILES, "tcuq_LICENSE.txt"]
-        if self.params.feedback is not None:
-            files.append("tcuq_feedback.c")
-        if self.logits_scale is not None:
-            files += ["tcuq_softmax.h", "tcuq_softmax.c"]
-        if self.projection is not None:
-            files += ["tcuq_projection.h", "tcuq_projection.c"]
-        return tuple(files)
+        headers = [f"tcuq_{part}.h" for part in self.parts if part != "feedback"]
+        sources = [file for files in self.shared.values() for file in files]
+        return (*CORE_HEADERS, *CORE_PRIVATE, "tcuq_frame.h", *headers, *sources, "tcuq_LICENSE.txt")
+
+    @property
+    def shared(self) -> dict[str, list[str]]:
+        """Sources that monitors share, by part: the core, and what not every monitor has."""
+        return {"core": [*CORE_SOURCES, "tcuq_frame.c"], **{part: [f"tcuq_{part}.c"] for part in self.parts}}
 
     @property
     def sources(self) -> tuple[str, ...]:
         """What a firmware compiles."""
         own = (f"{self.name}.c", f"{self.name}_selfcheck.c")
-        return (*own, *(file for file in self.core_files if file.endswith(".c")))
-
-    @property
-    def shared(self) -> dict[str, list[str]]:
-        """Sources that monitors share, by part: the core, and what not every monitor has."""
-        compiled = [file for file in self.core_files if file.endswith(".c")]
-        apart = {
-            part: [f"tcuq_{part}.c"]
-            for part in ("feedback", "softmax", "projection")
-            if f"tcuq_{part}.c" in compiled
-        }
-        return {"core": [file for file in compiled if [file] not in apart.values()], **apart}
+        return (*own, *(file for files in self.shared.values() for file in files))
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -332,7 +328,7 @@ def check_name(name: str) -> str:
     return name
 
 
-_PARTS = re.compile(
+_VERSION = re.compile(
     r"(?P<release>\d+(?:\.\d+)*)"
     r"(?:(?P<pre>a|b|rc)(?P<pre_number>\d+))?"
     r"(?:\.post(?P<post>\d+))?"
@@ -343,26 +339,18 @@ _PARTS = re.compile(
 
 def release_of(version: str) -> str:
     """Return the three numbers of a version, for manifests that take nothing else."""
-    numbers = [*_parsed(version)["release"].split("."), "0", "0"][:3]
-    return ".".join(str(int(number)) for number in numbers)
+    return re.split(r"[-+]", semver_of(version))[0]
 
 
 def semver_of(version: str) -> str:
     """Return a version as semantic versioning writes it."""
-    found = _parsed(version)
-    before = [f"{found['pre']}.{int(found['pre_number'])}"] if found["pre"] else []
-    before += [f"dev.{int(found['dev'])}"] if found["dev"] else []
-    after = [f"post.{int(found['post'])}"] if found["post"] else []
-    after += [found["local"]] if found["local"] else []
-    return (
-        release_of(version)
-        + (f"-{'.'.join(before)}" if before else "")
-        + (f"+{'.'.join(after)}" if after else "")
-    )
-
-
-def _parsed(version: str) -> dict[str, str]:
-    found = _PARTS.fullmatch(version)
-    if found is None:
+    parts = _VERSION.fullmatch(version)
+    if parts is None:
         raise wrong_value("version", version, "numbers with dots, as 1.4.0 or 1.4.0rc1")
-    return found.groupdict()
+    numbers = [*parts["release"].split("."), "0", "0"][:3]
+    before = [f"{parts['pre']}.{int(parts['pre_number'])}"] if parts["pre"] else []
+    before += [f"dev.{int(parts['dev'])}"] if parts["dev"] else []
+    after = [f"post.{int(parts['post'])}"] if parts["post"] else []
+    after += [parts["local"]] if parts["local"] else []
+    release = ".".join(str(int(number)) for number in numbers)
+    return release + "".join(sign + ".".join(words) for sign, words in (("-", before), ("+", after)) if words)

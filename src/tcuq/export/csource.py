@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..base.fixed import ONE
 from ..base.plain_text import plain_text
+from ..monitor.evidence_head import EvidenceHead
+from ..monitor.instant_head import InstantHead
 from ..monitor.params import COEF_UNIT, Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from .contents import Contents
@@ -40,10 +42,6 @@ def monitor_source(contents: Contents) -> str:
     return contents.text("monitor.c", params=params_source(contents.params, contents.name), **rows)
 
 
-def _number(value: int) -> str:
-    return f"{value}u" if value >= 0 else str(value)
-
-
 def _by_signal(params: Params, field: str, unit: int) -> list[str]:
     """Return the initializer of a table with one entry a signal, a comment on each used one."""
     lines = [f"    {{ /* {field} */"]
@@ -66,11 +64,8 @@ def params_source(params: Params, name: str) -> str:
     summed = "of evidence" if params.evidence else "risk x steps"
     beyond = ", but for errors" if params.feedback is not None and params.feedback.above_budget else ""
 
-    def entry(value: str, field: str, note: str = "") -> str:
-        return f"    {value}, /* {field}{f': {note}' if note else ''} */"
-
-    def line(field: str, note: str = "") -> str:
-        return entry(_number(p[field]), field, note)
+    def line(field: str, note: str | None = None) -> str:
+        return _entry(f"{p[field]}u" if p[field] >= 0 else p[field], field, note)
 
     def side(which: str) -> list[str]:
         if p[f"{which}_limit"] == 0:
@@ -84,16 +79,16 @@ def params_source(params: Params, name: str) -> str:
         "",
         *tables(params, name),
         f"const tcuq_params_t {name} = {{",
-        entry("TCUQ_PARAMS_VERSION", "version"),
-        entry(f"0x{p['signals']:03X}u", "signals"),
-        entry(f"0x{params.fingerprint}u", "fingerprint", "of all that follows; without it no state loads"),
+        _entry("TCUQ_PARAMS_VERSION", "version"),
+        _entry(f"0x{p['signals']:03X}u", "signals"),
+        _entry(f"0x{params.fingerprint}u", "fingerprint", "of all that follows; without it no state loads"),
         line("classes"),
         line("features"),
-        entry(str(p["zero_point"]), "zero_point", f"feature scale {params.feature_scale:g}"),
-        entry(f"{len(p['lags'])}u", "lag_count"),
-        entry(f"{name}_lags" if p["lags"] else "NULL", "lags"),
-        entry(f"{name}_lag_weights" if p["lags"] else "NULL", "lag_weights"),
-        entry(str(p["bias"]), "bias", f"{p['bias'] / ONE:.4f}"),
+        _entry(p["zero_point"], "zero_point", f"feature scale {params.feature_scale:g}"),
+        _entry(f"{len(p['lags'])}u", "lag_count"),
+        _entry(f"{name}_lags" if p["lags"] else "NULL", "lags"),
+        _entry(f"{name}_lag_weights" if p["lags"] else "NULL", "lag_weights"),
+        _entry(p["bias"], "bias", f"{p['bias'] / ONE:.4f}"),
         line("doubt_mix", f"{p['doubt_mix'] / ONE:.4f} confidence, the rest margin"),
         line("blend", f"{p['blend'] / ONE:.4f} uncertainty, the rest low {params.anchor}"),
         line("level_num", f"flag a share of {p['level_num'] / flag:.4f}"),
@@ -105,7 +100,7 @@ def params_source(params: Params, name: str) -> str:
         line("expected_start", f"{params.expected_start:.4f}"),
         line("slope", f"{p['slope'] * flag / 256 / ONE:.6f} risk a flag"),
         line("steep_slope", f"{p['steep_slope'] * flag / 256 / ONE:.6f} risk a flag"),
-        entry(str(p["knee"]), "knee", f"{p['knee'] / flag:g} flags"),
+        _entry(p["knee"], "knee", f"{p['knee'] / flag:g} flags"),
         line("budget_num", f"abstain on a share of at most {p['budget_num'] / p['budget_den']:.4f}{beyond}"),
         line("budget_den"),
         line("burst", "abstentions that may come at once"),
@@ -116,10 +111,10 @@ def params_source(params: Params, name: str) -> str:
         *side("rise"),
         line("rise_clear", f"{p['rise_clear'] / ONE:.4f}"),
         *side("fall"),
-        entry(f"{name}_centers" if params.centers is not None else "NULL", "centers"),
-        entry(f"&{name}_instant" if params.instant else "NULL", "instant"),
-        entry(f"&{name}_evidence" if params.evidence else "NULL", "evidence"),
-        entry(f"&{name}_feedback" if params.feedback else "NULL", "feedback"),
+        _entry(f"{name}_centers" if params.centers is not None else "NULL", "centers"),
+        _entry(f"&{name}_instant" if params.instant else "NULL", "instant"),
+        _entry(f"&{name}_evidence" if params.evidence else "NULL", "evidence"),
+        _entry(f"&{name}_feedback" if params.feedback else "NULL", "feedback"),
         *_by_signal(params, "coef", COEF_UNIT),
         *_by_signal(params, "clean_mean", ONE),
         "};",
@@ -190,12 +185,13 @@ def _instant(params: Params, name: str) -> list[str]:
     shares = head["class_mix"]
     return [
         *(_by_class(params, "uint16_t", f"{name}_class_mix", shares, ONE) if shares is not None else []),
-        f"static const tcuq_instant_t {name}_instant = {{",
-        f"    {head['bias']}, /* bias: {head['bias'] / ONE:.4f} */",
-        f"    {f'{name}_class_mix' if shares is not None else 'NULL'}, /* class_mix */",
-        f"    {{{', '.join(map(str, head['coef']))}}}, /* coef: {_weights(params.instant.coef)} */",
-        "};",
-        "",
+        *_struct(
+            "instant",
+            name,
+            _entry(head["bias"], "bias", f"{head['bias'] / ONE:.4f}"),
+            _entry(f"{name}_class_mix" if shares is not None else "NULL", "class_mix"),
+            _coefs(params.instant),
+        ),
     ]
 
 
@@ -203,26 +199,20 @@ def _evidence(params: Params, name: str) -> list[str]:
     if params.evidence is None:
         return []
     head = params.evidence.integers()
-    bet = "no bet"
+    real = ("clip", "still", "bias", "allowance", "own_mean", "own_most")
+    notes = {field: f"{head[field] / ONE:.4f}" for field in real} | {"bet_base": "no bet"}
     if params.evidence.bet is not None:
-        bet = "{:.4f} + {:.4f} x evidence".format(*params.evidence.bet)
+        notes["bet_base"] = "{:.4f} + {:.4f} x evidence".format(*params.evidence.bet)
+    numbers = [
+        _entry(f"{value}{'' if field in ('bias', 'own_mean') else 'u'}", field, notes.get(field))
+        for field, value in head.items()
+        if field not in ("coef", "offset")
+    ]
     return [
         *_by_class(params, "int16_t", f"{name}_evidence_offset", head["offset"], 256),
-        f"static const tcuq_evidence_t {name}_evidence = {{",
-        f"    {name}_evidence_offset, /* offset */",
-        f"    {head['clip']}u, /* clip: {head['clip'] / ONE:.4f} */",
-        f"    {head['reach']}u, /* reach */",
-        f"    {head['still']}u, /* still: {head['still'] / ONE:.4f} */",
-        f"    {head['bias']}, /* bias: {head['bias'] / ONE:.4f} */",
-        f"    {head['allowance']}u, /* allowance: {head['allowance'] / ONE:.4f} */",
-        f"    {head['own_looks']}u, /* own_looks */",
-        f"    {head['own_mean']}, /* own_mean: {head['own_mean'] / ONE:.4f} */",
-        f"    {head['own_most']}u, /* own_most: {head['own_most'] / ONE:.4f} */",
-        f"    {head['bet_base']}u, /* bet_base: {bet} */",
-        f"    {head['bet_slope']}u, /* bet_slope */",
-        f"    {{{', '.join(map(str, head['coef']))}}}, /* coef: {_weights(params.evidence.coef)} */",
-        "};",
-        "",
+        *_struct(
+            "evidence", name, _entry(f"{name}_evidence_offset", "offset"), *numbers, _coefs(params.evidence)
+        ),
     ]
 
 
@@ -230,9 +220,9 @@ def _feedback(params: Params, name: str) -> list[str]:
     if params.feedback is None:
         return []
     head, real = params.feedback.integers(), params.feedback
-    share = (
-        "any share of errors" if real.max_error is None else f"{real.max_error:.4f} of labeled accepted steps"
-    )
+    share = "any share of errors"
+    if real.max_error is not None:
+        share = f"{real.max_error:.4f} of labeled accepted steps"
     notes = {
         "memory": "steps back that a label may be for",
         "error_num": share,
@@ -242,15 +232,22 @@ def _feedback(params: Params, name: str) -> list[str]:
         "wrong_score": f"{real.wrong_score:.4f} nats",
         "right_score": f"{real.right_score:.4f} nats",
     }
-    return [
-        f"static const tcuq_feedback_t {name}_feedback = {{",
-        *(
-            f"    {value}u, /* {field}{f': {notes[field]}' if field in notes else ''} */"
-            for field, value in head.items()
-        ),
-        "};",
-        "",
-    ]
+    rows = (_entry(f"{value}u", field, notes.get(field)) for field, value in head.items())
+    return _struct("feedback", name, *rows)
+
+
+def _struct(kind: str, name: str, *entries: str) -> list[str]:
+    return [f"static const tcuq_{kind}_t {name}_{kind} = {{", *entries, "};", ""]
+
+
+def _entry(value: object, field: str, note: str | None = None) -> str:
+    return f"    {value}, /* {field}{f': {note}' if note else ''} */"
+
+
+def _coefs(head: EvidenceHead | InstantHead) -> str:
+    """Return the entry of the coefficients, and in its comment the real ones that are not 0."""
+    real = ", ".join(f"{name} {value:.4f}" for name, value in head.coef.items() if value)
+    return _entry(f"{{{', '.join(map(str, head.integers()['coef']))}}}", "coef", real or "all 0")
 
 
 def _by_class(params: Params, kind: str, name: str, values: Sequence[int], unit: int) -> list[str]:
@@ -268,7 +265,3 @@ def _class(params: Params, number: int) -> str:
 
 def _continued(lines: list[str]) -> list[str]:
     return [*lines[:-1], f"{lines[-1]},"]
-
-
-def _weights(coef: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.4f}" for name, value in coef.items() if value) or "all 0"

@@ -10,6 +10,7 @@ from typing import Any
 
 _TAGS = r"(?:if |if not |include |each \w+ in )?\w+"
 _TAG = re.compile(rf"^@({_TAGS})@\n|@({_TAGS})@", re.M)
+_LINE = re.compile(r"^@when (not )?(\w+)@(.*\n)", re.M)
 
 
 @cache
@@ -23,17 +24,19 @@ def sections(file: str) -> dict[str, str]:
 def render(text: str, fields: Mapping[str, Any], more: Mapping[str, str]) -> str:
     r"""Return a text with its tags replaced; `more` has the sections that it may include.
 
-    A tag alone on its line stands for whole lines, perhaps none: its text brings their ends.
+    A tag alone on its line stands for whole lines, perhaps none: its text brings their ends. What follows
+    `@when field@` is a line that is there where the field is set.
 
     Examples
     --------
-    >>> text = "@if wide@\nwide\n@else@\n@each row in files@\n@end@\n@name@: @include end@.\n"
+    >>> text = "@when wide@wide\n@if not wide@\n@each row in files@\n@end@\n@name@: @include end@.\n"
     >>> fields = {"wide": 0, "name": "kws", "files": [{"file": "a.c"}, {"file": "b.c"}]}
     >>> print(render(text, fields, {"row": "- @file@\n", "end": "the end\n"}), end="")
     - a.c
     - b.c
     kws: the end.
     """
+    text = _LINE.sub(lambda line: line[3] if bool(fields[line[2]]) != bool(line[1]) else "", text)
     parts: list[str] = []
     shown, end = [True], 0
     for tag in _TAG.finditer(text):
