@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -211,22 +210,16 @@ class Facts:
     signals: Floats | None
     why: str  # the signals are not shown
     names: tuple[str, ...] | None
-
-    @property
-    def about(self) -> str:
-        """What the risk speaks of, and accuracy is told of: ``"prediction"`` or ``"answer"``."""
-        return "answer" if self.params is None else self.params.about
-
-    @cached_property
-    def errors(self) -> dict[str, Bools] | None:
-        """Steps at which "prediction" and "answer" are not the true class; None without labels."""
-        if self.log is None or self.log.labels is None:
-            return None
-        return {name: np.asarray(self.steps[name] != self.log.labels) for name in ("answer", "prediction")}
+    about: str  # what the risk speaks of, and accuracy is told of: "prediction" or "answer"
+    flagged: Bools
+    abstained: Bools
+    errors: dict[str, Bools] | None  # steps at which "prediction" and "answer" are wrong; None without labels
+    response: Response | None  # of the alarm to known shifts; None where the log does not tell them
+    columns: list[int]  # numbers of the signals that are shown
 
     @property
     def wrong(self) -> Bools | None:
-        """The same of what the risk speaks of."""
+        """Steps at which what the risk speaks of is not the true class; None without labels."""
         return None if self.errors is None else self.errors[self.about]
 
     def shares(self, about: str) -> dict[str, Share] | None:
@@ -237,25 +230,10 @@ class Facts:
         among = {"all": None, "accepted": ~self.abstained, "abstained": self.abstained}
         return {name: share(right, steps) for name, steps in among.items()}
 
-    @cached_property
-    def response(self) -> Response | None:
-        """The alarm against the known shifts; None where the log does not tell them."""
-        return None if self.log is None else response(self.steps["alarm"], self.log)
-
     @property
     def corrects(self) -> bool:
         """Whether some answer is not the prediction of its step."""
         return bool((self.steps["answer"] != self.steps["prediction"]).any())
-
-    @property
-    def abstained(self) -> Bools:
-        """Whether each step abstains."""
-        return np.asarray(self.steps["abstain"].astype(bool))
-
-    @property
-    def flagged(self) -> Bools:
-        """Whether each step is flagged."""
-        return np.asarray(self.steps["flagged"].astype(bool))
 
     @property
     def alarms(self) -> int:
@@ -272,15 +250,6 @@ class Facts:
         """Whether the log knows which steps are shifted."""
         return self.log is not None and self.log.shifted is not None
 
-    @property
-    def columns(self) -> list[int]:
-        """Numbers of the signals that are shown."""
-        if self.signals is None:
-            return []
-        if self.params is not None:
-            return signal_columns(self.params)
-        return [int(column) for column in np.flatnonzero(self.signals.any(axis=0))]
-
 
 def facts_of(
     decisions: npt.NDArray[Any],
@@ -290,14 +259,28 @@ def facts_of(
     first: int,
     names: Sequence[str] | None = None,
 ) -> Facts:
-    """Check the inputs of a report; arguments are those of `tcuq.report.render`."""
+    """Check the inputs of a report and compute what it says; arguments are those of `tcuq.report.render`."""
     steps, values = checked(decisions, params, log, signals)
     why = ""
     if values is None:
         values, why = recomputed(steps, params, log, integer("first", first, 0, 2**53))
+    columns: list[int] = []
+    if values is not None:
+        columns = np.flatnonzero(values.any(axis=0)).tolist() if params is None else signal_columns(params)
     # A decision file tells the names of those classes alone that it answers with.
     named = None if names is None else tuple(name and checked_name(name, k) for k, name in enumerate(names))
     for source in (log, params):
         if source is not None and source.names is not None:
             named = source.names
-    return Facts(steps, params, log, first, values, why, named)
+    errors = None
+    if log is not None and log.labels is not None:
+        errors = {name: np.asarray(steps[name] != log.labels) for name in ("answer", "prediction")}
+    return Facts(
+        *(steps, params, log, first, values, why, named),
+        about="answer" if params is None else params.about,
+        flagged=np.asarray(steps["flagged"].astype(bool)),
+        abstained=np.asarray(steps["abstain"].astype(bool)),
+        errors=errors,
+        response=None if log is None else response(steps["alarm"], log),
+        columns=columns,
+    )
