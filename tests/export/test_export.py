@@ -244,27 +244,6 @@ def test_no_function_of_the_library_is_a_good_name(tmp_path):
     assert accepted == []
 
 
-def listed(text, part):
-    """Return the members that a list of tcuq_fields.h has."""
-    body = re.search(rf"(?ms)^#define TCUQ_{part}_FIELDS\([^)]*\)(.*?[^\\])$", text)[1]
-    return re.findall(r"(?:NUMBER|LIST|TABLE|HEAD)\((\w+)", body)
-
-
-def test_every_field_of_the_parameters_is_set():
-    found = sources(CASES["every signal"])
-    declared = listed(found["tcuq_fields.h"], "PARAMS")
-    body = found["monitor.c"].split("tcuq_params_t monitor = {")[1]
-    assert re.findall(r"^    \S.*?/\* (\w+)", body, re.M) == declared
-
-
-@pytest.mark.parametrize("struct", ["evidence", "instant", "feedback"])
-def test_every_field_of_the_heads_is_set(struct):
-    found = sources(CASES["labels" if struct == "feedback" else "standard"])
-    declared = listed(found["tcuq_fields.h"], struct.upper())
-    body = found["monitor.c"].split(f"tcuq_{struct}_t monitor_{struct} = {{")[1].split("};")[0]
-    assert re.findall(r"^    \S.*?/\* (\w+)", body, re.M) == declared
-
-
 def test_what_is_there_stays_unless_forced(tmp_path):
     folder = tmp_path / "c"
     folder.mkdir()
@@ -299,21 +278,6 @@ def test_all_files_or_none(tmp_path, monkeypatch, fails_at, form):
         export(CASES["posteriors"], folder, force=True, form=form)
     assert sorted(os.listdir(folder)) == before and os.listdir(tmp_path) == ["c"]
     assert {(folder / file).read_text() for file in os.listdir(folder)} == {"mine"}
-
-
-def test_a_killed_export_is_taken_up_by_the_next_one(tmp_path):
-    folder = tmp_path / "c"
-    export(CASES["posteriors"], folder)
-    litter = tmp_path / ".c.tcuq-export"
-    # As a process leaves it that is killed between two renames.
-    litter.mkdir()
-    folder.rename(litter / "old")
-    (litter / "new").mkdir()
-    (litter / "new" / "tcuq.c").write_text("half")
-    with refused("exists"):
-        export(CASES["every signal"], folder)
-    assert os.listdir(tmp_path) == ["c"]
-    assert (folder / "monitor.c").read_text() == sources(CASES["posteriors"])["monitor.c"]
 
 
 def test_folders_that_cannot_be(tmp_path):
