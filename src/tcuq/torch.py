@@ -81,17 +81,7 @@ class Watch:
 
     Parameters
     ----------
-    model : torch.nn.Module
-        The network to watch.
-    params : Params, Monitor or path, optional
-        As of `watch`.
-    logits : bool, default False
-        As of `watch`.
-    features : str or False, optional
-        As of `watch`.
-    output : str or int, optional
-        As of `watch`.
-    keep : int, optional
+    model, params, logits, features, output, keep
         As of `watch`.
 
     Attributes

@@ -32,7 +32,7 @@ NOT_PROMISED = (
     "the number of abstentions. The alarm has no guaranteed delay and no guaranteed rate of false alarms."
 )
 
-SHARED = ("stream.js", "draw.js", "timeline.js", "view.js", "reading.js", "gestures.js")
+SHARED = ("stream.js", "draw.js", "timeline.js", "reading.js")
 """Scripts that the live page runs as well."""
 
 SCRIPTS = (*SHARED, "report.js")
