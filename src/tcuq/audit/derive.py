@@ -125,8 +125,8 @@ def audit(
     rules = Rules(params)
     steps, numbers = decisions.steps, decisions.step_numbers()
     checks = [_numbering(numbers, start), *_possible(steps, numbers, params)]
-    units, found = _fixed_point(steps, numbers, params)
-    checks.append(found)
+    units, exact = _fixed_point(steps, numbers, params)
+    checks.append(exact)
     shown = _classes(params, log)
     told = label_rows(labels, int(numbers[0]), len(steps), params.classes)
     heard = None

@@ -92,7 +92,7 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
     model_wrong, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
     held = np.arange(len(log)) >= round((1 - HELD) * len(log))
     on = np.asarray(steps["alarm"] != 0)
-    found = detection(on, log.kinds)
+    alarms = detection(on, log.kinds)
     doubt = 1 - log.confidence()
     return {
         "steps": len(log),
@@ -112,10 +112,10 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
         "flagged": float(steps["flagged"].mean()),
         "level": params.level,
         "flag_bound": params.flag_bound(len(log)),
-        "shifts": len(found.delays),
-        "shifts_alarmed": len(found.delays) - found.missed,
-        "delay_median": found.median,
-        "false_alarms": found.false_onsets,
+        "shifts": len(alarms.delays),
+        "shifts_alarmed": len(alarms.delays) - alarms.missed,
+        "delay_median": alarms.median,
+        "false_alarms": alarms.false_onsets,
         "alarm_on_clean": float(on[~shifted].mean()),
         "alarm_on_shifted": float(on[shifted].mean()),
         "clean_steps": int((~shifted).sum()),

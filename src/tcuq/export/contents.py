@@ -137,20 +137,20 @@ class Contents:
     def constant_bytes(self) -> int:
         """Bytes of NAME.c with 32-bit pointers."""
         params, through = self.params, self.projection
-        found = PARAMS_BYTES + 3 * len(params.lags)
+        size = PARAMS_BYTES + 3 * len(params.lags)
         if params.evidence is not None:
-            found += EVIDENCE_BYTES + 2 * params.classes
+            size += EVIDENCE_BYTES + 2 * params.classes
         if params.instant is not None:
-            found += INSTANT_BYTES + (2 * params.classes if params.instant.class_mix is not None else 0)
+            size += INSTANT_BYTES + (2 * params.classes if params.instant.class_mix is not None else 0)
         if params.feedback is not None:
-            found += FEEDBACK_BYTES
+            size += FEEDBACK_BYTES
         if params.centers is not None:
-            found += params.classes * params.features
+            size += params.classes * params.features
         if self.table is not None:
-            found += 2 * len(self.table)
+            size += 2 * len(self.table)
         if through is not None:
-            found += PROJECTION_BYTES + through.matrix.size + 5 * through.outputs
-        return found
+            size += PROJECTION_BYTES + through.matrix.size + 5 * through.outputs
+        return size
 
     @cached_property
     def fields(self) -> dict[str, Any]:

@@ -212,9 +212,9 @@ def refuse_other_form(folder: Path, form: Form) -> None:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     refuse_other_form(Path(folder), FORMS["rust"])  # an empty folder is accepted
     """
-    found = [each for each in FORMS.values() if (folder / each.header).exists()]
-    whole = [each for each in found if (folder / each.manifest).exists()]
-    for other in (*whole, *found):
+    present = [other for other in FORMS.values() if (folder / other.header).exists()]
+    whole = [other for other in present if (folder / other.manifest).exists()]
+    for other in (*whole, *present):
         # Beside a package of this form, the manifest of another one is the user's own.
         if other.header != form.header or (other in whole and form not in whole):
             raise InputError(

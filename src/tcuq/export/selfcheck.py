@@ -70,10 +70,10 @@ def _label(monitor: Monitor, step: int) -> None:
 
 
 def _draw(n: npt.ArrayLike) -> npt.NDArray[np.uint32]:
-    found = np.atleast_1d(np.asarray(n)).astype(np.uint32)
-    found = (found ^ found >> np.uint32(16)) * np.uint32(0x7FEB352D)
-    found = (found ^ found >> np.uint32(15)) * np.uint32(0x846CA68B)
-    return found ^ found >> np.uint32(16)
+    bits = np.atleast_1d(np.asarray(n)).astype(np.uint32)
+    bits = (bits ^ bits >> np.uint32(16)) * np.uint32(0x7FEB352D)
+    bits = (bits ^ bits >> np.uint32(15)) * np.uint32(0x846CA68B)
+    return bits ^ bits >> np.uint32(16)
 
 
 def _inputs(params: Params, length: int) -> tuple[Int8, Int8]:

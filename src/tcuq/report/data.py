@@ -99,10 +99,10 @@ def pack_stretches(log: Log | None) -> list[tuple[int, int, str]]:
     """Return first step, step after the last and kind of each known shift; none where they are too many."""
     if log is None or log.kinds is None:
         return []
-    found = log.stretches()
-    if len(found) > MOST_STRETCHES:
+    stretches = log.stretches()
+    if len(stretches) > MOST_STRETCHES:
         return []
-    return [(a.start, a.stop, shift_shown(int(log.kinds[a.start]), log.shift_names)) for a in found]
+    return [(a.start, a.stop, shift_shown(int(log.kinds[a.start]), log.shift_names)) for a in stretches]
 
 
 def kind_changes(log: Log | None) -> list[int] | None:

@@ -117,21 +117,21 @@ def _calibration(bins: metrics.Reliability) -> str:
     )
 
 
-def found_tile(found: Response, key: str) -> str:
+def found_tile(response: Response, key: str) -> str:
     """Return how many shifts the alarm was raised for, and how soon if that is at least half of them."""
-    share, before = found.found, found.number("already raised")
+    share, before = response.found, response.number("already raised")
     notes = ["fewer than half: no median delay" if share.hits else "the alarm was raised in none"]
-    if found.median is not None:
-        notes = [f"median delay {short(found.median)} steps"]
+    if response.median is not None:
+        notes = [f"median delay {short(response.median)} steps"]
     notes += [f"{count(before)} more began with the alarm on"] if before else []
     shown = f"{count(share.hits)} of {count(share.of)}"
     return tile("Shifts found", shown, key, "; ".join(notes))
 
 
-def _kinds(found: Response) -> str:
+def _kinds(response: Response) -> str:
     """Return a table with one row for each kind of shift."""
     rows = []
-    for kind, part in found.by_kind().items():
+    for kind, part in response.by_kind().items():
         length = sum(d.end - d.start for d in part.delays)
         under = sum(d.under for d in part.delays) / length
         share = part.found
@@ -143,22 +143,22 @@ def _kinds(found: Response) -> str:
     return table(head, rows, "numbers kinds")
 
 
-def delays(found: Response, first: int = 0) -> str:
+def delays(response: Response, first: int = 0) -> str:
     """Return how long the alarm took after each known shift; `first` numbers the first step."""
-    rate = found.false_rate
-    missed = found.number("not raised")
+    rate = response.false_rate
+    missed = response.number("not raised")
     tiles = (
-        found_tile(found, "shifts-found")
-        + tile("Missed", count(missed), "missed", f"of {plural(len(found.delays), 'known shift')}")
+        found_tile(response, "shifts-found")
+        + tile("Missed", count(missed), "missed", f"of {plural(len(response.delays), 'known shift')}")
         + tile(
             "False alarms",
             "none" if rate is None else f"{rate:.2f}",
             "false-rate",
-            f"per 1,000 clean steps ({count(found.false_alarms)} in {count(found.clean_steps)})",
+            f"per 1,000 clean steps ({count(response.false_alarms)} in {count(response.clean_steps)})",
         )
     )
     rows = []
-    for d in found.delays[:SHOWN_DELAYS]:
+    for d in response.delays[:SHOWN_DELAYS]:
         delay = "" if d.steps is None else count(d.steps)
         rows.append(
             [
@@ -170,12 +170,12 @@ def delays(found: Response, first: int = 0) -> str:
                 delay,
             ]
         )
-    more = len(found.delays) - len(rows)
+    more = len(response.delays) - len(rows)
     rest = fact(f"and {plural(more, 'more shift')}") if more > 0 else ""
     head = ["kind", "shifted steps", "length", "alarm", "side", "delay in steps"]
     body = f'<dl class="tiles">{tiles}</dl>'
     if rows:
-        body += _kinds(found) + table(head, rows, "numbers delays") + rest
+        body += _kinds(response) + table(head, rows, "numbers delays") + rest
     lead = (
         "Stretches of different kinds count on their own. Delay counts from the first shifted step; 0 is an "
         "alarm at that very step. A shift is missed when it ends without an alarm. An alarm that begins at a "
@@ -186,9 +186,9 @@ def delays(found: Response, first: int = 0) -> str:
 
 def left_out(fit: Any) -> str:
     """Return what the fit found of each kind of shift that its alarm had not seen, where its notes say so."""
-    found = fit.get("left_out") if isinstance(fit, Mapping) else None
-    kinds = found.get("by_kind") if isinstance(found, Mapping) else None
-    if not isinstance(kinds, Mapping) or not isinstance(found, Mapping):
+    notes = fit.get("left_out") if isinstance(fit, Mapping) else None
+    kinds = notes.get("by_kind") if isinstance(notes, Mapping) else None
+    if not isinstance(kinds, Mapping) or not isinstance(notes, Mapping):
         return ""
 
     def number(row: Any, key: str, percents: bool = False) -> str:
@@ -210,7 +210,7 @@ def left_out(fit: Any) -> str:
     head = ["kind left out", "stretches", "found", "median delay", "steps with the alarm on"]
     lead = (
         "The alarm was fitted again without each kind of shift that costs accuracy, then tried on it. It "
-        f"found {number(found, 'found')} of {number(found, 'kinds')} kinds, and was on for "
-        f"{number(found, 'on_shifted', True)} of harmful and {number(found, 'on_clean', True)} of clean time."
+        f"found {number(notes, 'found')} of {number(notes, 'kinds')} kinds, and was on for "
+        f"{number(notes, 'on_shifted', True)} of harmful and {number(notes, 'on_clean', True)} of clean time."
     )
     return section("left-out", "Kinds of shift that the fit left out in turn", lead, table(head, rows))
