@@ -229,21 +229,25 @@ class SelfCheck:
 
     def source(self) -> str:
         """Return the text of its source."""
-        contents, params = self.contents, self.contents.params
+        contents, params, name = self.contents, self.contents.params, self.contents.name
         length = self.steps // STRETCHES
         den = params.integers()["level_den"]
         low, high = (round(bound * den) for bound in params.debt_bounds)
-        tables, crcs = "", {}
+        checks = []
         if contents.table is not None:
-            tables += _rows(f"{contents.name}_check_logits", self.logits)
-            crcs["shares"] = zlib.crc32(posteriors(self.logits, contents.table).tobytes())
+            call = f"tcuq_softmax({name}_softmax, {name}_check_logits[row], {contents.macro}_CLASSES, got)"
+            shares = posteriors(self.logits, contents.table)
+            checks.append(_part("softmax", "logits", "CLASSES", call, shares))
         if contents.projection is not None:
-            tables += _rows(f"{contents.name}_check_wide", self.wide)
-            crcs["narrow"] = zlib.crc32(contents.projection(self.wide).tobytes())
+            call = f"tcuq_project(&{name}_projection, {name}_check_wide[row], got)"
+            checks.append(_part("projection", "wide", "FEATURES", call, contents.projection(self.wide)))
+        rows = {"logits": self.logits, "wide": self.wide}
+        tables = [_rows(f"{name}_check_{check['table']}", rows[check["table"]]) for check in checks]
         return contents.text(
             "selfcheck.c",
             saves=self.saves,
-            tables=tables,
+            tables="".join(tables),
+            part_checks=checks,
             stretch=length,
             every=EVERY,
             tried=TRIED * length,
@@ -258,8 +262,13 @@ class SelfCheck:
             high=high,
             steps_crc=self.outputs,
             states_crc=self.states,
-            **crcs,
         )
+
+
+def _part(part: str, table: str, size: str, call: str, expected: Int8) -> dict[str, Any]:
+    """Return the check of what stands before the monitor, see templates/common.txt."""
+    digest = zlib.crc32(expected.tobytes())
+    return {"part": part, "PART": part.upper(), "table": table, "size": size, "call": call, "digest": digest}
 
 
 def _rows(name: str, table: Int8) -> str:

@@ -32,11 +32,7 @@ const hatches = new Map();
 
 function hatch(pen, color, rising, scale) {
   const key = [color, rising, scale].join();
-  if (!hatches.has(key)) hatches.set(key, makeHatch(pen, color, rising, scale));
-  return hatches.get(key);
-}
-
-function makeHatch(pen, color, rising, scale) {
+  if (hatches.has(key)) return hatches.get(key);
   const side = Math.round(8 * scale);
   const tile = document.createElement("canvas");
   tile.width = tile.height = side;
@@ -55,6 +51,7 @@ function makeHatch(pen, color, rising, scale) {
   brush.stroke();
   const pattern = pen.createPattern(tile, "repeat");
   pattern.setTransform(new DOMMatrix().scale(1 / scale));
+  hatches.set(key, pattern);
   return pattern;
 }
 

@@ -200,9 +200,7 @@ def left_out(fit: Any) -> str:
     rows = [
         [
             escape(str(name)),
-            number(row, "stretches"),
-            number(row, "found"),
-            number(row, "delay"),
+            *(number(row, key) for key in ("stretches", "found", "delay")),
             number(row, "on", True),
         ]
         for name, row in kinds.items()

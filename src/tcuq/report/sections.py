@@ -182,10 +182,7 @@ def _debt(flags: FlagRate, debt: tuple[float, float], params: Params, first: int
     spans = [f"{decimal(least, 1)} to {decimal(most, 1)}" for least, most in (debt, (low, high))]
     rows = [
         ["level", aim(params.level)],
-        [
-            f"measured after {plural(steps, 'step')}",
-            keyed("flag-rate", percent(float(flags.running[-1]), 2)),
-        ],
+        [f"measured after {plural(steps, 'step')}", keyed("flag-rate", percent(float(flags.running[-1]), 2))],
         ["largest distance possible by then", keyed("flag-bound", percent(reach, 2))],
         [f"flags above the level{since}, least and most", keyed("debt", spans[0])],
         [f"flags above the level{since}, bounds", keyed("debt-bounds", spans[1])],
