@@ -6,7 +6,6 @@ import ctypes
 import re
 import shutil
 import subprocess
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -51,22 +50,15 @@ PACKAGES: dict[str, tuple[Params, dict[str, Any]]] = {
 }
 
 
-def checked(folder: Path, *flags: str, ring: str = "sizeof ring", name: str = "monitor") -> int:
+def checked(folder: Path, *flags: str, ring: str = "sizeof ring") -> int:
     """Build the self-check of a package on this machine and return what it says."""
-    macro = name.upper()
     (folder / "check.c").write_text(
-        f'#include <stdio.h>\n#include "{name}.h"\n#include "{name}_selfcheck.h"\n'
-        f"int main(void) {{ static uint32_t ring[{macro}_RING_BYTES / 4u];\n"
-        f'printf("%d\\n", {name}_selfcheck(ring, {ring})); return 0; }}\n'
+        '#include <stdio.h>\n#include "monitor.h"\n#include "monitor_selfcheck.h"\n'
+        "int main(void) { static uint32_t ring[MONITOR_RING_BYTES / 4u];\n"
+        f'printf("%d\\n", monitor_selfcheck(ring, {ring})); return 0; }}\n'
     )
-    objects = []
-    for file in sorted(folder.glob("*.c")):
-        # Compiled again only where it changed: most of the time goes to the core.
-        kept = folder / f"{file.stem}-{zlib.crc32(file.read_bytes() + repr(flags).encode())}.o"
-        if file.name != "main.c" and not kept.exists():
-            subprocess.run(["cc", *STRICT, *flags, "-c", file.name, "-o", kept.name], cwd=folder, check=True)
-        objects += [kept.name] if kept.exists() else []
-    subprocess.run(["cc", *flags, *objects, "-o", "check"], cwd=folder, check=True)
+    files = [file.name for file in folder.glob("*.c") if file.name != "main.c"]
+    subprocess.run(["cc", *STRICT, *flags, *files, "-o", "check"], cwd=folder, check=True)
     return int(subprocess.run([folder / "check"], check=True, capture_output=True, text=True).stdout)
 
 

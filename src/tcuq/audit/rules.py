@@ -138,7 +138,7 @@ class Rules:
         most = p["burst"] * spend
         warmup = p["warmup"]
         debt, credit, step = (start.debt, start.credit, start.steps) if start else (0, 0, 0)
-        thresholds, flags, abstains, warming = [], [], [], []
+        rows = []
         sides = self._sides(risks, start, evidence)
         raised: dict[str, list[int]] = {side: [] for side in sides}
         debts, corrections = [], []
@@ -168,18 +168,13 @@ class Rules:
                     if heard.told.label(ago, label, now) and rise is not None:
                         rise.raised, rise.total, rise.held, now = False, 0, 0, False
                 debts.append(heard.told.debt)
-            thresholds.append(threshold)
-            flags.append(flagged)
-            abstains.append(abstain)
-            warming.append(warm)
-        columns = {"threshold": thresholds, "flagged": flags, "abstain": abstains, "warming_up": warming}
-        derived = {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
+            rows.append((threshold, flagged, abstain, warm))
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+        derived = dict(zip(("threshold", "flagged", "abstain", "warming_up"), columns, strict=True))
         if sides:
             rises, falls = (np.array(raised.get(side, 0), dtype=np.int64) for side in ("rise", "fall"))
             derived["alarm"] = rises + 2 * falls
-            derived["severity"] = (
-                np.zeros(len(risks), dtype=np.int64) if evidence is None else evidence.severity
-            )
+            derived["severity"] = 0 * rises if evidence is None else evidence.severity
         if heard is not None:
             heard.debts, heard.corrections = debts, np.array(corrections, dtype=np.int64)
         return derived
