@@ -66,12 +66,9 @@ FEW = {
     "device/tests/test_device_monitor.py::test_learned_persistence_on_three_cores": 1,
     "device/tests/test_device_rescaled.py::test_same_bits_here": 1,
     "device/tests/test_device_rescaled.py::test_same_bits_on_a_board": 1,
-    "export/test_export.py::test_a_build_with_one_signal_only_has_that_signal": 1,
-    "export/test_export.py::test_everything_is_also_cxx": 2,
     "export/test_export.py::test_the_host_program_gives_the_same_as_python": 4,
     "export/test_export_parts.py::test_no_warnings_from_any_file": 1,
     "export/test_export_rust.py::test_the_c_is_built_for_a_cortex_m": 1,
-    "export/test_frame_c.py::test_no_warnings_in_frames": 2,
     "faults/test_faults_injector.py::test_careless_writers_are_found": 0,
     "watch/tests/fleet/test_fleet_command.py::test_a_served_page_in_a_browser": 0,
     "watch/tests/fleet/test_fleet_page.py::test_in_a_browser": 0,
@@ -85,7 +82,6 @@ FEW = {
     "watch/tests/live/test_live_page.py::test_who_was_away_too_long_sees_the_gap": 0,
     "watch/tests/live/test_live_page.py::test_zoom_pan_and_the_value_under_the_cursor": 0,
     "report/test_report.py::test_page_in_a_browser": 1,
-    "report/test_report_learned.py::test_a_browser_names_the_answer": 0,
 }
 """Tests of compilers, boards, builds and browsers: so many cases run every time, the others are slow."""
 

@@ -164,7 +164,7 @@ def test_the_example_takes_logits_and_wide_features(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "compiler", ["gcc -std=c99", "clang -std=c99", "g++ -x c++ -std=c++11", "clang++ -x c++"]
+    "compiler", ["g++ -x c++ -std=c++11", "gcc -std=c99", "clang -std=c99", "clang++ -x c++"]
 )
 def test_no_warnings_from_any_file(tmp_path: Path, compiler: str) -> None:
     tool, *flags = compiler.split()
