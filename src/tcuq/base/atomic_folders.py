@@ -168,15 +168,11 @@ def _take_along(source: Path, copy: Path, replaced: set[Path], inside: Path) -> 
                 os.symlink(os.readlink(entry.path), place)
         elif entry.is_dir():
             if os.path.ismount(entry.path):
-                raise InputError(
-                    "unsupported", f"{entry.path}: is a mount point; export into a folder without one"
-                )
+                raise InputError("unsupported", f"{entry.path}: is a mount point; export into another folder")
             os.mkdir(place)
             copied += _take_along(Path(entry.path), place, replaced, path)
         elif not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
-            raise InputError(
-                "unsupported", f"{entry.path}: is a device, pipe or socket; export into a folder without one"
-            )
+            raise InputError("unsupported", f"{entry.path}: is no file or folder; export into another folder")
         elif path not in replaced:
             _link(entry.path, place)
     return [*copied, (source, copy)]

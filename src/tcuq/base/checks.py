@@ -52,9 +52,7 @@ def known_only(what: str, values: Mapping[str, Any], known: Sequence[str]) -> No
     """Refuse a name that is not among those known."""
     for name in values:
         if name not in known:
-            raise InputError(
-                "unknown", f"{what} {name!r} is unknown, expected one of {', '.join(known)}", name
-            )
+            raise InputError("unknown", f"{what} {name!r} is unknown, expected {', '.join(known)}", name)
 
 
 def known(what: str, name: str, names: Iterable[str], hint: str = "") -> str:

@@ -160,9 +160,7 @@ def file_name(path: str | Path) -> str:
     try:
         return os.fsdecode(path)
     except TypeError:
-        raise InputTypeError(
-            "value", f"path is {str(path)[:60]}, expected the name of a file", "path"
-        ) from None
+        raise InputTypeError("value", f"path is {str(path)[:60]}, expected a file name", "path") from None
 
 
 def read_limited(path: str | Path, name: str = "document", limits: Limits | None = None) -> bytes:

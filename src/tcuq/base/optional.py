@@ -14,6 +14,4 @@ def needed(module: str, install: str, what: str) -> Any:
         return import_module(module)
     except ImportError:
         name = module.partition(".")[0]
-        raise InputError(
-            "needs", f"{what} needs the package {name}; install it with: pip install '{install}'"
-        ) from None
+        raise InputError("needs", f"{what} needs {name}; install it with: pip install '{install}'") from None

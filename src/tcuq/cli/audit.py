@@ -29,13 +29,9 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("decisions", metavar="DECISIONS", help="decisions, as tcuq run wrote them")
     parser.add_argument("params", metavar="PARAMS", help="parameter file of that run")
-    parser.add_argument(
-        "--log", metavar="LOG", help="input of that run: also run the monitor again and compare"
-    )
+    parser.add_argument("--log", metavar="LOG", help="input of that run: run the monitor again and compare")
     add_logits_options(parser, "LOG")
-    parser.add_argument(
-        "--state", metavar="FILE", help="saved state that the run went on from (its --state-in)"
-    )
+    parser.add_argument("--state", metavar="FILE", help="saved state that the run began with, its --state-in")
     parser.add_argument(
         "--labels",
         metavar="FILE",
@@ -59,9 +55,7 @@ def _labels(path: str) -> list[list[int]]:
                 for row in rows
             ]
         except (TypeError, ValueError):
-            raise UsageError(
-                f"{path}: line {rows.line_num} is not three numbers, or right or wrong"
-            ) from None
+            raise UsageError(f"{path}: line {rows.line_num} is not three numbers, right or wrong") from None
 
 
 def command(args: argparse.Namespace) -> int:

@@ -29,9 +29,7 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit")
     parser.add_argument("folder", metavar="FOLDER", help="folder to write; made if it does not exist")
-    parser.add_argument(
-        "--name", default="monitor", metavar="NAME", help="name of the C constant (default: monitor)"
-    )
+    parser.add_argument("--name", default="monitor", help="name of the C constant (default: monitor)")
     parser.add_argument(
         "--form",
         choices=PLATFORMS,

@@ -27,9 +27,7 @@ def add(subparsers: Subparsers) -> None:
         about="Prints signals, rates, bounds, and the bytes and instructions that the monitor takes on a "
         "device.",
     )
-    parser.add_argument(
-        "file", metavar="FILE", help="parameter file (JSON) or saved state; either is recognized"
-    )
+    parser.add_argument("file", metavar="FILE", help="parameter file (JSON) or saved state")
     parser.add_argument(
         "--seal",
         action="store_true",

@@ -62,9 +62,7 @@ def add(subparsers: Subparsers) -> None:
         "standard output)",
     )
     add_logits_options(parser, "INPUT")
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="skip and count bad lines instead of stopping"
-    )
+    parser.add_argument("--skip-bad", action="store_true", help="skip and count bad lines")
     state = parser.add_argument_group("going on where another run ended")
     state.add_argument("--state-in", metavar="FILE", help="continue from this saved state")
     state.add_argument(

@@ -55,9 +55,7 @@ def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
     formats = [(each.feature_scale, each.feature_zero_point) for each in (log, clean)]
     if reads_features and None not in (*formats[0], *formats[1]) and formats[0] != formats[1]:
         own, other = (f"scale {scale:g} and zero point {zero}" for scale, zero in formats)
-        raise InputError(
-            "conflict", f"the clean log has features of {other}, the log of {own}; record both with one model"
-        )
+        raise InputError("conflict", f"the clean log has features of {other}, the log of {own}")
 
 
 def format_of_both(

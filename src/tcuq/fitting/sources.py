@@ -49,9 +49,7 @@ def as_log(source: Source, *, logits: bool = False, logits_scale: float | None =
     [[0.881, 0.119]]
     """
     if logits_scale is not None and not logits:
-        raise InputError(
-            "missing", "`logits_scale` is given without `logits=True`; pass both for int8 logits"
-        )
+        raise InputError("missing", "`logits_scale` is given without `logits=True`; int8 logits need both")
     where = ""
     if isinstance(source, Log):
         log = source

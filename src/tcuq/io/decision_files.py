@@ -210,9 +210,7 @@ def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[lis
         try:
             cells = _cells(text)
             if len(cells) != len(header):
-                raise InputError(
-                    "value", f"the row has {len(cells)} values, expected {len(header)} as in the header"
-                )
+                raise InputError("value", f"the row has {len(cells)} values, the header has {len(header)}")
             kept = [cells[place] for place in places]
             rows.append([_number(name, text) for name, text in zip(names, kept, strict=True)])
             if named is not None:

@@ -119,9 +119,7 @@ class Decisions:
                 f"signals have shape {self.signals.shape}, expected ({len(self.steps)}, {len(SIGNALS)})",
             )
         if self.numbers is not None and self.numbers.shape != (len(self.steps),):
-            raise InputError(
-                "value", f"numbers have shape {self.numbers.shape}, expected ({len(self.steps)},)"
-            )
+            raise InputError("value", f"numbers have shape {self.numbers.shape}, expected {len(self.steps)}")
         if self.fingerprint is not None:
             fingerprint_number(self.fingerprint)
 

@@ -22,6 +22,7 @@ from .sources import check_length
 from .values import ALIASES, BESIDE, Bad, Kind, Shape, Softmax, check_label, make_log, refuse
 
 KEYS = ("probs", "features", "label", "segment", "shifted")
+_ALL = ", ".join(KEYS)
 NAMES = "names"
 """The one key of a line before the first step that names the classes: ``{"names": ["cat", "dog"]}``."""
 
@@ -92,9 +93,7 @@ class RowParser:
 
     def _take_names(self, names: Any) -> None:
         if self._first or self.names is not None:
-            raise InputError(
-                "value", "names come after the first line, expected once and before the first step"
-            )
+            raise InputError("value", "names come after the first line, expected before the first step")
         if not isinstance(names, list):
             raise InputError("value", f"names is {_short(names)}, expected a list of texts", "names")
         found = checked_names(names, len(names) if self._shape is None else self._shape.classes)
@@ -105,9 +104,7 @@ class RowParser:
     def _check_keys(self, content: dict[str, Any]) -> None:
         unknown = [key for key in content if key not in KEYS]
         if "probs" not in content:
-            raise InputError(
-                "missing", f"key 'probs' is missing, expected {', '.join(KEYS)}{guess(unknown, 'probs')}"
-            )
+            raise InputError("missing", f"key 'probs' is missing, expected {_ALL}{guess(unknown, 'probs')}")
         if unknown and not self._told:
             note_unknown("key", [key for key in content if key not in BESIDE], KEYS, self._where)
             self._told = True
@@ -132,17 +129,13 @@ class RowParser:
         try:
             return list(map(float, values))
         except OverflowError:
-            raise InputError(
-                "limit", f"{key} holds an integer of more than 300 digits, expected numbers"
-            ) from None
+            raise InputError("limit", f"{key} holds an integer of more than 300 digits") from None
 
     def _row(
         self, content: dict[str, Any], probs: list[float], features: list[float] | None, raw: dict[str, bool]
     ) -> Row:
         if self.names is not None and max(2, len(probs)) != len(self.names):
-            raise InputError(
-                "value", f"probs has {len(probs)} values, expected {len(self.names)} as there are names"
-            )
+            raise InputError("value", f"probs has {len(probs)} values, and there are {len(self.names)} names")
         if self.names is not None and isinstance(content.get("label"), str):
             content["label"] = class_number(content["label"], self.names)
         for key in ("label", "segment"):

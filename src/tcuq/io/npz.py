@@ -63,9 +63,7 @@ def arrays_of(
     except MemoryError:
         raise
     except Exception:
-        raise InputError(
-            "damaged", f"{where}: is not an NPZ file, or is damaged; write it with numpy.savez"
-        ) from None
+        raise InputError("damaged", f"{where}: is damaged, or not NPZ; write it with numpy.savez") from None
     with archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if odd := [key for key in members if not key.isprintable() or len(key) > LONGEST_KEY]:
@@ -155,9 +153,7 @@ def read_npz(content: bytes, where: str, limits: Limits | None = None, softmax: 
     found = arrays_of(content, where, (*KEYS, *ALIASES.values()), ("probs",), limits)
     for key, values in found.items():
         if ALIASES.get(key, key) in arrays:
-            raise InputError(
-                "conflict", f"{where}: array {key!r} is there twice, once under another name; remove one"
-            )
+            raise InputError("conflict", f"{where}: array {key!r} is there under two names; remove one")
         arrays[ALIASES.get(key, key)] = values
     with located(where):
         log = make_log(**arrays, softmax=softmax)

@@ -104,9 +104,7 @@ class Kind:
             expected = f"an integer in {LOW} to {HIGH}{self._since('int8')}"
             shown = str(cells[at]).strip()
             name = self._column(at)
-            raise InputError(
-                "value", f"{name} is {shown}, expected {expected} (write a float 1 as 1.0)", name
-            )
+            raise InputError("value", f"{name} is {shown}, expected {expected} (write 1 as 1.0)", name)
         if min(values) < LOW or max(values) > HIGH:
             at = next(i for i, value in enumerate(values) if not LOW <= value <= HIGH)
             expected = f"{LOW} to {HIGH}{self._since('int8')}"

@@ -90,9 +90,7 @@ class Alarm:
             if side is not None and not isinstance(side, AlarmSide):
                 raise InputTypeError("value", f"alarm {name} is {side!r}; an AlarmSide or None is needed")
         if self.fall is not None and self.fall.clear:
-            raise InputError(
-                "value", f"alarm fall has clear {self.fall.clear:g}, expected 0: it is of rise alone"
-            )
+            raise wrong_value("clear of alarm fall", self.fall.clear, "0: rise alone has it")
         object.__setattr__(self, "mean", snap(number("alarm mean", self.mean, 0, 1), ONE))
         object.__setattr__(self, "hold", integer("alarm hold", self.hold, *RANGE["hold"]))
 

@@ -19,10 +19,8 @@ def checked_name(name: Any, place: int) -> str:
     if not isinstance(name, str):
         raise wrong_value(f"names[{place}]", name, "a text")
     if len(name) > LONGEST:
-        shown = f"{name[:20]!r}..."
-        raise InputError(
-            "limit", f"names[{place}] is {shown} of {len(name)} characters, expected at most {LONGEST}"
-        )
+        problem = f"names[{place}] is {name[:20]!r}... of {len(name)} characters"
+        raise InputError("limit", f"{problem}, expected at most {LONGEST}")
     if not name.strip():
         raise wrong_value(f"names[{place}]", name, "a name")
     if not name.isprintable():  # no line breaks, no escapes of a terminal, no marks that turn the direction

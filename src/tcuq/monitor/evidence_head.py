@@ -113,9 +113,7 @@ class EvidenceHead:
         if isinstance(own, str) or not isinstance(own, Sequence) or len(own) != 3:
             raise wrong_value("evidence own", own, "looks, mean and most")
         if self.bet is not None:
-            raise InputError(
-                "conflict", "evidence has both own and bet; a bet is fair only without a reference of its own"
-            )
+            raise InputError("conflict", "evidence has both own and bet; a bet is fair only without own")
         looks = integer("looks of an own reference", own[0], 1, RANGE["evidence own_looks"][1])
         mean = number("mean of an own reference", own[1], *real_range("evidence own_mean", ONE))
         most = number("most of an own reference", own[2], 0, real_range("evidence own_most", ONE)[1])

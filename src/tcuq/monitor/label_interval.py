@@ -102,16 +102,10 @@ def accuracy_from_labels(
     columns |= {"labels": np.asarray(labels, dtype=np.float64), "among": count, "expected": guess}
     for name, values in columns.items():
         if values.shape != (len(steps),):
-            raise InputError(
-                "value", f"{name} has the shape {values.shape}, expected {(len(steps),)}, one a step"
-            )
-    drawn, chances, given, guess = (
-        columns[name][count] for name in ("asked", "chance", "labels", "expected")
-    )
+            raise InputError("value", f"{name} has shape {values.shape}, expected {len(steps)}, one a step")
+    drawn, chances, given, guess = (columns[key][count] for key in ("asked", "chance", "labels", "expected"))
     if not ((chances > 0) & (chances <= 1)).all() or not ((guess >= 0) & (guess <= 1)).all():
-        raise InputError(
-            "value", "chance or expected is out of range, expected above 0 and at most 1, and 0 to 1"
-        )
+        raise InputError("value", "chance or expected is out of range, expected above 0 to 1, and 0 to 1")
     places = np.arange(1, len(drawn) + 1) if at is None else np.asarray(at, dtype=np.int64)
     if places.size and not 1 <= places.min() <= places.max() <= len(drawn):
         raise InputError("value", f"at is {places.min()} to {places.max()}, expected 1 to {len(drawn)}")

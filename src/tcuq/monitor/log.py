@@ -94,9 +94,7 @@ class Log:
     def __post_init__(self) -> None:
         put = object.__setattr__
         if is_frame(self.probs) and mixes(self.probs):
-            raise InputError(
-                "value", "probs is a data frame with more than posteriors; use Log.from_frame(frame)"
-            )
+            raise InputError("value", "probs is a data frame of more than posteriors; use Log.from_frame")
         put(self, "notes", tuple(self.notes))
         probs = as_rows("probs", self.probs)
         put(self, "probs", probs)
@@ -107,10 +105,9 @@ class Log:
             features = as_rows("features", self.features)
             if len(features) != len(probs):
                 raise InputError("value", f"features have {len(features)} rows, probs have {len(probs)}")
-            if not 1 <= features.shape[1] <= MAX_FEATURES:
-                raise InputError(
-                    "value", f"features has {features.shape[1]} columns, expected 1 to {MAX_FEATURES}"
-                )
+            width = features.shape[1]
+            if not 1 <= width <= MAX_FEATURES:
+                raise InputError("value", f"features has {width} columns, expected 1 to {MAX_FEATURES}")
             put(self, "features", features)
         self._check_feature_format()
         if self.labels is not None:
@@ -139,9 +136,7 @@ class Log:
             if self._kinds is not None and np.asarray(self.shifted).dtype == np.bool_:
                 kinds = self._kinds if np.array_equal(marks, self._kinds > 0) else kinds
             if names is not None and kinds.max(initial=0) > len(names):
-                raise InputError(
-                    "value", f"shifted holds {kinds.max()}, and there are {len(names)} shift_names"
-                )
+                raise InputError("value", f"shifted holds {kinds.max()}, there are {len(names)} shift_names")
             put(self, "kinds", kinds)
             put(self, "shifted", marks)
             put(self, "shift_names", names)
@@ -156,9 +151,7 @@ class Log:
             raise InputError("missing", "feature_scale and feature_zero_point go together; one is missing")
         if self.features is None or self.features.dtype != np.int8:
             kind = "missing" if self.features is None else str(self.features.dtype)
-            raise InputError(
-                "conflict", f"feature_scale is given and features are {kind}, expected int8 features"
-            )
+            raise InputError("conflict", f"feature_scale is for int8 features, and features are {kind}")
         object.__setattr__(self, "feature_scale", number("feature_scale", self.feature_scale, 1e-30, 1e30))
         zero_point = integer("feature_zero_point", self.feature_zero_point, -128, 127)
         object.__setattr__(self, "feature_zero_point", zero_point)

@@ -119,9 +119,7 @@ class Monitor:
             probs = opened(probs)
         if isinstance(probs, Log) or (is_frame(probs) and holds_log(probs)):
             if features is not None:
-                raise InputTypeError(
-                    "conflict", "features are given beside a log, which has its own; leave them out"
-                )
+                raise InputTypeError("conflict", "features are given beside a log, which has its own")
             log = probs if isinstance(probs, Log) else Log.from_frame(probs)
             unread = () if log is probs else log.notes  # those of a log are known to whoever made it
             for each in (*unread, *format_notes(log, self.params)):
@@ -177,9 +175,7 @@ class Monitor:
         (True, False, 0.9)
         """
         if self.params.feedback is None:
-            raise InputError(
-                "missing", "the params have no feedback; fit with max_error, or add a tcuq.Feedback"
-            )
+            raise InputError("missing", "the params have no feedback; fit with max_error, or add a Feedback")
         code = label_code(label, self.params.classes)
         taken = self.steps
         if taken == 0:
@@ -249,9 +245,7 @@ class Monitor:
         content = bytes(state) if isinstance(state, (bytes, bytearray, memoryview)) else read_limited(state)
         status = self._core.load(content)
         if status:
-            raise InputError(
-                "damaged", f"state of {len(content)} bytes is refused: {refusal(status, self.params)}"
-            )
+            raise InputError("damaged", f"state of {len(content)} bytes: {refusal(status, self.params)}")
         return self
 
     def verify(self) -> None:

@@ -231,9 +231,7 @@ class Params:
         signals = ordered(given) if given else profile_signals("paper", self.features)
         needing = [s for s in signals if s in FEATURE_BASED]
         if needing and self.features == 0:
-            raise InputError(
-                "value", f"features is 0; signal {needing[0]!r} needs 1 to {RANGE['features'][1]}"
-            )
+            raise InputError("value", f"features is 0; signal {needing[0]!r} needs 1 or more")
         self._put(signals=signals)
 
     def _check_past(self) -> None:
@@ -275,10 +273,9 @@ class Params:
         if not isinstance(self.instant, InstantHead):
             raise wrong_type("instant", self.instant, "an InstantHead or None")
         known_only("instant signal", self.instant.coef, self.signals)
-        if self.instant.class_mix is not None and len(self.instant.class_mix) != self.classes:
-            raise InputError(
-                "value", f"class_mix has {len(self.instant.class_mix)} shares, expected {self.classes}"
-            )
+        mix = self.instant.class_mix
+        if mix is not None and len(mix) != self.classes:
+            raise InputError("value", f"class_mix has {len(mix)} shares, expected {self.classes}")
 
     def _check_classes(self) -> None:
         """Check what is said class by class, and the expected accuracy."""
@@ -288,12 +285,9 @@ class Params:
         if self.centers is not None:
             low, high = RANGE["centers"]
             if len(self.centers) != self.classes or any(len(row) != self.features for row in self.centers):
-                raise InputError(
-                    "value", f"centers have another shape, expected {self.classes} x {self.features}"
-                )
-            self._put(
-                centers=tuple(tuple(integer("center", c, low, high) for c in row) for row in self.centers)
-            )
+                raise InputError("value", f"centers have not {self.classes} rows of {self.features} values")
+            rows = (tuple(integer("center", c, low, high) for c in row) for row in self.centers)
+            self._put(centers=tuple(rows))
         self._put(names=checked_names(self.names, self.classes))
         if self.horizon not in HORIZONS or isinstance(self.horizon, bool):
             raise wrong_value("horizon", self.horizon, f"one of {', '.join(map(str, HORIZONS))}")
@@ -311,9 +305,8 @@ class Params:
 
     def _check_decisions(self) -> None:
         level, budget = snap_rates(self.level, self.budget)
-        self._put(
-            level=float(level), budget=float(budget), burst=integer("burst", self.burst, *RANGE["burst"])
-        )
+        burst = integer("burst", self.burst, *RANGE["burst"])
+        self._put(level=float(level), budget=float(budget), burst=burst)
         reference = snap(number("reference", self.reference, 0, 1), ONE)
         slope, steep_slope, knee = snap_slopes(self.slope, self.steep_slope, self.knee, level.denominator)
         self._put(reference=min(1 - 1 / ONE, reference), slope=slope, steep_slope=steep_slope, knee=knee)
@@ -340,9 +333,7 @@ class Params:
             )
         known_only("evidence signal", head.coef, self.signals)
         if not {"odds", "distance"} & set(self.signals):
-            raise InputError(
-                "missing", "evidence needs one of the signals odds, distance: they tell what is new"
-            )
+            raise InputError("missing", "evidence needs the signal odds or distance: they tell what is new")
         if self.alarm.fall is not None:
             raise InputError("conflict", "alarm fall is on; with evidence the alarm has the rise side only")
 

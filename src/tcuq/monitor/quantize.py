@@ -39,9 +39,7 @@ def _converted(name: str, values: npt.ArrayLike, dimensions: int) -> npt.NDArray
         # Python lists carry no width: integers are taken as the int8 that a runtime prints.
         low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
         if low < -128 or high > 127:
-            raise InputError(
-                "value", f"{name} holds {low if low < -128 else high}; integers must be int8, -128 to 127"
-            )
+            raise InputError("value", f"{name} holds {low if low < -128 else high}, expected -128 to 127")
         return np.ascontiguousarray(array, dtype=np.int8)
     raise InputTypeError("value", f"{name} has dtype {array.dtype}, expected int8, uint8, float32 or float64")
 

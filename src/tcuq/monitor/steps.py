@@ -76,9 +76,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             Names of the classes; adds a column `answer_name` to tables.
         """
         if steps.dtype != STEP_DTYPE or steps.ndim != 1:
-            raise InputTypeError(
-                "value", f"steps are {steps.dtype}, expected one row of tcuq.STEP_DTYPE a step"
-            )
+            raise InputTypeError("value", f"steps are {steps.dtype}, expected rows of tcuq.STEP_DTYPE")
         found = steps.view(cls)
         found.class_names = None if class_names is None else tuple(class_names)
         return found
@@ -195,9 +193,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             if not true and ALIASES.get(name, name) in read:
                 continue
             if name in own:
-                raise InputError(
-                    "conflict", f"column {name!r} is in the input and in the steps; rename that of the input"
-                )
+                raise InputError("conflict", f"column {name!r} is in the steps too; rename that of the input")
             new = "label" if true else name
             if new in kept:
                 raise InputError("conflict", f"column {new!r} would be there twice; rename one of the input")

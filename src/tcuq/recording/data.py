@@ -57,9 +57,7 @@ def open_data(x: Any, y: Any, asked: Asked) -> Data:
     """Return the data that someone means."""
     if isinstance(y, (str, Path)):
         if Path(y).suffix.lower() != ".npy":
-            raise InputError(
-                "value", f"{shown(Path(y))}: labels in a file of their own are .npy, from numpy.save"
-            )
+            raise InputError("value", f"{shown(Path(y))}: is no .npy file; write labels with numpy.save")
         y = _npy(Path(y))
     if isinstance(x, (str, Path)):
         path = Path(x)
@@ -117,9 +115,7 @@ def _file(path: Path, y: Any) -> Data:
         if key not in more:
             continue
         if more[key].ndim != 1:
-            raise InputError(
-                "value", f"{where}: {key} has shape {more[key].shape}, expected one name a {each}"
-            )
+            raise InputError("value", f"{where}: {key} has shape {more[key].shape}, expected a name a {each}")
         try:
             more[key] = texts_of(more[key])
         except ValueError as error:

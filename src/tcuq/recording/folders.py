@@ -45,9 +45,7 @@ class SoundReader:
                 raw = raw[: len(raw) // (width * channels) * width * channels]  # of a file that is cut short
         # A chunk that claims to be longer than the file comes as an error of seeking or of the number.
         except (wave.Error, EOFError, RuntimeError, ValueError, OverflowError, struct.error):
-            raise InputError(
-                "damaged", f"{shown(path)}: is no WAV file of plain PCM, or is damaged"
-            ) from None
+            raise InputError("damaged", f"{shown(path)}: is damaged, or no WAV file of plain PCM") from None
         first, other = self._rate or (rate, path)
         if rate != first:
             raise InputError(
@@ -184,9 +182,7 @@ def read_folder(path: Path, asked: Asked) -> Folder:
     where = shown(path)
     folders = sorted(each for each in path.iterdir() if each.is_dir() and not each.name.startswith("."))
     if not folders:
-        raise InputError(
-            "missing", f"{where}: holds no class folders, expected one folder a class, such as {where}/cat"
-        )
+        raise InputError("missing", f"{where}: has no class folders, expected one a class: {where}/cat")
     names = tuple(asked.names) if asked.names is not None else tuple(each.name for each in folders)
     unknown = [each.name for each in folders if each.name not in names]
     if unknown:

@@ -128,9 +128,7 @@ class ONNX:
         plain = self._load(content)
         inputs = plain.get_inputs()
         if len(inputs) != 1:
-            raise InputError(
-                "unsupported", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
-            )
+            raise InputError("unsupported", f"{path.name}: has {len(inputs)} inputs, expected one")
         (found,) = inputs
         if found.type not in TYPES:
             raise InputError("unsupported", f"{path.name}: its input is {found.type}, expected numbers")
@@ -163,18 +161,14 @@ class ONNX:
         names = [each.name for each in outputs]
         if name is not None:
             if name not in names:
-                raise self.info.refusal(
-                    "unknown", f"has no output {name!r}, expected one of {', '.join(names)}"
-                )
+                raise self.info.refusal("unknown", f"has no output {name!r}, expected {', '.join(names)}")
             return name
         floats = [each.name for each in outputs if each.type in FLOATS]
         if len(floats) == 1:
             return str(floats[0])
         if not floats:
             hint = " (from scikit-learn: convert it with zipmap=False)" if len(outputs) == 2 else ""
-            raise self.info.refusal(
-                "missing", f"has no output of floats, expected posteriors or logits{hint}"
-            )
+            raise self.info.refusal("missing", f"has no output of floats, such as posteriors or logits{hint}")
         raise self.info.refusal(
             "missing",
             f"has {len(floats)} outputs; name that of the posteriors with `posteriors`: {', '.join(floats)}",
@@ -188,9 +182,7 @@ class ONNX:
             raise info.refusal("damaged", "is no ONNX model, or is truncated") from None
         name = str(chosen) if self._asked else penultimate(found)
         if name is None:
-            info.notes.append(
-                "features are left out: the model has no fully connected layer; name a tensor with `features`"
-            )
+            info.notes.append("features are left out: no dense layer; name a tensor with `features`")
             return
         made = [output for node in found for output in node.outputs]
         if self._asked and name not in made:

@@ -39,17 +39,13 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
                     f"{path}: is an old Keras file, expected .keras; save it with model.save('x.keras')",
                 )
             if path.is_dir():
-                raise InputError(
-                    "value", f"{path}: is a folder, expected a model file ({ENDINGS}) or module:name"
-                )
+                raise InputError("value", f"{path}: is a folder, expected a model ({ENDINGS}) or module:name")
             if not path.exists() and kind in ("", *READ):
                 raise InputError("missing", f"{path}: No such file or directory")
             if kind == ".py":
                 raise InputError("value", f"{path}: is a Python file; pass {path.stem}:NAME of a model in it")
             if kind not in READ:
-                raise InputError(
-                    "unknown", f"{path}: extension {kind!r} is unknown, expected {ENDINGS}, or module:name"
-                )
+                raise InputError("unknown", f"{path}: is {kind!r}, expected {ENDINGS}, or module:name")
             return _from_file(path, kind, features, posteriors, fast)
     return _from_object(model, features)
 
@@ -157,9 +153,7 @@ class Keras:
             raise self.info.refusal("unknown", f"has no layer {chosen!r}; the last ones are {last}")
         dense = [layer for layer in layers.values() if type(layer).__name__ == "Dense"]
         if not self._asked and not dense:
-            self.info.notes.append(
-                "features are left out: the model has no dense layer; name a layer with `features`"
-            )
+            self.info.notes.append("features are left out: no layer is dense; name a layer with `features`")
             return
         tensor = layers[str(chosen)].output if self._asked else dense[-1].input
         name = str(chosen) if self._asked else f"input of {dense[-1].name}"
@@ -216,9 +210,7 @@ class Plain:
             return Outputs(probs)
         features = self._rows("features", features, len(x))
         if features.shape[1] > WIDEST:
-            raise self.info.refusal(
-                "limit", f"returns {features.shape[1]:,} features, a log takes at most {WIDEST}"
-            )
+            raise self.info.refusal("limit", f"returns {features.shape[1]:,} features, at most {WIDEST} go")
         return Outputs(probs, features)
 
     def _rows(self, what: str, values: Any, count: int) -> Array:

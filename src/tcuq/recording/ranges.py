@@ -246,9 +246,7 @@ class Preparation:
         if self._wanted is not None:
             raise self._info.refusal("conflict", f"takes {dtype} as they are; leave out `input_range`")
         if (x != np.floor(x)).any() or x.min() < limits.min or x.max() > limits.max:
-            raise InputError(
-                "value", f"{self._name}: x ranges from {x.min():g} to {x.max():g}, the model takes {dtype}"
-            )
+            raise InputError("value", f"{self._name}: x is {x.min():g} to {x.max():g}, expected {dtype}")
         return x.astype(dtype)
 
     def _integers(self, x: Array, format: Format) -> Array:

@@ -198,12 +198,8 @@ class _Kept:
                 f"{self.data.name}: has {len(self.names)} classes by name ({some}), and {self.info.name} has "
             )
             if len(self.names) > self.classes and not self.given:
-                raise InputError(
-                    "conflict", f"{said}only {self.classes} outputs. Is it the model for these data?"
-                )
-            raise InputError(
-                "conflict", f"{said}{self.classes} outputs; pass `names` in the order of these, one an output"
-            )
+                raise InputError("conflict", f"{said}only {self.classes} outputs. Is it the right model?")
+            raise InputError("conflict", f"{said}{self.classes} outputs; pass `names` in their order")
 
     def _numbers(self, labels: Array, count: int) -> Array:
         where = self.data.name
@@ -237,9 +233,7 @@ class _Kept:
         for key, parts in (("features", self.features), ("labels", self.labels)):
             rows = sum(map(len, parts))
             if rows not in (0, self.count):
-                raise InputError(
-                    "conflict", f"{where}: {rows:,} of {self.count:,} inputs have {key}, expected all or none"
-                )
+                raise InputError("conflict", f"{where}: only {rows:,} of {self.count:,} inputs have {key}")
             columns[key] = np.concatenate(parts) if parts else None
         if self.features and self.format is not None:
             columns |= {"feature_scale": self.format.scale, "feature_zero_point": self.format.zero_point}

@@ -54,9 +54,7 @@ class TFLite:
                 )
         inputs = self._runner.get_input_details()
         if len(inputs) != 1:
-            raise InputError(
-                "unsupported", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
-            )
+            raise InputError("unsupported", f"{path.name}: has {len(inputs)} inputs, expected one")
         self._input = inputs[0]
         self._output = self._choose_output(posteriors)
         info = self.info
@@ -109,9 +107,7 @@ class TFLite:
         names = [each["name"] for each in found]
         if name is not None:
             if name not in names:
-                raise self.info.refusal(
-                    "unknown", f"has no output {name!r}, expected one of {', '.join(names)}"
-                )
+                raise self.info.refusal("unknown", f"has no output {name!r}, expected {', '.join(names)}")
             return found[names.index(name)]
         if len(found) > 1:
             raise self.info.refusal(
@@ -150,9 +146,7 @@ class TFLite:
         made = {int(self._input["index"]), *(int(each) for op in ops for each in op["outputs"])}
         if int(tensor["index"]) not in made:
             numbers = ", ".join(map(str, sorted(made)))
-            raise self.info.refusal(
-                "value", f"tensor {tensor['index']} is a constant; choose one that is computed: {numbers}"
-            )
+            raise self.info.refusal("value", f"tensor {tensor['index']} is constant; choose one of {numbers}")
 
     def reset(self) -> None:
         """Forget what earlier inputs left in the model, as at its start."""

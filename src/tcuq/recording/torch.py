@@ -133,9 +133,7 @@ class Torch:
             for part, training in modes:
                 part.training = training
         if not isinstance(found, self._torch.Tensor):
-            raise self.info.refusal(
-                "value", f"returns {type(found).__name__}, expected a tensor of posteriors"
-            )
+            raise self.info.refusal("value", f"returns {type(found).__name__}, expected one tensor")
         return Outputs(array_of(found).reshape(len(x), -1), self._tap.take(len(x)))
 
 

@@ -210,18 +210,14 @@ def _refuse_chance(session: Session, log: Log) -> None:
         log.labels[clean], log.predictions()[clean], log.classes, log.names if by_name else None
     )
     said = "; ".join([order or f"{doubt}; check them (`names`, `input_range`)", *session.notes])
-    raise InputError(
-        "conflict", f"{session.model.info.name}: {said}; nothing is written, unless with `force=True`"
-    )
+    raise InputError("conflict", f"{session.model.info.name}: {said}; to go on all the same, `force=True`")
 
 
 def _put(target: Path, contents: dict[str, str | bytes]) -> list[str]:
     """Put all files into the folder at once."""
     for inside in contents:
         if (target / inside).is_dir():
-            raise InputError(
-                "exists", f"{target / inside}: is a folder, expected a file or nothing; move it away"
-            )
+            raise InputError("exists", f"{target / inside}: is a folder, expected a file or nothing")
     write_folder(target, contents)
     return sorted(contents)
 

@@ -116,15 +116,11 @@ def _signals(request: Request, features: int) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             expected = f"some of {', '.join(known)}"
-            raise InputError(
-                "conflict", f"signal {name!r} is not of profile {request.profile!r}, expected {expected}"
-            )
+            raise InputError("conflict", f"signal {name!r} is not of profile {request.profile!r}, {expected}")
         if name in FEATURE_BASED and not features:
             raise InputError("missing", f"signal {name!r} reads features, and there are none")
     if request.two_heads and "disbelief" not in names:
-        raise InputError(
-            "missing", "signals are without 'disbelief', which the two heads of profile 'standard' need"
-        )
+        raise InputError("missing", "signals are without 'disbelief', which profile 'standard' needs")
     # The alarm sums it, whether or not the uncertainty weighs it.
     return ordered([*names, "severity"]) if evidence else names
 

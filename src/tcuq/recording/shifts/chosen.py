@@ -148,9 +148,7 @@ def listed(shifts: Shifts) -> list[Any]:
         return [each for n, each in enumerate(found) if each not in found[:n]]
     if shifts is True or isinstance(shifts, Mapping) or callable(shifts):
         return [shifts]
-    raise InputTypeError(
-        "value", f"shifts is of type {type(shifts).__name__}, expected text, functions or True"
-    )
+    raise InputTypeError("value", f"shifts is {type(shifts).__name__}, expected text, functions or True")
 
 
 def _sample(data: Data, among: Array | None, family: str | None) -> Array:
@@ -230,9 +228,7 @@ def _checked(name: str, function: Shift, where: str) -> Kind:
                 f"shift {name}: failed on an input of {where}: {type(error).__name__}: {first_line(error)}",
             ) from error
         if found.shape != x.shape:
-            raise InputError(
-                "value", f"shift {name}: returns shape {found.shape}, expected {x.shape} as it was given"
-            )
+            raise InputError("value", f"shift {name}: returns shape {found.shape}, expected {x.shape}")
         if found.dtype.kind not in "iufb":
             raise InputError("value", f"shift {name}: returns {found.dtype}, expected numbers")
         if not np.isfinite(found).all():

@@ -84,13 +84,10 @@ def refuse_unfit(data: Data, fewest: int) -> None:
         )
     if data.segments is not None or data.shifted is not None:
         have = "segments" if data.segments is not None else "shifted"
-        raise InputError(
-            "conflict", f"{data.name}: has {have}, so it is a stream already; leave out `stream` and `shifts`"
-        )
+        problem = f"has {have}, so it is a stream already; leave out `stream` and `shifts`"
+        raise InputError("conflict", f"{data.name}: {problem}")
     if data.total < fewest:
-        raise InputError(
-            "value", f"{data.name}: holds {data.total} examples, expected at least {fewest} for a stream"
-        )
+        raise InputError("value", f"{data.name}: holds {data.total} examples, a stream needs {fewest}")
 
 
 def fitting_paces(data: Data, paces: Sequence[Pace], usual: bool) -> tuple[Sequence[Pace], tuple[str, ...]]:
