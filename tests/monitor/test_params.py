@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Monitor, Params
-from tcuq.monitor import params as params_module
+from tcuq.monitor import fixed_point
 from tcuq.monitor.fixed_point import RANGE, core_integers
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.signals import FEATURE_BASED, SLOW
@@ -325,7 +325,7 @@ def test_ranges_are_those_of_the_core() -> None:
 
 def test_integers_are_made_once_and_handed_out_as_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    monkeypatch.setattr(params_module, "core_integers", lambda p: calls.append(p) or core_integers(p))
+    monkeypatch.setattr(fixed_point, "core_integers", lambda p: calls.append(p) or core_integers(p))
     params = Params(classes=3, signals=("flips", "odds"), evidence=EvidenceHead({"odds": 1.0}, [0.0] * 3))
     fields = params.integers()
     fields["lags"].append(9)

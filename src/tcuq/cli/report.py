@@ -54,7 +54,7 @@ def command(args: argparse.Namespace) -> int:
         check_named(args, decisions, params)
     log = None if args.log is None else read_run_log(args)
     if log is not None and len(log) != len(decisions):
-        raise InputError("conflict", f"{args.log}: has {len(log)} steps, {args.decisions} {len(decisions)}")
+        raise InputError("conflict", f"{args.log}: has {len(log)} steps, expected {len(decisions)}")
     from ..report import write_report
 
     write_report(

@@ -6,7 +6,8 @@ import textwrap
 
 from .._version import VERSION
 from ..base.fixed import ONE
-from ..monitor.params import COEF_UNIT, Params
+from ..monitor.fixed_point import COEF_UNIT
+from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from .contents import Contents
 from .tables import rows_of, string_of, tables

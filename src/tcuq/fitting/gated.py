@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..base.fixed import ONE
-from ..monitor.params import COEF_LIMIT
+from ..monitor.fixed_point import COEF_LIMIT
 from .logistic import fit_in_place
 from .signal_table import Flags, Floats, Ints, SignalTable, chunks
 

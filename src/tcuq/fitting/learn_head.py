@@ -15,7 +15,7 @@ import numpy as np
 
 from ..base.errors import InputError
 from ..base.fixed import ONE
-from ..monitor.evidence_head import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT
+from ..monitor.fixed_point import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT
 from ..monitor.log import Log
 from .alarms import FEWEST
 from .logistic import fit_logistic

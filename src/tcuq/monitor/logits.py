@@ -73,20 +73,14 @@ def paired(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def softmax_table(scale: float) -> npt.NDArray[np.uint16]:
-    """Return 65535 * exp(-scale * distance), rounded, for every distance between two int8 logits.
-
-    One unit of the logits is worth `scale`.
-    """
+    """Return 65535 * exp(-scale * distance), rounded, for every distance between two int8 logits."""
     scale = number("logits_scale", scale, 1e-6, 1e3)
     shares = [math.floor(65535 * math.exp(-scale * distance) + 0.5) for distance in range(ENTRIES)]
     return np.array(shares, np.uint16)
 
 
 def posteriors(logits: npt.NDArray[Any], table: npt.NDArray[np.uint16]) -> npt.NDArray[np.int8]:
-    """Return posteriors as `tcuq_softmax` leaves them: scale 1/256, zero point -128.
-
-    The table is that of `softmax_table`.
-    """
+    """Return posteriors as `tcuq_softmax` leaves them: scale 1/256, zero point -128."""
     if logits.dtype != np.int8 or logits.ndim != 2:
         raise InputError("value", f"logits are {logits.ndim}-D {logits.dtype}, expected 2-D int8")
     values = logits.astype(np.int64)

@@ -15,28 +15,11 @@ from .columns import ALIASES, PLAIN, Layout
 from .frames import column_at, holds_log, is_frame, names_of, opened
 from .signals import SIGNALS
 
+_FRACTIONS = ("risk", "threshold", "uncertainty", "persistence", "look", "severity", "expected_accuracy")
 STEP_DTYPE = np.dtype(
-    {
-        "names": [
-            "risk",
-            "threshold",
-            "uncertainty",
-            "persistence",
-            "look",
-            "severity",
-            "expected_accuracy",
-            "prediction",
-            "answer",
-            "flagged",
-            "abstain",
-            "alarm",
-            "warming_up",
-            "reason",
-            "low_mass",
-        ],
-        "formats": ["f8", "f8", "f8", "f8", "f8", "f8", "f8", "i4", "i4", "?", "?", "u1", "?", "u1", "?"],
-        "itemsize": 72,
-    },
+    [(name, "f8") for name in _FRACTIONS]
+    + [("prediction", "i4"), ("answer", "i4"), ("flagged", "?"), ("abstain", "?"), ("alarm", "u1")]
+    + [("warming_up", "?"), ("reason", "u1"), ("low_mass", "?")],
     align=True,
 )
 """One row of `Monitor.run`. `reason` is the number of a signal in `SIGNALS`, or 255 for none, as on every

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from ...base.fixed import ONE
 from ...metrics import auroc
 from ...monitor.cost import cost
+from ...monitor.fixed_point import COEF_LIMIT
 from ...monitor.instant_head import InstantHead
 from ...monitor.log import Log
-from ...monitor.params import COEF_LIMIT, Params
+from ...monitor.params import Params
 from ...monitor.signals import FEATURE_BASED, ordered
 from ..alarms import alarms_in
 from ..folds import FOLDS, folds, shift_kinds

@@ -11,7 +11,7 @@ import numpy as np
 from ...base.errors import InputError
 from ...base.fixed import ONE
 from ...metrics import auroc
-from ...monitor.params import COEF_LIMIT
+from ...monitor.fixed_point import COEF_LIMIT
 from ...monitor.signals import FEATURE_BASED, ordered
 from ..gated import learn_gated
 from ..logistic import balanced_weights, fit_logistic, linear, log_loss
