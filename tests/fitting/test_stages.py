@@ -15,17 +15,15 @@ from tcuq.fitting import logistic, signal_table
 from tcuq.fitting.logistic import fit_logistic, linear
 from tcuq.fitting.risk import scores
 from tcuq.fitting.signal_table import CHUNK, fill_in_means, read_signals
-from tcuq.fitting.stages import (
-    Request,
-    estimate_accuracy,
-    find_signals,
-    findings,
-    fit_heads,
-    learn_evidence,
-    read,
-    set_alarm,
-    set_threshold,
-)
+from tcuq.fitting.stages import findings
+from tcuq.fitting.stages.accuracy import estimate_accuracy
+from tcuq.fitting.stages.alarm import set_alarm
+from tcuq.fitting.stages.evidence import learn_evidence
+from tcuq.fitting.stages.heads import fit_heads
+from tcuq.fitting.stages.read import read
+from tcuq.fitting.stages.signals import find_signals
+from tcuq.fitting.stages.state import Request
+from tcuq.fitting.stages.threshold import set_threshold
 from tcuq.monitor.evidence_head import EvidenceHead
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.log import watch

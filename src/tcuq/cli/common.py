@@ -199,8 +199,6 @@ def odd_posteriors(args: argparse.Namespace, where: str, probs: npt.NDArray[Any]
 def comma_list(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
     """Return a reader of values separated by commas.
 
-    Examples
-    --------
     >>> comma_list(int)("1,2,4")
     (1, 2, 4)
     """
@@ -229,8 +227,6 @@ def estimate(ends: Sequence[float | None], form: str, unit: str) -> str:
 def energy(microjoules: Sequence[float | None]) -> tuple[list[float | None], str]:
     """Return estimates of energy with three digits, and the form in which to show them.
 
-    Examples
-    --------
     >>> span(*energy([4499.39, 5971.57])), span(*energy([0.45312, 0.6])), span(*energy([1.2, None]))
     ('4,500-5,970', '0.453-0.6', '1.2 or more')
     """
@@ -240,8 +236,6 @@ def energy(microjoules: Sequence[float | None]) -> tuple[list[float | None], str
 def span(ends: Sequence[float | None], form: str) -> str:
     """Return two ends as text; the upper one, or both, may be unknown.
 
-    Examples
-    --------
     >>> span([1.0, 2.0], ".0f"), span([1.0, None], ".0f"), span([None, None], ".0f")
     ('1-2', '1 or more', 'unknown')
     """

@@ -122,8 +122,6 @@ class Parser(argparse.ArgumentParser):
 def like(word: str, known: Iterable[str]) -> str:
     """Return a question about the known word that is most like an unknown one, or nothing.
 
-    Examples
-    --------
     >>> like("--buget=0.1", ["--budget", "--burst"]), like("dance", ["fit", "run"])
     ('; did you mean --budget?', '')
     """
@@ -135,8 +133,6 @@ def like(word: str, known: Iterable[str]) -> str:
 def epilog(example: str, then: str = "") -> str:
     """Return the end of a help: lines to type, and what to go on with.
 
-    Examples
-    --------
     >>> print(epilog("tcuq fit dev.csv -o monitor.json", "tcuq inspect monitor.json"))
     example:
       tcuq fit dev.csv -o monitor.json

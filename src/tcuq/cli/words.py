@@ -51,8 +51,6 @@ RECORDING = (
 def in_options(text: str, options: Sequence[str] = OPTIONS) -> str:
     """Return a message of the library in the words of the command line.
 
-    Examples
-    --------
     >>> in_options('`level="budget"` ties them; pass `logits=True`; feature_zero_point is missing')
     '--level budget ties them; pass --logits; --feature-zero-point is missing'
     >>> in_options("`use_features=False`, or mark steps with `shifted`")

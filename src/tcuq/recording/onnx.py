@@ -62,14 +62,9 @@ def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tupl
 
 def nodes(model: bytes) -> list[Node]:
     """Return the operators of the graph of an ONNX file, in the order in which they run."""
-    found = []
-    for number, start, end in fields(model):
-        if number != GRAPH:
-            continue
-        for part, first, last in fields(model, start, end):
-            if part == NODE:
-                found.append(_node(model, first, last))
-    return found
+    graphs = [(start, end) for number, start, end in fields(model) if number == GRAPH]
+    parts = [part for graph in graphs for part in fields(model, *graph)]
+    return [_node(model, start, end) for number, start, end in parts if number == NODE]
 
 
 def _node(model: bytes, start: int, end: int) -> Node:
@@ -83,8 +78,6 @@ def _node(model: bytes, start: int, end: int) -> Node:
 def penultimate(found: list[Node]) -> str | None:
     """Return the tensor that the last fully connected layer reads, or None where there is no such layer.
 
-    Examples
-    --------
     >>> penultimate([Node("Gemm", ("x", "w"), ("h",)), Node("Gemm", ("h", "v"), ("y",))])
     'h'
     """
@@ -153,9 +146,8 @@ class ONNX:
         try:
             return self._ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its kinds of errors have no common name
-            raise self.info.refusal(
-                "damaged", f"is no ONNX model that ONNX Runtime can run, or is truncated: {first_line(error)}"
-            ) from None
+            problem = "is no ONNX model that ONNX Runtime can run, or is truncated"
+            raise self.info.refusal("damaged", f"{problem}: {first_line(error)}") from None
 
     def _choose_output(self, outputs: list[Any], name: str | None) -> str:
         names = [each.name for each in outputs]
@@ -169,10 +161,8 @@ class ONNX:
         if not floats:
             hint = " (from scikit-learn: convert it with zipmap=False)" if len(outputs) == 2 else ""
             raise self.info.refusal("missing", f"has no output of floats, such as posteriors or logits{hint}")
-        raise self.info.refusal(
-            "missing",
-            f"has {len(floats)} outputs; name that of the posteriors with `posteriors`: {', '.join(floats)}",
-        )
+        problem = f"has {len(floats)} outputs; name that of the posteriors with `posteriors`"
+        raise self.info.refusal("missing", f"{problem}: {', '.join(floats)}")
 
     def _choose_features(self, plain: Any, content: bytes, chosen: Features) -> None:
         info = self.info
@@ -182,14 +172,14 @@ class ONNX:
             raise info.refusal("damaged", "is no ONNX model, or is truncated") from None
         name = str(chosen) if self._asked else penultimate(found)
         if name is None:
-            info.notes.append("features are left out: no dense layer; name a tensor with `features`")
+            info.without_features("the model has no fully connected layer; name a tensor with `features`")
             return
         made = [output for node in found for output in node.outputs]
         if self._asked and name not in made:
             last = ", ".join(made[-5:])
             raise info.refusal("unknown", f"has no tensor {name!r}; the last ones are {last}")
         if name not in made:
-            info.notes.append("features are left out: the only fully connected layer reads the input itself")
+            info.without_features("the only fully connected layer reads the input itself")
             return
         if name not in [each.name for each in plain.get_outputs()]:
             self._session = self._load(content + tail_output(name))
@@ -202,28 +192,21 @@ class ONNX:
         try:
             results = [self._session.run(names, {self._input: part}) for part in parts]
         except Exception as error:  # as above
-            raise self.info.refusal(
-                "failed", f"cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
-            ) from None
+            raise self.info.cannot_run(x, error) from None
         columns = [np.concatenate(each) for each in zip(*results, strict=True)]
         probs = columns[0].reshape(len(x), -1)
         if self._features is None:
             return Outputs(probs)
-        features = columns[1]
+        features, why = columns[1], None
         if features.dtype.kind != "f":
-            self._leave_out(f"tensor {self._features!r} is {features.dtype} of an unknown scale")
-            return Outputs(probs)
-        if len(features) != len(x):
-            self._leave_out(f"tensor {self._features!r} has {len(features)} rows for {len(x)} inputs")
-            return Outputs(probs)
-        features = features.reshape(len(x), -1)
-        if too_wide(self.info, self._features, features.shape[1], self._asked):
-            self._features = None
-            return Outputs(probs)
-        return Outputs(probs, features)
-
-    def _leave_out(self, said: str) -> None:
-        if self._asked:
-            raise self.info.refusal("value", f"{said}, expected floats, one row an input")
-        self.info.notes.append(f"features are left out: {said}")
+            why = f"tensor {self._features!r} is {features.dtype} of an unknown scale"
+        elif len(features) != len(x):
+            why = f"tensor {self._features!r} has {len(features)} rows for {len(x)} inputs"
+        if why is not None and self._asked:
+            raise self.info.refusal("value", f"{why}, expected floats, one row an input")
+        if why is not None:
+            self.info.without_features(why)
+        elif not too_wide(self.info, self._features, features[0].size, self._asked):
+            return Outputs(probs, features.reshape(len(x), -1))
         self._features = None
+        return Outputs(probs)

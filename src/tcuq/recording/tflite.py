@@ -45,13 +45,10 @@ class TFLite:
             if quantized:
                 why = "fast kernels"
                 if wide and not fast:
-                    why = (
-                        f"a softmax of more than {WIDEST_SOFTMAX} classes, which LiteRT's reference kernels "
-                    )
-                    why += "cannot do, runs on the fast ones"
-                self.info.notes.append(
-                    f"{why}: single bits may differ from the reference kernels and from your device"
-                )
+                    why = f"a softmax of more than {WIDEST_SOFTMAX} classes, which LiteRT's reference kernels"
+                    why += " cannot do, runs on the fast ones"
+                differ = "single bits may differ from the reference kernels and from your device"
+                self.info.notes.append(f"{why}: {differ}")
         inputs = self._runner.get_input_details()
         if len(inputs) != 1:
             raise InputError("unsupported", f"{path.name}: has {len(inputs)} inputs, expected one")
@@ -78,9 +75,8 @@ class TFLite:
             )
             found.allocate_tensors()
         except (ValueError, RuntimeError) as error:
-            raise self.info.refusal(
-                "damaged", f"is no TFLite model that LiteRT can run, or is truncated: {first_line(error)}"
-            ) from None
+            problem = "is no TFLite model that LiteRT can run, or is truncated"
+            raise self.info.refusal("damaged", f"{problem}: {first_line(error)}") from None
         return found
 
     def _wide_softmax(self) -> bool:
@@ -110,11 +106,8 @@ class TFLite:
                 raise self.info.refusal("unknown", f"has no output {name!r}, expected {', '.join(names)}")
             return found[names.index(name)]
         if len(found) > 1:
-            raise self.info.refusal(
-                "missing",
-                f"has {len(found)} outputs; name that of the posteriors with `posteriors`: "
-                f"{', '.join(names)}",
-            )
+            problem = f"has {len(found)} outputs; name that of the posteriors with `posteriors`"
+            raise self.info.refusal("missing", f"{problem}: {', '.join(names)}")
         return found[0]
 
     def _choose_features(self, chosen: Features) -> dict[str, Any] | None:
@@ -123,10 +116,8 @@ class TFLite:
         if chosen is None or chosen is True:
             dense = [op for op in self._runner._get_ops_details() if op["op_name"] == "FULLY_CONNECTED"]
             if not dense:
-                self.info.notes.append(
-                    "features are left out: the model has no fully connected layer; "
-                    "name a tensor with `features`"
-                )
+                why = "the model has no fully connected layer; name a tensor with `features`"
+                self.info.without_features(why)
                 return None
             found = tensors[int(dense[-1]["inputs"][0])]
         else:

@@ -106,8 +106,6 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float) -> dic
 def block_for(steps: int, stay: float) -> int:
     """Return the length of a block: of stays that go on from block to block a bootstrap knows nothing.
 
-    Examples
-    --------
     >>> block_for(4000, 16), block_for(320, 16), block_for(4000, 400)
     (100, 64, 800)
     """

@@ -95,8 +95,6 @@ def split_stream(log: Log) -> int:
 
     Where a segment begins, if one does between 40 and 80 % of the way; else after 60 %.
 
-    Examples
-    --------
     >>> split_stream(Log(np.full((10, 2), 0.5)))
     6
     >>> split_stream(Log(np.full((4, 2), 0.5), segments=[1, 1, 2, 2]))

@@ -45,8 +45,6 @@ def summary(found: Mapping[str, Any]) -> list[str]:
 def share(part: float) -> str:
     """Return a share that the user chose in percent, as exactly as it was chosen.
 
-    Examples
-    --------
     >>> share(0.15), share(1 - 0.005)
     ('15%', '99.5%')
     """
@@ -110,8 +108,6 @@ def alarm_words(found: Mapping[str, Any]) -> str:
 def verdict(found: Mapping[str, Any]) -> str:
     """Say what the alarm finds of shifts that it has not seen, how far off the accuracy is, and of answers.
 
-    Examples
-    --------
     >>> fit = {"found": 3, "kinds": 4, "delay": 12.0, "on_shifted": 0.7, "on_clean": 0.02}
     >>> said = verdict({"has_alarm": True, "left_out": fit}).split("; ")
     >>> said[0].partition(" (")[0], said[-1]
@@ -176,8 +172,6 @@ def _accuracy_verdict(fit: Mapping[str, Any], judged: float | None) -> str:
 def answers_words(found: Mapping[str, Any]) -> str:
     """Say whether answers and abstentions are worth it, as far as these steps can tell.
 
-    Examples
-    --------
     >>> wrong = {"wrong_model": 0.2, "wrong_answers": 0.1, "budget": 0.15}
     >>> answers_words({**wrong, "gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
     'better than confidence: 2.0 points fewer errors among the surest 85% (95% interval 1.0 to 3.0)'
@@ -210,8 +204,6 @@ def answers_words(found: Mapping[str, Any]) -> str:
 def _fewer(points: float) -> str:
     """Return a difference of errors in words.
 
-    Examples
-    --------
     >>> _fewer(1.5), _fewer(-2.6), _fewer(0.0)
     ('1.5 points fewer', '2.6 points more', 'as many')
     """

@@ -11,7 +11,8 @@ from refusals import refused
 from streams import dwell_stream
 
 from tcuq import FitOptions, Log, fit
-from tcuq.fitting.stages import Request, read
+from tcuq.fitting.stages.read import read
+from tcuq.fitting.stages.state import Request
 
 
 def made(features: int = 4) -> Log:
