@@ -136,11 +136,7 @@ line, live_line, file, inputs, document, model, message, waiting, fields, nestin
 
 
 def _rounded(number: int) -> str:
-    """Return a number that is not smaller, as a person would write it.
-
-    >>> _rounded(65), _rounded(1 << 20), _rounded((3 << 30) + 1)
-    ('65', '1M', '4G')
-    """
+    """Return a number that is not smaller, as a person would write it."""
     for unit, bits in reversed(_UNITS.items()):
         if bits and number >= 1 << bits:
             return f"{-(-number >> bits)}{unit}"
@@ -169,7 +165,7 @@ def read_limited(path: str | Path, name: str = "document", limits: Limits | None
     most = getattr(given, name)
     with open(file_name(path), "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        content = b"" if size > most else _up_to(file, most + 1)
+        content = b"" if size > most else up_to(file, most + 1)
     if max(size, len(content)) > most:
         known = size if size > most else None
         has = f"has {size:,} bytes" if known else "has more bytes"
@@ -177,7 +173,7 @@ def read_limited(path: str | Path, name: str = "document", limits: Limits | None
     return content
 
 
-def _up_to(file: Any, most: int) -> bytes:
+def up_to(file: Any, most: int) -> bytes:
     """Read a file piece by piece: a pipe has no size, and its content is limited as well."""
     pieces = []
     while most > 0 and (piece := file.read(min(most, 1 << 20))):

@@ -78,9 +78,8 @@ class _Table:
         self._parts: list[tuple[list[str], list[int], Kind]] = []
         for columns, name in ((header.probs, "probs"), (header.features, "features")):
             if columns:
-                self._parts.append(
-                    (columns, [place[c] for c in columns], Kind(name, columns, logits and name == "probs"))
-                )
+                kind = Kind(name, columns, logits and name == "probs")
+                self._parts.append((columns, [place[column] for column in columns], kind))
         self._classes = max(2, len(header.probs))
         self._plain = {name: place[name] for name in ("label", "segment", "shifted") if name in place}
         self._raw: list[bool] = []
@@ -95,8 +94,7 @@ class _Table:
     def add(self, cells: Sequence[str], line: int) -> None:
         """Take one row."""
         if len(cells) != len(self._names):
-            count = f"{len(cells)} values, expected {len(self._names)} as in the header"
-            raise InputError("value", f"the row has {count}")
+            raise InputError("value", f"the row has {len(cells)} values, the header has {len(self._names)}")
         rows, raw = [], []
         for columns, places, kind in self._parts:
             texts = [cells[place] for place in places]
@@ -120,10 +118,9 @@ class _Table:
         if name == "label" and self._named is not None and text.strip() and not _is_number(text):
             return class_number(text.strip(), self._named)
         value = _number(name, text)
-        most = 255 if name == "shifted" else 2**53
-        if value != np.floor(value) or abs(value) > most or (name == "shifted" and value < 0):
-            accepted = "0 to 255" if name == "shifted" else "an integer"
-            raise wrong_value(name, value, accepted)
+        low, high = (0, 255) if name == "shifted" else (-(2**53), 2**53)
+        if value != np.floor(value) or not low <= value <= high:
+            raise wrong_value(name, value, "0 to 255" if name == "shifted" else "an integer")
         if name == "label":
             check_label(int(value), self._classes)
         return self._shifts.of(int(value)) if name == "shifted" else int(value)
@@ -134,13 +131,11 @@ class _Table:
         for (columns, _, _), numbers, raw in zip(self._parts, self._numbers, self._raw, strict=True):
             table = np.frombuffer(numbers, dtype=np.float64).reshape(-1, len(columns))
             tables.append(table.astype(np.int8) if raw else table)
-        plain: dict[str, Any] = {
-            name: np.array(values, dtype=np.int64) for name, values in self._integers.items()
-        }
-        plain |= {"softmax": self._softmax, "names": self._named, "shift_names": self._shifts.names or None}
+        more: dict[str, Any] = {name: np.array(rows, np.int64) for name, rows in self._integers.items()}
+        more |= {"softmax": self._softmax, "names": self._named, "shift_names": self._shifts.names or None}
         probs, *features = tables
         self._empty()
-        return make_log(probs, features[0] if features else None, **plain)
+        return make_log(probs, features[0] if features else None, **more)
 
 
 def csv_parts(
@@ -168,10 +163,8 @@ def csv_parts(
         header = _cells(first[1])
         given = limits_given(limits)
         if len(header) > given.fields:
-            raise InputError(
-                "limit",
-                f"the header has {len(header):,} columns, {given.beyond('fields', len(header), 'columns')}",
-            )
+            expected = given.beyond("fields", len(header), "columns")
+            raise InputError("limit", f"the header has {len(header):,} columns, {expected}")
         table = _Table(_header(header, where), softmax, classes)
     except ValueError as error:
         raise placed(error, where if first is None else f"{where}, line {first[0]}") from None

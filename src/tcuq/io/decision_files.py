@@ -90,11 +90,7 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
     ...     read_decisions(f"{folder}/decisions.csv").steps["prediction"].tolist()
     [0, 0]
     """
-    kind, where = format_of(path, format), shown(path)
-    return _read(path, kind, where, limits_given(limits))
-
-
-def _read(path: str | Path, kind: str, where: str, limits: Limits) -> Decisions:
+    kind, where, limits = format_of(path, format), shown(path), limits_given(limits)
     if kind == "npz":
         columns = arrays_of(read_bytes(path, limits), where, (*_KNOWN, "names"), COLUMNS, limits)
         names = columns.pop("names", None)
@@ -167,10 +163,8 @@ def _known_columns(names: list[str], where: str) -> list[str]:
         raise InputError("missing", f"{where}: is empty, expected decisions, as `tcuq run` writes them")
     for name in COLUMNS:
         if name not in names:
-            raise InputError(
-                "missing",
-                f"{where}: column {name!r} is missing, expected {', '.join(COLUMNS)}{guess(names, name)}",
-            )
+            expected = f"expected {', '.join(COLUMNS)}{guess(names, name)}"
+            raise InputError("missing", f"{where}: column {name!r} is missing, {expected}")
     found = [name for name in names if name in _KNOWN]
     if len(set(found)) != len(found):
         twice = next(name for name in found if found.count(name) > 1)
@@ -250,20 +244,16 @@ def _jsonl_rows(
                 names = _known_columns(list(content), where)
                 extra = content.keys() - set(names)
             named = content.get(NAME, "") if NAME in extra else ""
-            content = {
-                name: content[name] for name in content if name not in extra and name not in BESIDE[1:]
-            }
+            unread = {*extra, *BESIDE[1:]}
+            content = {name: value for name, value in content.items() if name not in unread}
             if content.keys() != set(names):
-                raise InputError(
-                    "value",
-                    f"keys are {', '.join(content)}, expected {', '.join(names)} as on the first line",
-                )
+                expected = f"expected {', '.join(names)} as on the first line"
+                raise InputError("value", f"keys are {', '.join(content)}, {expected}")
             content |= {name: _CODED[name](content[name]) for name in _CODED if name in content}
             for name, value in content.items():
                 kinds = (bool,) if name in _FLAGS else (int, float) if name in _FRACTIONS else (int,)
                 if type(value) not in kinds:
-                    accepted = "true or false" if name in _FLAGS else "a number"
-                    raise wrong_value(name, value, accepted)
+                    raise wrong_value(name, value, "true or false" if name in _FLAGS else "a number")
             rows.append([float(content[name]) for name in names])
             if named and "answer" in content:
                 _told(told, float(content["answer"]), named)
@@ -297,9 +287,8 @@ def _assemble(
                 # Six decimals leave at most 0.033 of a unit; more was not written by this package.
                 exact = np.round(values * ONE)
                 off = ~wrong & (np.abs(values * ONE - exact) > 0.04)
-                accepted = (
-                    "a multiple of 1/65536, to six decimals" if off.any() and not wrong.any() else accepted
-                )
+                if off.any() and not wrong.any():
+                    accepted = "a multiple of 1/65536, to six decimals"
                 wrong, values = wrong | off, exact / ONE
             else:
                 wrong |= values != np.floor(values)

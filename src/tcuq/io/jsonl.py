@@ -146,9 +146,8 @@ class RowParser:
         shifted = content.get("shifted")
         known = isinstance(shifted, str) or (isinstance(shifted, int) and 0 <= shifted <= 255)
         if "shifted" in content and not known:
-            raise InputError(
-                "value", f"shifted is {_short(shifted)}, expected true, false, 0 to 255 or a name", "shifted"
-            )
+            expected = "expected true, false, 0 to 255 or a name"
+            raise InputError("value", f"shifted is {_short(shifted)}, {expected}", "shifted")
         check_label(content.get("label", -1), max(2, len(probs)))
         array = np.array(probs, dtype=np.int8 if raw["probs"] else np.float64)
         kind = np.int8 if raw.get("features") else np.float64
@@ -166,8 +165,7 @@ class RowParser:
 def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(items)
     if len(content) != len(items):
-        names = [name for name, _ in items]
-        twice = Counter(names).most_common(1)[0][0]
+        twice = Counter(name for name, _ in items).most_common(1)[0][0]
         raise InputError("conflict", f"key {one_line(repr(twice), 60)} is there twice, expected once")
     return content
 
@@ -215,10 +213,6 @@ def jsonl_parts(
     """Read a log from JSON lines, some at a time; blank lines are skipped.
 
     Parameters as of `RowParser` and `csv_parts`.
-
-    >>> log = next(jsonl_parts(['{"probs": [-128, 127]}', '{"probs": [0, 0]}'], "log.jsonl"))
-    >>> log.probs.dtype, len(log)
-    (dtype('int8'), 2)
     """
     parser = RowParser(shape, softmax, where, limits)
     rows: list[Row] = []
@@ -240,8 +234,7 @@ def jsonl_parts(
 
 
 def _log_of(rows: list[Row], parser: RowParser) -> Log:
-    columns: list[Any] = [
-        None if column[0] is None else np.array(column) for column in zip(*rows, strict=True)
-    ]
-    given = dict(zip(KEYS, columns, strict=True))
-    return make_log(**given, names=parser.names, shift_names=parser.shifts.names or None)
+    columns: dict[str, Any] = dict(zip(KEYS, zip(*rows, strict=True), strict=True))
+    for key, values in columns.items():
+        columns[key] = None if values[0] is None else np.array(values)
+    return make_log(**columns, names=parser.names, shift_names=parser.shifts.names or None)

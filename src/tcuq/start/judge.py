@@ -136,10 +136,7 @@ def by_part(log: Log, steps: Any, parts: npt.NDArray[Any]) -> dict[Any, dict[str
     found: dict[Any, dict[str, Any]] = {}
     for each in np.unique(parts).tolist():
         here = parts == each
-        row: dict[str, Any] = {
-            "steps": int(here.sum()),
-            "alarm_on": float((steps["alarm"][here] != 0).mean()),
-        }
+        row = {"steps": int(here.sum()), "alarm_on": float((steps["alarm"][here] != 0).mean())}
         if log.labels is not None:
             row["wrong_model"] = float(log.errors()[here].mean())
             row["wrong_answers"] = float((steps["answer"] != log.labels)[here].mean())

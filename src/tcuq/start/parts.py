@@ -84,9 +84,8 @@ def plan_parts(
         make_plan(groups, own, length, paces, shown, seed, name)
         for own, length, shown, name in zip(examples, lengths, kinds, ("fit", "judge"), strict=True)
     )
-    fitted, judged = (
-        tuple(chosen.kinds[number - 1].name for number in shown_kinds(plan)) for plan in (fit, judge)
-    )
+    fitted = tuple(chosen.kinds[number - 1].name for number in shown_kinds(fit))
+    judged = tuple(chosen.kinds[number - 1].name for number in shown_kinds(judge))
     return Parts(fit, judge, fitted, judged, no_room(chosen, fit, judge))
 
 
