@@ -143,10 +143,7 @@ def test_unknown_columns_are_a_note(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content", "code"),
-    [
-        ("a.jsonl", '{"prob": [0.5, 0.5]}\n', "missing"),
-        ("a.csv", "P0,P1\n0.5,0.5\n", "missing"),
-    ],
+    [("a.jsonl", '{"prob": [0.5, 0.5]}\n', "missing"), ("a.csv", "P0,P1\n0.5,0.5\n", "missing")],
 )
 def test_a_typo_in_what_is_needed_is_an_error_with_a_guess(
     tmp_path: Path, name: str, content: str, code: str
