@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: MIT
 """How large an input may be before it is refused (docs/LIMITS.md)."""
 
 from __future__ import annotations

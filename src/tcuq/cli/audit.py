@@ -50,10 +50,8 @@ def _labels(path: str) -> list[list[int]]:
         if not {"after", "step", "label"} <= set(rows.fieldnames or ()):
             raise UsageError(f"{path}: expected the columns after, step and label")
         try:
-            return [
-                [int(row["after"]), int(row["step"]), codes.get(row["label"]) or int(row["label"])]
-                for row in rows
-            ]
+            labels = [(row["after"], row["step"], codes.get(row["label"], row["label"])) for row in rows]
+            return [list(map(int, each)) for each in labels]
         except (TypeError, ValueError):
             raise UsageError(f"{path}: line {rows.line_num} is not three numbers, right or wrong") from None
 

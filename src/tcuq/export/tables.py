@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..base.errors import InputError
 from ..base.fixed import ONE
-from ..base.plain_text import plain_text
+from ..base.generated import plain_text
 from ..monitor.params import Params
 
 MAX_CLASS_NAME = 255

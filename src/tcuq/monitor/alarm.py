@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..base.checks import integer, known_only, number
+from ..base.checks import Filled, integer, known_only, number
 from ..base.errors import InputTypeError, wrong_value
-from ..base.filled import Filled
 from ..base.fixed import ONE, snap
 from .fixed_point import RANGE, part_from, put, real_range
 

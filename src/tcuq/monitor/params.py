@@ -13,9 +13,8 @@ from typing import Any
 
 from .. import _core
 from ..base.atomic_files import write_whole
-from ..base.checks import integer, known_only, number
+from ..base.checks import Filled, integer, known_only, number
 from ..base.errors import InputError, located, wrong_type, wrong_value
-from ..base.filled import Filled
 from ..base.fixed import ONE, snap
 from ..base.limits import Limits, read_limited
 from . import fixed_point as fixed

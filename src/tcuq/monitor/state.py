@@ -99,5 +99,6 @@ def state_for(params: Params, content: bytes) -> State:
     """Return the header of a state that belongs to these parameters; refuse any other."""
     state = read_state(content)
     if state.fingerprint != fingerprint(params):
-        raise InputError("conflict", "the state is refused: it belongs to a monitor with other parameters")
+        problem = f"state of {len(content)} bytes is refused"
+        raise InputError("conflict", f"{problem}: it belongs to a monitor with other parameters")
     return state

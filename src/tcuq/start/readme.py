@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._version import VERSION
-from ..base.plain_text import plain_text
+from ..base.generated import plain_text
 
 PAGE = """# A monitor for {model}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...base.platforms import PLATFORMS
+from ...base.generated import PLATFORMS
 from .arduino import ARDUINO
 from .c import C
 from .cmake import CMAKE
