@@ -151,18 +151,6 @@ def test_run_gives_what_the_monitor_gives(place, capsys, kind, out):
     assert found["decisions"] == f"d.{out}" and found["skipped"] == 0
 
 
-def test_standard_input_and_output_hold_json_lines(place, capfdbinary, monkeypatch):
-    wanted = set()
-    for kind in ("csv", "jsonl", "npz"):
-        assert main(["run", "m.json", f"in.{kind}"]) == 0
-        wanted.add(capfdbinary.readouterr().out)
-    assert len(wanted) == 1
-    assert main(["run", "m.json", "in.npz", "-o", "d.csv", "--quiet"]) == 0
-    feed(monkeypatch, (place / "in.jsonl").read_bytes())
-    assert main(["run", "m.json", "-", "-o", "e.csv", "--quiet"]) == 0
-    assert (place / "d.csv").read_bytes() == (place / "e.csv").read_bytes()
-
-
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "npz", "parquet"])
 def test_parts_of_a_log_decide_as_the_whole(place, capsys, monkeypatch, kind):
     """Also where a part ends at a border of segments, and in one."""
@@ -228,15 +216,6 @@ def test_bad_lines_are_skipped_counted_and_reported(place, capsys, monkeypatch):
     assert main(["run", "m.json", "messy.csv", "-o", "d.csv", "--skip-bad", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["skipped"] == 1
     assert len(read_decisions("d.csv")) == 120
-
-
-def test_features_that_the_parameters_do_not_use_are_left_out(place, capsys, monkeypatch):
-    feed(monkeypatch, '{"probs": [0.5, 0.25, 0.25], "features": [1, 2]}\n')
-    assert main(["run", "m.json", "-"]) == 0
-    (place / "wide.csv").write_text("p0,p1,p2,f0\n0.5,0.25,0.25,3\n")
-    assert main(["run", "m.json", "wide.csv"]) == 0
-    first, second = capsys.readouterr().out.splitlines()
-    assert first == second
 
 
 def test_a_state_carries_on(place, capsys):
@@ -366,14 +345,6 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
     assert len(seen[2][1].pop("clean")) == 120 and seen[2][1] == {"level": 0.2, "options": FitOptions()}
 
 
-def test_fit_run_and_audit_in_earnest(place, capsys):
-    quick = ["--profile", "paper", "--run-length", "100"]
-    assert main(["fit", "in.npz", "-o", "p.json", *quick, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["fit"]
-    assert main(["run", "p.json", "in.npz", "-o", "d.npz", "--quiet"]) == 0
-    assert main(["audit", "d.npz", "p.json", "--log", "in.npz"]) == 0
-
-
 def test_report_and_demo_are_called(place, capsys, monkeypatch):
     page = pytest.importorskip("tcuq.report")
     assert page
@@ -420,18 +391,6 @@ def test_a_reader_that_leaves_ends_the_run_as_a_signal_would(place, source, unbu
             process.stdout.close()
             assert process.stderr.read() == b""
             assert process.wait() == 141
-
-
-def test_an_interrupt_ends_quietly(place, capsys, monkeypatch):
-    import tcuq.report.describe
-
-    def interrupt(_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(tcuq.report.describe, "describe_params", interrupt)
-    monkeypatch.setattr("tcuq.cli.process.silence", lambda stream: None)
-    assert main(["inspect", "m.json"]) == 130
-    assert capsys.readouterr() == ("", "")
 
 
 def test_heavy_modules_stay_out_until_they_are_needed():
@@ -559,21 +518,6 @@ def test_logits_are_taken_when_they_are_said_to_be(place, capsys, monkeypatch):
         assert "--logits-scale is given without --logits" in refused(capsys, *args, "--logits-scale", "1")
 
 
-def test_notes_and_errors_name_options_of_the_command_line(place, capsys):
-    paper = ["fit", "in.npz", "-o", "p.json", "--profile", "paper", "--run-length", "100"]
-    assert main([*paper, "--json"]) == 0
-    notes = json.loads(capsys.readouterr().out)["notes"]
-    assert any("--level budget makes them equal" in note for note in notes) and "`level" not in "".join(notes)
-    assert main(paper) == 0
-    assert "--level budget makes them equal" in capsys.readouterr().out
-    assert "--run-length is 1, expected 10 to" in refused(
-        capsys, "fit", "in.npz", "-o", "p.json", "--run-length", "1"
-    )
-    log = stream()
-    np.savez("int8.npz", probs=log.probs, labels=log.labels, features=np.zeros((120, 2), np.int8))
-    assert "and --feature-zero-point is missing" in refused(capsys, "fit", "int8.npz", "-o", "p.json")
-
-
 def test_notes_translate_the_options_that_fit_has():
     from tcuq.cli import build_parser
     from tcuq.cli.words import OPTIONS
@@ -639,20 +583,6 @@ def test_closed_streams_are_no_surprise(place, command, status, err):
     assert (done.returncode, done.stdout, done.stderr) == (status, "", err)
 
 
-def test_an_unforeseen_error_is_one_line_too(place, capsys, monkeypatch):
-    import tcuq.report.describe
-
-    def fail(_):
-        raise AttributeError("no such\nthing")
-
-    monkeypatch.setattr(tcuq.report.describe, "describe_params", fail)
-    line = refused(capsys, "inspect", "m.json")
-    assert line == "tcuq: this is a bug, please report it: AttributeError: no such thing\n"
-    monkeypatch.setenv("TCUQ_DEBUG", "1")
-    with pytest.raises(AttributeError, match="no such"):
-        main(["inspect", "m.json"])
-
-
 def test_nothing_heavy_is_imported_before_main_can_catch_an_interrupt():
     code = "import sys; before = set(sys.modules); import tcuq.cli; print(*set(sys.modules) - before)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -672,18 +602,6 @@ def test_an_interrupt_while_modules_are_loaded_ends_quietly(place):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
-
-
-def test_a_report_of_a_resumed_run_keeps_its_numbers(place, capsys):
-    lines = (place / "in.jsonl").read_text().splitlines(keepends=True)
-    (place / "a.jsonl").write_text("".join(lines[:50]))
-    (place / "b.jsonl").write_text("".join(lines[50:]))
-    main(["run", "m.json", "a.jsonl", "-o", "a.csv", "--state-out", "s", "--quiet"])
-    main(["run", "m.json", "b.jsonl", "-o", "b.csv", "--state-in", "s", "--quiet"])
-    assert main(["report", "b.csv", "-o", "r.html", "--params", "m.json", "--log", "b.jsonl"]) == 0
-    page = (place / "r.html").read_text(encoding="utf-8")
-    assert "begins at step 50 of a monitor" in page and "held in every window" in page
-    capsys.readouterr()
 
 
 @pytest.mark.parametrize("out", ["csv", "jsonl", "npz"])
@@ -770,16 +688,6 @@ def test_answers_have_names_in_every_format(place, capfdbinary, monkeypatch, out
     live = capfdbinary.readouterr().out
     assert main(["run", "m.json", "named.jsonl", "-o", f"e.{out}", "--quiet"]) == 0
     assert live == (place / f"e.{out}").read_bytes() and "\u732b".encode() in live
-
-
-def test_a_live_answer_says_everything(place, capsys, monkeypatch):
-    named(place)
-    feed(monkeypatch, (place / "named.jsonl").read_bytes())
-    assert main(["run", "named.json", "-"]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert all(row["answer_name"] == NAMES[row["answer"]] for row in rows)
-    assert {row["reason"] for row in rows if row["risk"] < row["threshold"]} == {""}
-    assert all(0 < row["expected_accuracy"] < 1 and 0 < row["persistence"] < 1 for row in rows)
 
 
 def test_audit_and_report_name_classes(place, capsys):

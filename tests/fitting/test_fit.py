@@ -48,16 +48,6 @@ def test_regression_agrees_with_scikit_learn(l2: float) -> None:
     assert np.isclose(bias + coef @ x.mean(0), other.intercept_[0], atol=1e-4)
 
 
-def test_the_belief_ranks_errors_better_than_the_confidence() -> None:
-    """Where the true class persists: the point of the filter."""
-    log = make_log(features=0, seed=3)
-    wrong = log.errors()
-    params = fit(log, about="prediction", run_length=500)
-    assert params.anchor == "belief"
-    belief = watch(Monitor(params.replace(blend=0.0)), log)["risk"]
-    assert auroc(belief, wrong) > auroc(-log.confidence(), wrong) + 0.05
-
-
 def test_nonnegative_regression_is_optimal_on_its_side() -> None:
     rng = np.random.default_rng(0)
     x = rng.random((1500, 3))
@@ -93,17 +83,6 @@ def test_a_fit_without_explanation_differs_in_its_notes_alone(profile: str, more
     assert "held-out" in str(full) and "held-out" not in str(silent)
 
 
-def test_an_unbalanced_shuffled_stream_is_not_said_to_profit_from_time() -> None:
-    """With one frequent class, flips tell errors without any order in time."""
-    rng = np.random.default_rng(0)
-    truth = rng.choice(4, 8000, p=[0.7, 0.1, 0.1, 0.1])
-    logits = rng.normal(0, 1, (8000, 4)) + 2.5 * np.eye(4)[truth]
-    log = Log(np.exp(logits) / np.exp(logits).sum(1, keepdims=True), labels=truth)
-    found = fit(log, profile="paper", run_length=500)
-    assert not found.notes["fit"]["time_helps"]
-    assert "not through time" in in_words(found, details=True)
-
-
 def test_a_tied_reference_does_not_flag_all_of_the_tie() -> None:
     probs = np.tile([0.75, 0.25], (600, 1))
     probs[::20] = [0.5, 0.5]
@@ -129,18 +108,6 @@ def test_signs_are_free_by_default_and_kept_positive_on_request() -> None:
     assert free.notes["fit"]["auroc"] > kept.notes["fit"]["auroc"] + 0.05
 
 
-def test_without_labels_the_fit_says_so_plainly() -> None:
-    clean = make_log(seed=3)
-    for profile, words in (("paper", "stock coefficients"), ("standard", "one minus the posterior")):
-        params = fit(make_log(labels=False), profile=profile, run_length=1000)
-        found = params.notes["fit"]
-        assert found["labels"] is False
-        assert any("no labels" in w and words in w for w in found["warnings"])
-        assert params.alarm.rise is not None
-        risk = watch(Monitor(params), clean)["risk"][~clean.shifted]
-        assert abs((risk >= params.reference).mean() - params.level) < 0.05, "the threshold fits clean data"
-
-
 def test_reference_is_the_clean_quantile_and_means_are_clean() -> None:
     log = make_log()
     assert log.shifted is not None
@@ -151,14 +118,6 @@ def test_reference_is_the_clean_quantile_and_means_are_clean() -> None:
         assert params.clean_means is not None
         assert abs((steps["risk"][clean] >= params.reference).mean() - 0.2) < 0.02
         assert abs(signals[clean, SIGNALS.index(name)].mean() - params.clean_means[name]) < 0.01
-
-
-def test_a_clean_log_sets_threshold_and_alarm() -> None:
-    clean = make_log(seed=5).take(np.flatnonzero(~make_log(seed=5).shifted))
-    params = fit(make_log(shifted=False), clean=Log(clean.probs, clean.features), run_length=1000)
-    marked = fit(make_log(), run_length=1000)
-    assert abs(params.reference - marked.reference) < 0.1
-    assert not any("no steps are marked" in w for w in params.notes["fit"]["warnings"])
 
 
 def test_segments_are_independent_streams() -> None:
@@ -244,11 +203,6 @@ def test_bad_fits_are_refused(code: str, change: Any, options: dict[str, Any]) -
         fit(change(make_log(600)), **told(**options))
 
 
-def test_the_fit_is_repeatable() -> None:
-    log = make_log(2000)
-    assert fit(log, run_length=500, seed=3) == fit(log, run_length=500, seed=3)
-
-
 def test_a_fit_without_labels_carries_no_features() -> None:
     log, options = make_log(3000, labels=False), {"profile": "paper", "run_length": 500}
     params = fit(log, **options)
@@ -312,27 +266,6 @@ def test_labels_of_one_class_are_refused_and_predictions_noted() -> None:
     params = fit(Log(stuck, labels=np.arange(600) // 3 % 3), run_length=100)
     assert "Note: every prediction is class 0: the log says nothing" in str(params)
     assert "every prediction" not in str(fit(log, run_length=100))
-
-
-def shuffled_labels(kind: str, steps: int = 1500) -> Log:
-    log = make_log(steps, 0, dwell=4, shifted=False)
-    assert log.labels is not None
-    if kind == "permuted":
-        labels = np.random.default_rng(1).permutation(10)[log.labels]
-    else:  # right on a seventh of the steps
-        rng = np.random.default_rng(2)
-        labels = np.where(rng.random(steps) < 0.05, log.predictions(), rng.integers(0, 10, steps))
-    return Log(log.probs, labels=labels)
-
-
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [("permuted", "labels seem to be in another class order"), ("random", "better than chance: 8")],
-)
-def test_labels_that_cannot_be_right_are_told_first(kind: str, said: str) -> None:
-    params = fit(shuffled_labels(kind), run_length=100, options=FitOptions(explain=False))
-    assert str(params).startswith("Note: ") and said in str(params).splitlines()[0]
-    assert "suspect" not in fit(make_log(1500, 0), run_length=100).notes["fit"]
 
 
 def test_some_signals_of_a_profile_may_be_chosen() -> None:

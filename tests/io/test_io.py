@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import pathlib
 import pickle
 import warnings
 import zipfile
@@ -101,13 +100,6 @@ def test_one_sigmoid_column_becomes_two_classes(tmp_path, header):
     assert log.probs.tolist() == [[0.75, 0.25]]
     log = read_log(write(tmp_path, "d.npz", npz_bytes(probs=np.array([0.25, 0.5]))))
     assert log.probs.tolist() == [[0.75, 0.25], [0.5, 0.5]]
-
-
-def test_certain_posteriors_are_floats_and_not_int8(tmp_path):
-    log = read_log(write(tmp_path, "a.csv", "p0,p1,f0\n0,1,3\n1,0,-4\n"))
-    assert log.probs.dtype == np.float64 and log.features.dtype == np.int8
-    log = read_log(write(tmp_path, "b.csv", "p0,p1,f0\n0,1,300\n1,0,-4\n"))
-    assert log.features.dtype == np.float64
 
 
 def rows_as(kind, rows):
@@ -373,13 +365,6 @@ def test_bad_npz_says_what_is_wrong(tmp_path, content, code: str):
     assert "bad.npz" in str(error.value)
 
 
-def test_a_single_array_is_not_an_npz(tmp_path):
-    file = io.BytesIO()
-    np.save(file, EVEN)
-    with refused("damaged"):
-        read_log(write(tmp_path, "bad.npz", file.getvalue()))
-
-
 def test_bad_lines_can_be_skipped_and_are_told(tmp_path):
     told = []
     path = write(tmp_path, "a.csv", "p0,p1\n0.5,0.5\nx,1\n0.5\n0.9,0.9\n0.25,0.75\nnan,1\n")
@@ -389,13 +374,6 @@ def test_bad_lines_can_be_skipped_and_are_told(tmp_path):
     path = write(tmp_path, "a.jsonl", '{"speed": 1}\n{"probs": [0.5, 0.5]}\n{\n{"probs": [1.0, 0.0]}\n')
     assert read_log(path, on_bad=told.append).probs.tolist() == [[0.5, 0.5], [1.0, 0.0]]
     assert [message.split(": ")[0][-6:] for message in told] == ["line 1", "line 3"]
-
-
-def test_one_wild_row_does_not_change_how_an_int8_file_is_read(tmp_path):
-    told = []
-    path = write(tmp_path, "a.csv", "p0,p1\n-128,127\n-128,500\nnan,0\n0,0\n")
-    log = read_log(path, on_bad=told.append)
-    assert log.probs.dtype == np.int8 and log.probs.tolist() == [[-128, 127], [0, 0]] and len(told) == 2
 
 
 def test_formats_by_extension_and_choice():
@@ -518,16 +496,6 @@ def learned_decisions():
     log = stream(200)
     result, values = Monitor(FULL).run(log.probs, signals=True)
     return Decisions(result, 0, values, FULL.signals, fingerprint=FULL.fingerprint, names=FULL.names)
-
-
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
-def test_what_was_learned_comes_back_exactly(tmp_path, kind):
-    wanted = learned_decisions()
-    write_decisions(tmp_path / f"d.{kind}", wanted)
-    found = read_decisions(tmp_path / f"d.{kind}")
-    assert same_steps(found.steps, wanted.steps)
-    assert found.names == FULL.names and found.missing == () and found.fingerprint == FULL.fingerprint
-    np.testing.assert_array_equal(found.signals, wanted.signals)
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
@@ -668,14 +636,3 @@ def test_all_signals_are_accepted_as_columns(tmp_path):
     result, values = Monitor(params).run(log.probs, log.features, signals=True)
     write_decisions(tmp_path / "d.csv", Decisions(result, 0, values, params.signals))
     np.testing.assert_array_equal(read_decisions(tmp_path / "d.csv").signals, values)
-
-
-def test_kinds_of_shift_survive_every_format(tmp_path: pathlib.Path) -> None:
-    log = Log(EVEN, shifted=[0, 3, 255])
-    write_log(tmp_path / "log.npz", log)
-    (tmp_path / "log.csv").write_text("p0,p1,shifted\n0.5,0.5,0\n0.5,0.5,3\n0.5,0.5,255\n")
-    lines = [f'{{"probs": [0.5, 0.5], "shifted": {kind}}}\n' for kind in (0, 3, 255)]
-    (tmp_path / "log.jsonl").write_text("".join(lines))
-    for name in ("log.npz", "log.csv", "log.jsonl"):
-        back = read_log(tmp_path / name)
-        assert back.kinds.tolist() == [0, 3, 255] and back.shifted.tolist() == [False, True, True], name

@@ -17,7 +17,6 @@ from limit_checks import refusal, says
 
 from tcuq import Monitor, Params
 from tcuq.base.limits import limits_given
-from tcuq.cli import main
 from tcuq.export.projection import load_projection
 from tcuq.io import Limits, read_decisions, read_log
 from tcuq.recording.data import open_data
@@ -50,23 +49,6 @@ def test_what_is_passed_goes_before_the_environment(monkeypatch: pytest.MonkeyPa
     assert limits_given().line == 77 and limits_given(Limits()).line == 1 << 20
     monkeypatch.setenv("TCUQ_LIMITS", "all=77")
     assert "TCUQ_LIMITS has 'all=77'" in refusal(limits_given)
-
-
-def test_the_command_refuses_in_one_line_and_status_2(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    PARAMS.save("m.json")
-    Path("a.jsonl").write_text('{"probs": [0.5, 0.5]}\n' * 5)
-    monkeypatch.setenv("TCUQ_LIMITS", "file=50")
-    assert main(["run", "m.json", "a.jsonl"]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and said.startswith(
-        "tcuq: a.jsonl: has 110 bytes, expected at most 50 bytes; "
-    )
-    monkeypatch.setenv("TCUQ_LIMITS", "fil=50")
-    assert main(["run", "m.json", "a.jsonl"]) == 2
-    assert capsys.readouterr().err.startswith("tcuq: TCUQ_LIMITS has 'fil=50', expected NAME=NUMBER")
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])

@@ -119,14 +119,6 @@ def test_labels_are_refused_where_they_mean_nothing() -> None:
         Monitor(PARAMS.replace(alarm=huge))
 
 
-def test_without_a_largest_share_of_errors_there_is_no_debt() -> None:
-    monitor = Monitor(PARAMS.replace(feedback=Feedback(memory=1)))
-    for step in range(100):
-        monitor.step([1.0, 0.0, 0.0, 0.0])
-        assert monitor.feedback(step, False)
-        assert monitor.error_debt == 0.0 and monitor.save()
-
-
 def test_labels_correct_the_expected_accuracy() -> None:
     """A network that is sure of itself and right in half of the cases."""
     monitor = Monitor(PARAMS)

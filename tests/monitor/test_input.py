@@ -75,13 +75,6 @@ def test_core_and_python_agree_on_the_tolerance() -> None:
                         monitor.step(row)
 
 
-def test_single_int8_rows_of_any_sum_stay_defined() -> None:
-    monitor = Monitor(Params(classes=3))
-    for row in ([127, 127, 127], [-128, -128, -128], [5, -3, 40]):
-        monitor.step(np.array(row, dtype=np.int8))
-    monitor.run(np.array([[127, 127, 127]] * 5, dtype=np.int8))
-
-
 def test_logs_of_logits_are_told_from_posteriors() -> None:
     rng = np.random.default_rng(0)
     raw = rng.integers(-60, 100, (50, 10)).astype(np.int8)

@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 from refusals import refused
 from streams import dwell_stream, int8_stream, learned_params, same_steps
 
-import tcuq
 from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params
-from tcuq.monitor.log import watch
 from tcuq.monitor.quantize import quantize_features, quantize_probs, two_classes
 from tcuq.monitor.signals import FEATURE_BASED, profile_signals
 
@@ -82,17 +80,6 @@ def test_save_and_load_anywhere_changes_nothing(cut: int, gap: int, profile: str
         split = Monitor(params).load(split.save())
     assert same_steps(np.concatenate(parts), whole.run(probs, values))
     assert split.save() == whole.save()
-
-
-def test_save_and_load_after_a_reset_and_at_once() -> None:
-    params = make_params()
-    probs, values = int8_stream(50, 10, 32)
-    monitor = Monitor(params)
-    assert Monitor(params).load(monitor.save()).save() == monitor.save()
-    monitor.run(probs, values)
-    monitor.reset()
-    other = Monitor(params).load(monitor.save())
-    assert same_steps(other.run(probs, values), monitor.run(probs, values))
 
 
 @pytest.mark.parametrize("profile", ["paper", "mixed"])
@@ -177,17 +164,6 @@ def test_reset_keeps_debt_credit_alarm_and_forgets_the_past() -> None:
         assert abs(step.signals[SIGNALS.index(name)] - 0.2) < 1e-4, "the clean mean stands in"
     fresh = Monitor(params).step(probs[0], signals=True)
     assert fresh.signals == step.signals, "beliefs start anew"
-
-
-def test_watch_resets_between_segments() -> None:
-    params = make_params(features=0)
-    probs, _ = int8_stream(300, 10, 0)
-    log = Log(probs, segments=np.repeat([0, 1, 2], 100))
-    monitor, parts = Monitor(params), []
-    for start in (0, 100, 200):
-        parts.append(monitor.run(probs[start : start + 100]))
-        monitor.reset()
-    assert same_steps(watch(Monitor(params), log), np.concatenate(parts))
 
 
 def test_pickle_copy_and_repr() -> None:
@@ -395,13 +371,3 @@ def test_a_step_says_what_was_learned() -> None:
             assert getattr(one, name) == steps[name][t], (t, name)
     assert steps["persistence"][200:].min() > 0.3 and np.ptp(steps["severity"]) > 0.5
     assert (steps["answer"] != steps["prediction"]).any() and 0 < steps["expected_accuracy"].min() < 1
-
-
-def test_columns_of_a_run_have_names() -> None:
-    names = ("cat", "dog", "cow", "emu", "fox", "gnu")
-    steps = Monitor(learned_params(6)).run(int8_stream(200, 6, 0)[0])
-    columns = tcuq.step_columns(steps, names)
-    assert columns["reason"].tolist() == tcuq.reason_names(steps["reason"])
-    assert columns["answer_name"].tolist() == [names[answer] for answer in steps["answer"]]
-    assert set(columns) == {*(STEP_DTYPE.names or ()), "answer_name"}
-    assert "answer_name" not in tcuq.step_columns(steps) and len(tcuq.step_columns(steps[:0])["reason"]) == 0

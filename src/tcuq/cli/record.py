@@ -180,7 +180,7 @@ def command(args: argparse.Namespace) -> int:
 def _facts(log: Log) -> dict[str, Any]:
     import numpy as np
 
-    from ..monitor.shift_names import shift_shown
+    from ..monitor.class_names import shift_shown
 
     found: dict[str, Any] = {"inferences": len(log), "classes": log.classes}
     found |= {"posteriors": str(log.probs.dtype), "features": log.width}

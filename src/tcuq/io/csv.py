@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError, located, placed, wrong_value
+from ..base.errors import InputError, placed, wrong_value
 from ..base.limits import Limits, limits_given
 from ..base.unknown import note_unknown
-from ..monitor.class_names import checked_names, class_number
+from ..monitor.class_names import ShiftNumbers, checked_names, class_number
 from ..monitor.columns import EXPECTED, PLAIN, Layout
 from ..monitor.log import Log
-from ..monitor.shift_names import ShiftNumbers
 from .sources import check_length
-from .values import Bad, Kind, Softmax, check_label, make_log, refuse
+from .values import Bad, Kind, Softmax, check_label, log_parts, make_log
 
 _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 """Begins the line before the header that names the classes: ``# names: cat,dog``."""
@@ -91,8 +90,9 @@ class _Table:
         self._integers: dict[str, list[int]] = {name: [] for name in self._plain}
         self.rows = 0
 
-    def add(self, cells: Sequence[str], line: int) -> None:
+    def add(self, line: str, number: int) -> None:
         """Take one row."""
+        cells = _cells(line)
         if len(cells) != len(self._names):
             raise InputError("value", f"the row has {len(cells)} values, the header has {len(self._names)}")
         rows, raw = [], []
@@ -105,7 +105,7 @@ class _Table:
         if not self._raw:
             self._raw = raw
             for found, (_, _, kind) in zip(raw, self._parts, strict=True):
-                kind.settle(found, line)
+                kind.settle(found, number)
         for numbers, values in zip(self._numbers, rows, strict=True):
             numbers.extend(values)
         for name, value in integers.items():
@@ -149,8 +149,7 @@ def csv_parts(
     """Read a log from the lines of a CSV file, some rows at a time.
 
     Each line stands alone: a quote that is not closed spoils its own line and no other. A line ``# names:
-    cat,dog`` before the header names the classes. `on_bad` is called with the message of each bad line,
-    which is skipped; without it, a bad line is an error. A part has at most `rows` rows.
+    cat,dog`` before the header names the classes.
     """
     numbered_lines = enumerate(lines, 1)
     first, classes = next(numbered_lines, None), None
@@ -168,26 +167,7 @@ def csv_parts(
         table = _Table(_header(header, where), softmax, classes)
     except ValueError as error:
         raise placed(error, where if first is None else f"{where}, line {first[0]}") from None
-    begun = False
-    for number, line in numbered_lines:
-        try:
-            cells = _cells(line) if line.strip() else []
-            if cells:
-                table.add(cells, number)
-        except ValueError as error:
-            refuse(placed(error, f"{where}, line {number}"), on_bad)
-        if table.rows == rows:
-            begun = True
-            yield _made(table, where)
-    if not table.rows and not begun:
-        raise InputError("missing", f"{where}: holds no steps, expected at least one row")
-    if table.rows:
-        yield _made(table, where)
-
-
-def _made(table: _Table, where: str) -> Log:
-    with located(where):
-        return table.log()
+    yield from log_parts(numbered_lines, table, where, on_bad, rows)
 
 
 def _cells(line: str) -> list[str]:

@@ -29,25 +29,20 @@ from .values import BESIDE, number_shown
 Told = dict[int, str]
 """Names of classes, as far as a file tells them."""
 
-MAX_INT32 = 2**31 - 1
-LIMITS: dict[str, tuple[float, float]] = {
-    "step": (0, 2**53),
-    "prediction": (0, 999),
-    "answer": (0, 999),
-    "risk": (0, (ONE - 1) / ONE),
-    "threshold": (-MAX_INT32 / ONE, MAX_INT32 / ONE),
-    **dict.fromkeys(("uncertainty", "persistence", "look", "expected_accuracy"), (0, (ONE - 1) / ONE)),
-    "severity": (-256, 256),
-    "abstain": (0, 1),
-    "alarm": (0, 3),
-    "warming_up": (0, 1),
-    "low_mass": (0, 1),
-    "params": (0, 2**32 - 1),
-    **dict.fromkeys(OWN_COLUMN, (0, (ONE - 1) / ONE)),
-}
-"""Least and largest value of each column."""
 _FRACTIONS = {*(name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f"), *SIGNALS}
 _FLAGS = {"abstain", "warming_up", "low_mass"}
+MAX_INT32 = 2**31 - 1
+LIMITS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(_FRACTIONS, (0, (ONE - 1) / ONE)),
+    **dict.fromkeys(_FLAGS, (0, 1)),
+    **dict.fromkeys(("prediction", "answer"), (0, 999)),
+    "threshold": (-MAX_INT32 / ONE, MAX_INT32 / ONE),
+    "severity": (-256, 256),
+    "step": (0, 2**53),
+    "alarm": (0, 3),
+    "params": (0, 2**32 - 1),
+}
+"""Least and largest value of each column."""
 _CODED: dict[str, Callable[[Any], Any]] = {
     "reason": lambda text: _code(text),
     "params": fingerprint_number,
@@ -112,10 +107,10 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
         if text.strip():
             filled.append((number, text.rstrip("\r\n")))
     told = {}
-    found, rows = (_csv_rows if kind == "csv" else _jsonl_rows)(filled, where, told)
-    numbers = [n for n, _ in filled[1:]] if kind == "csv" else [n for n, _ in filled]
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(found))
-    return _assemble({name: table[:, i] for i, name in enumerate(found)}, numbers, where, "line", told)
+    read, rows = (_csv_rows if kind == "csv" else _jsonl_rows)(filled, where, told)
+    lines = [number for number, _ in filled[kind == "csv" :]]
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(read))
+    return _assemble({name: table[:, i] for i, name in enumerate(read)}, lines, where, "line", told)
 
 
 def _from_table(file: TableFile, where: str) -> Decisions:
@@ -215,11 +210,11 @@ def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[lis
 
 
 def _number(name: str, text: str) -> float:
+    if name in ("reason", "params"):
+        return float(_CODED[name](text))
     try:
         return float(_CODED[name](text) if name in _CODED else text)
     except ValueError:
-        if name in ("reason", "params"):
-            raise
         raise wrong_value(name, text, "a number") from None
 
 

@@ -10,16 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError, one_line, placed
+from ..base.errors import InputError, one_line
 from ..base.json_text import check_depth
 from ..base.limits import Limits
 from ..base.unknown import guess, note_unknown
-from ..monitor.class_names import checked_names, class_number
+from ..monitor.class_names import ShiftNumbers, checked_names, class_number
 from ..monitor.log import Log
 from ..monitor.quantize import two_classes
-from ..monitor.shift_names import ShiftNumbers
 from .sources import check_length
-from .values import ALIASES, BESIDE, Bad, Kind, Shape, Softmax, check_label, make_log, refuse
+from .values import ALIASES, BESIDE, Bad, Kind, Shape, Softmax, check_label, log_parts, make_log
 
 KEYS = ("probs", "features", "label", "segment", "shifted")
 _ALL = ", ".join(KEYS)
@@ -47,9 +46,9 @@ class RowParser:
     def __init__(
         self,
         shape: Shape | None = None,
-        softmax: Softmax | None = None,
+        softmax: Any = None,
         where: str = "standard input",
-        limits: Limits | None = None,
+        limits: Any = None,
     ) -> None:
         self._shape, self._softmax, self._where, self._limits = shape, softmax, where, limits
         self._keys: frozenset[str] = frozenset()
@@ -210,31 +209,25 @@ def jsonl_parts(
     limits: Limits | None = None,
     size: int | None = None,
 ) -> Iterator[Log]:
-    """Read a log from JSON lines, some at a time; blank lines are skipped.
-
-    Parameters as of `RowParser` and `csv_parts`.
-    """
-    parser = RowParser(shape, softmax, where, limits)
-    rows: list[Row] = []
-    begun = False
-    for line, text in enumerate(lines, 1):
-        if text.strip():
-            try:
-                row = parser.parse(text, line)
-                rows += [] if row is None else [row]
-            except ValueError as error:
-                refuse(placed(error, f"{where}, line {line}"), on_bad)
-            if len(rows) == size:
-                yield _log_of(rows, parser)
-                begun, rows = True, []
-    if not rows and not begun:
-        raise InputError("missing", f"{where}: holds no steps, expected at least one line")
-    if rows:
-        yield _log_of(rows, parser)
+    """Read a log from JSON lines, some at a time; parameters as of `RowParser` and `log_parts`."""
+    steps = _Steps(RowParser(shape, softmax, where, limits))
+    return log_parts(enumerate(lines, 1), steps, where, on_bad, size)
 
 
-def _log_of(rows: list[Row], parser: RowParser) -> Log:
-    columns: dict[str, Any] = dict(zip(KEYS, zip(*rows, strict=True), strict=True))
-    for key, values in columns.items():
-        columns[key] = None if values[0] is None else np.array(values)
-    return make_log(**columns, names=parser.names, shift_names=parser.shifts.names or None)
+class _Steps:
+    """The steps of one file."""
+
+    def __init__(self, parser: RowParser) -> None:
+        self._parser, self._taken, self.rows = parser, list[Row](), 0
+
+    def add(self, line: str, number: int) -> None:
+        row = self._parser.parse(line, number)
+        self._taken += [] if row is None else [row]
+        self.rows = len(self._taken)
+
+    def log(self) -> Log:
+        columns: dict[str, Any] = dict(zip(KEYS, zip(*self._taken, strict=True), strict=True))
+        self._taken, self.rows = [], 0
+        for key, values in columns.items():
+            columns[key] = None if values[0] is None else np.array(values)
+        return make_log(**columns, names=self._parser.names, shift_names=self._parser.shifts.names or None)

@@ -22,15 +22,7 @@ STANDARD = "-"
 TABLES = ("parquet", "arrow")
 """Those that need pyarrow. Feather files are Arrow files by another name."""
 
-_EXTENSIONS = {
-    ".csv": "csv",
-    ".npz": "npz",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
+_EXTENSIONS = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl", ".feather": "arrow"}
 ENDINGS = ".csv, .npz, .jsonl, .ndjson, .parquet, .arrow or .feather"
 
 
@@ -110,14 +102,12 @@ def read_bytes(path: str | Path, limits: Limits | None = None, name: str = "file
 
 
 class LongLine(str):
-    """The beginning of a line that is too long to be a step; the rest of it was not kept."""
+    """The beginning of a line that is too long to be a step, and what was expected; the rest is not kept."""
 
     expected = ""
 
 
 class _LongBytes(bytes):
-    """The same, before it is decoded."""
-
     expected = ""
 
 

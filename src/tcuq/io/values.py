@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError, located, wrong_value
+from ..base.errors import InputError, located, placed, wrong_value
 from ..monitor.class_names import counted
 from ..monitor.columns import ALIASES as ALIASES
 from ..monitor.log import Log
@@ -223,6 +223,44 @@ def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:
         if bad:
             row = min(bad)
             raise InputError("value", f"{where}, row {start + at + row}: {bad[row]}")
+
+
+class _Steps(Protocol):
+    """Takes lines of a text format and makes logs of them; a bad line is an error and leaves no trace."""
+
+    rows: int
+
+    def add(self, line: str, number: int) -> None: ...
+
+    def log(self) -> Log: ...
+
+
+def log_parts(
+    lines: Iterable[tuple[int, str]], steps: _Steps, where: str, on_bad: Bad | None, size: int | None
+) -> Iterator[Log]:
+    """Read a log from lines with their numbers, at most `size` steps at a time; blank lines are skipped.
+
+    `on_bad` is called with the message of each bad line, which is skipped; without it, it is an error.
+    """
+
+    def made() -> Log:
+        with located(where):
+            return steps.log()
+
+    begun = False
+    for number, line in lines:
+        try:
+            if line.strip():
+                steps.add(line, number)
+        except ValueError as error:
+            refuse(placed(error, f"{where}, line {number}"), on_bad)
+        if steps.rows == size:
+            begun = True
+            yield made()
+    if not steps.rows and not begun:
+        raise InputError("missing", f"{where}: holds no steps, expected at least one row")
+    if steps.rows:
+        yield made()
 
 
 def refuse(error: InputError, on_bad: Bad | None) -> None:

@@ -119,8 +119,7 @@ class EvidenceHead:
         return base, slope
 
     def __hash__(self) -> int:
-        plain = (self.clip, self.reach, self.still, self.bias, self.allowance, self.own, self.bet)
-        return hash((tuple(self.coef.items()), self.offsets, *plain))
+        return hash(repr(self.to_dict()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return fixed.part_from, (EvidenceHead, "evidence", self.to_dict())

@@ -171,11 +171,3 @@ def core_integers(params: Params) -> dict[str, Any]:
         "budget_den": budget.denominator,
         "centers": None if params.centers is None else bytes(c & 255 for row in params.centers for c in row),
     }
-
-
-def fresh(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of integer fields that shares nothing with them."""
-    return {
-        name: list(value) if isinstance(value, list) else fresh(value) if isinstance(value, dict) else value
-        for name, value in fields.items()
-    }

@@ -112,11 +112,7 @@ def read_frame(frame: Any) -> tuple[Layout, Columns, dict[str, Any]]:
 
 
 def details_of(metadata: Any) -> dict[str, Any]:
-    """Return names of classes and the scale of features, from the metadata of an Arrow table.
-
-    >>> details_of({b"tcuq": b'{"names": ["cat", "dog"], "more": 1}', b"pandas": b"{}"})
-    {'names': ['cat', 'dog']}
-    """
+    """Return names of classes and the scale of features, from the metadata of an Arrow table."""
     content = (metadata or {}).get(DETAILS.encode())
     if content is None:
         return {}

@@ -283,21 +283,15 @@ class Monitor:
         return self._core.counters()[5]
 
     def __repr__(self) -> str:
-        p = self.params
-        return (
-            f"Monitor(classes={p.classes}, features={p.features}, profile={p.profile!r}, steps={self.steps})"
-        )
+        shown = ", ".join(f"{name}={getattr(self.params, name)!r}" for name in _SHOWN)
+        return f"Monitor({shown}, steps={self.steps})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restore, (self.params, self.save(), type(self)), added(self, _OWN))
 
 
 def label_code(label: int | bool, classes: int) -> int:
-    """Return a label as the core takes it: a class, -1 for right, -2 for wrong.
-
-    >>> label_code(3, 10), label_code(True, 10), label_code(False, 10), label_code(-1, 10)
-    (3, -1, -2, -2)
-    """
+    """Return a label as the core takes it: a class, -1 for right, -2 for wrong."""
     if isinstance(label, (bool, np.bool_)):
         return -1 if label else -2
     code = integer("label", label, -1, classes - 1)
@@ -319,6 +313,7 @@ def refusal(status: int, params: Params) -> str:
 
 
 _OWN = frozenset({"params", "_core", "_level_den", "_budget_den"})
+_SHOWN = ("classes", "features", "profile")
 
 
 def added(instance: Any, own: frozenset[str]) -> dict[str, Any] | None:
@@ -328,9 +323,9 @@ def added(instance: Any, own: frozenset[str]) -> dict[str, Any] | None:
 
 def _restore(params: Params, state: bytes, kind: type[Monitor] = Monitor) -> Monitor:
     # Not by the class's own __init__, which may want what is not known here.
-    found = kind.__new__(kind)
-    Monitor.__init__(found, params)
-    return Monitor.load(found, state)
+    monitor = kind.__new__(kind)
+    Monitor.__init__(monitor, params)
+    return Monitor.load(monitor, state)
 
 
 def signal_columns(params: Params) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -376,7 +377,7 @@ class Params:
         >>> Params(classes=10, level=0.1).integers()["level_den"]
         10
         """
-        return fixed.fresh(self._integers)
+        return deepcopy(self._integers)
 
     def core(self) -> _core.Core:
         """Return a fresh core monitor with these parameters."""
@@ -474,10 +475,8 @@ class Params:
         return hash(self.to_json())
 
     def __repr__(self) -> str:
-        return (
-            f"Params(classes={self.classes}, features={self.features}, profile={self.profile!r}, "
-            f"fingerprint={self.fingerprint!r})"
-        )
+        names = ("classes", "features", "profile", "fingerprint")
+        return f"Params({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     def __str__(self) -> str:
         from .params_words import in_words  # which asks what parameters cost

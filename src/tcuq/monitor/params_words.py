@@ -47,30 +47,23 @@ def _chosen(params: Params, profile: str | None) -> str:
 
 def _gain(params: Params, found: Mapping[str, Any]) -> str:
     if not found["labels"]:
-        return (
-            "Gain: unknown without labels. Fit with even a short labeled log to measure it and to learn "
-            "weights."
-        )
-    wrong = (
-        f"Wrong: {_share(found.get('prediction_errors', found['errors']), found['steps'])} of the predictions"
-    )
+        way = "Fit with even a short labeled log to measure it and to learn weights."
+        return f"Gain: unknown without labels. {way}"
+    wrong_predictions = found.get("prediction_errors", found["errors"])
+    wrong = f"Wrong: {_share(wrong_predictions, found['steps'])} of the predictions"
     if params.about == "answer":
         wrong += f", {_share(found['errors'], found['steps'])} of the answers"
     if params.instant is None:
-        return (
-            f"{wrong}. AUROC of errors on this log: risk {found['auroc']:.3f}, 1 - max probability "
-            f"{found['auroc_confidence']:.3f}."
-        )
+        both = f"risk {found['auroc']:.3f}, 1 - max probability {found['auroc_confidence']:.3f}"
+        return f"{wrong}. AUROC of errors on this log: {both}."
     rules = (found.get("rules") or {}).get("of")
     if not rules:
         return f"{wrong}."
     own = rules["monitor"]
     best = min((name for name in rules if name != "monitor"), key=lambda name: float(rules[name]["left"]))
     held = "kinds of shift" if found["rules"]["kinds"] else "parts of the log"
-    text = (
-        f"{wrong}. Of the surest {found['rules']['coverage']:.0%}, with {held} left out in turn: "
-        f"{own['left']:.1%}; best simple rule, {best}: {rules[best]['left']:.1%}"
-    )
+    text = f"{wrong}. Of the surest {found['rules']['coverage']:.0%}, with {held} left out in turn: "
+    text += f"{own['left']:.1%}; best simple rule, {best}: {rules[best]['left']:.1%}"
     if best != "confidence":
         text += f"; confidence: {rules['confidence']['left']:.1%}"
     return f"{text}."
@@ -92,11 +85,9 @@ def _errors(params: Params, found: Mapping[str, Any]) -> list[str]:
     late = f"up to {head.memory} steps late"
     if head.max_error is None:
         return [f"Labels: those that come {late} correct the expected accuracy and the alarm."]
-    first = (
-        "where that needs it, the monitor abstains beyond the budget"
-        if head.above_budget
-        else "but the budget holds first: beyond it, doubtful steps are accepted and not covered"
-    )
+    first = "but the budget holds first: beyond it, doubtful steps are accepted and not covered"
+    if head.above_budget:
+        first = "where that needs it, the monitor abstains beyond the budget"
     return [
         f"Errors: of accepted steps that are labeled {late}, at most {100 * head.max_error:.4g}% and "
         f"{params.error_constant:.0f} more are wrong, proved; {first}. Steps without a label are not "
@@ -138,11 +129,9 @@ def _found(left_out: Mapping[str, Any] | None) -> list[str]:
     if not left_out:
         return []
     count, of, delay = left_out["found"], left_out["kinds"], left_out["delay"]
-    text = (
-        f"found {count} of {of} kinds left out in turn, median delay "
-        f"{'above the length of a stretch' if delay is None else f'{delay:.0f} steps'}, on for "
-        f"{left_out['on_shifted']:.0%} of shifted and {left_out['on_clean']:.0%} of clean time"
-    )
+    shown = "above the length of a stretch" if delay is None else f"{delay:.0f} steps"
+    on = f"{left_out['on_shifted']:.0%} of shifted and {left_out['on_clean']:.0%} of clean time"
+    text = f"found {count} of {of} kinds left out in turn, median delay {shown}, on for {on}"
     return [f"Alarm: do not rely on this alarm: it {text}." if 2 * count < of else f"Alarm: {text}."]
 
 
@@ -195,11 +184,8 @@ def _steps(params: Params, found: Mapping[str, Any]) -> str:
         text += f", {marked:,} of them clean"
     if used == marked:
         return f"{text}; they set {what}."
-    verb = "is" if marked - used == 1 else "are"
-    return (
-        f"{text}. Of these, {used:,} set {what}; the other {marked - used:,} {verb} left out, "
-        "as the monitor still remembers a shift there."
-    )
+    rest = f"the other {marked - used:,} {'is' if marked - used == 1 else 'are'} left out"
+    return f"{text}. Of these, {used:,} set {what}; {rest}, as the monitor still remembers a shift there."
 
 
 def _details(found: Mapping[str, Any]) -> list[str]:
@@ -213,9 +199,8 @@ def _details(found: Mapping[str, Any]) -> list[str]:
         lines += _signals(found["signals"])
     rules = (found.get("rules") or {}).get("of")
     if rules:
-        lines.append(
-            f"{'rule':<22}{'wrong':>8}{'of the surest ' + format(found['rules']['coverage'], '.0%'):>24}"
-        )
+        surest = f"of the surest {found['rules']['coverage']:.0%}"
+        lines.append(f"{'rule':<22}{'wrong':>8}{surest:>24}")
         lines += [f"{name:<22}{row['wrong']:>8.1%}{row['left']:>24.1%}" for name, row in rules.items()]
     return lines
 
@@ -239,12 +224,11 @@ def _dropped(dropped: Mapping[str, Any] | None) -> list[str]:
     what = [f"{'signal' if len(dropped['signals']) == 1 else 'signals'} {signals}"] if signals else []
     if dropped["features"]:
         what.append(_count(dropped["features"], "feature"))
-    saved = f", which saves {dropped['ram_bytes']:,} bytes and about {dropped['instructions']:,} instructions"
-    advice = "; call the monitor without features" if dropped["features"] else ""
-    return [
-        f"Dropped: {' and '.join(what)}, as no weight reads them"
-        f"{f'{saved} a step' if dropped['ram_bytes'] or dropped['instructions'] else ''}{advice}."
-    ]
+    text = f"Dropped: {' and '.join(what)}, as no weight reads them"
+    if dropped["ram_bytes"] or dropped["instructions"]:
+        text += f", which saves {dropped['ram_bytes']:,} bytes"
+        text += f" and about {dropped['instructions']:,} instructions a step"
+    return [f"{text}{'; call the monitor without features' if dropped['features'] else ''}."]
 
 
 def _count(number: int, what: str) -> str:

@@ -102,7 +102,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         Raises
         ------
         ValueError
-            When pandas is not installed; the message says what to type.
+            When pandas, or polars or pyarrow below, is not installed; the message says what to type.
         """
         pandas = needed("pandas", "pandas", "a pandas data frame")
         index = getattr(beside, "index", None)
@@ -122,12 +122,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         Returns
         -------
         polars.DataFrame
-            The columns of `tcuq.step_columns`, after those of `beside`.
-
-        Raises
-        ------
-        ValueError
-            When polars is not installed; the message says what to type.
+            As of `to_pandas`.
         """
         polars = needed("polars", "polars", "a polars data frame")
         columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
@@ -145,12 +140,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         Returns
         -------
         pyarrow.Table
-            The columns of `tcuq.step_columns`, after those of `beside`.
-
-        Raises
-        ------
-        ValueError
-            When pyarrow is not installed; the message says what to type.
+            As of `to_pandas`.
         """
         arrow = needed("pyarrow", "tcuq[tables]", "an Arrow table")
         columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}

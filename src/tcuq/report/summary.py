@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import metrics
+from ..monitor.class_names import shift_shown
 from ..monitor.log import Log
 from ..monitor.params import Params
-from ..monitor.shift_names import shift_shown
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from ..fitting.simple_rules import left_wrong
 from ..metrics import auroc, detection, paired_difference
+from ..monitor.class_names import shift_shown
 from ..monitor.cost import cost
 from ..monitor.log import Log
 from ..monitor.params import Params
-from ..monitor.shift_names import shift_shown
 
 BLOCK, REPLICATES = 100, 400
 """Of the bootstrap: blocks longer than a class usually stays; shorter ones where steps are few."""

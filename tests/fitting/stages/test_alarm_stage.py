@@ -49,11 +49,6 @@ def test_a_proved_alarm_needs_two_heads() -> None:
         fit(made(), alarm="loud")  # type: ignore[arg-type]
 
 
-def test_risk_can_be_summed_with_two_heads() -> None:
-    params = fit(made(), alarm="risk", run_length=300, options=FitOptions(explain=False))
-    assert params.evidence is None and params.alarm.rise is not None and "evidence" not in params.notes["fit"]
-
-
 def test_a_clean_log_without_the_features_is_refused_by_name() -> None:
     log = made()
     with refused("value"):

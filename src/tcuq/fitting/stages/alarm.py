@@ -11,9 +11,9 @@ import numpy as np
 
 from ...base.fixed import ONE
 from ...monitor.alarm import Alarm, AlarmSide
+from ...monitor.class_names import shift_shown
 from ...monitor.evidence_head import EvidenceHead
 from ...monitor.params import Params
-from ...monitor.shift_names import shift_shown
 from ...monitor.signals import SLOW
 from .. import alarms
 from ..alarms import ALLOWANCE_NATS, FEWEST, HOLD, caution_of, choose_evidence_limit, clear_at
