@@ -110,16 +110,6 @@ def test_a_table_is_read_in_chunks_as_one_stream() -> None:
     assert table.of(("odds",)).shape == (steps, 1)
 
 
-def test_a_shuffled_table_is_that_of_the_shuffled_log() -> None:
-    log, order = make_log(900), np.random.default_rng(2).permutation(900)
-    params = random_params(np.random.default_rng(3))
-    mixed = log.take(order)
-    _, values = watch(Monitor(params), Log(mixed.probs, mixed.features), signals=True)
-    table = read_signals(params, log, params.signals, order)
-    assert (table.registry(slice(0, 900)) == values).all()
-    assert table.settled.sum() == 899
-
-
 def test_the_monitor_runs_as_often_as_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
     run = Monitor.run

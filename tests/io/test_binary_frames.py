@@ -342,10 +342,8 @@ def test_parts_of_a_state_that_do_not_follow_each_other() -> None:
     assert decoder.push(b"".join(lines)) == [StateFrame(5, 6, 7, state)]
     # A second one begins before the first is complete; steps may come in between.
     broken = decoder.broken
-    assert taken(b"".join([*lines[:2], *lines[:3], FRAMES[0], *lines[3:]]), decoder=decoder) == [
-        ITEMS[0],
-        ("state", 5, 6, 7, state),
-    ]
+    twice = b"".join([*lines[:2], *lines[:3], FRAMES[0], *lines[3:]])
+    assert taken(twice, decoder=decoder) == [ITEMS[0], ("state", 5, 6, 7, state)]
     assert decoder.broken == broken + 1
     # Of another boot.
     other = [b"\0" + frame + b"\0" for frame in encode_state(5, 7, 7, state, 60).split(b"\0") if frame]

@@ -48,11 +48,6 @@ def test_a_collapse_that_lowers_the_risk_is_seen_on_the_low_side() -> None:
     assert steps["alarm"][-1] == 0
 
 
-def test_without_the_low_side_the_collapse_goes_unseen() -> None:
-    steps = watched(Alarm(0.1, AlarmSide(0.05, 2.0)), (CLEAN, 500), (COLLAPSED, 500))
-    assert not steps["alarm"].any()
-
-
 def test_reset_does_not_clear_an_alarm() -> None:
     monitor = Monitor(direct_params(warmup=0, alarm=ALARM))
     monitor.run(risk_stream((BAD, 100)))

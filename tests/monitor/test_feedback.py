@@ -81,26 +81,13 @@ def test_labels_are_refused_where_they_mean_nothing() -> None:
     with refused("missing"):
         monitor.feedback(0, True)
     before = monitor.step([1.0, 0.0, 0.0, 0.0]) and monitor.save()
-    for name, step, label in (
-        ("step", 1, True),
-        ("step", -1, True),
-        ("label", 0, 4),
-        ("label", 0, -2),
-        ("label", 0, 1.5),
-    ):
+    for name, step, label in (("step", 1, True), ("step", -1, True), ("label", 0, 4), ("label", 0, 1.5)):
         with refused("value", name):
             monitor.feedback(step, label)  # type: ignore[arg-type]
     assert monitor.save() == before
     bank.run([0], [[1.0, 0.0, 0.0, 0.0]])
-    odd: list[tuple[Any, Any]] = [
-        ([0], [4]),
-        ([0], [-2]),
-        ([-1], [0]),
-        ([0.0], [0]),
-        ([0, 1], [0]),
-        ([0], [[0]]),
-    ]
-    for ago, labels in (*odd, ([0], ["right"])):
+    odd: list[tuple[Any, Any]] = [([0], [4]), ([0], [-2]), ([-1], [0]), ([0.0], [0]), ([0, 1], [0])]
+    for ago, labels in (*odd, ([0], [[0]]), ([0], ["right"])):
         with refused("value"):
             bank.feedback([0], ago, labels)
     assert bank.feedback([0, 1], [0, 0], [0, 0]).tolist() == [True, False]

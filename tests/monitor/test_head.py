@@ -16,7 +16,6 @@ from tcuq.audit.derive import audit
 from tcuq.fitting.learn_head import FAST, degraded_steps
 from tcuq.io import Decisions
 from tcuq.monitor.log import watch
-from tcuq.monitor.signals import SIGNALS
 from tcuq.monitor.state import fingerprint, read_state
 
 MIXED = ("instability", "doubt", "odds", "severity", "magnitude")
@@ -228,15 +227,3 @@ def test_the_audit_says_when_it_cannot_derive_the_alarm() -> None:
 
 
 # Magnitude.
-
-
-def test_magnitude_is_the_logarithm_of_the_squared_norm_of_the_features() -> None:
-    params = Params(classes=2, features=6, feature_zero_point=-128, signals=("magnitude",), lags=())
-    features = np.random.default_rng(0).integers(-128, 128, (200, 6)).astype(np.int8)
-    features[0], features[1] = -128, 127
-    probs = np.tile(np.array([72, -128], dtype=np.int8), (200, 1))
-    _, signals = Monitor(params).run(probs, features, signals=True)
-    exact = np.log2(((features.astype(float) + 128) ** 2).sum(1) + 1) / 24
-    got = signals[:, SIGNALS.index("magnitude")]
-    assert np.abs(got - exact).max() < 0.0001
-    assert got[0] == 0 and got[1] == got.max()

@@ -45,11 +45,8 @@ feedback = st.none() | st.builds(
 def any_params(draw: st.DrawFn) -> Params:
     features = draw(st.integers(0, 256))
     # Those need an instant head, centers and an evidence head.
-    names = [
-        s
-        for s in SIGNALS
-        if (features or s not in FEATURE_BASED) and s not in ("distance", "disbelief", *SLOW)
-    ]
+    left_out = {"distance", "disbelief", *SLOW, *(() if features else FEATURE_BASED)}
+    names = [name for name in SIGNALS if name not in left_out]
     signals = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
     lags = draw(st.lists(st.integers(1, 64), min_size=1, max_size=8, unique=True))
     steep = draw(st.floats(1e-6, 1))
@@ -272,13 +269,8 @@ def test_files_that_are_no_json_are_refused(tmp_path: Path) -> None:
 
 def test_ranges_are_those_of_the_core() -> None:
     """What Params lets through at its ends, the core takes; beyond them, Params refuses first."""
-    for name, field in (
-        ("classes", "classes"),
-        ("features", "features"),
-        ("burst", "burst"),
-        ("warmup", "warmup"),
-    ):
-        low, high = RANGE[field]
+    for name in ("classes", "features", "burst", "warmup"):
+        low, high = RANGE[name]
         for value in (low, high):
             assert getattr(Params(**{"classes": 3, name: value}), name) == value
         for value in (low - 1, high + 1):

@@ -213,12 +213,8 @@ class TestSounds:
         order = mixed(range(4)).tolist()
         assert log.features.tolist() == [rows[each] for each in order]
         loud = tcuq.record(same, tmp_path, input_shape=(4,), input_range=(-32768, 32768))
-        assert loud.features is not None and loud.features[order.index(0)].tolist() == [
-            16384,
-            -32768,
-            0,
-            8192,
-        ]
+        assert loud.features is not None
+        assert loud.features[order.index(0)].tolist() == [16384, -32768, 0, 8192]
 
     def test_sounds_that_cannot_be_right(self, tmp_path: Path) -> None:
         for name in ("a", "b", "c"):

@@ -84,11 +84,8 @@ def test_a_severe_shift_changes_more_than_a_mild_one(case: str) -> None:
     family, x = CASES[case]
     chosen = choose(family, opened(x))
     mild, some, severe = (apply(chosen, x, severity) for severity in (0.25, 0.6, 1.0))
-    for name in set(mild) - {
-        "late",
-        "blank",
-        "frozen",
-    }:  # of a tone that moves on, samples may come to be alike again
+    # Of a tone that moves on, samples may come to be alike again.
+    for name in set(mild) - {"late", "blank", "frozen"}:
         away = [float(np.abs(each[name] - x).mean()) for each in (mild, some, severe)]
         assert away[0] < away[1] < away[2], name
     if family != "sound":  # a tone that moves on a little is another one, sample by sample
@@ -215,10 +212,8 @@ def test_indices_are_neither_shaken_nor_degraded() -> None:
 
 
 def test_the_model_says_whether_it_takes_indices() -> None:
-    small, wide = (
-        opened(RNG.integers(0, 100, (20, 12)).astype(np.uint8)),
-        opened(RNG.integers(0, 9, (20, 12))),
-    )
+    small = opened(RNG.integers(0, 100, (20, 12)).astype(np.uint8))
+    wide = opened(RNG.integers(0, 9, (20, 12)))
     i64, f32, i8 = (Info("net", input=np.dtype(each)) for each in (np.int64, np.float32, np.int8))
     with refused("unsupported"):
         choose(True, small, None, i64)

@@ -215,11 +215,7 @@ def estimate(ends: Sequence[float | None], form: str, unit: str) -> str:
 
 
 def energy(microjoules: Sequence[float | None]) -> tuple[list[float | None], str]:
-    """Return estimates of energy with three digits, and the form in which to show them.
-
-    >>> span(*energy([4499.39, 5971.57])), span(*energy([0.45312, 0.6])), span(*energy([1.2, None]))
-    ('4,500-5,970', '0.453-0.6', '1.2 or more')
-    """
+    """Return estimates of energy with three digits, and the form in which to show them."""
     return [None if each is None else float(f"{each:.3g}") for each in microjoules], ",.10g"
 
 

@@ -33,17 +33,7 @@ RECORDING = ("features", "posteriors", "logits", "names", "input_range", "input_
 
 
 def in_options(text: str, options: Sequence[str] = OPTIONS) -> str:
-    """Return a message of the library in the words of the command line.
-
-    >>> in_options('`level="budget"` ties them; pass `logits=True`; feature_zero_point is missing')
-    '--level budget ties them; pass --logits; --feature-zero-point is missing'
-    >>> in_options("`use_features=False`, or mark steps with `shifted`")
-    '--posterior-only, or mark steps with `shifted`'
-    >>> in_options("out/tcuq.c: exists; replace it with `force=True`")
-    'out/tcuq.c: exists; replace it with --force'
-    >>> in_options("pass `input_range=(-1, 1)`", ["input_range"])
-    'pass --input-range -1 1'
-    """
+    """Return a message of the library in the words of the command line."""
 
     def quoted(match: re.Match[str]) -> str:
         name, value = match.group(1), match.group(2)

@@ -80,7 +80,5 @@ def one_prediction(log: Log) -> list[str]:
     found = np.unique(log.predictions())
     if len(found) > 1:
         return []
-    return [
-        f"every prediction is class {found[0]}: the log says nothing about the other classes, nor about "
-        "changes between them"
-    ]
+    others = "the log says nothing about the other classes, nor about changes between them"
+    return [f"every prediction is class {found[0]}: {others}"]

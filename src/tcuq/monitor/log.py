@@ -309,14 +309,18 @@ class Log:
         >>> Log(np.full((5, 2), 0.5), shifted=["", "blur", "blur", "fog", "clean"]).stretches()
         [slice(1, 3, None), slice(3, 4, None)]
         """
-        if self.kinds is None:
-            return []
-        stretches = []
-        for piece in self.pieces():
-            cuts = np.flatnonzero(np.diff(self.kinds[piece])) + 1 + piece.start
-            edges = pairwise([piece.start, *cuts.tolist(), piece.stop])
-            stretches += [slice(a, b) for a, b in edges if self.kinds[a]]
-        return stretches
+        return (
+            [] if self.kinds is None else [run for run in runs_of(self, self.kinds) if self.kinds[run.start]]
+        )
+
+
+def runs_of(log: Log, values: npt.NDArray[Any]) -> list[slice]:
+    """Return the stretches of equal values, each within one segment, in order."""
+    runs = []
+    for piece in log.pieces():
+        cuts = np.flatnonzero(np.diff(values[piece])) + 1 + piece.start
+        runs += [slice(a, b) for a, b in pairwise([piece.start, *cuts.tolist(), piece.stop])]
+    return runs
 
 
 def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:

@@ -56,13 +56,7 @@ class SoundReader:
 
 
 def waveform(raw: bytes, width: int) -> Array:
-    r"""Return PCM samples as float32 in [-1, 1).
-
-    >>> waveform(b"\x00\x80\xff\x7f", 2).tolist()
-    [-1.0, 0.999969482421875]
-    >>> waveform(b"\x80\x00", 1).tolist()
-    [0.0, -1.0]
-    """
+    r"""Return PCM samples as float32 in [-1, 1)."""
     if width == 1:
         values = np.frombuffer(raw, np.uint8).astype(np.int64) - 128
     elif width == 3:
@@ -176,10 +170,8 @@ def read_folder(path: Path, asked: Asked) -> Folder:
     if unknown:
         some = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
         raise InputError("unknown", f"{where}/{unknown[0]}: is no class, expected one of {some}")
-    found = {
-        each: sorted(file for file in each.rglob("*") if file.suffix.lower() in (*PICTURES, *SOUNDS))
-        for each in folders
-    }
+    endings = (*PICTURES, *SOUNDS)
+    found = {each: sorted(f for f in each.rglob("*") if f.suffix.lower() in endings) for each in folders}
     empty = [each for each, files in found.items() if not files]
     if empty:
         kinds = f"no pictures ({', '.join(PICTURES)}) and no sounds ({', '.join(SOUNDS)})"

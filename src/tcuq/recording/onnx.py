@@ -76,11 +76,7 @@ def _node(model: bytes, start: int, end: int) -> Node:
 
 
 def penultimate(found: list[Node]) -> str | None:
-    """Return the tensor that the last fully connected layer reads, or None where there is no such layer.
-
-    >>> penultimate([Node("Gemm", ("x", "w"), ("h",)), Node("Gemm", ("h", "v"), ("y",))])
-    'h'
-    """
+    """Return the tensor that the last fully connected layer reads, or None where there is no such layer."""
     dense = [node for node in found if node.kind in DENSE]
     return dense[-1].inputs[0] if dense else None
 
@@ -98,16 +94,8 @@ def tail_output(name: str) -> bytes:
     return _piece(GRAPH, _piece(OUTPUT, _piece(1, name.encode())))
 
 
-TYPES = {
-    "tensor(float)": np.float32,
-    "tensor(double)": np.float64,
-    "tensor(float16)": np.float16,
-    "tensor(uint8)": np.uint8,
-    "tensor(int8)": np.int8,
-    "tensor(int64)": np.int64,
-    "tensor(int32)": np.int32,
-}
-FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
+FLOATS = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(float16)": "float16"}
+TYPES = FLOATS | {f"tensor({name})": name for name in ("uint8", "int8", "int64", "int32")}
 
 
 class ONNX:

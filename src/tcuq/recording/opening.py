@@ -97,11 +97,7 @@ def _from_object(model: Any, features: Features) -> Model:
 
 
 def is_reference(text: str) -> bool:
-    r"""Tell whether a text is ``module:name`` and not a path.
-
-    >>> is_reference("my.nets:small"), is_reference("a/b.npz"), is_reference("C:\\x.npz")
-    (True, False, False)
-    """
+    r"""Tell whether a text is ``module:name`` and not a path."""
     return re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", text) is not None
 
 

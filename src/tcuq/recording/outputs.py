@@ -44,13 +44,7 @@ def posteriors(raw: Array, format: Format | None, logits: bool) -> Array:
 
 
 def are_posteriors(raw: Array, format: Format | None) -> bool:
-    """Tell whether outputs of a model went through a softmax, or an int8 sigmoid, already.
-
-    >>> are_posteriors(np.array([[0.25, 0.75]]), None), are_posteriors(np.array([[0.25, 0.5]]), None)
-    (True, False)
-    >>> are_posteriors(np.array([[-128, 127]], np.int8), Format(1 / 256, -128))
-    True
-    """
+    """Tell whether outputs of a model went through a softmax, or an int8 sigmoid, already."""
     kept = format is not None and KEPT.get(raw.dtype) == format
     if raw.shape[1] == 1:
         return kept
@@ -73,12 +67,7 @@ def refuse_model(probs: Array, name: str) -> None:
 
 
 def features_of(raw: Array, format: Format | None) -> tuple[Array, Format | None]:
-    """Return features as a log holds them: int8 with a format, or float32.
-
-    >>> rows, format = features_of(np.array([[0, 255]], np.uint8), Format(0.1, 0))
-    >>> rows.tolist(), format
-    ([[-128, 127]], Format(scale=0.1, zero_point=-128))
-    """
+    """Return features as a log holds them: int8 with a format, or float32."""
     if raw.dtype == np.uint8 and format is not None:
         return (raw.astype(np.int16) - 128).astype(np.int8), Format(format.scale, format.zero_point - 128)
     if raw.dtype == np.int8:
@@ -87,11 +76,7 @@ def features_of(raw: Array, format: Format | None) -> tuple[Array, Format | None
 
 
 def numbers_of(labels: Array, classes: Sequence[Any] | None) -> Array:
-    """Return labels as numbers of classes, where the model says what it was trained with.
-
-    >>> numbers_of(np.array([3, 7, -1]), [3, 7]).tolist()
-    [0, 1, -1]
-    """
+    """Return labels as numbers of classes, where the model says what it was trained with."""
     if classes is None or list(classes) == list(range(len(classes))):
         return labels
     known = {value: number for number, value in enumerate(classes)}

@@ -38,12 +38,7 @@ GAIN = 0.1
 
 
 def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
-    """Return what inputs of a shape most likely are; None for shapes that are none of these.
-
-    >>> u8, f32 = np.dtype(np.uint8), np.dtype(np.float32)
-    >>> family_of((32, 32, 3), f32), family_of((28, 28), u8), family_of((128, 6), f32), family_of((187,), f32)
-    ('pictures', 'pictures', 'signals', 'signals')
-    """
+    """Return what inputs of a shape most likely are; None for shapes that are none of these."""
     long = [each for each in shape if each != 1]
     if len(shape) == 3 and min(long, default=1) > 1 and (shape[2] in CHANNELS or shape[0] in CHANNELS):
         sides = shape[:2] if shape[2] in CHANNELS else shape[1:]
@@ -55,12 +50,7 @@ def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
 
 
 def range_of(sample: Array) -> Range | None:
-    """Return the range of data by their type or, of floats, the usual one that they fill; None for others.
-
-    >>> range_of(np.zeros((2, 3), np.uint8)), range_of(np.array([[0.1, 0.9]]))
-    ((0.0, 255.0), (0.0, 1.0))
-    >>> range_of(np.array([[0.0, 16.0]]))
-    """
+    """Return the range of data by their type or, of floats, the usual one that they fill; None for others."""
     whole = np.iinfo(sample.dtype) if sample.dtype.kind in "iu" and sample.dtype.itemsize <= 2 else None
     if sample.dtype.itemsize > 1:
         low, high = float(sample.min()), float(sample.max())
@@ -123,9 +113,6 @@ def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
     """Return numbers as integers of a model's input, and the share that lies outside of its range.
 
     A half is rounded away from zero, as the operator QUANTIZE of TFLite does.
-
-    >>> quantized(np.array([0.0, 0.25, 1.0, 9.0]), Format(0.5, -128), np.int8)[0].tolist()
-    [-128, -127, -126, -110]
     """
     limits, units = np.iinfo(dtype), x.astype(np.float32) / np.float32(format.scale)
     whole = np.copysign(np.floor(np.abs(units) + np.float32(0.5)), units) + np.float32(format.zero_point)
@@ -255,11 +242,7 @@ def ends_of(format: Format, dtype: Any) -> Range:
 
 
 def with_ones(x: Array, shape: tuple[int | None, ...] | None) -> Array:
-    """Return inputs in the shape that a model takes where only lengths of 1 are missing or too many.
-
-    >>> with_ones(np.zeros((5, 8, 8)), (8, 8, 1)).shape, with_ones(np.zeros((5, 8)), (4, 2)).shape
-    ((5, 8, 8, 1), (5, 8))
-    """
+    """Return inputs in the shape that a model takes where only lengths of 1 are missing or too many."""
     if shape is None or None in shape:
         return x
     target = [each for each in shape if each is not None]

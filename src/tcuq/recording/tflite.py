@@ -68,11 +68,8 @@ class TFLite:
         if not content:
             raise self.info.refusal("missing", "is empty, expected a TFLite model")
         try:
-            found = litert.Interpreter(
-                model_content=content,
-                experimental_op_resolver_type=kind,
-                experimental_preserve_all_tensors=True,
-            )
+            more = {"experimental_op_resolver_type": kind, "experimental_preserve_all_tensors": True}
+            found = litert.Interpreter(model_content=content, **more)
             found.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             problem = "is no TFLite model that LiteRT can run, or is truncated"
@@ -82,10 +79,8 @@ class TFLite:
     def _wide_softmax(self) -> bool:
         tensors = {int(each["index"]): each for each in self._runner.get_tensor_details()}
         made = [op["outputs"][0] for op in self._runner._get_ops_details() if op["op_name"] == "SOFTMAX"]
-        return any(
-            tensors[int(each)]["dtype"] == np.int8 and tensors[int(each)]["shape"][-1] > WIDEST_SOFTMAX
-            for each in made
-        )
+        outputs = [tensors[int(each)] for each in made]
+        return any(each["dtype"] == np.int8 and each["shape"][-1] > WIDEST_SOFTMAX for each in outputs)
 
     def _inside(self) -> tuple[Format, Any] | None:
         """Return what a float input becomes at once in a model that is int8 inside."""

@@ -104,11 +104,7 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float) -> dic
 
 
 def block_for(steps: int, stay: float) -> int:
-    """Return the length of a block: of stays that go on from block to block a bootstrap knows nothing.
-
-    >>> block_for(4000, 16), block_for(320, 16), block_for(4000, 400)
-    (100, 64, 800)
-    """
+    """Return the length of a block: of stays that go on from block to block a bootstrap knows nothing."""
     return max(1, math.ceil(2 * stay), min(BLOCK, steps // BLOCKS))
 
 

@@ -91,13 +91,7 @@ def alarm_words(found: Mapping[str, Any]) -> str:
 
 
 def verdict(found: Mapping[str, Any]) -> str:
-    """Say what the alarm finds of shifts that it has not seen, how far off the accuracy is, and of answers.
-
-    >>> fit = {"found": 3, "kinds": 4, "delay": 12.0, "on_shifted": 0.7, "on_clean": 0.02}
-    >>> said = verdict({"has_alarm": True, "left_out": fit}).split("; ")
-    >>> said[0].partition(" (")[0], said[-1]
-    ('the alarm found 3 of 4 kinds of shift left out in turn', 'answers open')
-    """
+    """Say what the alarm finds of shifts that it has not seen, how far off accuracy is, and of answers."""
     if found.get("label_note"):
         return f"DO NOT USE THIS MONITOR, written because it was forced: {found['label_note']}"
     accuracy = _accuracy_verdict(found.get("fit_accuracy") or {}, found.get("expected_off"))
@@ -149,12 +143,7 @@ def _accuracy_verdict(fit: Mapping[str, Any], judged: float | None) -> str:
 
 
 def answers_words(found: Mapping[str, Any]) -> str:
-    """Say whether answers and abstentions are worth it, as far as these steps can tell.
-
-    >>> wrong = {"wrong_model": 0.2, "wrong_answers": 0.1, "budget": 0.15}
-    >>> answers_words({**wrong, "gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
-    'better than confidence: 2.0 points fewer errors among the surest 85% (95% interval 1.0 to 3.0)'
-    """
+    """Say whether answers and abstentions are worth it, as far as these steps can tell."""
     if "gain" not in found:
         return "open: only labels can tell whether the monitor ranks errors better than confidence"
     if found["wrong_model"] == found["wrong_answers"] == 0:

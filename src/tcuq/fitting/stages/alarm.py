@@ -36,11 +36,8 @@ def set_alarm(state: FitState) -> None:
     mean = float(np.sort(clean).mean())
     alarm = replace(choose_limits(summed, summed.runs, state), mean=mean)
     state.params = state.params.replace(evidence=summed.evidence, alarm=alarm)
-    state.findings |= {
-        "clean_steps": len(clean),
-        "clean_marked": state.clean.marked,
-        "run_length": state.request.run_length,
-    }
+    state.findings |= {"clean_steps": len(clean), "clean_marked": state.clean.marked}
+    state.findings["run_length"] = state.request.run_length
     if summed.evidence is not None:
         state.findings["evidence"] |= summed.findings
         if state.options.explain and not summed.proved:
@@ -69,10 +66,8 @@ def _support(state: FitState, count: int) -> list[str]:
     enough = run_length if state.summed.evidence is not None else 2 * alarms.SUPPORT * run_length
     if state.summed.proved or count >= enough:
         return []
-    return [
-        f"{count:,} clean steps are too few to check one false alarm in {run_length:,} ({enough:,} would "
-        "do): several times as many may come"
-    ]
+    few = f"{count:,} clean steps are too few to check one false alarm in {run_length:,}"
+    return [f"{few} ({enough:,} would do): several times as many may come"]
 
 
 REPEATED, STRETCH, FEW = 0.25, 100, 0.3
@@ -92,11 +87,9 @@ def _all_new(state: FitState) -> list[str]:
     if len(repeated) < FEWEST or np.convolve(repeated, np.ones(STRETCH), "valid").max() > FEW * STRETCH:
         return []
     own = "" if state.summed.proved else ", or fit with `own_looks=200`"
-    return [
-        "features hardly ever repeat in the clean log, as they do where an object is held or windows "
-        f"overlap: if your devices see that, record a clean stretch of it{own}; else the alarm may be on for "
-        "much of clean time"
-    ]
+    missing = "features hardly ever repeat in the clean log, as they do where an object is held or windows"
+    way = f"if your devices see that, record a clean stretch of it{own}"
+    return [f"{missing} overlap: {way}; else the alarm may be on for much of clean time"]
 
 
 def choose_sum(state: FitState) -> Summed:
@@ -219,10 +212,8 @@ def _alarms(parts: Sequence[Part], params: Params, run_length: int, learned: boo
         moments = Moments(names, coef, np.array(params.evidence.offsets))
     columns = [slow_columns(part, moments, params) for part in parts]
     coef, bias = (learn_sum if learned else standard_sum)(parts, columns)
-    sums = [
-        np.clip(x @ coef + bias, -CLIP, CLIP) * part.looks - ALLOWANCE_NATS
-        for x, part in zip(columns, parts, strict=True)
-    ]
+    pairs = zip(columns, parts, strict=True)
+    sums = [np.clip(x @ coef + bias, -CLIP, CLIP) * part.looks - ALLOWANCE_NATS for x, part in pairs]
     clean = [each[run] for each, part in zip(sums, parts, strict=True) for run in part.runs]
     limit = choose_evidence_limit(clean, run_length, caution_of(learned))
     return [alarms.walk(each, limit, clear_at(limit), HOLD) for each in sums]

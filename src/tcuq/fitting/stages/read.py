@@ -43,15 +43,12 @@ def read(request: Request) -> FitState:
     if suspect is not None:
         findings["suspect"] = suspect
     if params.level < params.budget:
-        notes.append(
-            f"the monitor flags {params.level:.0%} of the steps but may abstain on {params.budget:.0%}, so "
-            'the budget only limits bursts; `level="budget"` makes them equal'
-        )
+        rates = f"flags {params.level:.0%} of the steps but may abstain on {params.budget:.0%}"
+        way = 'so the budget only limits bursts; `level="budget"` makes them equal'
+        notes.append(f"the monitor {rates}, {way}")
     if part.source == "all":
-        notes.append(
-            "no steps are marked as clean: the whole log sets threshold and alarm; if it holds degraded "
-            "stretches, mark them with `shifted`, or pass a clean log with `clean`"
-        )
+        way = "if it holds degraded stretches, mark them with `shifted`, or pass a clean log with `clean`"
+        notes.append(f"no steps are marked as clean: the whole log sets threshold and alarm; {way}")
     rng = np.random.default_rng(request.seed)
     request.progress("read", 1, 1)
     return FitState(request, log, part, params, rng, notes, findings)

@@ -54,11 +54,6 @@ def are_indices(sample: Array, info: Info | None = None) -> bool:
 
     The model decides, if it says what it takes. Else wide whole numbers from 0 on are taken as indices:
     samples of a sensor are narrow, or below 0 at times, or fractions.
-
-    >>> are_indices(np.array([[7, 0, 3]])), are_indices(np.array([[7, 0, -3]])), are_indices(np.ones((1, 3)))
-    (True, False, False)
-    >>> are_indices(np.array([[7, 0, 3]]), Info("net.tflite", input=np.dtype(np.float32)))
-    False
     """
     if info is not None and info.input is not None:
         taken = np.dtype(info.input)
@@ -67,12 +62,7 @@ def are_indices(sample: Array, info: Info | None = None) -> bool:
 
 
 def form_of(family: str, sample: Array, pixels: bool, where: str) -> Form:
-    """Return how inputs of a family lie in the data.
-
-    >>> form = form_of("pictures", np.full((2, 8, 8, 3), 51, np.uint8), False, "x")
-    >>> float(form.numbers(np.full((8, 8, 3), 51, np.uint8)).max()), form.said
-    (0.2, 'pictures of 8 x 8 with values 0 to 255')
-    """
+    """Return how inputs of a family lie in the data."""
     make = {"pictures": _pictures, "sound": _sound, "signals": _signals}[family]
     return make(sample, pixels, where)
 
