@@ -90,18 +90,6 @@ def test_a_log_survives_every_format(tmp_path, make, kind):
     same_log(read_log(write(tmp_path, f"log.{kind}", content)), log)
 
 
-@pytest.mark.parametrize("header", ["p", "p0"])
-def test_one_sigmoid_column_becomes_two_classes(tmp_path, header):
-    log = read_log(write(tmp_path, "a.csv", f"{header}\n0.25\n1\n"))
-    assert log.probs.tolist() == [[0.75, 0.25], [0.0, 1.0]]
-    log = read_log(write(tmp_path, "b.csv", f"{header}\n-128\n5\n"))
-    assert log.probs.dtype == np.int8 and log.probs.tolist() == [[127, -128], [-5, 5]]
-    log = read_log(write(tmp_path, "c.jsonl", '{"probs": [0.25]}\n'))
-    assert log.probs.tolist() == [[0.75, 0.25]]
-    log = read_log(write(tmp_path, "d.npz", npz_bytes(probs=np.array([0.25, 0.5]))))
-    assert log.probs.tolist() == [[0.75, 0.25], [0.5, 0.5]]
-
-
 def rows_as(kind, rows):
     """Return rows of texts, posteriors then one feature where there is a third column, in a text format."""
     if kind == "csv":

@@ -5,20 +5,20 @@ from __future__ import annotations
 import csv
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import InputError, placed, wrong_value
-from ..base.limits import Limits, limits_given
+from ..base.limits import Limits
 from ..base.unknown import note_unknown
 from ..monitor.class_names import ShiftNumbers, checked_names, class_number
 from ..monitor.columns import EXPECTED, PLAIN, Layout
 from ..monitor.log import Log
 from .sources import check_length
-from .values import Bad, Kind, Softmax, check_label, log_parts, make_log
+from .values import Kind, Softmax, check_label, make_log
 
 _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 """Begins the line before the header that names the classes: ``# names: cat,dog``."""
@@ -28,7 +28,7 @@ def _header(cells: Sequence[str], where: str) -> Layout:
     """Read the first row; refuse one without posteriors, and note columns that are not known."""
     if len(cells) == 1 and ";" in cells[0]:
         raise InputError("unsupported", "the columns are separated by semicolons, expected commas")
-    if all(_is_number(name) for name in cells):
+    if all(map(_is_number, cells)):
         raise InputError("missing", "the first line must name the columns: p0,p1,...")
     layout = Layout.of(cells)
     note_unknown("column", layout.names, layout.known, where)
@@ -64,7 +64,7 @@ def _numbers(names: Sequence[str], cells: Sequence[str]) -> list[float]:
     return [_number(name, text) for name, text in zip(names, cells, strict=True)]
 
 
-class _Table:
+class Table:
     """The rows of one file, each judged when it comes; a bad one is an error and leaves no trace."""
 
     def __init__(
@@ -138,36 +138,29 @@ class _Table:
         return make_log(probs, features[0] if features else None, **more)
 
 
-def csv_parts(
-    lines: Iterable[str],
-    where: str,
-    on_bad: Bad | None = None,
-    softmax: Softmax | None = None,
-    limits: Limits | None = None,
-    rows: int | None = None,
-) -> Iterator[Log]:
-    """Read a log from the lines of a CSV file, some rows at a time.
+Lines = Iterator[tuple[int, str]]
+
+
+def csv_table(lines: Lines, where: str, softmax: Softmax | None, limits: Limits) -> Table:
+    """Read the header from the numbered lines of a CSV file; return what takes the other lines.
 
     Each line stands alone: a quote that is not closed spoils its own line and no other. A line ``# names:
     cat,dog`` before the header names the classes.
     """
-    numbered_lines = enumerate(lines, 1)
-    first, classes = next(numbered_lines, None), None
+    first, classes = next(lines, None), None
     try:
         if first is not None and (mark := _NAMES.match(first[1])):
             classes = [cell.strip() for cell in _cells(first[1][mark.end() :])]
-            first = next(numbered_lines, None)
+            first = next(lines, None)
         if first is None:
             raise InputError("missing", f"is empty, expected a header with {EXPECTED}")
         header = _cells(first[1])
-        given = limits_given(limits)
-        if len(header) > given.fields:
-            expected = given.beyond("fields", len(header), "columns")
+        if len(header) > limits.fields:
+            expected = limits.beyond("fields", len(header), "columns")
             raise InputError("limit", f"the header has {len(header):,} columns, {expected}")
-        table = _Table(_header(header, where), softmax, classes)
+        return Table(_header(header, where), softmax, classes)
     except ValueError as error:
         raise placed(error, where if first is None else f"{where}, line {first[0]}") from None
-    yield from log_parts(numbered_lines, table, where, on_bad, rows)
 
 
 def _cells(line: str) -> list[str]:

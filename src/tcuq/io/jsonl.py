@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..monitor.class_names import ShiftNumbers, checked_names, class_number
 from ..monitor.log import Log
 from ..monitor.quantize import two_classes
 from .sources import check_length
-from .values import ALIASES, BESIDE, Bad, Kind, Shape, Softmax, check_label, log_parts, make_log
+from .values import ALIASES, BESIDE, Kind, Shape, check_label, make_log
 
 KEYS = ("probs", "features", "label", "segment", "shifted")
 _ALL = ", ".join(KEYS)
@@ -200,32 +200,20 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def jsonl_parts(
-    lines: Iterable[str],
-    where: str,
-    on_bad: Bad | None = None,
-    shape: Shape | None = None,
-    softmax: Softmax | None = None,
-    limits: Limits | None = None,
-    size: int | None = None,
-) -> Iterator[Log]:
-    """Read a log from JSON lines, some at a time; parameters as of `RowParser` and `log_parts`."""
-    steps = _Steps(RowParser(shape, softmax, where, limits))
-    return log_parts(enumerate(lines, 1), steps, where, on_bad, size)
-
-
-class _Steps:
-    """The steps of one file."""
+class Steps:
+    """The steps of one file, for `log_parts`."""
 
     def __init__(self, parser: RowParser) -> None:
         self._parser, self._taken, self.rows = parser, list[Row](), 0
 
     def add(self, line: str, number: int) -> None:
+        """Take one line."""
         row = self._parser.parse(line, number)
         self._taken += [] if row is None else [row]
         self.rows = len(self._taken)
 
     def log(self) -> Log:
+        """Return what was taken, and forget it."""
         columns: dict[str, Any] = dict(zip(KEYS, zip(*self._taken, strict=True), strict=True))
         self._taken, self.rows = [], 0
         for key, values in columns.items():

@@ -10,12 +10,12 @@ from ..base.limits import Limits, limits_given
 from ..monitor.log import Log
 from ..monitor.logits import paired, softmax
 from ..monitor.params import Params
-from .csv import csv_parts
-from .jsonl import jsonl_parts
+from .csv import csv_table
+from .jsonl import RowParser, Steps
 from .npz import read_npz
 from .sources import TABLES, decode_lines, format_of, read_bytes, read_lines, shown
 from .tables import table_parts
-from .values import Bad, Shape
+from .values import Bad, Shape, log_parts
 
 
 def read_log(
@@ -112,11 +112,12 @@ def read_parts(
     elif kind in TABLES:
         found = table_parts(path, kind, where, limits, apply, rows is None)
     else:
-        lines = decode_lines(read_lines(path, limits, whole=True))
+        lines = enumerate(decode_lines(read_lines(path, limits, whole=True)), 1)
         if kind == "csv":
-            found = csv_parts(lines, where, on_bad, apply, limits, rows)
+            found = log_parts(lines, csv_table(lines, where, apply, limits), where, on_bad, rows)
         else:
-            found = jsonl_parts(lines, where, on_bad, shape, apply, limits, rows)
+            steps = Steps(RowParser(shape, apply, where, limits))
+            found = log_parts(lines, steps, where, on_bad, rows)
     for part in found:
         if shape is not None:
             shape.check_log(part, where)

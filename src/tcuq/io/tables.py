@@ -140,12 +140,7 @@ class TableFile:
 
 
 def table_parts(
-    path: str | Path,
-    kind: str,
-    where: str,
-    limits: Limits | None = None,
-    softmax: Softmax | None = None,
-    whole: bool = True,
+    path: str | Path, kind: str, where: str, limits: Limits, softmax: Softmax | None, whole: bool
 ) -> Iterator[Log]:
     """Read a log from a Parquet or Arrow file, piece by piece.
 
