@@ -22,15 +22,10 @@ from tcuq.monitor.signals import SIGNALS
 
 
 def make_log(steps: int = 6000, features: int = 16, seed: int = 0, dwell: float = 8, **keep: bool) -> Log:
-    probs, values, truth, marks = dwell_stream(
-        steps, 10, features, np.random.default_rng(seed), dwell, shifted=True
-    )
-    return Log(
-        probs,
-        values,
-        truth if keep.get("labels", True) else None,
-        shifted=marks if keep.get("shifted", True) else None,
-    )
+    rng = np.random.default_rng(seed)
+    probs, values, truth, marks = dwell_stream(steps, 10, features, rng, dwell, shifted=True)
+    labels = truth if keep.get("labels", True) else None
+    return Log(probs, values, labels, shifted=marks if keep.get("shifted", True) else None)
 
 
 @pytest.mark.parametrize("l2", [0.1, 1.0, 100.0])

@@ -38,7 +38,12 @@ def made(seed: int, steps: int = 3000, **without: Any) -> Log:
     probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     centers = rng.normal(0, 1, (CLASSES, FEATURES))
     features = np.maximum(0, centers[truth] + rng.normal(0, 0.4, (steps, FEATURES)) * noise)
-    columns = {"features": features, "labels": truth, "segments": np.arange(steps) // 400, "shifted": kinds}
+    columns = {
+        "features": features,
+        "labels": truth,
+        "segments": np.arange(steps) // 400,
+        "shifted": kinds,
+    }
     return Log(probs, **{name: values for name, values in columns.items() if without.get(name, True)})
 
 

@@ -53,12 +53,8 @@ def test_a_clean_log_without_the_features_is_refused_by_name() -> None:
     log = made()
     with refused("value"):
         fit(log, clean=Log(log.probs))
-    assert (
-        fit(
-            log, clean=Log(log.probs), options=FitOptions(use_features=False, explain=False), run_length=300
-        ).features
-        == 0
-    )
+    bare = FitOptions(use_features=False, explain=False)
+    assert fit(log, clean=Log(log.probs), options=bare, run_length=300).features == 0
 
 
 def test_a_log_that_shows_no_held_object_says_what_it_does_not_know() -> None:
