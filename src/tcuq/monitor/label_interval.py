@@ -13,6 +13,8 @@ from ..base.checks import number
 from ..base.errors import InputError, wrong_value
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Summed = Callable[[Floats], Floats]
 
 STAKES = 2.0 ** -np.arange(-1.0, 17.0)
 """Bets that the mixture holds, fixed beforehand: from few labels to some millions of steps."""
@@ -114,12 +116,7 @@ def accuracy_from_labels(
 
 
 def interval(
-    asked: npt.NDArray[np.bool_],
-    chance: Floats,
-    expected: Floats,
-    wrong: Floats,
-    level: float,
-    summed: Callable[[Floats], Floats],
+    asked: Bools, chance: Floats, expected: Floats, wrong: Floats, level: float, summed: Summed
 ) -> LabeledAccuracy:
     """Return what `accuracy_from_labels` does, from steps or from counts of steps that are alike.
 
@@ -144,7 +141,7 @@ def interval(
     return LabeledAccuracy(1 - np.clip(found, low, high), 1 - high, 1 - low)
 
 
-def gain(stake: float, off: Floats, least: Floats, asked: npt.NDArray[np.bool_], chance: Floats) -> Floats:
+def gain(stake: float, off: Floats, least: Floats, asked: Bools, chance: Floats) -> Floats:
     """Return what a bet gains at each step, as a share of itself: F - 1 of `accuracy_from_labels`.
 
     `off` says by how much each label is above what was expected, `least` the least that can be.

@@ -16,7 +16,9 @@ def in_words(params: Params, details: bool = False) -> str:
     """Return a few lines about parameters; of a fit, with what it found."""
     found = params.notes.get("fit")
     if not isinstance(found, Mapping):
-        return "\n".join([_chosen(params, params.profile), _abstains(params), _unfitted_alarm(params)])
+        summed = "risk" if params.evidence is None else "evidence"
+        alarm = f"Alarm: {summed if _has_alarm(params) else 'none'}."
+        return "\n".join([_chosen(params, params.profile), _abstains(params), alarm])
     lines = [f"Note: {found['suspect']}."] if "suspect" in found else []
     lines += [
         _steps(params, found),
@@ -95,14 +97,12 @@ def _errors(params: Params, found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _unfitted_alarm(params: Params) -> str:
-    if params.alarm.rise is None and params.alarm.fall is None:
-        return "Alarm: none."
-    return f"Alarm: {'risk' if params.evidence is None else 'evidence'}."
+def _has_alarm(params: Params) -> bool:
+    return params.alarm.rise is not None or params.alarm.fall is not None
 
 
 def _alarm(params: Params, found: Mapping[str, Any]) -> str:
-    if params.alarm.rise is None and params.alarm.fall is None:
+    if not _has_alarm(params):
         return f"Alarm: none, as {found['clean_steps']:,} clean steps are too few to set one."
     what = "risk"
     if params.evidence is not None:
@@ -171,8 +171,7 @@ def _accuracy(params: Params, found: Mapping[str, Any]) -> list[str]:
 
 def _steps(params: Params, found: Mapping[str, Any]) -> str:
     """Say how many steps there are, and which of them set the threshold (and the alarm)."""
-    alarmed = params.alarm.rise is not None or params.alarm.fall is not None
-    what = "threshold and alarm" if alarmed else "the threshold"
+    what = "threshold and alarm" if _has_alarm(params) else "the threshold"
     used, marked = found["clean_steps"], found["clean_marked"]
     text = f"{_count(found['steps'], 'step')} in {_count(found['segments'], 'segment')}"
     if found["clean_from"] == "all":
