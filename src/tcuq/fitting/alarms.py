@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from numpy.random import Generator
 
 from ..base.fixed import ONE
 from ..monitor.alarm import Alarm, AlarmSide
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 Floats = npt.NDArray[np.float64]
 
