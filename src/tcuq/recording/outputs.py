@@ -15,7 +15,6 @@ from .model import Array, Format
 KEPT = {np.dtype(np.int8): Format(1 / 256, -128), np.dtype(np.uint8): Format(1 / 256, 0)}
 """Formats of posteriors that a log holds as they are."""
 
-
 ENOUGH = 8
 """Rows that sum to 1 from which on outputs are posteriors and no logits."""
 
