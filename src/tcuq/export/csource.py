@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..base.fixed import ONE
-from ..base.plain_text import plain_text
+from ..base.generated import plain_text
 from ..monitor.evidence_head import EvidenceHead
 from ..monitor.instant_head import InstantHead
-from ..monitor.params import COEF_UNIT, Params
+from ..monitor.fixed_point import COEF_UNIT
+from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from .contents import Contents
 

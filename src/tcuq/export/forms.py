@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InputError
-from ..base.platforms import PLATFORMS
+from ..base.generated import PLATFORMS
 from .contents import Contents
 from .templates import render, sections
 

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import InputError, InputTypeError, wrong_type
+from ..monitor.class_names import shift_shown
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
-from ..monitor.shift_names import shift_shown
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from ..monitor.steps import STEP_DTYPE
 

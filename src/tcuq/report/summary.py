@@ -16,7 +16,7 @@ from ..monitor.class_names import checked_name
 from ..monitor.log import Log
 from ..monitor.monitor import signal_columns
 from ..monitor.params import Params
-from ..monitor.shift_names import shift_shown
+from ..monitor.class_names import shift_shown
 from .data import checked, recomputed
 
 Floats = npt.NDArray[np.float64]
