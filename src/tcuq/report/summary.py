@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from .. import metrics
 from ..base.checks import integer
-from ..monitor.class_names import checked_name
+from ..monitor.class_names import checked_name, shift_shown
 from ..monitor.log import Log
 from ..monitor.monitor import signal_columns
 from ..monitor.params import Params
-from ..monitor.class_names import shift_shown
 from .data import checked, recomputed
 
 Floats = npt.NDArray[np.float64]
