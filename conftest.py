@@ -58,7 +58,6 @@ FEW = {
     "device/tests/test_device_generate.py::test_a_compiler_that_breaks_a_kernel_is_refused": 1,
     "device/tests/test_device_generate.py::test_generated_code_has_no_warnings": 1,
     "device/tests/test_device_generate.py::test_whole_networks_give_the_bits_of_the_arithmetic": 1,
-    "device/tests/test_device_kernels.py::test_kernels_have_no_warnings_for_a_board": 1,
     "device/tests/test_device_kernels.py::test_same_bits_as_cpp": 0,
     "device/tests/test_device_kernels.py::test_same_bits_here": 1,
     "device/tests/test_device_kernels.py::test_same_bits_on_a_board": 1,
@@ -73,19 +72,10 @@ FEW = {
     "export/test_export_rust.py::test_the_c_is_built_for_a_cortex_m": 1,
     "export/test_frame_c.py::test_no_warnings_in_frames": 2,
     "faults/test_faults_injector.py::test_careless_writers_are_found": 0,
-    "watch/tests/fleet/test_fleet_command.py::test_a_served_page_in_a_browser": 0,
     "watch/tests/fleet/test_fleet_page.py::test_in_a_browser": 0,
-    "watch/tests/live/test_live_page.py::test_every_control_has_a_name": 0,
-    "watch/tests/live/test_live_page.py::test_it_fits_a_phone_and_can_be_calm_and_dark": 0,
-    "watch/tests/live/test_live_page.py::test_many_pages_see_the_same": 0,
     "watch/tests/live/test_live_page.py::test_pause_holds_the_picture_and_nothing_is_lost_behind_it": 0,
-    "watch/tests/live/test_live_page.py::test_remarks_tell_of_the_device_and_lead_there": 0,
-    "watch/tests/live/test_live_page.py::test_the_plot_shows_threshold_abstentions_and_alarm": 0,
-    "watch/tests/live/test_live_page.py::test_what_is_on_screen_can_be_saved": 0,
     "watch/tests/live/test_live_page.py::test_who_was_away_too_long_sees_the_gap": 0,
-    "watch/tests/live/test_live_page.py::test_zoom_pan_and_the_value_under_the_cursor": 0,
     "report/test_report.py::test_page_in_a_browser": 1,
-    "report/test_report_learned.py::test_a_browser_names_the_answer": 0,
 }
 """Tests of compilers, boards, builds and browsers: so many cases run every time, the others are slow."""
 

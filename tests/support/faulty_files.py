@@ -12,12 +12,11 @@ import builtins
 import contextlib
 import errno
 import io
+import multiprocessing
 import os
 import pathlib
-import pickle
 import shutil
 import signal
-import struct
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -35,7 +34,6 @@ DEAD = 77
 SPACE = frozenset({"create", "write", "truncate", "mkdir", "link", "symlink", "fsync"})
 """What a full disk refuses; it lets names be moved and removed."""
 
-READS = frozenset({"read", "list"})
 AFTER = frozenset({"close"})
 """What happens also where it fails."""
 
@@ -60,7 +58,7 @@ class Fault:
             return False
         if self.how == errno.ENOSPC:
             return name in SPACE
-        return name not in AFTER and (self.how == errno.EIO or name not in READS)
+        return name not in AFTER and (self.how == errno.EIO or name != "read")
 
     def __str__(self) -> str:
         how = errno.errorcode[self.how] if isinstance(self.how, int) else f"killed {self.how}"
@@ -121,14 +119,12 @@ class Faults:
 
     def install(self) -> None:
         """Take the place of the true operations, for the rest of this process."""
-        for name in (*BY_PATH, *BY_TWO, "open", "close", "write", "fsync", "ftruncate", "scandir", "listdir"):
+        for name in (*BY_PATH, *BY_TWO, "open", "close", "write", "fsync", "ftruncate"):
             self._true[name] = getattr(os, name)
         for name, kind in BY_PATH.items():
             self._put(name, self._by_path(name, kind))
         for name in BY_TWO:
             self._put(name, self._by_two(name))
-        for name in ("scandir", "listdir"):
-            self._put(name, self._listing(name))
         self._put("open", self._open)
         self._put("close", self._close)
         self._put("write", self._write)
@@ -203,15 +199,6 @@ class Faults:
             self._note("exchange", str(one), str(two))
 
         self.meet("exchange", str(two), act)
-
-    def _listing(self, name: str) -> Any:
-        true = self._true[name]
-
-        def call(path: Any = ".") -> Any:
-            whole = self.path_of(path)
-            return true(path) if whole is None else self.meet("list", whole, lambda: true(path))
-
-        return call
 
     def _open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         whole = self.path_of(path, dir_fd)
@@ -364,46 +351,24 @@ def _run(work: Callable[[], int], faults: Faults) -> Outcome:
 
 def run_forked(work: Callable[[], int], root: Path, fault: Fault | None = None) -> Outcome:
     """Run all of some work in a process of its own, with a fault or without."""
-    told = os.pipe()
+    here, there = multiprocessing.Pipe(duplex=False)
     child = os.fork()
     if child == 0:
         try:
-            os.close(told[0])
-            _send(told[1], _run(work, Faults(root, fault, record=root.is_dir())))
+            here.close()
+            there.send(_run(work, Faults(root, fault, record=root.is_dir())))
             os._exit(0)
         finally:  # whatever happens, this process never goes on with the tests
             os._exit(1)
-    os.close(told[1])
-    with contextlib.ExitStack() as stack:
-        stack.callback(os.close, told[0])
-        found = _receive(told[0])
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status == DEAD:
-        return Outcome(DEAD)
-    assert isinstance(found, Outcome), f"the process ended with status {status}"
-    return found
-
-
-def _send(handle: int, content: Any) -> None:
-    data = pickle.dumps(content)
-    data = struct.pack("<Q", len(data)) + data
-    while data:
-        data = data[_WRITE(handle, data) :]
-
-
-def _receive(handle: int) -> Any:
-    head = _exactly(handle, 8)
-    return None if len(head) < 8 else pickle.loads(_exactly(handle, struct.unpack("<Q", head)[0]))
-
-
-def _exactly(handle: int, count: int) -> bytes:
-    found = b""
-    while len(found) < count and (piece := os.read(handle, count - len(found))):
-        found += piece
-    return found
-
-
-_WRITE = os.write
+    there.close()
+    with here, contextlib.suppress(EOFError):
+        found = here.recv()
+        os.waitpid(child, 0)
+        assert isinstance(found, Outcome)
+        return found
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status == DEAD, f"the process ended with status {status}"
+    return Outcome(DEAD)
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:

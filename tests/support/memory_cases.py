@@ -14,7 +14,7 @@ import sys
 import sysconfig
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import failing_memory  # type: ignore[import-not-found]
 import numpy as np
@@ -44,17 +44,13 @@ REFUSED = (ValueError, TypeError, BufferError, KeyError)
 """What a call may say that is refused anyway; text that there is no memory for is left out of it."""
 
 
-class Case:
+class Case(NamedTuple):
     """A call, what its object holds, and how to go back to before it."""
 
-    def __init__(
-        self,
-        name: str,
-        run: Callable[[], Any],
-        state: Callable[[], Any] = nothing,
-        undo: Callable[[], Any] = nothing,
-    ) -> None:
-        self.name, self.run, self.state, self.undo = name, run, state, undo
+    name: str
+    run: Callable[[], Any]
+    state: Callable[[], Any] = nothing
+    undo: Callable[[], Any] = nothing
 
 
 def core_cases() -> list[Case]:
