@@ -26,11 +26,11 @@ from oracle_frames import (
     on_line,
 )
 from refusals import refused
+from streams import learned_params
 
 from tcuq import SIGNALS, STEP_DTYPE, Monitor
 from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, PosteriorsFrame, StateFrame, Text, unstuffed
 from tcuq.monitor.state import fingerprint
-from tcuq_device.cost.stock import standard
 
 
 def plain(item: Item) -> tuple[Any, ...]:
@@ -132,11 +132,9 @@ def test_bytes_between_fields_are_zero() -> None:
 
 
 def test_a_state_goes_from_one_monitor_to_another() -> None:
-    params = standard("standard, class mix")
+    params = learned_params(10)
     monitor = Monitor(params)
-    rows = np.random.default_rng(0).dirichlet(np.ones(params.classes), 50)
-    features = np.zeros((50, params.features), dtype=np.int8) if params.features else None
-    monitor.run(rows, features)
+    monitor.run(np.random.default_rng(0).dirichlet(np.ones(10), 50))
     (found,) = Decoder().push(encode_state(fingerprint(params), 3, 49, monitor.save()))
     assert isinstance(found, StateFrame) and found.fingerprint == int(params.fingerprint, 16)
     other = Monitor(params)
