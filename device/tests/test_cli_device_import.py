@@ -13,7 +13,6 @@ from make_tflite_models import FOLDER, MODELS, random_inputs
 from tcuq.cli import main
 from tcuq_device.graph import oracle
 from tcuq_device.graph.storage import load_graph
-from tcuq_device.tflite.importing import name_of
 from tcuq_device.tflite.read import load_model
 from tcuq_device.tflite.reference import evaluate
 
@@ -54,12 +53,6 @@ def test_json_and_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert list(json.loads(out)["outputs"]) == ["probs"]
 
 
-def test_notes_name_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = run(capsys, FOLDER / "curves.tflite", "-o", tmp_path / "g.npz")
-    assert status == 0
-    assert "name that of the posteriors with --posteriors" in err and "name a tensor with --features" in err
-
-
 def test_refusals_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cut = tmp_path / "cut.tflite"
     cut.write_bytes(NET.read_bytes()[:2000])
@@ -81,13 +74,6 @@ def test_refusals_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert (status, out) == (2, ""), arguments
         assert err.startswith("tcuq: ") and err.count("\n") == 1, err
     assert not good.exists()
-
-
-@pytest.mark.parametrize("file", ["Résumé.tflite", "tcuq.tflite", "while.tflite", "__.tflite", "x" * 90])
-def test_a_name_is_always_an_identifier(file: str) -> None:
-    from tcuq_device.graph.check import _identifier
-
-    _identifier("name", name_of(file))
 
 
 def test_a_model_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -170,13 +170,6 @@ def test_a_softmax_can_be_added_to_logits() -> None:
             graph_of(model, asked=OutputChoice(softmax=True))
 
 
-def test_an_autoencoder_is_not_advised_a_softmax() -> None:
-    same = alone("RELU", tensor((1, 32)), tensor((1, 32)))
-    asked = OutputChoice()
-    graph_of(same, asked=asked)
-    assert "autoencoder" in asked.notes[0] and "add one" not in asked.notes[0]
-
-
 def test_features_can_be_named_left_out_or_missing() -> None:
     model = ended("SOFTMAX", 6)
     assert graph_of(model, asked=OutputChoice(features="2")).outputs["features"] == "t2"
@@ -309,12 +302,6 @@ def test_groups_and_outputs_of_one_channel_are_convolutions() -> None:
         source, target = tensor((1, 5, 5, inputs), 0.5, 7), tensor((1, 5, 5, outputs), 0.03, -100)
         step = convolved(code, source, weights, target, **same)
         assert (step.low, step.high) == (-100, 100)
-
-
-def test_a_channel_without_a_factor_takes_the_fast_way() -> None:
-    weights = channels((2, 1, 1, 2), [0.2, 1e-12], np.full((2, 1, 1, 2), 9, np.int8))
-    step = convolved("CONV_2D", tensor((1, 4, 4, 2)), weights, tensor((1, 4, 4, 2), 0.5, 11))
-    assert step.shift is not None and step.shift.tolist()[1] == -31 and step.multiplier.min() >= 2**30
 
 
 def test_floats_at_the_edges_and_known_shapes_are_left_out() -> None:

@@ -159,14 +159,6 @@ def crowded(count: int, shape: int = 108) -> bytes:
     return bytes(grown + struct.pack("<Ii", 1, shape))
 
 
-def test_one_tensor_under_many_numbers() -> None:
-    """With two of them, the first operator has no third tensor: the file itself is in order."""
-    with refused("damaged"):
-        read_model(crowded(2))
-    with refused("damaged"):
-        read_model(crowded(2, 107))
-
-
 @pytest.mark.parametrize("count", [MOST_ITEMS, MOST_ITEMS + 1, 10**5])
 def test_endless_lists_take_neither_time_nor_memory(count: int, traced: None) -> None:
     content = crowded(count)

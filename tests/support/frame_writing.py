@@ -1,4 +1,4 @@
-"""Steps and states as frames of a device (SPEC.md section 18): contents of the oracle, cut as the C cuts them."""
+"""Steps and states as frames of a device (SPEC.md section 18): contents of the oracle, cut as in the C."""
 
 from __future__ import annotations
 
