@@ -243,22 +243,6 @@ static void verify_says(tcuq_params_t p)
     }
 }
 
-/* Counters that nobody reads may be anything. */
-static void verify_leaves(void)
-{
-    tcuq_params_t p = params_of(TCUQ_BIT(TCUQ_DOUBT));
-    tcuq_t m;
-    p.fingerprint = tcuq_fingerprint(&p);
-    NEED(tcuq_init(&m, &p, ring, sizeof ring) == TCUQ_OK);
-    m.accuracy = 0xFFFFFFFFu;
-    m.severity = -5;
-    m.stillness = 0xFFFFFFFFu;
-    m.own = m.own_seen = 7;
-    m.head = 255;
-    m.fill = 255;
-    NEED(tcuq_verify(&m) == TCUQ_OK);
-}
-
 static void two_classes(void)
 {
     int value;
@@ -340,9 +324,6 @@ int main(void)
     verify_says(whole());
     verify_says(params_of(STEADY));
     two_classes();
-    if (has(TCUQ_BIT(TCUQ_DOUBT))) {
-        verify_leaves();
-    }
     if (has(TCUQ_BIT(TCUQ_FLIPS))) {
         damaged_prediction();
     }

@@ -138,16 +138,6 @@ def test_counting_zeros_changes_no_bit(level: str, sums: list[bytes], tmp_path: 
     assert [checksum(program, *shape) for shape in MORE] == sums
 
 
-def test_a_mask_may_be_written_as_in_the_header(tmp_path: Path) -> None:
-    """Without parentheses of its own: the core must put them."""
-    tool = need("size", "binutils")
-    found = [
-        sizes(tool, compile_core("gcc", tmp_path, "-Os", f"-DTCUQ_SIGNALS={mask}"))
-        for mask in ("12", "TCUQ_BIT(TCUQ_FLIPS)|TCUQ_BIT(TCUQ_DOUBT)")
-    ]
-    assert found[0] == found[1]
-
-
 def test_the_header_serves_cplusplus(tmp_path: Path) -> None:
     compiler = need("g++", "g++")
     source = tmp_path / "use.cpp"
@@ -176,18 +166,6 @@ def test_only_three_headers_and_two_functions_of_the_library(tmp_path: Path) -> 
 
 def test_tables_are_what_the_script_makes() -> None:
     assert make_tables.HEADER.read_text() == make_tables.render()
-
-
-def test_the_registry_is_the_same_in_c_and_python() -> None:
-    header = (CORE / "tcuq.h").read_text()
-    for number, name in enumerate(SIGNALS):
-        assert re.search(rf"#define TCUQ_{name.upper()} {number}\b", header)
-
-
-def test_ram_and_state_at_the_defaults() -> None:
-    params = Params(classes=10, features=32, lags=(1, 2, 4))
-    assert CONTEXT_BYTES + params.ring_bytes <= 320
-    assert params.state_bytes <= 400
 
 
 def test_size_on_a_cortex_m4(tmp_path: Path) -> None:
