@@ -19,7 +19,7 @@ import shutil
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -373,20 +373,16 @@ def run_forked(work: Callable[[], int], root: Path, fault: Fault | None = None) 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
     """Return every file under a folder with its content, and every folder and link."""
-    return dict(_entries(folder, ""))
-
-
-def _entries(folder: Path, inside: str) -> Iterator[tuple[str, bytes]]:
-    for entry in sorted(os.scandir(folder), key=lambda each: each.name):
-        name = inside + entry.name
-        if entry.is_symlink():
-            yield name, b"-> " + os.fsencode(os.readlink(entry.path))
-        elif entry.is_dir():
-            yield name + "/", b""
-            yield from _entries(Path(entry.path), name + "/")
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            found[name] = b"-> " + os.fsencode(os.readlink(path))
+        elif path.is_dir():
+            found[name + "/"] = b""
         else:
-            with open(entry.path, "rb") as file:
-                yield name, file.read()
+            found[name] = path.read_bytes()
+    return found
 
 
 def restore(folder: Path, content: dict[str, bytes]) -> None:
