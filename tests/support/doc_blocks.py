@@ -64,7 +64,6 @@ class Block:
 
     @property
     def compiles(self) -> bool:
-        """Return whether a test compiles it."""
         return self.language in COMPILED and "compiles" in self.marks
 
 
@@ -92,12 +91,10 @@ class Page:
         )
 
     def slow(self, block: Block) -> bool:
-        """Return whether a block belongs to the slow tests."""
         return "slow" in self.marks or "slow" in block.marks
 
 
 def marks_of(line: str) -> dict[str, str]:
-    """Return the marks of a line of comments."""
     found = [text.strip().partition(":") for text in re.findall(r"<!--(.*?)-->", line)]
     return {name.strip(): value.strip() for name, _, value in found}
 

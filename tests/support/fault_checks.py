@@ -59,7 +59,6 @@ class Points:
             self.mended(what)
 
     def fault(self, fault: Fault) -> None:
-        """Check one fault."""
         found = self.run(self.old, fault)
         what = f"{self.case.name}, {fault} ({self.clean.listed[fault.at - 1]})"
         content = snapshot(self.out)
@@ -71,7 +70,6 @@ class Points:
         self.again(content, what)
 
     def loss(self, at: int, names: str, data: str, seed: int = 0) -> None:
-        """Check one loss of power."""
         what = f"{self.case.name}, power lost after {at} changes, names: {names}, data: {data}, seed {seed}"
         content = self.record.crashed(at, names, data, seed)
         self.whole(content, what, done=at == len(self.record.changes))
@@ -93,7 +91,6 @@ class Points:
         """Hold what the next run left against what it should."""
 
     def faults(self) -> Iterator[Fault]:
-        """Give every fault at every operation."""
         for at, operation in enumerate(self.clean.listed, 1):
             for how in (*DEATHS, *ERRORS):
                 if how != "half" or operation.startswith("write"):
@@ -102,7 +99,6 @@ class Points:
                 yield Fault(at, error, lasting=True)
 
     def losses(self, seeds: int) -> Iterator[tuple[int, str, str, int]]:
-        """Give every loss of power after every change."""
         for at in range(len(self.record.changes) + 1):
             for names, data in LOSSES:
                 yield at, names, data, 0
@@ -121,7 +117,6 @@ class Tried(Points):
         assert self.new == visible(self.new) and self.new != self.old, case.name
 
     def whole(self, content: Content, what: str, done: bool = False) -> None:
-        """Hold a folder against the old and the new one."""
         found, order = visible(content), []
         assert not done or found == self.new, f"{what}: the new output was said to be written"
         if not self.system["exchange"] and self._between(content):

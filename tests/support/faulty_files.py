@@ -49,7 +49,6 @@ class Fault:
     links: bool = True
 
     def meets(self, number: int, name: str) -> bool:
-        """Tell whether an operation goes wrong."""
         if self.at == 0 or number < self.at:
             return False
         if number == self.at:
@@ -233,7 +232,6 @@ class Faults:
         return self.written(handle, data, self._true["write"])
 
     def written(self, handle: int, data: Any, true: Callable[[int, Any], int]) -> int:
-        """Write to an open file with an operation of the system."""
         whole = self._handles.get(handle)
         if whole is None:
             return true(handle, data)

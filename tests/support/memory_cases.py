@@ -54,7 +54,6 @@ class Case(NamedTuple):
 
 
 def core_cases() -> list[Case]:
-    """Return calls of one monitor."""
     core = FULL.core()
     start = core.save()
     out, signals = np.empty(3, STEP_DTYPE).view(np.uint8), np.empty((3, COUNT), np.uint16)
@@ -86,7 +85,6 @@ def core_cases() -> list[Case]:
 
 
 def bank_cases() -> list[Case]:
-    """Return calls of a bank."""
     held = [FULL.bank()]
     held[0].grow(3)
     every, zeros = np.arange(3), np.zeros(3, np.int64)
@@ -205,7 +203,6 @@ def tried(cases: list[Case]) -> int:
 
 
 def main() -> int:
-    """Try the calls of the core."""
     cases = [*core_cases(), *bank_cases(), *table_cases()]
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         cases.pop()  # "module": such a Python crashes by itself where it has no memory for a type
