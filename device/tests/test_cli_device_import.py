@@ -28,9 +28,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 def test_what_was_found_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, NET, "-o", tmp_path / "net.npz")
     assert (status, err) == (0, "")
-    assert out.splitlines()[0] == f"{NET} is now {tmp_path / 'net.npz'}, network net:"
-    labels = [line.split()[0] for line in out.splitlines()[1:]]
-    assert labels == ["operators", "MACs", "weights", "arena", "input", "probs", "features"]
     assert "1 ADD, 2 CONV_2D, 1 DEPTHWISE_CONV_2D, 1 FULLY_CONNECTED, 1 MEAN" in out
     graph = load_graph(tmp_path / "net.npz")
     assert graph.about["sha256"] == hashlib.sha256(NET.read_bytes()).hexdigest()

@@ -62,18 +62,6 @@ def test_above_asks_for_the_whole_margin(
     assert point.margin == pytest.approx(margin, abs=1e-9) and point.met is met and point.against == "b"
 
 
-def test_differences_are_paired_by_kind() -> None:
-    uneven = {"fog": 0.2, "snow": 0.5, "frost": 0.8}
-    ours = Figure(0.52, streams={kind: value + 0.02 for kind, value in uneven.items()})
-    (point,) = asked(
-        {"kind": "above", "than": ["b"]}, {("a", "c"): ours, ("b", "c"): Figure(0.5, streams=uneven)}
-    )
-    assert point.margin == pytest.approx(0.02)
-    fewer = Figure(0.65, streams={"snow": 0.5, "frost": 0.8})
-    (point,) = asked({"kind": "above", "than": ["b"]}, {("a", "c"): ours, ("b", "c"): fewer})
-    assert point.margin == pytest.approx(0.02) and point.figure == pytest.approx(0.67)
-
-
 def test_ratios_know_of_alarms_that_never_come() -> None:
     rule = {"kind": "ratio", "than": ["some"], "most": 0.7}
     for ours, first, second, met in (
