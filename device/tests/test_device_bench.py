@@ -22,7 +22,7 @@ from tcuq_device.boards import board
 from tcuq_device.cli import STORED
 from tcuq_device.cost import bench
 from tcuq_device.cost.bench import made_stream
-from tcuq_device.cost.measure import measure
+from tcuq_device.cost.measure import measure, overhead
 from tcuq_device.cost.stored import load
 from tcuq_device.emulate.emulator import command_of, emulate
 from tcuq_device.firmware.build import build
@@ -122,6 +122,20 @@ def test_the_stack_is_measured_and_refused_when_used_up(kept: Path) -> None:
     assert found[1]["total"] == found[1]["zeroed"] + depth
     with refused("limit"):
         measure(watching, replace(SMALL, stack_bytes=depth), rows[:3], kept=kept)
+
+
+def test_a_pair_that_is_none_is_refused() -> None:
+    more, less = ({"firmware": n, "flash": {"total": n}, "ram": {"total": 1}} for n in (2, 1))
+    assert overhead(more, less) == {"flash": 1, "ram": 0}
+    with refused("failed"):
+        overhead(less, more)
+
+
+def test_what_a_projection_costs() -> None:
+    (found,) = bench.bench_monitors(["stm32l432kc"], 5, ("-O2",), only=[bench.PROJECTION])["measured"]
+    # A byte a weight, five an output, a loop; several instructions a weight.
+    assert 64 * 32 + 5 * 32 < found["overhead"]["flash"] < 64 * 32 + 5 * 32 + 400
+    assert 3 * 64 * 32 < found["step"]["instructions"]["mean"] < 12 * 64 * 32
 
 
 def test_inputs_of_another_size_are_refused() -> None:

@@ -118,13 +118,6 @@ def test_a_compiled_program(tmp_path: Path) -> None:
     assert [name for name, _ in found.path] == ["reset_handler", "twice"]
 
 
-def test_functions_of_the_library_count(tmp_path: Path) -> None:
-    """A division of 64 bits calls two functions that no usage file knows."""
-    found = stack_bound(program("share(sink, 3)", tmp_path), {})
-    assert [name for name, _ in found.path][:2] == ["reset_handler", "share"]
-    assert any(name.startswith("__") for name, _ in found.path) and found.bytes > 40
-
-
 def test_what_has_no_bound_is_refused(tmp_path: Path) -> None:
     elf = program("through(sink)", tmp_path)
     with refused("unsupported"):

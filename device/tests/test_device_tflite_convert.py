@@ -170,6 +170,13 @@ def test_a_softmax_can_be_added_to_logits() -> None:
             graph_of(model, asked=OutputChoice(softmax=True))
 
 
+def test_an_autoencoder_is_not_advised_a_softmax() -> None:
+    same = alone("RELU", tensor((1, 32)), tensor((1, 32)))
+    asked = OutputChoice()
+    graph_of(same, asked=asked)
+    assert "autoencoder" in asked.notes[0] and "add one" not in asked.notes[0]
+
+
 def test_features_can_be_named_left_out_or_missing() -> None:
     model = ended("SOFTMAX", 6)
     assert graph_of(model, asked=OutputChoice(features="2")).outputs["features"] == "t2"

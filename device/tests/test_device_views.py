@@ -11,9 +11,7 @@ from tcuq_device.generate.arena import in_flash, lay_out
 from tcuq_device.generate.source import sources
 from tcuq_device.graph import oracle
 from tcuq_device.graph.model import Graph
-from tcuq_device.graph.steps import (
-    Constant,
-)
+from tcuq_device.graph.steps import Constant
 from tcuq_device.kernels.host import Network
 
 

@@ -67,12 +67,6 @@ ALONE = [1 << n | {"severity": 0x10, "drift": 0x80}.get(name, 0) for n, name in 
 """Each signal with what it needs."""
 
 
-# Masks of the test below are built at -O2 as well, and any warning ends that.
-@pytest.mark.parametrize("mask", [0x3F, 0x12, 0x42, 0x180, 0x88, 0x122])
-def test_no_warnings_with_signals_left_out(mask: int, tmp_path: Path) -> None:
-    compile_core(need("gcc", "gcc"), tmp_path, "-O2", f"-DTCUQ_SIGNALS={mask}")
-
-
 @pytest.mark.parametrize("mask", first_quick([15, 0x3F0, 0x130, 13, 0x7A, 0x38, *ALONE], 4))
 def test_leaving_signals_out_changes_no_result(mask: int, every_signal: Path, tmp_path: Path) -> None:
     """The same stream through a full build and through one that can compute nothing else."""
@@ -136,14 +130,6 @@ def test_counting_zeros_changes_no_bit(level: str, sums: list[bytes], tmp_path: 
     """Cores that have no instruction for it, like Cortex-M0, take a loop; here they are asked to."""
     program = step_counter(tmp_path / "loops", level, "-DTCUQ_TEST_LOOPS")
     assert [checksum(program, *shape) for shape in MORE] == sums
-
-
-def test_the_header_serves_cplusplus(tmp_path: Path) -> None:
-    compiler = need("g++", "g++")
-    source = tmp_path / "use.cpp"
-    source.write_text('#include "tcuq.h"\nint main() { tcuq_t m; (void)m; return sizeof m == 0; }\n')
-    flags = ["-std=c++98", "-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-long-long", f"-I{CORE}"]
-    subprocess.run([compiler, *flags, "-c", str(source), "-o", str(tmp_path / "u.o")], check=True)
 
 
 def test_only_three_headers_and_two_functions_of_the_library(tmp_path: Path) -> None:

@@ -8,14 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tcuq_lab.comparison import (
-    ComparisonRules,
-    JudgedStream,
-    Scores,
-    Truth,
-    evaluate,
-    pick,
-)
+from tcuq_lab.comparison import ComparisonRules, JudgedStream, Scores, Truth, evaluate, pick
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stationary, Stream, build
 
 KINDS = ("fog", "frost", "snow", "contrast", "pixelate", "brightness", "shot_noise", "glass_blur", "spatter")

@@ -25,10 +25,7 @@ from tcuq_lab.methods.temporal.standard import TcuqStandard
 from tcuq_lab.methods.temporal.streaming import Streaming
 from tcuq_lab.methods.temporal.suppress import Suppress
 from tcuq_lab.methods.temporal.tcuq import Tcuq
-from tcuq_lab.methods.temporal.variants import (
-    NoConformal,
-    TcuqTs,
-)
+from tcuq_lab.methods.temporal.variants import NoConformal, TcuqTs
 from tcuq_lab.methods.temporal.vote import Vote
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
 

@@ -14,14 +14,7 @@ from tcuq import FitOptions, fit
 from tcuq.metrics import auroc
 from tcuq_lab.methods.method import Observed
 from tcuq_lab.reproduce.field import answers
-from tcuq_lab.reproduce.field.answers_rows import (
-    Fits,
-    Monitors,
-    Rated,
-    Streams,
-    monitored,
-    rated,
-)
+from tcuq_lab.reproduce.field.answers_rows import Fits, Monitors, Rated, Streams, monitored, rated
 from tcuq_lab.reproduce.field.experiment import Key, Measured, combined
 from tcuq_lab.reproduce.field.intervals import drawn
 from tcuq_lab.reproduce.field.lines import Found
