@@ -36,14 +36,6 @@ def test_the_models_use_every_supported_operator() -> None:
     assert {each.code for path in MODELS for each in load_model(path).operators} == set(SUPPORTED) - rare
 
 
-def test_a_file_on_disk_that_is_no_model(tmp_path: Path) -> None:
-    path = tmp_path / "x.tflite"
-    path.write_bytes(b"")
-    with refused("damaged") as caught:
-        load_model(path)
-    assert caught.value.where == str(path)
-
-
 def test_unsupported_operators_are_named_with_their_place() -> None:
     """The number of PAD in the list of operators becomes that of SUB."""
     content = bytearray((FOLDER / "shapes.tflite").read_bytes())
