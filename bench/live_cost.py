@@ -23,8 +23,8 @@ import numpy as np
 
 from tcuq import Params
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "watch" / "tests" / "support"))
-from frame_writing import encode_posteriors
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("tests/support", "vectors")]
+from frame_writing import encode_posteriors  # noqa: E402
 
 PARAMS = Params(classes=10, warmup=64)
 SETTLE = 3.0
