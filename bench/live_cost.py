@@ -24,8 +24,8 @@ import numpy as np
 from tcuq import Params
 from tcuq_watch.fleet import Fleet
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
-from frame_writing import encode_posteriors
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("tests/support", "vectors")]
+from frame_writing import encode_posteriors  # noqa: E402
 
 PARAMS = Params(classes=10, warmup=64)
 SETTLE = 3.0

@@ -29,8 +29,8 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "watch" / "tests" / "support")]
 from spark_events import table  # noqa: E402
 
 from tcuq import Params  # noqa: E402
-from tcuq_watch.fleet import Events, Fleet, ModelVersion  # noqa: E402
 from tcuq_watch.engine.packing import pack_arrays, unpack_arrays  # noqa: E402
+from tcuq_watch.fleet import Events, Fleet, ModelVersion  # noqa: E402
 
 WARM = 2
 """Micro-batches of a size that are not counted: they compile and fill caches."""

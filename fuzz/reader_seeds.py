@@ -24,7 +24,7 @@ from tcuq.io import Decisions, write_decisions, write_log
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / "fuzz" / "corpus" / "readers"
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "vectors")]
 
 
 def rows(count: int, classes: int = 3) -> Any:

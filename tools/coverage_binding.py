@@ -26,6 +26,7 @@ COUNTED = {"binding": "src/tcuq/binding", "native": "watch/src/tcuq_watch/native
 TESTS = (
     "tests/binding",
     "tests/monitor/test_bank.py",
+    "tests/monitor/test_feedback.py",
     "tests/monitor/test_input.py",
     "watch/tests/fleet/test_native.py",
     "watch/tests/fleet/test_native_sharing.py",

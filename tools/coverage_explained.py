@@ -50,7 +50,6 @@ EXPLAINED = (
     _in_accepted("X(own_used"),
     _in_accepted("X(look_used"),
     _in_accepted("X(slow_used"),
-    _in_accepted("X(drift_used", "2"),
     _in_accepted("X(evidence_alone"),
     Explained(
         "branch",

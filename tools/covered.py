@@ -11,7 +11,7 @@ from typing import NamedTuple
 from coverage import Coverage
 
 ROOT = Path(__file__).parents[1]
-FLOOR = 95.0  # percent of the product's lines, and of its branches
+FLOORS = {"lines": 97.0, "branches": 94.0}  # percent of the product's, as CONTRIBUTING.md says
 WORST = 10
 
 
@@ -73,10 +73,10 @@ def main() -> int:
     lab = ROOT / "lab" / "src"
     if any(data.arcs(name) for name in data.measured_files() if Path(name).is_relative_to(lab)):
         print(f"of the lab {total(counted(measured, lab).values()).shares[0]:.1f} % of lines run")
-    for kind, share in zip(("lines", "branches"), overall.shares, strict=True):
-        if share < FLOOR:
-            print(f"{share:.2f} % of {kind} of the product run, expected {FLOOR:.0f} %", file=sys.stderr)
-    return int(min(overall.shares) < FLOOR)
+    below = [each for each in zip(FLOORS.items(), overall.shares, strict=True) if each[1] < each[0][1]]
+    for (kind, floor), share in below:
+        print(f"{share:.2f} % of {kind} of the product run, expected {floor:.0f} %", file=sys.stderr)
+    return int(bool(below))
 
 
 if __name__ == "__main__":

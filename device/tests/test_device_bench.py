@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from device_graphs import graph_of, pictures
-from device_growth import grown
 from places import ROOT
 from refusals import refused
 from tiers import first_quick
@@ -23,16 +22,15 @@ from tcuq_device.boards import board
 from tcuq_device.cli import STORED
 from tcuq_device.cost import bench
 from tcuq_device.cost.bench import made_stream
-from tcuq_device.cost.cycles import cycles
 from tcuq_device.cost.measure import measure, overhead
 from tcuq_device.cost.stored import load
-from tcuq_device.emulate.emulator import command_of, emulate, plugin
+from tcuq_device.emulate.emulator import command_of, emulate
 from tcuq_device.firmware.build import build
 from tcuq_device.firmware.decision import Watch
 from tcuq_device.firmware.firmware import SEED, Firmware, posteriors
 from tcuq_device.graph.model import Graph
 from tcuq_device.kernels.host import Network
-from tcuq_device.tools import call, missing, path_of, version
+from tcuq_device.tools import missing, path_of
 from tcuq_lab.boards.agree import digest, words
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -103,22 +101,6 @@ def test_counts_repeat_to_the_instruction(kept: Path, tmp_path: Path) -> None:
     assert totals == [sum(counts[0]) + 51] * 3
 
 
-def test_the_plugin_also_counts_a_whole_program(kept: Path, tmp_path: Path) -> None:
-    """As counts of x86-64 on other machines use it: everything, reset and harness included."""
-    rows = made_stream(CLASSES, FEATURES, 20)
-    image = build(Firmware("f", shape=(CLASSES, FEATURES)), SMALL, tmp_path / "build", kept=kept)
-    command = [*command_of(image, rows.tobytes(), tmp_path), "-plugin", str(plugin(kept))]
-    runs = [
-        subprocess.run(
-            command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
-        )
-        for _ in range(2)
-    ]
-    totals = [int(run.stderr.split()[-1]) for run in runs]
-    counts = emulate(image, rows.tobytes(), counted=True, kept=kept).counts
-    assert totals[0] == totals[1] > sum(sum(each.instructions) for each in counts.values())
-
-
 def test_what_runs_in_the_emulator_reaches_no_file(kept: Path, tmp_path: Path) -> None:
     """Semihosting would open any file of this computer; a breakpoint that asks for it is a fault here."""
     image = build(Firmware("f", shape=(CLASSES, FEATURES)), SMALL, tmp_path / "build", kept=kept)
@@ -128,23 +110,6 @@ def test_what_runs_in_the_emulator_reaches_no_file(kept: Path, tmp_path: Path) -
         [path_of("arm-none-eabi-objdump"), "-d", image.path], capture_output=True, text=True, check=True
     )
     assert "<harness_exit>" in listing.stdout and "bkpt" not in listing.stdout
-
-
-def test_counts_are_those_of_the_listing(kept: Path, tmp_path: Path) -> None:
-    """Without a network its part is straight code, which can be read off the disassembly."""
-    image = build(Firmware("f", shape=(CLASSES, FEATURES)), SMALL, tmp_path / "build", kept=kept)
-    ran = emulate(image, made_stream(CLASSES, FEATURES, 3).tobytes(), counted=True, kept=kept)
-    text = call("arm-none-eabi-objdump", ["-d", "--no-show-raw-insn", image.path])
-    blocks = {part.split(">:")[0].split("<")[-1]: part.splitlines()[1:] for part in text.split("\n\n")}
-    lines = [line for line in blocks["network_run"] if ":\t" in line]
-    # What follows the return only fills up to the next function.
-    inside = 1 + next(number for number, line in enumerate(lines) if "bx\tlr" in line)
-    body = [line for line in blocks["main"] if ":\t" in line]
-    calls = [
-        number for number, line in enumerate(body) if "<network_begin>" in line or "<network_end>" in line
-    ]
-    _, _, begin, end = calls
-    assert ran.counts["network"].instructions == [inside + end - begin - 1] * 3
 
 
 def test_the_stack_is_measured_and_refused_when_used_up(kept: Path) -> None:
@@ -159,33 +124,18 @@ def test_the_stack_is_measured_and_refused_when_used_up(kept: Path) -> None:
         measure(watching, replace(SMALL, stack_bytes=depth), rows[:3], kept=kept)
 
 
-@pytest.mark.slow
-def test_estimates_are_labeled_and_ordered(kept: Path, tmp_path: Path) -> None:
-    rows = made_stream(CLASSES, FEATURES, 20)
-    firmware = Firmware("f", rule=Watch(bench.monitors()["paper"]), shape=(CLASSES, FEATURES))
-    for on in (SMALL, BIG, board("microbit"), board("netduinoplus2")):
-        image = build(firmware, on, tmp_path / on.name, kept=kept)
-        ran = emulate(image, rows.tobytes(), counted=True, kept=kept)
-        found = cycles(image, ran.counts["rule"])
-        mean = sum(ran.counts["rule"].instructions) / 20
-        if on.cycles is None:
-            assert found is None
-            continue
-        assert found is not None and found["estimate"] is True
-        assert 0.9 * mean < found["least"] < found["most"] < 4 * mean
-        assert found["milliseconds"][0] == pytest.approx(found["least"] / (on.clock_mhz * 1e3))
-        if on is SMALL:
-            assert found["microjoules"][1] == pytest.approx(found["most"] * 84e-12 * 3.3 * 1e6)
-        else:
-            assert "microjoules" not in found
-    assert BIG.cycles is None, "no table of the core is published: a least value alone would mislead"
-
-
 def test_a_pair_that_is_none_is_refused() -> None:
     more, less = ({"firmware": n, "flash": {"total": n}, "ram": {"total": 1}} for n in (2, 1))
     assert overhead(more, less) == {"flash": 1, "ram": 0}
     with refused("failed"):
         overhead(less, more)
+
+
+def test_what_a_projection_costs() -> None:
+    (found,) = bench.bench_monitors(["stm32l432kc"], 5, ("-O2",), only=[bench.PROJECTION])["measured"]
+    # A byte a weight, five an output, a loop; several instructions a weight.
+    assert 64 * 32 + 5 * 32 < found["overhead"]["flash"] < 64 * 32 + 5 * 32 + 400
+    assert 3 * 64 * 32 < found["step"]["instructions"]["mean"] < 12 * 64 * 32
 
 
 def test_inputs_of_another_size_are_refused() -> None:
@@ -194,36 +144,10 @@ def test_inputs_of_another_size_are_refused() -> None:
 
 
 @pytest.fixture(scope="module")
-def emulated() -> dict[str, Any]:
-    found = bench.bench_monitors(["stm32l432kc"], 100, ("-Os", "-O2"), only=["standard", "paper"])
-    return {**found, "goals": bench.goals(found)}
-
-
-@pytest.fixture(scope="module")
 def measured() -> dict[str, Any]:
     """Figures of the repository."""
     found = load(ROOT / STORED)
     return {**found, "goals": bench.goals(found)}
-
-
-@pytest.mark.slow
-def test_profiles_meet_their_goals(emulated: dict[str, Any]) -> None:
-    """The paper's signals keep to their flash where the compiler tries to be small."""
-    for held in emulated["goals"]:
-        goals = bench.STANDARD_GOALS if held["name"] == "standard" else bench.GOALS
-        for name, most in goals.items():
-            value, limit = held[name]
-            assert limit == most
-            if (held["name"], held["level"], name) != ("paper", "-O2", "flash"):
-                assert value <= most, (held, name)
-    assert len(emulated["goals"]) == 2 * 2
-
-
-def test_what_a_projection_costs() -> None:
-    (found,) = bench.bench_monitors(["stm32l432kc"], 5, ("-O2",), only=[bench.PROJECTION])["measured"]
-    # A byte a weight, five an output, a loop; several instructions a weight.
-    assert 64 * 32 + 5 * 32 < found["overhead"]["flash"] < 64 * 32 + 5 * 32 + 400
-    assert 3 * 64 * 32 < found["step"]["instructions"]["mean"] < 12 * 64 * 32
 
 
 def run_bench(measured: dict[str, Any], monkeypatch: pytest.MonkeyPatch, *options: str) -> int:
@@ -278,13 +202,3 @@ def test_the_command_checks(
         path.write_bytes(text)
         with refused("damaged"):
             load(path)
-
-
-@pytest.mark.slow
-def test_monitors_have_not_grown() -> None:
-    stored = load(ROOT / STORED)
-    if stored["compiler"] != version("arm-none-eabi-gcc"):
-        pytest.skip(f"figures are of {stored['compiler']}; tcuq device bench --write stores those of another")
-    found = bench.bench_monitors(["stm32l432kc"], levels=("-O2",))
-    assert len(found["measured"]) == len(bench.monitors()) + 1
-    assert grown(stored, found) == []

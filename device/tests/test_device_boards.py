@@ -16,8 +16,7 @@ from refusals import refused
 from tcuq import Params
 from tcuq.cli import main
 from tcuq_device import tools
-from tcuq_device.boards import board, names
-from tcuq_device.cost.bench import made_stream
+from tcuq_device.boards import board
 from tcuq_device.emulate.emulator import emulate
 from tcuq_device.firmware.build import build
 from tcuq_device.firmware.decision import Prediction, Rule, Watch
@@ -29,29 +28,6 @@ from tcuq_device.graph.storage import save_graph
 
 tooled = pytest.mark.skipif(tools.missing() is not None, reason=str(tools.missing()))
 SMALL = board("stm32l432kc")
-
-
-def test_limits_are_those_of_the_chips() -> None:
-    memories = {name: (board(name).flash_bytes >> 10, board(name).ram_bytes >> 10) for name in names()}
-    known = {"stm32l432kc": (256, 64), "stm32f767zi": (2048, 512), "microbit": (256, 16)}
-    assert memories == {**known, "netduinoplus2": (1024, 128)}
-
-
-def test_models_have_sources_or_are_blank() -> None:
-    for name in names():
-        for model in (board(name).cycles, board(name).energy):
-            assert model is None or (model.source and model.assumes)
-    assert board("stm32f767zi").energy is None and board("microbit").energy is None
-    energy = SMALL.energy
-    assert energy is not None and "sibling" in energy.source
-    assert energy.nanojoules == pytest.approx(84e-6 / 1e6 * 3.3 * 1e9)
-
-
-def test_the_harness_lies_beyond_the_board() -> None:
-    for name in ("stm32l432kc", "stm32f767zi", "netduinoplus2"):
-        at = board(name).emulated
-        assert at.harness_flash is not None and at.harness_flash[0] >= at.flash + board(name).flash_bytes
-        assert at.harness_ram is not None and at.harness_ram[0] >= at.ram + board(name).ram_bytes
 
 
 def dense(outputs: int) -> Graph:
@@ -82,20 +58,6 @@ def test_the_linker_keeps_every_byte(tmp_path: Path) -> None:
     with refused("limit", "full") as error:
         build(firmware, replace(SMALL, ram_bytes=need - 8), tmp_path / "e", kept=kept)
     assert isinstance(error.value, TooLarge) and error.value.over == {"RAM": 8}
-
-
-@tooled
-def test_nothing_of_the_harness_counts(tmp_path: Path) -> None:
-    """Every symbol of its files lies beyond the board's memories, every other one within."""
-    image = build(Firmware("bare", shape=(10, 32)), SMALL, tmp_path / "a")
-    harness = {name for file in image.path.parent.glob("harness*.o") for name in symbols_of(file)}
-    assert {"harness_read", "report", "waiting"} <= harness
-    harness.add("input_end")  # where the emulator's memory of the input ends
-    for name, (address, _) in symbols_of(image.path).items():
-        begin = 0x20000000 if address >= 0x20000000 else 0
-        inside = address < begin + (SMALL.ram_bytes if begin else SMALL.flash_bytes)
-        assert inside == (name not in harness), name
-    assert image.sizes.flash < 512
 
 
 @tooled
@@ -133,22 +95,6 @@ def test_the_cost_of_a_monitor(tmp_path: Path, capsys: pytest.CaptureFixture[str
     found = json.loads(capsys.readouterr().out)
     assert found["overhead"]["flash"] > 3000 and found["rule"]["instructions"]["steps"] == 50
     assert main(["device", "cost", str(tmp_path / "m.json"), "--steps", "5", "--board", "microbit"]) == 0
-
-
-@pytest.mark.slow
-@tooled
-def test_the_cost_of_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    params, graph = tmp_path / "m.json", tmp_path / "g.npz"
-    Params(classes=10, features=32, feature_zero_point=-128).save(params)
-    made = device_graphs.graph_of()
-    save_graph(graph, made)
-    assert main(["device", "cost", str(graph), "--params", str(params), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    counts = found["network"]["instructions"]
-    assert counts["steps"] == 2 and found["macs"] / 2 < counts["mean"] < 20 * found["macs"]
-    assert found["rule"]["instructions"]["mean"] > 1000
-    assert main(["device", "cost", str(graph), "--steps", "1"]) == 0
-    assert main(["device", "cost", str(params), "--params", str(params)]) == 2
 
 
 @tooled
@@ -223,10 +169,3 @@ def test_bad_options(options: list[str], tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_firmware_that_makes_no_sense(code: str, make) -> None:
     with refused(code):
         make()
-
-
-def test_the_made_up_stream_is_the_same_everywhere() -> None:
-    """Counts of other machines are comparable only then."""
-    rows = made_stream(10, 32, 50)
-    assert rows.dtype == "int8" and int(rows.astype(int).sum()) == -110744
-    assert rows.tobytes() == made_stream(10, 32, 50).tobytes() != made_stream(10, 32, 50, seed=1).tobytes()

@@ -24,23 +24,15 @@ from tcuq.recording.model import Format
 from tcuq.recording.ranges import quantized as recording
 from tcuq_device.emit import feed
 from tcuq_device.emit.application import Application
-from tcuq_device.emit.package import build_package, emit, flashed_board
-from tcuq_device.emit.text import groups, texts
+from tcuq_device.emit.package import emit, flashed_board
 from tcuq_device.firmware.build import STRICT
-from tcuq_device.firmware.image import Image, symbols_of
+from tcuq_device.firmware.image import symbols_of
 from tcuq_device.graph.model import Graph
 from tcuq_device.graph.storage import save_graph
 from tcuq_device.tools import call, missing
 
 tooled = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 STEPS = 200
-
-
-def flashable(image: Image, kind: str) -> bytes:
-    """Return an image as a programmer takes it."""
-    target = image.path.with_suffix(f".{kind}")
-    call("arm-none-eabi-objcopy", ["-O", kind, image.path, target])
-    return target.read_bytes()
 
 
 def application(profile: str = "standard", name: str = "kws") -> Application:
@@ -97,22 +89,6 @@ def test_files_have_no_warnings(compiler: str, profile: str, tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
 
 
-def test_headers_are_cpp_too(tmp_path: Path) -> None:
-    if shutil.which("g++") is None:
-        pytest.skip("g++ is missing: install the Debian package g++")
-    folder = written(application(), tmp_path)
-    (folder / "t.cpp").write_text(
-        '#include "kws.h"\nint main() { kws_answer_t a; kws_step(kws_input(), &a); }\n'
-    )
-    done = subprocess.run(
-        ["g++", "-std=c++11", *STRICT[1:], "-fsyntax-only", "t.cpp"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
@@ -144,24 +120,6 @@ def built(tmp_path_factory: pytest.TempPathFactory):
     return image(application(), tmp_path_factory.mktemp("image") / "build")
 
 
-def test_the_image_is_what_the_chip_wants(built) -> None:
-    """Vectors where flash begins; every byte of RAM within 128 KB; the stack where an overflow faults."""
-    content = flashable(built, "binary")
-    symbols = symbols_of(built.path)
-    stack, reset = (int.from_bytes(content[at : at + 4], "little") for at in (0, 4))
-    assert stack == 0x20000000 + BOARD.stack_bytes
-    assert reset == symbols["reset_handler"][0] | 1
-    handlers = {int.from_bytes(content[at : at + 4], "little") for at in range(8, 4 * 98, 4)}
-    assert handlers == {0, symbols["fault_handler"][0] | 1}
-    for name, (address, size) in symbols.items():
-        begin, length = (0x20000000, 128 << 10) if address >= 0x20000000 else (0x08000000, 1 << 20)
-        assert begin <= address and address + size <= begin + length, name
-    assert len(content) <= 1 << 20
-    assert b":020000040800F2" in flashable(built, "ihex")
-    text = call("arm-none-eabi-objdump", ["-d", built.path])
-    assert "bkpt" not in text and "svc" not in text and "harness" not in text, "no semihosting"
-
-
 def test_the_protocol(built) -> None:
     x = pictures(3).reshape(3, -1)
     good, size = [feed.frame(row.tobytes()) for row in x], x.shape[1]
@@ -189,14 +147,6 @@ def test_the_protocol(built) -> None:
         assert link.ask(b"TI") == "init 0" and link.ask(good[0]) == first
 
 
-def test_the_bytes_that_are_flashed_run(built, tmp_path: Path) -> None:
-    """Nothing but what a programmer writes to 0x08000000."""
-    (tmp_path / "kws.bin").write_bytes(flashable(built, "binary"))
-    with closing(feed.emulator(tmp_path / "kws.bin")) as link:
-        said, _ = link.greeted()
-    assert said[2:4] == ["selfcheck 0", "init 0"]
-
-
 def test_a_fault_is_told(built, tmp_path: Path) -> None:
     """An instruction that is none, in the place of the first one of a step."""
     content = bytearray(built.path.read_bytes())
@@ -208,20 +158,6 @@ def test_a_fault_is_told(built, tmp_path: Path) -> None:
     (tmp_path / "broken.elf").write_bytes(bytes(content))
     link = feed.emulator(tmp_path / "broken.elf")
     with closing(link), pytest.raises(ValueError, match="fault"):
-        link.greeted()
-
-
-@pytest.mark.slow
-@tooled
-def test_a_stack_that_overflows_is_told(tmp_path: Path) -> None:
-    """It lies where RAM begins: below is nothing that could be overwritten."""
-    made, small = application(), replace(BOARD, stack_bytes=256)
-    with (
-        closing(
-            feed.emulator(build_package(made, texts(made, small), small, tmp_path / "build").path)
-        ) as link,
-        pytest.raises(ValueError, match="fault"),
-    ):
         link.greeted()
 
 
@@ -241,27 +177,6 @@ def test_feeding_by_command(built, tmp_path: Path, capsys: pytest.CaptureFixture
     assert feed.main([str(tmp_path / "x.npy"), *options]) == 2
     assert "no header says what an input means" in capsys.readouterr().err
     assert feed.main(["nowhere", str(tmp_path / "x.npz")]) == 2
-
-
-@pytest.mark.slow
-@tooled
-def test_cmake_builds_the_same(tmp_path: Path, built) -> None:
-    """On this computer with its test; for the board the image of before, byte for byte."""
-    for tool in ("cmake", "ninja"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is missing: install the Debian packages cmake and ninja-build")
-    folder = written(application(), tmp_path / "package")
-    for name, chain in (("here", []), ("board", ["-DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake"])):
-        for command in (
-            ["cmake", "-S", folder, "-B", tmp_path / name, "-G", "Ninja", *chain],
-            ["cmake", "--build", tmp_path / name],
-        ):
-            done = subprocess.run(command, capture_output=True, text=True)
-            assert done.returncode == 0, done.stdout + done.stderr
-    done = subprocess.run(["ctest", "--test-dir", tmp_path / "here"], capture_output=True, text=True)
-    assert done.returncode == 0 and "100% tests passed, 0 tests failed out of 1" in done.stdout
-    assert (tmp_path / "board" / "kws.bin").read_bytes() == flashable(built, "binary")
-    assert (tmp_path / "board" / "kws.hex").exists()
 
 
 # The command, and what it refuses.
@@ -324,13 +239,6 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     with refused("value", "board"):
         flashed_board("microbit")
-
-
-def test_all_files_of_c_are_compiled() -> None:
-    """A file that nobody compiles would be a file that nobody tests."""
-    made = application()
-    listed = {file for group, _ in groups(made, BOARD) for file in group} | {"example.c"}
-    assert listed == {file for file in texts(made, BOARD) if file.endswith(".c")}
 
 
 def test_inputs_are_quantized_alike_everywhere(tmp_path: Path) -> None:

@@ -19,11 +19,9 @@ from tcuq_device.generate.arena import SCRATCH, lay_out
 from tcuq_device.generate.pack import scratch_of
 from tcuq_device.generate.source import sources, write
 from tcuq_device.graph.model import Graph, Tensor
-from tcuq_device.graph.steps import Add, Depthwise, sources_of
+from tcuq_device.graph.steps import Add, sources_of
 from tcuq_device.kernels import checked, host
 from tcuq_device.kernels.host import Network
-
-RNG = np.random.default_rng(5)
 
 
 def small() -> Maker:
@@ -35,41 +33,6 @@ def small() -> Maker:
 
 
 # Memory.
-
-
-def reads_in_time(step: Depthwise, source: Tensor, target: Tensor) -> bool:
-    """Return whether one channel finds its rows untouched when its output begins where its input does."""
-    height, width = source.shape[:2]
-    written = np.zeros(max(height * width, target.size), bool)
-    reached = 0
-    for row in range(target.shape[0]):
-        end = min(row * step.stride[0] - step.padding[0] + step.weights.shape[0], height)
-        if end > reached:
-            if written[reached * width : end * width].any():
-                return False
-            reached = end
-        written[row * target.shape[1] : (row + 1) * target.shape[1]] = True
-    return True
-
-
-def test_a_depthwise_step_overwrites_its_input_only_where_it_has_read() -> None:
-    draw = np.random.default_rng(8)
-    same = apart = 0
-    for seed in range(200):
-        make = Maker((*(int(side) for side in draw.integers(3, 9, 2)), 4), seed)
-        kernel = (int(draw.integers(1, 4)), int(draw.integers(1, 4)))
-        padding = tuple(int(side) for side in draw.integers(0, 4, 4))
-        make.depthwise(make.drop("input", 0), kernel, int(draw.integers(1, 4)), padding)
-        drop, step = make.steps
-        assert isinstance(step, Depthwise)
-        source, target = make.tensors[drop.target], make.tensors[step.target]
-        offsets = lay_out(make.graph(y=step.target)).offsets
-        if offsets[drop.target] == offsets[step.target]:
-            assert reads_in_time(step, source, target), (source, target, step.padding)
-            same += 1
-        else:
-            apart += 1
-    assert same > 50 and apart > 25
 
 
 @pytest.mark.parametrize("make", [small(), resnet8(), dscnn()])
@@ -112,15 +75,6 @@ def test_known_networks_fit() -> None:
     assert lay_out(pictures, overlap=False).size <= 3 * 16384 + 1200
     for graph in (pictures, words):
         assert lay_out(graph, keep_input=True).size == lay_out(graph).size, "the input lies in it for nothing"
-
-
-def test_an_input_that_is_an_output_is_kept() -> None:
-    make = Maker((4,), 1)
-    graph = make.graph(y=make.softmax("input"), x="input")
-    offsets = lay_out(graph).offsets
-    assert sorted(offsets.values()) == [0, 4]
-    x = make.input(3)
-    assert np.array_equal(Network(graph).run(x)["x"], x)
 
 
 # Text.
@@ -221,17 +175,6 @@ def test_the_vectors_of_kernels_are_those_of_the_oracle() -> None:
     assert (folder / checked.VECTORS).read_text("ascii") == checked.made(), "run tools/make_kernel_vectors.py"
 
 
-def test_the_vectors_of_kernels_tell_values_apart() -> None:
-    """Inside and at both ends, and the same as in the arithmetic that tests have of their own."""
-    ends = inner = 0
-    for case in checked.cases():
-        values = expected(case.graph, case.x)["y"]
-        assert values.astype(np.int8).tobytes() == checked.stored()[case.name], case.name
-        inner += int(((values > -128) & (values < 127)).sum())
-        ends += int(((values == -128) | (values == 127)).sum())
-    assert inner > 800 and ends > 200
-
-
 @pytest.fixture(scope="module", autouse=True)
 def compiler() -> None:
     if shutil.which("cc") is None:
@@ -247,24 +190,6 @@ def test_whole_networks_give_the_bits_of_the_arithmetic(make: Maker) -> None:
         assert found[purpose].dtype == np.int8
         assert np.array_equal(found[purpose], values)
     assert len(np.unique(found["features"])) > 10
-
-
-def test_one_generator_runs_through_a_batch() -> None:
-    make = Maker((3, 3, 3), 2)
-    graph, x = make.graph(y=make.drop("input", 128)), make.input(4)
-    network = Network(graph, seed=9)
-    halves = [network.run(x[:2])["y"], network.run(x[2:])["y"]]
-    wanted = expected(graph, x, seed=9)["y"]
-    assert np.array_equal(np.concatenate(halves), wanted)
-    assert not np.array_equal(Network(graph, seed=10).run(x)["y"], wanted)
-
-
-def test_an_empty_batch_and_inputs_that_are_not_in_a_row() -> None:
-    make = small()
-    graph, x = whole(make), make.input(6)
-    network = Network(graph)
-    assert network.run(x[:0])["probs"].shape == (0, 5)
-    assert np.array_equal(network.run(x[::2])["probs"], expected(graph, x[::2])["probs"])
 
 
 def test_refusals_of_the_host() -> None:

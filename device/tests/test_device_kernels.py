@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compilers import builds, need_compiler
-from device_graphs import Maker, dscnn, whole
+from device_graphs import Maker
 from device_programs import (
     MACHINES,
     MODES,
@@ -205,13 +205,6 @@ def test_same_bits_as_cpp(compiler: str, written: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("core", QUICK_CORES)
 def test_same_bits_on_a_board(core: str, written: Path, tmp_path: Path) -> None:
     check(run_on_core(core, written, tmp_path), cases())
-
-
-def test_a_whole_network_on_a_board(tmp_path: Path) -> None:
-    make = dscnn()
-    network = [(whole(make), make.input(1))]
-    prepare(network, tmp_path)
-    check(run_on_core("m4", tmp_path, tmp_path), network)
 
 
 @pytest.mark.parametrize("core", ["m4", "m4_plain", "m3"])

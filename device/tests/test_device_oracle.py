@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from refusals import refused
 
 from tcuq_device.graph import oracle
 from tcuq_device.graph.check import check
@@ -16,7 +15,6 @@ from tcuq_device.graph.steps import HIGHEST, Add, Conv, Dense, MeanPool, Softmax
 from tcuq_device.graph.storage import load_graph, save_graph
 from tcuq_device.kernels.checked import cases
 
-HALF = HIGHEST  # a multiplier that all but halves
 TABLE = np.array([65535 >> k if k < 16 else 0 for k in range(256)], dtype=np.uint16)
 
 
@@ -85,18 +83,6 @@ def test_posteriors_by_hand() -> None:
     e = [65535, 32767, 65535 >> 15]
     expected = [min(255, (each * 512 + sum(e)) // (2 * sum(e))) - 128 for each in e]
     assert result(graph, [[-5, -6, -20], [127, -128, -128]]).tolist() == [expected, [127, -128, -128]]
-
-
-def test_batches_do_not_matter_and_none_is_a_batch() -> None:
-    weights = np.ones((2, 3), np.int8)
-    graph = chain([(3,), (2,)], [Dense("t0", "t1", weights, ints(0, 0), ints(HALF, HALF))])
-    x = np.random.default_rng(0).integers(-128, 128, (2 * oracle.BATCH + 3, 3)).astype(np.int8)
-    whole = oracle.run(graph, x)["y"]
-    assert np.array_equal(whole, np.concatenate([oracle.run(graph, row[None])["y"] for row in x]))
-    assert oracle.run(graph, x[:0])["y"].shape == (0, 2)
-    assert list(oracle.run(graph, x, every=True)) == ["t0", "t1"]
-    with refused("value", "input"):
-        oracle.run(graph, x.astype(np.int16))
 
 
 def test_every_kind_of_step_comes_back_from_its_file(tmp_path: Path) -> None:

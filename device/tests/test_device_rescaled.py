@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from device_programs import (
     QUICK_CORES,
     WARNINGS,
     GraphCase,
-    arm,
     check,
     compile_with,
     prepare,
@@ -28,7 +26,6 @@ from device_programs import (
 from device_rescaled import KINDS, random_step, roundings
 
 from tcuq_device.generate.arena import lag_of
-from tcuq_device.generate.pack import factors
 from tcuq_device.graph import oracle
 from tcuq_device.graph.check import check as checked
 from tcuq_device.graph.model import Tensor
@@ -74,42 +71,6 @@ def test_the_oracle_rounds_as_another_arithmetic(kind: str) -> None:
         found = oracle.run(graph, x)["y"]
         assert np.array_equal(found, expected(graph, x)["y"])
         assert len(np.unique(found)) > 150
-
-
-def in_python(factor: int, power: int, sums: np.ndarray) -> np.ndarray:
-    """Return what the DSP extension does: a sum in the upper half, two rounded products."""
-    wide = (sums << 32) + sums * factor + 2**31
-    assert wide.dtype == object and np.abs(wide).max() < 2**63
-    high = wide >> 32
-    return np.asarray(((high + (high >> 31)) * power + 2**31) >> 32)
-
-
-@pytest.mark.parametrize("shift", range(-31, -1))
-def test_two_products_are_two_roundings(shift: int) -> None:
-    """Every multiplier of one bit and random ones, at sums around every half way and at both ends."""
-    draw = np.random.default_rng(-shift)
-    for multiplier in [2**30, 2**31 - 1, 3 << 29, *draw.integers(2**30, 2**31, 40).tolist()]:
-        ties = np.arange(-300, 300) * 2.0 ** (30 - shift) / multiplier
-        sums = np.concatenate([np.floor(ties) + each for each in (-1, 0, 1, 2)]).clip(1 - 2**31, 2**31 - 1)
-        sums = np.concatenate(
-            [sums.astype(np.int64), draw.integers(1 - 2**31, 2**31, 1000), [1 - 2**31, 2**31 - 1]]
-        )
-        step = Conv(
-            "x",
-            "y",
-            np.zeros((1, 1, 1, 1), np.int8),
-            np.zeros(1, np.int32),
-            np.array([multiplier], np.int32),
-            (1, 1),
-            (0, 0, 0, 0),
-            np.zeros(1, np.int8),
-            np.array([shift], np.int32),
-        )
-        factor, power = (int(each[0]) for each in factors(step))
-        assert -(2**31) <= factor < 0 < power <= 2**30
-        wanted = oracle._twice(sums, multiplier, shift)
-        found = in_python(factor, power, sums.astype(object)).astype(np.int64)
-        assert np.array_equal(found, wanted), multiplier
 
 
 @pytest.mark.parametrize(("compiler", "mode"), builds(MODES))
@@ -174,17 +135,6 @@ def test_a_lag_is_enough(kind: str) -> None:
         tight += lag > -source.size and not survives(step, source, target, lag - 1)
     # A place that is never read, between strides or beyond a border, may make a lag larger than needed.
     assert several > 80 and tight > several // 2
-
-
-def test_the_extension_rounds_where_it_is(written: Path, tmp_path: Path) -> None:
-    """Two roundings take no call of the library and no product of 64 bits in the loops of an M4."""
-    program = arm("m4", written, tmp_path / "program")
-    text = subprocess.run(
-        ["arm-none-eabi-objdump", "-d", program], capture_output=True, text=True, check=True
-    ).stdout
-    for name in ("four_columns_twice", "two_rows_twice"):
-        body = text.split(f"<{name}>:")[1].split("\n\n")[0]
-        assert body.count("smmlar") == 16 and "bl\t" not in body and "smull" not in body
 
 
 @pytest.mark.slow

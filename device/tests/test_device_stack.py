@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
-from device_graphs import Maker, dscnn, graph_of, pictures, resnet8, whole
+from device_graphs import graph_of, pictures
 from refusals import refused
 from tiers import first_quick
 
@@ -17,7 +16,7 @@ from tcuq_device.cost.measure import measure
 from tcuq_device.firmware.build import build
 from tcuq_device.firmware.decision import Watch
 from tcuq_device.firmware.firmware import Firmware
-from tcuq_device.firmware.stack import OPTION, StackBound, _listing, stack_bound, usage_of
+from tcuq_device.firmware.stack import OPTION, _listing, stack_bound, usage_of
 from tcuq_device.tools import call, missing
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -89,11 +88,6 @@ def test_frames_add_up_along_the_deepest_way(tmp_path: Path) -> None:
     assert str(found) == "reset_handler 8 > deep 100 > middle 32 > leaf 512"
 
 
-def test_the_compiler_knows_its_frames_best(tmp_path: Path) -> None:
-    found = stack_bound(linked(FRAMES, tmp_path), {"shallow": 2000, "leaf": 8})
-    assert found == StackBound(2008, (("reset_handler", 8), ("shallow", 2000)))
-
-
 C = """
 typedef int (*pointer)(int);
 volatile int sink;
@@ -124,13 +118,6 @@ def test_a_compiled_program(tmp_path: Path) -> None:
     assert [name for name, _ in found.path] == ["reset_handler", "twice"]
 
 
-def test_functions_of_the_library_count(tmp_path: Path) -> None:
-    """A division of 64 bits calls two functions that no usage file knows."""
-    found = stack_bound(program("share(sink, 3)", tmp_path), {})
-    assert [name for name, _ in found.path][:2] == ["reset_handler", "share"]
-    assert any(name.startswith("__") for name, _ in found.path) and found.bytes > 40
-
-
 def test_what_has_no_bound_is_refused(tmp_path: Path) -> None:
     elf = program("through(sink)", tmp_path)
     with refused("unsupported"):
@@ -159,22 +146,6 @@ FIRMWARES = {
 def test_no_stack_is_deeper_than_its_bound(name: str, firmware: str) -> None:
     found, _ = measure(FIRMWARES[firmware], board(name), pictures(4))
     assert 200 < found["ram"]["stack"] <= found["ram"]["stack_bound"] <= found["ram"]["stack"] + 300
-
-
-@pytest.mark.parametrize("name", ["microbit", "stm32l432kc"])
-def test_measuring_the_stack_takes_none_of_it(name: str) -> None:
-    """The smallest firmware: its own frames are less than what a compiler may save to measure them."""
-    found, _ = measure(Firmware("label", shape=(2, 0)), board(name), np.zeros((2, 2), np.int8))
-    assert 0 < found["ram"]["stack"] <= found["ram"]["stack_bound"] < 64
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [resnet8(), dscnn()])
-def test_whole_networks_keep_to_the_bound(make: Maker) -> None:
-    graph = whole(make)
-    x = np.zeros((1, graph.tensors[graph.input].size), np.int8)
-    found, _ = measure(Firmware("f", [graph]), board("stm32l432kc"), x)
-    assert 200 < found["ram"]["stack"] <= found["ram"]["stack_bound"] < 700
 
 
 @pytest.mark.slow

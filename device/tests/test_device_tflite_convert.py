@@ -311,12 +311,6 @@ def test_groups_and_outputs_of_one_channel_are_convolutions() -> None:
         assert (step.low, step.high) == (-100, 100)
 
 
-def test_a_channel_without_a_factor_takes_the_fast_way() -> None:
-    weights = channels((2, 1, 1, 2), [0.2, 1e-12], np.full((2, 1, 1, 2), 9, np.int8))
-    step = convolved("CONV_2D", tensor((1, 4, 4, 2)), weights, tensor((1, 4, 4, 2), 0.5, 11))
-    assert step.shift is not None and step.shift.tolist()[1] == -31 and step.multiplier.min() >= 2**30
-
-
 def test_floats_at_the_edges_and_known_shapes_are_left_out() -> None:
     kinds = ("float32", "int8", "int8", "float32", "int32")
     tensors = [replace(tensor((1, 2)), dtype=kind) for kind in kinds]

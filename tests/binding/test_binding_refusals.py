@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib.util
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from memory_cases_params import FULL
 
-from tcuq import _core
+from tcuq import Params, _core
 from tcuq.monitor.steps import STEP_DTYPE
 
 CORE_TYPE: Any = _core.Core
@@ -75,6 +76,7 @@ CORE: list[tuple[type[Exception], Callable[[Any], Any]]] = [
     (ValueError, lambda core: core.run(PROBS, FEATURES, OUT, SIGNALS[1:])),
     (BufferError, lambda core: core.run(PROBS, FEATURES, bytes(216), None)),
     (TypeError, lambda core: core.load(bytearray(10))),
+    (TypeError, lambda core: core.feedback()),
     (TypeError, lambda core: CORE_TYPE(FULL.integers(), feature_scale=1.0)),
     (TypeError, lambda core: CORE_TYPE([])),
     (ValueError, lambda core: _core.Core(FULL.integers(), 0.0)),
@@ -111,6 +113,7 @@ BANK: list[tuple[type[Exception], Callable[[Any], Any]]] = [
     (TypeError, lambda each: each.load_many([0], STATE)),
     (TypeError, lambda each: each.load_many(SLOTS, [0])),
     (ValueError, lambda each: each.load_many(SLOTS, STATE[1:])),
+    (TypeError, lambda each: each.feedback(SLOTS)),
     (TypeError, lambda each: each.reset(SLOTS)),
     (ZeroDivisionError, lambda each: each.reset(SLOTS, Torn())),
     (TypeError, lambda each: each.reset([0], True)),
@@ -155,6 +158,7 @@ def test_a_bank_in_use_turns_every_call_away() -> None:
         lambda: found.save_many(np.arange(3), STATE),
         lambda: found.load_many(np.arange(3), STATE),
         lambda: found.reset(SLOTS, False),
+        lambda: found.feedback(SLOTS, SLOTS, SLOTS, np.empty(3, np.int8)),
         lambda: found.grow(1),
     ]
     for _ in range(20):
@@ -202,8 +206,25 @@ def test_tables_of_integers_and_floats() -> None:
     target = np.empty((1, 2), np.int8)
     _core.quantize_probs(np.array([[5, -5]], np.int8), target, 2)
     assert target.tolist() == [[5, -5]]
-    _core.quantize_features(np.array([[1.0, 1e9]]), target, 2, 0.5, 3)
-    assert target.tolist() == [[5, 127]]
+    _core.quantize_features(np.array([[-1e9, 1e9]]), target, 2, 0.5, 3)
+    assert target.tolist() == [[-128, 127]]
+
+
+def test_every_way_to_write_a_posterior_is_read_alike() -> None:
+    units = np.array([200, 30, 26], np.uint8)
+    expected = FULL.core().step((units.astype(int) - 128).astype(np.int8), FEATURES[0], False)
+    floats = (ctypes.c_double * 3)(*(units / 256))
+    for probs in (units, memoryview(units).cast("@B"), floats, units / np.float32(256)):
+        assert FULL.core().step(probs, FEATURES[0], False) == expected  # type: ignore[arg-type]
+    plain = Params(classes=3)
+    assert plain.core().step(units, FEATURES[0], False) == plain.core().step(units, None, False)
+
+
+def test_labels_of_no_step_and_no_class_are_answered() -> None:
+    out = np.zeros(4, np.int8)
+    many = np.array([-1, 2**40, 0, 0]), np.array([0, 0, -(2**40), 2**40])
+    bank().feedback(np.zeros(4, np.int64), *many, out)
+    assert (out < 0).all()
 
 
 @pytest.mark.parametrize(("classes", "horizon"), [(1, 0), (1001, 0), (3, -1), (3, 3), (3, 13)])

@@ -58,22 +58,10 @@ def test_a_number_outside_its_range_is_named_with_it(row: tuple[str, int, int, i
     ("changes", "message"),
     [
         ({"slope": 90, "steep_slope": 70}, "slope is 90, expected at most steep_slope"),
-        ({"steep_slope": 8000000}, "steep_slope is 8000000, expected at most 16777216 / level_den"),
         ({"lags": [1, 4, 2]}, "lags is [1, 4, 2], expected ascending numbers from 1 to 64"),
-        (
-            {"lag_weights": [1, 2, 3]},
-            "lag_weights is [1, 2, 3], expected a sum of 32768, and a first weight above 0",
-        ),
         ({"lag_weights": [1, 2]}, "lag_weights has 2 entries, expected 3"),
         ({"lags": [1] * 65}, "lags has 65 entries, expected at most 64"),
         ({"coef": [0] * 14}, f"coef has 14 entries, expected {len(SIGNALS)}"),
-        (
-            {"anchor": 1, "instant": None},
-            "anchor is 1, expected 0, or 1 with an instant head",
-        ),
-        ({"about": 1, "instant": None}, "about is 1, expected 0, or 1 with an instant head"),
-        ({"horizon": 3}, "horizon is 3, expected 0, or 4 to 12"),
-        ({"expected_start": 9}, "expected_start is 9, expected 0 without a horizon"),
         ({"centers": b""}, "centers is b'', expected given exactly when the signal distance is used"),
         ({"centers": b"1"}, "centers has 1 entries, expected 0"),
         (
@@ -81,7 +69,6 @@ def test_a_number_outside_its_range_is_named_with_it(row: tuple[str, int, int, i
             f"feedback is {Feedback().integers() | {'error_num': 1}}, expected error_num less than "
             "error_den, and a rise_cap up to 2^28",
         ),
-        ({"rise_limit": 5}, "rise_cap is 0, expected at least rise_limit; 0 when rise_limit is 0"),
     ],
 )
 def test_a_broken_rule_is_named_with_its_value(changes: dict[str, Any], message: str) -> None:

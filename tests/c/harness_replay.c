@@ -6,161 +6,62 @@
  * REPLAY_CENTERS are the most classes and bytes of centers that a case may have. */
 #include "harness.h"
 #include "harness_step.h"
-#include "tcuq.h"
 
-static tcuq_params_t params;
-static tcuq_evidence_t evidence;
-static uint8_t lags[TCUQ_MAX_LAG];
-static uint16_t lag_weights[TCUQ_MAX_LAG];
-static tcuq_instant_t instant;
-static int16_t offsets[REPLAY_CLASSES];
-static uint16_t class_mix[REPLAY_CLASSES];
-static tcuq_feedback_t feedback;
+#define CASE_CLASSES REPLAY_CLASSES
+#include "case.h"
+
 static int8_t centers[REPLAY_CENTERS];
 static int8_t row[REPLAY_CLASSES + TCUQ_MAX_FEATURES];
 static tcuq_t monitor;
 static uint32_t ring[REPLAY_BYTES / 4u];
 static uint8_t saved[REPLAY_BYTES];
 
-static int32_t word(void)
+static void need(int holds)
 {
-    uint8_t bytes[4];
-    if (!harness_read(bytes, sizeof bytes)) {
+    if (!holds) {
         harness_exit(HARNESS_REFUSED);
     }
+}
+
+static long long number(void)
+{
+    uint8_t bytes[4];
+    need(harness_read(bytes, sizeof bytes));
     return (int32_t)(bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24);
 }
 
-/* A number that tells how much follows. */
-static uint32_t count_up_to(uint32_t most)
-{
-    uint32_t value = (uint32_t)word();
-    if (value > most) {
-        harness_exit(HARNESS_REFUSED);
-    }
-    return value;
-}
-
-static void read_evidence(void)
-{
-    uint32_t i;
-    evidence.clip = (uint32_t)word();
-    evidence.reach = (uint32_t)word();
-    evidence.still = (uint32_t)word();
-    evidence.bias = word();
-    evidence.allowance = (uint32_t)word();
-    evidence.own_looks = (uint32_t)word();
-    evidence.own_mean = word();
-    evidence.own_most = (uint32_t)word();
-    evidence.bet_base = (uint32_t)word();
-    evidence.bet_slope = (uint32_t)word();
-    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
-        evidence.coef[i] = (int16_t)word();
-    }
-    for (i = 0; i < params.classes; i++) {
-        offsets[i] = (int16_t)word();
-    }
-    evidence.offset = offsets;
-}
-
-static void read_instant(void)
-{
-    uint32_t i;
-    instant.bias = word();
-    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
-        instant.coef[i] = (int16_t)word();
-    }
-    instant.class_mix = NULL;
-    if (word() != 0) {
-        for (i = 0; i < params.classes; i++) {
-            class_mix[i] = (uint16_t)word();
-        }
-        instant.class_mix = class_mix;
-    }
-}
-
-#define FEEDBACK_VALUE(name, type, low, high, bytes) feedback.name = (type)word();
-
-static void read_feedback(void)
-{
-    TCUQ_FEEDBACK_FIELDS(FEEDBACK_VALUE, TCUQ_NO_LIST, TCUQ_NO_LIST)
-    params.feedback = &feedback;
-}
-
-static void read_centers(void)
-{
-    uint32_t size = (uint32_t)params.classes * params.features;
-    if (size > sizeof centers || !harness_read(centers, size)) {
-        harness_exit(HARNESS_REFUSED);
-    }
-    params.centers = centers;
-}
+#define READ_PARAM(name, type, low, high, bytes) params.name = (type)number();
 
 static void read_params(void)
 {
-    uint32_t i;
-    params.version = (uint16_t)word();
-    params.signals = (uint32_t)word();
-    params.classes = (uint16_t)count_up_to(REPLAY_CLASSES);
-    params.features = (uint16_t)count_up_to(TCUQ_MAX_FEATURES);
-    params.zero_point = (int16_t)word();
-    params.bias = word();
-    params.doubt_mix = (uint32_t)word();
-    params.blend = (uint32_t)word();
-    params.level_num = (uint16_t)word();
-    params.level_den = (uint16_t)word();
-    params.reference = (uint16_t)word();
-    params.anchor = (uint16_t)word();
-    params.about = (uint16_t)word();
-    params.horizon = (uint16_t)word();
-    params.expected_start = (uint16_t)word();
-    params.slope = (uint32_t)word();
-    params.steep_slope = (uint32_t)word();
-    params.knee = word();
-    params.budget_num = (uint16_t)word();
-    params.budget_den = (uint16_t)word();
-    params.burst = (uint16_t)word();
-    params.warmup = (uint32_t)word();
-    params.rise_reference = (uint16_t)word();
-    params.fall_reference = (uint16_t)word();
-    params.hold = (uint16_t)word();
-    params.rise_limit = (uint32_t)word();
-    params.rise_cap = (uint32_t)word();
-    params.rise_clear = (uint32_t)word();
-    params.fall_limit = (uint32_t)word();
-    params.fall_cap = (uint32_t)word();
-    params.lag_count = (uint16_t)count_up_to(TCUQ_MAX_LAG);
-    for (i = 0; i < params.lag_count; i++) {
-        lags[i] = (uint8_t)word();
-    }
-    for (i = 0; i < params.lag_count; i++) {
-        lag_weights[i] = (uint16_t)word();
-    }
+    TCUQ_PARAMS_FIELDS(READ_PARAM, TCUQ_NO_LIST, TCUQ_NO_LIST, TCUQ_NO_HEAD)
+    need(params.classes <= REPLAY_CLASSES && params.features <= TCUQ_MAX_FEATURES && params.lag_count <= TCUQ_MAX_LAG);
+    READ_NUMBERS(lags, uint8_t, params.lag_count);
+    READ_NUMBERS(lag_weights, uint16_t, params.lag_count);
+    READ_NUMBERS(params.coef, int16_t, TCUQ_SIGNAL_COUNT);
+    READ_NUMBERS(params.clean_mean, uint16_t, TCUQ_SIGNAL_COUNT);
     params.lags = lags;
     params.lag_weights = lag_weights;
-    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
-        params.coef[i] = (int16_t)word();
-    }
-    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
-        params.clean_mean[i] = (uint16_t)word();
-    }
     params.evidence = NULL;
-    if (word() != 0) {
-        read_evidence();
-        params.evidence = &evidence;
-    }
     params.instant = NULL;
-    if (word() != 0) {
-        read_instant();
-        params.instant = &instant;
-    }
     params.feedback = NULL;
-    if (word() != 0) {
+    params.centers = NULL;
+    if (number() != 0) {
+        read_evidence();
+    }
+    if (number() != 0) {
+        read_instant();
+        if (number() != 0) {
+            read_class_mix();
+        }
+    }
+    if (number() != 0) {
         read_feedback();
     }
-    params.centers = NULL;
-    if (word() != 0) {
-        read_centers();
+    if (number() != 0) {
+        uint32_t size = (uint32_t)params.classes * params.features;
+        need(size <= sizeof centers && harness_read(centers, size));
+        params.centers = centers;
     }
     params.fingerprint = tcuq_fingerprint(&params);
 }
@@ -190,9 +91,7 @@ static void begin_case(void)
         harness_number(high);
     }
     harness_text("\n");
-    if (status != TCUQ_OK) {
-        harness_exit(HARNESS_REFUSED);
-    }
+    need(status == TCUQ_OK);
 }
 
 static void step(void)
@@ -200,9 +99,7 @@ static void step(void)
     uint16_t signals[TCUQ_SIGNAL_COUNT];
     tcuq_step_t out;
     uint32_t i;
-    if (!harness_read(row, (uint32_t)params.classes + params.features)) {
-        harness_exit(HARNESS_REFUSED);
-    }
+    need(harness_read(row, (uint32_t)params.classes + params.features));
     tcuq_step(&monitor, row, params.features == 0u ? NULL : row + params.classes, &out, signals);
     harness_text("step");
     harness_step(&out);
@@ -214,9 +111,9 @@ static void step(void)
 
 static void take_label(void)
 {
-    uint32_t ago = (uint32_t)word();
+    uint32_t ago = (uint32_t)number();
     harness_text("label");
-    harness_number(tcuq_feedback(&monitor, ago, word())); /* a build with every signal and TCUQ_FEEDBACK */
+    harness_number(tcuq_feedback(&monitor, ago, (int32_t)number())); /* a build with every signal and TCUQ_FEEDBACK */
     harness_text("\n");
 }
 

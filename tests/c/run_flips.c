@@ -7,12 +7,7 @@
  *
  * Exit status: 0 when everything held, else 1. A monitor beside it, which sees the same inputs without a flip,
  * says what the signals should be. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "tcuq.h"
+#include "check.h"
 
 enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 10, SEVERITY = 5, COUNTERS = 14, HELD = 13, HOSTILE = 80, CALM = 500, SETS = 11, PAIRS = 300 };
 
@@ -40,17 +35,10 @@ typedef struct {
     tcuq_params_t params;
 } set_t;
 
-static uint32_t seed = 1;
 static const char *set_name;
 static const char *target_name;
 static unsigned target_bit;
 static unsigned stride = 1;
-
-static uint32_t draw(void)
-{
-    seed = seed * 1664525u + 1013904223u;
-    return seed >> 8;
-}
 
 static void need(int holds, const char *what)
 {
@@ -62,13 +50,8 @@ static void need(int holds, const char *what)
 
 static tcuq_params_t base(uint32_t signals)
 {
-    tcuq_params_t p;
+    tcuq_params_t p = plain_params(signals, CLASSES, FEATURES);
     unsigned n;
-    memset(&p, 0, sizeof p);
-    p.version = TCUQ_PARAMS_VERSION;
-    p.signals = signals;
-    p.classes = CLASSES;
-    p.features = FEATURES;
     p.zero_point = 5;
     p.lag_count = LAGS;
     p.lags = lags;
@@ -76,15 +59,6 @@ static tcuq_params_t base(uint32_t signals)
     p.bias = -2 * 65536;
     p.doubt_mix = 32768;
     p.blend = 45000;
-    p.level_num = 1;
-    p.level_den = 10;
-    p.reference = 24000;
-    p.slope = 40000;
-    p.steep_slope = 260000;
-    p.knee = 50;
-    p.budget_num = 3;
-    p.budget_den = 20;
-    p.burst = 3;
     p.warmup = 8;
     p.rise_reference = 26000;
     p.fall_reference = 3000;
@@ -297,18 +271,14 @@ static int64_t idle(const tcuq_params_t *p)
 
 static void flip(watch_t *w, unsigned target, unsigned bit)
 {
+#define COUNTER(field) {#field, offsetof(tcuq_t, field)}
     static const struct {
         const char *name;
         size_t offset;
     } counters[COUNTERS] = {
-        {"steps", offsetof(tcuq_t, steps)}, {"debt", offsetof(tcuq_t, debt)},
-        {"credit", offsetof(tcuq_t, credit)}, {"rise", offsetof(tcuq_t, rise)},
-        {"fall", offsetof(tcuq_t, fall)}, {"severity", offsetof(tcuq_t, severity)},
-        {"stillness", offsetof(tcuq_t, stillness)}, {"own", offsetof(tcuq_t, own)},
-        {"own_seen", offsetof(tcuq_t, own_seen)},
-        {"accuracy", offsetof(tcuq_t, accuracy)}, {"alarm", offsetof(tcuq_t, alarm)},
-        {"head", offsetof(tcuq_t, head)}, {"fill", offsetof(tcuq_t, fill)},
-        {"held", offsetof(tcuq_t, held)},
+        COUNTER(steps), COUNTER(debt), COUNTER(credit), COUNTER(rise), COUNTER(fall), COUNTER(severity),
+        COUNTER(stillness), COUNTER(own), COUNTER(own_seen), COUNTER(accuracy), COUNTER(alarm), COUNTER(head),
+        COUNTER(fill), COUNTER(held),
     };
     static char name[32];
     uint8_t *bytes = (uint8_t *)&w->monitor;
@@ -340,21 +310,14 @@ static unsigned learned_by(const tcuq_params_t *p, unsigned target)
     return p->instant == NULL ? 0u : slow && p->instant->class_mix != NULL ? CORRECTED : LEARNED;
 }
 
-/* The same of a signal. */
-static unsigned due(const tcuq_params_t *p, unsigned signal, unsigned target)
-{
-    const uint32_t of_answer = 0x3B0u; /* 4, 5, 7, 8 and 9 */
-    uint32_t late = p->about == TCUQ_ABOUT_ANSWER ? of_answer : TCUQ_BIT(TCUQ_DISBELIEF) | TCUQ_BIT(TCUQ_SEVERITY);
-    return recovers[signal] + ((late & TCUQ_BIT(signal)) != 0u ? learned_by(p, target) : 0u);
-}
-
-/* One bit to flip, and how long what was learned from it stays. */
+/* One bit to flip. */
 typedef struct {
     unsigned target;
     unsigned bit;
 } flip_t;
 
-static unsigned slowest(const tcuq_params_t *p, const flip_t *flips, unsigned count)
+/* The same of the slowest of some flips, and of a signal. */
+static unsigned learned_of(const tcuq_params_t *p, const flip_t *flips, unsigned count)
 {
     unsigned i, most = 0;
     for (i = 0; i < count; i++) {
@@ -364,14 +327,11 @@ static unsigned slowest(const tcuq_params_t *p, const flip_t *flips, unsigned co
     return most;
 }
 
-static unsigned due_of(const tcuq_params_t *p, unsigned signal, const flip_t *flips, unsigned count)
+static unsigned due(const tcuq_params_t *p, unsigned signal, unsigned learned)
 {
-    unsigned i, most = 0;
-    for (i = 0; i < count; i++) {
-        unsigned steps = due(p, signal, flips[i].target);
-        most = steps > most ? steps : most;
-    }
-    return most;
+    const uint32_t of_answer = 0x3B0u; /* 4, 5, 7, 8 and 9 */
+    uint32_t late = p->about == TCUQ_ABOUT_ANSWER ? of_answer : TCUQ_BIT(TCUQ_DISBELIEF) | TCUQ_BIT(TCUQ_SEVERITY);
+    return recovers[signal] + ((late & TCUQ_BIT(signal)) != 0u ? learned : 0u);
 }
 
 static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, int64_t room, int reset)
@@ -379,7 +339,7 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
     static const int8_t calm[CLASSES] = {100, -120, -120, -128};
     static const int8_t still[FEATURES] = {9, -4, 77, 0};
     unsigned before = draw() % 50u, t, n, i, longest = HOSTILE, since = 1u << 16, ties = 0, warming = 0, slow = 0;
-    unsigned learned = slowest(p, flips, count);
+    unsigned learned = learned_of(p, flips, count);
     int8_t probs[CLASSES], features[FEATURES];
     int64_t flags = 0, abstained = 0, owed = 0;
     int32_t low, high;
@@ -405,8 +365,8 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
     (void)tcuq_verify(&w.monitor);
     (void)saved_state_loads(&w);
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
-        if (slow != 0u && (p->signals & TCUQ_BIT(n)) != 0u && due_of(p, n, flips, count) + 20u > longest) {
-            longest = due_of(p, n, flips, count) + 20u;
+        if (slow != 0u && (p->signals & TCUQ_BIT(n)) != 0u && due(p, n, learned) + 20u > longest) {
+            longest = due(p, n, learned) + 20u;
         }
     }
     for (t = 1; t <= longest; t++) {
@@ -431,8 +391,8 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
         need(t <= learned + 1u || since <= 1u || a.out.look == b.out.look, "the look has not come back");
         for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
             int gap = abs((int)a.signals[n] - (int)b.signals[n]);
-            need(t <= due_of(p, n, flips, count) || (p->about == TCUQ_ABOUT_ANSWER && since <= recovers[n]) ||
-                     gap <= (due_of(p, n, flips, count) <= DEPTH ? 0 : n == TCUQ_DRIFT ? DRIFT_NEAR : NEAR), "a signal has not come back");
+            need(t <= due(p, n, learned) || (p->about == TCUQ_ABOUT_ANSWER && since <= recovers[n]) ||
+                     gap <= (due(p, n, learned) <= DEPTH ? 0 : n == TCUQ_DRIFT ? DRIFT_NEAR : NEAR), "a signal has not come back");
         }
     }
     need(ties <= longest / 100u, "the answer has not come back");

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "case.h"
 #include "tcuq_frame.h"
 
 static char line[400000];
@@ -46,30 +47,13 @@ static size_t bytes_of(const char *text)
     return count;
 }
 
+#define STEP_VALUE(name, type) step.name = (type)strtol(end, &end, 10);
+
 static tcuq_step_t step_of(const char *text)
 {
-    long given[15];
     tcuq_step_t step;
     char *end = (char *)text;
-    int i;
-    for (i = 0; i < 15; i++) {
-        given[i] = strtol(end, &end, 10);
-    }
-    step.threshold = (int32_t)given[0];
-    step.severity = (int32_t)given[1];
-    step.prediction = (uint16_t)given[2];
-    step.answer = (uint16_t)given[3];
-    step.risk = (uint16_t)given[4];
-    step.uncertainty = (uint16_t)given[5];
-    step.persistence = (uint16_t)given[6];
-    step.look = (uint16_t)given[7];
-    step.expected_accuracy = (uint16_t)given[8];
-    step.flagged = (uint8_t)given[9];
-    step.abstain = (uint8_t)given[10];
-    step.alarm = (uint8_t)given[11];
-    step.warming_up = (uint8_t)given[12];
-    step.reason = (uint8_t)given[13];
-    step.low_mass = (uint8_t)given[14];
+    STEP_FIELDS(STEP_VALUE)
     return step;
 }
 

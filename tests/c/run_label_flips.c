@@ -2,11 +2,7 @@
 /* Flips every bit of what labels need, before a step and before a label (SPEC.md, section 12). Nothing leads out of
  * memory, the error debt is in its range at once, and after `memory` steps the state is saved again and the bound of
  * section 19 holds. Needs a build with TCUQ_FEEDBACK. Exit status: 0 when all came back, else 1. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "tcuq.h"
+#include "check.h"
 
 enum { WARM = 30, AFTER = 60 };
 
@@ -15,15 +11,13 @@ static tcuq_params_t p;
 static tcuq_t m;
 static uint32_t *ring;
 static unsigned flipped;
-static uint32_t seed = 1;
 static int vouched[WARM + AFTER];
 static int steps;
 static long wrong, labels;
 
-static uint32_t draw(uint32_t below)
+static uint32_t below(uint32_t limit)
 {
-    seed = seed * 1664525u + 1013904223u;
-    return (seed >> 8) % below;
+    return draw() % limit;
 }
 
 static void need(int holds, const char *what)
@@ -39,15 +33,15 @@ static void step(void)
     static int8_t probs[TCUQ_MAX_CLASSES];
     tcuq_step_t out;
     memset(probs, -128, sizeof probs);
-    probs[draw(p.classes)] = (int8_t)(127 - (int)draw(draw(4) == 0u ? 200 : 8));
+    probs[below(p.classes)] = (int8_t)(127 - (int)below(below(4) == 0u ? 200 : 8));
     tcuq_step(&m, probs, NULL, &out, NULL);
     vouched[steps++] = out.abstain == 0u;
 }
 
 static void label(void)
 {
-    uint32_t ago = draw(head.memory + 1u);
-    int32_t what = draw(3) == 0u ? TCUQ_WRONG : TCUQ_RIGHT;
+    uint32_t ago = below(head.memory + 1u);
+    int32_t what = below(3) == 0u ? TCUQ_WRONG : TCUQ_RIGHT;
     int taken = tcuq_feedback(&m, ago, what);
     int32_t debt = tcuq_error_debt(&m);
     need(taken == 1 || taken == 0 || taken == TCUQ_ERR_SIZE, "result of feedback");
@@ -96,7 +90,6 @@ int main(void)
     static const uint16_t memories[3] = {1, 4, 7}, classes[3] = {4, 64, 70};
     unsigned i, bit, count = 0;
     for (i = 0; i < 3u; i++) {
-        memset(&p, 0, sizeof p);
         memset(&head, 0, sizeof head);
         head.memory = memories[i];
         head.error_num = 1;
@@ -105,13 +98,11 @@ int main(void)
         head.error_shut = 9;
         head.error_first = 1;
         head.wrong_score = head.right_score = 9000;
-        p.version = TCUQ_PARAMS_VERSION;
-        p.signals = TCUQ_BIT(TCUQ_DOUBT);
-        p.classes = classes[i];
-        p.level_num = 1;
-        p.level_den = 10;
+        p = plain_params(TCUQ_BIT(TCUQ_DOUBT), classes[i], 0);
         p.reference = 20000;
         p.steep_slope = 9000;
+        p.slope = 0;
+        p.knee = 0;
         p.budget_num = p.budget_den = p.burst = 1;
         p.rise_reference = 5000;
         p.rise_limit = 40000;

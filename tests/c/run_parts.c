@@ -5,26 +5,10 @@
  *     run_parts
  *
  * Exit status: 0 when all holds, else 1. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "check.h"
 #include "tcuq_frame.h"
 #include "tcuq_projection.h"
 #include "tcuq_softmax.h"
-
-static unsigned held;
-
-#define NEED(condition) need((condition) ? 1 : 0, #condition, __LINE__)
-
-static void need(int holds, const char *what, int line)
-{
-    if (!holds) {
-        fprintf(stderr, "run_parts.c:%d: not so: %s\n", line, what);
-        exit(1);
-    }
-    held++;
-}
 
 /* All that a writer can be asked for; it must write nothing. */
 static void writes_nothing(tcuq_frame_t *frame)
@@ -123,11 +107,7 @@ static void projection(void)
 
 int main(void)
 {
-    tcuq_params_t p;
-    memset(&p, 0, sizeof p);
-    p.version = TCUQ_PARAMS_VERSION;
-    p.signals = TCUQ_BIT(TCUQ_DOUBT);
-    p.classes = 2;
+    tcuq_params_t p = plain_params(TCUQ_BIT(TCUQ_DOUBT), 2, 0);
     refused_frames(&p);
     frames_out_of_turn(&p);
     softmax();

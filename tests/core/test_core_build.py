@@ -67,12 +67,6 @@ ALONE = [1 << n | {"severity": 0x10, "drift": 0x80}.get(name, 0) for n, name in 
 """Each signal with what it needs."""
 
 
-# Masks of the test below are built at -O2 as well, and any warning ends that.
-@pytest.mark.parametrize("mask", [0x3F, 0x12, 0x42, 0x180, 0x88, 0x122])
-def test_no_warnings_with_signals_left_out(mask: int, tmp_path: Path) -> None:
-    compile_core(need("gcc", "gcc"), tmp_path, "-O2", f"-DTCUQ_SIGNALS={mask}")
-
-
 @pytest.mark.parametrize("mask", first_quick([15, 0x3F0, 0x130, 13, 0x7A, 0x38, *ALONE], 4))
 def test_leaving_signals_out_changes_no_result(mask: int, every_signal: Path, tmp_path: Path) -> None:
     """The same stream through a full build and through one that can compute nothing else."""
@@ -138,24 +132,6 @@ def test_counting_zeros_changes_no_bit(level: str, sums: list[bytes], tmp_path: 
     assert [checksum(program, *shape) for shape in MORE] == sums
 
 
-def test_a_mask_may_be_written_as_in_the_header(tmp_path: Path) -> None:
-    """Without parentheses of its own: the core must put them."""
-    tool = need("size", "binutils")
-    found = [
-        sizes(tool, compile_core("gcc", tmp_path, "-Os", f"-DTCUQ_SIGNALS={mask}"))
-        for mask in ("12", "TCUQ_BIT(TCUQ_FLIPS)|TCUQ_BIT(TCUQ_DOUBT)")
-    ]
-    assert found[0] == found[1]
-
-
-def test_the_header_serves_cplusplus(tmp_path: Path) -> None:
-    compiler = need("g++", "g++")
-    source = tmp_path / "use.cpp"
-    source.write_text('#include "tcuq.h"\nint main() { tcuq_t m; (void)m; return sizeof m == 0; }\n')
-    flags = ["-std=c++98", "-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-long-long", f"-I{CORE}"]
-    subprocess.run([compiler, *flags, "-c", str(source), "-o", str(tmp_path / "u.o")], check=True)
-
-
 def test_only_three_headers_and_two_functions_of_the_library(tmp_path: Path) -> None:
     text = "".join(path.read_text() for path in CORE.iterdir())
     assert set(re.findall(r"#include <(.+?)>", text)) == {"stddef.h", "stdint.h", "string.h"}
@@ -176,18 +152,6 @@ def test_only_three_headers_and_two_functions_of_the_library(tmp_path: Path) -> 
 
 def test_tables_are_what_the_script_makes() -> None:
     assert make_tables.HEADER.read_text() == make_tables.render()
-
-
-def test_the_registry_is_the_same_in_c_and_python() -> None:
-    header = (CORE / "tcuq.h").read_text()
-    for number, name in enumerate(SIGNALS):
-        assert re.search(rf"#define TCUQ_{name.upper()} {number}\b", header)
-
-
-def test_ram_and_state_at_the_defaults() -> None:
-    params = Params(classes=10, features=32, lags=(1, 2, 4))
-    assert CONTEXT_BYTES + params.ring_bytes <= 320
-    assert params.state_bytes <= 400
 
 
 def test_size_on_a_cortex_m4(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import device_emitted
 import exported
 import extensions
 import pytest
@@ -98,16 +97,6 @@ def test_the_binding_compiles(stable: bool) -> None:
 def test_an_exported_package_compiles(which: str, tmp_path: Path) -> None:
     folder = exported.package(tmp_path, "c", which)
     assert complaints(sorted(folder.glob("*.c"))) == ""
-
-
-@pytest.mark.slow
-def test_an_emitted_network_compiles(tmp_path: Path) -> None:
-    graph, _ = device_emitted.lively()
-    made = device_emitted.Application(graph, device_emitted.fitting(graph), "kws")
-    folder = device_emitted.written(made, tmp_path, on=False)
-    files = [folder / name for group, _ in device_emitted.groups(made, None) for name in group]
-    assert len(files) > 10
-    assert complaints([*files, folder / "example.c"], f"-I{folder}", *device_emitted.defines(made)) == ""
 
 
 @pytest.mark.slow

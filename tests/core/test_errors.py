@@ -71,23 +71,3 @@ def test_errors_in_words_are_not_linked_where_nobody_asks(tmp_path: Path) -> Non
     sections = ["-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
     subprocess.run(["gcc", *STRICT, "-Os", *sections, *sources, "-o", program], check=True)
     assert b"expected" not in program.read_bytes() and b"at most steep_slope" not in program.read_bytes()
-
-
-def test_a_signal_that_a_build_lacks_is_the_cause(tmp_path: Path) -> None:
-    """Not the anchor, which leans on that signal."""
-    need_compiler("gcc", "O0", tmp_path)
-    source, program = tmp_path / "lacks.c", tmp_path / "lacks"
-    source.write_text(
-        '#include "tcuq.h"\n#include <stdio.h>\n'
-        "int main(void)\n{\n    tcuq_params_t p = {0};\n"
-        "    p.version = TCUQ_PARAMS_VERSION; p.classes = 3;\n"
-        "    p.signals = TCUQ_BIT(TCUQ_DOUBT) | TCUQ_BIT(TCUQ_DISBELIEF);\n"
-        "    p.anchor = TCUQ_ANCHOR_BELIEF; p.level_num = 1; p.level_den = 10;\n"
-        "    p.slope = 1; p.steep_slope = 2;\n"
-        "    p.budget_num = 1; p.budget_den = 10; p.burst = 1;\n"
-        '    printf("%d %d\\n", tcuq_check(&p), TCUQ_ERR_SIGNALS);\n    return 0;\n}\n'
-    )
-    command = ["gcc", "-std=c99", f"-I{CORE}", "-DTCUQ_SIGNALS=0x00Fu", source, *CORE_SOURCES, "-o", program]
-    subprocess.run(command, check=True)
-    found, wanted = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
-    assert found == wanted

@@ -26,12 +26,3 @@ def test_limits_are_those_of_the_specification(tmp_path: Path) -> None:
     done = run_limits(CORE, tmp_path, "sanitized")
     assert done.stdout == "all limits hold\n", done.stdout + done.stderr
     assert done.returncode == 0
-
-
-def test_a_build_says_what_it_lacks(tmp_path: Path) -> None:
-    need_compiler("gcc", "plain", tmp_path)
-    program = tmp_path / "run_lacks"
-    sources = [ROOT / "tests" / "c" / "run_lacks.c", *CORE_SOURCES]
-    subprocess.run(["gcc", *FLAGS, "-DTCUQ_SIGNALS=0x00Cu", f"-I{CORE}", *sources, "-o", program], check=True)
-    done = subprocess.run([program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout

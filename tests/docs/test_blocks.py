@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from doc_blocks import Page, documentation
-from doc_runner import Reader, run_page, setups_of
+from doc_runner import Reader, run_page
 from places import ROOT
-from setups import SETUPS, Made
+from setups import Made
 
 pytestmark = pytest.mark.usefixtures("untouched")
 PAGES = documentation()
@@ -86,12 +86,6 @@ def test_blocks_do_as_the_page_says(page: Page, slow: bool, made: Made, tmp_path
             assert done.status == 0, done.printed
     if left_out:
         pytest.skip(f"all but {len(left_out)} blocks ran: {'; '.join(left_out)}")
-
-
-def test_pages_name_set_ups_that_exist() -> None:
-    marks = [each for page in PAGES for each in (page.marks, *(block.marks for block in page.blocks))]
-    named = {name for each in marks for name in setups_of(each)}
-    assert named <= set(SETUPS)
 
 
 def test_the_demo_runs_and_keeps_its_promises(made: Made) -> None:

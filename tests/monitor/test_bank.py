@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exported import FULL, PLAIN
 from refusals import refused
 from streams import int8_stream, learned_params, same_steps
 
 from tcuq import Bank, Monitor, Params
-from tcuq_device.cost.stock import monitors
 
-STOCK = monitors()
+STOCK = {"standard": FULL, "learned": learned_params(10), "paper": PLAIN}
 
 
 def events(params: Params, count: int, devices: int, seed: int = 0) -> tuple[Any, Any, Any]:
@@ -196,7 +196,7 @@ def test_bad_input_is_refused_before_anything_runs() -> None:
     with pytest.raises(ValueError, match=r"probs\[1, 0\] is nan"):
         bank.run([0, 0], [[0.5, 0.5], [np.nan, 1.0]])
     with pytest.raises(ValueError, match="features are missing"):
-        Bank(STOCK["standard"], 1).run([0], np.zeros((1, 10), np.int8))
+        Bank(STOCK["standard"], 1).run([0], np.zeros((1, 7), np.int8))
     assert bank.save_many([0])[0].tobytes() == Monitor(Params(classes=2)).save()
     with refused("value", "params"):
         Bank({})  # type: ignore[arg-type]

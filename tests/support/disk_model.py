@@ -46,7 +46,6 @@ class Record:
     changes: list[Change] = field(default_factory=list)
 
     def crashed(self, at: int, names: str, data: str, seed: int = 0) -> dict[str, bytes]:
-        """Return what is there after a loss of power."""
         rng = random.Random(seed)
         done = self.changes[:at]
         kept = {n for n, change in enumerate(done) if change.names and self._promised(n, done)}
@@ -165,7 +164,6 @@ class Disk:
                 self._names(folder)[name] = to
 
     def open(self, path: str, handle: int, empty: bool, append: bool) -> None:
-        """Note that a file or folder was opened, and made where it was not there."""
         folder, name, number = self._find(path)
         if number is None:
             number = self._new(Node())
@@ -175,51 +173,41 @@ class Disk:
         self._open[handle] = number, append
 
     def write(self, handle: int, at: int, data: bytes) -> None:
-        """Note what was written."""
         number, append = self._open[handle]
         place = os.fstat(handle).st_size - len(data) if append else at
         self.record.changes.append(Change(node=number, at=place, data=data))
 
     def sync(self, handle: int) -> None:
-        """Note that the disk was waited for."""
         self.record.changes.append(Change(node=self._open[handle][0], sync=True))
 
     def resize_open(self, handle: int, size: int) -> None:
-        """Note that an open file was cut or grown."""
         self.record.changes.append(Change(node=self._open[handle][0], size=size))
 
     def resize(self, path: str, size: int) -> None:
-        """Note that a file was cut or grown."""
         self.record.changes.append(Change(node=self._find(path)[2] or 0, size=size))
 
     def mkdir(self, path: str) -> None:
-        """Note a new folder."""
         folder, name, _ = self._find(path)
         self._set((folder, name, self._new(Node(names={}))))
 
     def symlink(self, to: str, path: str) -> None:
-        """Note a new link."""
         folder, name, _ = self._find(path)
         self._set((folder, name, self._new(Node(to=to))))
 
     def link(self, one: str, two: str) -> None:
-        """Note another name of a file."""
         folder, name, _ = self._find(two)
         self._set((folder, name, self._find(one)[2]))
 
     def remove(self, path: str) -> None:
-        """Note that a name is gone."""
         folder, name, _ = self._find(path)
         self._set((folder, name, None))
 
     rmdir = remove
 
     def rename(self, one: str, two: str) -> None:
-        """Note that a name has moved."""
         (source, old, number), (target, new, _) = self._find(one), self._find(two)
         self._set((source, old, None), (target, new, number))
 
     def exchange(self, one: str, two: str) -> None:
-        """Note that two names have changed places."""
         (source, old, number), (target, new, other) = self._find(one), self._find(two)
         self._set((source, old, other), (target, new, number))

@@ -37,18 +37,8 @@ MARKS = ("run", "slow", "not run", "fails", "until", "needs", "prints", "compile
 OF_A_PAGE = ("run", "slow")
 ALIASES = {"bash": "sh", "shell": "sh", "zsh": "sh", "py": "python", "python3": "python", "c++": "cpp"}
 """Other names of a language, under which a block would be missed."""
-CODE = ("{code-block}", "{code-cell}", "{code}")
-"""Directives that hold code."""
-HOLDERS = tuple(
-    f"{{{name}}}"
-    for name in ("admonition", "attention", "caution", "dropdown", "hint", "important", "note", "tab-item",
-                 "tab-set", "tip", "warning")
-)  # fmt: skip
-"""Directives that hold a part of the page; what all others hold is no code."""
-
 FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^`\n]*)$")
 COMMENTS = re.compile(r"^\s*(?:<!--.*?-->\s*)+$")
-ITEM = re.compile(r"^( *)(?:[-*+]|\d+[.)]) +")
 
 
 @dataclass(frozen=True)
@@ -60,7 +50,6 @@ class Block:
     language: str
     code: str
     marks: Mapping[str, str] = field(default_factory=dict)
-    indented: bool = False
     closed: bool = True
 
     @property
@@ -75,7 +64,6 @@ class Block:
 
     @property
     def compiles(self) -> bool:
-        """Return whether a test compiles it."""
         return self.language in COMPILED and "compiles" in self.marks
 
 
@@ -103,20 +91,10 @@ class Page:
         )
 
     def slow(self, block: Block) -> bool:
-        """Return whether a block belongs to the slow tests."""
         return "slow" in self.marks or "slow" in block.marks
 
 
 def marks_of(line: str) -> dict[str, str]:
-    """Return the marks of a line of comments.
-
-    Examples
-    --------
-    >>> marks_of("<!-- slow --> <!-- fails: 2 -->")
-    {'slow': '', 'fails': '2'}
-    >>> marks_of("<!-- Made by a command. -->")
-    {'Made by a command.': ''}
-    """
     found = [text.strip().partition(":") for text in re.findall(r"<!--(.*?)-->", line)]
     return {name.strip(): value.strip() for name, _, value in found}
 
@@ -129,25 +107,33 @@ def parse(text: str, name: str) -> Page:
     >>> page = parse("# T\\n\\n<!-- fails: 2 -->\\n```sh\\nfalse\\n```\\n", "t.md")
     >>> [(each.place, each.code, dict(each.marks)) for each in page.blocks], page.problems
     ([('t.md:4', 'false\\n', {'fails': '2'})], ())
-    >>> parse("a\\n\\n    indented\\n", "t.md").problems
-    ('t.md:3: is an indented block, expected a fenced one with a language',)
     """
     blocks: list[Block] = []
     own: dict[str, str] = {}
-    problems: list[str] = []
-    for block, marks, line in _pieces(text.splitlines(), name):
-        if block is not None:
-            blocks.append(block)
-        elif not set(marks) & set(MARKS):
-            continue
-        elif blocks or not set(marks) <= set(OF_A_PAGE):
-            problems.append(f"{name}:{line}: {', '.join(marks)} stands before no block")
+    marks: dict[str, str] = {}
+    lines = text.splitlines()
+    at = 0
+    while at < len(lines):
+        fence = FENCE.match(lines[at])
+        if fence:
+            end = _end_of(lines, at, fence[2])
+            inside = [each.removeprefix(fence[1]) for each in lines[at + 1 : end]]
+            language = (fence[3].split() or [""])[0]
+            code = "\n".join([*inside, ""])
+            if not language.startswith("{"):  # a directive, such as a table of contents
+                blocks.append(Block(name, at + 1, language, code, marks, closed=end < len(lines)))
+            marks, at = {}, end
+        elif COMMENTS.match(lines[at]):
+            marks |= marks_of(lines[at])
         else:
-            own |= marks
-    for at, block in enumerate(blocks):
-        problems += [
-            f"{block.place}: {each}" for each in _problems(block, blocks[at - 1] if at else None, own)
-        ]
+            own |= {key: value for key, value in marks.items() if key in OF_A_PAGE and not blocks}
+            marks = {}
+        at += 1
+    problems = [
+        f"{block.place}: {each}"
+        for block, before in zip(blocks, [None, *blocks], strict=False)
+        for each in _problems(block, before, own)
+    ]
     return Page(name, tuple(blocks), own, tuple(problems))
 
 
@@ -168,56 +154,6 @@ def documentation() -> list[Page]:
     ]
 
 
-def _pieces(lines: list[str], page: str) -> Iterator[tuple[Block | None, dict[str, str], int]]:
-    """Give every block, and the marks that stand before none."""
-    marks: dict[str, str] = {}
-    open_fences: list[str] = []
-    offset, at = 0, 0
-    while at < len(lines):
-        line = lines[at]
-        fence = FENCE.match(line)
-        if fence and not fence[3].strip() and open_fences and fence[2].startswith(open_fences[-1]):
-            open_fences.pop()
-        elif fence and fence[3].startswith(HOLDERS):
-            open_fences.append(fence[2])
-        elif fence and fence[3].startswith("{") and not fence[3].startswith(CODE):
-            at = _end_of(lines, at, fence[2])
-        elif fence:
-            end = _end_of(lines, at, fence[2])
-            words = fence[3].split()
-            language = (words[1:] or [""])[0] if fence[3].startswith(CODE) else (words or [""])[0]
-            inside = [each.removeprefix(fence[1]) for each in lines[at + 1 : end]]
-            whole = "\n".join([*inside, ""])
-            yield Block(page, at + 1, language, whole, marks, closed=end < len(lines)), {}, at + 1
-            marks, at = {}, end
-        elif COMMENTS.match(line):
-            marks |= marks_of(line)
-            at += 1
-            continue
-        elif line.strip():
-            item = ITEM.match(line)
-            depth = len(line) - len(line.lstrip(" "))
-            if depth >= offset + 4 and not (at and lines[at - 1].strip()):
-                end = at
-                while end < len(lines) and (
-                    lines[end].startswith(" " * (offset + 4)) or not lines[end].strip()
-                ):
-                    end += 1
-                yield Block(page, at + 1, "", "\n".join(lines[at:end]), marks, indented=True), {}, at + 1
-                marks, at = {}, end
-                continue
-            if item:
-                offset = len(item[0])
-            elif depth < offset and not (at and lines[at - 1].strip()):
-                offset = 0
-        if marks:
-            yield None, marks, at
-            marks = {}
-        at += 1
-    if marks:
-        yield None, marks, at
-
-
 def _end_of(lines: list[str], start: int, fence: str) -> int:
     """Return the line that closes a fence, or the end of the page."""
     for at in range(start + 1, len(lines)):
@@ -230,9 +166,7 @@ def _end_of(lines: list[str], start: int, fence: str) -> int:
 def _problems(block: Block, before: Block | None, own: Mapping[str, str]) -> Iterator[str]:
     """Give what is wrong with a block, in words: one that no test would look at must say so."""
     marks, language = block.marks, block.language.lower()
-    if block.indented:
-        yield "is an indented block, expected a fenced one with a language"
-    elif not language or language in ALIASES or not block.closed:
+    if not language or language in ALIASES or not block.closed:
         yield f"the language is {language!r}, expected text, {ALIASES.get(language, 'sh')} or so, and an end"
     if unknown := [name for name in marks if name not in MARKS]:
         yield f"the mark is {unknown[0]!r}, expected one of {', '.join(MARKS)}"

@@ -85,13 +85,9 @@ class Reader:
     def python(self, code: str, place: str) -> Done:
         """Run Python code; its names stay for the next."""
         if self._python is None:
+            warnings = ["-W", "error::DeprecationWarning:__main__"]
             self._python = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-W",
-                    "error::DeprecationWarning:__main__",
-                    ROOT / "tests/support/doc_python.py",
-                ],
+                [sys.executable, *warnings, ROOT / "tests/support/doc_python.py"],
                 env=self.environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -139,13 +135,7 @@ def _ended(running: subprocess.Popen[bytes], out: Path, until: str) -> int:
 
 
 def missing(names: str) -> str:
-    """Return the first of these programs and packages that is not here, or an empty text.
-
-    Examples
-    --------
-    >>> missing("sh, numpy"), missing("sh, no_such_thing")
-    ('', 'no_such_thing')
-    """
+    """Return the first of these programs and packages that is not here, or an empty text."""
     for name in re.findall(r"[^,\s]+", names):
         if shutil.which(name) is None and find_spec(name.replace("-", "_")) is None:
             return str(name)
@@ -216,13 +206,7 @@ def run_page(page: Page, reader: Reader, bring: Callable[[Iterable[str]], None],
 
 
 def setups_of(marks: Mapping[str, str]) -> list[str]:
-    """Return the set-ups that marks name.
-
-    Examples
-    --------
-    >>> setups_of({"run": "with demo, model"}), setups_of({"slow": ""})
-    (['demo', 'model'], [])
-    """
+    """Return the set-ups that marks name."""
     words = re.split(r"[,\s]+", marks.get("run", "with")) if "run" in marks else []
     assert not words or (words[0] == "with" and len(words) > 1), f"run: {marks['run']}, expected with NAME"
     return words[1:]

@@ -43,7 +43,6 @@ LIBRARIES: dict[str, tuple[Params, dict[str, Any]]] = {
 
 
 def contents_of(which: str, name: str = "kws") -> Contents:
-    """Return the description of one of them."""
     params, more = LIBRARIES[which]
     return Contents(params, name, **more)
 

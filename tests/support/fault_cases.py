@@ -139,9 +139,9 @@ class Kept:
 
 def _live_begun(place: Path) -> None:
     from live_runs import PARAMS, json_lines, steps_of
+    from tcuq_watch.sources.inbox import Chunk
 
     from tcuq_watch.live.session import Session
-    from tcuq_watch.sources.inbox import Chunk
 
     for name in ("in", "out"):
         (place / name).mkdir(parents=True)
@@ -152,9 +152,9 @@ def _live_begun(place: Path) -> None:
 
 def _live(place: Path) -> int:
     from live_runs import PARAMS, json_lines, steps_of
+    from tcuq_watch.sources.inbox import Chunk
 
     from tcuq_watch.live.session import Session
-    from tcuq_watch.sources.inbox import Chunk
 
     def work() -> None:
         session = Session(PARAMS, place / "out" / "live", "-", save_every=15)

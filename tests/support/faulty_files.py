@@ -12,15 +12,14 @@ import builtins
 import contextlib
 import errno
 import io
+import multiprocessing
 import os
 import pathlib
-import pickle
 import shutil
 import signal
-import struct
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,6 @@ DEAD = 77
 SPACE = frozenset({"create", "write", "truncate", "mkdir", "link", "symlink", "fsync"})
 """What a full disk refuses; it lets names be moved and removed."""
 
-READS = frozenset({"read", "list"})
 AFTER = frozenset({"close"})
 """What happens also where it fails."""
 
@@ -51,7 +49,6 @@ class Fault:
     links: bool = True
 
     def meets(self, number: int, name: str) -> bool:
-        """Tell whether an operation goes wrong."""
         if self.at == 0 or number < self.at:
             return False
         if number == self.at:
@@ -60,7 +57,7 @@ class Fault:
             return False
         if self.how == errno.ENOSPC:
             return name in SPACE
-        return name not in AFTER and (self.how == errno.EIO or name not in READS)
+        return name not in AFTER and (self.how == errno.EIO or name != "read")
 
     def __str__(self) -> str:
         how = errno.errorcode[self.how] if isinstance(self.how, int) else f"killed {self.how}"
@@ -121,14 +118,12 @@ class Faults:
 
     def install(self) -> None:
         """Take the place of the true operations, for the rest of this process."""
-        for name in (*BY_PATH, *BY_TWO, "open", "close", "write", "fsync", "ftruncate", "scandir", "listdir"):
+        for name in (*BY_PATH, *BY_TWO, "open", "close", "write", "fsync", "ftruncate"):
             self._true[name] = getattr(os, name)
         for name, kind in BY_PATH.items():
             self._put(name, self._by_path(name, kind))
         for name in BY_TWO:
             self._put(name, self._by_two(name))
-        for name in ("scandir", "listdir"):
-            self._put(name, self._listing(name))
         self._put("open", self._open)
         self._put("close", self._close)
         self._put("write", self._write)
@@ -204,15 +199,6 @@ class Faults:
 
         self.meet("exchange", str(two), act)
 
-    def _listing(self, name: str) -> Any:
-        true = self._true[name]
-
-        def call(path: Any = ".") -> Any:
-            whole = self.path_of(path)
-            return true(path) if whole is None else self.meet("list", whole, lambda: true(path))
-
-        return call
-
     def _open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         whole = self.path_of(path, dir_fd)
         more = {} if dir_fd is None else {"dir_fd": dir_fd}
@@ -246,7 +232,6 @@ class Faults:
         return self.written(handle, data, self._true["write"])
 
     def written(self, handle: int, data: Any, true: Callable[[int, Any], int]) -> int:
-        """Write to an open file with an operation of the system."""
         whole = self._handles.get(handle)
         if whole is None:
             return true(handle, data)
@@ -364,64 +349,38 @@ def _run(work: Callable[[], int], faults: Faults) -> Outcome:
 
 def run_forked(work: Callable[[], int], root: Path, fault: Fault | None = None) -> Outcome:
     """Run all of some work in a process of its own, with a fault or without."""
-    told = os.pipe()
+    here, there = multiprocessing.Pipe(duplex=False)
     child = os.fork()
     if child == 0:
         try:
-            os.close(told[0])
-            _send(told[1], _run(work, Faults(root, fault, record=root.is_dir())))
+            here.close()
+            there.send(_run(work, Faults(root, fault, record=root.is_dir())))
             os._exit(0)
         finally:  # whatever happens, this process never goes on with the tests
             os._exit(1)
-    os.close(told[1])
-    with contextlib.ExitStack() as stack:
-        stack.callback(os.close, told[0])
-        found = _receive(told[0])
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status == DEAD:
-        return Outcome(DEAD)
-    assert isinstance(found, Outcome), f"the process ended with status {status}"
-    return found
-
-
-def _send(handle: int, content: Any) -> None:
-    data = pickle.dumps(content)
-    data = struct.pack("<Q", len(data)) + data
-    while data:
-        data = data[_WRITE(handle, data) :]
-
-
-def _receive(handle: int) -> Any:
-    head = _exactly(handle, 8)
-    return None if len(head) < 8 else pickle.loads(_exactly(handle, struct.unpack("<Q", head)[0]))
-
-
-def _exactly(handle: int, count: int) -> bytes:
-    found = b""
-    while len(found) < count and (piece := os.read(handle, count - len(found))):
-        found += piece
-    return found
-
-
-_WRITE = os.write
+    there.close()
+    with here, contextlib.suppress(EOFError):
+        found = here.recv()
+        os.waitpid(child, 0)
+        assert isinstance(found, Outcome)
+        return found
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status == DEAD, f"the process ended with status {status}"
+    return Outcome(DEAD)
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
     """Return every file under a folder with its content, and every folder and link."""
-    return dict(_entries(folder, ""))
-
-
-def _entries(folder: Path, inside: str) -> Iterator[tuple[str, bytes]]:
-    for entry in sorted(os.scandir(folder), key=lambda each: each.name):
-        name = inside + entry.name
-        if entry.is_symlink():
-            yield name, b"-> " + os.fsencode(os.readlink(entry.path))
-        elif entry.is_dir():
-            yield name + "/", b""
-            yield from _entries(Path(entry.path), name + "/")
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            found[name] = b"-> " + os.fsencode(os.readlink(path))
+        elif path.is_dir():
+            found[name + "/"] = b""
         else:
-            with open(entry.path, "rb") as file:
-                yield name, file.read()
+            found[name] = path.read_bytes()
+    return found
 
 
 def restore(folder: Path, content: dict[str, bytes]) -> None:

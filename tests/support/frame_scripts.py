@@ -44,7 +44,6 @@ class Case:
     state: bytes = b""
 
     def script(self) -> list[str]:
-        """Return what the program in C is asked to do."""
         seq = f"{self.seq >> 32} {self.seq % 2**32}"
         shape = f"{self.classes} {self.features} {self.shift} {self.size}"
         lines = [f"writer {self.kind} {self.fingerprint} {self.boot} {seq} {shape}"]
@@ -54,7 +53,6 @@ class Case:
         return [*lines, f"state {self.state.hex()}"] if self.state else lines
 
     def encoded(self) -> bytes:
-        """Return what Python makes of it."""
         whose, found = (self.fingerprint, self.boot, self.seq), b""
         count = len(self.steps)
         if self.rows is not None:
@@ -131,11 +129,9 @@ def random_cases(count: int, seed: int) -> list[Case]:
 
 
 def build(compiler: str, target: Path, *flags: str) -> Path:
-    """Build the program that writes frames in C."""
     subprocess.run([compiler, "-std=c99", *flags, *INCLUDE, *SOURCES, "-o", target], check=True)
     return target
 
 
 def frames_of(said: str) -> bytes:
-    """Return the bytes of all frames that the program wrote."""
     return bytes.fromhex(said.replace("\n", ""))

@@ -14,7 +14,7 @@ import sys
 import sysconfig
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import failing_memory  # type: ignore[import-not-found]
 import numpy as np
@@ -44,21 +44,16 @@ REFUSED = (ValueError, TypeError, BufferError, KeyError)
 """What a call may say that is refused anyway; text that there is no memory for is left out of it."""
 
 
-class Case:
+class Case(NamedTuple):
     """A call, what its object holds, and how to go back to before it."""
 
-    def __init__(
-        self,
-        name: str,
-        run: Callable[[], Any],
-        state: Callable[[], Any] = nothing,
-        undo: Callable[[], Any] = nothing,
-    ) -> None:
-        self.name, self.run, self.state, self.undo = name, run, state, undo
+    name: str
+    run: Callable[[], Any]
+    state: Callable[[], Any] = nothing
+    undo: Callable[[], Any] = nothing
 
 
 def core_cases() -> list[Case]:
-    """Return calls of one monitor."""
     core = FULL.core()
     start = core.save()
     out, signals = np.empty(3, STEP_DTYPE).view(np.uint8), np.empty((3, COUNT), np.uint16)
@@ -90,7 +85,6 @@ def core_cases() -> list[Case]:
 
 
 def bank_cases() -> list[Case]:
-    """Return calls of a bank."""
     held = [FULL.bank()]
     held[0].grow(3)
     every, zeros = np.arange(3), np.zeros(3, np.int64)
@@ -209,7 +203,6 @@ def tried(cases: list[Case]) -> int:
 
 
 def main() -> int:
-    """Try the calls of the core."""
     cases = [*core_cases(), *bank_cases(), *table_cases()]
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         cases.pop()  # "module": such a Python crashes by itself where it has no memory for a type

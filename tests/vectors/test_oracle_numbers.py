@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import math
-import struct
 from dataclasses import replace
 
 import gen_learned
 import pytest
-from gen_base import STANDARD, STANDARD_POSTERIORS, Dice, dwell, make
-from oracle import SIGNAL_COUNT, Evidence, Instant, Monitor, Params
+from gen_base import STANDARD, Dice, dwell, make
+from oracle import SIGNAL_COUNT, Evidence, Monitor, Params
 from oracle_math import natural_logarithm
 from oracle_mixture import corrected_likelihood, plain_likelihood
 
@@ -155,102 +154,3 @@ def test_reset_keeps_what_was_learned() -> None:
     assert state[62] == 2
     loaded = Monitor.load(p, state)
     assert [getattr(loaded, name) for name in names] == before
-
-
-def test_layout_of_a_state() -> None:
-    p = params()
-    monitor = Monitor(p)
-    assert monitor.save()[62] == 0
-    out = [monitor.step(probs, x) for probs, x in dwell(Dice("layout"), p, 25)]
-    state = monitor.save()
-    assert state[:4] == b"TCUQ"
-    assert struct.unpack_from("<2HI2H", state, 4) == (4, 0, STANDARD, 4, 3)
-    assert struct.unpack_from("<5i", state, 40) == (
-        out[-1].severity,
-        monitor.stillness,
-        monitor.own,
-        monitor.own_seen,
-        monitor.accuracy,
-    )
-    assert (monitor.accuracy + 128) >> 8 == out[-1].expected_accuracy
-    assert tuple(state[61:64]) == (0, 3, 0)
-    # last; seen of four classes; slow; four experts, the class mix; deficits; checksum
-    assert len(state) == 64 + 4 * 8 + 4 * 4 + 4 * 8 + 2 * 4 * 5 + 2 * 6 + 4
-    assert list(struct.unpack_from("<8i", state, 64)) == monitor.last
-    assert list(struct.unpack_from("<8i", state, 64 + 4 * 12)) == monitor.slow
-    assert list(struct.unpack_from("<6H", state, len(state) - 16)) == monitor.deficits
-    # Working memory holds the corrected likelihoods as well, and is a whole number of words.
-    assert p.ring_size == 4 * (8 + 4 + 8) + 2 * (4 * 5 + 6 + 4)
-
-
-def test_fingerprint_tells_each_new_field() -> None:
-    p = params()
-    head, instant, centers = p.evidence, p.instant, p.centers
-    assert isinstance(head, Evidence)
-    assert isinstance(instant, Instant)
-    assert instant.class_mix is not None
-    assert centers is not None
-    plain = replace(head, bet_base=0, bet_slope=0)
-    owns = ({"own_looks": 1, "own_mean": 1}, {"own_looks": 1, "own_most": 1}, {"own_looks": 2})
-    moved = [
-        replace(p, about=0),
-        replace(p, horizon=7),
-        replace(p, expected_start=1),
-        replace(p, evidence=replace(head, bet_base=60001)),
-        replace(p, evidence=replace(head, bet_slope=9001)),
-        replace(p, evidence=replace(head, reach=head.reach + 1)),
-        replace(p, evidence=replace(head, bias=head.bias + 1)),
-        replace(p, evidence=replace(head, still=1)),
-        *(replace(p, evidence=replace(plain, **own)) for own in ({}, {"own_looks": 1}, *owns)),
-        replace(p, rise_clear=1),
-        replace(p, hold=1),
-        replace(p, instant=replace(instant, bias=instant.bias + 1)),
-        replace(p, instant=replace(instant, coef=(*instant.coef[:9], 1))),
-        replace(p, instant=replace(instant, class_mix=(1, *instant.class_mix[1:]))),
-        replace(p, instant=replace(instant, class_mix=None)),
-        replace(p, centers=(*centers[:-1], centers[-1] + 1)),
-        replace(p, instant=None, signals=0x2F0, anchor=0, about=0),
-    ]
-    assert len({each.fingerprint() for each in (p, *moved)}) == len(moved) + 1
-
-
-@pytest.mark.parametrize(
-    ("changes", "rule"),
-    [
-        ({"instant": None, "about": 0, "anchor": 0}, "signal 8"),
-        ({"instant": None, "signals": 0x30, "anchor": 0, "centers": None}, "about"),
-        ({"instant": None, "signals": 0x30, "about": 0, "centers": None}, "anchor"),
-        ({"horizon": 3}, "horizon"),
-        ({"horizon": 13}, "horizon"),
-        ({"horizon": 0}, "expected_start"),
-        ({"centers": None}, "centers"),
-        ({"signals": STANDARD_POSTERIORS}, "centers"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, 0, 1)}, "bet"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, 300, 0)}, "bet_base"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, 2**20 - 1, 1)}, "bet"),
-        ({"evidence": Evidence(2**19 + 1, 0, NONE, (0,) * 4)}, "clip"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, reach=255)}, "reach"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, reach=2**32)}, "reach"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, bias=-(2**24) - 1)}, "evidence bias"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, still=2**21 + 1)}, "still"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, still=-1)}, "still"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, own_looks=1001)}, "own_looks"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, 60000, 9, own_looks=1)}, "own_looks"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, own_mean=1)}, "own_mean"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, own_looks=1, own_mean=-(2**19) - 1)}, "own_mean"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, own_most=1)}, "own_most"),
-        ({"evidence": Evidence(65536, 0, NONE, (0,) * 4, own_looks=1, own_most=2**19 + 1)}, "own_most"),
-        ({"evidence": None}, "signal 5"),
-        ({"evidence": None, "signals": 0x3D0}, "signal 9"),
-        ({"signals": 0x370, "centers": None}, "signal 9"),
-        ({"signals": 0x140, "centers": None}, "evidence looks"),
-        ({"rise_clear": 60000}, "rise_clear"),
-        ({"rise_limit": 0, "rise_cap": 0, "rise_clear": 1}, "rise_clear"),
-        ({"hold": 64}, "hold"),
-        ({"instant": Instant(0, NONE, (0, 1, 1, 1))}, "class_mix"),
-        ({"instant": Instant(2**24 + 1, NONE)}, "instant bias"),
-    ],
-)
-def test_parameters_out_of_range(changes: dict[str, object], rule: str) -> None:
-    with pytest.raises(ValueError, match=rf"out of range: .*\b{rule}\b"):
-        replace(params(), **changes)  # type: ignore[arg-type]

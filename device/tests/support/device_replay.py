@@ -11,6 +11,7 @@ import numpy.typing as npt
 from places import ROOT
 from vector_files import FEEDBACK, FULL_BUILD, HEAD_SCALARS, Event, VectorCase
 
+from tcuq._core import FIELDS
 from tcuq.export.selfcheck import taken
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
@@ -23,14 +24,7 @@ Int8 = npt.NDArray[np.int8]
 
 HARNESS = ROOT / "tests" / "c" / "harness_replay.c"
 
-# fmt: off
-SCALARS = (
-    "version", "signals", "classes", "features", "zero_point", "bias", "doubt_mix", "blend", "level_num",
-    "level_den", "reference", "anchor", "about", "horizon", "expected_start", "slope", "steep_slope",
-    "knee", "budget_num", "budget_den", "burst", "warmup", "rise_reference", "fall_reference", "hold",
-    "rise_limit", "rise_cap", "rise_clear", "fall_limit", "fall_cap",
-)
-# fmt: on
+SCALARS = [name for name, *_, size in FIELDS if " " not in name and (size or name == "fingerprint")]
 """Fields of the core's parameters, in the order in which the firmware reads them."""
 
 
@@ -53,11 +47,11 @@ def encode(cases: Sequence[VectorCase]) -> bytes:
     for case in cases:
         fields, head, instant = case.fields, case.fields.get("evidence"), case.fields.get("instant")
         lags, centers = list(fields["lags"]), fields.get("centers")
-        numbers = [*(int(fields.get(name, 0)) for name in SCALARS), len(lags), *lags, *fields["lag_weights"]]
+        scalars = {**fields, "lag_count": len(lags)}
+        numbers = [*(int(scalars.get(name, 0)) for name in SCALARS), *lags, *fields["lag_weights"]]
         numbers += [*fields["coef"], *fields["clean_mean"], int(head is not None)]
         if head is not None:
             numbers += [*(head[name] for name in HEAD_SCALARS), *head["coef"], *head["offset"]]
-        instant, centers = fields.get("instant"), fields.get("centers")
         numbers.append(int(instant is not None))
         if instant is not None:
             shares = instant["class_mix"]

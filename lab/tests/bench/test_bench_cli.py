@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ from places import ROOT
 from small_benchmark import made_folder, made_task
 
 from tcuq_lab.cli import main
-from tcuq_lab.home import NoCheckout
 
 EXAMPLE = ROOT / "lab" / "examples" / "bench_method.py"
 
@@ -76,27 +74,6 @@ def test_a_run_ends_with_its_rank_among_the_built_in_methods(
     assert main([*table, "--only"]) == 0 and "mean of 8" not in capsys.readouterr().out
 
 
-def test_a_delay_without_end_is_never(
-    streams: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "silent.py"
-    path.write_text(
-        "def watch(stream):\n"
-        "    doubt = 1 - stream.probs.max(axis=1)\n"
-        "    return {'risk': doubt, 'alarm': doubt > 2}\n"
-    )
-    assert main(["bench", str(path), "--streams", streams]) == 0
-    said = capsys.readouterr().out
-    assert "never" in said and "inf" not in said
-
-
-def test_a_file_of_nearly_that_name_is_offered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "my_method.py").write_text("")
-    assert main(["bench", str(tmp_path / "my_metod.py")]) == 2
-    said = capsys.readouterr().err
-    assert said.endswith(f"my_metod.py: no such file; did you mean {tmp_path / 'my_method.py'}?\n")
-
-
 def test_streams_are_replaced_only_where_that_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,46 +88,6 @@ def test_streams_are_replaced_only_where_that_is_asked_for(
     assert (tmp_path / "new" / "streams.json").read_text() == before
     assert main([*command, "--write"]) == 0
     assert (tmp_path / "new" / "streams.json").read_text() != before
-
-
-def bare(text: str) -> str:
-    """Return code without docstrings and imports from the future."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [  # type: ignore[attr-defined]
-                each
-                for each in body
-                if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
-                and not (isinstance(each, ast.ImportFrom) and each.module == "__future__")
-            ]
-    return ast.unparse(tree)
-
-
-def test_the_page_shows_the_example() -> None:
-    page = (ROOT / "docs" / "BENCHMARK.md").read_text(encoding="utf-8")
-    shown = page.partition("```python\n")[2].partition("```")[0]
-    assert bare(shown) == bare(EXAMPLE.read_text())
-
-
-def test_json_holds_every_figure(streams: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "confidence", "--streams", streams, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["confidence"]
-    assert found["relative_errors"] == {"value": 1.0, "low": 1.0, "high": 1.0}
-    assert {line["column"] for line in found["lines"]} == {
-        "errors",
-        "error AUROC",
-        "errors at 90 %",
-        "relative errors",
-    }
-
-
-def test_without_arguments_it_says_what_to_type(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench"]) == 0
-    said = capsys.readouterr().out
-    assert "tcuq-lab bench your_method.py --out results" in said and "vote_8" in said
-    assert f"tcuq-lab bench {EXAMPLE}\n" in said
 
 
 @pytest.mark.parametrize(
@@ -176,17 +113,6 @@ def test_errors_are_one_line(arguments: list[str], message: str, capsys: pytest.
     assert main(["bench", *arguments]) == 2
     said = capsys.readouterr().err
     assert message in said and said.count("\n") == 1
-
-
-def test_without_a_checkout_it_says_where_the_streams_are(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def none() -> Path:
-        raise NoCheckout("none")
-
-    monkeypatch.setattr("tcuq_lab.home.home", none)
-    assert main(["bench", "confidence"]) == 2
-    assert "git clone --depth 1 https://github.com/tcuq/tcuq" in capsys.readouterr().err
 
 
 def test_numpy_alone_is_enough(streams: str) -> None:

@@ -13,7 +13,7 @@ from places import ROOT
 from small_benchmark import made_folder, made_task
 
 from tcuq_lab.bench.files import LIST, load, save
-from tcuq_lab.bench.make import distinct, feature_scale, of_unit
+from tcuq_lab.bench.make import of_unit
 from tcuq_lab.methods.method import Observed
 from tcuq_lab.reproduce.field import units
 
@@ -63,16 +63,6 @@ def test_a_list_with_another_content_is_refused(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def test_a_list_of_another_format_is_refused(tmp_path: Path) -> None:
-    place = made_folder(tmp_path) / LIST
-    place.write_text(json.dumps({"format": "tcuq streams 0"}))
-    with pytest.raises(ValueError, match="expected the format 'tcuq streams 1'"):
-        load(tmp_path)
-    place.write_text("{")
-    with pytest.raises(ValueError, match="is not JSON"):
-        load(tmp_path)
-
-
 def test_a_method_gets_floats_that_it_cannot_write_to() -> None:
     task = made_task("east", 0)
     stream = task.given("class 16")[1]
@@ -94,13 +84,6 @@ def test_development_data_have_labels_in_one_track_alone() -> None:
     for dev in (full, bare):
         assert not hasattr(dev.clean, "labels") and not hasattr(dev.clean, "shifted")
         assert len(dev.clean) == len(task.streams["clean dev"]) and len(dev.pieces()) == 5
-
-
-def test_rows_come_once_in_the_order_in_which_they_appear() -> None:
-    rows = np.random.default_rng(0).integers(0, 3, (200, 3)).astype(np.uint8)
-    table, place = distinct(rows)
-    assert (table[place] == rows).all() and len({tuple(row) for row in table.tolist()}) == len(table)
-    assert (np.maximum.accumulate(place) <= np.arange(200)).all() and place[0] == 0
 
 
 class MadeUnit:
@@ -138,11 +121,6 @@ def test_streams_are_the_first_steps_of_stretches() -> None:
     assert task.scale == 2 / 255  # of development data: larger test features stay at its end
     assert np.allclose(stream.features, 2.0)
     assert len(task.probs) < 20 + 4 + 6
-
-
-def test_features_below_zero_are_refused() -> None:
-    with pytest.raises(ValueError, match="features reach from -1 to 2, expected from 0"):
-        feature_scale([np.array([[-1.0, 2.0]])])
 
 
 @pytest.mark.skipif(not (COMMITTED / LIST).exists(), reason="tcuq-lab bench --make makes the streams")

@@ -164,30 +164,6 @@ def test_labels_are_given_in_their_track_alone(benchmark: Benchmark, uses_labels
     assert set(seen) == {(uses_labels, uses_labels, False)}
 
 
-@pytest.mark.parametrize("name", ["labels", "shifted"])
-def test_labels_of_the_other_track_are_refused_in_one_line(
-    benchmark: Benchmark, tmp_path: Path, name: str
-) -> None:
-    path = tmp_path / "curious.py"
-    path.write_text(
-        "class Method:\n    uses_labels = False\n"
-        f"    def fit(self, dev):\n        self.share = (dev.{name} == 0).mean()\n"
-        "    def watch(self, stream):\n        return stream.probs[:, 0]\n"
-    )
-    with pytest.raises(Broken) as caught:
-        run(load_entry(path), benchmark)
-    assert str(caught.value) == (
-        f"{path} (line 4): dev.{name} is not given in the track without labels; set uses_labels = True"
-    )
-
-
-def test_without_fit_a_method_is_in_the_track_without_labels() -> None:
-    kind = type("Method", (), {"watch": lambda self, stream: doubt(stream), "uses_labels": True})
-    assert not entry_of(kind, "", "", "made.py").uses_labels
-    learns = type("Method", (kind,), {"fit": lambda self, dev: None})
-    assert entry_of(learns, "", "", "made.py").uses_labels
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -210,46 +186,12 @@ def test_files_that_are_no_methods_are_refused(tmp_path: Path, text: str, messag
         load_entry(path)
 
 
-def test_an_error_names_the_line_of_the_file(benchmark: Benchmark, tmp_path: Path) -> None:
-    path = tmp_path / "broken.py"
-    path.write_text("class Method:\n    def watch(self, stream):\n        return 1 / 0\n")
-    with pytest.raises(
-        Broken, match=r"broken\.py: watch\(\) on east, .* failed \(line 3\): ZeroDivisionError"
-    ):
-        run(load_entry(path), benchmark)
-
-
 def test_a_function_is_enough(benchmark: Benchmark, tmp_path: Path) -> None:
     path = tmp_path / "plain.py"
     path.write_text("def watch(stream):\n    return 1 - stream.probs.max(axis=1)\n")
     entry = load_entry(path)
     assert (entry.name, entry.uses_labels) == ("plain", False)
     assert run(entry, benchmark).interval().estimate == 1.0  # it is confidence
-
-
-def test_alarms_at_some_stretches_only_are_refused(benchmark: Benchmark) -> None:
-    first = benchmark.tasks[0].given("class 1")[0].probs[0].tolist()
-
-    def watch(stream: Stream) -> Said:
-        here = stream.probs[0].tolist() == first
-        return Said(doubt(stream), alarm=np.zeros(len(stream), bool) if here else None)
-
-    with pytest.raises(Broken, match="alarm is given for some stretches only, expected all"):
-        judge(benchmark, watch)
-
-
-def test_a_file_may_define_dataclasses(benchmark: Benchmark, tmp_path: Path) -> None:
-    path = tmp_path / "tidy.py"
-    path.write_text(
-        "from __future__ import annotations\n"
-        "from dataclasses import dataclass\n"
-        "@dataclass\n"
-        "class Method:\n"
-        "    weight: float = 2.0\n"
-        "    def watch(self, stream):\n"
-        "        return -self.weight * stream.probs.max(axis=1)\n"
-    )
-    assert run(load_entry(path), benchmark).interval().estimate == 1.0
 
 
 def test_products_of_float32_matrices_are_no_look_ahead(benchmark: Benchmark) -> None:

@@ -15,9 +15,7 @@ from tcuq_lab.bench.interface import Said, Stream
 from tcuq_lab.bench.scores import (
     ACCURACY,
     AUROC,
-    BENIGN_ON,
     CLEAN_ON,
-    COSTLY_ON,
     DELAY,
     ERRORS,
     FALSE,
@@ -29,8 +27,6 @@ from tcuq_lab.bench.scores import (
     shifts,
 )
 from tcuq_lab.reproduce.field.alarming.counting import false_starts
-
-TEN = np.arange(10)
 
 
 def task_of(labels: np.ndarray, sources: np.ndarray, stretches: np.ndarray, name: str = "class 1") -> Task:
@@ -51,14 +47,6 @@ def test_errors_are_those_of_answers_and_leave_out_what_is_not_judged() -> None:
     assert found[LEFT].value == pytest.approx(1 / 9)
     assert found[AUROC].value == 0.5  # one error above all right answers, one below
     assert found[RELATIVE].value == 1.0  # confidence keeps the one of lower risk too
-
-
-def test_half_the_errors_are_half_of_those_of_confidence() -> None:
-    wrong = np.array([1, 1, 0, 0, 0, 0, 0, 0, 0, 0])
-    task = task_of(np.zeros(10, int), np.zeros(10, int), TEN // 5)
-    said, plain = Said(10.0 - TEN, wrong), Said(TEN * 1.0, wrong)
-    found = figures(task, "class 1", said, plain)
-    assert found[LEFT].value == pytest.approx(1 / 9) and found[RELATIVE].value == pytest.approx(0.5)
 
 
 def test_delays_count_costly_shifts_that_begin_in_a_stretch() -> None:
@@ -83,16 +71,6 @@ def test_an_alarm_is_judged_on_clean_and_on_shifted_steps() -> None:
     assert math.isinf(found[DELAY].value)  # the mean of the two middle ones of 1 and a miss
 
 
-def test_time_of_a_shift_is_costly_from_its_slow_onset_on() -> None:
-    sources = np.tile([0, 0, 1, 2, 2, 0, 1, 1, 0, 0], 2)
-    task = task_of(np.zeros(20, int), sources, np.arange(20) // 10)
-    on = np.zeros(20, bool)
-    on[[2, 3, 6]] = True
-    said = Said(np.arange(20.0), np.zeros(20, int), on)
-    found = figures(task, "class 1", said, said)
-    assert found[COSTLY_ON].value == pytest.approx(2 / 6) and found[BENIGN_ON].value == 0.25
-
-
 def test_false_alarms_merge_and_count_again_as_in_experiments() -> None:
     task = task_of(np.zeros(1000, int), np.zeros(1000, int), np.arange(1000) // 500, "clean")
     on = np.zeros(1000, bool)
@@ -105,19 +83,6 @@ def test_false_alarms_merge_and_count_again_as_in_experiments() -> None:
     assert found[FALSE].value == 60.0 and found[CLEAN_ON].value == 0.305
     assert found[FALSE].exposure == 0.1  # a rate of 10 in 10,000 steps would be one alarm
     assert AUROC not in found and RELATIVE not in found
-
-
-def test_a_shift_that_begins_under_alarm_is_found_if_the_alarm_comes_again() -> None:
-    sources = np.tile(np.repeat([0, 2], 5), 2)
-    task = task_of(np.zeros(20, int), sources, np.arange(20) // 10)
-    on = np.zeros(20, bool)
-    on[[4, 5, 8]] = True  # comes again 3 steps after the start
-    on[14:20] = True  # stays on
-    said = Said(np.arange(20.0), np.zeros(20, int), on)
-    found = figures(task, "class 1", said, said)
-    assert found[FOUND].value == 0.5 and found[FOUND].events == 2
-    delays, _ = shifts(on, task.streams["class 1"], np.array([False, False, True]))
-    assert delays.tolist() == [3.0, math.inf]
 
 
 def test_accuracy_is_compared_at_the_end_of_full_windows() -> None:

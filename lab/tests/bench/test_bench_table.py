@@ -15,7 +15,7 @@ from tcuq_lab.bench.entry import entry_of
 from tcuq_lab.bench.files import LIST, Benchmark, load
 from tcuq_lab.bench.results import beside, load_result, load_results, result_text, stored
 from tcuq_lab.bench.run import run
-from tcuq_lab.bench.table import BEGIN, END, leaderboard, placed, rank_line, ranked
+from tcuq_lab.bench.table import leaderboard, placed, ranked
 
 COMMITTED = ROOT / "lab" / "benchmark"
 REPLICATES = 200
@@ -72,48 +72,6 @@ def test_a_difference_that_is_small_but_sure_parts_two_methods(tmp_path: Path) -
         for name, value in (("near", 0.51), ("best", 0.50))
     ]
     assert ranks(paths) == [(1, "best"), (2, "near")]  # paired: both rise and fall together
-
-
-def test_the_table_shows_tracks_apart_and_misses_as_such(tmp_path: Path) -> None:
-    paths = [
-        made_result(tmp_path, "bare", 0.5),
-        made_result(tmp_path, "taught", 0.4, track="with labels", state_bytes=1234),
-    ]
-    text = leaderboard(load_results(paths))
-    first, second = text.split("### Track: with labels")
-    assert first.startswith("### Track: without labels") and "taught" not in first
-    assert "| 1 | bare | 0.50 (0.50 to 0.50) |  |  |  | never |  |  |  |  |" in first
-    assert "| taught | 0.40 | 0.40 |" in second and "1,234 B" in second
-    assert leaderboard([]) == "No results yet.\n"
-
-
-def test_the_table_shows_what_to_type_beside_a_title_that_differs(tmp_path: Path) -> None:
-    paths = [
-        made_result(tmp_path, "vote", 0.5),
-        made_result(tmp_path, "vote of mine", 0.6, command="tcuq-lab bench mine.py"),
-        made_result(tmp_path, "odd", 0.7, command="tcuq-lab bench a|b"),
-    ]
-    text = leaderboard(load_results(paths))
-    for shown in ("| 1 | vote | 0.50", "| 2 | vote of mine (`mine.py`) | 0.60", "| 3 | odd | 0.70"):
-        assert shown in text
-
-
-def test_a_rank_names_its_neighbors(tmp_path: Path) -> None:
-    made = [("best", 0.3), ("good", 0.5), ("twin", 0.5), ("poor", 0.9), ("worst", 1.2)]
-    found = {name: load_result(made_result(tmp_path, name, value)) for name, value in made}
-    other = load_result(made_result(tmp_path, "taught", 0.1, track="with labels"))
-
-    def line(name: str, *others: str) -> str:
-        return rank_line(found[name], [other, *(found[each] for each in others)])
-
-    track = "in the track without labels"
-    assert (
-        line("good", "best", "poor", "worst") == f"rank 2 of 4 {track}, behind best 0.30, ahead of poor 0.90"
-    )
-    assert line("best", "good", "twin") == f"rank 1 of 3 {track}, ahead of good 0.50"
-    assert line("good", "twin", "best") == f"rank 2 of 3 {track}, behind best 0.30, level with twin 0.50"
-    assert line("worst", "poor", "best") == f"rank 3 of 3 {track}, behind poor 0.90"
-    assert line("worst") == f"rank 1 of 1 {track}"
 
 
 def test_results_beside_others_have_the_same_streams_and_other_names(tmp_path: Path) -> None:
@@ -183,13 +141,6 @@ def test_a_result_file_says_what_was_run(tmp_path: Path) -> None:
             assert np.isnan(line.value)
         else:
             assert again.value == pytest.approx(line.value, abs=1e-6)
-
-
-def test_a_table_goes_between_its_marks() -> None:
-    page = f"before\n{BEGIN}\nold\n{END}\nafter\n"
-    assert placed(page, "new\n") == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
-    with pytest.raises(ValueError, match="the page lacks"):
-        placed("nothing", "new")
 
 
 def test_the_page_shows_the_committed_results() -> None:

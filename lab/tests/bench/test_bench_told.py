@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from small_benchmark import made_benchmark, made_folder
+from small_benchmark import made_benchmark
 
 from tcuq_lab.bench.entry import Broken, entry_of
 from tcuq_lab.bench.files import Benchmark
 from tcuq_lab.bench.interface import MAX_ERROR, Said
 from tcuq_lab.bench.run import Outcome, run
-from tcuq_lab.cli import main
 from tcuq_lab.late.entries import ENTRIES, late_entry
 
 
@@ -96,15 +94,3 @@ def test_built_in_methods_run(benchmark: Benchmark, name: str) -> None:
         [each.value for each in lines if each.column == f"accepted, {rate}"] for rate in ("1%", "10%")
     )
     assert (few == many) == (name == "fixed")  # labels change what is accepted
-
-
-def test_the_table_has_what_is_accepted_beside_the_excess(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    streams, out = str(made_folder(tmp_path / "streams", ["east"])), str(tmp_path / "out")
-    assert main(["bench", "fixed", "confidence", "--streams", streams, "--out", out]) == 0
-    said = capsys.readouterr().out
-    assert "fixed threshold (late labels): excess 0." in said and "accepted, 10%" in said
-    assert main(["bench", "--table", f"{out}/fixed.json", f"{out}/confidence.json", "--only"]) == 0
-    before, late = capsys.readouterr().out.split("### Track: late labels")
-    assert "fixed" not in before and "| fixed threshold (`fixed`) | " in late and "rank" not in late

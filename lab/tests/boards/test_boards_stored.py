@@ -20,11 +20,7 @@ from tcuq_device.graph.storage import load_graph
 from tcuq_device.kernels.host import Network
 from tcuq_lab.boards import stored_graphs
 from tcuq_lab.boards.quantize import input_of
-from tcuq_lab.boards.stored_graphs import (
-    TaskGraphs,
-    difference,
-    stored_path,
-)
+from tcuq_lab.boards.stored_graphs import TaskGraphs, difference, stored_path
 from tcuq_lab.data.parts import load_part
 
 WEIGHTS = LAB / "weights"

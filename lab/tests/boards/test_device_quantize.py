@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
-from places import LAB  # noqa: E402
 from torch import nn  # noqa: E402
 
 from tcuq_device.graph import oracle  # noqa: E402
@@ -24,18 +22,15 @@ from tcuq_lab.boards.balance import balanced  # noqa: E402
 from tcuq_lab.boards.quantize import input_of, quantize  # noqa: E402
 from tcuq_lab.boards.steps import QuantizeSettings  # noqa: E402
 from tcuq_lab.boards.trace import INPUT, trace_of, values_of  # noqa: E402
-from tcuq_lab.methods.projection import projection  # noqa: E402
 from tcuq_lab.zoo.backbone import Backbone  # noqa: E402
 from tcuq_lab.zoo.cnn4 import cnn4  # noqa: E402
 from tcuq_lab.zoo.dscnn import dscnn  # noqa: E402
 from tcuq_lab.zoo.exits import Exits  # noqa: E402
 from tcuq_lab.zoo.mobilenetv2 import mobilenetv2  # noqa: E402
-from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402
+from tcuq_lab.zoo.outputs import core  # noqa: E402
 from tcuq_lab.zoo.recipes.dropout import Dropped  # noqa: E402
 from tcuq_lab.zoo.recipes.hydra import Heads  # noqa: E402
 from tcuq_lab.zoo.resnet8 import resnet8  # noqa: E402
-
-WEIGHTS = LAB / "weights"
 
 
 def inverted() -> Backbone:
@@ -155,27 +150,6 @@ def test_int8_follows_float(name: str, seed: int) -> None:
         assert gap.mean() < 0.2 * np.abs(wanted - wanted.mean(0)).mean(), f"probs{end}"
 
 
-def test_pictures_lose_nothing_and_padding_stands_for_the_mean() -> None:
-    module, x = built("resnet8")
-    graph = quantize(module, x, "net")
-    assert np.array_equal(input_of(graph, x).astype(np.int16) + 128, x)
-    first = graph.steps[0]
-    assert isinstance(first, Conv)
-    mean = core(module).mean.numpy()
-    assert np.abs((first.pad.astype(int) + 128) / 255 - mean).max() <= 0.5 / 255 + 1e-6
-    # The corner, of which five ninths lie outside the picture, is as near as the middle.
-    found = oracle.run(graph, input_of(graph, x), every=True)[first.target]
-    with torch.inference_mode():
-        wanted = values_of(trace_of(module), prepared(module, x))[first.target].permute(0, 2, 3, 1).numpy()
-    tensor = graph.tensors[first.target]
-    # Channels were balanced: each is compared by its own range.
-    got = (found.astype(np.float64) - tensor.zero) * tensor.scale
-    scale = wanted[:, 4:8, 4:8].max((0, 1, 2)) / np.maximum(got[:, 4:8, 4:8].max((0, 1, 2)), 1e-9)
-    for place in ((0, 0), (0, 6), (6, 6), (11, 11)):
-        gap = np.abs(got[:, place[0], place[1]] * scale - wanted[:, place[0], place[1]])
-        assert gap.mean() < 0.04 * wanted.max()
-
-
 def test_extreme_weights_stay_within_32_bits() -> None:
     """Dead channels, huge and tiny ones, and a bias that dwarfs its weights."""
     module, x = built("cnn4")
@@ -203,24 +177,6 @@ def test_extreme_weights_stay_within_32_bits() -> None:
     check(quantize(still, np.zeros((1, 12, 12, 1), dtype=np.uint8), "net"))
 
 
-def test_a_projection_takes_the_place_of_the_features() -> None:
-    module, x = built("resnet8")
-    through = projection("pca", outputs(module, x).features, kept=8)
-    assert through is not None
-    graph = quantize(module, x, "net", projection=(through.matrix, through.offset))
-    assert graph.tensors[graph.outputs["features"]].shape == (8,)
-    found = real(graph, "projected", oracle.run(graph, input_of(graph, x))["features"])
-    wanted = through(outputs(module, x).features)
-    assert np.linalg.norm(found - wanted) < 0.1 * np.linalg.norm(wanted)
-    for matrix, offset in (
-        (np.ones((9, 8)), np.ones(8)),
-        (np.ones((32, 40)), np.ones(40)),
-        (np.ones((32, 8)), 0),
-    ):
-        with pytest.raises(ValueError, match=r"expected \(32, kept\) and \(kept,\), with 1 to 32 kept"):
-            quantize(module, x, "net", projection=(matrix, np.asarray(offset)))
-
-
 def test_the_same_network_gives_the_same_bytes(tmp_path: Path) -> None:
     module, x = built("dropped")
     for number in range(2):
@@ -228,35 +184,3 @@ def test_the_same_network_gives_the_same_bytes(tmp_path: Path) -> None:
         save_graph(tmp_path / f"{number}.npz", quantize(module, x, "net", about={"seed": 3}))
     assert (tmp_path / "0.npz").read_bytes() == (tmp_path / "1.npz").read_bytes()
     assert quantize(module, x, "net", about={"seed": 3}).about == {"seed": 3, "calibration": 48}
-
-
-@pytest.mark.skipif("TCUQ_DATA" not in os.environ, reason="needs a data folder")
-@pytest.mark.parametrize("name", ["cnn4-0", "cnn4_exits-0"])
-def test_trained_networks_answer_as_in_float(name: str) -> None:
-    from tcuq_lab.boards.calibrate import calibration, quantize_file
-    from tcuq_lab.data.parts import load_part
-    from tcuq_lab.zoo.weights import load_weights
-
-    path = WEIGHTS / f"{name}.npz"
-    module, card = load_weights(path)
-    graph = quantize_file(path, given=calibration(card["config"]["dataset"], clean=100, shifted=0))
-    assert graph.about["weights"] == path.name and graph.about["calibration"] == 100
-    dev = load_part(card["config"]["dataset"], "dev")
-    x = dev.x[1000:1200]
-    found = oracle.run(graph, input_of(graph, x))
-    wanted = outputs(module, x)
-    assert (found["probs"].argmax(1) == wanted.probs.argmax(1)).mean() > 0.96
-    assert np.abs((found["probs"] + 128.0) / 256 - wanted.probs).mean() < 0.006
-
-
-def test_float_and_int8_are_judged_by_what_is_lost() -> None:
-    pytest.importorskip("scipy")
-    from tcuq_lab.boards.accuracy import met, within
-
-    kept, lost = {"auroc_lost": 0.01}, {"auroc_lost": 0.011}
-    whole = {"points_lost": 1.0, "monitor": {"posteriors": kept, "features": kept}}
-    assert met(whole) and within(whole)
-    better = {**whole, "monitor": {"posteriors": kept, "features": {"auroc_lost": -0.2}}}
-    assert met(better) and not within(better)
-    assert not met({**whole, "points_lost": 1.01})
-    assert not met({**whole, "monitor": {"posteriors": kept, "features": lost}})

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,11 +23,11 @@ from tcuq_lab.comparison.protocol import (
     same_against_same,
     score_part,
 )
-from tcuq_lab.comparison.records import load, pick, record, save
-from tcuq_lab.comparison.tasks import MEASURES, Task, task_records
-from tcuq_lab.detection.events import Band, clean_band, drop_events, smooth
+from tcuq_lab.comparison.records import pick
+from tcuq_lab.comparison.tasks import MEASURES, Task
+from tcuq_lab.detection.events import clean_band, drop_events, smooth
 from tcuq_lab.detection.statistics import STATISTICS, Cusum
-from tcuq_lab.detection.trials import Trials, arm, trials
+from tcuq_lab.detection.trials import arm, trials
 
 NAMES = ("clean", "fog", "snow", "ood")
 STRENGTH = {"BASE": 0.05, "GOOD": 0.15, "BAD": -0.1}
@@ -139,15 +137,6 @@ def test_steps_that_are_not_judged_do_not_count(clean_dev: Any) -> None:
     assert [(r["metric"], r["n"]) for r in rows] == [(r["metric"], r["n"]) for r in expected]
     pairs = [(r["value"], e["value"]) for r, e in zip(rows, expected, strict=True)]
     assert np.array_equal(*zip(*pairs, strict=True), equal_nan=True)
-
-
-def test_undefined_metrics_are_nan_not_errors() -> None:
-    truth = Truth(np.zeros(50, int))
-    scores = Scores("x", np.zeros(50), np.zeros(50, int))
-    band = Band(100, 0.9, 0.01, 5)
-    rows = task_records("s", scores, scores.predictions, truth, {"own": band, "base": band})
-    assert all(math.isnan(row["value"]) for row in rows if row["metric"].startswith("drop"))
-    assert {row["n"] for row in rows if row["metric"].startswith("drop")} == {0}
 
 
 def slow_delays(alarm: Any, truth: Truth) -> tuple[list[int], list[float]]:
@@ -285,56 +274,6 @@ def test_resampled_metrics_are_those_of_the_resampled_steps(levels: int, share: 
                 assert found(index) == pytest.approx(drawn.measure(function), abs=1e-12, nan_ok=True)
             nobody = np.flatnonzero(~task.judged)
             assert math.isnan(found(nobody))
-
-
-def test_results_survive_a_file(tmp_path: Path) -> None:
-    rows = [
-        record("a", "X", "delay_p90", "cusum/all", math.inf, 4),
-        record("b", "Y", "drop_auprc", "own/plain/all", 1 / 3, 100, 0.2, -math.inf, math.nan),
-    ]
-    path = tmp_path / "results.json"
-    save(path, rows, seeds=[1, 2], sizes={"steps": 10_000}, note="more")
-    json.loads(path.read_text(), parse_constant=lambda name: pytest.fail(name))
-    found = load(path)
-    assert str(found.records) == str(rows)  # NaN is not equal to itself
-    assert found.about["seeds"] == [1, 2] and found.about["sizes"] == {"steps": 10_000}
-    assert set(found.about["versions"]) == {"tcuq", "numpy", "python"} and found.about["note"] == "more"
-    save(path, [], seeds=[], sizes={})
-    assert load(path).records == []
-
-
-def unjudged(case: JudgedStream, judged: Any, spoil: bool) -> JudgedStream:
-    """The same stream with some steps not judged, and nonsense there where it is spoiled."""
-    answers = case.answers
-    if spoil:
-        answers = tuple(
-            Scores(a.name, np.where(judged, a.risk, 0.9), np.where(judged, a.predictions, 99))
-            for a in answers
-        )
-    return JudgedStream(
-        case.name, Truth(case.truth.labels, case.truth.kinds, judged=judged, names=NAMES), answers
-    )
-
-
-def test_changes_with_unjudged_steps() -> None:
-    armed = arm([np.random.default_rng(0).normal(0, 1, 2000)], 100, CUSUM)["cusum"]
-    kinds = np.repeat([0, 1, 0, 2, 0], 100)
-    risk = np.where(np.arange(500) >= 130, 9.0, -1.0) * (kinds > 0)
-
-    def watched(*hidden: slice) -> Trials:
-        judged = np.ones(500, bool)
-        for part in hidden:
-            judged[part] = False
-        return trials(armed, risk, Truth(np.zeros(500, int), kinds, judged=judged), memory=20)
-
-    plain = watched()
-    assert plain.starts.tolist() == [100, 300] and plain.delays.tolist() == [30, 0]
-    # A delay counts from the change itself, and an alarm at an unjudged step of the stretch is one.
-    for hidden in (slice(100, 105), slice(100, 199), slice(101, 200)):
-        found = watched(hidden)
-        assert found.starts.tolist() == [100, 300] and found.delays.tolist() == [30, 0]
-    assert watched(slice(100, 200)).starts.tolist() == [300]  # nothing is judged there
-    assert watched(slice(200, 300)).clean == plain.clean - 81
 
 
 def test_a_stream_has_one_role(tests: Any, clean_dev: Any) -> None:

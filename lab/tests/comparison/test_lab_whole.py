@@ -8,15 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tcuq_lab.comparison import (
-    ComparisonRules,
-    JudgedStream,
-    Scores,
-    Truth,
-    best_against_best,
-    evaluate,
-    pick,
-)
+from tcuq_lab.comparison import ComparisonRules, JudgedStream, Scores, Truth, evaluate, pick
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stationary, Stream, build
 
 KINDS = ("fog", "frost", "snow", "contrast", "pixelate", "brightness", "shot_noise", "glass_blur", "spatter")
@@ -77,15 +69,3 @@ def test_ten_kinds_of_ten_thousand_steps_take_less_than_ten_seconds(
     records, seconds = result  # of one core, so that a busy machine does not fail the test
     assert len({row["stream"] for row in pick(records, metric="drop_auprc")}) == 10
     assert seconds < 10
-
-
-def test_methods_find_drops_and_say_when(result: tuple[list[dict[str, object]], float]) -> None:
-    records, _ = result
-    for row in pick(records, metric="drop_auprc", method="BASE", variant="own/smoothed/all"):
-        assert row["value"] > row["prevalence"] + 0.2, row
-    table = best_against_best(records)
-    assert set(table) == {"BASE", "mean of 4"}
-    assert all(0 < delay < 100 for _, delay in table.values())
-    clean = [row for row in pick(records, metric="run_length") if row["variant"].endswith("/clean")]
-    lengths = [row["value"] for row in clean]
-    assert lengths and min(lengths) > 500

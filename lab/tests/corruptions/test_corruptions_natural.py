@@ -2,9 +2,6 @@
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -92,16 +89,6 @@ def digest():
     return all_.hexdigest()
 
 
-def test_bytes_do_not_depend_on_the_process():
-    code = "import test_corruptions_natural as tests; print(tests.digest())"
-    for seed in ("1", "77"):
-        env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.path.dirname(__file__)}
-        ran = subprocess.run(
-            [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
-        )
-        assert ran.stdout.strip() == digest()
-
-
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in UNORDERED])
 @pytest.mark.parametrize("name", SUITES[:2])
 def test_changes_grow_with_the_severity(name, kind):
@@ -138,13 +125,6 @@ def test_saturation_and_brightness_work_on_hue_saturation_and_value():
         assert np.allclose(one, colorsys.hsv_to_rgb(hue, saturation, min(1, value + 0.15)), atol=0.51 / 255)
         wanted = colorsys.hsv_to_rgb(hue, min(1, saturation * 2.5 + 0.2), value)
         assert np.allclose(two, wanted, atol=0.51 / 255)
-
-
-def test_contrast_keeps_the_mean():
-    x = pictures(3, 32, 32)
-    out = corrupt(x, "cifar10_c", "contrast", 5)
-    assert np.allclose(out.mean(axis=(1, 2)), x.mean(axis=(1, 2)), atol=0.5)
-    assert np.allclose(out.std(axis=(1, 2)), 0.15 * x.std(axis=(1, 2)), rtol=0.1)
 
 
 def test_bytes_do_not_depend_on_the_workers():

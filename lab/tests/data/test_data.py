@@ -9,13 +9,10 @@ import io
 import os
 import pickle
 import re
-import shutil
-import struct
 import tarfile
 import threading
 import wave
 import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +24,7 @@ from tcuq_lab.data.cifar import read_binary, read_python
 from tcuq_lab.data.dataset import present
 from tcuq_lab.data.download import Archive, fetch
 from tcuq_lab.data.extract import unpack
-from tcuq_lab.data.folders import read_noise, read_tiny
+from tcuq_lab.data.folders import read_noise
 from tcuq_lab.data.idx import read_idx
 from tcuq_lab.data.parts import load_part
 from tcuq_lab.data.svhn import read_mat
@@ -48,12 +45,6 @@ def idx_bytes(array):
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
     return tmp_path
-
-
-# --- names and the folder
-
-
-# --- idx
 
 
 @pytest.mark.parametrize("end", ["", ".gz"])
@@ -84,9 +75,6 @@ def test_a_damaged_idx_file_is_refused(tmp_path, content, message):
     with pytest.raises(ValueError, match=message) as caught:
         read_idx(path, 3)
     assert str(caught.value).startswith(str(path))
-
-
-# --- CIFAR-10
 
 
 def flat(images):
@@ -157,45 +145,8 @@ def test_a_pickle_that_asks_for_more_is_refused_by_name_and_not_run(tmp_path, pr
     assert not (tmp_path / "made").exists()
 
 
-# --- SVHN
-
-
-def element(kind, content):
-    return struct.pack("<II", kind, len(content)) + content + bytes(-len(content) % 8)
-
-
-def matrix(name, array, kind=2, flags=9, squeeze=False):
-    parts = element(6, struct.pack("<II", flags, 0)) + element(
-        5, struct.pack(f"<{array.ndim}i", *array.shape)
-    )
-    parts += struct.pack("<HH", 1, len(name)) + name.encode().ljust(4, b"\0")
-    whole = element(14, parts + element(kind, array.tobytes("F")))
-    if not squeeze:
-        return whole
-    packed_ = zlib.compress(whole)
-    return struct.pack("<II", 15, len(packed_)) + packed_
-
-
-HEAD = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM"
 PIXELS = COLORS.transpose(1, 2, 3, 0)
 DIGITS = np.array([[1], [10], [9], [2]], np.uint8)
-
-
-@pytest.mark.parametrize("squeeze", [False, True])
-def test_svhn(folder, squeeze):
-    (folder / "svhn").mkdir()
-    path = folder / "svhn/test_32x32.mat"
-    parts = (
-        matrix("X", PIXELS, squeeze=squeeze),
-        matrix("z", DIGITS, flags=2),
-        matrix("y", DIGITS, squeeze=squeeze),
-    )
-    path.write_bytes(HEAD + b"".join(parts))
-    found = load("svhn", "test")
-    assert np.array_equal(found.x, COLORS) and found.y.tolist() == [1, 0, 9, 2]
-
-
-# --- folders
 
 
 def write_wav(path, samples, rate=16000, channels=1, width=2):
@@ -226,36 +177,6 @@ def test_speech_is_split_by_the_official_lists(speech):
     assert test.x[0, -6:].tolist() == [6, 0, 0, 0, 0, 0]  # padded at the end
     noise, recording = read_noise(speech)
     assert noise.shape == (2, 16000) and recording.tolist() == [0, 0]
-
-
-def test_tiny_imagenet(tmp_path):
-    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
-    wnids = [f"n{number:08}" for number in range(11)]
-    (tmp_path / "wnids.txt").write_text("\n".join(reversed(wnids)))
-    for label, wnid in enumerate(wnids):
-        place = tmp_path / "train" / wnid / "images"
-        place.mkdir(parents=True)
-        for number in (10, 9, 400):
-            image.new("L", (64, 64), 20 * label).save(place / f"{wnid}_{number}.JPEG")
-    val = tmp_path / "val/images"
-    val.mkdir(parents=True)
-    image.new("RGB", (64, 64), (9, 9, 9)).save(val / "val_0.JPEG")
-    (tmp_path / "val/val_annotations.txt").write_text(f"val_0.JPEG\t{wnids[10]}\t0\t0\t1\t1\n")
-    x, y = read_tiny(tmp_path, "train")
-    assert x.shape == (33, 64, 64, 3) and y.tolist() == sorted(list(range(11)) * 3)
-    assert np.abs(x[:, 0, 0, 0].astype(int) - 20 * y).max() <= 1
-    assert read_tiny(tmp_path, "val")[1].tolist() == [10]
-    assert read_tiny(tmp_path, "train", every=10, first=400)[1].tolist() == [0, 0, 1, 1]
-    assert read_tiny(tmp_path, "val", every=10)[1].tolist() == [1]
-    (val / "val_0.JPEG").write_bytes(b"junk")
-    with pytest.raises(ValueError, match=r"val_0\.JPEG: is no readable image"):
-        read_tiny(tmp_path, "val")
-
-
-# --- packed files
-
-
-# --- downloads
 
 
 BODY = RNG.integers(0, 256, 1 << 20, dtype=np.uint8).tobytes()
@@ -317,12 +238,6 @@ def test_a_file_is_fetched_whole(server, tmp_path):
     assert (tmp_path / "g.bin").read_bytes() == BODY
 
 
-def no_space(monkeypatch, server, tmp_path):
-    usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))
-    return f"{server.root}/ok/f.bin", MD5, r"needs 1048576 bytes; 1000 are free in "
-
-
 def full_disk(monkeypatch, server, tmp_path):
     before = Path.open
 
@@ -367,7 +282,7 @@ def no_network(monkeypatch, server, tmp_path):
     )
 
 
-@pytest.mark.parametrize("fault", [no_space, full_disk, wrong_sum, not_there, no_network])
+@pytest.mark.parametrize("fault", [full_disk, wrong_sum, not_there, no_network])
 def test_a_failed_download_is_one_line_and_leaves_nothing(folder, monkeypatch, capsys, server, fault):
     url, digest, message = fault(monkeypatch, server, folder)
     monkeypatch.setattr(download, "archives", lambda _: ((Archive(url, digest, "mnist"),),))
@@ -375,18 +290,6 @@ def test_a_failed_download_is_one_line_and_leaves_nothing(folder, monkeypatch, c
     out, err = capsys.readouterr()
     assert out == "" and len(err.splitlines()) == 1 and re.search(message, err), err
     assert os.listdir(folder / "mnist") == []
-
-
-# --- archives
-
-
-# Numbers for names: archives hold the time, and processes side by side must find the same tests.
-
-
-# --- the command
-
-
-# --- real files
 
 
 @real
@@ -448,28 +351,6 @@ def test_svhn_as_scipy_writes_it(tmp_path, squeeze):
         scipy_io.savemat(tmp_path / "a.mat", {"X": PIXELS, "y": labels}, do_compression=squeeze)
         x, y = read_mat(tmp_path / "a.mat")
         assert np.array_equal(x, COLORS) and y.tolist() == [1, 0, 9, 2]
-
-
-def pack_speech(path, **changes):
-    steps, coefs = np.zeros((2, 64, 2), np.int8), np.zeros((2, 64, 256), np.int8)
-    steps[:, 0], coefs[1, :, 3] = 20, 5
-    level, coef = zlib.compress(steps.tobytes()), zlib.compress(coefs.tobytes())
-    content = {
-        **{"scale": np.frombuffer(level, np.uint8), "scale_len": [len(level)]},
-        **{"coef": np.frombuffer(coef, np.uint8), "coef_len": [len(coef)]},
-        **{"edges": [0, 100, 256], "q": np.ones(256, np.float32), "block": 100, "n": 2},
-        **{"word": np.array([3, 25]), "split": np.array([1, 2])},
-    }
-    np.savez(path, **{**content, **changes})
-
-
-def test_packed_speech_is_a_tone_where_one_coefficient_is_set(folder):
-    pack_speech(folder / "speech_eval.npz")
-    quiet, loud = load("speech_commands", "validation"), load("speech_commands", "test")
-    assert quiet.y.tolist() == [3] and not quiet.x.any()
-    assert loud.y.tolist() == [10] and "lossy" in loud.source
-    spectrum = np.abs(np.fft.rfft(loud.x[0]))
-    assert abs(np.argmax(spectrum) - 3.5 * 8000 / 256) < 40  # Hz
 
 
 PLAIN = tarfile.REGTYPE

@@ -17,7 +17,6 @@ from tcuq.metrics import auroc
 from tcuq.monitor.cost import cost
 from tcuq.monitor.log import Log
 from tcuq_lab.methods.method import Labeled, Observed
-from tcuq_lab.methods.objective import objective
 from tcuq_lab.methods.temporal import STREAM_METHODS
 from tcuq_lab.methods.temporal.mean_posterior import MeanAnswer, MeanPosterior
 from tcuq_lab.methods.temporal.median import Median
@@ -26,10 +25,7 @@ from tcuq_lab.methods.temporal.standard import TcuqStandard
 from tcuq_lab.methods.temporal.streaming import Streaming
 from tcuq_lab.methods.temporal.suppress import Suppress
 from tcuq_lab.methods.temporal.tcuq import Tcuq
-from tcuq_lab.methods.temporal.variants import (
-    NoConformal,
-    TcuqTs,
-)
+from tcuq_lab.methods.temporal.variants import NoConformal, TcuqTs
 from tcuq_lab.methods.temporal.vote import Vote
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
 
@@ -37,7 +33,6 @@ SHIFTS = ("fog", "frost", "snow")
 LABELS = np.arange(1000) % 5
 WIDTH = 48
 STEPS = 1000
-PLAIN = ("vote", "mean_posterior", "mean_answer", "suppress", "median")
 
 
 def simulated_bank(seed: int = 0) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
@@ -137,15 +132,6 @@ def test_segments_know_nothing_of_each_other(method: Streaming) -> None:
         alone = method.answer(part(TEST.observed, piece))
         assert (together.score[piece] == alone.score).all()
         assert (together.probs[piece] == alone.probs).all()
-
-
-@pytest.mark.parametrize("name", [*PLAIN, "tcuq_paper", "tcuq_paper_ts", "tcuq_paper_no_conformal"])
-def test_a_second_fit_gives_the_same(name: str, fitted: dict[str, Streaming]) -> None:
-    method = fitted[name]
-    again = type(method)()
-    again.fit(DEV)
-    assert again.setting == method.setting
-    assert (again.answer(TEST.observed).score == method.answer(TEST.observed).score).all()
 
 
 def ragged() -> Observed:
@@ -331,18 +317,3 @@ def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
     assert found.parameters == parameters(network) + stored
     assert found.passes == pytest.approx(found.multiply_adds / multiply_adds(network, shape))
     assert not found.gradient
-
-
-def test_the_objective_asks_for_errors_and_for_drops() -> None:
-    """A score that ranks single errors but not their frequency is worth less than one that does both."""
-    rng = np.random.default_rng(0)
-    kinds = np.repeat(np.tile(np.array([0, 1, 0, 2], dtype=np.uint8), 4), 250)
-    wrong = rng.random(len(kinds)) < np.where(kinds > 0, 0.5, 0.05)
-    both = wrong + rng.random(len(kinds))
-    level = np.array([wrong[np.maximum(0, t - 50) : t + 50].mean() for t in range(len(kinds))])
-    within = both - 2 * level
-    assert objective(both, wrong, kinds) > 0.95
-    assert objective(within, wrong, kinds) < objective(both, wrong, kinds) - 0.1
-    held_out = kinds != 1
-    assert objective(np.where(held_out, both, -both), wrong, kinds, None, held_out) > 0.9
-    assert 0 <= objective(both, np.zeros(len(kinds), bool), kinds) <= 1

@@ -62,28 +62,6 @@ def test_above_asks_for_the_whole_margin(
     assert point.margin == pytest.approx(margin, abs=1e-9) and point.met is met and point.against == "b"
 
 
-def test_the_rival_that_leaves_the_least_lead_decides() -> None:
-    figures = {("a", "c"): flat(0.7), ("b", "c"): flat(0.6), ("d", "c"): flat(0.69)}
-    (point,) = asked({"kind": "above", "than": ["some"]}, figures)
-    assert point.against == "d" and point.margin == pytest.approx(0.01)
-    (point,) = asked({"kind": "above", "than": ["some"], "better": "lower"}, figures)
-    assert point.against == "b" and point.margin == pytest.approx(-0.1) and not point.met
-    (point,) = asked({"kind": "below", "than": ["some"]}, figures)
-    assert point.against == "b" and point.margin == pytest.approx(-0.1) and not point.met
-
-
-def test_differences_are_paired_by_kind() -> None:
-    uneven = {"fog": 0.2, "snow": 0.5, "frost": 0.8}
-    ours = Figure(0.52, streams={kind: value + 0.02 for kind, value in uneven.items()})
-    (point,) = asked(
-        {"kind": "above", "than": ["b"]}, {("a", "c"): ours, ("b", "c"): Figure(0.5, streams=uneven)}
-    )
-    assert point.margin == pytest.approx(0.02)
-    fewer = Figure(0.65, streams={"snow": 0.5, "frost": 0.8})
-    (point,) = asked({"kind": "above", "than": ["b"]}, {("a", "c"): ours, ("b", "c"): fewer})
-    assert point.margin == pytest.approx(0.02) and point.figure == pytest.approx(0.67)
-
-
 def test_ratios_know_of_alarms_that_never_come() -> None:
     rule = {"kind": "ratio", "than": ["some"], "most": 0.7}
     for ours, first, second, met in (

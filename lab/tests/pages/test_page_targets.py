@@ -82,24 +82,3 @@ def test_the_worst_stream_and_rival_decide() -> None:
     verdict = asked(lines, than=["every rival of one pass"], **rule)  # neither deep nor ours
     assert verdict.words == "missed" and verdict.line is not None and verdict.line.row == "tcuq - vote"
     assert asked(lines, than=["gone"], **rule).words == "not run yet"
-
-
-def test_paired_lines_are_used_where_there_are_any() -> None:
-    lines = [
-        value("tcuq", 0.1),
-        value("base", 0.2, fit=""),
-        value("tcuq - base", -0.1, 0.02),
-        value("belief_told", 0.2, fit="told"),
-        value("belief_told", 0.4),
-        value("tcuq - belief_told", -0.3, 0.01),
-        value("tcuq - belief_told, told", -0.1, 0.03),
-        value("tcuq / base", 0.5, 0.04),
-    ]
-    paired = asked(lines, than=["base"], most=0).line
-    assert paired is not None and paired.high == pytest.approx(-0.08)
-    told = asked(lines, than=["belief_told"], than_fit="told", most=0).line
-    assert told is not None and told.high == pytest.approx(-0.07)
-    untold = asked(lines, than=["belief_told"], most=0).line
-    assert untold is not None and untold.high == pytest.approx(-0.29)
-    ratio = asked(lines, than=["base"], of="/", most=0.75).line
-    assert ratio is not None and ratio.high == pytest.approx(0.54)

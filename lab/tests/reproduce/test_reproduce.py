@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +14,11 @@ pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 from kept_recordings import PLAIN, TINY, Kept
 from places import LAB
 
-from tcuq_lab.comparison.records import Results, record
 from tcuq_lab.data import Dataset
 from tcuq_lab.reproduce import recordings as recordings_module
-from tcuq_lab.reproduce.experiment import NoNetworks, Outcome
+from tcuq_lab.reproduce.experiment import NoNetworks
 from tcuq_lab.reproduce.kinds import comparison
-from tcuq_lab.reproduce.kinds.comparison import fit_rows, followed, joined
+from tcuq_lab.reproduce.kinds.comparison import fit_rows, followed
 from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.kinds.unit import Unit
 from tcuq_lab.reproduce.paper import experiment_from, load_experiments
@@ -29,7 +26,6 @@ from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
 from tcuq_lab.reproduce.run import run
 from tcuq_lab.reproduce.run_size import RunSize
-from tcuq_lab.reproduce.table import plain, table, text
 
 
 def test_the_experiments_of_the_repository_are_well_formed() -> None:
@@ -38,16 +34,6 @@ def test_the_experiments_of_the_repository_are_well_formed() -> None:
     for each in found.values():
         assert each.rows[0].label == "base" or each.kind != "comparison"
         assert len({row.label for row in each.rows}) == len(each.rows)
-        named = {row.label: row.method.name for row in each.rows}
-        # One name for one monitor, in all tables: the product's own is in each that has a monitor.
-        assert named.get("tcuq", "tcuq_standard") == "tcuq_standard", each.name
-        assert "tcuq_standard" not in named, each.name
-        if any(row.method.has_monitor for row in each.rows):
-            assert "tcuq" in named, each.name
-        shown = {(column.metric, column.variant) for column in each.columns}
-        for metric, variant in shown:  # an AUPRC says little without the share of events
-            if metric == "drop_auprc" and variant.startswith("own/") and each.kind != "headlines":
-                assert ("drop_share", variant) in shown or "/seen" in variant, (each.name, variant)
 
 
 @pytest.mark.parametrize(
@@ -113,55 +99,6 @@ def test_variants_follow_the_choice_of_a_fitted_row_of_tcuq(tmp_path: Path) -> N
     assert len(full.params.signals) > 1 and lacking.params.signals == ("doubt",)
     for name in ("base", "tcuq_standard", "tcuq_paper_ts"):  # nothing to choose, other grid, other posteriors
         assert followed(row_of(name), found.values()) is None
-
-
-def test_joined_streams_keep_their_segments(tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
-    plan = Schedule("cifar10", TINY, 16, 0, {"dev": kept.labels, "test": kept.labels})
-    found = joined(plan.learned(), kept.bank)
-    assert [len(range(*piece.indices(len(found.labels)))) for piece in found.observed.pieces()] == [1200] * 3
-    assert (found.kinds > 0).any() and (found.kinds == 0).any()
-
-
-def test_delays_are_not_averaged_and_undefined_figures_stay_so() -> None:
-    plan = experiment_from(
-        {**PLAIN, "rows": ["base"], "columns": [["delay_median", "v", "d"], ["m", "v", "e"]]}, {}
-    )
-    rows = [
-        record("pooled", "base", "delay_median", "v", float("inf"), 9),
-        record("fog", "base", "delay_median", "v", 3.0, 4),
-        record("fog", "base", "m", "v", float("nan"), 4),
-    ]
-    lines = table(plan, {"a": Results(rows, {"task": "cifar10", "dwell": 16})})
-    assert lines[0]["value"] == float("inf") and lines[0]["n"] == 9
-    assert np.isnan(lines[1]["value"])
-    assert "| base | inf | - |" in plan.shown(Outcome(lines, {}))
-    assert plain(lines)[0]["value"] == "inf" and plain(lines)[1]["value"] is None
-    json.dumps(plain(lines), allow_nan=False)
-
-
-def test_intervals_of_streams_are_kept() -> None:
-    plan = experiment_from({**PLAIN, "rows": ["base"], "columns": [["gain", "v", "g"], ["m", "v", "e"]]}, {})
-    found = {
-        str(seed): Results(
-            [
-                record(
-                    "fog", "a - b", "gain", "v", 0.1 * seed, 4, low=0.1 * seed - 0.2, high=0.1 * seed + 0.4
-                ),
-                record("snow", "a - b", "gain", "v", 0.3, 4),
-                record("fog", "a - b", "m", "v", 0.3, 4),
-            ],
-            {"task": "cifar10", "dwell": 16, "seconds": 1.5},
-        )
-        for seed in (1, 2, 3)
-    }
-    gain, other = table(plan, found)
-    assert gain["spans"] == {"fog": pytest.approx([0.0, 0.6])} and gain["streams"]["fog"] == pytest.approx(
-        0.2
-    )
-    assert "spans" not in other
-    assert plain([gain])[0]["spans"]["fog"] == [0.0, 0.6]
-    assert plan.outcome_of(found).about == {"seconds": 4}
 
 
 def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,22 +186,6 @@ def test_an_experiment_of_one_row_is_run_and_one_without_networks_is_refused(tmp
     none.setting = replace(TINY, seeds=(3, 4))
     with pytest.raises(NoNetworks, match="x finds no networks to compare in weights, expected resnet8-3"):
         run(alone, none)
-
-
-def test_a_row_is_a_mean_over_the_seeds_that_it_has() -> None:
-    found = {}
-    for seed, values in enumerate([{"base": 0.5, "deep": 0.7}, {"base": 0.7}]):
-        rows = [
-            record(kind, name, "drop_auprc", "own/smoothed/unseen", value, 9)
-            for name, value in values.items()
-            for kind in ("fog", "snow")
-        ]
-        found[str(seed)] = Results(rows, {"task": "cifar10", "dwell": 16})
-    lines = {line["row"]: line for line in table(THREE, found)}
-    assert [(lines[row]["networks"], lines[row]["n"]) for row in ("base", "deep")] == [(2, 4), (1, 2)]
-    assert math.isclose(lines["base"]["value"], 0.6) and lines["deep"]["value"] == 0.7
-    assert plain([lines["deep"]])[0]["seeds"] == [0.7, None]
-    assert " of " not in text(list(lines.values()))  # it is defined on all streams of its seed
 
 
 @pytest.mark.slow

@@ -62,15 +62,3 @@ def test_a_network_is_measured_by_its_confidence_and_by_the_monitor(tmp_path: Pa
     about, again = load_stream_result(path)
     assert about["notes"] == ["a note"] and about["setting"]["networks"] == {"vit": "cifar10"}
     assert [each[:5] for each in again.lines] == [each[:5] for each in lines]
-
-
-def test_features_wider_than_a_monitor_takes_are_projected(tmp_path: Path) -> None:
-    kept: Any = Shown(tmp_path)
-    mix = np.random.default_rng(0).normal(size=(kept.bank["clean"].features.shape[1], 300))
-    kept.bank = {
-        name: replace(each, features=each.features.astype(np.float32) @ mix)
-        for name, each in kept.bank.items()
-    }
-    wide = measure(plan_of("vit", SMALL), kept)
-    assert wide.choices["projected"] and 0 < wide.choices["features"] <= 32
-    assert not measure(plan_of("vit", SMALL), Shown(tmp_path)).choices["projected"]  # type: ignore[arg-type]

@@ -78,18 +78,6 @@ def test_intervals_come_from_examples_drawn_again(tmp_path: Path) -> None:
     assert found == measure(_plan(["base"]), UNIT, kept)  # type: ignore[arg-type]
 
 
-def test_corrupted_examples_are_those_of_unseen_kinds(tmp_path: Path) -> None:
-    kept = Few(tmp_path)
-    found = measure(_plan(["base"], corrupted=True), UNIT, kept)  # type: ignore[arg-type]
-    rows = pick(found, metric="accuracy", variant="corrupted")
-    unseen = UNIT.schedule(kept).unseen  # type: ignore[arg-type]
-    assert [row["stream"] for row in rows] == [f"{kind}/3" for kind in unseen]
-    said = kept.bank.get(rows[0]["stream"], kept.bank["speckle_noise/3"])
-    assert rows[0]["value"] == pytest.approx((said.probs.argmax(axis=1) == kept.labels).mean())
-    assert rows[0]["value"] < _value(found, "base", "accuracy") - 0.05
-    assert not pick(measure(_plan(["base"]), UNIT, kept), variant="corrupted")  # type: ignore[arg-type]
-
-
 def _line(*seeds: list[Record]) -> dict[str, Any]:
     plan = experiment_from({**PLAIN, "rows": ["base"], "columns": [["m", "v", "m"]]}, {})
     about = {"task": "cifar10", "dwell": 16}
@@ -104,11 +92,3 @@ def test_a_figure_takes_the_intervals_that_its_records_bring() -> None:
     assert (line["value"], line["low"], line["high"]) == pytest.approx((0.6, 0.45, 0.8))
     bare = {**second, "low": math.nan, "high": math.nan}
     assert math.isnan(_line([first], [bare])["low"])  # half of the seeds know nothing of it
-
-
-def test_several_streams_are_drawn_again_whatever_intervals_they_bring() -> None:
-    rows = [
-        record(name, "base", "m", "v", at, 9, low=-5.0, high=5.0) for name, at in (("a", 0.2), ("b", 0.4))
-    ]
-    line = _line(rows)
-    assert 0.2 <= line["low"] < 0.3 < line["high"] <= 0.4

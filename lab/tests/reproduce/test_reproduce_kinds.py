@@ -13,13 +13,13 @@ pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
 from kept_recordings import PLAIN, TINY, Kept
 
-from tcuq_lab.comparison import metric_part, pick, score_part
+from tcuq_lab.comparison import pick
 from tcuq_lab.comparison.records import Record, Results
 from tcuq_lab.methods.gather import observed
 from tcuq_lab.methods.temporal.paper import TcuqPaper
 from tcuq_lab.methods.temporal.variants import TcuqTs
-from tcuq_lab.reproduce.kinds import comparison, headlines, literal, severity
-from tcuq_lab.reproduce.kinds.comparison import Arena, fit_rows, joined
+from tcuq_lab.reproduce.kinds import comparison, literal, severity
+from tcuq_lab.reproduce.kinds.comparison import joined
 from tcuq_lab.reproduce.kinds.fits import fit_once
 from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.kinds.unit import Unit
@@ -168,34 +168,6 @@ def test_a_fit_that_was_kept_is_the_same_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_headlines_are_those_of_a_comparison_with_paired_differences(tmp_path: Path) -> None:
-    rows = ["base", "mean_posterior"]
-    pairs = {"pairs": [rows[::-1], ["base", "absent"]]}
-    kept = Graded(tmp_path)
-    found = headlines.measure(plan("headlines", rows=rows, options=pairs), UNIT, kept)  # type: ignore[arg-type]
-    same = comparison.measure(plan("comparison", rows=rows), UNIT, kept)  # type: ignore[arg-type]
-    asked = [("drop_auprc", OWN), ("ood_auroc", "own/plain/bursts"), ("ood_auroc", "own/plain/singles")]
-    for metric, variant in (*asked, ("delay_mean", "equal/unseen"), ("delay_median", "equal/unseen")):
-        figures = {}
-        for row in rows:
-            got = pick(found, method=row, metric=metric, variant=variant)
-            if (metric, variant) in asked:
-                assert got == pick(same, method=row, metric=metric, variant=variant)
-            figures[row] = np.mean([each["value"] for each in got])
-        (paired,) = pick(found, method="mean_posterior - base", metric=metric, variant=variant)
-        assert paired["stream"] == "joint" and paired["low"] <= paired["value"] <= paired["high"]
-        assert paired["value"] == pytest.approx(figures["mean_posterior"] - figures["base"])
-        assert paired["n"] == (2 if metric == "drop_auprc" else 1 if metric == "ood_auroc" else got[0]["n"])
-    assert not pick(same, metric="delay_median")  # nobody reads it there
-    assert {row["method"] for row in found} == {*rows, "mean_posterior - base"}
-    twins = ["base", {"method": "base", "label": "again"}]
-    alike = plan("headlines", rows=twins, options={"pairs": [["again", "base"]]})
-    for row in headlines.measure(alike, UNIT, kept):  # type: ignore[arg-type]
-        if row["method"] == "again - base" and row["metric"] != "delay_median":  # most are missed here
-            assert row["value"] == row["low"] == row["high"] == 0
-
-
-@pytest.mark.slow
 def test_the_product_is_paired_with_the_first_row_on_unseen_kinds_alone(tmp_path: Path) -> None:
     rows = ["base", "tcuq_paper", {"method": "tcuq_standard", "label": "tcuq"}]
     kept = Graded(tmp_path)
@@ -213,22 +185,3 @@ def test_the_product_is_paired_with_the_first_row_on_unseen_kinds_alone(tmp_path
         share = drops(schedule, stream, bank, np.zeros(len(stream)))[1]
         got = value(found, stream=row["stream"], method="tcuq", metric="drop_share", variant=OWN)
         assert got == pytest.approx(share)
-
-
-def test_some_metrics_alone_are_those_of_all(tmp_path: Path) -> None:
-    experiment = plan("comparison", rows=["base", "mean_answer"])
-    kept = Graded(tmp_path)
-    schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
-    dev, test = UNIT.banks(experiment.rows, kept, schedule)  # type: ignore[arg-type]
-    arena = Arena.of(schedule, fit_rows(experiment.rows, dev, schedule), dev, test)
-    asked = [("drop_lift", "base/plain/seen"), ("drop_auprc", OWN), ("mixed_failure_aurc", "own/plain/all")]
-    found = metric_part(arena.tests, arena.clean_dev, asked, arena.settings)
-    everything = score_part(arena.tests, arena.clean_dev, arena.settings)
-    wanted = [row for row in everything if (row["metric"], row["variant"]) in asked]
-    assert len(found) == len(wanted) == 2 * (4 + 2 + 6)
-    for row in found:
-        texts = {key: row[key] for key in ("stream", "method", "metric", "variant")}
-        (same,) = pick(wanted, **texts)
-        np.testing.assert_equal(row, same)
-    with pytest.raises(ValueError, match="metric 'drop_x' is unknown"):
-        metric_part(arena.tests, arena.clean_dev, [("drop_x", OWN)], arena.settings)

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
-from kept_recordings import PLAIN, TINY, Kept
+from kept_recordings import PLAIN, Kept
 
 from tcuq.monitor.monitor import Monitor
 from tcuq_lab.comparison.records import Record, pick
@@ -18,7 +18,6 @@ from tcuq_lab.methods.gather import observed
 from tcuq_lab.reproduce.kinds import promises
 from tcuq_lab.reproduce.kinds.comparison import fit_rows
 from tcuq_lab.reproduce.kinds.promises import every_stream, measure
-from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.kinds.unit import Unit
 from tcuq_lab.reproduce.paper import experiment_from
 from tcuq_lab.reproduce.rows import row_of
@@ -94,19 +93,3 @@ def test_a_decision_that_does_not_follow_is_a_violation(
     found = measure(_plan("tcuq_paper"), UNIT, Kept(tmp_path))  # type: ignore[arg-type]
     streams = _value(found, "tcuq_paper", "streams", "all")
     assert _value(found, "tcuq_paper", "violations", "all") >= streams
-
-
-def test_streams_of_every_order_are_audited() -> None:
-    labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
-    plan = Schedule("cifar10", TINY, 16, 0, labels, {"test": ("svhn", np.arange(50) % 10)})
-    shown = every_stream(plan)
-    (kind,) = plan.unseen
-    assert set(shown) == {
-        *("clean", *plan.suite.seen, kind, "bursts", "singles"),
-        *(f"{kind}, shifted first", f"{kind}, rising"),
-    }
-    assert not shown["clean"].shift.any()
-    assert (shown[f"{kind}, shifted first"].shift[:500] > 0).all()
-    assert (np.diff(shown[f"{kind}, rising"].shift.astype(int)) >= 0).all()
-    bare = every_stream(Schedule("cifar10", TINY, 16, 0, labels))
-    assert set(shown) - set(bare) == {"bursts", "singles"}

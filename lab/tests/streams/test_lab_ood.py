@@ -8,12 +8,10 @@ import os
 import numpy as np
 import pytest
 
-from tcuq.metrics import wilson
 from tcuq_lab.data import load, present
 from tcuq_lab.data.dataset import Dataset
 from tcuq_lab.data.folders import KEYWORDS
-from tcuq_lab.data.keywords import keyword_labels, words
-from tcuq_lab.data.ood import OTHER_WORDS, distinct_interval, load_ood, ood_labels, ood_name
+from tcuq_lab.data.ood import OTHER_WORDS, load_ood, ood_labels, ood_name
 from tcuq_lab.data.packed import members
 from tcuq_lab.data.parts import HELD_OUT, load_part, part, split_of
 from tcuq_lab.streams import Description, Geometric, Ood, Segments, labels_for, part_labels
@@ -60,51 +58,7 @@ def test_a_description_may_show_the_ood_set_of_its_part_alone():
         labels_for(about)
 
 
-def test_the_interval_of_repeated_examples_is_that_of_the_distinct_ones():
-    assert distinct_interval(0.25, 200) == wilson(50, 200)
-    assert distinct_interval(1, 486)[1] == 1 and distinct_interval(0, 486)[0] == 0
-    low, high = distinct_interval(0.9, 486)
-    assert 0.05 < high - low < 0.06
-    with pytest.raises(ValueError, match=r"rate is 1\.5"):
-        distinct_interval(1.5, 10)
-    with pytest.raises(ValueError, match="distinct is 0, expected 1 to"):
-        distinct_interval(0.5, 0)
-
-
 # --- files made here
-
-
-def test_ood_pictures_look_like_those_of_the_task(folder):
-    pytest.importorskip("PIL.Image", reason="Pillow is not installed")
-    x = np.random.default_rng(0).integers(0, 256, (6, 28, 28), dtype=np.uint8)
-    np.savez(folder / "fashion_mnist_test.npz", x=x, y=np.arange(6))
-    digits = np.random.default_rng(1).integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
-    np.savez(folder / "svhn_crops.npz", x=digits, y=np.arange(4), split=np.array([0, 0, 1, 0]))
-    assert np.array_equal(load_ood("mnist", "test").x, x)
-    wide = load_ood("cifar10", "dev")
-    assert wide.x.shape == (6, 32, 32, 3) and wide.x.dtype == np.uint8 and wide.y.tolist() == list(range(6))
-    assert (wide.x == wide.x[..., :1]).all() and "resized to 32 x 32" in wide.source
-    assert np.array_equal(load_ood("cifar10", "test").x, digits[2:3])
-    large = load_ood("tinyimagenet20", "dev")
-    assert large.x.shape == (3, 64, 64, 3) and large.y.tolist() == [0, 1, 3]
-    flat = np.full((1, 28, 28), 77, np.uint8)
-    np.savez(folder / "fashion_mnist_test.npz", x=flat, y=np.array([3]))
-    assert (load_ood("cifar10", "dev").x == 77).all()
-
-
-def test_words_of_packed_speech(folder):
-    names = np.array(["down", "go", "bed", "zero"])
-    marks, split = np.array([3, 0, 2, 1, 1]), np.array([1, 1, 2, 1, 2])
-    np.savez(folder / "speech_eval.npz", word=marks, words=names, split=split)
-    assert words("validation").tolist() == ["zero", "down", "go"] and words("test").tolist() == ["bed", "go"]
-    assert keyword_labels("validation").tolist() == [0, 1]
-    np.savez(folder / "speech_eval.npz", word=marks + 1, words=names, split=split)
-    with pytest.raises(
-        ValueError, match=r"speech_eval.npz: word is int64 and words \(4,\), expected places in words"
-    ):
-        words("test")
-    with pytest.raises(ValueError, match="speech_commands train is not in"):
-        words("train")
 
 
 def speech(folder, *words, split=1):

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import os
-import subprocess
-import sys
 import tracemalloc
-from fractions import Fraction
 from itertools import islice, pairwise
 
 import numpy as np
 import pytest
-from places import LAB
+from toy_streams import FOG, LABELS, SNOW, describe, runs_of
 
-from tcuq.base.rand import ONE, Numbers, chance
 from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.streams import (
@@ -42,32 +35,11 @@ from tcuq_lab.streams import (
     steps,
 )
 
-LABELS = np.arange(3000) * 7 % 10
 OOD_LABELS = {"letters": np.arange(90) % 4}
-FOG, SNOW = Shift("fog", (3,)), Shift("snow", (1, 2, 3, 4, 5))
-EXAMPLES = LAB / "examples" / "streams"
-
-
-def describe(**changes) -> Description:
-    fields = {
-        "dataset": "toy",
-        "part": "dev",
-        "seed": 3,
-        "steps": 4000,
-        "dwell": Geometric(16),
-        "layout": Segments(),
-        "shifts": (FOG, SNOW),
-    }
-    return Description(**{**fields, **changes})
 
 
 def made(**changes):
     return build(describe(**changes), LABELS, OOD_LABELS)
-
-
-def runs_of(values):
-    edges = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]])
-    return np.diff(edges)
 
 
 EVERY = {
@@ -112,16 +84,6 @@ DIGESTS = {
     "sliding": "a2194d5bf16e69f450dd5cc0d52dc7cd2b887d7d4e1e80c20813daaa59385ce9",
     "sliding slowly": "762a9a7aca0f23d7fb335f9e1a017813151062bb34ee66b06bbc5f55583d3cb5",
 }
-
-
-# --- random numbers
-
-
-def test_bounded_numbers_are_uniform_and_events_have_their_share():
-    drawn = np.bincount(Numbers(0, "a").below(100_000, 7), minlength=7)
-    assert len(drawn) == 7 and abs(drawn / 100_000 - 1 / 7).max() < 0.005
-    assert abs(Numbers(0, "a").events(100_000, chance(Fraction(1, 5))).mean() - 0.2) < 0.005
-    assert Numbers(0, "a").events(50, ONE).all() and not Numbers(0, "a").events(50, 0).any()
 
 
 # --- dwell
@@ -231,27 +193,6 @@ def test_chunks_do_not_matter(name):
             assert np.array_equal(np.concatenate([getattr(c, field) for c in chunks]), getattr(whole, field))
 
 
-def test_other_processes_and_other_endings():
-    code = (
-        "import numpy as np; from tcuq_lab.streams import *\n"
-        "about = Description.from_json(input())\n"
-        "print(build(about, np.arange(3000) * 7 % 10, {'letters': np.arange(90) % 4}).digest())"
-    )
-    about = describe(**EVERY["with OOD"])
-    for value in ("0", "77"):
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            input=json.dumps(about.to_dict()),
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": value},
-        )
-        assert done.stdout.strip() == DIGESTS["with OOD"]
-    longer = made(**{**EVERY["with OOD"], "steps": 5000})
-    assert np.array_equal(longer.index[:4000], made(**EVERY["with OOD"]).index)
-
-
 def test_an_endless_stream_goes_on_as_a_long_one():
     endless = steps(describe(steps=None), LABELS, chunk=500)
     taken = np.concatenate([chunk.index for chunk in islice(endless, 8)])
@@ -285,13 +226,6 @@ def test_other_data_and_other_plans_are_noticed():
     assert sealed.replace(seed=4).digest is None
     with pytest.raises(ValueError, match="ood_labels lack letters"):
         build(sealed, LABELS)
-
-
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.json")), ids=lambda path: path.stem)
-def test_examples_are_whole(path):
-    about = Description.load(path)
-    assert about.labels and about.digest and all(each.labels for each in about.ood)
-    assert about.to_json() == path.read_text()
 
 
 # --- logs and inputs
@@ -342,19 +276,6 @@ def test_inputs_are_the_bytes_of_the_whole_set_corrupted():
         assert np.array_equal(np.concatenate([part.x for part in shown]), wanted)
         assert np.array_equal(np.concatenate([part.y for part in shown]), stream.label)
         assert np.array_equal(np.concatenate([part.shift for part in shown]), stream.shift)
-
-
-def test_inputs_are_of_the_part_of_the_plan():
-    data, about = pictures(), describe(shifts=(Shift("identity", (1,)),))
-    for plan in (about, build(about, data.y)):
-        with pytest.raises(ValueError, match="data is toy test, expected toy dev, as the plan says"):
-            inputs(plan, dataclasses.replace(data, split="test"), "mnist_c")
-        with pytest.raises(ValueError, match="data is mnist dev, expected toy dev"):
-            inputs(plan, dataclasses.replace(data, name="mnist"), "mnist_c")
-    with pytest.raises(ValueError, match="corruption of mnist_c 'fogg' is unknown; did you mean fog"):
-        inputs(describe(shifts=(Shift("fogg", (1,)),)), data, "mnist_c")
-    with pytest.raises(ValueError, match="severity of fog is 4"):
-        inputs(describe(shifts=(Shift("fog", (4,)),)), data, "mnist_c")
 
 
 def peak(work) -> int:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from sounds import spoken
+from toy_streams import LABELS, SNOW, describe, runs_of
 
 from tcuq.base.rand import ONE
 from tcuq_lab.corruptions import corrupt
@@ -18,7 +19,6 @@ from tcuq_lab.streams import (
     Description,
     Geometric,
     Held,
-    Ood,
     Pareto,
     Segments,
     Shift,
@@ -31,27 +31,7 @@ from tcuq_lab.streams import (
 )
 from tcuq_lab.streams.held import FRESH, Shaker
 
-LABELS = np.arange(3000) * 7 % 10
-SNOW = Shift("snow", (1, 2, 3, 4, 5))
 NOISE = np.random.default_rng(3).integers(-400, 400, (9, 16000)).astype(np.int16)
-
-
-def describe(**changes) -> Description:
-    fields = {
-        "dataset": "toy",
-        "part": "dev",
-        "seed": 3,
-        "steps": 4000,
-        "dwell": Geometric(16),
-        "layout": Segments(),
-        "shifts": (SNOW,),
-    }
-    return Description(**{**fields, **changes})
-
-
-def runs_of(values):
-    edges = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]])
-    return np.diff(edges)
 
 
 # --- dwell
@@ -108,8 +88,8 @@ def test_one_class_has_its_share_of_the_steps(classes):
 
 
 def test_a_shift_rises_to_its_severity_and_stays():
-    stream = build(describe(steps=100_000, layout=Segments(onset=60)), LABELS)
-    plain = build(describe(steps=100_000), LABELS)
+    stream = build(describe(steps=100_000, shifts=(SNOW,), layout=Segments(onset=60)), LABELS)
+    plain = build(describe(steps=100_000, shifts=(SNOW,)), LABELS)
     assert np.array_equal(stream.shift, plain.shift) and np.array_equal(stream.index, plain.index)
     seen = set()
     for start, stop, source in plain.spans()[:-1]:
@@ -156,41 +136,6 @@ def test_a_coin_says_whether_a_run_holds_one_picture(share):
     assert abs(np.mean(held) - share) < 0.03
     parts = list(steps(about, LABELS, chunk=77))
     assert np.array_equal(np.concatenate([part.index for part in parts]), stream.index)
-
-
-def test_what_is_held_does_not_depend_on_the_conditions():
-    letters = {"letters": np.arange(90) % 4}
-    one = build(describe(held=Held()), LABELS)
-    other = build(describe(held=Held(), ood=(Ood("letters"),)), LABELS, letters)
-    known = other.label >= 0
-    assert not known.all() and np.array_equal(one.index[known], other.index[known])
-    own = other.index[~known]
-    inside = np.diff(np.flatnonzero(~known)) == 1
-    assert np.array_equal((np.diff(own) != 0)[inside], (np.diff(letters["letters"][own]) != 0)[inside])
-
-
-def moved(picture, down, right):
-    wide = np.pad(picture, 2, mode="edge").astype(np.int64)
-    return wide[2 + down : 30 + down, 2 + right : 30 + right]
-
-
-def test_a_shaken_picture_is_moved_and_brighter_or_darker():
-    data = pictures()
-    shaken = Shaker(Held(noise=0), 5).shake(np.repeat(data.x[:1], 300, axis=0))
-    moves, gains = set(), []
-    for picture in shaken.astype(np.int64):
-        fits = [
-            (down, right, gain)
-            for down in range(-2, 3)
-            for right in range(-2, 3)
-            for gain in [int(np.rint(1000 * picture.sum() / moved(data.x[0], down, right).sum()))]
-            if abs(picture - np.minimum(255, moved(data.x[0], down, right) * gain / 1000)).max() < 6
-        ]
-        assert len(fits) == 1
-        moves.add(fits[0][:2])
-        gains.append(fits[0][2])
-    assert moves == {(down, right) for down in range(-2, 3) for right in range(-2, 3)}
-    assert 900 < min(gains) < 950 and 1030 < max(gains) < 1080
 
 
 def test_shaken_bytes_are_the_same_on_all_machines():
@@ -279,47 +224,3 @@ def test_windows_slide_over_one_sound():
     middles = np.arange(200) * 3200 + 8000
     assert np.array_equal(np.diff(middles // 16000) != 0, np.diff(stream.index) != 0)
     assert set(runs_of(stream.index)[1:-1]) == {5}
-
-
-def test_the_word_of_the_label_is_heard_in_its_period():
-    about = sliding(steps=60, sliding=Sliding(hop=16000, snr_db=60))
-    x, _, _ = heard(about)
-    stream = build(about, SPOKEN.y)
-    assert len(np.unique(stream.index)) == 20
-    for sound, clip in zip(x.astype(float), stream.index.tolist(), strict=True):
-        # A hop of one period: each window is the period of its word.
-        peaks = [
-            np.abs(np.fft.irfft(np.fft.rfft(sound, 1 << 15) * np.conj(np.fft.rfft(other, 1 << 15)))).max()
-            / np.sqrt((other**2).sum())
-            for other in SPOKEN.x.astype(float)
-        ]
-        assert int(np.argmax(peaks)) == clip
-
-
-def test_only_the_shifted_stretches_of_the_sound_change():
-    layout = Segments(mean=40, minimum=20, first="clean")
-    about = sliding(layout=layout, shifts=(Shift("low_pass_filter", (5,)),), steps=300)
-    clean, (x, _, shift) = heard(sliding(steps=300))[0], heard(about)
-    changed = (x != clean).mean(axis=1)
-    near = 8000 // 3200 + 2  # windows that hear both sides of an edge
-    for start, stop, source in build(about, SPOKEN.y).spans():
-        inner = changed[start + near : stop - near] if stop < 300 else changed[start + near : stop]
-        assert (inner > 0.9).all() if source != "clean" else not inner.any()
-    assert (shift > 0).any() and not (shift > 0).all()
-
-
-def test_a_room_stays_while_its_severity_rises():
-    shift = Shift("high_shelf_filter", (1, 2, 3, 4, 5))
-    layout = Segments(mean=200, minimum=100, first="shifted", onset=60)
-    for seed in range(20):
-        about = sliding(layout=layout, shifts=(shift,), steps=100, seed=seed)
-        if len(build(about, SPOKEN.y).spans()) == 5:
-            break
-    x, clean = heard(about)[0], heard(about.replace(layout=Stationary(), shifts=()))[0]
-    ratios = []
-    for start, stop, _ in build(about, SPOKEN.y).spans():
-        middle = (start + stop) // 2
-        power = [np.abs(np.fft.rfft(each[middle].astype(float)))[6000:7500].sum() for each in (x, clean)]
-        ratios.append(20 * np.log10(power[0] / power[1]))
-    rising = np.sign(ratios[-1]) * np.array(ratios)
-    assert (np.diff(rising) > 0).all() and rising[-1] > 15  # all up, or all down

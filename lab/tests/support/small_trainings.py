@@ -1,15 +1,10 @@
-"""Trainings that take seconds: configurations, pictures, and the command's refusals."""
+"""Trainings that take seconds: configurations and pictures."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
-import pytest
 import torch
 
-from tcuq_lab.cli import main
 from tcuq_lab.zoo.config import Config, config_from
 from tcuq_lab.zoo.train import Examples
 
@@ -22,22 +17,6 @@ PLAIN = {
     "rate": 0.05,
 }
 SMALL = {**PLAIN, "options": {"width": 4}}
-
-
-def refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], *names: str, options: tuple[str, ...] = ()
-) -> str:
-    """Run `tcuq-lab train`; return the one line of its error, and see that nothing was made."""
-    files = [str(folder / f"{name}.json") for name in names]
-    assert main(["train", *files, "--out", str(folder / "out" / "weights"), "--device", "cpu", *options]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.startswith("tcuq-lab: ") and err.count("\n") == 1
-    assert not (folder / "out").exists()
-    return err.removeprefix("tcuq-lab: ").strip()
-
-
-def write(folder: Path, name: str, /, **content: object) -> None:
-    (folder / f"{name}.json").write_text(json.dumps(content))
 
 
 def squares(n: int = 96, seed: int = 0) -> Examples:

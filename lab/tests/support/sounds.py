@@ -1,13 +1,6 @@
-"""Made and real words for the tests of sound."""
-
-import os
+"""Made words for the tests of sound."""
 
 import numpy as np
-import pytest
-
-real = pytest.mark.skipif(
-    not os.environ.get("TCUQ_DATA"), reason="TCUQ_DATA names no folder with speech (tcuq-lab data list)"
-)
 
 
 def spoken(count=6):

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
-import small_trainings  # noqa: E402
 from small_trainings import small, squares  # noqa: E402
 
 from tcuq_lab.zoo.curves import Curves  # noqa: E402
@@ -81,44 +74,3 @@ def test_noting_losses_changes_no_weight(name: str) -> None:
         assert found["head"] == found["loss"]
     if name == "early_exit":
         np.testing.assert_allclose(found["loss"], np.add(found["head"], found["exit_1"]) / 2, rtol=1e-5)
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-from small_trainings import small, squares
-from tcuq_lab.zoo.curves import Curves
-from tcuq_lab.zoo.train import train
-train(small(epochs=500, recipe="assisted"), squares(), state=Path(sys.argv[2]), curves=Curves(2))
-"""
-
-
-@pytest.mark.slow
-def test_curves_of_a_killed_training_go_on(tmp_path: Path) -> None:
-    state, plan = tmp_path / "state", small(epochs=500, recipe="assisted")
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(Path(small_trainings.__file__).parent), str(state)]
-    )
-    while not state.exists():
-        time.sleep(0.05)
-        assert process.poll() is None
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    done = len(torch.load(state, weights_only=True)["losses"])
-    assert 0 < done < 500
-
-    class Enough(Exception):
-        pass
-
-    def stop(epoch: int, epochs: int, text: str) -> None:
-        if epoch == done + 2:
-            raise Enough
-
-    found = []
-    for path in (state, tmp_path / "fresh"):
-        found.append(Curves(2))
-        with pytest.raises(Enough):
-            train(plan, squares(), state=path, progress=stop, curves=found[-1])
-    assert found[0].values() == found[1].values()
-    assert len(found[0].values()["exit_1"]) == -(-3 * (done + 2) // 2)

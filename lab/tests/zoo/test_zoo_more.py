@@ -15,7 +15,6 @@ from tcuq_lab.zoo.config import Config, config_from  # noqa: E402
 from tcuq_lab.zoo.outputs import outputs  # noqa: E402
 from tcuq_lab.zoo.recipes import RECIPES  # noqa: E402
 from tcuq_lab.zoo.train import Examples, train  # noqa: E402
-from tcuq_lab.zoo.transformer import Attention  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights, round_weights, save_weights  # noqa: E402
 
 DEEP = ("mobilenetv2", "resnet50")  # a step takes long
@@ -72,31 +71,6 @@ def test_every_recipe_fits_and_teaches(name: str, kind: str) -> None:
     probs, features, _ = outputs(module, made_up(name, 8).x.numpy())
     np.testing.assert_allclose(probs.sum(1), 1, atol=1e-5)
     assert features.shape[1] == backbone(name, **SMALL[name]).width
-
-
-@pytest.mark.parametrize("name", ["dscnn", "resnet8"])
-def test_heads_follow_their_teachers(name: str, tmp_path: Path) -> None:
-    examples = made_up(name, 48)
-    for seed in (0, 1):
-        module, _ = train(small(name, seed=seed), examples)
-        round_weights(module)
-        card = {**small(name).to_dict(), "options": {"classes": 3, **SMALL[name]}}
-        save_weights(tmp_path / f"t-{seed}.npz", module, card)
-    plan = small(name, recipe="hydra", settings={"teacher": "t", "heads": 2}, epochs=4, warmup=0.0)
-    _, losses = train(plan, examples, folder=tmp_path)
-    assert losses[-1] < losses[0]
-
-
-def test_attention_is_the_softmax_of_scaled_products() -> None:
-    torch.manual_seed(0)
-    layer = Attention(8, 2)
-    x = torch.randn(3, 5, 8)
-    queries, keys, values = layer.inner(x).split(8, dim=2)
-    heads = []
-    for own in (slice(0, 4), slice(4, 8)):
-        scores = torch.einsum("nqe,nke->nqk", queries[..., own], keys[..., own]) / 2
-        heads.append(torch.einsum("nqk,nke->nqe", scores.softmax(2), values[..., own]))
-    torch.testing.assert_close(layer(x), layer.outer(torch.cat(heads, 2)))
 
 
 def test_parts_of_the_text_share_no_stretch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,23 +128,3 @@ def test_nothing_of_the_assistance_remains_at_inference(tmp_path: Path) -> None:
     save_weights(tmp_path / "w.npz", module, {**plan.to_dict(), "options": {"classes": 4, "width": 4}})
     with np.load(tmp_path / "w.npz") as file:
         assert set(file.files) - {"card"} == set(shapes)
-
-
-def test_weights_of_the_exits_rise_and_are_ramped_up() -> None:
-    from tcuq_lab.zoo.recipes.assisted import Assisted
-
-    full = Assisted({"first": 2.0, "step": 0.25})
-    assert full.weights(3, 0.1) == [2.25, 2.5, 2.75]
-    assert full.weights(3, 0.05) == pytest.approx([0.75 * each for each in (2.25, 2.5, 2.75)])
-    assert full.weights(3, 0.0) == pytest.approx([0.5 * each for each in (2.25, 2.5, 2.75)])
-
-
-def test_transfer_moves_the_head_towards_the_exits() -> None:
-    from tcuq_lab.zoo.backbones import backbone
-    from tcuq_lab.zoo.recipes.assisted import Assisted
-
-    recipe = Assisted({"transfer": 0.25})
-    exits = recipe.wrap(backbone("cnn4", classes=4, width=4))
-    before, goal = exits.backbone.head.weight.clone(), exits.exits[0].classifier.weight.clone()
-    recipe.after(exits)
-    torch.testing.assert_close(exits.backbone.head.weight, 0.75 * before + 0.25 * goal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from tcuq.base.errors import InputError
 from tcuq.cli.common import answer, note, progress
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
@@ -110,14 +111,16 @@ def _folder(given: str | None) -> Path:
     try:
         found = folder(given, "benchmark")
     except NoCheckout:
-        raise ValueError(
+        raise InputError(
+            "missing",
             "the streams are in the repository: git clone --depth 1 https://github.com/tcuq/tcuq, then run "
-            "this command inside it or pass --streams tcuq/lab/benchmark"
+            "this command inside it or pass --streams tcuq/lab/benchmark",
         ) from None
     if not (found / LIST).exists():
-        raise ValueError(
+        raise InputError(
+            "missing",
             f"{found} has no {LIST}, expected the streams of the benchmark: pass --streams DIR, or make them "
-            "with tcuq-lab bench --make"
+            "with tcuq-lab bench --make",
         )
     return found
 

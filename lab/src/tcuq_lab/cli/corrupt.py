@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
+from tcuq.base.errors import InputError, wrong_value
 from tcuq.cli.common import answer, need_files, progress
 from tcuq.cli.parser import declare, declare_group
 
@@ -129,9 +130,9 @@ def draw_sheet(args: argparse.Namespace) -> int:
     else:
         need_files(args, "--picture")
         if not args.picture:
-            raise ValueError("--picture is '', expected a file name")
+            raise wrong_value("--picture", "", "a file name")
         if os.path.realpath(args.picture) == os.path.realpath(args.out):
-            raise ValueError(f"--out is {args.out!r}, the picture itself; another file is needed")
+            raise InputError("conflict", f"--out is {args.out!r}, the picture itself; another file is needed")
         data = own_picture(args.picture, suite)
     with progress(args) as bar:
         sheet = draw(data, suite, args.examples, args.seed, args.scale, bar)

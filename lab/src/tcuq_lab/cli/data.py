@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from tcuq.base.errors import InputError
 from tcuq.cli.common import answer, note, progress
 from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import complain
@@ -102,7 +103,8 @@ def check_all(args: argparse.Namespace) -> int:
     wanted = names() if args.name is None else (args.name,)
     pairs = [(name, split) for name in wanted for split in splits(name) if present(name, split, folder)]
     if not pairs:
-        raise ValueError(f"{folder} holds no files of {args.name or 'any dataset'} (see tcuq-lab data list)")
+        problem = f"{folder} holds no files of {args.name or 'any dataset'} (see tcuq-lab data list)"
+        raise InputError("missing", problem)
     results = []
     with progress(args) as bar:
         for index, (name, split) in enumerate(pairs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from tcuq.base.errors import InputError, placed
 from tcuq.cli.common import answer, comma_list, given, need_files, note
 from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import UsageError, complain
@@ -254,7 +255,8 @@ def check_one(args: argparse.Namespace) -> int:
         complain(args.program, str(error))
         return 1
     if description.digest is None:
-        raise ValueError(f"{args.file}: has no digest to compare with; 'tcuq-lab stream make' writes one")
+        problem = "has no digest to compare with; 'tcuq-lab stream make' writes one"
+        raise InputError("missing", problem, where=args.file)
     answer(
         args,
         {"file": args.file, "same": True, "digest": description.digest},
@@ -282,7 +284,7 @@ def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
     except Mismatch as error:
         raise Mismatch(f"{args.file}: {error}") from None
     except ValueError as error:
-        raise ValueError(f"{args.file}: {error}") from None
+        raise placed(error, args.file) from None
 
 
 def _found(path: str, description: Description, stream: Stream) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import pytest
 
 from tcuq_lab.methods.estimates import ESTIMATES, Atc, Development, Doc, MeanConfidence, Windows
 from tcuq_lab.methods.estimates.doc_regression import DocRegression
-from tcuq_lab.methods.estimates.mano import norms as mano_norms
 from tcuq_lab.methods.estimates.nuclear_norm import norms as nuclear_norms
 from tcuq_lab.methods.estimates.regression import monotone
 from tcuq_lab.methods.estimates.scaled_confidence import ScaledConfidence
@@ -99,19 +98,6 @@ def test_nuclear_norm_is_that_of_singular_values() -> None:
         assert found == pytest.approx(whole, rel=1e-6)
     even = np.eye(CLASSES)[np.arange(SIZE - SIZE % CLASSES) % CLASSES][None]
     assert nuclear_norms(even) == pytest.approx([1.0])
-
-
-def test_mano_takes_softmax_where_posteriors_are_far_from_even() -> None:
-    """And the first terms of its series elsewhere."""
-    near, far = np.array([[[2.0, 0.0, -1.0]]]), np.array([[[30.0, 0.0, -30.0]]])
-    terms = 1 + near[0, 0] + near[0, 0] ** 2 / 2
-    wanted = float(((terms / terms.sum()) ** 4).mean() ** 0.25)
-    assert mano_norms(near) == pytest.approx([wanted])
-    assert mano_norms(far) == pytest.approx([(1 / 3) ** 0.25])
-    assert mano_norms(near, choose=False) != pytest.approx([wanted])
-    # Each window is judged by itself, whatever is beside it.
-    both = np.concatenate([near, far])
-    assert mano_norms(both) == pytest.approx([wanted, (1 / 3) ** 0.25])
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)

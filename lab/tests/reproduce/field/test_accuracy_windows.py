@@ -14,7 +14,6 @@ from tcuq_lab.reproduce.field.accuracy_windows import (
     SHIFTED,
     Judged,
     cut,
-    joined,
     windows_of,
 )
 from tcuq_lab.reproduce.field.units import Shown
@@ -63,26 +62,6 @@ def test_figures_count_what_they_say() -> None:
     )
 
 
-def test_a_mixed_window_is_neither_shifted_nor_clean() -> None:
-    """Nine tenths of the steps decide; columns without any window are left out."""
-    about = shown(shifted=slice(0, 100))
-    windows = cut(about.judged, about.segments)
-    exact = Judged.of(windows, about, np.ones(4), np.ones(STEPS, dtype=bool))
-    assert exact.shifted.tolist() == [0.5, 0, 0, 0]
-    assert set(exact.figures("made", 1.0)) == {ERROR, BIAS, CLEAN}
-
-
-def test_stretches_without_a_window_count_as_stretches() -> None:
-    """Draws are those of the stream, so that rows with and without windows there stay paired."""
-    labels = np.where(np.arange(STEPS) < 500, 0, -1)
-    about = shown(labels)
-    windows = cut(about.judged, about.segments)
-    found = Judged.of(windows, about, np.array([0.5, 1.0]), labels == 0).figures("made", 1.0)[ERROR]
-    assert found.value == 0.25
-    drawn = found.replicates
-    assert np.isnan(drawn).any() and not np.isnan(drawn).all()
-
-
 def test_windows_before_a_change_do_not_see_it() -> None:
     """Outputs of a window are those of its own steps."""
     rng = np.random.default_rng(0)
@@ -94,14 +73,3 @@ def test_windows_before_a_change_do_not_see_it() -> None:
     assert np.array_equal(before.probs[:2], after.probs[:2])
     assert np.array_equal(before.logits[:2], after.logits[:2])
     assert not np.array_equal(before.probs[2], after.probs[2])
-
-
-def test_streams_are_joined_with_their_stretches_apart() -> None:
-    """Nothing but numbers of steps and stretches changes."""
-    about = shown()
-    windows = cut(about.judged, about.segments)
-    one = Judged.of(windows, about, np.array([0.9, 1.0, 0.7, 0.8]), np.ones(STEPS, dtype=bool))
-    both = joined([one, one])
-    assert np.unique(both.segments).tolist() == [0, 1, 2, 3]
-    assert both.ends.tolist() == [*one.ends, *(one.ends + STEPS)]
-    assert both.figures("made", 1.0)[ERROR].value == one.figures("made", 1.0)[ERROR].value

@@ -30,11 +30,6 @@ def made(runs: int, seed: int, shift: float = 0.0, steps: int = 1000) -> tuple[S
 BASE = [pytest.param(each, id=each.name) for each in RIVALS if each.row == "base"]
 
 
-@pytest.mark.parametrize("rival", RIVALS, ids=[each.name for each in RIVALS])
-def test_every_rival_has_eight_different_settings(rival: Rival) -> None:
-    assert len({tuple(each.items()) for each in rival.settings}) == 8
-
-
 @pytest.mark.parametrize("rival", BASE)
 def test_limits_from_clean_data_find_a_shift_and_keep_their_run_length(rival: Rival) -> None:
     seen, scene = made(8, 0)
@@ -75,16 +70,6 @@ def test_the_setting_with_the_least_objective_is_chosen() -> None:
     on = chosen.prepared(seen).on(np.array([chosen.limit]))[0]
     assert objective(on, scene, dev.worse) == pytest.approx(least, abs=0.001)
     assert chosen.about["false alarms on clean development time"] <= chosen.about["asked for"]
-
-
-def test_settings_are_chosen_by_delay_clean_time_and_costly_time() -> None:
-    scene = Scene(np.repeat([[0, 1, 0, 2]], 100, axis=1), (*NAMES, "fog/1"))
-    on = np.zeros((1, 400), dtype=bool)
-    on[0, 110:160] = True  # 10 steps late, and off half of the time; the second shift costs nothing
-    on[0, 200:220] = True
-    assert objective(on, scene, ("fog/5",)) == pytest.approx(10 + 250 * 0.1 + 100 * 0.5)
-    on[0, 160:200] = True
-    assert objective(on, scene, ("fog/5",)) == pytest.approx(10 + 250 * 0.1 + 100 * 0.1)
 
 
 def test_a_limit_is_the_lowest_with_few_enough_false_alarms() -> None:

@@ -11,20 +11,17 @@ import pytest
 
 from tcuq import FitOptions, Log, Params, fit
 from tcuq.monitor.alarm import AlarmSide
-from tcuq_lab.methods.confidence_norm import ConfidenceNorm
 from tcuq_lab.methods.method import Recorded
 from tcuq_lab.reproduce.field import alarms
 from tcuq_lab.reproduce.field.alarming.counting import Scene, scene_of
 from tcuq_lab.reproduce.field.alarming.figures import clean_figures, shift_figures
 from tcuq_lab.reproduce.field.alarming.ours import OURS, fitted_limit, said, summed
 from tcuq_lab.reproduce.field.alarming.rivals import RIVALS
-from tcuq_lab.reproduce.field.alarming.seen import scorer_of, seen_of
-from tcuq_lab.reproduce.field.experiment import Key, combined
+from tcuq_lab.reproduce.field.experiment import Key
 from tcuq_lab.reproduce.field.intervals import interval
 from tcuq_lab.reproduce.field.plan import StreamSizes, UnitPlan
 from tcuq_lab.reproduce.field.units import Unit
 from tcuq_lab.reproduce.recordings import Recordings
-from tcuq_lab.reproduce.rows import row_of
 from tcuq_lab.reproduce.run_size import RunSize
 from tcuq_lab.streams import Description, build
 
@@ -211,35 +208,3 @@ def test_mixed_streams_have_one_fit_and_tell_benign_time_from_costly(
     for column in ("clean on", "benign on", "costly on", "found", "delay"):
         assert row[column] == found.figures[Key("mixed", "tcuq", "told", column)].value
     assert 0 < row["acc ours"] < 1 and 0 < row["acc ATC"] < 1 and row["answer"] < row["wrong"] + 0.005
-
-
-def test_a_score_that_learns_is_fitted_to_the_development_stream_alone(tmp_path: Path) -> None:
-    sizes = StreamSizes(stretch=400, dev=2, clean_dev=1, law_dev=2, test=2, clean_test=1)
-    unit, row = Unit(UnitPlan("mnist", 0, sizes, (5,)), MadeRecordings(tmp_path)), row_of("confidence_norm")
-    expected = ConfidenceNorm()
-    expected.fit(unit.labeled("dev", row))
-    found = seen_of(unit, "test class 4", row, scorer_of(unit, "dev", row))
-    score = expected.answer(unit.observed("test class 4", row)).score
-    np.testing.assert_array_equal(found.score.ravel(), score)
-    other = seen_of(unit, "test class 4", row, scorer_of(unit, "law class 4", row))
-    assert not np.array_equal(found.score, other.score)
-    plain = seen_of(unit, "test class 4", row_of("base"), scorer_of(unit, "dev", row_of("base")))
-    np.testing.assert_array_equal(plain.score, 1 - plain.probs.max(axis=2).astype(np.float64))
-
-
-def test_the_run_length_is_that_of_all_networks_together() -> None:
-    sources = np.zeros((2, 2000), dtype=np.int64)
-    networks = []
-    for number, count in enumerate((0, 1, 8)):
-        on = np.zeros((2, 2000), dtype=bool)
-        on[0, 100 : 100 + 200 * count : 200] = True
-        found = clean_figures(on, Scene(sources, ("clean",)), f"made {number}")
-        networks.append({Key("clean", "tcuq", "untold", column): each for column, each in found.items()})
-    lines = {each.column: each for each in combined("mnist", networks, (), alarms.SPEC.inverses)}
-    rate, ratio = lines["false per 10,000"], lines["run length ratio"]
-    assert rate.value == pytest.approx(10_000 * 9 / 12_000)
-    assert ratio.value == pytest.approx((12_000 / 2000) / 9)  # six asked for, nine came
-    assert ratio.low == pytest.approx(5 / rate.high)
-    assert ratio.high == (pytest.approx(5 / rate.low) if rate.low else np.inf)
-    none = combined("mnist", networks[:1], (), alarms.SPEC.inverses)
-    assert [each.value for each in none if each.column == "run length ratio"] == [np.inf]

@@ -8,21 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_recordings import SEVERITIES, made_unit
+from made_recordings import made_unit
 
 from tcuq import FitOptions, fit
 from tcuq.metrics import auroc
 from tcuq_lab.methods.method import Observed
 from tcuq_lab.reproduce.field import answers
-from tcuq_lab.reproduce.field.answers_rows import (
-    Fits,
-    Monitors,
-    Rated,
-    Streams,
-    int8_confidence,
-    monitored,
-    rated,
-)
+from tcuq_lab.reproduce.field.answers_rows import Fits, Monitors, Rated, Streams, monitored, rated
 from tcuq_lab.reproduce.field.experiment import Key, Measured, combined
 from tcuq_lab.reproduce.field.intervals import drawn
 from tcuq_lab.reproduce.field.lines import Found
@@ -141,25 +133,6 @@ def test_rules_with_a_class_of_their_own_doubt_the_prediction_as_far_as_they_do_
     assert plain.prediction_score is plain.score
 
 
-def test_int8_confidence_answers_with_the_prediction_of_the_core() -> None:
-    close = Observed(np.array([[0.4990, 0.5010]], np.float32))
-    assert int8_confidence(close, np.array([1])).predictions.tolist() == [0]
-
-
-def test_types_are_means_over_severities_and_all_types_over_types(measured: tuple[Unit, Measured]) -> None:
-    unit, found = measured
-    parts = []
-    for kind in unit.plan.types:
-        shown, seen = unit.shown(f"type {kind}"), unit.observed(f"type {kind}")
-        wrong = seen.probs.argmax(axis=1) != shown.labels
-        assert shown.stretches == len(SEVERITIES)
-        got = found.figures[Key(f"type {kind}", "base", "", "errors")]
-        assert got.value == pytest.approx(wrong.mean()) and got.freedom == 2
-        parts.append(got.value)
-    whole = found.figures[Key("all types, shuffled", "base", "", "errors")]
-    assert whole.value == pytest.approx(np.mean(parts))
-
-
 def test_ours_is_compared_with_every_row_in_pairs(measured: tuple[Unit, Measured]) -> None:
     _, found = measured
     lines = Found(combined("cifar10", [found.figures], answers.SPEC.comparisons))
@@ -174,14 +147,3 @@ def test_ours_is_compared_with_every_row_in_pairs(measured: tuple[Unit, Measured
             assert gap.value == pytest.approx(first.value - second.value)
     ratio = lines.get("cifar10", "object 16", "tcuq answer / base", "untold", "errors")
     assert ratio is not None and ratio.low <= ratio.value <= ratio.high
-
-
-def test_settings_are_chosen_by_errors_alone(tmp_path: Path) -> None:
-    unit, row = made_unit(tmp_path, "cifar10", 0), row_of("vote")
-    dev, found = unit.labeled("dev"), []
-    for setting in row.method.grid:
-        answer = row.method().score(dev.observed, setting)
-        found.append(auroc(answer.score, answer.predictions() != dev.labels))
-    assert len(found) == 8
-    best = row.method.grid[int(np.argmax(found))]
-    assert Fits(Streams(unit), row).get("dev").setting == best

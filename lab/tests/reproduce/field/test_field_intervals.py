@@ -94,19 +94,6 @@ def test_a_share_of_which_all_events_agree_has_an_interval() -> None:
     assert mean(steps).low == 1.0  # a share of steps, such as time under alarm, is drawn again alone
 
 
-def test_few_events_have_the_interval_of_a_count() -> None:
-    none = networks_of(np.zeros((5, 12), dtype=int), 10, "exposure")
-    assert mean(none)[:2] == (0.0, 0.0) and mean(none).high == pytest.approx(3.67 / 600, abs=1e-4)
-
-
-def test_events_that_come_together_widen_the_interval() -> None:
-    apart, together = np.ones((5, 12), dtype=int), np.zeros((5, 12), dtype=int)
-    together[:, 3] = 12
-    wide, narrow = (mean(networks_of(each, 12, "exposure")) for each in (together, apart))
-    assert wide.estimate == pytest.approx(narrow.estimate)
-    assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
-
-
 @pytest.mark.parametrize(
     ("of", "chance", "burst"), [("events", 0.98, 1), ("exposure", 0.002, 1), ("exposure", 0.001, 2)]
 )

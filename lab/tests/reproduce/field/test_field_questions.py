@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 from made_questions import MadeUnit
 
-from tcuq.fitting.risk import scores
 from tcuq.metrics import auroc
-from tcuq_lab.reproduce.experiment import Outcome
 from tcuq_lab.reproduce.field import questions
 from tcuq_lab.reproduce.field.alarming.counting import events, scene_of
 from tcuq_lab.reproduce.field.alarming.figures import shift_figures
 from tcuq_lab.reproduce.field.asked import float64, heads
 from tcuq_lab.reproduce.field.asked import rows as names
-from tcuq_lab.reproduce.field.asked.fits import CURVE, Logs, fitted, on_first
+from tcuq_lab.reproduce.field.asked.fits import CURVE, Logs, fitted
 from tcuq_lab.reproduce.field.asked.judging import (
     CLEAN_ON,
     DELAY,
@@ -26,10 +24,7 @@ from tcuq_lab.reproduce.field.asked.judging import (
     shuffled,
 )
 from tcuq_lab.reproduce.field.experiment import Key, combined
-from tcuq_lab.reproduce.field.lines import Found, entries, from_entries
-from tcuq_lab.reproduce.result_files import load_stream_result, result_text
-from tcuq_lab.reproduce.run_size import RUN_SIZES
-from tcuq_lab.reproduce.table import plain
+from tcuq_lab.reproduce.field.lines import Found
 
 
 @pytest.fixture(scope="module")
@@ -66,35 +61,11 @@ def test_without_memory_the_past_has_no_part(unit, signals):
     assert params.anchor == "confidence"
 
 
-def test_always_weighs_all_signals_on_every_stream(signals):
-    params = heads.always(signals)
-    assert dict(params.instant.coef) == dict(params.coef) and params.instant.bias == params.bias
-    assert params.coef["disbelief"] > 0
-    mixed = heads.always(signals, shuffle=True)
-    assert dict(mixed.instant.coef) == dict(mixed.coef) != dict(params.coef)
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_a_fixed_gate_is_one_of_the_two_heads(signals, full, share):
-    fixed = heads.fixed_gate(full, share)
-    chosen = full.instant if share == 0 else full
-    assert fixed.bias == fixed.instant.bias == chosen.bias
-    assert fixed.coef["odds"] == fixed.instant.coef["odds"] == chosen.coef["odds"]
-    uncertain = [scores(params, signals.table).uncertainty_units for params in (fixed, full)]
-    assert (uncertain[0] != uncertain[1]).any()
-
-
 def test_float64_on_int8_posteriors_is_close_to_the_core(unit, full):
     log = unit.log("test class 16", labels=False).take(slice(200, 500))  # across two stretches
     core = said(full, log)["risk"]
     assert np.abs(float64.risk(full, log, float64.int8(log.probs)) - core).max() < 0.05
     assert np.abs(float64.risk(full, log, log.probs.astype(np.float64)) - core).mean() < 0.02
-
-
-def test_too_few_errors_are_fitted_without_labels(logs):
-    params, remark = on_first(logs.dev, 40)
-    assert remark.startswith("without labels: the log has ") and params.horizon == 0
-    assert on_first(logs.dev, 1440)[1] == ""
 
 
 def test_alarms_are_counted_as_in_the_experiment_of_alarms(unit):
@@ -165,16 +136,3 @@ def test_every_row_is_measured_on_every_law_and_compared(measured):
     assert found.get("cifar10", "class 16", "assisted network - plain network", "untold", PREDICTION_AUROC)
     change = found.get("cifar10", "class 16", names.OTHER_PAST, "untold", names.RISK_CHANGE)
     assert change.value == change.high == 0
-
-
-@pytest.mark.slow
-def test_the_result_file_has_notes_and_choices(measured, tmp_path):
-    lines = combined("cifar10", [measured.figures], names.COMPARISONS)
-    about = {"seconds": 1, "choices": {"resnet8-0": measured.choices}}
-    text = result_text(questions.SPEC, RUN_SIZES["trial"], Outcome(entries(lines), about))
-    (tmp_path / "questions.json").write_text(text)
-    content, found = load_stream_result(tmp_path / "questions.json")
-    assert content["notes"] == list(names.NOTES)
-    assert content["choices"]["resnet8-0"]["run length"] == 2000
-    assert set(content["choices"]["resnet8-0"]["gate told"]) == set(names.laws_of(MadeUnit().plan))
-    assert repr(found.lines) == repr(from_entries(plain(entries(lines))))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tcuq._version import VERSION
 from tcuq.base.atomic_files import write_whole
-from tcuq.report.document import asset, policy
+from tcuq.report.page import asset, policy
 from tcuq.report.text import DASH, count, escape, plural
 
 from ..verdicts.words import ALARMS, alarmed, figure, moment, named, verdict

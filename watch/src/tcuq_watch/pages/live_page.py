@@ -10,7 +10,7 @@ from importlib.resources import files
 from tcuq._version import VERSION
 from tcuq.monitor.alarm import alarm_words
 from tcuq.monitor.signals import DESCRIPTION
-from tcuq.report.document import SHARED, asset, content_hash
+from tcuq.report.page import SHARED, asset, content_hash
 from tcuq.report.text import escape
 
 SCRIPTS = (

@@ -1,0 +1,29 @@
+"""What generated packages need, in a place that costs no import: their platforms, and safe text."""
+
+from __future__ import annotations
+
+import re
+
+PLATFORMS = {
+    "c": "C files in one folder",
+    "arduino": "an Arduino library",
+    "platformio": "a PlatformIO library",
+    "zephyr": "a Zephyr module",
+    "espidf": "an ESP-IDF component",
+    "cmake": "a CMake package",
+    "micropython": "a user C module of MicroPython",
+    "rust": "a Rust crate",
+}
+"""What `--form` takes, and what comes out; `tcuq.export.forms` has a module for each."""
+
+_OTHERS = re.compile(r"[^A-Za-z0-9 .,:;_+=()-]")
+
+
+def plain_text(text: object) -> str:
+    """Return a text of letters, digits, spaces and a few punctuation marks; all else becomes _.
+
+    What is left cannot end or begin a comment, a string or a command in C, Rust, Python, CMake, Make,
+    Kconfig, a shell or Markdown. All text in generated comments and pages that a user or a file gave goes
+    through here. String literals are escaped instead, by `tcuq.export.tables.string_of`.
+    """
+    return _OTHERS.sub("_", str(text))

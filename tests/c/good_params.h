@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Params with both heads that the core accepts, in memory that a driver can change. Sizes and the version are those of
+ * SPEC.md and not of the headers. */
+#ifndef GOOD_PARAMS_H
+#define GOOD_PARAMS_H
+
+#include "check.h"
+
+static tcuq_params_t p;
+static tcuq_evidence_t head;
+static tcuq_instant_t instant;
+static tcuq_feedback_t labels;
+static uint16_t shares[1000]; /* as many as there can be classes */
+static int8_t centers[16];
+static uint8_t lags[64];
+static uint16_t weights[64];
+static int16_t offset[5];
+
+static inline void good(void)
+{
+    unsigned i;
+    memset(&head, 0, sizeof head);
+    memset(&instant, 0, sizeof instant);
+    memset(&labels, 0, sizeof labels);
+    memset(weights, 0, sizeof weights);
+    for (i = 0; i < 64u; i++) {
+        lags[i] = (uint8_t)(i + 1u);
+    }
+    weights[0] = 20000;
+    weights[1] = 12768;
+    for (i = 0; i < 1000u; i++) {
+        shares[i] = (uint16_t)(1u + i);
+    }
+    for (i = 0; i < 4u; i++) {
+        offset[i] = (int16_t)(100 - 90 * (int)i);
+    }
+    p = plain_params(TCUQ_ALL_SIGNALS, 4, 4);
+    p.version = 4;
+    p.lag_count = 2;
+    p.lags = lags;
+    p.lag_weights = weights;
+    p.horizon = 4;
+    p.expected_start = 50000;
+    p.rise_limit = 200000;
+    p.rise_cap = 300000;
+    head.offset = offset;
+    head.clip = 262144;
+    head.coef[4] = 1800;
+    head.reach = 4000;
+    head.bias = -9000;
+    instant.class_mix = shares;
+    p.instant = &instant;
+    p.evidence = &head;
+    p.centers = centers;
+    p.fingerprint = tcuq_fingerprint(&p);
+}
+
+/* The same, with labels. */
+static inline void labeled(void)
+{
+    good();
+    labels.memory = 3;
+    labels.error_num = 1;
+    labels.error_den = 10;
+    labels.error_reference = 65535;
+    labels.error_shut = 25;
+    labels.wrong_score = 8192;
+    labels.right_score = 8192;
+    p.feedback = &labels;
+}
+
+#endif
