@@ -99,7 +99,7 @@ def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as content:
         modules = [name for name in content.namelist() if name.endswith(".py")]
         templates = [name for name in content.namelist() if "/templates/" in name]
-    assert len(templates) == len([*(PACKAGE / "export" / "templates").glob("*/*.in")]) > 0
+    assert len(templates) == len([*(PACKAGE / "export" / "templates").glob("*.txt")]) > 0
     assert {name.split("/")[0] for name in modules} == {"tcuq"}
     assert not {"device", "fleet", "live"} & {name.split("/")[1] for name in modules}
     assert wheel.stat().st_size <= 640_000

@@ -35,7 +35,7 @@ OPTIONS = {"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {}
 
 # Each compiler in its own words. Products are never fused with sums: some processors would round differently.
 FLAGS = {
-    "unix": ["-std=c99", "-O3", "-g0", "-ffp-contract=off"],
+    "unix": ["-std=c99", "-O2", "-g0", "-ffp-contract=off", "-fvisibility=hidden"],
     "msvc": ["/std:c11", "/O2", "/fp:precise", "/utf-8"],
 }
 FLAGS["mingw32"] = FLAGS["unix"]
@@ -50,6 +50,8 @@ class Build(build_ext):
         """Choose the options once the compiler is known."""
         for extension in self.extensions:
             extension.extra_compile_args = FLAGS.get(self.compiler.compiler_type, [])
+            # Names for debuggers are a tenth of a wheel's extension.
+            extension.extra_link_args = ["-s"] if sys.platform == "linux" else []
         super().build_extensions()
 
 

@@ -81,17 +81,7 @@ class Watch:
 
     Parameters
     ----------
-    model : torch.nn.Module
-        The network to watch.
-    params : Params, Monitor or path, optional
-        As of `watch`.
-    logits : bool, default False
-        As of `watch`.
-    features : str or False, optional
-        As of `watch`.
-    output : str or int, optional
-        As of `watch`.
-    keep : int, optional
+    model, params, logits, features, output, keep
         As of `watch`.
 
     Attributes
@@ -212,14 +202,15 @@ class Watch:
                 "conflict", "outputs are collected without params only; call watch(model) for a log"
             )
         if not self._kept:
-            raise InputError(
-                "missing", f"{self._info.name}: has not run since it is watched, expected at least one call"
-            )
+            raise self._error("missing", "has not run since it is watched, expected at least one call")
         rows = [0, *map(len, self._features)]
         features = np.concatenate(self._features) if sum(rows) == sum(map(len, self._kept)) else None
         segments = np.repeat(self._segments, [len(each) for each in self._kept])
         more: Any = {"labels": labels, "segments": segments, "shifted": shifted, "names": names}
         return Log(np.concatenate(self._kept), features, notes=tuple(self.notes), **more)
+
+    def _error(self, code: str, problem: str) -> InputError:
+        return InputError(code, f"{self._info.name}: {problem}")
 
     def _need_monitor(self) -> Monitor:
         if self.monitor is None:
@@ -233,7 +224,7 @@ class Watch:
 
     def _chosen(self, output: Any) -> Any:
         """Return the tensor with the posteriors."""
-        name, tensor = self._info.name, self._torch.Tensor
+        tensor, kind = self._torch.Tensor, type(output).__name__
         if self._output is None:
             if isinstance(output, tensor):
                 return output
@@ -241,22 +232,17 @@ class Watch:
                 names = ", ".join(map(str, range(len(output))))
             else:
                 names = ", ".join(map(str, output)) if isinstance(output, dict) else "an attribute"
-            said = f"returns {type(output).__name__}, expected a tensor"
-            raise InputError(
-                "missing", f"{name}: {said}; name the one with the posteriors with `output`: {names}"
-            )
+            how = f"name the one with the posteriors with `output`: {names}"
+            raise self._error("missing", f"returns {kind}, expected a tensor; {how}")
         try:
             named = isinstance(self._output, str) and not isinstance(output, dict)
-            found = getattr(output, str(self._output)) if named else output[self._output]
+            chosen = getattr(output, str(self._output)) if named else output[self._output]
         except (LookupError, AttributeError, TypeError):
-            raise InputError(
-                "unknown", f"{name}: returns {type(output).__name__} without {self._output!r}"
-            ) from None
-        if not isinstance(found, tensor):
-            raise InputError(
-                "value", f"{name}: output {self._output!r} is {type(found).__name__}, expected a tensor"
-            )
-        return found
+            raise self._error("unknown", f"returns {kind} without {self._output!r}") from None
+        if not isinstance(chosen, tensor):
+            got = type(chosen).__name__
+            raise self._error("value", f"output {self._output!r} is {got}, expected a tensor")
+        return chosen
 
     def _rows(self, raw: Any) -> Any:
         """Return outputs as one row an input; a vector is one input, or one sigmoid an input."""
@@ -267,9 +253,7 @@ class Watch:
             alone = raw.ndim == 0 or seen == 1 or (seen is None and (whole or raw.size == classes != 2))
             return raw.reshape(1 if alone else len(raw), -1)
         if raw.size != raw.shape[0] * raw.shape[1]:
-            raise InputError(
-                "value", f"{self._info.name}: its output has shape {raw.shape}, expected (inputs, classes)"
-            )
+            raise self._error("value", f"its output has shape {raw.shape}, expected (inputs, classes)")
         return raw.reshape(len(raw), -1)
 
     def _take(self, output: Any) -> None:
@@ -293,10 +277,8 @@ class Watch:
             self._features += [] if features is None else [features]
             return
         if features is None and self.monitor.params.features:
-            said = f"{self._info.name}: the monitor reads {self.monitor.params.features} features"
-            raise InputError(
-                "value", f"{said}; {self.notes[-1] if self.notes else 'name a module with `features`'}"
-            )
+            why = self.notes[-1] if self.notes else "name a module with `features`"
+            raise self._error("value", f"the monitor reads {self.monitor.params.features} features; {why}")
         try:
             self._last = self.monitor.run(probs, features)
         except (ValueError, TypeError) as error:

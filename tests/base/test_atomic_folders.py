@@ -166,9 +166,3 @@ def test_folders_that_are_read_only_do_not_block_the_next_export(tmp_path: Path)
         assert (target / "src").stat().st_mode & 0o777 == 0o555
     for inner in ("src", "notes"):
         (target / inner).chmod(0o755)
-
-
-def test_bytes_are_written_as_they_are(tmp_path: Path) -> None:
-    write_folder(tmp_path / "c", {"a.npz": b"\x00\xff\r\n", "b.txt": "\u00e9\n"})
-    assert (tmp_path / "c" / "a.npz").read_bytes() == b"\x00\xff\r\n"
-    assert (tmp_path / "c" / "b.txt").read_bytes() == "\u00e9\n".encode()

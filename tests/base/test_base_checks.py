@@ -26,7 +26,7 @@ def test_what_is_no_number_is_refused_with_what_is_expected() -> None:
 def test_each_bound_is_drawn_as_alone() -> None:
     bounds = [1, 2, 10, 2**31]
     one, each = Numbers(3, "x"), Numbers(3, "x")
-    assert each.below_each(bounds).tolist() == [int(one.below(1, bound)[0]) for bound in bounds]
+    assert each.below(len(bounds), bounds).tolist() == [int(one.below(1, bound)[0]) for bound in bounds]
 
 
 def test_waits_go_on_over_blocks_without_a_hit() -> None:

@@ -116,12 +116,6 @@ def test_nothing_is_written_over_what_is_read(
     assert again == 0 and Monitor(Params.load(params)).load(state).steps == 2
 
 
-def test_a_deeply_nested_line_is_a_bad_line(params: Path) -> None:
-    nested = '{"probs": [0.25, 0.5, 0.25], "label": ' + "[" * 990 + "]" * 990 + "}\n"
-    done = tcuq_run("run", params, "-", "--skip-bad", input=nested + LINE)
-    assert done.returncode == 0 and len(done.stdout.splitlines()) == 1 and "skipped 1" in done.stderr
-
-
 def test_a_run_that_skipped_lines_can_be_audited_and_reported(
     params: Path, tmp_path: Path, here: Callable[..., tuple[int, str]]
 ) -> None:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tcuq import Params
 from tcuq.cli import common, main, process
 
 
@@ -40,6 +39,7 @@ def raising(error: BaseException) -> Callable[[argparse.Namespace], Any]:
         (SystemExit(3), 3, ""),
         (BrokenPipeError(32, "Broken pipe", "out.csv"), 2, "tcuq x: out.csv: Broken pipe\n"),
         (MemoryError(), 2, "tcuq x: not enough memory for this input\n"),
+        (KeyboardInterrupt(), 130, ""),
         (ZeroDivisionError("odd"), 2, "tcuq x: this is a bug, please report it: ZeroDivisionError: odd\n"),
         (ValueError("two\nlines"), 2, "tcuq x: two lines\n"),
     ],
@@ -103,23 +103,3 @@ def test_a_fit_writes_over_no_log_and_no_model(tmp_path: Path, capsys: pytest.Ca
         assert main(["fit", str(log), "--clean", str(clean), "-o", str(place)]) == 2
         assert said in capsys.readouterr().err
     assert before == {place: place.read_bytes() for place in before}
-
-
-def test_a_log_with_a_note_is_run_and_the_note_is_told_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    params = Params(classes=2, features=1, feature_scale=0.5, feature_zero_point=0, warmup=0)
-    params.save(tmp_path / "m.json")
-    features = np.zeros((3, 1), dtype=np.int8)
-    np.savez(
-        tmp_path / "log.npz",
-        probs=np.full((3, 2), 0.5),
-        features=features,
-        feature_scale=0.25,
-        feature_zero_point=3,
-    )
-    assert (
-        main(["run", str(tmp_path / "m.json"), str(tmp_path / "log.npz"), "-o", str(tmp_path / "d.csv")]) == 0
-    )
-    said = capsys.readouterr().err
-    assert said.count("0.25") == 1

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from streams import dwell_stream, same_steps
 
-from tcuq import Bank, FitOptions, Log, Monitor, Params, fit
+from tcuq import Bank, FitOptions, Monitor, Params, fit
 from tcuq.cli import main
 from tcuq.io import read_decisions, read_log
 from tcuq.monitor.quantize import quantize_features, quantize_probs
@@ -179,12 +179,3 @@ def test_what_cannot_work_says_so_in_one_line(
     said = capsys.readouterr()
     assert said.err.count("\n") == 1 and "feature_scale" in said.err.replace("-", "_") and not said.out
     assert not target.exists()
-
-
-def test_a_log_in_python_is_the_same_as_its_columns() -> None:
-    given = columns(0, False, True, True, True)
-    log = Log(given["probs"], given["features"], given["label"], shifted=given["shifted"])
-    again = Log.from_frame(frame_of(given))
-    for name in ("probs", "features", "labels", "kinds"):
-        assert np.array_equal(getattr(log, name), getattr(again, name)), name
-    assert log.shift_names == again.shift_names == ("blur", "fog")

@@ -32,10 +32,7 @@ def test_a_command_that_is_not_installed_says_how_to_get_it(
     installed(monkeypatch)
     assert main([name, *rest]) == 2
     extra = common.KNOWN[name][0]
-    said = capsys.readouterr().err
-    assert said == (
-        f"tcuq: tcuq {name} is in the package tcuq-{extra}; install it with: pip install 'tcuq[{extra}]'\n"
-    )
+    assert capsys.readouterr().err.endswith(f"tcuq-{extra}; install it with: pip install 'tcuq[{extra}]'\n")
 
 
 def test_commands_of_others_are_taken_in(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,17 +117,6 @@ def test_the_zephyr_application_acts_as_python_does(tmp_path: Path, library: tup
     assert ran([*zephyr_application(sources), *parts], tmp_path / "app") == expected()
 
 
-@pytest.mark.slow
-def test_the_zephyr_application_needs_no_other_signals(tmp_path: Path) -> None:
-    """CONFIG_TCUQ_MONITOR_TRIM=y of prj.conf: what the module's CMake file then defines."""
-    export(PARAMS, tmp_path / "tcuq_monitor", "monitor", form="zephyr")
-    module = tmp_path / "tcuq_monitor"
-    cmake = (module / "zephyr" / "CMakeLists.txt").read_text()
-    trim = [f"-D{each}" for each in re.findall(r"zephyr_compile_definitions\((.*)\)", cmake)[0].split()]
-    parts = compiled(tmp_path / "o", module / "src", f"-I{module / 'include'}", *trim)
-    assert ran([*zephyr_application(module / "include", *trim), *parts], tmp_path / "app") == expected()
-
-
 class StandIn:
     """The module of the interpreter, as far as the program uses it."""
 

@@ -17,7 +17,6 @@ import tcuq
 from tcuq.io import read_decisions, read_log
 
 EXAMPLES = ROOT / "examples"
-CODE_LINES = 40
 
 
 def ran(program: Path, folder: Path, *args: str, status: int = 0) -> str:
@@ -67,18 +66,13 @@ def test_a_live_loop_acts_on_every_answer(options: tuple[str, ...], tmp_path: Pa
 
 def test_a_classifier_of_scikit_learn_is_watched(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
-    program = EXAMPLES / "sklearn_digits.py"
-    text = ran(program, tmp_path)
+    text = ran(EXAMPLES / "sklearn_digits.py", tmp_path)
     right = shares(text)
     assert right["accepted, no alarm"] > right["accepted"] > right["all steps"]
     clean, degraded = (float(line.split()[3].strip("%")) for line in text.splitlines()[-2:])
     assert degraded > 5 * clean
     assert "Time helps here" in text
     assert not list(tmp_path.iterdir())
-    code = program.read_text().split('"""', 2)[2].splitlines()
-    counted = [line for line in code if line.strip() and not line.lstrip().startswith(('"""', "#"))]
-    imports = [line for line in counted if line.startswith(("from ", "import "))]
-    assert len(counted) - len(imports) <= CODE_LINES
 
 
 @pytest.fixture(scope="module")
@@ -110,25 +104,6 @@ def test_the_c_program_decides_as_python_does(desktop: Path) -> None:
         wanted.append(f"{action} {step.prediction} {step.alarm} {step.risk:.5f}")
     assert {line.split()[0] for line in wanted} == {"hold", "ask", "act"}
     assert (desktop / "decisions.txt").read_text().splitlines() == wanted
-
-
-def test_another_monitor_is_exported_again_even_an_older_file(desktop: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(desktop.parent, tmp_path / "examples")) / "desktop_c"
-    tcuq.Params(classes=6).save(folder / "own.json")
-    os.utime(folder / "own.json", (1e9, 1e9))
-    without = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-
-    def made(*options: str) -> str:
-        command = ["make", f"PYTHON={sys.executable}", "CC=gcc", *options, "watch"]
-        done = subprocess.run(command, cwd=folder, env=without, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert "tcuq export" in made("PARAMS=own.json")
-    assert "define MONITOR_CLASSES 6u" in (folder / "package" / "monitor.h").read_text()
-    assert "export" not in made("PARAMS=own.json")
-    assert "tcuq export" in made()
-    assert "define MONITOR_CLASSES 4u" in (folder / "package" / "monitor.h").read_text()
 
 
 def test_the_spark_job_never_replaces_a_monitor_of_the_reader(tmp_path: Path) -> None:

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 from cortex import HERE, compile_for_m4, link_for_m4, run_on_m4
-from exported import LIBRARIES, PLAIN, package
-from refusals import refused
+from exported import LIBRARIES, package
 
-from tcuq.export import export
 from tcuq.io.binary_frames import DecisionsFrame, Decoder
 
 FUNCTION = re.compile(r"^((?:static )?\w[\w *]*\([^)]*\))\n\{", re.M)
@@ -65,17 +63,6 @@ def test_the_sketch_that_sends_frames(tmp_path: Path, which: str) -> None:
     assert [frame.steps["answer"].tolist() for frame in frames] == [[0, 0], [0]]  # type: ignore[union-attr]
 
 
-def test_the_sketch_says_when_the_check_fails(tmp_path: Path) -> None:
-    folder = library(tmp_path / "kws", "plain")
-    sketch = folder / "examples" / "Watch" / "Watch.ino"
-    # Ends instead of repeating the message for ever.
-    sketch.write_text(sketch.read_text().replace("while (status != 0)", "if (status != 0)"))
-    source = folder / "src" / "kws.c"
-    source.write_text(source.read_text().replace("/* bias", "+ 6554 /* bias").replace(", + 6554", " + 6554,"))
-    _, said = run_on_m4(built(folder, tmp_path / "work"))
-    assert said.startswith("self-check failed: -1")
-
-
 def test_one_library_may_hold_two_monitors(tmp_path: Path) -> None:
     folder = library(tmp_path / "both", "plain", "first")
     library(folder, "everything", "second")
@@ -90,7 +77,7 @@ def test_one_library_may_hold_two_monitors(tmp_path: Path) -> None:
     assert status == 0 and len(said.splitlines()) == 3
 
 
-@pytest.mark.parametrize("name", ["status", "step", "what", "i", "monitor", "ring", "boot", "size"])
+@pytest.mark.parametrize("name", ["status", "boot", "i"])
 def test_names_that_the_sketch_uses_itself(tmp_path: Path, name: str) -> None:
     folder = library(tmp_path / "lib", "everything", name)
     sketches = []
@@ -99,20 +86,3 @@ def test_names_that_the_sketch_uses_itself(tmp_path: Path, name: str) -> None:
         sketches[-1].write_text(sketch_as_cpp((folder / "examples" / example / f"{example}.ino").read_text()))
     for file in (*sketches, folder / "src" / f"{name}_selfcheck.c"):
         compile_for_m4(file, tmp_path / "x.o", f"-I{folder / 'src'}", f"-I{HERE / 'arduino'}")
-
-
-def test_a_library_replaces_nothing_unless_forced(tmp_path: Path) -> None:
-    (tmp_path / "lib" / "src").mkdir(parents=True)
-    mine = tmp_path / "lib" / "src" / "tcuq.h"
-    mine.write_text("mine")
-    with refused("exists"):
-        export(PLAIN, tmp_path / "lib", form="arduino")
-    assert mine.read_text() == "mine" and len(list((tmp_path / "lib").rglob("*"))) == 2
-    export(PLAIN, tmp_path / "lib", form="arduino", force=True)
-    assert "TCUQ_H" in mine.read_text()
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "examples").write_text("mine")
-    with refused("exists"):
-        export(PLAIN, tmp_path / "other", form="arduino", force=True)
-    with refused("unknown", "rusty"):
-        export(PLAIN, tmp_path / "other", form="rusty")

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cortex import CROSS, M4, compile_for_m4, link_for_m4, need, run_on_m4
+from cortex import need
 from exported import package
 
 USE = """
@@ -87,34 +87,6 @@ def test_as_part_of_another_project(tmp_path: Path) -> None:
         USE.format(first="kws", FIRST="KWS"),
     )
     subprocess.run([build(use, tmp_path / "made") / "use"], check=True)
-
-
-def test_a_trimmed_library_still_passes_its_self_check(tmp_path: Path) -> None:
-    made = build(package(tmp_path / "kws", "cmake", "plain"), tmp_path / "made", "-DTCUQ_KWS_TRIM=ON")
-    subprocess.run([made / "tcuq_kws_watch"], check=True, stdout=subprocess.DEVNULL)
-
-
-def test_a_library_for_a_cortex_m_runs_under_emulation(tmp_path: Path) -> None:
-    folder = package(tmp_path / "kws", "cmake", "everything")
-    compiler = need("arm-none-eabi-gcc", CROSS)
-    made = build(
-        folder,
-        tmp_path / "made",
-        "-DCMAKE_SYSTEM_NAME=Generic",
-        "-DCMAKE_SYSTEM_PROCESSOR=arm",
-        f"-DCMAKE_C_COMPILER={compiler}",
-        "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
-        f"-DCMAKE_C_FLAGS={' '.join(M4)}",
-        "-DTCUQ_KWS_EXAMPLE=OFF",
-    )
-    check = tmp_path / "check.c"
-    check.write_text(
-        '#include "kws.h"\n#include "kws_selfcheck.h"\nstatic uint32_t ring[KWS_RING_BYTES / 4u];\n'
-        "int main(void) { return kws_selfcheck(ring, sizeof ring) == 0 ? 42 : 1; }\n"
-    )
-    main = compile_for_m4(check, tmp_path / "check.o", f"-I{folder / 'include'}")
-    program = link_for_m4([main, made / "libtcuq_kws.a"], tmp_path / "check.elf")
-    assert run_on_m4(program)[0] == 42
 
 
 # What the platforms' own functions do as far as these files use them; Zephyr links whole libraries.

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from avr import on_avr
 from cortex import need
 from exported import LIBRARIES, PLAIN, contents_of, files_of, package
 from places import CORE_SOURCES, ROOT
@@ -197,66 +198,23 @@ def test_esp_idf_takes_the_name_of_a_component_from_the_folder() -> None:
     assert len(FORMS["espidf"].hints(contents_of("plain", "Kws"), "some/tcuq_kws")) == len(said) - 1
 
 
-_AVR = """\
-#include <avr/interrupt.h>
-#include <avr/io.h>
-#include <avr/sleep.h>
-#include <stdio.h>
-#include "{header}.h"
-static int put(char sign, FILE *file)
-{{
-    (void)file;
-    while (!(UCSR0A & (1 << UDRE0))) {{}}
-    UDR0 = (uint8_t)sign;
-    return 0;
-}}
-static FILE out = FDEV_SETUP_STREAM(put, NULL, _FDEV_SETUP_WRITE);
+AVR_CHECK = """
+#include "kws.h"
+#include "kws_selfcheck.h"
 static uint32_t ring[KWS_RING_BYTES / 4u];
-{check}
-int main(void)
-{{
-    UCSR0B = 1 << TXEN0;
-    stdout = &out;
-    printf("check %d\\n", check());
-    cli();
-    sleep_enable();
-    sleep_cpu();
-    return 0;
-}}
+static int check(void) { return kws_selfcheck(ring, sizeof ring); }
 """
 
 
-def on_avr(folder: Path, header: str, check: str, sources: list[Path], *flags: str) -> str:
-    """Run `check()` where int has 16 bits and constants lie in RAM; return what it prints."""
-    compiler, simulator = need("avr-gcc", "gcc-avr avr-libc"), need("simavr", "simavr")
-    (folder / "check.c").write_text(_AVR.format(header=header, check=check))
-    options = ["-mmcu=atmega2560", "-DF_CPU=16000000", "-Os", "-std=gnu11", "-Wall", "-Wextra", "-Werror"]
-    includes = {f"-I{source.parent}" for source in sources}
-    program = str(folder / "check.elf")
-    files = [str(folder / "check.c"), *map(str, sources)]
-    subprocess.run([compiler, *options, *flags, *includes, *files, "-o", program], check=True)
-    command = [simulator, "-m", "atmega2560", "-f", "16000000", program]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    return done.stdout + done.stderr
-
-
 def test_the_self_check_passes_on_an_emulated_avr(tmp_path: Path) -> None:
-    need("avr-gcc", "gcc-avr avr-libc")
     folder = package(tmp_path / "p", "arduino", "plain")
-    check = "static int check(void) { return kws_selfcheck(ring, sizeof ring); }"
-    assert "check 0." in on_avr(tmp_path, "kws_arduino", check, sorted((folder / "src").glob("*.c")))
+    assert "check 0." in on_avr(tmp_path, AVR_CHECK, sorted((folder / "src").glob("*.c")))
 
 
-def test_a_standard_monitor_stays_valid_on_an_emulated_avr(tmp_path: Path) -> None:
-    """With features and evidence that is compared from step to step, as a fit with labels gives it."""
-    need("avr-gcc", "gcc-avr avr-libc")
-    params = stock.standard("standard, bet")
-    contents = sources(params, "kws")
-    for name in ("kws.c", "kws.h"):
-        (tmp_path / name).write_text(contents[name])
-    check = """
+AVR_STEPS = """
+#include "kws.h"
+static uint32_t ring[KWS_RING_BYTES / 4u];
 static tcuq_t monitor;
-static uint8_t state[KWS_STATE_BYTES];
 static int check(void)
 {
     int8_t probs[KWS_CLASSES], features[KWS_FEATURES];
@@ -264,23 +222,22 @@ static int check(void)
     uint8_t t, i;
     int status = tcuq_init(&monitor, &kws, ring, sizeof ring);
     for (t = 0; t < 60 && status == TCUQ_OK; t++) {
-        for (i = 0; i < KWS_CLASSES; i++) {
-            probs[i] = (int8_t)(i == t / 7 % KWS_CLASSES ? 60 - t : -120);
-        }
-        for (i = 0; i < KWS_FEATURES; i++) {
-            features[i] = (int8_t)(t * i);
-        }
+        for (i = 0; i < KWS_CLASSES; i++) probs[i] = (int8_t)(i == t / 7 % KWS_CLASSES ? 60 - t : -120);
+        for (i = 0; i < KWS_FEATURES; i++) features[i] = (int8_t)(t * i);
         tcuq_step(&monitor, probs, features, &out, NULL);
         status = tcuq_verify(&monitor);
     }
-    if (status == TCUQ_OK && tcuq_save(&monitor, state, sizeof state) != (int)sizeof state) {
-        status = 1;
-    }
-    return status == TCUQ_OK ? tcuq_load(&monitor, state, sizeof state) : status;
+    return status;
 }
 """
-    core = [*CORE_SOURCES, tmp_path / "kws.c"]
-    assert "check 0." in on_avr(tmp_path, "kws", check, core, f"-DTCUQ_SIGNALS={build_mask(params)}u")
+
+
+def test_a_standard_monitor_stays_valid_on_an_emulated_avr(tmp_path: Path) -> None:
+    """With features and evidence that is compared from step to step; its self-check takes minutes there."""
+    params = stock.standard("standard, bet")
+    export(params, tmp_path / "p", "kws")
+    core = [*CORE_SOURCES, tmp_path / "p" / "kws.c"]
+    assert "check 0." in on_avr(tmp_path, AVR_STEPS, core, f"-DTCUQ_SIGNALS={build_mask(params)}u")
 
 
 def test_the_arduino_example_of_platformio_compiles(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from avr import on_avr
 from compilers import builds, need_compiler
 from cortex import CROSS, compile_for_m4, link_for_m4, need, run_on_m4
 from cross import COMPILER, EMULATOR, need_other
@@ -119,19 +120,11 @@ def test_a_refused_writer_writes_nothing(program: Path) -> None:
         )
     done = subprocess.run([program], input=script, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "refused -3\nrefused -3\nrefused -1\n", "")
-
-
-def test_a_writer_of_one_kind_takes_no_steps_of_the_other(program: Path) -> None:
+    # Nor does a writer of one kind write steps of the other.
     script = f"writer {POSTERIORS} 0 0 0 0 2 0 0 90\nd {'1 ' * 15}\nflush\n"
     script += f"writer {DECISIONS} 0 0 0 0 2 0 0 90\np 0102\nflush\n"
     done = subprocess.run([program], input=script, capture_output=True, text=True, check=True)
     assert done.stdout == ""
-
-
-def test_another_kind_of_writer_is_refused(program: Path) -> None:
-    script = "".join(f"writer {kind} 0 0 0 0 2 0 0 384\n" for kind in (0, 0xF8, 0xFB, 0xFC))
-    done = subprocess.run([program], input=script, capture_output=True, text=True, check=True)
-    assert done.stdout == 4 * "refused -1\n"
 
 
 def test_a_real_stream_is_read_back_to_the_bit(program: Path) -> None:
@@ -163,23 +156,6 @@ def test_a_real_stream_is_read_back_to_the_bit(program: Path) -> None:
 
 
 # As firmware.
-
-
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3", "-Os"])
-def test_no_warnings_in_frames(compiler: str, level: str, tmp_path: Path) -> None:
-    command = [need(compiler, compiler), *STRICT, *INCLUDE, level, "-c", SOURCE, "-o", tmp_path / "f.o"]
-    subprocess.run(command, check=True)
-
-
-def test_the_header_of_frames_serves_cplusplus(tmp_path: Path) -> None:
-    (tmp_path / "use.cpp").write_text(
-        '#include "tcuq_frame.h"\nstatic uint8_t bytes[TCUQ_FRAME_POSTERIORS_BYTES(10u, 0u, 35u)];\n'
-        "extern char fits[sizeof bytes == 376 && sizeof(tcuq_frame_t) <= 96 ? 1 : -1];\n"
-        "int main() { return tcuq_frame_init(0, 0, TCUQ_FRAME_POSTERIORS, 1, bytes, sizeof bytes); }\n"
-    )
-    flags = ["-std=c++98", "-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-long-long", *INCLUDE]
-    subprocess.run([need("g++", "g++"), *flags, "-c", "use.cpp"], cwd=tmp_path, check=True)
 
 
 def test_frames_cost_nothing_where_nobody_calls_them(tmp_path: Path) -> None:
@@ -284,30 +260,13 @@ def test_frames_on_an_emulated_cortex_m4(tmp_path: Path) -> None:
 
 
 def test_frames_on_an_emulated_avr(tmp_path: Path) -> None:
-    # int has 16 bits there.
-    compiler, simulator = need("avr-gcc", "gcc-avr avr-libc"), need("simavr", "simavr")
-    (tmp_path / "check.c").write_text(check_program(small_cases()))
-    (tmp_path / "main.c").write_text(
-        "#include <avr/interrupt.h>\n#include <avr/io.h>\n#include <avr/sleep.h>\n#include <stdio.h>\n"
-        "int check_frames(void);\n"
-        "static int put(char sign, FILE *file) { (void)file; while (!(UCSR0A & (1 << UDRE0))) {}\n"
-        "UDR0 = (uint8_t)sign; return 0; }\n"
-        "static FILE out = FDEV_SETUP_STREAM(put, NULL, _FDEV_SETUP_WRITE);\n"
-        "int main(void) { UCSR0B = 1 << TXEN0; stdout = &out;\n"
-        'printf("frames %d\\n", check_frames()); cli(); sleep_enable(); sleep_cpu(); return 0; }\n'
-    )
-    flags = ["-mmcu=atmega2560", "-DF_CPU=16000000", "-Os", "-std=gnu11", "-Wall", "-Wextra", "-Werror"]
     strict = [*STRICT, *INCLUDE, "-mmcu=atmega2560", "-fsyntax-only"]
     state = [file for file in CORE_SOURCES if file.name == "tcuq_state.c"]
-    subprocess.run([compiler, *strict, SOURCE, *state], check=True)
-    files = [tmp_path / "check.c", tmp_path / "main.c", SOURCE, *CORE_SOURCES]
-    program = tmp_path / "check.elf"
-    command = [compiler, *flags, *INCLUDE, "-ffunction-sections", "-Wl,--gc-sections", *files, "-o", program]
-    subprocess.run(command, check=True)
-    done = subprocess.run(
-        [simulator, "-m", "atmega2560", "-f", "16000000", program], capture_output=True, text=True, timeout=60
-    )
-    assert "frames 0." in done.stdout + done.stderr
+    subprocess.run([need("avr-gcc", "gcc-avr avr-libc"), *strict, SOURCE, *state], check=True)
+    (tmp_path / "frames.c").write_text(check_program(small_cases()))
+    check = "int check_frames(void);\nstatic int check(void) { return check_frames(); }"
+    files = [tmp_path / "frames.c", SOURCE, *CORE_SOURCES]
+    assert "check 0." in on_avr(tmp_path, check, files, *map(str, INCLUDE))
 
 
 def test_posteriors_of_python_and_c_fit_the_line() -> None:
@@ -338,6 +297,3 @@ def test_the_example_sends_what_the_monitor_decides(form: str, which: str, tmp_p
         found = np.concatenate([frame.steps for frame in frames])  # type: ignore[union-attr]
         for name in ("risk", "threshold", "answer", "abstain", "alarm", "expected_accuracy"):
             np.testing.assert_array_equal(found[name], np.asarray(expected[name]))
-
-
-# The page.

@@ -70,15 +70,10 @@ def learned(name: str) -> Params:
 
 PROFILES = {
     "posteriors": params(PLAIN, 0, False),
-    "posteriors, evidence": params(PLAIN, 0, True),
-    "features": params(WIDE, 4, False),
     "features, evidence": params(WIDE, 4, True),
-    "stock": Params(classes=10),
     "stock, lag 16": Params(classes=10, lags=(1, 16)),  # as far back as from one saved state to the next
-    "standard": learned("standard"),
     "standard, bet": learned("standard, bet"),
     "standard, class mix": learned("standard, class mix"),
-    "standard, posteriors alone": learned("standard, posteriors alone"),
 }
 
 PROGRAM = """

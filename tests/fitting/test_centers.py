@@ -25,12 +25,6 @@ def test_centers_are_those_of_the_predicted_class_on_clean_steps() -> None:
     assert found[2] == tuple(np.rint(clean.mean(0)).astype(int)), "a class of too few steps has that of all"
 
 
-def test_int8_features_are_taken_as_they_are() -> None:
-    features = np.array([[-128, 127]] * 5 + [[-127, 127]] * 5, dtype=np.int8)
-    found = find_centers(Log(posteriors([1] * 10), features), 3, 1.0, 0)
-    assert found[1] == (-128, 127), "halves are rounded to even, and all stays within a byte"
-
-
 def test_a_clean_log_has_the_centers() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 1200)

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from refusals import refused
-from streams import dwell_stream
 
-from tcuq import FitOptions, Log, Monitor, fit
-from tcuq.fitting.learn_head import Part, deviations, learn_moments, learn_sum, standard_sum
+from tcuq import Log, Monitor, fit
+from tcuq.fitting.learn_head import Part, deviations, learn_moments
 from tcuq.fitting.signal_table import SignalTable
 from tcuq.monitor.log import watch
 
@@ -84,21 +83,3 @@ def test_steps_that_repeat_hardly_count() -> None:
     assert even < 0.7 * plain.coef[0] < 0.85 * weighed
     with refused("missing"):
         learn_moments([given.without(given.degraded)], ("odds",), 1)
-
-
-def test_sums_are_even_between_clean_and_degraded_and_below_one_without_labels() -> None:
-    rng = np.random.default_rng(1)
-    x = np.concatenate([rng.normal(0.3, 0.1, (2000, 2)), rng.normal(0.5, 0.1, (1000, 2))])
-    given = part([[1, 1]] * 3000, [0] * 3000, [0] * 2000 + [1] * 1000)
-    coef, bias = learn_sum([given], [x])
-    assert (coef > 0).all() and abs(0.4 * coef.sum() + bias) < 0.5
-    coef, bias = standard_sum([given], [x])
-    clean = x[:2000] @ coef + bias
-    assert np.isclose(clean.mean(), -1.0, atol=0.01) and np.isclose(clean.std(), 0.6 * 2**0.5, atol=0.03)
-
-
-def test_a_log_with_labels_and_shifts_learns_its_evidence() -> None:
-    probs, values, truth, marks = dwell_stream(4000, 5, 4, np.random.default_rng(1), shifted=True)
-    params = fit(Log(probs, values, truth, shifted=marks), run_length=500, options=FitOptions(explain=False))
-    assert "from" not in params.notes["fit"]["evidence"] and params.evidence is not None
-    assert params.evidence.clip == 3.0 and params.alarm.hold == 16

@@ -66,19 +66,6 @@ def test_uncertainty_reads_as_a_probability_of_error(features: int, about: str) 
         assert abs(steps["uncertainty"][high].mean() - wrong[high].mean()) < 0.06
 
 
-def test_answers_are_right_more_often_than_labels_on_a_stream() -> None:
-    stream = made(2)
-    steps = watch(Monitor(fitted(0, "answer")), stream)
-    assert (steps["answer"] != stream.labels).mean() < 0.8 * stream.errors().mean()
-
-
-def test_the_instant_head_reads_all_but_the_belief() -> None:
-    params = fitted(8)
-    assert params.instant is not None and params.coef is not None
-    assert set(params.instant.coef) == {"odds", "severity", "magnitude", "distance", "drift"}
-    assert set(params.coef) == {"odds", "severity", "magnitude", "distance", "disbelief", "drift"}
-
-
 def test_a_long_regression_starts_near_its_end_and_ends_there(monkeypatch: pytest.MonkeyPatch) -> None:
     log, params = made(5, 4), fitted(8).replace(features=4, centers=((0,) * 4,) * 6)
     table = read_signals(params, log, params.signals)

@@ -18,21 +18,6 @@ def two(p: list[float]) -> np.ndarray:
     return np.column_stack([p, 1 - np.array(p)])
 
 
-def test_confidence_speaks_of_one_step() -> None:
-    found = rule(Log(two([0.75, 0.25])), "confidence")
-    assert found.answers.tolist() == [0, 1] and found.doubt.tolist() == [0.25, 0.25]
-
-
-def test_the_mean_takes_the_last_eight_posteriors_of_a_segment() -> None:
-    p = [0.75] * 8 + [0.25] * 9
-    found = rule(Log(two(p)), "mean of the last 8")
-    means = [np.mean(p[max(0, t - 7) : t + 1]) for t in range(17)]
-    assert found.answers.tolist() == [int(mean < 0.5) for mean in means]
-    assert np.allclose(found.doubt, [1 - max(mean, 1 - mean) for mean in means])
-    cut = rule(Log(two(p), segments=[0] * 8 + [1] * 9), "mean of the last 8")
-    assert cut.answers.tolist() == [0] * 8 + [1] * 9 and np.allclose(cut.doubt, 0.25)
-
-
 def test_the_vote_counts_labels_and_the_current_step_breaks_a_tie() -> None:
     found = rule(Log(two([0.9, 0.1, 0.9, 0.1, 0.1])), "vote of the last 8")
     assert found.answers.tolist() == [0, 1, 0, 1, 1]

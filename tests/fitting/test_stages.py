@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
 import pytest
-from refusals import refused
 from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, Params, fit
@@ -15,17 +13,11 @@ from tcuq.fitting import logistic, signal_table
 from tcuq.fitting.logistic import fit_logistic, linear
 from tcuq.fitting.risk import scores
 from tcuq.fitting.signal_table import CHUNK, fill_in_means, read_signals
-from tcuq.fitting.stages import (
-    Request,
-    estimate_accuracy,
-    find_signals,
-    findings,
-    fit_heads,
-    learn_evidence,
-    read,
-    set_alarm,
-    set_threshold,
-)
+from tcuq.fitting.stages.evidence import learn_evidence
+from tcuq.fitting.stages.heads import fit_heads
+from tcuq.fitting.stages.read import read
+from tcuq.fitting.stages.signals import find_signals
+from tcuq.fitting.stages.state import Request
 from tcuq.monitor.evidence_head import EvidenceHead
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.log import watch
@@ -36,15 +28,6 @@ from tcuq.monitor.signals import SIGNALS
 def make_log(steps: int, seed: int = 0, segment: int = 400) -> Log:
     probs, features, labels, shifted = dwell_stream(steps, 5, 4, np.random.default_rng(seed), shifted=True)
     return Log(probs, features, labels, np.arange(steps) // segment, shifted)
-
-
-def test_options_are_checked_and_stay_as_they_are() -> None:
-    with refused("value", "l2"):
-        FitOptions(l2=0.0)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'lag'"):
-        FitOptions(lag=3)  # type: ignore[call-arg]
-    with pytest.raises(FrozenInstanceError):
-        FitOptions().l2 = 3  # type: ignore[misc]
 
 
 ONE_HEAD = tuple(name for name in SIGNALS if name != "disbelief")
@@ -127,16 +110,6 @@ def test_a_table_is_read_in_chunks_as_one_stream() -> None:
     assert table.of(("odds",)).shape == (steps, 1)
 
 
-def test_a_shuffled_table_is_that_of_the_shuffled_log() -> None:
-    log, order = make_log(900), np.random.default_rng(2).permutation(900)
-    params = random_params(np.random.default_rng(3))
-    mixed = log.take(order)
-    _, values = watch(Monitor(params), Log(mixed.probs, mixed.features), signals=True)
-    table = read_signals(params, log, params.signals, order)
-    assert (table.registry(slice(0, 900)) == values).all()
-    assert table.settled.sum() == 899
-
-
 def test_the_monitor_runs_as_often_as_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
     run = Monitor.run
@@ -153,22 +126,6 @@ def test_the_monitor_runs_as_often_as_it_must(monkeypatch: pytest.MonkeyPatch) -
     taken.clear()
     fit(make_log(2000), run_length=100, options=FitOptions(explain=False))
     assert sum(taken) == 6000, "evidence is learned first, and two heads learn from the shuffle too"
-
-
-def test_stages_add_what_they_found() -> None:
-    request = Request(make_log(2000), run_length=100)
-    state = read(request)
-    learn_evidence(state)
-    find_signals(state)
-    stock = state.params
-    fit_heads(state)
-    set_threshold(state)
-    assert state.request is request and state.params.coef != stock.coef
-    assert state.params.reference != stock.reference
-    set_alarm(state)
-    estimate_accuracy(state)
-    alarm = state.params.alarm
-    assert alarm.rise is not None and findings.conclude(state).alarm == alarm
 
 
 def test_a_long_log_is_explained_on_some_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:

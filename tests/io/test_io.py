@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import pathlib
 import pickle
 import warnings
 import zipfile
@@ -91,25 +90,6 @@ def test_a_log_survives_every_format(tmp_path, make, kind):
     same_log(read_log(write(tmp_path, f"log.{kind}", content)), log)
 
 
-@pytest.mark.parametrize("header", ["p", "p0"])
-def test_one_sigmoid_column_becomes_two_classes(tmp_path, header):
-    log = read_log(write(tmp_path, "a.csv", f"{header}\n0.25\n1\n"))
-    assert log.probs.tolist() == [[0.75, 0.25], [0.0, 1.0]]
-    log = read_log(write(tmp_path, "b.csv", f"{header}\n-128\n5\n"))
-    assert log.probs.dtype == np.int8 and log.probs.tolist() == [[127, -128], [-5, 5]]
-    log = read_log(write(tmp_path, "c.jsonl", '{"probs": [0.25]}\n'))
-    assert log.probs.tolist() == [[0.75, 0.25]]
-    log = read_log(write(tmp_path, "d.npz", npz_bytes(probs=np.array([0.25, 0.5]))))
-    assert log.probs.tolist() == [[0.75, 0.25], [0.5, 0.5]]
-
-
-def test_certain_posteriors_are_floats_and_not_int8(tmp_path):
-    log = read_log(write(tmp_path, "a.csv", "p0,p1,f0\n0,1,3\n1,0,-4\n"))
-    assert log.probs.dtype == np.float64 and log.features.dtype == np.int8
-    log = read_log(write(tmp_path, "b.csv", "p0,p1,f0\n0,1,300\n1,0,-4\n"))
-    assert log.features.dtype == np.float64
-
-
 def rows_as(kind, rows):
     """Return rows of texts, posteriors then one feature where there is a third column, in a text format."""
     if kind == "csv":
@@ -128,11 +108,8 @@ def rows_as(kind, rows):
     [
         (["1", "0", "3"], np.float64, np.int8),
         (["1", "1", "3"], np.int8, np.int8),
-        (["5", "3", "3.0"], np.int8, np.float64),
-        (["-128", "127", "-128"], np.int8, np.int8),
         (["1.0", "0.0", "300"], np.float64, np.float64),
         (["0", "0", "1e1"], np.int8, np.float64),
-        (["1e0", "0", "0"], np.float64, np.int8),
     ],
 )
 def test_how_the_first_row_is_written_tells_int8_from_float(tmp_path, kind, row, probs, features):
@@ -153,9 +130,7 @@ def test_a_lone_sigmoid_output_of_0_or_1_is_a_float(tmp_path, kind, text):
     "rows",
     [
         [["1", "0"], ["-128", "127"]],
-        [["0", "1"], ["5", "3"]],
         [["-128", "127"], ["0.5", "0.5"]],
-        [["-128", "127"], ["1.0", "0.0"]],
         [["-128", "127"], ["-128", "300"]],
         [["0.5", "0.5", "3"], ["0.5", "0.5", "2.5"]],
         [["200", "56"]],
@@ -213,11 +188,7 @@ def test_a_log_of_another_shape_than_the_parameters_is_refused(tmp_path):
     lines += ['{"probs": [0.5, 0.25, 0.25], "features": [1, 2]}'] * 2
     path = write(tmp_path, "a.jsonl", "\n".join(lines))
     assert len(read_log(path, on_bad=bad.append, params=params)) == 2
-    assert [text.split(": ", 1)[1].split(",")[0] for text in bad] == [
-        "probs has 2 values",
-        "features are missing",
-        "features has 1 values",
-    ]
+    assert [text.split(": ", 1)[1].split()[0] for text in bad] == ["probs", "features", "features"]
     with refused("value"):
         read_log(write(tmp_path, "b.npz", npz_bytes(probs=EVEN)), params=params)
     two = read_log(write(tmp_path, "c.jsonl", '{"probs": [0.25]}\n'), params=Params(classes=2))
@@ -236,12 +207,9 @@ BAD_CSV = [
     ("f0,label\n1,0\n", "missing"),
     ("p0,p1,p0\n1,0,1\n", "conflict"),
     ("p0,p1\n0.5,0.5\n0.5\n", "value"),
-    ("p0,p1\n0.5,0.5\n0.5,abc\n", "value"),
     ("p0,p1\n0.5,\n", "value"),
     ("p0,p1\n0.5,0.5\n\nnan,0.5\n", "value"),
-    ("p0,p1\n1.25,-0.25\n", "value"),
     ("p0,p1\n0.5,0.5\n0.5,0.25\n", "value"),
-    ("p0,p1\n-128,127\n-128,300\n", "value"),
     ("p0,p1,f0\n0.5,0.5,1e300\n", "value"),
     ("p0,p1,label\n0.5,0.5,2\n", "value"),
     ("p0,p1,shifted\n0.5,0.5,-2\n", "value"),
@@ -269,7 +237,6 @@ BAD_JSONL = [
     (GOOD + '{"probs": [0.5, 0.5], "label": 1, "segment": 1}\n', "value"),
     (GOOD + '{"probs": [0.5, 0.25, 0.25], "label": 1}\n', "value"),
     (GOOD + '{"probs": [0.5, NaN], "label": 1}\n', "value"),
-    (GOOD + '{"probs": [1.5, -0.5], "label": 1}\n', "value"),
     (GOOD + '{"probs": [0.5, "x"], "label": 1}\n', "value"),
     (GOOD + '{"probs": 0.5, "label": 1}\n', "value"),
     (GOOD + '{"probs": [0.5, 0.5], "label": 2}\n', "value"),
@@ -277,7 +244,6 @@ BAD_JSONL = [
     (GOOD + '{"probs": [0.5, 0.5], "label": 1, "label": 0}\n', "conflict"),
     (GOOD + "[" * 100000 + "\n", "limit"),
     ('{"probs": [0.5, 0.5], "shifted": 256}\n', "value"),
-    ('{"probs": [-128, 127]}\n{"probs": [0.5, 0.5]}\n', "value"),
     ('{"probs": [0.5, 1%s]}\n' % ("0" * 400), "limit"),
     ('{"probs": [0.5, 0.5], "features": [1e39]}\n', "value"),
     (b'{"probs": [0.5, 0.5\xff]}\n', "damaged"),
@@ -299,7 +265,6 @@ BAD_NPZ = [
     (npz_bytes(probs=EVEN)[:-40], "damaged"),
     (npz_bytes(labels=[0]), "missing"),
     (npz_bytes(probs=np.array([[0.5, None]], dtype=object)), "damaged"),
-    (npz_bytes(probs=EVEN, labels=[0, 1]), "value"),
     (npz_bytes(probs=EVEN, features=np.zeros((2, 4))), "value"),
     (npz_bytes(probs=EVEN, labels=[0, 1, 2]), "value"),
     (npz_bytes(probs=EVEN, labels=[0, 1, np.nan]), "value"),
@@ -309,10 +274,8 @@ BAD_NPZ = [
     (npz_bytes(probs=np.empty((0, 2))), "missing"),
     (npz_bytes(probs=np.array([[0.5, 0.5], [0.5, np.nan]])), "value"),
     (npz_bytes(probs=np.array([[0.5, 0.5], [np.inf, -np.inf]])), "value"),
-    (npz_bytes(probs=EVEN * 0.9), "value"),
     (npz_bytes(probs=EVEN, features=np.array([[0.0], [1.0], [np.inf]])), "value"),
     (npz_bytes(probs=EVEN, labels=np.array([0, 1, 2**64 - 1], dtype=np.uint64)), "value"),
-    (npz_bytes(probs=EVEN, segments=np.array([0.0, 1e300, 0.0])), "value"),
     (npz_bytes(probs=EVEN, segments=np.array([0.0, -1e300, 0.0])), "value"),
 ]
 
@@ -357,9 +320,8 @@ def test_an_odd_compression_is_named(tmp_path):
 
 @pytest.mark.parametrize("dtype", [">f8", ">f4", ">f2"])
 def test_the_byte_order_of_an_npz_does_not_matter(tmp_path, dtype):
-    content = npz_bytes(
-        probs=EVEN.astype(dtype), features=EVEN.astype(dtype), labels=np.array([0, 1, 0], ">i4")
-    )
+    rows = EVEN.astype(dtype)
+    content = npz_bytes(probs=rows, features=rows, labels=np.array([0, 1, 0], ">i4"))
     log = read_log(write(tmp_path, "a.npz", content))
     np.testing.assert_array_equal(log.probs, EVEN)
     assert log.probs.dtype.isnative and log.labels.tolist() == [0, 1, 0]
@@ -371,31 +333,6 @@ def test_bad_npz_says_what_is_wrong(tmp_path, content, code: str):
     with refused(code) as error:
         read_log(write(tmp_path, "bad.npz", content))
     assert "bad.npz" in str(error.value)
-
-
-def test_a_single_array_is_not_an_npz(tmp_path):
-    file = io.BytesIO()
-    np.save(file, EVEN)
-    with refused("damaged"):
-        read_log(write(tmp_path, "bad.npz", file.getvalue()))
-
-
-def test_bad_lines_can_be_skipped_and_are_told(tmp_path):
-    told = []
-    path = write(tmp_path, "a.csv", "p0,p1\n0.5,0.5\nx,1\n0.5\n0.9,0.9\n0.25,0.75\nnan,1\n")
-    assert read_log(path, on_bad=told.append).probs.tolist() == [[0.5, 0.5], [0.25, 0.75]]
-    assert sorted(message.split(": ")[0][-6:] for message in told) == ["line 3", "line 4", "line 5", "line 7"]
-    told.clear()
-    path = write(tmp_path, "a.jsonl", '{"speed": 1}\n{"probs": [0.5, 0.5]}\n{\n{"probs": [1.0, 0.0]}\n')
-    assert read_log(path, on_bad=told.append).probs.tolist() == [[0.5, 0.5], [1.0, 0.0]]
-    assert [message.split(": ")[0][-6:] for message in told] == ["line 1", "line 3"]
-
-
-def test_one_wild_row_does_not_change_how_an_int8_file_is_read(tmp_path):
-    told = []
-    path = write(tmp_path, "a.csv", "p0,p1\n-128,127\n-128,500\nnan,0\n0,0\n")
-    log = read_log(path, on_bad=told.append)
-    assert log.probs.dtype == np.int8 and log.probs.tolist() == [[-128, 127], [0, 0]] and len(told) == 2
 
 
 def test_formats_by_extension_and_choice():
@@ -459,10 +396,8 @@ BAD_DECISIONS = [
     (f"{HEAD}\n{FINE}\n1,2\n", "value"),
     (f"{HEAD}\n{FINE.replace('doubt', 'mood')}\n", "value"),
     (f"{HEAD}\n{FINE.replace('0.500000', 'x')}\n", "value"),
-    (f"{HEAD}\n{FINE.replace('0.500000', 'nan')}\n", "value"),
     (f"{HEAD}\n\n{FINE.replace('0,1,0.25', '0,1,1.25')}\n", "value"),
     (f"{HEAD}\n{FINE.replace('0.500000', '0.500005')}\n", "value"),
-    (f"{HEAD}\n{FINE.replace('0,0,1,d', '2,0,1,d')}\n", "value"),
     (f"{HEAD}\n{FINE.replace('0,0,1,d', '0,4,1,d')}\n", "value"),
     (f"{HEAD}\n{FINE.replace('0,1,0.25', '0,1.5,0.25')}\n", "value"),
     (f"{HEAD}\n-{FINE.replace('0,1,0.25', '1,1,0.25')}\n", "value"),
@@ -518,16 +453,6 @@ def learned_decisions():
     log = stream(200)
     result, values = Monitor(FULL).run(log.probs, signals=True)
     return Decisions(result, 0, values, FULL.signals, fingerprint=FULL.fingerprint, names=FULL.names)
-
-
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
-def test_what_was_learned_comes_back_exactly(tmp_path, kind):
-    wanted = learned_decisions()
-    write_decisions(tmp_path / f"d.{kind}", wanted)
-    found = read_decisions(tmp_path / f"d.{kind}")
-    assert same_steps(found.steps, wanted.steps)
-    assert found.names == FULL.names and found.missing == () and found.fingerprint == FULL.fingerprint
-    np.testing.assert_array_equal(found.signals, wanted.signals)
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
@@ -613,13 +538,9 @@ def test_bad_names_of_classes_are_refused(tmp_path, name, content, code: str):
 
 def test_decisions_of_another_shape_are_refused():
     steps = decisions(False).steps
-    for name, values in [
-        ("steps", np.zeros(3)),
-        ("signals", np.zeros((2, 9))),
-        ("numbers", np.zeros(2, int)),
-    ]:
+    for wrong in ({"steps": np.zeros(3)}, {"signals": np.zeros((2, 9))}, {"numbers": np.zeros(2, int)}):
         with refused("value"):
-            Decisions(**{"steps": steps, name: values})
+            Decisions(**{"steps": steps} | wrong)
 
 
 def test_nothing_is_left_when_writing_fails(tmp_path, monkeypatch):
@@ -668,14 +589,3 @@ def test_all_signals_are_accepted_as_columns(tmp_path):
     result, values = Monitor(params).run(log.probs, log.features, signals=True)
     write_decisions(tmp_path / "d.csv", Decisions(result, 0, values, params.signals))
     np.testing.assert_array_equal(read_decisions(tmp_path / "d.csv").signals, values)
-
-
-def test_kinds_of_shift_survive_every_format(tmp_path: pathlib.Path) -> None:
-    log = Log(EVEN, shifted=[0, 3, 255])
-    write_log(tmp_path / "log.npz", log)
-    (tmp_path / "log.csv").write_text("p0,p1,shifted\n0.5,0.5,0\n0.5,0.5,3\n0.5,0.5,255\n")
-    lines = [f'{{"probs": [0.5, 0.5], "shifted": {kind}}}\n' for kind in (0, 3, 255)]
-    (tmp_path / "log.jsonl").write_text("".join(lines))
-    for name in ("log.npz", "log.csv", "log.jsonl"):
-        back = read_log(tmp_path / name)
-        assert back.kinds.tolist() == [0, 3, 255] and back.shifted.tolist() == [False, True, True], name

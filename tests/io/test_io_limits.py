@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -11,10 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from refusals import refused
-from streams import same_steps
 
-from tcuq import Monitor, Params
-from tcuq.io import Decisions, InputNote, Limits, read_decisions, read_log, write_decisions
+from tcuq.io import InputNote, Limits, read_decisions, read_log
 
 MAX_LINE = Limits().line
 GOOD = '{"probs": [0.5, 0.5], "label": 1}\n'
@@ -143,10 +140,7 @@ def test_unknown_columns_are_a_note(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content", "code"),
-    [
-        ("a.jsonl", '{"prob": [0.5, 0.5]}\n', "missing"),
-        ("a.csv", "P0,P1\n0.5,0.5\n", "missing"),
-    ],
+    [("a.jsonl", '{"prob": [0.5, 0.5]}\n', "missing"), ("a.csv", "P0,P1\n0.5,0.5\n", "missing")],
 )
 def test_a_typo_in_what_is_needed_is_an_error_with_a_guess(
     tmp_path: Path, name: str, content: str, code: str
@@ -154,23 +148,3 @@ def test_a_typo_in_what_is_needed_is_an_error_with_a_guess(
     (tmp_path / name).write_text(content)
     with refused(code):
         read_log(tmp_path / name)
-
-
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
-def test_decisions_with_a_column_of_ones_own(tmp_path: Path, kind: str) -> None:
-    steps = Monitor(Params(classes=2)).run(np.full((3, 2), 0.5))
-    path = tmp_path / f"d.{kind}"
-    write_decisions(path, Decisions(steps))
-    if kind == "npz":
-        with np.load(path) as arrays:
-            path.write_bytes(npz(when=np.arange(3), **arrays))
-    elif kind == "csv":
-        lines = path.read_text().splitlines()
-        path.write_text(
-            "\n".join(["when," + lines[0], *(f"12:3{i}," + line for i, line in enumerate(lines[1:]))])
-        )
-    else:
-        rows = [{"when": "12:30", **json.loads(line)} for line in path.read_text().splitlines()]
-        path.write_text("\n".join(map(json.dumps, rows)))
-    with pytest.warns(InputNote, match="'when' is not used"):
-        assert same_steps(read_decisions(path).steps, steps)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import zipfile
 from pathlib import Path
@@ -142,6 +143,20 @@ def test_one_sigmoid_output_has_no_sum(tmp_path: Path) -> None:
     np.savez(tmp_path / "none.npz", probs=np.zeros((0, 2)))
     with refused("missing"):
         read_log(tmp_path / "none.npz")
+
+
+FORMULAS = ("=1+cmd|' /C calc'!A0", "-1+cmd|x", "+1", "@SUM(1)", "'=x", "'n", "n", '="a,b"')
+
+
+def test_names_that_a_table_program_would_run_are_neutral_and_come_back(tmp_path: Path) -> None:
+    steps = Monitor(Params(classes=8)).run(np.eye(8) * 0.9 + 0.0125)
+    write_decisions(tmp_path / "d.csv", Decisions(steps, names=FORMULAS))
+    with (tmp_path / "d.csv").open(newline="", encoding="utf-8") as file:
+        cells = [row["answer_name"] for row in csv.DictReader(file)]
+    assert len(set(cells)) > 2 and not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+    names = read_decisions(tmp_path / "d.csv").names
+    assert names is not None
+    assert {name for name in names if name} == {FORMULAS[step] for step in steps["answer"].tolist()}
 
 
 @pytest.mark.parametrize("name", ['"' + "x" * 200_000 + '"', '"a"\rb'])

@@ -107,30 +107,6 @@ def test_the_convention_is_that_of_csv(tmp_path: Path) -> None:
     assert said == ["columns 'time', 'f1_score' are not used."] * 2
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_columns_that_are_no_features_are_not_fatal(tmp_path: Path, ending: str) -> None:
-    table = pa.table({"p0": [0.25, 0.5], "p1": [0.75, 0.5], "f1": [0.9, 0.8], "name": ["a;b", "c"]})
-    if ending == "parquet":
-        pq.write_table(table, tmp_path / "log.parquet")
-    else:
-        (tmp_path / "log.csv").write_text("p0,p1,f1,name,name\n0.25,0.75,0.9,a;b,x\n0.5,0.5,0.8,c,y\n")
-    with pytest.warns(InputNote, match="'f1', 'name'"):
-        log = read_log(tmp_path / f"log.{ending}")
-    assert log.features is None and log.probs.tolist() == [[0.25, 0.75], [0.5, 0.5]]
-
-
-def test_sigmoids_and_logits(tmp_path: Path) -> None:
-    path = tmp_path / "log.parquet"
-    pq.write_table(pa.table({"probs": [0.25, 0.5]}), path)
-    assert read_log(path).probs.tolist() == [[0.75, 0.25], [0.5, 0.5]]
-    pq.write_table(pa.table({"probs": [[2.0, 0.0], [0.0, 3.0]]}), path)
-    with refused("value"):
-        read_log(path)
-    assert read_log(path, logits=True).predictions().tolist() == [0, 1]
-    pq.write_table(pa.table({"p0": [1, 0], "p1": [0, 1]}), path)
-    assert read_log(path).probs.dtype == np.float64
-
-
 BAD = {
     "lists of other lengths": ("value", {"probs": [[0.5, 0.5], [1.0]]}),
     "no list": ("missing", {"probs": [[0.5, 0.5], None]}),

@@ -17,7 +17,6 @@ from limit_checks import refusal, says
 
 from tcuq import Monitor, Params
 from tcuq.base.limits import limits_given
-from tcuq.cli import main
 from tcuq.export.projection import load_projection
 from tcuq.io import Limits, read_decisions, read_log
 from tcuq.recording.data import open_data
@@ -29,16 +28,7 @@ PARAMS = Params(classes=2, warmup=0)
 
 def test_limits_from_a_text() -> None:
     assert Limits.of("") == Limits() and Limits.of("line=2K,file=3").line == 2048
-    for text in (
-        "line",
-        "line=",
-        "line=1.5G",
-        "lines=3",
-        "line=-1",
-        "line=1P",
-        "line=9" + "9" * 30,
-        "\x1b=1",
-    ):
+    for text in ("line", "line=", "line=1.5G", "lines=3", "line=-1", "line=1P", "line=9" + "9" * 30):
         assert "TCUQ_LIMITS has" in refusal(lambda text=text: Limits.of(text))  # type: ignore[misc]
     for wrong in (0, -1, True, 1.5, 2**63):
         assert "limit line is" in refusal(lambda wrong=wrong: Limits(line=wrong))  # type: ignore[misc]
@@ -50,23 +40,6 @@ def test_what_is_passed_goes_before_the_environment(monkeypatch: pytest.MonkeyPa
     assert limits_given().line == 77 and limits_given(Limits()).line == 1 << 20
     monkeypatch.setenv("TCUQ_LIMITS", "all=77")
     assert "TCUQ_LIMITS has 'all=77'" in refusal(limits_given)
-
-
-def test_the_command_refuses_in_one_line_and_status_2(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    PARAMS.save("m.json")
-    Path("a.jsonl").write_text('{"probs": [0.5, 0.5]}\n' * 5)
-    monkeypatch.setenv("TCUQ_LIMITS", "file=50")
-    assert main(["run", "m.json", "a.jsonl"]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and said.startswith(
-        "tcuq: a.jsonl: has 110 bytes, expected at most 50 bytes; "
-    )
-    monkeypatch.setenv("TCUQ_LIMITS", "fil=50")
-    assert main(["run", "m.json", "a.jsonl"]) == 2
-    assert capsys.readouterr().err.startswith("tcuq: TCUQ_LIMITS has 'fil=50', expected NAME=NUMBER")
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
@@ -162,13 +135,9 @@ def test_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     huge = tmp_path / "huge"
     with huge.open("wb") as file:
         file.truncate(1 << 40)  # no disk has it: nothing of it may be read
-    readers: tuple[Callable[[], Any], ...] = (
-        lambda: Params.load(huge),
-        lambda: Monitor(PARAMS).load(huge),
-        lambda: read_names(str(huge)),
-    )
+    readers: tuple[Callable[[Any], Any], ...] = (Params.load, Monitor(PARAMS).load, read_names)
     for read in readers:
-        says(refusal(read), "document", "has 1,099,511,627,776 bytes")
+        says(refusal(lambda read=read: read(str(huge))), "document", "has 1,099,511,627,776 bytes")  # type: ignore[misc]
     says(refusal(lambda: load_projection(huge, PARAMS)), "model")
     huge = huge.rename(tmp_path / "huge.npz")
     says(refusal(lambda: open_data(huge, None, Asked())), "inputs")

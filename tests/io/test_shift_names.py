@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from refusals import refused
-from tiny_models import bar_net, bars
 
-from tcuq import Log, record
+from tcuq import Log
 from tcuq.io import read_log, write_log
 
 PROBS = [[0.75, 0.25]] * 6
@@ -78,17 +77,6 @@ def test_a_data_frame_holds_names() -> None:
     frame = pandas.DataFrame({"p0": 0.75, "p1": 0.25, "shifted": [*MARKS[:2], None, *MARKS[3:]]})
     log = Log.from_frame(frame)
     assert log.kinds is not None and log.kinds.tolist() == KINDS and log.shift_names == ("blur", "fog")
-
-
-@pytest.mark.parametrize("ending", [".npz", ".parquet"])
-def test_recorded_kinds_have_names(ending: str, tmp_path: Path) -> None:
-    if ending == ".parquet":
-        pytest.importorskip("pyarrow", reason="pyarrow is missing")
-    log, out = record(bar_net, *bars(300), shifts=True), tmp_path / f"log{ending}"
-    write_log(out, log)
-    again = read_log(out)
-    assert again.shift_names is not None and again.shift_names[-3:] == ("blank", "saturated", "frozen")
-    assert again.kinds is not None and np.array_equal(again.kinds, log.kinds)
 
 
 def test_names_stay_with_a_part_of_a_log() -> None:

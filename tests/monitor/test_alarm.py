@@ -7,7 +7,7 @@ import pytest
 from streams import direct_params, dwell_stream, posterior_of
 
 from tcuq import Alarm, AlarmSide, Log, Monitor, fit
-from tcuq.fitting.alarms import alarms_in, choose_alarm, highest_evidence, resample
+from tcuq.fitting.alarms import alarms_in, blocks_of, choose_alarm, highest_evidence, starts_of, stream_of
 
 CLEAN, BAD, COLLAPSED = 230, 90, 255
 
@@ -48,11 +48,6 @@ def test_a_collapse_that_lowers_the_risk_is_seen_on_the_low_side() -> None:
     assert steps["alarm"][-1] == 0
 
 
-def test_without_the_low_side_the_collapse_goes_unseen() -> None:
-    steps = watched(Alarm(0.1, AlarmSide(0.05, 2.0)), (CLEAN, 500), (COLLAPSED, 500))
-    assert not steps["alarm"].any()
-
-
 def test_reset_does_not_clear_an_alarm() -> None:
     monitor = Monitor(direct_params(warmup=0, alarm=ALARM))
     monitor.run(risk_stream((BAD, 100)))
@@ -74,7 +69,7 @@ def test_evidence_is_a_reflected_walk() -> None:
 
 def test_resampling_keeps_blocks_together_and_leaves_nothing_out() -> None:
     risk = np.arange(300) / 1000
-    streams = resample(risk, 1000, 200, np.random.default_rng(0))
+    streams = stream_of(blocks_of(risk), starts_of(300, 1000, 200, np.random.default_rng(0)), 1000)
     assert streams.shape == (200, 1000)
     assert np.isclose(np.diff(streams, axis=1), 0.001).mean() > 0.98, "only joints and the wrap jump"
     counts = np.bincount(np.round(streams * 1000).astype(int).ravel(), minlength=300)

@@ -11,13 +11,11 @@ import pytest
 from refusals import refused
 from streams import int8_stream, same_steps
 
-from tcuq import Alarm, AlarmSide, EvidenceHead, FitOptions, Log, Monitor, Params, fit
-from tcuq._core import Core
+from tcuq import Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params, fit
 from tcuq.audit.derive import audit
 from tcuq.fitting.learn_head import FAST, degraded_steps
 from tcuq.io import Decisions
 from tcuq.monitor.log import watch
-from tcuq.monitor.signals import SIGNALS
 from tcuq.monitor.state import fingerprint, read_state
 
 MIXED = ("instability", "doubt", "odds", "severity", "magnitude")
@@ -68,35 +66,6 @@ def test_the_alarm_sums_what_the_head_says() -> None:
         assert step.alarm == int(raised)
         seen |= {look, bool(raised), total == side.cap}
     assert {32, 256, True, False} <= seen and len(seen) > 10
-
-
-def test_without_a_head_nothing_changes_but_the_alarm() -> None:
-    probs, features = rows()
-    names = tuple(name for name in MIXED if name != "severity")
-    bare = with_head(None, signals=names)
-    one, one_signals = Monitor(bare).run(probs, features, signals=True)
-    two, two_signals = Monitor(with_head(replace(HEAD, coef={"odds": 8.0}), signals=names)).run(
-        probs, features, signals=True
-    )
-    assert (one_signals == two_signals).all()
-    for name in one.dtype.names:
-        same = np.array_equal(one[name], two[name], equal_nan=name == "expected_accuracy")
-        assert same == (name not in ("alarm", "severity", "look")), name
-
-
-def test_evidence_raises_the_alarm_while_risk_stays_flat() -> None:
-    pinned = {"coef": dict.fromkeys(MIXED, 0.0), "blend": 1.0}
-    probs, features = rows()
-    steps = Monitor(with_head(**pinned)).run(probs, features)
-    assert len(set(steps["risk"].tolist())) == 1
-    assert steps["alarm"].max() == 1 and steps["alarm"].min() == 0
-
-
-def test_offsets_belong_to_the_answered_class() -> None:
-    head = EvidenceHead({}, [0.5, -0.5, 0.0, 3.0])
-    params = with_head(head, signals=("odds",), features=0)
-    for label, expected in enumerate([0.5, -0.5, 0.0, 3.0]):
-        assert Monitor(params).step(np.eye(4)[label]).severity == expected / 8
 
 
 def test_a_saved_state_goes_on_and_belongs_to_its_head() -> None:
@@ -172,30 +141,6 @@ def test_a_head_leaves_no_fall_side() -> None:
         with_head(signals=("odds", "severity", "magnitude", "drift"))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"clip": 0},
-        {"clip": 2**19 + 1},
-        {"reach": 255},
-        {"bias": 2**24 + 1},
-        {"allowance": 2**24 + 1},
-        {"offset": [0] * 3},
-        {"offset": [0] * 5},
-        {"coef": [0] * 16},
-        {"coef": [32768] + [0] * 16},
-    ],
-)
-def test_the_core_refuses_bad_heads(change: dict[str, Any]) -> None:
-    fields = with_head().integers()
-    with pytest.raises(ValueError):
-        Core({**fields, "evidence": {**fields["evidence"], **change}})
-    with pytest.raises(ValueError, match="fall_limit is 5, expected 0 with evidence"):
-        Core({**fields, "fall_limit": 5, "fall_cap": 5})
-    with pytest.raises(TypeError, match="evidence must be a dict or None"):
-        Core({**fields, "evidence": 7})
-
-
 # Learning.
 
 
@@ -235,13 +180,6 @@ def test_fit_learns_a_head_that_alarms_sooner_and_not_on_a_benign_shift() -> Non
     assert params.alarm.fall is None and params.alarm.rise is not None
     assert params.notes["fit"]["evidence"]["benign_steps"] > 0
     assert "Alarm: evidence from odds, " in str(params) and ", learned from shifts;" in str(params)
-
-
-def test_a_class_that_is_hard_has_an_offset_that_says_so() -> None:
-    params = fit(degrading(), about="prediction", options=FitOptions(use_features=False, explain=False))
-    assert params.evidence is not None and params.evidence.coef["odds"] > 0
-    easy, _, hard = params.evidence.offsets
-    assert hard < easy  # the same odds count for less under class 2
 
 
 def test_which_shifts_count_as_degraded() -> None:
@@ -288,26 +226,4 @@ def test_the_audit_says_when_it_cannot_derive_the_alarm() -> None:
     assert failed == ["alarm (rerun)"]
 
 
-def test_an_audit_goes_on_from_a_state_with_evidence() -> None:
-    params = with_head()
-    probs, features = rows()
-    monitor = Monitor(params)
-    monitor.run(probs[:280], features[:280])
-    state = monitor.save()
-    steps, signals = monitor.run(probs[280:], features[280:], signals=True)
-    assert audit(Decisions(steps, 280, signals, params.signals), params, state=state).ok
-
-
 # Magnitude.
-
-
-def test_magnitude_is_the_logarithm_of_the_squared_norm_of_the_features() -> None:
-    params = Params(classes=2, features=6, feature_zero_point=-128, signals=("magnitude",), lags=())
-    features = np.random.default_rng(0).integers(-128, 128, (200, 6)).astype(np.int8)
-    features[0], features[1] = -128, 127
-    probs = np.tile(np.array([72, -128], dtype=np.int8), (200, 1))
-    _, signals = Monitor(params).run(probs, features, signals=True)
-    exact = np.log2(((features.astype(float) + 128) ** 2).sum(1) + 1) / 24
-    got = signals[:, SIGNALS.index("magnitude")]
-    assert np.abs(got - exact).max() < 0.0001
-    assert got[0] == 0 and got[1] == got.max()

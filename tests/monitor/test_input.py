@@ -75,13 +75,6 @@ def test_core_and_python_agree_on_the_tolerance() -> None:
                         monitor.step(row)
 
 
-def test_single_int8_rows_of_any_sum_stay_defined() -> None:
-    monitor = Monitor(Params(classes=3))
-    for row in ([127, 127, 127], [-128, -128, -128], [5, -3, 40]):
-        monitor.step(np.array(row, dtype=np.int8))
-    monitor.run(np.array([[127, 127, 127]] * 5, dtype=np.int8))
-
-
 def test_logs_of_logits_are_told_from_posteriors() -> None:
     rng = np.random.default_rng(0)
     raw = rng.integers(-60, 100, (50, 10)).astype(np.int8)
@@ -205,17 +198,6 @@ def test_a_data_frame_is_no_table_of_classes(frame: Any) -> None:
         Log(frame(COLUMNS))
     bare = frame({"p0": [0.75, 0.5], "p1": [0.25, 0.5]})
     assert Log(bare).probs.tolist() == [[0.75, 0.25], [0.5, 0.5]]
-
-
-def test_integers_of_data_frames_are_int8_as_in_a_csv() -> None:
-    raw = Log.from_frame(Frame({"p0": [-128, 0], "p1": [127, 0], "f0": [3, 4]}))
-    assert raw.probs.dtype == np.int8 and raw.features is not None and raw.features.dtype == np.int8
-    certain = Log.from_frame(Frame({"p0": [1, 0], "p1": [0, 1], "f0": [300, 4]}))
-    assert certain.probs.dtype == np.float64 and certain.features is not None
-    assert certain.features.dtype == np.float64
-    assert Log.from_frame(Frame({"p0": [0.25]})).probs.tolist() == [[0.75, 0.25]]
-    given = Log.from_frame(Frame({"p0": [2.0], "p1": [0.0]}), logits=True)
-    assert given.probs[0, 0] == pytest.approx(1 / (1 + np.exp(-2)))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from tcuq.io import read_log
 from tcuq.monitor import signals as signals_
 from tcuq.monitor.alarm import alarm_from
 from tcuq.monitor.class_names import checked_names
-from tcuq.monitor.instant_head import InstantHead, instant_from
+from tcuq.monitor.fixed_point import part_from
+from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.logits import paired, posteriors
 from tcuq.monitor.params_file import plain
 from tcuq.monitor.state import HEADER, read_state
@@ -41,8 +42,8 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("value", lambda: InstantHead([1.0])),
     ("value", lambda: InstantHead({}, class_mix="half")),
     ("value", lambda: InstantHead({}, class_mix=(0.5, 0.6))),
-    ("value", lambda: instant_from(3)),
-    ("missing", lambda: instant_from({"bias": 0.0})),
+    ("value", lambda: part_from(InstantHead, "instant", 3)),
+    ("missing", lambda: part_from(InstantHead, "instant", {"bias": 0.0}, ("coef",))),
     ("value", lambda: EvidenceHead({}, [0.0], bet=(1.0,))),
     ("value", lambda: EvidenceHead({}, [0.0], clip=4.0, bet=(1.0, 0.25))),
     ("value", lambda: signals_.profile_signals("best", 0)),

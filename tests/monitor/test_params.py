@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import pickle
 from dataclasses import fields
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Monitor, Params
-from tcuq.monitor import params as params_module
+from tcuq.monitor import fixed_point
 from tcuq.monitor.fixed_point import RANGE, core_integers
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.signals import FEATURE_BASED, SLOW
@@ -46,11 +45,8 @@ feedback = st.none() | st.builds(
 def any_params(draw: st.DrawFn) -> Params:
     features = draw(st.integers(0, 256))
     # Those need an instant head, centers and an evidence head.
-    names = [
-        s
-        for s in SIGNALS
-        if (features or s not in FEATURE_BASED) and s not in ("distance", "disbelief", *SLOW)
-    ]
+    left_out = {"distance", "disbelief", *SLOW, *(() if features else FEATURE_BASED)}
+    names = [name for name in SIGNALS if name not in left_out]
     signals = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
     lags = draw(st.lists(st.integers(1, 64), min_size=1, max_size=8, unique=True))
     steep = draw(st.floats(1e-6, 1))
@@ -157,22 +153,6 @@ def test_a_missing_part_of_a_field_is_refused(path: str) -> None:
         Params.from_dict(content, sealed=False)
 
 
-def test_an_edited_file_says_how_to_seal_it(tmp_path: Path) -> None:
-    path = tmp_path / "p.json"
-    params = Params(classes=3)
-    path.write_text(params.to_json().replace('"burst": 8', '"burst": 9'))
-    with refused("damaged"):
-        Params.load(path)
-    edited = Params.load(path, sealed=False)
-    assert edited == params.replace(burst=9)
-    edited.save(path)
-    assert Params.load(path) == edited
-    content = edited.to_dict()
-    del content["checksum"]
-    with refused("damaged"):
-        Params.from_dict(content)
-
-
 def test_the_checksum_does_not_depend_on_order_or_layout_of_a_file() -> None:
     params = every_field()
     turned = dict(reversed(params.to_dict().items()))
@@ -185,24 +165,6 @@ def test_the_fingerprint_is_that_of_states_and_names_what_the_core_is_given() ->
     assert params.fingerprint == f"{read_state(Monitor(params).save()).fingerprint:08x}"
     assert params.replace(burst=9).fingerprint != params.fingerprint
     assert params.replace(notes={}).fingerprint == params.fingerprint
-
-
-def test_snapping_is_visible_and_small() -> None:
-    params = Params(
-        classes=3, blend=0.123456789, level=0.1234567, coef={"doubt": 1.23456}, signals=("doubt",)
-    )
-    assert params.blend == round(0.123456789 * 65536) / 65536
-    assert abs(params.level - 0.1234567) < 1e-3
-    assert params.coef["doubt"] == round(1.23456 * 512) / 512
-
-
-def test_params_are_frozen_and_hashable() -> None:
-    params = Params(classes=2)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        params.blend = 0.1  # type: ignore[misc]
-    with pytest.raises(TypeError):
-        params.coef["doubt"] = 0.1  # type: ignore[index]
-    assert len({params, Params(classes=2)}) == 1
 
 
 BAD_VALUES: list[dict[str, Any]] = [
@@ -307,13 +269,8 @@ def test_files_that_are_no_json_are_refused(tmp_path: Path) -> None:
 
 def test_ranges_are_those_of_the_core() -> None:
     """What Params lets through at its ends, the core takes; beyond them, Params refuses first."""
-    for name, field in (
-        ("classes", "classes"),
-        ("features", "features"),
-        ("burst", "burst"),
-        ("warmup", "warmup"),
-    ):
-        low, high = RANGE[field]
+    for name in ("classes", "features", "burst", "warmup"):
+        low, high = RANGE[name]
         for value in (low, high):
             assert getattr(Params(**{"classes": 3, name: value}), name) == value
         for value in (low - 1, high + 1):
@@ -325,7 +282,7 @@ def test_ranges_are_those_of_the_core() -> None:
 
 def test_integers_are_made_once_and_handed_out_as_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    monkeypatch.setattr(params_module, "core_integers", lambda p: calls.append(p) or core_integers(p))
+    monkeypatch.setattr(fixed_point, "core_integers", lambda p: calls.append(p) or core_integers(p))
     params = Params(classes=3, signals=("flips", "odds"), evidence=EvidenceHead({"odds": 1.0}, [0.0] * 3))
     fields = params.integers()
     fields["lags"].append(9)

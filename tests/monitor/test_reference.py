@@ -101,22 +101,6 @@ def test_input_that_stands_still(features: int) -> None:
         assert np.abs(steps[name] - getattr(real, name)).max() <= 0.005, name
 
 
-@pytest.mark.parametrize("name", ["horizon", "class_mix", "instant"])
-def test_the_comparison_of_what_is_learned_can_fail(name: str) -> None:
-    params = learned_params(4)
-    assert params.instant is not None
-    probs, _ = int8_stream(800, 4, 0)
-    steps = Monitor(params).run(probs)
-    changed = {
-        "horizon": {"horizon": 256},
-        "class_mix": {"instant": InstantHead(params.instant.coef, params.instant.bias)},
-        "instant": {"instant": InstantHead({"odds": 2.0}, 0.0, params.instant.class_mix)},
-    }[name]
-    field = {"horizon": "expected_accuracy", "class_mix": "persistence", "instant": "risk"}[name]
-    near, far = (getattr(reference(each, probs), field) for each in (params, params.replace(**changed)))
-    assert np.abs(steps[field] - near).max() <= 0.01 < np.abs(steps[field] - far).max()
-
-
 def test_without_an_instant_head_nothing_is_learned() -> None:
     probs, _ = int8_stream(300, 10, 0)
     real = reference(Params(classes=10), probs)
@@ -145,21 +129,3 @@ def test_the_comparison_can_fail() -> None:
     risk = Monitor(params).run(probs)["risk"]
     assert np.abs(risk - reference(params, probs).risk).max() <= 0.01
     assert np.abs(risk - reference(params.replace(blend=0.5), probs).risk).max() > 0.01
-
-
-def test_a_posterior_does_not_diverge_from_itself() -> None:
-    rng = np.random.default_rng(0)
-    params = Params(classes=50, signals=("divergence",), coef={"divergence": 1})
-    for _ in range(200):
-        probs = np.tile(rng.integers(-128, 128, 50).astype(np.int8), (4, 1))
-        assert (Monitor(params).run(probs, signals=True)[1][1:, 0] == 0).all()
-
-
-def test_divergence_is_symmetric_and_bounded() -> None:
-    rng = np.random.default_rng(0)
-    params = Params(classes=7, signals=("divergence",), lags=(1,), coef={"divergence": 1})
-    for _ in range(300):
-        a, b = rng.integers(-128, 128, (2, 7)).astype(np.int8)
-        ab = Monitor(params).run(np.array([a, b]), signals=True)[1][1, 0]
-        ba = Monitor(params).run(np.array([b, a]), signals=True)[1][1, 0]
-        assert ab == ba and 0 <= ab < 1

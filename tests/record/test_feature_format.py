@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,18 +14,11 @@ from refusals import refused
 
 import tcuq
 from tcuq.cli import main
-from tcuq.io import InputNote, read_log, write_log
+from tcuq.io import InputNote, write_log
 from tcuq.start import start
 
 PROBS = np.full((4, 2), 0.5)
 ROWS = np.arange(8, dtype=np.int8).reshape(4, 2)
-
-
-def test_a_log_keeps_them(tmp_path: Path) -> None:
-    log = tcuq.Log(PROBS, ROWS, feature_scale=0.25, feature_zero_point=-3)
-    write_log(tmp_path / "log.npz", log)
-    again = read_log(tmp_path / "log.npz").take(slice(1, 3))
-    assert (again.feature_scale, again.feature_zero_point) == (0.25, -3)
 
 
 @pytest.mark.parametrize(
@@ -43,13 +34,6 @@ def test_a_log_keeps_them(tmp_path: Path) -> None:
 def test_what_cannot_be_right_is_refused(features: Any, scale: Any, zero_point: Any, code: str) -> None:
     with refused(code):
         tcuq.Log(PROBS, features, feature_scale=scale, feature_zero_point=zero_point)
-
-
-def test_a_file_with_more_than_one_scale_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "log.npz"
-    np.savez(path, probs=PROBS, features=ROWS, feature_scale=[0.5, 0.5], feature_zero_point=0)
-    with refused("value"):
-        read_log(path)
 
 
 def stream(zero_point: int | None) -> tcuq.Log:
@@ -111,14 +95,3 @@ def test_int8_features_of_unknown_scale_are_refused_by_start(tmp_path: Path) -> 
     x, y = examples()
     with refused("missing"):
         start(int8_model, x, tmp_path / "a", y, run_length=100)
-
-
-def test_the_command_says_where_to_tell_the_scale(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "own_int8", SimpleNamespace(net=int8_model))
-    x, y = examples()
-    np.savez(tmp_path / "data.npz", x=x, y=y)
-    args = ["record", "own_int8:net", f"{tmp_path}/data.npz", "-o", f"{tmp_path}/dev.npz"]
-    assert main(args) == 0
-    assert "int8 of unknown scale; tell it to tcuq fit with --feature-scale" in capsys.readouterr().out

@@ -58,19 +58,8 @@ def test_options_reach_the_recording(place: Path, capsys: pytest.CaptureFixture[
     pytest.importorskip("onnxruntime", reason="ONNX: pip install 'tcuq[onnx]'")
     write_onnx(place / "m.onnx", softmax=False)
     Path("names.txt").write_text("\n".join(NAMES) + "\n")
-    args = [
-        "m.onnx",
-        "data.npz",
-        "-o",
-        "dev.npz",
-        "--logits",
-        "--names",
-        "names.txt",
-        "--input-range",
-        "0",
-        "0.5",
-    ]
-    assert main(["record", *args, "--features", "sums", "--json"]) == 0
+    args = "m.onnx data.npz -o dev.npz --logits --names names.txt --input-range 0 0.5 --features sums --json"
+    assert main(["record", *args.split()]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["inferences"], found["features"], found["names"]) == (60, 8, list(NAMES))
     x, y = bars(60, noise=0.9)

@@ -102,12 +102,6 @@ def test_batches_of_a_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         tcuq.record(same, lambda: iter([(X[:20], Y[:20]), X[:20]]))
 
 
-def test_progress_begins_with_0_and_ends_with_all() -> None:
-    calls: list[Any] = []
-    tcuq.record(same, X, batch=20, progress=lambda *call: calls.append(call))
-    assert [call[:2] for call in calls] == [(0, 50), (20, 50), (40, 50), (50, 50)]
-
-
 @pytest.mark.parametrize(
     ("x", "y", "code"),
     [
@@ -219,12 +213,8 @@ class TestSounds:
         order = mixed(range(4)).tolist()
         assert log.features.tolist() == [rows[each] for each in order]
         loud = tcuq.record(same, tmp_path, input_shape=(4,), input_range=(-32768, 32768))
-        assert loud.features is not None and loud.features[order.index(0)].tolist() == [
-            16384,
-            -32768,
-            0,
-            8192,
-        ]
+        assert loud.features is not None
+        assert loud.features[order.index(0)].tolist() == [16384, -32768, 0, 8192]
 
     def test_sounds_that_cannot_be_right(self, tmp_path: Path) -> None:
         for name in ("a", "b", "c"):
@@ -237,16 +227,6 @@ class TestSounds:
         (tmp_path / "b" / "1.wav").write_bytes(b"RIFF")
         with refused("damaged"):
             tcuq.record(same, tmp_path, input_shape=(2,))
-
-
-def test_labels_below_zero_are_told() -> None:
-    def model(x: Any) -> Any:
-        return np.full((len(x), 2), 0.5)
-
-    log = tcuq.record(model, np.zeros((4, 3)), [0, -1, 1, -1])
-    assert log.notes == (
-        "2 of 4 labels are below 0: inputs of none of the classes, on which every answer counts as wrong",
-    )
 
 
 class TestInputRange:
@@ -281,11 +261,6 @@ class TestInputRange:
         x, y = bars(300)  # floats that the user has scaled are left as they are, too
         log = tcuq.record(self.centered, x, y)
         assert log.errors().mean() > 0.9 and "pass `input_range=(-1, 1)`" in log.notes[0]
-
-    def test_nothing_is_said_where_no_range_is_clearly_better(self) -> None:
-        x, y = bars(300)
-        pixels = np.round(255 * x).astype(np.uint8)
-        assert tcuq.record(lambda x: bar_net(x / np.max(x)), pixels, y).notes == ()
 
     def test_ranges_that_cannot_be_meant(self) -> None:
         for x, ends, code in ((X, (1, 0), "value"), (np.full((60, 8, 8, 1), 16.0) * X[:1], (0, 1), "value")):

@@ -168,14 +168,6 @@ class TestPlain:
         log = tcuq.record(Known(), np.zeros((2, 2)), [5, -1])
         assert log.labels is not None and log.labels.tolist() == [1, -1]
 
-    def test_functions(self) -> None:
-        np.testing.assert_array_equal(tcuq.record(lambda x: expected(x)[1], X).probs, PROBS)
-        log = tcuq.record(lambda x: expected(x)[1:], X, batch=7)
-        np.testing.assert_allclose(log.features, HIDDEN, rtol=1e-5)
-        assert tcuq.record(lambda x: expected(x)[1:], X, features=False).features is None
-        assert tcuq.record(lambda x: np.full((len(x), 2), 0, np.int8), X).probs.dtype == np.int8
-        assert tcuq.record(lambda x: np.full(len(x), 0.3), X).probs[0].tolist() == [0.7, 0.3]
-
     def test_functions_that_fail_or_give_something_else(self) -> None:
         def fails(x: Any) -> Any:
             raise RuntimeError("no model\nat all")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import wave
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -361,16 +360,3 @@ class TestData:
         with refused("damaged"):
             read_names(str(tmp_path / "names.txt"))
         assert str(Format(0.5, -3)) == "scale 0.5 and zero point -3"
-
-    def test_sounds_of_24_bits(self, tmp_path: Path) -> None:
-        samples = np.array([0, 1 << 22, -(1 << 22), (1 << 23) - 1], dtype="<i4")
-        for label in ("a", "b", "c"):
-            (tmp_path / label).mkdir()
-            with wave.open(str(tmp_path / label / "s.wav"), "wb") as file:
-                file.setparams((1, 3, 16000, 0, "NONE", ""))
-                file.writeframes(samples.view(np.uint8).reshape(-1, 4)[:, :3].tobytes())
-        log = tcuq.record(
-            lambda x: (thirds(x), np.asarray(x).reshape(len(x), -1)), tmp_path, input_shape=(4,)
-        )
-        assert log.features is not None
-        np.testing.assert_allclose(log.features[0], [0, 0.5, -0.5, 1], atol=1e-6)

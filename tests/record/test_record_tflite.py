@@ -79,15 +79,6 @@ def test_fast_kernels_say_that_bits_may_differ() -> None:
     assert np.abs(fast.probs.astype(int) - slow.probs).max() <= 16
 
 
-def test_a_float_model_gives_floats() -> None:
-    log = tcuq.record(MODELS / "float.tflite", X, Y)
-    probs, hidden = by_hand("float.tflite", X, 10)
-    np.testing.assert_allclose(log.probs, probs, atol=1e-5)
-    np.testing.assert_allclose(log.features, hidden, atol=1e-5)
-    assert log.feature_scale is None and log.probs.dtype == np.float32
-    assert tcuq.record(MODELS / "float.tflite", X, fast=True).notes == ()
-
-
 def test_logits_are_refused_and_int8_ones_become_the_softmax_of_the_exported_c() -> None:
     with refused("value"):
         tcuq.record(MODELS / "logits.tflite", X)

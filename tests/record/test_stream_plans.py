@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -172,32 +171,6 @@ def test_frozen_input_repeats_the_last_frame_and_labels_go_on() -> None:
             np.testing.assert_array_equal(frame, shown[part.start - 1])
         assert len(set(log.labels[part].tolist())) > 1, "what should have been seen goes on"
         assert (shown[part.stop] != shown[part.start - 1]).any()
-
-
-def test_held_examples_are_never_the_same_twice() -> None:
-    x, y = bars(100)
-    seen: list[npt.NDArray[Any]] = []
-
-    def net(batch: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        seen.extend(batch.copy())
-        return bar_net(batch)[0]
-
-    log = tcuq.record(net, x, y, stream="held=8", steps=200)
-    assert log.shifted is None and len({each.tobytes() for each in seen[-200:]}) == 200
-    assert log.labels is not None and 5 < runs(log.labels).mean() < 40
-    assert max(float(np.abs(a - b).mean()) for a, b in pairwise(seen[:3])) < 0.5
-
-
-def test_a_fit_takes_all_it_offers_from_such_a_log() -> None:
-    x, y = bars(1500, noise=0.85)
-    log = tcuq.record(bar_net, x, y, stream=True, shifts=True, names=NAMES)
-    params = tcuq.fit(log)
-    found = params.notes["fit"]
-    assert found["rules"]["kinds"] and found["segments"] >= 4 and found["clean_from"] == "log"
-    assert params.alarm.rise is not None and params.horizon and params.names == NAMES
-    assert found["expected_accuracy"]["error"] is not None, "kinds are left out in turn"
-    assert any(note.startswith("`shifted` holds 1 noise, 2 blur") for note in log.notes)
-    assert log.shift_names is not None and log.shift_names[:2] == ("noise", "blur")
 
 
 def test_a_folder_becomes_a_stream(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from report_pages import check_whole, driven, opened, packed, unpack, value
 from tcuq import SIGNALS, STEP_DTYPE, Log, Params
 from tcuq.monitor.log import watch
 from tcuq.monitor.monitor import Monitor
-from tcuq.report import data as packing
 from tcuq.report import render, summary, write_report
 from tcuq.report.outcome import left_out
 
@@ -151,13 +150,6 @@ def test_curves_and_calibration(case: Any) -> None:
     assert value(page, "ece") == f"{gaps:.4f}"
 
 
-def test_wilson_interval() -> None:
-    assert summary.Share(0, 10).interval() == pytest.approx((0.0, 0.2775), abs=1e-4)
-    assert summary.Share(50, 100).interval() == pytest.approx((0.4038, 0.5962), abs=1e-4)
-    low, high = summary.Share(3, 3).interval()
-    assert 0 < low < high == 1.0
-
-
 def test_reasons(case: Any) -> None:
     _, _, decisions, _, page = case
     codes = decisions["reason"][decisions["abstain"]]
@@ -285,12 +277,6 @@ def test_short_streams(params: Params, steps: int) -> None:
     check_whole(render(decisions, None, log, signals))
 
 
-def test_edges_of_the_cells() -> None:
-    assert packing.per_cell(packing.EXACT_STEPS + 1, packing.CELLS) == 3
-    page = render(steps_of(np.zeros(packing.EXACT_STEPS + 1)))
-    assert len(unpack(packed(page)["flags"], "u1")) == 40_001
-
-
 def test_extreme_values_stay_finite() -> None:
     decisions = steps_of([0.0, 65535 / 65536, 0.5], threshold=[-40.0, 300.0, 1.0], flagged=[1, 0, 0])
     decisions["prediction"] = [0, 999, 300]
@@ -337,11 +323,6 @@ def test_scripts_cannot_end_their_element(case: Any) -> None:
     assert all("<!--" not in text and "<script" not in text for text in scripts)
 
 
-def test_render_is_repeatable(case: Any) -> None:
-    params, log, decisions, signals, page = case
-    assert render(decisions, params, log, signals, "Door") == page
-
-
 def test_refusals(case: Any) -> None:
     params, log, decisions, signals, _ = case
     with refused("missing"):
@@ -363,7 +344,8 @@ def test_refusals(case: Any) -> None:
 
 
 def test_write_report(tmp_path: Path, case: Any) -> None:
-    params, log, decisions, _, page = case
+    params, log, decisions, signals, page = case
+    assert render(decisions, params, log, signals, "Door") == page
     write_report(tmp_path / "report.html", decisions, params, log, title="Door")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
 

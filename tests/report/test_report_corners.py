@@ -9,18 +9,12 @@ from refusals import refused
 from tcuq import STEP_DTYPE, Log, Monitor, Params
 from tcuq.report import data, render
 from tcuq.report.plot import nice_ticks
-from tcuq.report.summary import FlagRate
 
 PARAMS = Params(classes=2, warmup=0)
 
 
 def test_an_axis_without_a_length_has_one_tick() -> None:
     assert nice_ticks(3.0, 3.0) == [3.0] and nice_ticks(0.0, float("nan")) == [0.0]
-
-
-def test_without_bounds_nothing_was_broken() -> None:
-    assert FlagRate(np.zeros(3)).held
-    assert not FlagRate(np.zeros(3), 0.1, debt=(0.0, 9.0), bounds=(-2.0, 2.0)).held
 
 
 def test_errors_of_very_many_steps_are_kept_as_shares() -> None:

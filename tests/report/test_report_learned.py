@@ -13,7 +13,6 @@ from streams import dwell_stream, learned_params
 from tcuq import Log, Monitor, Params
 from tcuq.monitor.log import watch
 from tcuq.report import render
-from tcuq.report.learned import recent_accuracy
 
 EVIL = "<b>&\"'</script>"
 NAMES = ("cat", EVIL, "cow", "emu", "fox", "gnu")
@@ -100,37 +99,6 @@ def test_without_labels_the_expected_accuracy_stands_alone(case: Any) -> None:
     assert (
         value(page, "expected-accuracy") and "recent-accuracy" not in page and "over the last 200" not in page
     )
-
-
-def test_a_monitor_that_learns_nothing_has_no_such_section() -> None:
-    params, log = Params(classes=6), stream(300)
-    page = render(watch(Monitor(params), log), params, log)
-    check_whole(page)
-    assert 'id="learned"' not in page and "prediction-all-accuracy" not in page
-    assert "answer" not in packed(page)
-    assert value(page, "accepted-accuracy")
-
-
-@pytest.mark.parametrize("steps", [1, 2, 199, 201])
-def test_short_streams_have_no_window_yet(steps: int) -> None:
-    params, log = learned_params(6), stream(steps)
-    page = render(watch(Monitor(params), log), params, log)
-    check_whole(page)
-    assert value(page, "recent-accuracy")
-
-
-def test_the_recent_accuracy_is_that_of_the_last_steps() -> None:
-    wrong = np.random.default_rng(0).random(50) < 0.4
-    expected = [1 - wrong[max(0, t - 7) : t].mean() for t in range(1, 51)]
-    assert np.allclose(recent_accuracy(wrong, 7), expected)
-
-
-def test_answers_are_packed_where_they_differ(case: Any) -> None:
-    _, _, steps, page = case
-    content = packed(page)
-    assert np.array_equal(unpack(content["answer"], "u1"), steps["answer"])
-    assert np.array_equal(unpack(content["prediction"], "u1"), steps["prediction"])
-    assert content["names"] == list(NAMES) and content["about"] == "answer"
 
 
 def test_names_are_escaped(case: Any) -> None:

@@ -6,6 +6,7 @@ Decisions are derived by `tcuq.audit.rules`, not by the core, so that a fault of
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -36,6 +37,15 @@ _FRACTIONS = {
     "expected_accuracy": (0, TOP),
 }
 """Fields that are fractions, and the least and the most of them in Q0.16."""
+
+
+_OPEN = (
+    *("prediction", "answer", "risk", "uncertainty", "persistence", "look"),
+    "reason",
+    "alarm",
+    "severity",
+)
+"""Fields that come from the input, unless the rules tell them."""
 
 
 def checked_state(params: Params, content: bytes) -> State:
@@ -115,8 +125,8 @@ def audit(
     rules = Rules(params)
     steps, numbers = decisions.steps, decisions.step_numbers()
     checks = [_numbering(numbers, start), *_possible(steps, numbers, params)]
-    units, found = _fixed_point(steps, numbers, params)
-    checks.append(found)
+    units, exact = _fixed_point(steps, numbers, params)
+    checks.append(exact)
     shown = _classes(params, log)
     told = label_rows(labels, int(numbers[0]), len(steps), params.classes)
     heard = None
@@ -157,50 +167,53 @@ def audit(
     return Audit(len(steps), int(flags.sum()), int(abstained.sum()), tuple(checks), unchecked)
 
 
+def _judged(
+    name: str, wrong: npt.NDArray[np.bool_], numbers: Ints, held: str, broken: Callable[[int], str]
+) -> Check:
+    """Return a check: what is said where all hold, or of the row of the first step that does not."""
+    if not wrong.any():
+        return Check(name, True, held)
+    row = int(wrong.argmax())
+    return Check(name, False, broken(row), int(numbers[row]))
+
+
 def _numbering(numbers: Ints, start: State | None) -> Check:
     first = start.steps if start else 0
     wrong = numbers != np.arange(first, first + len(numbers))
-    if not wrong.any():
-        return Check("step", True, f"numbered {first:,} to {int(numbers[-1]):,} without a gap")
-    row = int(wrong.argmax())
-    detail = f"row {row} has number {int(numbers[row])}; {first + row} expected"
-    if start is None and numbers[0] > 0:
-        detail += "; give --state if the run was resumed"
-    return Check("step", False, detail, int(numbers[row]))
+    more = "; give --state if the run was resumed" if start is None and numbers[0] > 0 else ""
+
+    def broken(row: int) -> str:
+        return f"row {row} has number {int(numbers[row])}; {first + row} expected{more}"
+
+    return _judged(
+        "step", wrong, numbers, f"numbered {first:,} to {int(numbers[-1]):,} without a gap", broken
+    )
 
 
 def _possible(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> list[Check]:
     """Check that classes are such and reasons signals in use, on flagged steps, whatever the input was."""
     used = [NUMBER[name] for name in params.signals]
-    classes = f"0 to {params.classes - 1}"
     unasked = (steps["risk"] < steps["threshold"]) & (steps["reason"] != NO_REASON)
-    checks = []
-    for name, wrong, accepted in (
-        ("prediction", (steps["prediction"] < 0) | (steps["prediction"] >= params.classes), classes),
-        ("answer", (steps["answer"] < 0) | (steps["answer"] >= params.classes), classes),
-        (
-            "reason",
-            ~np.isin(steps["reason"], (*used, NO_REASON)) | unasked,
-            f"none, or where flagged {', '.join(params.signals)}",
-        ),
-    ):
-        if name == "answer" and params.instant is None:
-            continue  # the rules tell it
-        if not wrong.any():
-            checks.append(Check(name, True, f"{accepted} at all {len(steps):,} steps"))
-            continue
-        row = int(wrong.argmax())
-        said = str(int(steps[name][row]))
-        if name == "reason":
-            said = reason_names(steps["reason"][row : row + 1])[0] or said
-        detail = f"the log says {said} at step {int(numbers[row])}; {accepted} is possible"
-        checks.append(Check(name, False, detail, int(numbers[row])))
-    return checks
+    # Without an instant head the rules tell the answer.
+    classes = ["prediction", *(["answer"] if params.instant is not None else [])]
+    wrong = {name: (steps[name] < 0) | (steps[name] >= params.classes) for name in classes}
+    accepted = dict.fromkeys(classes, f"0 to {params.classes - 1}")
+    wrong["reason"] = ~np.isin(steps["reason"], (*used, NO_REASON)) | unasked
+    accepted["reason"] = f"none, or where flagged {', '.join(params.signals)}"
+
+    def broken(name: str, row: int) -> str:
+        said = reason_names(steps["reason"][row : row + 1])[0] if name == "reason" else ""
+        at = f"at step {int(numbers[row])}"
+        return f"the log says {said or int(steps[name][row])} {at}; {accepted[name]} is possible"
+
+    return [
+        _judged(name, bad, numbers, f"{accepted[name]} at all {len(steps):,} steps", partial(broken, name))
+        for name, bad in wrong.items()
+    ]
 
 
 def _fixed_point(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> tuple[dict[str, Ints], Check]:
     """Return the fractions of a step as the core's integers, and whether they are such."""
-    units = {}
     for name, (low, high) in _FRACTIONS.items():
         values = steps[name] * ONE
         if name == "expected_accuracy" and not params.horizon:
@@ -208,54 +221,59 @@ def _fixed_point(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> tupl
         with np.errstate(invalid="ignore"):
             wrong = ~((values >= low) & (values <= high)) | (values != np.round(values))
         if wrong.any():
-            row = int(wrong.argmax())
-            detail = (
-                f"{name} is {steps[name][row]!r} at step {int(numbers[row])}; a multiple of 1/65536 expected"
-            )
-            units.update({n: _whole(steps[n]) for n in _FRACTIONS})
-            return units, Check("fixed_point", False, detail, int(numbers[row]))
-        units[name] = values.astype(np.int64)
-    return units, Check("fixed_point", True, "every fraction is one that the core can give")
+            break
+    said = "every fraction is one that the core can give"
+
+    def broken(row: int) -> str:
+        value, at = steps[name][row], int(numbers[row])
+        return f"{name} is {value!r} at step {at}; a multiple of 1/65536 expected"
+
+    units = {name: _whole(steps[name]) for name in _FRACTIONS}
+    return units, _judged("fixed_point", wrong, numbers, said, broken)
 
 
 def _whole(values: npt.NDArray[np.float64]) -> Ints:
     """Return fractions as the core's integers, the nearest ones where it cannot have given them."""
-    return np.round(np.clip(np.nan_to_num(values), -32768, 32767) * ONE).astype(np.int64)
+    units = np.round(np.clip(np.nan_to_num(values), -32768, 32768) * ONE)
+    return np.minimum(units, 2**31 - 1).astype(np.int64)
 
 
 def _same(
     name: str, logged: Ints, expected: Ints, numbers: Ints, source: str, show: Callable[[int], str]
 ) -> Check:
     wrong = logged != expected
-    if not wrong.any():
-        return Check(name, True, f"the same at all {len(logged):,} steps")
-    row, count = int(wrong.argmax()), int(wrong.sum())
-    number = int(numbers[row])
-    said = f"the log says {show(int(logged[row]))} at step {number}, {source} {show(int(expected[row]))}"
-    return Check(name, False, f"{said}; {count:,} of {len(logged):,} steps differ", number)
+
+    def broken(row: int) -> str:
+        said, right = show(int(logged[row])), show(int(expected[row]))
+        return (
+            f"the log says {said} at step {int(numbers[row])}, {source} {right}; "
+            f"{int(wrong.sum()):,} of {len(logged):,} steps differ"
+        )
+
+    return _judged(name, wrong, numbers, f"the same at all {len(logged):,} steps", broken)
 
 
 def _flag_rate(rules: Rules, flags: npt.NDArray[np.bool_], numbers: Ints, start: State | None) -> Check:
     num, den = rules.p["level_num"], rules.p["level_den"]
     low, high = rules.bounds
     debts = (start.debt if start else 0) + np.cumsum(np.where(flags, den - num, -num), dtype=np.int64)
-    outside = (debts < low) | (debts > high)
     rate = f"flag rate {flags.mean():.4f} at level {num / den:g}"
     span = f"{low / den:g} to {high / den:g}"
-    if outside.any():
-        row = int(outside.argmax())
-        detail = f"{rate}; debt {int(debts[row]) / den:g} flags at step {int(numbers[row])} is outside {span}"
-        return Check("flag_rate", False, detail, int(numbers[row]))
     worst = int(debts[np.abs(debts).argmax()])
-    return Check("flag_rate", True, f"{rate}; worst debt {worst / den:g} flags, {span} is certain")
+
+    def broken(row: int) -> str:
+        return f"{rate}; debt {int(debts[row]) / den:g} flags at step {int(numbers[row])} is outside {span}"
+
+    held = f"{rate}; worst debt {worst / den:g} flags, {span} is certain"
+    return _judged("flag_rate", (debts < low) | (debts > high), numbers, held, broken)
 
 
 def _error_rate(heard: Heard, numbers: Ints) -> Check:
     den, bound = heard.told.p["error_den"], heard.told.bound
     debts = np.array(heard.debts, dtype=np.int64)
     worst = f"{int(debts.max()) / den:g} errors beyond max_error; {bound / den:g} is certain"
-    at = int(numbers[int((debts > bound).argmax())]) if (debts > bound).any() else None
-    return Check("errors", at is None, f"of labeled accepted steps, at worst {worst}", at)
+    said = f"of labeled accepted steps, at worst {worst}"
+    return _judged("errors", debts > bound, numbers, said, lambda _: said)
 
 
 def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | None) -> list[Check]:
@@ -263,35 +281,23 @@ def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | No
     # What is spent minus what came in, in units of 1/den: may never pass the credit at the start.
     balance = np.cumsum(abstained * den - num, dtype=np.int64)
     credit = start.credit if start else 0
-    over = balance > credit
     rate = f"{int(abstained.sum()):,} abstentions in {len(abstained):,} steps, {abstained.mean():.4f} a step"
     allowed = f"budget {num / den:g}" + (f" and {credit / den:g} saved up before" if credit else "")
-    if over.any():
-        row = int(over.argmax())
-        count = int(abstained[: row + 1].sum())
-        most = (num * (row + 1) + credit) / den
-        detail = f"{count} abstentions by step {int(numbers[row])}; {allowed} allows {most:g}"
-        budget = Check("budget", False, detail, int(numbers[row]))
-    else:
-        budget = Check("budget", True, f"{rate}; {allowed}")
+
+    def broken(row: int) -> str:
+        count, most = int(abstained[: row + 1].sum()), (num * (row + 1) + credit) / den
+        return f"{count} abstentions by step {int(numbers[row])}; {allowed} allows {most:g}"
+
+    budget = _judged("budget", balance > credit, numbers, f"{rate}; {allowed}", broken)
     # Worst window that ends at each step: the balance there minus its lowest point before.
-    before = np.concatenate([[0], balance[:-1]])
-    excess = balance - np.minimum.accumulate(before)
-    worst = int(excess.max())
-    over = excess > burst * den
-    held = f"worst window holds {worst / den:g} abstentions more than {num / den:g} a step"
+    excess = balance - np.minimum.accumulate(np.concatenate([[0], balance[:-1]]))
+    held = f"worst window holds {int(excess.max()) / den:g} abstentions more than {num / den:g} a step"
     detail = f"{held}; at most {burst} are allowed"
-    at = int(numbers[int(over.argmax())]) if over.any() else None
-    return [budget, Check("burst", at is None, detail, at)]
+    return [budget, _judged("burst", excess > burst * den, numbers, detail, lambda _: detail)]
 
 
 def _evidence(
-    rules: Rules,
-    decisions: Decisions,
-    params: Params,
-    looks: Ints,
-    start: State | None,
-    log: Log | None,
+    rules: Rules, decisions: Decisions, params: Params, looks: Ints, start: State | None, log: Log | None
 ) -> Evidence | None:
     """Return the evidence from logged signals and classes; None where the log cannot tell.
 
@@ -331,23 +337,11 @@ def _compared(decisions: Decisions, params: Params, log: Log | None) -> Ints | N
 
 def _from_input(decisions: Decisions, derived: Collection[str]) -> list[str]:
     """Return the columns that come from the input rather than from the rules."""
-    open_still = (
-        "prediction",
-        "answer",
-        "risk",
-        "uncertainty",
-        "persistence",
-        "look",
-        "reason",
-        "alarm",
-        "severity",
-    )
-    more = (
-        []
-        if decisions.signals is None
-        else ["low_mass", *(name for name in decisions.used if name in OWN_COLUMN)]
-    )
-    return [name for name in open_still if name not in {*derived, *decisions.missing}] + more
+    known = {*derived, *decisions.missing}
+    columns = [name for name in _OPEN if name not in known]
+    if decisions.signals is not None:
+        columns += ["low_mass", *(name for name in decisions.used if name in OWN_COLUMN)]
+    return columns
 
 
 def _classes(params: Params, log: Log | None) -> Callable[[str], Callable[[int], str]]:
@@ -356,7 +350,7 @@ def _classes(params: Params, log: Log | None) -> Callable[[str], Callable[[int],
 
     def shown(name: str) -> Callable[[int], str]:
         if name in _FRACTIONS or name in NUMBER:
-            return _fraction
+            return lambda units: f"{units / ONE:.6f}"
         if name in ("prediction", "answer"):
             return lambda number: class_shown(number, names)
         if name == "reason":
@@ -391,7 +385,3 @@ def _rerun(
             logged, expected = decisions.steps[name].astype(np.int64), again[name].astype(np.int64)
         checks.append(_same(f"{name} (rerun)", logged, expected, numbers, "the core gives", shown(name)))
     return checks
-
-
-def _fraction(units: int) -> str:
-    return f"{units / ONE:.6f}"

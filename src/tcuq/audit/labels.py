@@ -26,7 +26,7 @@ def label_rows(labels: npt.ArrayLike | None, first: int, count: int, classes: in
     A label has the number of the last step when it came, the number of its step, and the true class, -1 for
     right or -2 for wrong.
     """
-    found: dict[int, list[Any]] = defaultdict(list)
+    by_place: dict[int, list[Any]] = defaultdict(list)
     rows = np.zeros((0, 3), dtype=np.int64) if labels is None else np.asarray(labels)
     if rows.ndim != 2 or rows.shape[1] != 3 or rows.dtype.kind not in "iu":
         raise InputError("value", f"labels are {rows.dtype} {rows.shape}, expected rows of three integers")
@@ -37,8 +37,8 @@ def label_rows(labels: npt.ArrayLike | None, first: int, count: int, classes: in
                 f"label {label} for step {step} after step {after}, expected a class, -1 or -2, for that "
                 f"step or one before, and after a step of {first} to {first + count - 1}",
             )
-        found[after - first].append((after - step, label))
-    return found
+        by_place[after - first].append((after - step, label))
+    return by_place
 
 
 class Told:
@@ -115,7 +115,7 @@ class Told:
 
 def watch_told(monitor: Monitor, log: Log, told: dict[int, list[Any]]) -> tuple[npt.NDArray[Any], ...]:
     """Run a monitor over a log as `watch` does, with signals, and labels when they came."""
-    found, values = [], []
+    parts, values = [], []
     for piece in log.pieces():
         if piece.start:
             monitor.reset()
@@ -123,8 +123,8 @@ def watch_told(monitor: Monitor, log: Log, told: dict[int, list[Any]]) -> tuple[
         for start, stop in zip([piece.start, *ends], [*ends, piece.stop], strict=True):
             if start < stop:
                 steps, signals = watch(monitor, log.take(slice(start, stop)), signals=True)
-                found.append(steps)
+                parts.append(steps)
                 values.append(signals)
             for ago, label in told.get(stop - 1, []) if stop in ends else []:
                 monitor.feedback(monitor.steps - 1 - ago, bool(label + 2) if label < 0 else label)
-    return np.concatenate(found), np.concatenate(values)
+    return np.concatenate(parts), np.concatenate(values)

@@ -61,12 +61,12 @@ class Rules:
         """
         reach, still = self.p["evidence"]["reach"], self.p["evidence"]["still"]
         distances = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
-        level, found = 0, []
+        stillness, still_steps = 0, []
         for step, distance in enumerate(distances.tolist()):
             short = reach.bit_length() - distance.bit_length() if distance // (reach >> 8) < 256 else 0
-            level = 0 if step in starts else level + ((ONE * short - level + 8) >> 4)
-            found.append(level > still)
-        return np.array(found, dtype=bool)
+            stillness = 0 if step in starts else stillness + ((ONE * short - stillness + 8) >> 4)
+            still_steps.append(stillness > still)
+        return np.array(still_steps, dtype=bool)
 
     def evidence(
         self,
@@ -98,14 +98,14 @@ class Rules:
         above = _above_own(head, np.clip(slow, -clip, clip).tolist(), weights.tolist(), start)
         return Evidence(own.tolist(), above, weights.tolist(), severity)
 
-    def added(self, found: Evidence) -> list[int]:
+    def added(self, evidence: Evidence) -> list[int]:
         """Return what the rise side adds at each step: evidence or the outcome of a bet, by the look."""
         head = self.p["evidence"]
         if head["bet_slope"]:
-            bets = [_bet(head["bet_base"], head["bet_slope"], value) for value in found.own]
-            values = [(x * w) >> 8 if x > 0 else x for x, w in zip(bets, found.looks, strict=True)]
+            bets = [_bet(head["bet_base"], head["bet_slope"], value) for value in evidence.own]
+            values = [(x * w) >> 8 if x > 0 else x for x, w in zip(bets, evidence.looks, strict=True)]
         else:
-            values = [(x * w) >> 8 for x, w in zip(found.slow, found.looks, strict=True)]
+            values = [(x * w) >> 8 for x, w in zip(evidence.slow, evidence.looks, strict=True)]
         return [value - head["allowance"] for value in values]
 
     def expected_accuracy(
@@ -115,11 +115,11 @@ class Rules:
         k = self.p["horizon"]
         if not k:
             return np.zeros(len(uncertainties), dtype=np.int64)
-        value, found = start.accuracy if start else self.p["expected_start"] * 256, []
+        value, expected = start.accuracy if start else self.p["expected_start"] * 256, []
         for uncertainty in uncertainties:
             value += ((ONE - uncertainty) * 256 - value + (1 << (k - 1))) >> k
-            found.append(min(TOP, (value + 128) >> 8))
-        return np.asarray(np.clip(np.array(found, dtype=np.int64) + 2 * corrections, 0, TOP))
+            expected.append(min(TOP, (value + 128) >> 8))
+        return np.asarray(np.clip(np.array(expected, dtype=np.int64) + 2 * corrections, 0, TOP))
 
     def replay(
         self,
@@ -136,18 +136,14 @@ class Rules:
         p = self.p
         num, den, spend, refill = p["level_num"], p["level_den"], p["budget_den"], p["budget_num"]
         most = p["burst"] * spend
-        slope, steep, knee, reference = p["slope"], p["steep_slope"], p["knee"], p["reference"]
         warmup = p["warmup"]
         debt, credit, step = (start.debt, start.credit, start.steps) if start else (0, 0, 0)
-        thresholds, flags, abstains, warming = [], [], [], []
+        rows = []
         sides = self._sides(risks, start, evidence)
         raised: dict[str, list[int]] = {side: [] for side in sides}
         debts, corrections = [], []
         for at, risk in enumerate(risks):
-            size = debt if debt >= 0 else -debt
-            near = size if size < knee else knee
-            moved = (slope * near + steep * (size - near)) >> 8
-            threshold = reference + moved if debt >= 0 else reference - moved
+            threshold = self.threshold(debt)
             flagged = risk >= threshold
             debt += den - num if flagged else -num
             warm = step < warmup
@@ -172,21 +168,16 @@ class Rules:
                     if heard.told.label(ago, label, now) and rise is not None:
                         rise.raised, rise.total, rise.held, now = False, 0, 0, False
                 debts.append(heard.told.debt)
-            thresholds.append(threshold)
-            flags.append(flagged)
-            abstains.append(abstain)
-            warming.append(warm)
-        columns = {"threshold": thresholds, "flagged": flags, "abstain": abstains, "warming_up": warming}
-        found = {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
+            rows.append((threshold, flagged, abstain, warm))
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+        derived = dict(zip(("threshold", "flagged", "abstain", "warming_up"), columns, strict=True))
         if sides:
             rises, falls = (np.array(raised.get(side, 0), dtype=np.int64) for side in ("rise", "fall"))
-            found["alarm"] = rises + 2 * falls
-            found["severity"] = (
-                np.zeros(len(risks), dtype=np.int64) if evidence is None else evidence.severity
-            )
+            derived["alarm"] = rises + 2 * falls
+            derived["severity"] = 0 * rises if evidence is None else evidence.severity
         if heard is not None:
             heard.debts, heard.corrections = debts, np.array(corrections, dtype=np.int64)
-        return found
+        return derived
 
     def _sides(self, risks: list[int], start: State | None, evidence: Evidence | None) -> dict[str, _Side]:
         """Return the sides of the alarm; none where what they sum is not known."""
@@ -252,7 +243,7 @@ def _severity(evidence: list[int], looks: list[int], start: State | None) -> Int
 
 def _above_own(head: dict[str, Any], values: list[int], looks: list[int], start: State | None) -> list[int]:
     """Return what is summed, less the own reference of a device once it has that (SPEC.md section 11)."""
-    whole, found = 256 * head["own_looks"], []
+    whole, above = 256 * head["own_looks"], []
     if not whole:
         return values
     own, seen = (start.own, start.own_seen) if start else (0, 0)
@@ -261,8 +252,8 @@ def _above_own(head: dict[str, Any], values: list[int], looks: list[int], start:
             own, seen = own + ((value - head["own_mean"]) >> 8) * look, seen + look
             if seen >= whole:
                 own, seen = min(256 * (own // seen) if own > 0 else 0, head["own_most"]), whole
-        found.append(value - own if seen >= whole else value)
-    return found
+        above.append(value - own if seen >= whole else value)
+    return above
 
 
 def _bet(base: int, slope: int, evidence: int) -> int:

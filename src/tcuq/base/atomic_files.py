@@ -95,15 +95,10 @@ def refuse_links(folder: str | Path, *inside: str) -> None:
     The folder itself may be a link; `inside` names folders in it that are looked at as well.
     """
     for place in (Path(folder), *(Path(folder) / name for name in inside)):
-        if place.is_dir():
-            with os.scandir(place) as entries:
-                for entry in entries:
-                    if entry.is_symlink():
-                        raise InputError(
-                            "unsupported",
-                            f"{entry.path} is a symbolic link, expected only plain files and folders in "
-                            f"{folder}; remove the link, or choose another folder",
-                        )
+        links = [each for each in place.iterdir() if each.is_symlink()] if place.is_dir() else []
+        if links:
+            problem = f"{links[0]} is a symbolic link, expected only plain files and folders in {folder}"
+            raise InputError("unsupported", f"{problem}; remove the link, or choose another folder")
 
 
 def _replace(target: Path, data: bytes | Iterable[bytes]) -> None:

@@ -44,13 +44,9 @@ def write_folder(folder: str | Path, texts: Mapping[str, str | bytes]) -> None:
 def recover(folder: str | Path) -> None:
     """Undo what a killed `write_folder` left half done, and remove what it left behind."""
     target = Path(folder).resolve()
-    if _shop_of(target).is_dir():
+    if target.with_name(f".{target.name}.tcuq-export").is_dir():
         with _shop(target):
             pass
-
-
-def _shop_of(target: Path) -> Path:
-    return target.parent / f".{target.name}.tcuq-export"
 
 
 def refuse_fixed(target: Path) -> None:
@@ -62,17 +58,14 @@ def refuse_fixed(target: Path) -> None:
     if not what and target in here.parents:
         what = "around the current folder"
     if what:
-        raise InputError(
-            "unsupported",
-            f"{target}: is {what}, which cannot be replaced as a whole; "
-            f"name a folder inside it, such as {target / 'monitor'}",
-        )
+        problem = f"{target}: is {what}, which cannot be replaced as a whole"
+        raise InputError("unsupported", f"{problem}; name a folder inside it: {target / 'monitor'}")
 
 
 @contextmanager
 def _shop(target: Path) -> Iterator[Path]:
     """Give an empty folder beside the target that nobody else uses, and take it away in the end."""
-    shop = _shop_of(target)
+    shop = target.with_name(f".{target.name}.tcuq-export")
     with suppress(FileExistsError):
         os.mkdir(shop)
     handle = _lock(shop, target)
@@ -80,11 +73,9 @@ def _shop(target: Path) -> Iterator[Path]:
         # What is there now was left by a process that was killed.
         _put_back(shop, target)
         if (shop / "old").is_dir() and (shop / "new").is_dir():
-            raise InputError(
-                "exists",
-                f"{target}: was made anew after an export was interrupted; the folder as it was before lies "
-                f"in {shop / 'old'}: move it where you want it, then remove {shop}",
-            )
+            problem = f"{target}: was made anew after an export was interrupted"
+            way = f"move the folder as it was, {shop / 'old'}, where you want it, then remove {shop}"
+            raise InputError("exists", f"{problem}; {way}")
         for left in list(shop.iterdir()):
             _remove(left)
         yield shop
@@ -107,11 +98,8 @@ def _put_back(shop: Path, target: Path) -> None:
         try:
             os.rename(old, target)
         except OSError as error:
-            raise InputError(
-                "failed",
-                f"{target}: an export was interrupted and its folder cannot be put back ({error.strerror}); "
-                f"it lies in {old}",
-            ) from None
+            problem = f"an export was interrupted and its folder cannot be put back ({error.strerror})"
+            raise InputError("failed", f"{target}: {problem}; it lies in {old}") from None
         sync_folder(target.parent)
 
 
@@ -168,15 +156,11 @@ def _take_along(source: Path, copy: Path, replaced: set[Path], inside: Path) -> 
                 os.symlink(os.readlink(entry.path), place)
         elif entry.is_dir():
             if os.path.ismount(entry.path):
-                raise InputError(
-                    "unsupported", f"{entry.path}: is a mount point; export into a folder without one"
-                )
+                raise InputError("unsupported", f"{entry.path}: is a mount point; export into another folder")
             os.mkdir(place)
             copied += _take_along(Path(entry.path), place, replaced, path)
         elif not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
-            raise InputError(
-                "unsupported", f"{entry.path}: is a device, pipe or socket; export into a folder without one"
-            )
+            raise InputError("unsupported", f"{entry.path}: is no file or folder; export into another folder")
         elif path not in replaced:
             _link(entry.path, place)
     return [*copied, (source, copy)]
@@ -189,15 +173,8 @@ def _link(source: str, place: Path) -> None:
         if error.errno not in _NO_LINK:
             raise
         shutil.copy2(source, place)
-        _sync(place)  # the file that it is a copy of is removed soon
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        with open(place, "rb") as copy:  # the file that it is a copy of is removed soon
+            os.fsync(copy.fileno())
 
 
 def _swap(new: Path, target: Path, old: Path) -> None:

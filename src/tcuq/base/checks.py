@@ -1,10 +1,10 @@
-"""Checks of single values, whose errors name the value and the accepted range."""
+"""Checks of single values, whose errors name the value and the accepted range; fields with a late value."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from .errors import InputError, wrong_value
 
@@ -52,9 +52,7 @@ def known_only(what: str, values: Mapping[str, Any], known: Sequence[str]) -> No
     """Refuse a name that is not among those known."""
     for name in values:
         if name not in known:
-            raise InputError(
-                "unknown", f"{what} {name!r} is unknown, expected one of {', '.join(known)}", name
-            )
+            raise InputError("unknown", f"{what} {name!r} is unknown, expected {', '.join(known)}", name)
 
 
 def known(what: str, name: str, names: Iterable[str], hint: str = "") -> str:
@@ -83,3 +81,25 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     begun = [each for each in spelled if len(text) >= 3 and each.startswith(text)]
     found = difflib.get_close_matches(text, spelled, n=1, cutoff=CLOSE) or begun
     return spelled[found[0]] if found else None
+
+
+Value = TypeVar("Value")
+
+
+class Filled(Generic[Value]):
+    """A field that takes a value or None, and is read as a value.
+
+    The class that has it must put a value in place of None in `__post_init__`. Readers need not ask whether
+    there is one, and neither does a type checker.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> Value:
+        # Of the class itself, a dataclass asks for the default.
+        value: Value = None if instance is None else instance.__dict__[self._name]  # type: ignore[assignment]
+        return value
+
+    def __set__(self, instance: object, value: Value | None) -> None:
+        instance.__dict__[self._name] = value

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: MIT
 """Names in CSV files, which table programs would otherwise run as formulas."""
 
 from __future__ import annotations

@@ -118,9 +118,7 @@ def one_line(text: str, most: int = MOST) -> str:
     short = _cut(text, most)
     if short.isprintable():
         return short
-    escaped = (
-        each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in short
-    )
+    escaped = [c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in short]
     return _cut("".join(escaped), most)
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from .checks import number
-from .errors import InputError
+from .errors import InputError, wrong_value
 
 ONE = 65536
 """1.0 in Q0.16."""
@@ -35,9 +35,7 @@ def weight_units(lags: Sequence[int], weights: Sequence[float] | None, unit: int
     if weights is None:
         weights = [1 / lag for lag in lags]
     if len(weights) != len(lags):
-        raise InputError(
-            "value", f"lag_weights has {len(weights)} entries; one for each of the {len(lags)} lags is needed"
-        )
+        raise InputError("value", f"lag_weights has {len(weights)} entries, expected {len(lags)}, one a lag")
     for weight in weights:
         number("lag weight", weight, 0, 1e9)
     total = math.fsum(weights)
@@ -49,7 +47,5 @@ def weight_units(lags: Sequence[int], weights: Sequence[float] | None, unit: int
     for i in by_remainder[: unit - sum(units)]:
         units[i] += 1
     if units[0] == 0:
-        raise InputError(
-            "value", f"the weight of lag {lags[0]} is {weights[0]}; at least 1/{unit} of the sum is needed"
-        )
+        raise wrong_value(f"the weight of lag {lags[0]}", weights[0], f"at least 1/{unit} of the sum")
     return tuple(units)

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: MIT
 """JSON from anywhere: nested no deeper than allowed, and every fault one kind of error."""
 
 from __future__ import annotations

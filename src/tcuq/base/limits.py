@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: MIT
 """How large an input may be before it is refused (docs/LIMITS.md)."""
 
 from __future__ import annotations
@@ -136,11 +135,7 @@ line, live_line, file, inputs, document, model, message, waiting, fields, nestin
 
 
 def _rounded(number: int) -> str:
-    """Return a number that is not smaller, as a person would write it.
-
-    >>> _rounded(65), _rounded(1 << 20), _rounded((3 << 30) + 1)
-    ('65', '1M', '4G')
-    """
+    """Return a number that is not smaller, as a person would write it."""
     for unit, bits in reversed(_UNITS.items()):
         if bits and number >= 1 << bits:
             return f"{-(-number >> bits)}{unit}"
@@ -160,9 +155,7 @@ def file_name(path: str | Path) -> str:
     try:
         return os.fsdecode(path)
     except TypeError:
-        raise InputTypeError(
-            "value", f"path is {str(path)[:60]}, expected the name of a file", "path"
-        ) from None
+        raise InputTypeError("value", f"path is {str(path)[:60]}, expected a file name", "path") from None
 
 
 def read_limited(path: str | Path, name: str = "document", limits: Limits | None = None) -> bytes:
@@ -171,7 +164,7 @@ def read_limited(path: str | Path, name: str = "document", limits: Limits | None
     most = getattr(given, name)
     with open(file_name(path), "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        content = b"" if size > most else _up_to(file, most + 1)
+        content = b"" if size > most else up_to(file, most + 1)
     if max(size, len(content)) > most:
         known = size if size > most else None
         has = f"has {size:,} bytes" if known else "has more bytes"
@@ -179,7 +172,7 @@ def read_limited(path: str | Path, name: str = "document", limits: Limits | None
     return content
 
 
-def _up_to(file: Any, most: int) -> bytes:
+def up_to(file: Any, most: int) -> bytes:
     """Read a file piece by piece: a pipe has no size, and its content is limited as well."""
     pieces = []
     while most > 0 and (piece := file.read(min(most, 1 << 20))):

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: MIT
 """Locks that never wait: of threads, and of processes that use one file."""
 
 from __future__ import annotations
@@ -17,10 +16,8 @@ class NonBlockingLock:
 
     def __enter__(self) -> None:
         if not self._lock.acquire(blocking=False):
-            raise RuntimeError(
-                f"{self.what} is in use by another thread, or was when this process was forked; "
-                "give each thread and process one of its own"
-            )
+            used = f"{self.what} is in use by another thread, or was when this process was forked"
+            raise RuntimeError(f"{used}; give each thread and process one of its own")
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()

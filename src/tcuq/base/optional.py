@@ -13,7 +13,5 @@ def needed(module: str, install: str, what: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        name = module.partition(".")[0]
-        raise InputError(
-            "needs", f"{what} needs the package {name}; install it with: pip install '{install}'"
-        ) from None
+        problem = f"{what} needs the package {module.partition('.')[0]}"
+        raise InputError("needs", f"{problem}; install it with: pip install '{install}'") from None

@@ -38,20 +38,13 @@ class Numbers:
         """Return integers from 0 to 2**64 - 1."""
         return np.asarray(self._bits.random_raw(count), dtype=np.uint64)
 
-    def below(self, count: int, bound: int) -> npt.NDArray[np.int64]:
-        """Return integers from 0 to bound - 1, for bounds up to 2**31.
+    def below(self, count: int, bound: int | Sequence[int]) -> npt.NDArray[np.int64]:
+        """Return integers from 0 to bound - 1, for bounds up to 2**31: one for all, or one each.
 
         The product of 32 random bits and the bound is cut, so shares are off by up to 2**-32 each.
         """
-        return self._scaled(count, np.uint64(bound))
-
-    def below_each(self, bounds: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Return an integer for each bound, as `below` would."""
-        return self._scaled(len(bounds), np.array(bounds, dtype=np.uint64))
-
-    def _scaled(self, count: int, bound: np.uint64 | npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
         high = self.raw(count) >> np.uint64(32)
-        return np.asarray((high * bound) >> np.uint64(32)).astype(np.int64)
+        return np.asarray((high * np.asarray(bound, dtype=np.uint64)) >> np.uint64(32)).astype(np.int64)
 
     def events(self, count: int, of: int) -> npt.NDArray[np.bool_]:
         """Return independent events of a chance in 2**64ths."""

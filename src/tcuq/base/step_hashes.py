@@ -18,9 +18,8 @@ def device_keys(version: str, devices: Iterable[str]) -> U64:
     Making it costs about a microsecond a device: keep it with the device where many steps are offered.
     """
     start = version.encode() + b"\0"
-    blake = hashlib.blake2b
-    raw = (name.encode("utf-8", "surrogatepass") for name in devices)
-    digests = b"".join(blake(start + name, digest_size=8).digest() for name in raw)
+    raw = (start + name.encode("utf-8", "surrogatepass") for name in devices)
+    digests = b"".join(hashlib.blake2b(name, digest_size=8).digest() for name in raw)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 

@@ -29,13 +29,9 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("decisions", metavar="DECISIONS", help="decisions, as tcuq run wrote them")
     parser.add_argument("params", metavar="PARAMS", help="parameter file of that run")
-    parser.add_argument(
-        "--log", metavar="LOG", help="input of that run: also run the monitor again and compare"
-    )
+    parser.add_argument("--log", metavar="LOG", help="input of that run: run the monitor again and compare")
     add_logits_options(parser, "LOG")
-    parser.add_argument(
-        "--state", metavar="FILE", help="saved state that the run went on from (its --state-in)"
-    )
+    parser.add_argument("--state", metavar="FILE", help="saved state that the run began with, its --state-in")
     parser.add_argument(
         "--labels",
         metavar="FILE",
@@ -54,14 +50,10 @@ def _labels(path: str) -> list[list[int]]:
         if not {"after", "step", "label"} <= set(rows.fieldnames or ()):
             raise UsageError(f"{path}: expected the columns after, step and label")
         try:
-            return [
-                [int(row["after"]), int(row["step"]), codes.get(row["label"]) or int(row["label"])]
-                for row in rows
-            ]
+            labels = [(row["after"], row["step"], codes.get(row["label"], row["label"])) for row in rows]
+            return [list(map(int, each)) for each in labels]
         except (TypeError, ValueError):
-            raise UsageError(
-                f"{path}: line {rows.line_num} is not three numbers, or right or wrong"
-            ) from None
+            raise UsageError(f"{path}: line {rows.line_num} is not three numbers, right or wrong") from None
 
 
 def command(args: argparse.Namespace) -> int:

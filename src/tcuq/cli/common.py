@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import placed
+from ..base.errors import located
 from .process import UsageError, tell, tell_line
 from .words import spoken
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ..io.decisions import Decisions
     from ..monitor.log import Log
     from ..monitor.params import Params
-    from .parser import Parser
-
+    from .parser import Parser, Subparsers
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
 """As `tcuq.io.FORMATS`, which takes longer to import than a help page may."""
@@ -106,13 +105,8 @@ def progress(args: argparse.Namespace) -> Iterator[Progress]:
         bar.close()
 
 
-@contextmanager
-def about(path: str) -> Iterator[None]:
-    """Put the name of a file in front of what is said about its content."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        raise placed(error, str(path)) from None
+about = located
+"""Puts the name of a file in front of what is said about its content."""
 
 
 def check_named(args: argparse.Namespace, decisions: Decisions, params: Params) -> None:
@@ -120,10 +114,7 @@ def check_named(args: argparse.Namespace, decisions: Decisions, params: Params) 
     with about(args.decisions):
         decisions.check_params(params)
     if decisions.fingerprint is None:
-        note(
-            args,
-            f"{args.decisions}: does not name its parameters; whether it was made with {args.params} is open",
-        )
+        note(args, f"{args.decisions}: does not name its parameters, which may be others than {args.params}")
 
 
 def need_files(args: argparse.Namespace, *names: str) -> None:
@@ -169,12 +160,15 @@ def read_run_log(args: argparse.Namespace, params: Params | None = None) -> Log:
 
 def add_logits_options(parser: Parser, what: str) -> None:
     """Declare that what stands for posteriors in a log may be logits."""
-    parser.add_argument(
-        "--logits", action="store_true", help=f"{what} holds logits, not probabilities: apply softmax"
-    )
-    parser.add_argument(
-        "--logits-scale", type=float, metavar="X", help="with --logits: what one unit of int8 logits is worth"
-    )
+    add = parser.add_argument
+    add("--logits", action="store_true", help=f"{what} holds logits, not probabilities: apply softmax")
+    add("--logits-scale", type=float, metavar="X", help="worth of one unit of int8 logits, with --logits")
+
+
+def add_run_length(add: Callable[..., Any]) -> None:
+    """Declare how rare false alarms are to be."""
+    rare = "mean number of clean steps between false alarms (default: 10000)"
+    add("--run-length", type=int, metavar="N", help=rare)
 
 
 def logits_given(args: argparse.Namespace) -> dict[str, Any]:
@@ -188,22 +182,16 @@ def odd_posteriors(args: argparse.Namespace, where: str, probs: npt.NDArray[Any]
     """Return, and print, what is odd about the posteriors of a live stream: a list of one note or none."""
     from ..monitor.quantize import mass_note
 
-    found = mass_note(probs)
-    if found is None:
+    odd = mass_note(probs)
+    if odd is None:
         return []
-    hint = "" if args.logits else " (pass --logits with --logits-scale)"
-    note(args, f"{where}: {found}{hint}")
-    return [f"{where}: {found}{hint}"]
+    text = f"{where}: {odd}" + ("" if args.logits else " (pass --logits with --logits-scale)")
+    note(args, text)
+    return [text]
 
 
 def comma_list(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """Return a reader of values separated by commas.
-
-    Examples
-    --------
-    >>> comma_list(int)("1,2,4")
-    (1, 2, 4)
-    """
+    """Return a reader of values separated by commas."""
 
     def read(text: str) -> tuple[Any, ...]:
         try:
@@ -227,32 +215,17 @@ def estimate(ends: Sequence[float | None], form: str, unit: str) -> str:
 
 
 def energy(microjoules: Sequence[float | None]) -> tuple[list[float | None], str]:
-    """Return estimates of energy with three digits, and the form in which to show them.
-
-    Examples
-    --------
-    >>> span(*energy([4499.39, 5971.57])), span(*energy([0.45312, 0.6])), span(*energy([1.2, None]))
-    ('4,500-5,970', '0.453-0.6', '1.2 or more')
-    """
+    """Return estimates of energy with three digits, and the form in which to show them."""
     return [None if each is None else float(f"{each:.3g}") for each in microjoules], ",.10g"
 
 
 def span(ends: Sequence[float | None], form: str) -> str:
-    """Return two ends as text; the upper one, or both, may be unknown.
-
-    Examples
-    --------
-    >>> span([1.0, 2.0], ".0f"), span([1.0, None], ".0f"), span([None, None], ".0f")
-    ('1-2', '1 or more', 'unknown')
-    """
+    """Return two ends as text; the upper one, or both, may be unknown."""
     low, high = ends
     if low is None:
         return "unknown"
     return f"{low:{form}} or more" if high is None else f"{low:{form}}-{high:{form}}"
 
-
-if TYPE_CHECKING:
-    from .parser import Subparsers
 
 KNOWN = {
     "live": ("watch", "watch one device while it runs, on a page in your browser"),

@@ -26,15 +26,10 @@ def add(subparsers: Subparsers) -> None:
         about="Trains a small digit classifier, corrupts its input, fits a monitor, runs it and writes "
         "logs, parameters, decisions and a report into one folder. Needs no data and no network.",
     )
-    parser.add_argument(
-        "--out",
-        metavar="FOLDER",
-        default="tcuq-demo",
-        help="folder to write; made if it does not exist (default: tcuq-demo)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of the random numbers (default: 0)"
-    )
+    folder = "folder to write; made if it does not exist (default: tcuq-demo)"
+    parser.add_argument("--out", metavar="FOLDER", default="tcuq-demo", help=folder)
+    seed = "seed of the random numbers (default: 0)"
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help=seed)
 
 
 def command(args: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..base.platforms import PLATFORMS
+from ..base.generated import PLATFORMS
 from .common import answer, need_files
 from .parser import declare
 from .words import expect_params, spoken
@@ -27,31 +27,17 @@ def add(subparsers: Subparsers) -> None:
         about="Reads the parameter file of tcuq fit. Writes the integer core in C99, the parameters as a "
         "constant, an example and a self-check. README.md in FOLDER says how to build them.",
     )
-    parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit")
-    parser.add_argument("folder", metavar="FOLDER", help="folder to write; made if it does not exist")
-    parser.add_argument(
-        "--name", default="monitor", metavar="NAME", help="name of the C constant (default: monitor)"
-    )
-    parser.add_argument(
-        "--form",
-        choices=PLATFORMS,
-        default="c",
-        metavar="FORM",
-        help="; ".join(f"{name}: {about}" for name, about in PLATFORMS.items()) + " (default: c)",
-    )
-    parser.add_argument(
-        "--logits-scale", type=float, metavar="X", help="add a softmax for int8 logits of this scale"
-    )
-    parser.add_argument(
-        "--projection",
-        metavar="FILE",
-        help="add a projection of wide features: NPZ with matrix, scale, zero_point and perhaps offset",
-    )
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="replace files that are there already, all at once; your own files stay",
-    )
+    add = parser.add_argument
+    add("params", metavar="PARAMS", help="parameter file, from tcuq fit")
+    add("folder", metavar="FOLDER", help="folder to write; made if it does not exist")
+    add("--name", default="monitor", metavar="NAME", help="name of the C constant (default: monitor)")
+    forms = "; ".join(f"{name}: {about}" for name, about in PLATFORMS.items())
+    add("--form", choices=PLATFORMS, default="c", metavar="FORM", help=f"{forms} (default: c)")
+    add("--logits-scale", type=float, metavar="X", help="add a softmax for int8 logits of this scale")
+    wide = "add a projection of wide features: NPZ with matrix, scale, zero_point and perhaps offset"
+    add("--projection", metavar="FILE", help=wide)
+    forced = "replace files that are there already, all at once; your own files stay"
+    add("--force", action="store_true", help=forced)
 
 
 def command(args: argparse.Namespace) -> int:
@@ -68,11 +54,7 @@ def command(args: argparse.Namespace) -> int:
         files = export(params, args.folder, args.name, args.force, args.form, args.logits_scale, projection)
     contents = Contents(params, args.name, args.logits_scale, projection)
     hints = FORMS[args.form].hints(contents, args.folder)
-    found = {
-        "files": [str(file) for file in files],
-        "name": args.name,
-        "form": args.form,
-        "signals_mask": f"0x{params.integers()['signals']:03X}u",
-    }
+    mask = f"0x{params.integers()['signals']:03X}u"
+    found = {"files": list(map(str, files)), "name": args.name, "form": args.form, "signals_mask": mask}
     answer(args, found, "\n".join([*map(str, files), *hints]))
     return 0

@@ -8,18 +8,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..base.errors import placed
-from .common import (
-    FORMATS,
-    add_logits_options,
-    answer,
-    given,
-    keep_apart,
-    logits_given,
-    note,
-    one_input,
-    progress,
-)
+from ..base.errors import located
+from . import common
+from .common import answer, given, logits_given, note, progress
 from .parser import declare
 from .process import UsageError
 from .words import expect_log, in_options, spoken
@@ -68,11 +59,11 @@ def _read(args: argparse.Namespace) -> tuple[Log, Log | None]:
     from ..io.sources import check_target, shown
     from ..monitor.quantize import refuse_logits
 
-    one_input(args, "LOG", "--clean")
+    common.one_input(args, "LOG", "--clean")
     if args.output == "-" and args.json:
         raise UsageError("-o - prints the parameters on standard output, where --json prints the result")
     check_target(args.output)
-    keep_apart({"LOG": args.log, "--clean": args.clean}, {"PARAMS": args.output})
+    common.keep_apart({"LOG": args.log, "--clean": args.clean}, {"PARAMS": args.output})
     _keep_others(args.output)
     told = logits_given(args)
 
@@ -80,10 +71,8 @@ def _read(args: argparse.Namespace) -> tuple[Log, Log | None]:
         if format is None:
             expect_log(path)
         log = read_log(path, format, **told)
-        try:
+        with located(shown(path)):
             refuse_logits(log.probs)
-        except ValueError as error:
-            raise placed(error, str(shown(path))) from None
         return log
 
     with spoken():
@@ -129,19 +118,14 @@ def add(subparsers: Subparsers) -> None:
         "(a number for each stretch) and shifted (1 where the input is degraded); - reads standard input",
     )
     add("-o", "--output", metavar="PARAMS", required=True, help="parameter file to write (JSON); - prints it")
-    add("--format", choices=FORMATS, help="format of LOG, if its extension does not say")
-    add_logits_options(parser, "LOG (and the clean log)")
+    add("--format", choices=common.FORMATS, help="format of LOG, if its extension does not say")
+    common.add_logits_options(parser, "LOG (and the clean log)")
     add("--clean", metavar="LOG", help="a second log, of clean data only: it sets threshold and alarm")
     add("--details", action="store_true", help="say also what each signal adds and what simple rules reach")
     add = parser.add_argument_group("rates").add_argument
     add("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
-    add(
-        "--level",
-        type=level,
-        metavar="X|budget",
-        help="share of steps to flag; the word budget ties it to --budget "
-        "(default: budget; with profile paper 0.1)",
-    )
+    tied = "the word budget ties it to --budget (default: budget; with profile paper 0.1)"
+    add("--level", type=level, metavar="X|budget", help=f"share of steps to flag; {tied}")
     add(
         "--max-error",
         type=max_error,
@@ -150,22 +134,14 @@ def add(subparsers: Subparsers) -> None:
         "answers among labeled accepted steps, proved up to a constant; the device then abstains beyond the "
         "budget where that needs it",
     )
-    add(
-        "--run-length",
-        type=int,
-        metavar="N",
-        help="mean number of clean steps between false alarms (default: 10000)",
-    )
+    common.add_run_length(add)
     add = parser.add_argument_group("features").add_argument
     add("--feature-scale", type=float, metavar="X", help="scale of int8 features, from your model")
     add("--feature-zero-point", type=int, metavar="N", help="zero point of int8 features, from your model")
     add("--posterior-only", action="store_true", help="use the softmax outputs alone, not the features")
     add = parser.add_argument_group("how the monitor is learned (the defaults are good)").add_argument
-    add(
-        "--profile",
-        choices=("standard", "paper"),
-        help="standard learns the pace of the stream, paper is the published method (default: standard)",
-    )
+    paces = "standard learns the pace of the stream, paper is the published method (default: standard)"
+    add("--profile", choices=("standard", "paper"), help=paces)
     add(
         "--alarm",
         choices=("evidence", "risk", "proved"),
@@ -195,20 +171,16 @@ def patient(bar: Callable[[int, int, str], None]) -> Callable[[str, int, int], N
 def command(args: argparse.Namespace) -> int:
     """Fit and write the parameters."""
     if args.level == "budget" and args.budget is not None and not 0.001 <= args.budget <= 0.999:
-        raise UsageError(
-            f"--level budget flags as often as the budget allows; --budget is {args.budget:g}, "
-            "expected 0.001 to 0.999 with it"
-        )
+        given_budget = f"--budget is {args.budget:g}, expected 0.001 to 0.999 with it"
+        raise UsageError(f"--level budget flags as often as the budget allows; {given_budget}")
     log, clean = _read(args)
     from ..fitting import FitOptions, fit
 
     keywords = given(args, "budget", "level", "run_length", "profile", "alarm")
-    names = ("feature_scale", "feature_zero_point", "own_looks")
-    share, memory = args.max_error or (None, 0)
+    more = given(args, "feature_scale", "feature_zero_point", "own_looks")
+    more["max_error"], more["feedback"] = args.max_error or (None, 0)
     with progress(args) as bar, spoken():
-        options = FitOptions(
-            use_features=not args.posterior_only, max_error=share, feedback=memory, **given(args, *names)
-        )
+        options = FitOptions(use_features=not args.posterior_only, **more)
         params = fit(log, clean=clean, options=options, progress=patient(bar), **keywords)
     _give(args, params)
     return 0

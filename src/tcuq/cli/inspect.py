@@ -27,14 +27,9 @@ def add(subparsers: Subparsers) -> None:
         about="Prints signals, rates, bounds, and the bytes and instructions that the monitor takes on a "
         "device.",
     )
-    parser.add_argument(
-        "file", metavar="FILE", help="parameter file (JSON) or saved state; either is recognized"
-    )
-    parser.add_argument(
-        "--seal",
-        action="store_true",
-        help="FILE is a parameter file that you edited: check it and write it back with a fresh checksum",
-    )
+    parser.add_argument("file", metavar="FILE", help="parameter file (JSON) or saved state")
+    edited = "FILE is a parameter file that you edited: check it and write it back with a fresh checksum"
+    parser.add_argument("--seal", action="store_true", help=edited)
 
 
 def command(args: argparse.Namespace) -> int:
@@ -58,11 +53,8 @@ def command(args: argparse.Namespace) -> int:
             params.save(args.file)
         found = describe_params(params)
     else:
-        raise InputError(
-            "value",
-            f"{args.file}: is neither a parameter file (JSON, from tcuq fit) nor a saved state (from tcuq "
-            "run --state-out)",
-        )
+        kinds = "a parameter file (JSON, from tcuq fit) nor a saved state (from tcuq run --state-out)"
+        raise InputError("value", f"{args.file}: is neither {kinds}")
     if args.json:
         print_json({"file": args.file, **found})
     else:

@@ -29,9 +29,8 @@ class HelpFormatter(argparse.HelpFormatter):
 
     def _format_action(self, action: argparse.Action) -> str:
         if isinstance(action, argparse._SubParsersAction):  # the heading says what they are
-            return "".join(
-                super(HelpFormatter, self)._format_action(each) for each in action._choices_actions
-            )
+            show = super()._format_action
+            return "".join(show(each) for each in action._choices_actions)
         return super()._format_action(action)
 
 
@@ -56,9 +55,8 @@ class Parser(argparse.ArgumentParser):
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             names = [each.dest for each in action._choices_actions]
             meant = like(str(value), names)
-            raise argparse.ArgumentError(
-                None, f"{value!r} is not a command, expected one of {', '.join(names)}{meant}"
-            )
+            expected = f"expected one of {', '.join(names)}{meant}"
+            raise argparse.ArgumentError(None, f"{value!r} is not a command, {expected}")
         super()._check_value(action, value)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -120,36 +118,19 @@ class Parser(argparse.ArgumentParser):
 
 
 def like(word: str, known: Iterable[str]) -> str:
-    """Return a question about the known word that is most like an unknown one, or nothing.
-
-    Examples
-    --------
-    >>> like("--buget=0.1", ["--budget", "--burst"]), like("dance", ["fit", "run"])
-    ('; did you mean --budget?', '')
-    """
+    """Return a question about the known word that is most like an unknown one, or nothing."""
     plain = {each.lstrip("-"): each for each in known}
     found = nearest(word.partition("=")[0].lstrip("-"), plain)
     return f"; did you mean {plain[found]}?" if found else ""
 
 
 def epilog(example: str, then: str = "") -> str:
-    """Return the end of a help: lines to type, and what to go on with.
-
-    Examples
-    --------
-    >>> print(epilog("tcuq fit dev.csv -o monitor.json", "tcuq inspect monitor.json"))
-    example:
-      tcuq fit dev.csv -o monitor.json
-    then:
-      tcuq inspect monitor.json
-    """
-    parts = [("example", example), ("then", then)]
-    return "\n".join(
-        line
-        for name, text in parts
-        if text
-        for line in (f"{name}:", *(f"  {each.strip()}" for each in text.split("\n")))
-    )
+    """Return the end of a help: lines to type, and what to go on with."""
+    lines = []
+    for name, text in (("example", example), ("then", then)):
+        if text:
+            lines += [f"{name}:", *(f"  {line.strip()}" for line in text.split("\n"))]
+    return "\n".join(lines)
 
 
 def declare(
@@ -158,10 +139,9 @@ def declare(
     """Add a subcommand with the options that all have."""
     description = f"{help[0].upper()}{help[1:]}." + (f"\n\n{about}" if about else "")
     parser = subparsers.add_parser(name, help=help, description=description, epilog=epilog(example, then))
-    parser.common.add_argument(
-        "--json", action="store_true", help="print the result as JSON on standard output"
-    )
-    parser.common.add_argument("--quiet", action="store_true", help="print errors and requested output only")
+    add = parser.common.add_argument
+    add("--json", action="store_true", help="print the result as JSON on standard output")
+    add("--quiet", action="store_true", help="print errors and requested output only")
     parser.set_defaults(command=command, program=parser.prog.split()[0], parser=parser)
     return parser
 

@@ -55,26 +55,16 @@ def add(subparsers: Subparsers) -> None:
         "stream, and --shifts, to be degraded now and then. Leave both out for inputs that were recorded in "
         "the field.",
     )
-    add_recording_options(
-        parser, ("-o", "--output"), {"metavar": "LOG", "help": "log to write: .npz, .parquet or .arrow"}
-    )
+    add_recording_options(parser, "--output", "LOG", "log to write: .npz, .parquet or .arrow")
     option = parser.add_argument
-    option(
-        "--input-shape",
-        type=comma_list(int),
-        metavar="N,N,...",
-        help="shape of one input, if DATA is a folder and the model does not say it",
-    )
+    shape = "shape of one input, if DATA is a folder and the model does not say it"
+    option("--input-shape", type=comma_list(int), metavar="N,N,...", help=shape)
     option("--labels", metavar="FILE", help="labels in a file of their own, .npy (default: those in DATA)")
-    option(
-        "--steps",
-        type=int,
-        metavar="N",
-        help="with --stream: its length in steps (default: the number of examples)",
-    )
+    length = "with --stream: its length in steps (default: the number of examples)"
+    option("--steps", type=int, metavar="N", help=length)
 
 
-def add_recording_options(parser: Parser, out: tuple[str, str], about_out: dict[str, str]) -> None:
+def add_recording_options(parser: Parser, out: str, metavar: str, about_out: str) -> None:
     """Declare model, data and how they are read: what `record` and `start` share."""
     option = parser.add_argument
     option(
@@ -89,7 +79,7 @@ def add_recording_options(parser: Parser, out: tuple[str, str], about_out: dict[
         help="inputs: .npz with x and, if you have them, y, segments, shifted and names; .npy; a folder of "
         "class folders with pictures or .wav files; module:function that gives batches (x, y)",
     )
-    option(*out, required=True, **about_out)
+    option("-o", out, metavar=metavar, required=True, help=about_out)
     option = parser.add_argument_group("model and data").add_argument
     option(
         "--features",
@@ -97,22 +87,12 @@ def add_recording_options(parser: Parser, out: tuple[str, str], about_out: dict[
         help="tensor, layer or submodule to keep as features, by name or number, or none (default: the input "
         "of the last fully connected layer)",
     )
-    option(
-        "--posteriors",
-        metavar="NAME",
-        help="output with the softmax or logits, if the model has several outputs",
-    )
+    option("--posteriors", metavar="NAME", help="output with the softmax or logits, if there are several")
     option("--logits", action="store_true", help="the model has no softmax: apply one")
-    option(
-        "--names",
-        metavar="NAME,NAME,...|FILE",
-        help="names of the classes in the order of the model's outputs, or a file with one a line",
-    )
-    option(
-        "--fast",
-        action="store_true",
-        help="int8 TFLite: optimized kernels; single bits may differ from the reference kernels",
-    )
+    named = "names of the classes in the order of the model's outputs, or a file with one a line"
+    option("--names", metavar="NAME,NAME,...|FILE", help=named)
+    kernels = "int8 TFLite: optimized kernels; single bits may differ from the reference kernels"
+    option("--fast", action="store_true", help=kernels)
     option(
         "--input-range",
         type=float,
@@ -200,26 +180,16 @@ def command(args: argparse.Namespace) -> int:
 def _facts(log: Log) -> dict[str, Any]:
     import numpy as np
 
-    from ..monitor.shift_names import shift_shown
+    from ..monitor.class_names import shift_shown
 
-    found: dict[str, Any] = {
-        "inferences": len(log),
-        "classes": log.classes,
-        "posteriors": str(log.probs.dtype),
-        "features": log.width,
-        "feature_scale": log.feature_scale,
-        "feature_zero_point": log.feature_zero_point,
-        "names": log.names,
-        "accuracy": None,
-    }
-    if log.labels is not None:
-        found["accuracy"] = float(1 - log.errors().mean())
+    found: dict[str, Any] = {"inferences": len(log), "classes": log.classes}
+    found |= {"posteriors": str(log.probs.dtype), "features": log.width}
+    found |= {name: getattr(log, name) for name in ("feature_scale", "feature_zero_point", "names")}
+    found["accuracy"] = None if log.labels is None else float(1 - log.errors().mean())
     if log.labels is not None and log.kinds is not None:
-        wrong = log.errors()
-        found["wrong_by_kind"] = {
-            shift_shown(kind, log.shift_names): float(wrong[log.kinds == kind].mean())
-            for kind in np.unique(log.kinds).tolist()
-        }
+        wrong, kinds = log.errors(), log.kinds
+        rates = {kind: float(wrong[kinds == kind].mean()) for kind in np.unique(kinds).tolist()}
+        found["wrong_by_kind"] = {shift_shown(kind, log.shift_names): rate for kind, rate in rates.items()}
     return found
 
 
@@ -236,9 +206,8 @@ def _text(path: str, found: dict[str, Any], log: Log) -> str:
         lines.append("features: none")
     elif log.feature_scale is None:
         unknown = " of unknown scale; tell it to tcuq fit with --feature-scale and --feature-zero-point"
-        lines.append(
-            f"features: {log.width}, {log.features.dtype}" + unknown * (log.features.dtype == "int8")
-        )
+        scale = unknown * (log.features.dtype == "int8")
+        lines.append(f"features: {log.width}, {log.features.dtype}{scale}")
     else:
         format = f"scale {log.feature_scale:g}, zero point {log.feature_zero_point}"
         lines.append(f"features: {log.width}, {log.features.dtype} ({format})")

@@ -54,19 +54,10 @@ def command(args: argparse.Namespace) -> int:
         check_named(args, decisions, params)
     log = None if args.log is None else read_run_log(args)
     if log is not None and len(log) != len(decisions):
-        raise InputError(
-            "conflict", f"{args.log}: has {len(log)} steps, expected {len(decisions)} as in {args.decisions}"
-        )
+        raise InputError("conflict", f"{args.log}: has {len(log)} steps, expected {len(decisions)}")
     from ..report import write_report
 
-    write_report(
-        args.output,
-        decisions.steps,
-        params=params,
-        log=log,
-        signals=decisions.signals,
-        first=decisions.first,
-        names=decisions.names,
-    )
+    of = {name: getattr(decisions, name) for name in ("signals", "first", "names")}
+    write_report(args.output, decisions.steps, params=params, log=log, **of)
     answer(args, {"report": args.output, "steps": len(decisions)}, f"wrote {args.output}")
     return 0

@@ -5,23 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import InputError, placed
-from .common import (
-    Skipped,
-    about,
-    add_logits_options,
-    keep_apart,
-    logits_given,
-    need_files,
-    note,
-    odd_posteriors,
-    print_json,
-)
+from . import common
+from .common import Skipped, about, logits_given, note, odd_posteriors
 from .parser import declare
 from .process import Stopped
 from .words import expect_log, expect_params, in_options, spoken, worded
@@ -61,17 +52,12 @@ def add(subparsers: Subparsers) -> None:
         help="file for the decisions: .csv, .npz, .jsonl, .parquet or .arrow (default: - for JSON lines on "
         "standard output)",
     )
-    add_logits_options(parser, "INPUT")
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="skip and count bad lines instead of stopping"
-    )
+    common.add_logits_options(parser, "INPUT")
+    parser.add_argument("--skip-bad", action="store_true", help="skip and count bad lines, do not stop")
     state = parser.add_argument_group("going on where another run ended")
     state.add_argument("--state-in", metavar="FILE", help="continue from this saved state")
-    state.add_argument(
-        "--state-out",
-        metavar="FILE",
-        help="save the state here at the end, even if a live run is interrupted",
-    )
+    saved = "save the state here at the end, even if a live run is interrupted"
+    state.add_argument("--state-out", metavar="FILE", help=saved)
 
 
 def _load_params(args: argparse.Namespace) -> Params:
@@ -97,14 +83,12 @@ def command(args: argparse.Namespace) -> int:
     from ..io.sources import check_target, put
     from ..monitor.monitor import Monitor
 
-    need_files(args, "PARAMS", "--state-in", "--state-out")
+    common.need_files(args, "PARAMS", "--state-in", "--state-out")
     logits_given(args)
     # A state may replace its own.
     state = None if args.state_in == args.state_out else args.state_in
-    keep_apart(
-        {"PARAMS": args.params, "INPUT": args.input, "--state-in": state},
-        {"OUT": args.output, "--state-out": args.state_out},
-    )
+    read = {"PARAMS": args.params, "INPUT": args.input, "--state-in": state}
+    common.keep_apart(read, {"OUT": args.output, "--state-out": args.state_out})
     monitor = Monitor(_load_params(args))
     expect_log(args.input)
     format_of(args.input)
@@ -137,7 +121,7 @@ def command(args: argparse.Namespace) -> int:
     found |= {"skipped": bad.count, "alarm": monitor.alarm}
     if args.output != "-":
         if args.json:
-            print_json({"decisions": args.output, **found})
+            common.print_json({"decisions": args.output, **found})
         else:
             counts = f"{found['steps']:,} steps, {found['abstentions']:,} abstentions"
             note(args, f"{counts}, alarm on {found['alarm_steps']:,} steps")
@@ -146,6 +130,8 @@ def command(args: argparse.Namespace) -> int:
 
 def _recorded(args: argparse.Namespace, monitor: Monitor, kind: str, bad: Skipped) -> dict[str, Any]:
     """Read, decide and write a part at a time; formats other than text are written at the end."""
+    import numpy as np
+
     from ..io.decisions import RowText, encode_decisions
     from ..io.sources import put
 
@@ -166,7 +152,8 @@ def _recorded(args: argparse.Namespace, monitor: Monitor, kind: str, bad: Skippe
             failed.append(error)
             raise InputError("failed", str(error)) from None
         if kept:
-            yield encode_decisions(_joined(kept), kind)
+            whole = np.concatenate([part.steps for part in kept])
+            yield encode_decisions(replace(kept[0], steps=whole), kind)
 
     try:
         put(args.output, pieces())
@@ -210,15 +197,6 @@ def _decided(
             found["abstentions"] += int(steps["abstain"].sum())
             found["alarm_steps"] += int((steps["alarm"] > 0).sum())
             yield Decisions(steps, first, fingerprint=params.fingerprint, names=names)
-
-
-def _joined(parts: list[Decisions]) -> Decisions:
-    from dataclasses import replace
-
-    import numpy as np
-
-    whole = np.concatenate([part.steps for part in parts])
-    return replace(parts[0], steps=whole)
 
 
 ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -273,7 +251,7 @@ def answer_lines(
             cells += (step.persistence, step.look, step.severity, step.expected_accuracy)
             if names is not None:
                 cells += (names[step.answer],)
-            _say(text.line((*cells, params.fingerprint)))
+            print(text.line((*cells, params.fingerprint)), end="", flush=True)
             number += 1
             if notes is None:
                 seen.append(row.probs)
@@ -297,8 +275,3 @@ def _alone() -> bool:
 
 def _stop(number: int, frame: Any) -> None:
     raise Stopped(number)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()

@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from .common import answer, given, need_files, note, progress
+from .common import add_run_length, answer, given, need_files, note, progress
 from .parser import declare
 from .record import add_recording_options, find_own_modules, recording_given
 from .words import OPTIONS, RECORDING, expect_model, in_options, spoken
@@ -30,22 +30,12 @@ def add(subparsers: Subparsers) -> None:
         "shows how the monitor does on examples that it was not fitted to; monitor.json, its parameters; "
         "firmware/, a package for your device; and README.md with the next steps.",
     )
-    add_recording_options(
-        parser, ("-o", "--out"), {"metavar": "FOLDER", "help": "folder to write; made if it does not exist"}
-    )
+    add_recording_options(parser, "--out", "FOLDER", "folder to write; made if it does not exist")
     option = parser.add_argument_group("monitor").add_argument
     option("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
-    option(
-        "--run-length",
-        type=int,
-        metavar="N",
-        help="mean number of clean steps between false alarms (default: 10000)",
-    )
-    option(
-        "--force",
-        action="store_true",
-        help="replace files that are there already, all at once, and go on where the model is at chance",
-    )
+    add_run_length(option)
+    forced = "replace files that are there already, all at once, and go on where the model is at chance"
+    option("--force", action="store_true", help=forced)
 
 
 def command(args: argparse.Namespace) -> int:
@@ -65,10 +55,9 @@ def command(args: argparse.Namespace) -> int:
     for each in found["notes"]:
         note(args, each)
     where = str(args.out).rstrip("/")
-    more = (
-        f"Done in {found['seconds']:.0f} s. Open {where}/report.html; {where}/README.md has the next steps."
-    )
+    done = f"Done in {found['seconds']:.0f} s."
+    then = f"Open {where}/report.html; {where}/README.md has the next steps."
     if args.quiet and not args.json:
         print(found["lines"][0])  # the verdict is what the command is for
-    answer(args, found, "\n".join([*found["lines"], more]))
+    answer(args, found, "\n".join([*found["lines"], f"{done} {then}"]))
     return 0

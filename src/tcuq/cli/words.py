@@ -10,58 +10,30 @@ from contextlib import contextmanager, suppress
 from ..base.errors import InputError
 from .process import UsageError
 
-OPTIONS = (
-    "alarm",
-    "budget",
-    "clean",
+_LONGER = (
     "feature_scale",
     "feature_zero_point",
-    "level",
-    "logits",
     "logits_scale",
     "max_error",
     "own_looks",
-    "profile",
     "run_length",
 )
+OPTIONS = ("alarm", "budget", "clean", "level", "logits", "profile", *_LONGER)
 """Arguments of `fit` and fields of `FitOptions` whose option is spelled the same, with dashes."""
 
 _SPELLED = {"use_features": "--posterior-only", "force": "--force"}
 """Options of their own name, or of several commands."""
 
 _QUOTED = re.compile(r"`(\w+)(?:=([^`]*))?`")
-_BARE = re.compile(rf"(?<![\w`-])({'|'.join(name for name in OPTIONS if '_' in name)})(?![\w`])")
+_BARE = re.compile(rf"(?<![\w`-])({'|'.join(_LONGER)})(?![\w`])")
 
-
-RECORDING = (
-    "features",
-    "posteriors",
-    "logits",
-    "names",
-    "input_range",
-    "input_shape",
-    "stream",
-    "shifts",
-    "steps",
-    "seed",
-)
+_MADE = ("stream", "shifts", "steps", "seed")
+RECORDING = ("features", "posteriors", "logits", "names", "input_range", "input_shape", *_MADE)
 """The same of `record`."""
 
 
 def in_options(text: str, options: Sequence[str] = OPTIONS) -> str:
-    """Return a message of the library in the words of the command line.
-
-    Examples
-    --------
-    >>> in_options('`level="budget"` ties them; pass `logits=True`; feature_zero_point is missing')
-    '--level budget ties them; pass --logits; --feature-zero-point is missing'
-    >>> in_options("`use_features=False`, or mark steps with `shifted`")
-    '--posterior-only, or mark steps with `shifted`'
-    >>> in_options("out/tcuq.c: exists; replace it with `force=True`")
-    'out/tcuq.c: exists; replace it with --force'
-    >>> in_options("pass `input_range=(-1, 1)`", ["input_range"])
-    'pass --input-range -1 1'
-    """
+    """Return a message of the library in the words of the command line."""
 
     def quoted(match: re.Match[str]) -> str:
         name, value = match.group(1), match.group(2)
@@ -110,10 +82,8 @@ def expect_log(path: str, wanted: str = "a log", hint: str = "; JSON lines end i
     """Refuse what by its name cannot be a log, and say how to get one."""
     record = "; make one with: tcuq record {} -o dev.npz" if wanted == "a log" else ""
     if os.path.isdir(path):
-        way = record.format(f"MODEL {path}")
-        raise UsageError(
-            f"{path}: is a folder, expected {wanted}; name a file in it{way.replace(';', ', or')}"
-        )
+        way = record.format(f"MODEL {path}").replace(";", ", or")
+        raise UsageError(f"{path}: is a folder, expected {wanted}; name a file in it{way}")
     if _ending(path) in MODELS:
         raise UsageError(f"{path}: is a model, expected {wanted}{record.format(f'{path} DATA')}")
     if _ending(path) == ".json":
@@ -132,11 +102,12 @@ def expect_params(path: str) -> None:
             if not begin:
                 raise UsageError(f"{path}: is empty, expected a parameter file, from tcuq fit")
     if _ending(path) in MODELS:
-        way = f"tcuq start {path} DATA -o monitor/"
-        raise UsageError(f"{path}: is a model, expected a parameter file; make one with: {way}")
-    if _ending(path) in LOGS:
-        way = f"tcuq fit {path} -o monitor.json"
-        raise UsageError(f"{path}: is no parameter file; make one with: {way}")
+        what, way = "a model, expected a parameter file", f"tcuq start {path} DATA -o monitor/"
+    elif _ending(path) in LOGS:
+        what, way = "no parameter file", f"tcuq fit {path} -o monitor.json"
+    else:
+        return
+    raise UsageError(f"{path}: is {what}; make one with: {way}")
 
 
 def expect_graph(path: str, hint: str = "") -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,7 @@ from ..monitor.logits import softmax_table
 from ..monitor.params import Params
 from ..monitor.signals import PROFILES, mask
 from .projection import IntegerProjection, check_outputs
-from .tables import check_names
+from .templates import render, sections
 
 PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES, FEEDBACK_BYTES = 160, 64, 28, 16
 """`sizeof` tcuq_params_t, tcuq_evidence_t, tcuq_instant_t and tcuq_feedback_t with 32-bit pointers."""
@@ -48,9 +49,6 @@ def build_mask(params: Params) -> int:
         signals |= FEEDBACK
     return signals
 
-
-FRAME_FILES = ("tcuq_frame.h", "tcuq_frame.c")
-"""How a device sends its steps; a program that does not carries none of it."""
 
 PROJECTION_BYTES = 16
 """`sizeof(tcuq_projection_t)` with 32-bit pointers."""
@@ -89,33 +87,32 @@ class Contents:
         return self.params.features if self.projection is None else self.projection.inputs
 
     @property
+    def parts(self) -> list[str]:
+        """What not every monitor has."""
+        there = {
+            "feedback": self.params.feedback is not None,
+            "softmax": self.logits_scale is not None,
+            "projection": self.projection is not None,
+        }
+        return [part for part, has in there.items() if has]
+
+    @property
     def core_files(self) -> tuple[str, ...]:
         """Files that every exported monitor of this kind shares."""
-        files = [*CORE_HEADERS, *CORE_SOURCES, *CORE_PRIVATE, *FRAME_FILES, "tcuq_LICENSE.txt"]
-        if self.params.feedback is not None:
-            files.append("tcuq_feedback.c")
-        if self.logits_scale is not None:
-            files += ["tcuq_softmax.h", "tcuq_softmax.c"]
-        if self.projection is not None:
-            files += ["tcuq_projection.h", "tcuq_projection.c"]
-        return tuple(files)
+        headers = [f"tcuq_{part}.h" for part in self.parts if part != "feedback"]
+        sources = [file for files in self.shared.values() for file in files]
+        return (*CORE_HEADERS, *CORE_PRIVATE, "tcuq_frame.h", *headers, *sources, "tcuq_LICENSE.txt")
+
+    @property
+    def shared(self) -> dict[str, list[str]]:
+        """Sources that monitors share, by part: the core, and what not every monitor has."""
+        return {"core": [*CORE_SOURCES, "tcuq_frame.c"], **{part: [f"tcuq_{part}.c"] for part in self.parts}}
 
     @property
     def sources(self) -> tuple[str, ...]:
         """What a firmware compiles."""
         own = (f"{self.name}.c", f"{self.name}_selfcheck.c")
-        return (*own, *(file for file in self.core_files if file.endswith(".c")))
-
-    @property
-    def shared(self) -> dict[str, list[str]]:
-        """Sources that monitors share, by part: the core, and what not every monitor has."""
-        compiled = [file for file in self.core_files if file.endswith(".c")]
-        apart = {
-            part: [f"tcuq_{part}.c"]
-            for part in ("feedback", "softmax", "projection")
-            if f"tcuq_{part}.c" in compiled
-        }
-        return {"core": [file for file in compiled if [file] not in apart.values()], **apart}
+        return (*own, *(file for files in self.shared.values() for file in files))
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -132,65 +129,100 @@ class Contents:
         return f"{self.params.classes} classes" + (f" and {features} features" if features else "")
 
     @property
-    def sentence(self) -> str:
-        """What it is, in the words of a list of packages."""
-        classes = self.params.classes
-        return f"Watches a classifier of {classes} classes without labels: accept, abstain, alarm."
-
-    @property
-    def definitions(self) -> tuple[str, ...]:
-        """Macros that leave out the code of signals which are not used."""
-        return (f"TCUQ_SIGNALS=0x{build_mask(self.params):03X}u",)
-
-    @property
     def flags(self) -> str:
-        """The same as flags of a compiler."""
-        return " ".join(f"-D{macro}" for macro in self.definitions)
+        """What leaves out the code of signals which are not used, as flags of a compiler."""
+        return f"-DTCUQ_SIGNALS=0x{build_mask(self.params):03X}u"
 
     @property
     def constant_bytes(self) -> int:
         """Bytes of NAME.c with 32-bit pointers."""
         params, through = self.params, self.projection
-        found = PARAMS_BYTES + 3 * len(params.lags)
+        size = PARAMS_BYTES + 3 * len(params.lags)
         if params.evidence is not None:
-            found += EVIDENCE_BYTES + 2 * params.classes
+            size += EVIDENCE_BYTES + 2 * params.classes
         if params.instant is not None:
-            found += INSTANT_BYTES + (2 * params.classes if params.instant.class_mix is not None else 0)
+            size += INSTANT_BYTES + (2 * params.classes if params.instant.class_mix is not None else 0)
         if params.feedback is not None:
-            found += FEEDBACK_BYTES
+            size += FEEDBACK_BYTES
         if params.centers is not None:
-            found += params.classes * params.features
+            size += params.classes * params.features
         if self.table is not None:
-            found += 2 * len(self.table)
+            size += 2 * len(self.table)
         if through is not None:
-            found += PROJECTION_BYTES + through.matrix.size + 5 * through.outputs
-        return found
+            size += PROJECTION_BYTES + through.matrix.size + 5 * through.outputs
+        return size
 
-    @property
+    @cached_property
     def fields(self) -> dict[str, Any]:
         """Everything about this monitor that a text may name."""
-        params = self.params
+        params, logits, wide = self.params, self.logits_scale is not None, self.projection is not None
         return {
             "name": self.name,
             "NAME": self.macro,
+            "lower": self.name.lower(),
+            "banner": f"Generated by tcuq {VERSION} export; "
+            "change the parameters and export again instead of editing.",
             "version": VERSION,
             "semver": semver_of(VERSION),
             "release": release_of(VERSION),
-            "sentence": self.sentence,
+            "shape": self.shape,
+            "sentence": f"Watches a classifier of {params.classes} classes without labels: "
+            "accept, abstain, alarm.",
+            "signals": ", ".join(params.signals),
             "classes": params.classes,
+            "others": params.classes - 1,
             "features": params.features,
+            "zero": params.feature_zero_point,
             "width": self.width,
+            "row_width": params.classes + self.width,
+            "wide": wide,
+            "wide_": "wide_" if wide else "",
+            "WIDE": "WIDE_" if wide else "",
+            "logits": logits,
+            "scale": f"{self.logits_scale or 0:g}",
+            "outputs": "logits" if logits else "posteriors",
+            "rest": 0 if logits else 64 // max(1, params.classes - 1) - 128,
+            "names": params.names is not None,
+            "evidence": params.evidence is not None,
+            "feedback": params.feedback is not None,
+            "horizon": params.horizon,
             "ring": params.ring_bytes,
+            "ring_words": params.ring_bytes // 4,
             "state": params.state_bytes,
             "ram": cost(params).ram_bytes,
+            "mask": self.flags.partition("=")[2],
+            "definition": self.flags.removeprefix("-D"),
             "flags": self.flags,
-            "mask": f"0x{build_mask(params):03X}u",
             "sources": " ".join(self.sources),
+            "compiled": [{"file": file} for file in self.sources],
+            "shared": [
+                {
+                    "part": part,
+                    "PART": part.upper(),
+                    "listed": " ".join(files),
+                    "files": [{"file": file} for file in files],
+                }
+                for part, files in self.shared.items()
+            ],
         }
 
-    def fill(self, text: str, **more: Any) -> str:
-        """Put this monitor's values into a text with fields in braces."""
-        return text.format(**{**self.fields, **more})
+    def text(self, section: str, **more: Any) -> str:
+        """Return a text that all forms of a package share."""
+        return render(sections("common")[section], {**self.fields, **more}, sections("common"))
+
+
+MAX_CLASS_NAME = 255
+"""Bytes of a class name in UTF-8; C99 promises strings of 4095 after escapes of four characters a byte."""
+
+
+def check_names(names: Sequence[str] | None) -> None:
+    """Refuse a class name that is longer than a C string may be."""
+    for number, name in enumerate(names or ()):
+        size = len(name.encode("utf-8", "replace"))
+        if size > MAX_CLASS_NAME:
+            raise InputError(
+                "limit", f"name of class {number} is {size} bytes long, expected at most {MAX_CLASS_NAME}"
+            )
 
 
 MAX_NAME = 31
@@ -296,7 +328,7 @@ def check_name(name: str) -> str:
     return name
 
 
-_PARTS = re.compile(
+_VERSION = re.compile(
     r"(?P<release>\d+(?:\.\d+)*)"
     r"(?:(?P<pre>a|b|rc)(?P<pre_number>\d+))?"
     r"(?:\.post(?P<post>\d+))?"
@@ -307,26 +339,18 @@ _PARTS = re.compile(
 
 def release_of(version: str) -> str:
     """Return the three numbers of a version, for manifests that take nothing else."""
-    numbers = [*_parsed(version)["release"].split("."), "0", "0"][:3]
-    return ".".join(str(int(number)) for number in numbers)
+    return re.split(r"[-+]", semver_of(version))[0]
 
 
 def semver_of(version: str) -> str:
     """Return a version as semantic versioning writes it."""
-    found = _parsed(version)
-    before = [f"{found['pre']}.{int(found['pre_number'])}"] if found["pre"] else []
-    before += [f"dev.{int(found['dev'])}"] if found["dev"] else []
-    after = [f"post.{int(found['post'])}"] if found["post"] else []
-    after += [found["local"]] if found["local"] else []
-    return (
-        release_of(version)
-        + (f"-{'.'.join(before)}" if before else "")
-        + (f"+{'.'.join(after)}" if after else "")
-    )
-
-
-def _parsed(version: str) -> dict[str, str]:
-    found = _PARTS.fullmatch(version)
-    if found is None:
+    parts = _VERSION.fullmatch(version)
+    if parts is None:
         raise wrong_value("version", version, "numbers with dots, as 1.4.0 or 1.4.0rc1")
-    return found.groupdict()
+    numbers = [*parts["release"].split("."), "0", "0"][:3]
+    before = [f"{parts['pre']}.{int(parts['pre_number'])}"] if parts["pre"] else []
+    before += [f"dev.{int(parts['dev'])}"] if parts["dev"] else []
+    after = [f"post.{int(parts['post'])}"] if parts["post"] else []
+    after += [parts["local"]] if parts["local"] else []
+    release = ".".join(str(int(number)) for number in numbers)
+    return release + "".join(sign + ".".join(words) for sign, words in (("-", before), ("+", after)) if words)

@@ -15,9 +15,7 @@ from ..monitor.logits import posteriors
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from .contents import Contents
-from .csource import banner
-from .tables import rows_of
-from .templates import render
+from .csource import rows_of
 
 Int8 = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
@@ -62,75 +60,9 @@ PLACES = 20
 
 CHANGES = (1, -1, 128, 0)
 
-_SOFTMAX = """
-static int tcuq_check_softmax(void)
-{{
-    int8_t got[{NAME}_CLASSES];
-    uint32_t crc = 0xFFFFFFFFu;
-    size_t row, i;
-    for (row = 0; row < sizeof {name}_check_logits / sizeof {name}_check_logits[0]; row++) {{
-        tcuq_softmax({name}_softmax, {name}_check_logits[row], {NAME}_CLASSES, got);
-        for (i = 0; i < {NAME}_CLASSES; i++) {{
-            crc = tcuq_check_crc(crc, (uint32_t)got[i], 1);
-        }}
-    }}
-    return ~crc == {digest}u ? 0 : {NAME}_SELFCHECK_SOFTMAX;
-}}
-"""
-
-_PROJECTION = """
-static int tcuq_check_projection(void)
-{{
-    int8_t got[{NAME}_FEATURES];
-    uint32_t crc = 0xFFFFFFFFu;
-    size_t row, i;
-    for (row = 0; row < sizeof {name}_check_wide / sizeof {name}_check_wide[0]; row++) {{
-        tcuq_project(&{name}_projection, {name}_check_wide[row], got);
-        for (i = 0; i < {NAME}_FEATURES; i++) {{
-            crc = tcuq_check_crc(crc, (uint32_t)got[i], 1);
-        }}
-    }}
-    return ~crc == {digest}u ? 0 : {NAME}_SELFCHECK_PROJECTION;
-}}
-"""
-
-_CALL = """\
-    status = tcuq_check_{what}();
-    if (status != 0) {{
-        return status;
-    }}
-"""
-
-_FEATURES = """\
-    for (i = 0; i < {NAME}_FEATURES; i++) {{
-        uint32_t more = tcuq_check_draw(~drawn + i);
-        int32_t feature = (int32_t)(tcuq_check_draw(label * {NAME}_FEATURES + i) & 127u) - 64;
-        feature += (int32_t)(more % (16u * kind + 1u)) - (int32_t)(8u * kind);
-        if (kind == 6u) {{
-            feature = {zero};
-        }}
-        if (kind == 7u) {{
-            feature = part < 64u ? 127 : part < 128u ? -128 : (int32_t)(more & 255u) - 128;
-        }}
-        features[i] = (int8_t)feature;
-    }}
-"""
-
-
-_LABELS = """\
-        if (step % {every}u == 0u) {{
-            uint32_t ago, drawn;
-            for (ago = 0; ago <= {every}u; ago++) {{
-                drawn = tcuq_check_draw(~(step + ago));
-                (void)tcuq_feedback(&own, ago, (drawn & 63u) == 0u ? TCUQ_WRONG : (drawn & 63u) == 1u
-                                    ? (int32_t)((drawn >> 8) % {NAME}_CLASSES) : TCUQ_RIGHT);
-            }}
-        }}
-"""
-
 
 def _label(monitor: Monitor, step: int) -> None:
-    """Give the labels of `_LABELS`: almost all are right, so that some steps stay vouched."""
+    """Give the labels that the C gives: almost all are right, so that some steps stay vouched."""
     for ago in range(EVERY + 1):
         drawn = int(_draw(~(step + ago) & 0xFFFFFFFF)[0])
         code = {0: -2, 1: (drawn >> 8) % monitor.params.classes}.get(drawn & 63, -1)
@@ -138,14 +70,14 @@ def _label(monitor: Monitor, step: int) -> None:
 
 
 def _draw(n: npt.ArrayLike) -> npt.NDArray[np.uint32]:
-    found = np.atleast_1d(np.asarray(n)).astype(np.uint32)
-    found = (found ^ found >> np.uint32(16)) * np.uint32(0x7FEB352D)
-    found = (found ^ found >> np.uint32(15)) * np.uint32(0x846CA68B)
-    return found ^ found >> np.uint32(16)
+    bits = np.atleast_1d(np.asarray(n)).astype(np.uint32)
+    bits = (bits ^ bits >> np.uint32(16)) * np.uint32(0x7FEB352D)
+    bits = (bits ^ bits >> np.uint32(15)) * np.uint32(0x846CA68B)
+    return bits ^ bits >> np.uint32(16)
 
 
 def _inputs(params: Params, length: int) -> tuple[Int8, Int8]:
-    """Return the rows that `tcuq_check_input` makes, see templates/c/selfcheck.c.in."""
+    """Return the rows that `tcuq_check_input` makes, see templates/common.txt."""
     classes, step = params.classes, np.arange(STRETCHES * length)
     stretch, drawn = step // length, _draw(step).astype(np.int64)
     kind = np.array([0, 0, 2, 0])[stretch % 4] + (drawn & 255) % np.array([2, 4, 4, 8])[stretch % 4]
@@ -293,61 +225,50 @@ class SelfCheck:
 
     def header(self) -> str:
         """Return the text of its header."""
-        parts = [part for part, _, _, _ in self._before()]
-        codes = "".join(
-            f"#define {self.contents.macro}_SELFCHECK_{part.upper()} ({-13 - (part == 'projection')})\n"
-            for part in parts
-        )
-        saves = ", and saved states," if self.saves else ""
-        return banner() + render(
-            "c/selfcheck.h", self.contents, about=self.about, steps=self.steps, codes=codes, saves=saves
-        )
+        return self.contents.text("selfcheck.h", about=self.about, steps=self.steps, saves=self.saves)
 
     def source(self) -> str:
         """Return the text of its source."""
-        contents, params, before = self.contents, self.contents.params, self._before()
+        contents, params, name = self.contents, self.contents.params, self.contents.name
         length = self.steps // STRETCHES
         den = params.integers()["level_den"]
         low, high = (round(bound * den) for bound in params.debt_bounds)
-        return banner() + render(
-            "c/selfcheck.c",
-            contents,
-            save=int(self.saves),
-            filled=", int8_t *features" * bool(params.features),
-            passed=", features" * bool(params.features),
-            buffer=f"    int8_t features[{contents.macro}_FEATURES];\n" * bool(params.features),
-            tables="".join(_rows(f"{contents.name}_check_{table}", rows) for _, table, rows, _ in before),
+        checks = []
+        if contents.table is not None:
+            call = f"tcuq_softmax({name}_softmax, {name}_check_logits[row], {contents.macro}_CLASSES, got)"
+            shares = posteriors(self.logits, contents.table)
+            checks.append(_part("softmax", "logits", "CLASSES", call, shares))
+        if contents.projection is not None:
+            call = f"tcuq_project(&{name}_projection, {name}_check_wide[row], got)"
+            checks.append(_part("projection", "wide", "FEATURES", call, contents.projection(self.wide)))
+        rows = {"logits": self.logits, "wide": self.wide}
+        tables = [_rows(f"{name}_check_{check['table']}", rows[check["table"]]) for check in checks]
+        return contents.text(
+            "selfcheck.c",
+            saves=self.saves,
+            tables="".join(tables),
+            part_checks=checks,
             stretch=length,
             every=EVERY,
             tried=TRIED * length,
             reset=RESET * length,
             even=256 // params.classes,
             span=_span(params.classes),
-            features=contents.fill(_FEATURES, zero=params.feature_zero_point) if params.features else "",
-            given="features" if params.features else "NULL",
             fields="".join(
                 f"    crc = tcuq_check_crc(crc, (uint32_t)got.{field}, 4);\n" for field in STEP_FIELDS
             ),
             stride=self.stride,
-            labels=contents.fill(_LABELS, every=EVERY) if params.feedback is not None else "",
-            before="".join(text for _, _, _, text in before),
-            calls="".join(_CALL.format(what=part) for part, _, _, _ in before),
             low=low,
             high=high,
-            outputs=self.outputs,
-            states=self.states,
+            steps_crc=self.outputs,
+            states_crc=self.states,
         )
 
-    def _before(self) -> list[tuple[str, str, Int8, str]]:
-        """Return the parts before the monitor: name, name of the table, its rows, and the function."""
-        contents, found = self.contents, []
-        if contents.table is not None:
-            shares = zlib.crc32(posteriors(self.logits, contents.table).tobytes())
-            found.append(("softmax", "logits", self.logits, contents.fill(_SOFTMAX, digest=shares)))
-        if contents.projection is not None:
-            narrow = zlib.crc32(contents.projection(self.wide).tobytes())
-            found.append(("projection", "wide", self.wide, contents.fill(_PROJECTION, digest=narrow)))
-        return found
+
+def _part(part: str, table: str, size: str, call: str, expected: Int8) -> dict[str, Any]:
+    """Return the check of what stands before the monitor, see templates/common.txt."""
+    digest = zlib.crc32(expected.tobytes())
+    return {"part": part, "PART": part.upper(), "table": table, "size": size, "call": call, "digest": digest}
 
 
 def _rows(name: str, table: Int8) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
 from ..monitor.alarm import Alarm, AlarmSide
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,9 +35,8 @@ FEWEST = 200
 ALLOWANCE = 0.5
 """In standard deviations of the clean risk: the classical choice for a shift of one deviation."""
 
-LEAST_SPREAD, LEAST_LIMIT = 0.02, 0.05
+LEAST_DEVIATION, LEAST_LIMIT = 0.02, 0.05
 """Floors for a clean risk that hardly moves: anything would be an alarm otherwise."""
-
 
 LEAST_EVIDENCE = 2.0
 """Floor of a limit of evidence: less is a factor that a single step may bring."""
@@ -59,27 +62,22 @@ MARGIN, STAKE = 0.1, 2.0
 """How far above its clean mean a score may lie before a bet on it wins, and how much is staked."""
 
 
-def resample(risk: Floats, length: int, chains: int, rng: np.random.Generator) -> Floats:
-    """Draw streams of clean risk: blocks of consecutive steps, put end to end.
-
-    Blocks keep the dependence between neighbors, which is what makes false alarms cluster. A block
-    that reaches the end goes on at the beginning, so that every step is drawn equally often.
-    """
-    return _stream(_blocks(risk), _starts(len(risk), length, chains, rng), length)
-
-
-def _starts(count: int, length: int, chains: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def starts_of(count: int, length: int, chains: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """Draw where the blocks of each chain begin."""
     return rng.integers(0, count, size=(chains, -(-length // min(BLOCK, count)), 1))[:, :, 0]
 
 
-def _blocks(risk: Floats) -> Floats:
-    """Return the block that begins at each step, as a view; at the end it goes on at the beginning."""
+def blocks_of(risk: Floats) -> Floats:
+    """Return the block of consecutive steps that begins at each step, as a view.
+
+    Blocks keep the dependence between neighbors, which is what makes false alarms cluster. A block
+    that reaches the end goes on at the beginning, so that every step is drawn equally often.
+    """
     block = min(BLOCK, len(risk))
     return np.lib.stride_tricks.sliding_window_view(np.concatenate([risk, risk[: block - 1]]), block)
 
 
-def _stream(blocks: Floats, starts: npt.NDArray[np.int64], length: int) -> Floats:
+def stream_of(blocks: Floats, starts: npt.NDArray[np.int64], length: int) -> Floats:
     """Put blocks end to end."""
     return np.asarray(blocks[starts].reshape(len(starts), -1)[:, :length])
 
@@ -93,9 +91,7 @@ def highest_evidence(excess: Floats) -> Floats:
     return np.asarray(walk.max(axis=1))
 
 
-def limit_for(
-    risk: Floats, reference: float, sign: int, run_length: float, rng: np.random.Generator
-) -> float:
+def limit_for(risk: Floats, reference: float, sign: int, run_length: float, rng: Generator) -> float:
     """Return the limit at which false alarms come once in `run_length` clean steps on average.
 
     The time to a false alarm is close to exponential: a share exp(-n / run_length) of streams of n steps
@@ -105,11 +101,11 @@ def limit_for(
     """
     shown = len(risk) / SUPPORT
     length = int(min(run_length, LONGEST, max(1.0, shown / 5)))
-    starts = _starts(len(risk), length, CHAINS, rng)
-    blocks = _blocks(sign * (risk - reference))
+    starts = starts_of(len(risk), length, CHAINS, rng)
+    blocks = blocks_of(sign * (risk - reference))
     # A few chains at a time stay in a cache.
     groups = [starts[n : n + TOGETHER] for n in range(0, CHAINS, TOGETHER)]
-    highest = np.concatenate([highest_evidence(_stream(blocks, group, length)) for group in groups])
+    highest = np.concatenate([highest_evidence(stream_of(blocks, group, length)) for group in groups])
 
     def read_off(wanted: float) -> float:
         return float(np.quantile(highest, np.exp(-length / wanted)))
@@ -122,46 +118,31 @@ def limit_for(
 
 def alarms_in(
     runs: Sequence[Floats], reference: float, sign: int, side: AlarmSide, hold: int = 0
-) -> tuple[int, int, int]:
-    """Return how often the alarm is raised over some runs, their steps, and the steps in alarm.
-
-    Each run starts at zero.
-    """
-    raised, steps, inside = 0, 0, 0
-    for run in runs:
-        on = walk(sign * (run - reference), side.limit, side.clear, hold)
-        raised += int(np.diff(on.astype(int), prepend=0).clip(0).sum())
-        steps, inside = steps + len(run), inside + int(on.sum())
-    return raised, steps, inside
-
-
-def _pieces(runs: Sequence[Floats]) -> list[Floats]:
-    """Cut runs into pieces of about PIECE steps, the units that are drawn again and again."""
-    return [piece for run in runs for piece in np.array_split(run, max(1, round(len(run) / PIECE)))]
+) -> tuple[int, int]:
+    """Return how often the alarm is raised over some runs, each from zero, and the steps in alarm."""
+    marks = [walk(sign * (run - reference), side.limit, side.clear, hold) for run in runs]
+    raised = sum(int(np.diff(on.astype(int), prepend=0).clip(0).sum()) for on in marks)
+    return raised, sum(int(on.sum()) for on in marks)
 
 
 def _side(
-    runs: Sequence[Floats], mean: float, spread: float, sign: int, run_length: float, rng: np.random.Generator
+    runs: Sequence[Floats], mean: float, deviation: float, sign: int, run_length: float, rng: Generator
 ) -> AlarmSide | None:
-    """Set one side; None where the risk has no room on that side of its clean mean."""
-    allowance = ALLOWANCE * spread
+    """Set one side, at a high quantile of the limits that resamplings of the clean runs ask for.
+
+    None where the risk has no room on that side of its clean mean.
+    """
+    allowance = ALLOWANCE * deviation
     reference = mean + sign * allowance
     if not 0 < reference < 1:
         return None
-    limit = max(LEAST_LIMIT, _cautious_limit(runs, reference, sign, run_length, rng))
-    return AlarmSide(allowance, min(limit, MOST_LIMIT))
-
-
-def _cautious_limit(
-    runs: Sequence[Floats], reference: float, sign: int, run_length: float, rng: np.random.Generator
-) -> float:
-    """Return a high quantile of the limits that resamplings of the clean runs ask for."""
-    pieces = _pieces(runs)
+    pieces = [piece for run in runs for piece in np.array_split(run, max(1, round(len(run) / PIECE)))]
     limits = []
     for _ in range(RESAMPLINGS):
         drawn = np.concatenate([pieces[i] for i in rng.integers(0, len(pieces), len(pieces))])
         limits.append(limit_for(drawn, reference, sign, run_length, rng))
-    return float(np.quantile(limits, CAUTION))
+    limit = max(LEAST_LIMIT, float(np.quantile(limits, CAUTION)))
+    return AlarmSide(allowance, min(limit, MOST_LIMIT))
 
 
 def caution_of(learned: bool) -> float:
@@ -173,13 +154,7 @@ def choose_evidence_limit(added: Sequence[Floats], run_length: int, caution: flo
     """Return the sum of evidence that clean stretches exceed once in `run_length` steps.
 
     Excursions of the sum above 0 have maxima whose tail is close to exponential: the highest of them give
-    its slope, some standard errors up, and the limit is read off or extrapolated along it. The slope is
-    raised by `caution` standard errors.
-
-    >>> rng = np.random.default_rng(0)
-    >>> steps = rng.normal(-0.5, 1.0, 100_000)
-    >>> round(choose_evidence_limit([steps], 1_000)), round(choose_evidence_limit([steps], 1_000_000))
-    (6, 13)
+    its slope, `caution` standard errors up, and the limit is read off or extrapolated along it.
     """
     steps = sum(len(run) for run in added)
     peaks = np.sort(np.concatenate([excursions(run) for run in added]))[::-1]
@@ -193,11 +168,7 @@ def choose_evidence_limit(added: Sequence[Floats], run_length: int, caution: flo
 
 
 def excursions(added: Floats) -> Floats:
-    """Return how high a one-sided sum rises each time it leaves 0.
-
-    >>> excursions(np.array([1.0, 1.0, -3.0, 0.5, -1.0])).tolist()
-    [2.0, 0.5]
-    """
+    """Return how high a one-sided sum rises each time it leaves 0."""
     level, peak, found = 0.0, 0.0, []
     for value in added.tolist():
         level += value
@@ -247,13 +218,13 @@ def fair_bet(added: Floats, clip: float) -> tuple[tuple[float, float], dict[str,
     return (base, slope), {"clean_mean": mean, "level": level, "stake": stake}
 
 
-def choose_alarm(clean: Sequence[Floats], run_length: int, rng: np.random.Generator) -> Alarm:
+def choose_alarm(clean: Sequence[Floats], run_length: int, rng: Generator) -> Alarm:
     """Choose both sides of the alarm. Both sides are off when there are fewer than `FEWEST` clean steps."""
     runs = [run for run in clean if len(run)]
     risk = np.concatenate(runs)
-    mean, spread = float(risk.mean()), max(float(risk.std()), LEAST_SPREAD)
+    mean, deviation = float(risk.mean()), max(float(risk.std()), LEAST_DEVIATION)
     if len(risk) < FEWEST:
         return Alarm(mean)
     # Each side gets half of the false alarms.
-    rise, fall = (_side(runs, mean, spread, sign, 2 * run_length, rng) for sign in (1, -1))
+    rise, fall = (_side(runs, mean, deviation, sign, 2 * run_length, rng) for sign in (1, -1))
     return Alarm(mean, rise, fall)

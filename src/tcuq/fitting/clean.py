@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
 from ..base.errors import InputError
-from ..monitor.log import Log
+from ..monitor.log import Log, runs_of
 from ..monitor.params import Params
 from ..monitor.quantize import quantize_features
 
@@ -55,9 +54,7 @@ def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
     formats = [(each.feature_scale, each.feature_zero_point) for each in (log, clean)]
     if reads_features and None not in (*formats[0], *formats[1]) and formats[0] != formats[1]:
         own, other = (f"scale {scale:g} and zero point {zero}" for scale, zero in formats)
-        raise InputError(
-            "conflict", f"the clean log has features of {other}, the log of {own}; record both with one model"
-        )
+        raise InputError("conflict", f"the clean log has features of {other}, the log of {own}")
 
 
 def format_of_both(
@@ -73,11 +70,8 @@ def format_of_both(
         scale, zero_point = clean.feature_scale, clean.feature_zero_point
     if raw != clean_raw and scale is None:
         own, other = ("int8", "float") if raw else ("float", "int8")
-        raise InputError(
-            "missing",
-            f"the log has {own} features and the clean log {other} ones; pass feature_scale and "
-            "feature_zero_point of the int8 features",
-        )
+        way = "pass feature_scale and feature_zero_point of the int8 features"
+        raise InputError("missing", f"the log has {own} features and the clean log {other} ones; {way}")
     return scale, zero_point
 
 
@@ -103,19 +97,10 @@ def clean_stretches(log: Log, memory: int) -> list[slice]:
 
     Without `shifted`, everything is clean. `memory` steps at the start of a clean stretch inside a segment
     still remember the shift: left out.
-
-    >>> log = Log(np.full((6, 2), 0.5), shifted=[0, 0, 1, 1, 0, 0])
-    >>> clean_stretches(log, 1)
-    [slice(0, 2, None), slice(5, 6, None)]
     """
     if log.shifted is None:
         return log.pieces()
-    found = []
-    for piece in log.pieces():
-        marks = log.shifted[piece]
-        cuts = (np.flatnonzero(np.diff(marks)) + 1 + piece.start).tolist()
-        for start, stop in pairwise([piece.start, *cuts, piece.stop]):
-            begin = start if start == piece.start else start + memory
-            if not marks[start - piece.start] and begin < stop:
-                found.append(slice(begin, stop))
-    return found
+    first = {piece.start for piece in log.pieces()}
+    runs = [run for run in runs_of(log, log.shifted) if not log.shifted[run.start]]
+    rested = [run if run.start in first else slice(run.start + memory, run.stop) for run in runs]
+    return [run for run in rested if run.start < run.stop]

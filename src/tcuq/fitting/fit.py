@@ -7,20 +7,16 @@ from typing import Literal
 from ..monitor.params import Params
 from .options import FitOptions
 from .sources import Source
-from .stages import (
-    Progress,
-    Request,
-    conclude,
-    estimate_accuracy,
-    find_signals,
-    fit_heads,
-    learn_evidence,
-    read,
-    say_nothing,
-    set_alarm,
-    set_feedback,
-    set_threshold,
-)
+from .stages.accuracy import estimate_accuracy
+from .stages.alarm import set_alarm
+from .stages.evidence import learn_evidence
+from .stages.findings import conclude
+from .stages.heads import fit_heads
+from .stages.labels import set_feedback
+from .stages.read import read
+from .stages.signals import find_signals
+from .stages.state import Progress, Request, say_nothing
+from .stages.threshold import set_threshold
 
 
 def fit(
@@ -108,21 +104,9 @@ def fit(
     >>> params.profile, params.about, params.notes["fit"]["time_helps"]
     ('standard', 'answer', True)
     """
-    state = read(
-        Request(
-            log,
-            clean,
-            profile=profile,
-            about=about,
-            budget=budget,
-            level=level,
-            run_length=run_length,
-            alarm=alarm,
-            seed=seed,
-            options=FitOptions() if options is None else options,
-            progress=say_nothing if progress is None else progress,
-        )
-    )
+    wanted = (profile, about, budget, level, run_length, alarm, seed)
+    options = FitOptions() if options is None else options
+    state = read(Request(log, clean, *wanted, options, progress or say_nothing))
     learn_evidence(state)
     find_signals(state)
     fit_heads(state)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..base.fixed import ONE
-from ..monitor.params import COEF_LIMIT
+from ..monitor.fixed_point import COEF_LIMIT
 from .logistic import fit_in_place
 from .signal_table import Flags, Floats, Ints, SignalTable, chunks
 
@@ -52,12 +52,11 @@ class Gated:
         return out
 
 
-def learn_gated(
-    names: Sequence[str],
-    parts: Sequence[tuple[SignalTable, Flags, Flags | Ints]],
-    l2: float,
-    nonnegative: bool = False,
-) -> Gated:
+Taught = Sequence[tuple[SignalTable, Flags, Flags | Ints]]
+"""Tables, where each is wrong, and which of its rows teach."""
+
+
+def learn_gated(names: Sequence[str], parts: Taught, l2: float, nonnegative: bool = False) -> Gated:
     """Learn both heads from the errors of some steps.
 
     The instant head weighs those of `INSTANT` among the names. Errors are those of all steps of a table;
@@ -85,9 +84,7 @@ def learn_gated(
     return Gated(instant, steady, coef[1:cut], coef[cut:], bias, bias + float(coef[0]))
 
 
-def _columns(
-    parts: Sequence[tuple[SignalTable, Ints]], instant: Sequence[str], steady: Sequence[str]
-) -> Floats:
+def _columns(parts: list[tuple[SignalTable, Ints]], instant: Sequence[str], steady: Sequence[str]) -> Floats:
     """Return the products of s and the signals, and a column for ones, in one array."""
     cut, width = 1 + len(instant), 1 + len(instant) + len(steady)
     x = np.empty((sum(len(rows) for _, rows in parts), width + 1))

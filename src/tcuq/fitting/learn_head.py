@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from ..base.errors import InputError
 from ..base.fixed import ONE
-from ..monitor.evidence_head import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT
-from ..monitor.log import Log
+from ..monitor.fixed_point import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT
+from ..monitor.log import Log, runs_of
 from .alarms import FEWEST
 from .logistic import fit_logistic
 from .signal_table import Flags, Floats, Ints, SignalTable
@@ -112,12 +111,10 @@ def degraded_steps(log: Log, clean_rate: float) -> Flags:
     wrong = log.errors()
     rates = {int(kind): float(wrong[log.kinds == kind].mean()) for kind in np.unique(log.kinds)}
     out = np.zeros(len(log), dtype=bool)
-    for piece in log.pieces():
-        cuts = (np.flatnonzero(np.diff(log.kinds[piece])) + 1 + piece.start).tolist()
-        for start, stop in pairwise([piece.start, *cuts, piece.stop]):
-            kind = int(log.kinds[start])
-            rate = float(wrong[start:stop].mean()) if stop - start >= LONG else rates[kind]
-            out[start:stop] = kind > 0 and rate > clean_rate + COST
+    for run in runs_of(log, log.kinds):
+        kind = int(log.kinds[run.start])
+        rate = float(wrong[run].mean()) if run.stop - run.start >= LONG else rates[kind]
+        out[run] = kind > 0 and rate > clean_rate + COST
     return out
 
 
@@ -132,11 +129,9 @@ def learn_moments(parts: Sequence[Part], names: Sequence[str], classes: int) -> 
     used, x, subject, weights, target = _rows(parts, names)
     few = int((~target).sum()), int(target.sum())
     if min(few) < FEWEST:
-        raise InputError(
-            "missing",
-            f"evidence cannot be learned: the log has {few[0]} clean and {few[1]} degraded steps; at least "
-            f"{FEWEST} of each are needed",
-        )
+        has = f"the log has {few[0]} clean and {few[1]} degraded steps"
+        problem = f"evidence cannot be learned: {has}; at least {FEWEST} of each are needed"
+        raise InputError("missing", problem)
     means = means_by_class(x[~target], subject[~target], classes, weights[~target])
     coef, bias = _logistic(x - means[subject], target, weights)
     return Moments(used, coef, np.clip(bias - means @ coef, -OFFSET_LIMIT, OFFSET_LIMIT))
@@ -177,11 +172,7 @@ def standard_sum(parts: Sequence[Part], columns: Sequence[Floats]) -> tuple[Floa
 
 
 def slow_mean(values: Floats, looks: Floats) -> Floats:
-    """Return the severity of a stream of evidence, in nats: a mean that goes by looks.
-
-    >>> slow_mean(np.array([8.0, 0.0]), np.array([1.0, 0.5])).tolist()
-    [1.0, 0.9375]
-    """
+    """Return the severity of a stream of evidence, in nats: a mean that goes by looks."""
     out, level = [], 0.0
     for value, look in zip(values.tolist(), (looks / 8).tolist(), strict=True):
         level += (value - level) * look
@@ -190,11 +181,7 @@ def slow_mean(values: Floats, looks: Floats) -> Floats:
 
 
 def means_by_class(x: Floats, subject: Ints, classes: int, weights: Floats | None = None) -> Floats:
-    """Return the mean of each column for each class, drawn toward that of all where a class is rare.
-
-    >>> means_by_class(np.array([[0.0], [1.0]]), np.array([0, 0]), 2).tolist()
-    [[0.5], [0.5]]
-    """
+    """Return the mean of each column for each class, drawn toward that of all where a class is rare."""
     weights = np.ones(len(x)) if weights is None else weights
     everywhere = np.average(x, axis=0, weights=weights)
     means = np.empty((classes, x.shape[1]))

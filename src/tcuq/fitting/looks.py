@@ -77,11 +77,7 @@ def stillness(values: Ints, reach: int, starts: Flags) -> Floats:
 
 
 def still_from(clean: Floats, reach: int) -> float:
-    """Return the stillness that no clean input had; 0 where clean input may not move at all.
-
-    >>> still_from(np.array([1.0, 9.5]), 2**16), still_from(np.array([1.0, 9.5]), 2**9)
-    (10.5, 0.0)
-    """
+    """Return the stillness that no clean input had; 0 where clean input may not move at all."""
     still = max(STILL_LEAST, float(clean.max(initial=0)) + STILLER)
     return round(still * ONE) / ONE if still < reach.bit_length() else 0.0
 

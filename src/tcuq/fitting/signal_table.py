@@ -71,12 +71,12 @@ def chunks(count: int, size: int = CHUNK) -> Iterator[slice]:
         yield slice(start, min(count, start + size))
 
 
+Progress = Callable[[int, int], None]
+"""Called with steps done, and steps in all."""
+
+
 def read_signals(
-    params: Params,
-    log: Log,
-    names: Sequence[str],
-    order: Ints | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    params: Params, log: Log, names: Sequence[str], order: Any = None, progress: Progress | None = None
 ) -> SignalTable:
     """Run a monitor over a log, a chunk at a time, and keep its signals.
 

@@ -52,7 +52,7 @@ def simple_rules(log: Log) -> list[Rule]:
     p = (quantize_probs(log.probs).astype(np.float64) + 128) / 256
     predicted = p.argmax(1)
     rules = [Rule("confidence", predicted, 1 - p.max(1))]
-    breaks = _breaks(log)
+    breaks = [piece.start for piece in log.pieces()]
     mean, vote = _last(p, breaks), _last(np.eye(log.classes)[predicted], breaks)
     rules.append(Rule(f"mean of the last {LAST}", mean.argmax(1), 1 - mean.max(1)))
     # Of equal votes the class of this step, or the least: a hair of this posterior decides.
@@ -60,10 +60,6 @@ def simple_rules(log: Log) -> list[Rule]:
     belief = _belief(p, breaks)
     rules.append(Rule("belief filter", belief.argmax(1), 1 - belief.max(1)))
     return rules
-
-
-def _breaks(log: Log) -> list[int]:
-    return [piece.start for piece in log.pieces()]
 
 
 def _last(values: Floats, starts: Sequence[int]) -> Floats:

@@ -40,28 +40,18 @@ Source: TypeAlias = "Log | str | Path | Frame | Stream"
 
 
 def as_log(source: Source, *, logits: bool = False, logits_scale: float | None = None) -> Log:
-    """Return the log that someone means.
-
-    A path ends as `tcuq.io.read_log` reads it; a data frame has the columns that `Log.from_frame` reads.
-
-    >>> log = as_log(Log([[2.0, 0.0]]), logits=True)
-    >>> log.probs.round(3).tolist()
-    [[0.881, 0.119]]
-    """
+    """Return the log that someone means: as it is, or read from a file or a data frame."""
     if logits_scale is not None and not logits:
-        raise InputError(
-            "missing", "`logits_scale` is given without `logits=True`; pass both for int8 logits"
-        )
+        raise InputError("missing", "`logits_scale` is given without `logits=True`; int8 logits need both")
     where = ""
     if isinstance(source, Log):
         log = source
         if logits:
-            probs = softmax(log.probs, logits_scale)
-            log = replace(log, probs=probs)
+            log = replace(log, probs=softmax(log.probs, logits_scale))
     elif isinstance(source, (str, Path)):
         from ..io import read_log
 
-        log, where = read_log(source, logits=logits, logits_scale=logits_scale), f"{source}: "
+        log, where = read_log(source, logits=logits, logits_scale=logits_scale), f"{source}"
     elif is_frame(source):
         log = Log.from_frame(source, logits, logits_scale)
     else:
@@ -72,17 +62,16 @@ def as_log(source: Source, *, logits: bool = False, logits_scale: float | None =
         refuse_logits(log.probs)
         quantize_probs(log.probs)  # names the first float row that the core would refuse
     except ValueError as error:
-        raise placed(error, where.removesuffix(": ")) from None
+        raise placed(error, where) from None
     return log
 
 
 def refuse_one_class(log: Log) -> None:
     """Refuse labels that are all the same: errors between classes cannot be learned from them."""
     if log.labels is not None and len(np.unique(log.labels)) == 1:
+        way = "use a log that shows several classes, or leave the labels out"
         raise InputError(
-            "missing",
-            f"every label is class {log.labels[0]}: nothing can be learned about errors between classes; "
-            "use a log that shows several classes, or leave the labels out for a fit without them",
+            "missing", f"every label is class {log.labels[0]}, so no error can be learned; {way}"
         )
 
 
@@ -91,7 +80,5 @@ def one_prediction(log: Log) -> list[str]:
     found = np.unique(log.predictions())
     if len(found) > 1:
         return []
-    return [
-        f"every prediction is class {found[0]}: the log says nothing about the other classes, nor about "
-        "changes between them"
-    ]
+    others = "the log says nothing about the other classes, nor about changes between them"
+    return [f"every prediction is class {found[0]}: {others}"]

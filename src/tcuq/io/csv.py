@@ -5,21 +5,20 @@ from __future__ import annotations
 import csv
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError, located, placed, wrong_value
-from ..base.limits import Limits, limits_given
+from ..base.errors import InputError, placed, wrong_value
+from ..base.limits import Limits
 from ..base.unknown import note_unknown
-from ..monitor.class_names import checked_names, class_number
+from ..monitor.class_names import ShiftNumbers, checked_names, class_number
 from ..monitor.columns import EXPECTED, PLAIN, Layout
 from ..monitor.log import Log
-from ..monitor.shift_names import ShiftNumbers
 from .sources import check_length
-from .values import Bad, Kind, Softmax, check_label, make_log, refuse
+from .values import Kind, Softmax, check_label, make_log
 
 _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 """Begins the line before the header that names the classes: ``# names: cat,dog``."""
@@ -29,7 +28,7 @@ def _header(cells: Sequence[str], where: str) -> Layout:
     """Read the first row; refuse one without posteriors, and note columns that are not known."""
     if len(cells) == 1 and ";" in cells[0]:
         raise InputError("unsupported", "the columns are separated by semicolons, expected commas")
-    if all(_is_number(name) for name in cells):
+    if all(map(_is_number, cells)):
         raise InputError("missing", "the first line must name the columns: p0,p1,...")
     layout = Layout.of(cells)
     note_unknown("column", layout.names, layout.known, where)
@@ -65,7 +64,7 @@ def _numbers(names: Sequence[str], cells: Sequence[str]) -> list[float]:
     return [_number(name, text) for name, text in zip(names, cells, strict=True)]
 
 
-class _Table:
+class Table:
     """The rows of one file, each judged when it comes; a bad one is an error and leaves no trace."""
 
     def __init__(
@@ -78,9 +77,8 @@ class _Table:
         self._parts: list[tuple[list[str], list[int], Kind]] = []
         for columns, name in ((header.probs, "probs"), (header.features, "features")):
             if columns:
-                self._parts.append(
-                    (columns, [place[c] for c in columns], Kind(name, columns, logits and name == "probs"))
-                )
+                kind = Kind(name, columns, logits and name == "probs")
+                self._parts.append((columns, [place[column] for column in columns], kind))
         self._classes = max(2, len(header.probs))
         self._plain = {name: place[name] for name in ("label", "segment", "shifted") if name in place}
         self._raw: list[bool] = []
@@ -92,11 +90,11 @@ class _Table:
         self._integers: dict[str, list[int]] = {name: [] for name in self._plain}
         self.rows = 0
 
-    def add(self, cells: Sequence[str], line: int) -> None:
+    def add(self, line: str, number: int) -> None:
         """Take one row."""
+        cells = _cells(line)
         if len(cells) != len(self._names):
-            count = f"{len(cells)} values, expected {len(self._names)} as in the header"
-            raise InputError("value", f"the row has {count}")
+            raise InputError("value", f"the row has {len(cells)} values, the header has {len(self._names)}")
         rows, raw = [], []
         for columns, places, kind in self._parts:
             texts = [cells[place] for place in places]
@@ -107,7 +105,7 @@ class _Table:
         if not self._raw:
             self._raw = raw
             for found, (_, _, kind) in zip(raw, self._parts, strict=True):
-                kind.settle(found, line)
+                kind.settle(found, number)
         for numbers, values in zip(self._numbers, rows, strict=True):
             numbers.extend(values)
         for name, value in integers.items():
@@ -120,10 +118,9 @@ class _Table:
         if name == "label" and self._named is not None and text.strip() and not _is_number(text):
             return class_number(text.strip(), self._named)
         value = _number(name, text)
-        most = 255 if name == "shifted" else 2**53
-        if value != np.floor(value) or abs(value) > most or (name == "shifted" and value < 0):
-            accepted = "0 to 255" if name == "shifted" else "an integer"
-            raise wrong_value(name, value, accepted)
+        low, high = (0, 255) if name == "shifted" else (-(2**53), 2**53)
+        if value != np.floor(value) or not low <= value <= high:
+            raise wrong_value(name, value, "0 to 255" if name == "shifted" else "an integer")
         if name == "label":
             check_label(int(value), self._classes)
         return self._shifts.of(int(value)) if name == "shifted" else int(value)
@@ -134,67 +131,36 @@ class _Table:
         for (columns, _, _), numbers, raw in zip(self._parts, self._numbers, self._raw, strict=True):
             table = np.frombuffer(numbers, dtype=np.float64).reshape(-1, len(columns))
             tables.append(table.astype(np.int8) if raw else table)
-        plain: dict[str, Any] = {
-            name: np.array(values, dtype=np.int64) for name, values in self._integers.items()
-        }
-        plain |= {"softmax": self._softmax, "names": self._named, "shift_names": self._shifts.names or None}
+        more: dict[str, Any] = {name: np.array(rows, np.int64) for name, rows in self._integers.items()}
+        more |= {"softmax": self._softmax, "names": self._named, "shift_names": self._shifts.names or None}
         probs, *features = tables
         self._empty()
-        return make_log(probs, features[0] if features else None, **plain)
+        return make_log(probs, features[0] if features else None, **more)
 
 
-def csv_parts(
-    lines: Iterable[str],
-    where: str,
-    on_bad: Bad | None = None,
-    softmax: Softmax | None = None,
-    limits: Limits | None = None,
-    rows: int | None = None,
-) -> Iterator[Log]:
-    """Read a log from the lines of a CSV file, some rows at a time.
+Lines = Iterator[tuple[int, str]]
+
+
+def csv_table(lines: Lines, where: str, softmax: Softmax | None, limits: Limits) -> Table:
+    """Read the header from the numbered lines of a CSV file; return what takes the other lines.
 
     Each line stands alone: a quote that is not closed spoils its own line and no other. A line ``# names:
-    cat,dog`` before the header names the classes. `on_bad` is called with the message of each bad line,
-    which is skipped; without it, a bad line is an error. A part has at most `rows` rows.
+    cat,dog`` before the header names the classes.
     """
-    numbered_lines = enumerate(lines, 1)
-    first, classes = next(numbered_lines, None), None
+    first, classes = next(lines, None), None
     try:
         if first is not None and (mark := _NAMES.match(first[1])):
             classes = [cell.strip() for cell in _cells(first[1][mark.end() :])]
-            first = next(numbered_lines, None)
+            first = next(lines, None)
         if first is None:
             raise InputError("missing", f"is empty, expected a header with {EXPECTED}")
         header = _cells(first[1])
-        given = limits_given(limits)
-        if len(header) > given.fields:
-            raise InputError(
-                "limit",
-                f"the header has {len(header):,} columns, {given.beyond('fields', len(header), 'columns')}",
-            )
-        table = _Table(_header(header, where), softmax, classes)
+        if len(header) > limits.fields:
+            expected = limits.beyond("fields", len(header), "columns")
+            raise InputError("limit", f"the header has {len(header):,} columns, {expected}")
+        return Table(_header(header, where), softmax, classes)
     except ValueError as error:
         raise placed(error, where if first is None else f"{where}, line {first[0]}") from None
-    begun = False
-    for number, line in numbered_lines:
-        try:
-            cells = _cells(line) if line.strip() else []
-            if cells:
-                table.add(cells, number)
-        except ValueError as error:
-            refuse(placed(error, f"{where}, line {number}"), on_bad)
-        if table.rows == rows:
-            begun = True
-            yield _made(table, where)
-    if not table.rows and not begun:
-        raise InputError("missing", f"{where}: holds no steps, expected at least one row")
-    if table.rows:
-        yield _made(table, where)
-
-
-def _made(table: _Table, where: str) -> Log:
-    with located(where):
-        return table.log()
 
 
 def _cells(line: str) -> list[str]:

@@ -29,25 +29,20 @@ from .values import BESIDE, number_shown
 Told = dict[int, str]
 """Names of classes, as far as a file tells them."""
 
-MAX_INT32 = 2**31 - 1
-LIMITS: dict[str, tuple[float, float]] = {
-    "step": (0, 2**53),
-    "prediction": (0, 999),
-    "answer": (0, 999),
-    "risk": (0, (ONE - 1) / ONE),
-    "threshold": (-MAX_INT32 / ONE, MAX_INT32 / ONE),
-    **dict.fromkeys(("uncertainty", "persistence", "look", "expected_accuracy"), (0, (ONE - 1) / ONE)),
-    "severity": (-256, 256),
-    "abstain": (0, 1),
-    "alarm": (0, 3),
-    "warming_up": (0, 1),
-    "low_mass": (0, 1),
-    "params": (0, 2**32 - 1),
-    **dict.fromkeys(OWN_COLUMN, (0, (ONE - 1) / ONE)),
-}
-"""Least and largest value of each column."""
 _FRACTIONS = {*(name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f"), *SIGNALS}
 _FLAGS = {"abstain", "warming_up", "low_mass"}
+MAX_INT32 = 2**31 - 1
+LIMITS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(_FRACTIONS, (0, (ONE - 1) / ONE)),
+    **dict.fromkeys(_FLAGS, (0, 1)),
+    **dict.fromkeys(("prediction", "answer"), (0, 999)),
+    "threshold": (-MAX_INT32 / ONE, MAX_INT32 / ONE),
+    "severity": (-256, 256),
+    "step": (0, 2**53),
+    "alarm": (0, 3),
+    "params": (0, 2**32 - 1),
+}
+"""Least and largest value of each column."""
 _CODED: dict[str, Callable[[Any], Any]] = {
     "reason": lambda text: _code(text),
     "params": fingerprint_number,
@@ -90,11 +85,7 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
     ...     read_decisions(f"{folder}/decisions.csv").steps["prediction"].tolist()
     [0, 0]
     """
-    kind, where = format_of(path, format), shown(path)
-    return _read(path, kind, where, limits_given(limits))
-
-
-def _read(path: str | Path, kind: str, where: str, limits: Limits) -> Decisions:
+    kind, where, limits = format_of(path, format), shown(path), limits_given(limits)
     if kind == "npz":
         columns = arrays_of(read_bytes(path, limits), where, (*_KNOWN, "names"), COLUMNS, limits)
         names = columns.pop("names", None)
@@ -116,10 +107,10 @@ def _read(path: str | Path, kind: str, where: str, limits: Limits) -> Decisions:
         if text.strip():
             filled.append((number, text.rstrip("\r\n")))
     told = {}
-    found, rows = (_csv_rows if kind == "csv" else _jsonl_rows)(filled, where, told)
-    numbers = [n for n, _ in filled[1:]] if kind == "csv" else [n for n, _ in filled]
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(found))
-    return _assemble({name: table[:, i] for i, name in enumerate(found)}, numbers, where, "line", told)
+    read, rows = (_csv_rows if kind == "csv" else _jsonl_rows)(filled, where, told)
+    lines = [number for number, _ in filled[kind == "csv" :]]
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(read))
+    return _assemble({name: table[:, i] for i, name in enumerate(read)}, lines, where, "line", told)
 
 
 def _from_table(file: TableFile, where: str) -> Decisions:
@@ -167,10 +158,8 @@ def _known_columns(names: list[str], where: str) -> list[str]:
         raise InputError("missing", f"{where}: is empty, expected decisions, as `tcuq run` writes them")
     for name in COLUMNS:
         if name not in names:
-            raise InputError(
-                "missing",
-                f"{where}: column {name!r} is missing, expected {', '.join(COLUMNS)}{guess(names, name)}",
-            )
+            expected = f"expected {', '.join(COLUMNS)}{guess(names, name)}"
+            raise InputError("missing", f"{where}: column {name!r} is missing, {expected}")
     found = [name for name in names if name in _KNOWN]
     if len(set(found)) != len(found):
         twice = next(name for name in found if found.count(name) > 1)
@@ -210,9 +199,7 @@ def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[lis
         try:
             cells = _cells(text)
             if len(cells) != len(header):
-                raise InputError(
-                    "value", f"the row has {len(cells)} values, expected {len(header)} as in the header"
-                )
+                raise InputError("value", f"the row has {len(cells)} values, the header has {len(header)}")
             kept = [cells[place] for place in places]
             rows.append([_number(name, text) for name, text in zip(names, kept, strict=True)])
             if named is not None:
@@ -223,11 +210,11 @@ def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[lis
 
 
 def _number(name: str, text: str) -> float:
+    if name in ("reason", "params"):
+        return float(_CODED[name](text))
     try:
         return float(_CODED[name](text) if name in _CODED else text)
     except ValueError:
-        if name in ("reason", "params"):
-            raise
         raise wrong_value(name, text, "a number") from None
 
 
@@ -252,20 +239,16 @@ def _jsonl_rows(
                 names = _known_columns(list(content), where)
                 extra = content.keys() - set(names)
             named = content.get(NAME, "") if NAME in extra else ""
-            content = {
-                name: content[name] for name in content if name not in extra and name not in BESIDE[1:]
-            }
+            unread = {*extra, *BESIDE[1:]}
+            content = {name: value for name, value in content.items() if name not in unread}
             if content.keys() != set(names):
-                raise InputError(
-                    "value",
-                    f"keys are {', '.join(content)}, expected {', '.join(names)} as on the first line",
-                )
+                expected = f"expected {', '.join(names)} as on the first line"
+                raise InputError("value", f"keys are {', '.join(content)}, {expected}")
             content |= {name: _CODED[name](content[name]) for name in _CODED if name in content}
             for name, value in content.items():
                 kinds = (bool,) if name in _FLAGS else (int, float) if name in _FRACTIONS else (int,)
                 if type(value) not in kinds:
-                    accepted = "true or false" if name in _FLAGS else "a number"
-                    raise wrong_value(name, value, accepted)
+                    raise wrong_value(name, value, "true or false" if name in _FLAGS else "a number")
             rows.append([float(content[name]) for name in names])
             if named and "answer" in content:
                 _told(told, float(content["answer"]), named)
@@ -299,9 +282,8 @@ def _assemble(
                 # Six decimals leave at most 0.033 of a unit; more was not written by this package.
                 exact = np.round(values * ONE)
                 off = ~wrong & (np.abs(values * ONE - exact) > 0.04)
-                accepted = (
-                    "a multiple of 1/65536, to six decimals" if off.any() and not wrong.any() else accepted
-                )
+                if off.any() and not wrong.any():
+                    accepted = "a multiple of 1/65536, to six decimals"
                 wrong, values = wrong | off, exact / ONE
             else:
                 wrong |= values != np.floor(values)

@@ -23,17 +23,8 @@ from ..monitor.steps import STEP_DTYPE, reason_names
 from .sources import TABLES, format_of, put
 from .tables import decision_table, encode_table
 
-COLUMNS = (
-    "step",
-    "prediction",
-    "risk",
-    "threshold",
-    "uncertainty",
-    "abstain",
-    "alarm",
-    "warming_up",
-    "reason",
-)
+_JUDGED = ("risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")
+COLUMNS = ("step", "prediction", *_JUDGED)
 """Columns that every decision file has."""
 
 NEWER = ("answer", "persistence", "look", "severity", "expected_accuracy")
@@ -44,7 +35,6 @@ WRITTEN = (*COLUMNS[:2], "answer", *COLUMNS[2:], *NEWER[1:])
 and one column a signal, and `params`, the fingerprint of the parameters, is the last."""
 
 NAME = "answer_name"
-
 
 OWN_COLUMN = tuple(name for name in SIGNALS if name not in (STEP_DTYPE.names or ()))
 """Signals with a column of their own; the column `severity` of a step tells the signal of that name."""
@@ -60,11 +50,7 @@ def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool 
 
 
 def fingerprint_number(text: Any) -> int:
-    """Return the number of a fingerprint, eight hexadecimal digits as `Params.fingerprint` gives them.
-
-    >>> fingerprint_number("000000ff")
-    255
-    """
+    """Return the number of a fingerprint, eight hexadecimal digits as `Params.fingerprint` gives them."""
     if not isinstance(text, str) or not re.fullmatch("[0-9a-f]{8}", text):
         raise wrong_value("params", text, "a fingerprint of eight hexadecimal digits")
     return int(text, 16)
@@ -114,14 +100,10 @@ class Decisions:
         if getattr(self.steps, "dtype", None) != STEP_DTYPE or self.steps.ndim != 1:
             raise wrong_type("steps", self.steps, "a row of tcuq.STEP_DTYPE a step")
         if self.signals is not None and self.signals.shape != (len(self.steps), len(SIGNALS)):
-            raise InputError(
-                "value",
-                f"signals have shape {self.signals.shape}, expected ({len(self.steps)}, {len(SIGNALS)})",
-            )
+            expected = f"expected {(len(self.steps), len(SIGNALS))}"
+            raise InputError("value", f"signals have shape {self.signals.shape}, {expected}")
         if self.numbers is not None and self.numbers.shape != (len(self.steps),):
-            raise InputError(
-                "value", f"numbers have shape {self.numbers.shape}, expected ({len(self.steps)},)"
-            )
+            raise InputError("value", f"numbers have shape {self.numbers.shape}, expected {len(self.steps)}")
         if self.fingerprint is not None:
             fingerprint_number(self.fingerprint)
 
@@ -143,11 +125,8 @@ class Decisions:
             That the decisions should have been made with.
         """
         if self.fingerprint not in (None, params.fingerprint):
-            raise InputError(
-                "conflict",
-                f"made with parameters {self.fingerprint}, expected {params.fingerprint}, "
-                "the fingerprint of the parameters given",
-            )
+            expected = f"expected {params.fingerprint}, the fingerprint of the parameters given"
+            raise InputError("conflict", f"made with parameters {self.fingerprint}, {expected}")
 
     def step_numbers(self) -> npt.NDArray[np.int64]:
         """Return the number of each step."""
@@ -193,9 +172,8 @@ class Decisions:
             name: values.tolist() if isinstance(values, np.ndarray) else values
             for name, values in self.worded().items()
         }
-        columns["expected_accuracy"] = [
-            None if math.isnan(value) else value for value in columns["expected_accuracy"]
-        ]
+        accuracy = columns["expected_accuracy"]
+        columns["expected_accuracy"] = [None if math.isnan(value) else value for value in accuracy]
         return zip(*columns.values(), strict=True)
 
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError, one_line, placed
+from ..base.errors import InputError, one_line
 from ..base.json_text import check_depth
 from ..base.limits import Limits
 from ..base.unknown import guess, note_unknown
-from ..monitor.class_names import checked_names, class_number
+from ..monitor.class_names import ShiftNumbers, checked_names, class_number
 from ..monitor.log import Log
 from ..monitor.quantize import two_classes
-from ..monitor.shift_names import ShiftNumbers
 from .sources import check_length
-from .values import ALIASES, BESIDE, Bad, Kind, Shape, Softmax, check_label, make_log, refuse
+from .values import ALIASES, BESIDE, Kind, Shape, check_label, make_log
 
 KEYS = ("probs", "features", "label", "segment", "shifted")
+_ALL = ", ".join(KEYS)
 NAMES = "names"
 """The one key of a line before the first step that names the classes: ``{"names": ["cat", "dog"]}``."""
 
@@ -46,9 +46,9 @@ class RowParser:
     def __init__(
         self,
         shape: Shape | None = None,
-        softmax: Softmax | None = None,
+        softmax: Any = None,
         where: str = "standard input",
-        limits: Limits | None = None,
+        limits: Any = None,
     ) -> None:
         self._shape, self._softmax, self._where, self._limits = shape, softmax, where, limits
         self._keys: frozenset[str] = frozenset()
@@ -92,9 +92,7 @@ class RowParser:
 
     def _take_names(self, names: Any) -> None:
         if self._first or self.names is not None:
-            raise InputError(
-                "value", "names come after the first line, expected once and before the first step"
-            )
+            raise InputError("value", "names come after the first line, expected before the first step")
         if not isinstance(names, list):
             raise InputError("value", f"names is {_short(names)}, expected a list of texts", "names")
         found = checked_names(names, len(names) if self._shape is None else self._shape.classes)
@@ -105,9 +103,7 @@ class RowParser:
     def _check_keys(self, content: dict[str, Any]) -> None:
         unknown = [key for key in content if key not in KEYS]
         if "probs" not in content:
-            raise InputError(
-                "missing", f"key 'probs' is missing, expected {', '.join(KEYS)}{guess(unknown, 'probs')}"
-            )
+            raise InputError("missing", f"key 'probs' is missing, expected {_ALL}{guess(unknown, 'probs')}")
         if unknown and not self._told:
             note_unknown("key", [key for key in content if key not in BESIDE], KEYS, self._where)
             self._told = True
@@ -132,17 +128,13 @@ class RowParser:
         try:
             return list(map(float, values))
         except OverflowError:
-            raise InputError(
-                "limit", f"{key} holds an integer of more than 300 digits, expected numbers"
-            ) from None
+            raise InputError("limit", f"{key} holds an integer of more than 300 digits") from None
 
     def _row(
         self, content: dict[str, Any], probs: list[float], features: list[float] | None, raw: dict[str, bool]
     ) -> Row:
         if self.names is not None and max(2, len(probs)) != len(self.names):
-            raise InputError(
-                "value", f"probs has {len(probs)} values, expected {len(self.names)} as there are names"
-            )
+            raise InputError("value", f"probs has {len(probs)} values, and there are {len(self.names)} names")
         if self.names is not None and isinstance(content.get("label"), str):
             content["label"] = class_number(content["label"], self.names)
         for key in ("label", "segment"):
@@ -153,9 +145,8 @@ class RowParser:
         shifted = content.get("shifted")
         known = isinstance(shifted, str) or (isinstance(shifted, int) and 0 <= shifted <= 255)
         if "shifted" in content and not known:
-            raise InputError(
-                "value", f"shifted is {_short(shifted)}, expected true, false, 0 to 255 or a name", "shifted"
-            )
+            expected = "expected true, false, 0 to 255 or a name"
+            raise InputError("value", f"shifted is {_short(shifted)}, {expected}", "shifted")
         check_label(content.get("label", -1), max(2, len(probs)))
         array = np.array(probs, dtype=np.int8 if raw["probs"] else np.float64)
         kind = np.int8 if raw.get("features") else np.float64
@@ -173,8 +164,7 @@ class RowParser:
 def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(items)
     if len(content) != len(items):
-        names = [name for name, _ in items]
-        twice = Counter(names).most_common(1)[0][0]
+        twice = Counter(name for name, _ in items).most_common(1)[0][0]
         raise InputError("conflict", f"key {one_line(repr(twice), 60)} is there twice, expected once")
     return content
 
@@ -210,45 +200,22 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def jsonl_parts(
-    lines: Iterable[str],
-    where: str,
-    on_bad: Bad | None = None,
-    shape: Shape | None = None,
-    softmax: Softmax | None = None,
-    limits: Limits | None = None,
-    size: int | None = None,
-) -> Iterator[Log]:
-    """Read a log from JSON lines, some at a time; blank lines are skipped.
+class Steps:
+    """The steps of one file, for `log_parts`."""
 
-    Parameters as of `RowParser` and `csv_parts`.
+    def __init__(self, parser: RowParser) -> None:
+        self._parser, self._taken, self.rows = parser, list[Row](), 0
 
-    >>> log = next(jsonl_parts(['{"probs": [-128, 127]}', '{"probs": [0, 0]}'], "log.jsonl"))
-    >>> log.probs.dtype, len(log)
-    (dtype('int8'), 2)
-    """
-    parser = RowParser(shape, softmax, where, limits)
-    rows: list[Row] = []
-    begun = False
-    for line, text in enumerate(lines, 1):
-        if text.strip():
-            try:
-                row = parser.parse(text, line)
-                rows += [] if row is None else [row]
-            except ValueError as error:
-                refuse(placed(error, f"{where}, line {line}"), on_bad)
-            if len(rows) == size:
-                yield _log_of(rows, parser)
-                begun, rows = True, []
-    if not rows and not begun:
-        raise InputError("missing", f"{where}: holds no steps, expected at least one line")
-    if rows:
-        yield _log_of(rows, parser)
+    def add(self, line: str, number: int) -> None:
+        """Take one line."""
+        row = self._parser.parse(line, number)
+        self._taken += [] if row is None else [row]
+        self.rows = len(self._taken)
 
-
-def _log_of(rows: list[Row], parser: RowParser) -> Log:
-    columns: list[Any] = [
-        None if column[0] is None else np.array(column) for column in zip(*rows, strict=True)
-    ]
-    given = dict(zip(KEYS, columns, strict=True))
-    return make_log(**given, names=parser.names, shift_names=parser.shifts.names or None)
+    def log(self) -> Log:
+        """Return what was taken, and forget it."""
+        columns: dict[str, Any] = dict(zip(KEYS, zip(*self._taken, strict=True), strict=True))
+        self._taken, self.rows = [], 0
+        for key, values in columns.items():
+            columns[key] = None if values[0] is None else np.array(values)
+        return make_log(**columns, names=self._parser.names, shift_names=self._parser.shifts.names or None)

@@ -16,20 +16,11 @@ import numpy.typing as npt
 from ..base.errors import InputError, located, one_line
 from ..base.limits import Limits, limits_given
 from ..base.unknown import guess, note_unknown
+from ..monitor.frames import DETAIL_KEYS
 from ..monitor.log import Log
 from .values import ALIASES, Softmax, make_log, refuse_bad_rows
 
-KEYS = (
-    "probs",
-    "features",
-    "labels",
-    "segments",
-    "shifted",
-    "names",
-    "feature_scale",
-    "feature_zero_point",
-    "shift_names",
-)
+KEYS = ("probs", "features", "labels", "segments", "shifted", *DETAIL_KEYS)
 
 _RATIOS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 """Bytes that one byte can unpack to, by the way of packing; others can make far more of it."""
@@ -63,9 +54,7 @@ def arrays_of(
     except MemoryError:
         raise
     except Exception:
-        raise InputError(
-            "damaged", f"{where}: is not an NPZ file, or is damaged; write it with numpy.savez"
-        ) from None
+        raise InputError("damaged", f"{where}: is damaged, or not NPZ; write it with numpy.savez") from None
     with archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if odd := [key for key in members if not key.isprintable() or len(key) > LONGEST_KEY]:
@@ -87,11 +76,8 @@ def arrays_of(
             size = _unpacked_size(archive, members[key], key, where, len(content))
             total += size
             if total > most:
-                raise InputError(
-                    "limit",
-                    f"{where}: its arrays take {total:,} bytes up to {key!r} when unpacked, "
-                    f"{given.beyond(name, total)}",
-                )
+                taken = f"its arrays take {total:,} bytes up to {key!r} when unpacked"
+                raise InputError("limit", f"{where}: {taken}, {given.beyond(name, total)}")
         arrays = {}
         for key in wanted:
             with _whole(key, where), archive.open(members[key]) as member:
@@ -111,10 +97,8 @@ def _whole(key: str, where: str) -> Iterator[None]:
     except MemoryError:
         raise
     except Exception:
-        raise InputError(
-            "damaged",
-            f"{where}: array {key!r} is damaged or holds objects, expected numbers, as numpy.savez writes",
-        ) from None
+        problem = f"array {key!r} is damaged or holds objects, expected numbers, as numpy.savez writes"
+        raise InputError("damaged", f"{where}: {problem}") from None
 
 
 def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, where: str, stored: int) -> int:
@@ -123,11 +107,8 @@ def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, wh
     The `stored` bytes of the archive bound what can be in it.
     """
     if info.compress_type not in _RATIOS:
-        raise InputError(
-            "unsupported",
-            f"{where}: array {key!r} is packed by method {info.compress_type} of ZIP, expected 0 or 8 as "
-            "numpy.savez and numpy.savez_compressed write it",
-        )
+        problem = f"array {key!r} is packed by method {info.compress_type} of ZIP"
+        raise InputError("unsupported", f"{where}: {problem}, expected 0 or 8 as numpy.savez writes it")
     with _whole(key, where), archive.open(info) as member:
         version = np.lib.format.read_magic(member)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -144,20 +125,12 @@ def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, wh
 
 
 def read_npz(content: bytes, where: str, limits: Limits | None = None, softmax: Softmax | None = None) -> Log:
-    """Read a log from the bytes of an NPZ file.
-
-    >>> file = io.BytesIO()
-    >>> np.savez(file, probs=np.array([[0.75, 0.25]]), labels=np.array([0]))
-    >>> len(read_npz(file.getvalue(), "log.npz"))
-    1
-    """
+    """Read a log from the bytes of an NPZ file."""
     arrays: dict[str, npt.NDArray[Any]] = {}
     found = arrays_of(content, where, (*KEYS, *ALIASES.values()), ("probs",), limits)
     for key, values in found.items():
         if ALIASES.get(key, key) in arrays:
-            raise InputError(
-                "conflict", f"{where}: array {key!r} is there twice, once under another name; remove one"
-            )
+            raise InputError("conflict", f"{where}: array {key!r} is there under two names; remove one")
         arrays[ALIASES.get(key, key)] = values
     with located(where):
         log = make_log(**arrays, softmax=softmax)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ..base.limits import Limits, limits_given
 from ..monitor.log import Log
 from ..monitor.logits import paired, softmax
 from ..monitor.params import Params
-from .csv import csv_parts
-from .jsonl import jsonl_parts
+from .csv import csv_table
+from .jsonl import RowParser, Steps
 from .npz import read_npz
 from .sources import TABLES, decode_lines, format_of, read_bytes, read_lines, shown
 from .tables import table_parts
-from .values import Bad, Shape
+from .values import Bad, Shape, log_parts
 
 
 def read_log(
@@ -78,9 +79,9 @@ def read_log(
     >>> len(log), log.classes, log.errors().tolist()
     (2, 2, [False, True])
     """
-    kind, where = format_of(path, format), shown(path)
     given = limits_given(limits).but(file=max_bytes)
-    return next(_parts(path, kind, where, on_bad, params, logits, logits_scale, given, None))
+    told: dict[str, Any] = {"format": format, "logits": logits, "logits_scale": logits_scale}
+    return next(read_parts(path, on_bad, params, **told, limits=given, whole=True))
 
 
 PART = 1 << 14
@@ -92,25 +93,15 @@ def read_parts(
     on_bad: Bad | None = None,
     params: Params | None = None,
     *,
+    format: str | None = None,
     logits: bool = False,
     logits_scale: float | None = None,
+    limits: Limits | None = None,
+    whole: bool = False,
 ) -> Iterator[Log]:
     """Read a log some steps at a time, as far as its format allows; an NPZ file is held whole."""
-    kind, where, given = format_of(path), shown(path), limits_given(None)
-    yield from _parts(path, kind, where, on_bad, params, logits, logits_scale, given, PART)
-
-
-def _parts(
-    path: str | Path,
-    kind: str,
-    where: str,
-    on_bad: Bad | None,
-    params: Params | None,
-    logits: bool,
-    logits_scale: float | None,
-    limits: Limits,
-    rows: int | None,
-) -> Iterator[Log]:
+    kind, where, rows = format_of(path, format), shown(path), None if whole else PART
+    limits = limits_given(limits)
     shape = None if params is None else Shape.of(params)
     apply = (lambda table: softmax(paired(table), logits_scale)) if logits else None
     found: Iterator[Log]
@@ -121,11 +112,12 @@ def _parts(
     elif kind in TABLES:
         found = table_parts(path, kind, where, limits, apply, rows is None)
     else:
-        lines = decode_lines(read_lines(path, limits, whole=True))
+        lines = enumerate(decode_lines(read_lines(path, limits, whole=True)), 1)
         if kind == "csv":
-            found = csv_parts(lines, where, on_bad, apply, limits, rows)
+            found = log_parts(lines, csv_table(lines, where, apply, limits), where, on_bad, rows)
         else:
-            found = jsonl_parts(lines, where, on_bad, shape, apply, limits, rows)
+            steps = Steps(RowParser(shape, apply, where, limits))
+            found = log_parts(lines, steps, where, on_bad, rows)
     for part in found:
         if shape is not None:
             shape.check_log(part, where)

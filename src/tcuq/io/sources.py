@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from ..base.atomic_files import pieces_of, write_whole
 from ..base.errors import InputError, wrong_value
-from ..base.limits import Limits, file_name, limits_given
+from ..base.limits import Limits, file_name, limits_given, read_limited, up_to
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
 """Names of the formats that are read and written."""
@@ -22,15 +22,7 @@ STANDARD = "-"
 TABLES = ("parquet", "arrow")
 """Those that need pyarrow. Feather files are Arrow files by another name."""
 
-_EXTENSIONS = {
-    ".csv": "csv",
-    ".npz": "npz",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
+_EXTENSIONS = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl", ".feather": "arrow"}
 ENDINGS = ".csv, .npz, .jsonl, .ndjson, .parquet, .arrow or .feather"
 
 
@@ -98,55 +90,32 @@ def _named(path: str | Path) -> Iterator[None]:
 
 def read_bytes(path: str | Path, limits: Limits | None = None, name: str = "file") -> bytes:
     """Return all bytes of a file or of standard input; refuse more than a limit before reading them."""
-    given = limits_given(limits)
-    most: int = getattr(given, name)
-    known = None
     with _named(path):
-        if str(path) == STANDARD:
-            content = _up_to(_standard_input(), most + 1)
-            size = len(content)
-        else:
-            size = os.stat(path).st_size
-            content = b""
-            if size <= most:
-                with open(file_name(path), "rb") as file:
-                    content = _up_to(file, most + 1)
-                size = len(content)
-            else:
-                known = size
-    if size > most:
-        has = "more" if known is None else f"{known:,}"
-        raise InputError("limit", f"{shown(path)}: has {has} bytes, {given.beyond(name, known)}")
+        if str(path) != STANDARD:
+            return read_limited(path, name, limits)
+        given = limits_given(limits)
+        most: int = getattr(given, name)
+        content = up_to(_standard_input(), most + 1)
+    if len(content) > most:
+        raise InputError("limit", f"{shown(path)}: has more bytes, {given.beyond(name, None)}")
     return content
 
 
-def _up_to(file: BinaryIO, most: int) -> bytes:
-    """Read a file piece by piece: a pipe has no size, and its content is limited as well."""
-    pieces = []
-    while most > 0 and (piece := file.read(min(most, 1 << 20))):
-        pieces.append(piece)
-        most -= len(piece)
-    return b"".join(pieces)
-
-
 class LongLine(str):
-    """The beginning of a line that is too long to be a step; the rest of it was not kept."""
+    """The beginning of a line that is too long to be a step, and what was expected; the rest is not kept."""
 
     expected = ""
 
 
 class _LongBytes(bytes):
-    """The same, before it is decoded."""
-
     expected = ""
 
 
 def check_length(text: str) -> None:
     """Refuse a line that is too long to be a step."""
     if isinstance(text, LongLine):
-        raise InputError(
-            "limit", f"the line is too long to be one step, {text.expected}; it begins with {str(text)!r}"
-        )
+        begin = f"it begins with {str(text)!r}"
+        raise InputError("limit", f"the line is too long to be one step, {text.expected}; {begin}")
 
 
 def _next_line(stream: BinaryIO, limits: Limits, left: int | None) -> tuple[bytes, int]:

@@ -66,12 +66,9 @@ class TableFile:
         with _whole(kind, self._where):
             if kind == "parquet":
                 # Threads would only hide which of them ran into damage.
-                self._file = package(kind, "pyarrow.parquet").ParquetFile(
-                    content,
-                    pre_buffer=False,
-                    thrift_string_size_limit=1 << 24,
-                    thrift_container_size_limit=1 << 20,
-                )
+                most = {"thrift_string_size_limit": 1 << 24, "thrift_container_size_limit": 1 << 20}
+                parquet = package(kind, "pyarrow.parquet")
+                self._file = parquet.ParquetFile(content, pre_buffer=False, **most)
                 self._schema = self._file.schema_arrow
             else:
                 self._file = self._open_arrow(content)
@@ -143,12 +140,7 @@ class TableFile:
 
 
 def table_parts(
-    path: str | Path,
-    kind: str,
-    where: str,
-    limits: Limits | None = None,
-    softmax: Softmax | None = None,
-    whole: bool = True,
+    path: str | Path, kind: str, where: str, limits: Limits, softmax: Softmax | None, whole: bool
 ) -> Iterator[Log]:
     """Read a log from a Parquet or Arrow file, piece by piece.
 
@@ -223,12 +215,8 @@ def encode_table(table: Any, kind: str) -> bytes:
 
 def decision_table(columns: dict[str, Any]) -> Any:
     """Return columns of decisions as an Arrow table; an unknown accuracy is null."""
-    arrow = package("parquet")
-    made = {
-        name: arrow.array(values, mask=np.isnan(values)) if name == "expected_accuracy" else values
-        for name, values in columns.items()
-    }
-    return arrow.table(made)
+    arrow, accuracy = package("parquet"), columns["expected_accuracy"]
+    return arrow.table({**columns, "expected_accuracy": arrow.array(accuracy, mask=np.isnan(accuracy))})
 
 
 def cells_of(piece: Any, name: str) -> npt.NDArray[Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError, located, wrong_value
+from ..base.errors import InputError, located, placed, wrong_value
 from ..monitor.class_names import counted
 from ..monitor.columns import ALIASES as ALIASES
 from ..monitor.log import Log
@@ -37,20 +37,12 @@ _INTEGERS = re.compile(r"[\s,+\-0-9]*")
 
 
 def number_shown(value: float) -> str:
-    """Return a number as a person wrote it.
-
-    >>> number_shown(300.0), number_shown(0.25)
-    ('300', '0.25')
-    """
+    """Return a number as a person wrote it."""
     return f"{value:.10g}"
 
 
 def written_whole(cells: Sequence[str] | Sequence[float]) -> bool:
-    """Tell whether every number is written as an integer: without a point and without an exponent.
-
-    >>> written_whole(["3", "-1"]), written_whole(["3.0", "-1"]), written_whole([3, 1.0])
-    (True, False, False)
-    """
+    """Tell whether every number is written as an integer: without a point and without an exponent."""
     if isinstance(cells[0], str):
         return _INTEGERS.fullmatch(",".join(map(str, cells))) is not None
     return set(map(type, cells)) == {int}
@@ -104,9 +96,7 @@ class Kind:
             expected = f"an integer in {LOW} to {HIGH}{self._since('int8')}"
             shown = str(cells[at]).strip()
             name = self._column(at)
-            raise InputError(
-                "value", f"{name} is {shown}, expected {expected} (write a float 1 as 1.0)", name
-            )
+            raise InputError("value", f"{name} is {shown}, expected {expected} (write 1 as 1.0)", name)
         if min(values) < LOW or max(values) > HIGH:
             at = next(i for i, value in enumerate(values) if not LOW <= value <= HIGH)
             expected = f"{LOW} to {HIGH}{self._since('int8')}"
@@ -141,13 +131,7 @@ def _plausible(values: Sequence[float], posteriors: bool) -> bool:
 
 
 def logits_hint(row: npt.NDArray[Any]) -> str:
-    """Return the question to add to the message about a bad row of posteriors.
-
-    >>> logits_hint(np.array([4.5, -2.0]))
-    ' (are these logits? pass `logits=True`)'
-    >>> logits_hint(np.array([75.0, 25.0]))
-    '. Are these percentages? Divide them by 100.'
-    """
+    """Return the question to add to the message about a bad row of posteriors."""
     other = other_outputs(row.reshape(1, -1))
     if other is not None:
         return f". {other}"
@@ -155,16 +139,11 @@ def logits_hint(row: npt.NDArray[Any]) -> str:
 
 
 def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[int, str]:
-    """Return what is wrong with each bad row of float posteriors, as the core will judge it.
-
-    Messages by row.
-
-    >>> bad_posteriors(np.array([[0.5, 0.5], [0.5, 0.1]]))
-    {1: 'probs sum to 0.6, expected 1.00 ± 0.02'}
-    """
+    """Return what is wrong with each bad row of float posteriors, as the core will judge it."""
     with np.errstate(invalid="ignore", over="ignore"):
         single = values.astype(np.float32)
-    bad = _outside(single, values, 0, 1, "0 to 1", "probs", names)
+        wrong = ~((single >= 0) & (single <= 1))
+    bad = _first_wrong(wrong, values, "0 to 1", "probs", names)
     if values.size == 0 or values.shape[1] == 1:  # a sigmoid output stands alone
         return bad
     with np.errstate(invalid="ignore"):  # infinities are reported above, with the column that holds them
@@ -178,30 +157,21 @@ def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None)
 
 
 def bad_features(values: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[int, str]:
-    """Return what is wrong with each bad row of float features.
-
-    >>> bad_features(np.array([[1.0], [np.inf]]))
-    {1: 'features[0] is inf, expected a finite number'}
-    """
-    return _outside(values, values, -MOST, MOST, "a finite number", "features", names)
-
-
-def _outside(
-    values: npt.NDArray[Any],
-    shown: npt.NDArray[Any],
-    low: float,
-    high: float,
-    expected: str,
-    name: str,
-    names: Sequence[str] | None,
-) -> dict[int, str]:
+    """Return what is wrong with each bad row of float features."""
     with np.errstate(invalid="ignore"):
-        wrong = ~((values >= low) & (values <= high))
+        wrong = ~(np.abs(values) <= MOST)
+    return _first_wrong(wrong, values, "a finite number", "features", names)
+
+
+def _first_wrong(
+    wrong: npt.NDArray[np.bool_], values: npt.NDArray[Any], expected: str, name: str, names: Any
+) -> dict[int, str]:
+    """Return a message of the first wrong value of each row that has one."""
     found = {}
     for row in np.flatnonzero(wrong.any(axis=1)).tolist():
         column = int(wrong[row].argmax())
         called = names[column] if names else f"{name}[{column}]"
-        found[row] = f"{called} is {number_shown(float(shown[row, column]))}, expected {expected}"
+        found[row] = f"{called} is {number_shown(float(values[row, column]))}, expected {expected}"
     return found
 
 
@@ -228,27 +198,14 @@ def make_log(
         probs = softmax(probs.reshape(-1, 1) if probs.ndim == 1 else probs)
     else:
         probs = sigmoid_pairs(probs)
-    return Log(
-        probs,
-        features,
-        label,
-        segment,
-        shifted,
-        names=names,
-        shift_names=shift_names,
-        feature_scale=None if feature_scale is None else _single("feature_scale", feature_scale),
-        feature_zero_point=(
-            None if feature_zero_point is None else _single("feature_zero_point", feature_zero_point)
-        ),
-    )
-
-
-def _single(name: str, value: Any) -> Any:
-    """Return the one number that an array holds."""
-    array = np.asarray(value)
-    if array.size != 1:
-        raise InputError("value", f"{name} has {array.size} values, expected one")
-    return array.reshape(-1)[0].item()
+    format = {"feature_scale": feature_scale, "feature_zero_point": feature_zero_point}
+    for name, value in format.items():
+        if value is not None:
+            array = np.asarray(value)
+            if array.size != 1:
+                raise InputError("value", f"{name} has {array.size} values, expected one")
+            format[name] = array.reshape(-1)[0].item()
+    return Log(probs, features, label, segment, shifted, names=names, shift_names=shift_names, **format)
 
 
 def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:
@@ -266,6 +223,44 @@ def refuse_bad_rows(log: Log, where: str, start: int = 0) -> None:
         if bad:
             row = min(bad)
             raise InputError("value", f"{where}, row {start + at + row}: {bad[row]}")
+
+
+class _Steps(Protocol):
+    """Takes lines of a text format and makes logs of them; a bad line is an error and leaves no trace."""
+
+    rows: int
+
+    def add(self, line: str, number: int) -> None: ...
+
+    def log(self) -> Log: ...
+
+
+def log_parts(
+    lines: Iterable[tuple[int, str]], steps: _Steps, where: str, on_bad: Bad | None, size: int | None
+) -> Iterator[Log]:
+    """Read a log from lines with their numbers, at most `size` steps at a time; blank lines are skipped.
+
+    `on_bad` is called with the message of each bad line, which is skipped; without it, it is an error.
+    """
+
+    def made() -> Log:
+        with located(where):
+            return steps.log()
+
+    begun = False
+    for number, line in lines:
+        try:
+            if line.strip():
+                steps.add(line, number)
+        except ValueError as error:
+            refuse(placed(error, f"{where}, line {number}"), on_bad)
+        if steps.rows == size:
+            begun = True
+            yield made()
+    if not steps.rows and not begun:
+        raise InputError("missing", f"{where}: holds no steps, expected at least one row")
+    if steps.rows:
+        yield made()
 
 
 def refuse(error: InputError, on_bad: Bad | None) -> None:

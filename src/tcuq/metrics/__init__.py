@@ -177,8 +177,8 @@ class Detection:
     @property
     def median(self) -> float:
         """Median delay, a miss being infinite; the mean of the middle two of an even number; NaN of none."""
-        found = sorted(float("inf") if delay is None else float(delay) for delay in self.delays)
-        return (found[(len(found) - 1) // 2] + found[len(found) // 2]) / 2 if found else float("nan")
+        delays = sorted(float("inf") if delay is None else float(delay) for delay in self.delays)
+        return (delays[(len(delays) - 1) // 2] + delays[len(delays) // 2]) / 2 if delays else float("nan")
 
 
 def detection(

@@ -14,10 +14,10 @@ Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
 
-def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
+def _array(name: str, values: npt.ArrayLike, dimensions: int = 1) -> npt.NDArray[Any]:
     array = np.asarray(values)
-    if array.ndim != 1:
-        raise InputError("value", f"{name} has {array.ndim} dimensions, expected 1")
+    if array.ndim != dimensions:
+        raise InputError("value", f"{name} has {array.ndim} dimensions, expected {dimensions}")
     if array.dtype.kind not in "biuf":
         raise InputError("value", f"{name} has dtype {array.dtype}, expected real numbers or booleans")
     return array
@@ -46,43 +46,36 @@ def same_length(name: str, array: npt.NDArray[Any], other: str, reference: npt.N
 
 def numbers(name: str, values: npt.ArrayLike) -> Floats:
     """Return one float a step; infinite is fine, NaN is refused."""
-    array = _column(name, values).astype(np.float64)
+    array = _array(name, values).astype(np.float64)
     _refuse(name, array, np.isnan(array), "any number but NaN")
     return array
 
 
 def unit(name: str, values: npt.ArrayLike, dimensions: int = 1) -> Floats:
     """Return floats in [0, 1]; a matrix when `dimensions` is 2."""
-    raw = np.asarray(values)
-    if raw.ndim != dimensions:
-        raise InputError("value", f"{name} has {raw.ndim} dimensions, expected {dimensions}")
-    if raw.dtype.kind not in "biuf":
-        raise InputError("value", f"{name} has dtype {raw.dtype}, expected real numbers")
-    array = raw.astype(np.float64)
+    array = _array(name, values, dimensions).astype(np.float64)
     _refuse(name, array, ~((array >= 0) & (array <= 1)), "0 to 1")
     return array
 
 
 def flags(name: str, values: npt.ArrayLike) -> Bools:
     """Return one boolean a step, from booleans or from the numbers 0 and 1."""
-    array = _column(name, values)
+    array = _array(name, values)
     _refuse(name, array, (array != 0) & (array != 1), "0 or 1")
     return array.astype(np.bool_)
 
 
 def wholes(name: str, values: npt.ArrayLike, low: int | None = None, high: int | None = None) -> Ints:
     """Return one integer a step, at least `low` and at most `high`."""
-    array = _column(name, values)
+    array = _array(name, values)
     if array.dtype.kind == "f":
         _refuse(name, array, ~((np.abs(array) <= 2.0**53) & (array == np.round(array))), "an integer")
     elif array.dtype.kind == "u" and array.size:
         _refuse(name, array, array > np.iinfo(np.int64).max, f"at most {np.iinfo(np.int64).max}")
-    if low is not None and high is not None:
-        _refuse(name, array, (array < low) | (array > high), f"{low} to {high}")
-    elif low is not None:
-        _refuse(name, array, array < low, f"{low} or more")
-    elif high is not None:
-        _refuse(name, array, array > high, f"at most {high}")
+    if low is not None:
+        _refuse(name, array, array < low, f"{low} or more" if high is None else f"{low} to {high}")
+    if high is not None:
+        _refuse(name, array, array > high, f"at most {high}" if low is None else f"{low} to {high}")
     return array.astype(np.int64)
 
 

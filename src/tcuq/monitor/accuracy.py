@@ -20,9 +20,6 @@ def looks_behind(look: npt.NDArray[Any], horizon: int) -> Floats:
     """Return how many looks each expected accuracy rests on: those of about two horizons.
 
     Each step is one where no evidence is weighed by looks: then `look` is 0.
-
-    >>> looks_behind(np.array([1.0, 0.125, 0.125]), 16).tolist()
-    [1.0, 1.125, 1.25]
     """
     ends = np.cumsum(np.where(look, look, 1), dtype=np.float64)
     before = np.concatenate([np.zeros(min(len(ends), 2 * horizon - 1)), ends[: -(2 * horizon - 1)]])

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..base.checks import integer, known_only, number
-from ..base.errors import InputError, InputTypeError, wrong_value
-from ..base.filled import Filled
+from ..base.checks import Filled, integer, known_only, number
+from ..base.errors import InputTypeError, wrong_value
 from ..base.fixed import ONE, snap
-from .fixed_point import RANGE, real_range
+from .fixed_point import RANGE, part_from, put, real_range
 
 FIELDS = ("mean", "rise", "fall", "hold")
 SIDE_FIELDS = {"rise": ("allowance", "limit", "cap", "clear"), "fall": ("allowance", "limit", "cap")}
@@ -51,13 +50,10 @@ class AlarmSide:
         given = number("alarm limit", self.limit, 1 / ONE, most)
         limit = max(1 / ONE, snap(given, ONE))
         cap = limit if self.cap is None else snap(number("alarm cap", self.cap, given, most), ONE)
-        object.__setattr__(self, "allowance", snap(allowance, ONE))
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "cap", max(limit, cap))
         clear = snap(number("alarm clear", self.clear, 0, most), ONE)
         if clear >= limit:
             raise wrong_value("alarm clear", self.clear, f"below the limit, {limit:g}")
-        object.__setattr__(self, "clear", clear)
+        put(self, allowance=snap(allowance, ONE), limit=limit, cap=max(limit, cap), clear=clear)
 
 
 @dataclass(frozen=True)
@@ -90,11 +86,9 @@ class Alarm:
             if side is not None and not isinstance(side, AlarmSide):
                 raise InputTypeError("value", f"alarm {name} is {side!r}; an AlarmSide or None is needed")
         if self.fall is not None and self.fall.clear:
-            raise InputError(
-                "value", f"alarm fall has clear {self.fall.clear:g}, expected 0: it is of rise alone"
-            )
-        object.__setattr__(self, "mean", snap(number("alarm mean", self.mean, 0, 1), ONE))
-        object.__setattr__(self, "hold", integer("alarm hold", self.hold, *RANGE["hold"]))
+            raise wrong_value("clear of alarm fall", self.fall.clear, "0: rise alone has it")
+        put(self, mean=snap(number("alarm mean", self.mean, 0, 1), ONE))
+        put(self, hold=integer("alarm hold", self.hold, *RANGE["hold"]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `alarm` object of a parameter file."""
@@ -120,18 +114,11 @@ def alarm_from(content: Any) -> Alarm:
     if not isinstance(content, Mapping):
         raise wrong_value("alarm", content, "an object")
     known_only("alarm field", content, FIELDS)
-    sides: dict[str, AlarmSide | None] = {}
-    for name in ("rise", "fall"):
-        side = content.get(name)
-        if side is not None:
-            if not isinstance(side, Mapping):
-                raise wrong_value(f"alarm {name}", side, "an object or null")
-            known_only(f"alarm {name} field", side, SIDE_FIELDS[name])
-            if "allowance" not in side or "limit" not in side:
-                raise InputError("missing", f"alarm {name} needs allowance and limit")
-            side = AlarmSide(**side)
-        sides[name] = side
-    return Alarm(content.get("mean", 0.0), sides["rise"], sides["fall"], content.get("hold", 0))
+    sides = {}
+    for name, known in SIDE_FIELDS.items():
+        sides[name] = part_from(AlarmSide, f"alarm {name}", content.get(name), known[:2])
+        known_only(f"alarm {name} field", content.get(name) or {}, known)
+    return Alarm(**{**content, **sides})
 
 
 def alarm_words(level: int, evidence: bool | None = None) -> str:

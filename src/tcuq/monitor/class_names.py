@@ -1,4 +1,4 @@
-"""Names of classes: text from outside that is shown to people, so it is checked once, here."""
+"""Names of classes and of kinds of shift: text from outside that people see, so it is checked once, here."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ def checked_name(name: Any, place: int) -> str:
     if not isinstance(name, str):
         raise wrong_value(f"names[{place}]", name, "a text")
     if len(name) > LONGEST:
-        shown = f"{name[:20]!r}..."
-        raise InputError(
-            "limit", f"names[{place}] is {shown} of {len(name)} characters, expected at most {LONGEST}"
-        )
+        problem = f"names[{place}] is {name[:20]!r}... of {len(name)} characters"
+        raise InputError("limit", f"{problem}, expected at most {LONGEST}")
     if not name.strip():
         raise wrong_value(f"names[{place}]", name, "a name")
     if not name.isprintable():  # no line breaks, no escapes of a terminal, no marks that turn the direction
@@ -54,23 +52,19 @@ def texts_of(names: npt.NDArray[Any]) -> list[Any]:
 
 
 def class_shown(number: int, names: Sequence[str] | None) -> str:
-    """Return a class as a person reads it: its number, and its name where there is one.
-
-    >>> class_shown(1, ("cat", "dog")), class_shown(1, None)
-    ('1 (dog)', '1')
-    """
+    """Return a class as a person reads it: its number, and its name where there is one."""
     name = names[number] if names is not None and 0 <= number < len(names) else ""
     return f"{number} ({name})" if name else str(number)
 
 
 def class_number(label: str, names: Sequence[str]) -> int:
     """Return the class that a name stands for."""
-    found = [number for number, name in enumerate(names) if name == label]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        numbers = " and ".join(map(str, found[:2]))
-        raise InputError("value", f"label is {label!r}, the name of classes {numbers}, expected a number")
+    numbers = [number for number, name in enumerate(names) if name == label]
+    if len(numbers) == 1:
+        return numbers[0]
+    if numbers:
+        both = " and ".join(map(str, numbers[:2]))
+        raise InputError("value", f"label is {label!r}, the name of classes {both}, expected a number")
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     raise wrong_value("label", label, f"a number or one of {shown}")
 
@@ -84,3 +78,62 @@ def numbered(labels: npt.NDArray[Any], names: Sequence[str]) -> npt.NDArray[np.i
 def counted(label: int, classes: int) -> str:
     """Return the end of a message about a label that is too large: labels may count from 1."""
     return "; classes count from 0: subtract 1 if yours count from 1" if label == classes else ""
+
+
+MOST_KINDS = 255
+"""Kinds of shift that a log tells apart."""
+
+_CLEAN = ("", "clean", "0", "false")
+
+
+class ShiftNumbers:
+    """Number the kinds of shift of one stream by name, in the order in which they come.
+
+    `names` are known already: that of kind 1, of kind 2, and so on.
+    """
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self.names = list(names)
+        self._known = {name: number for number, name in enumerate(self.names, 1)}
+        self._plain = False
+
+    def of(self, value: str | int) -> int:
+        """Return the number of a kind; 0 is clean."""
+        text = value.strip() if isinstance(value, str) else str(int(value))
+        if text.lower() in _CLEAN:
+            return 0
+        if text in self._known:
+            return self._known[text]
+        number = 1 if text.lower() == "true" else int(text) if text.isdecimal() else None
+        if self._plain if number is None else self.names:
+            raise wrong_value("shifted", text, "names of shifts or numbers, not both")
+        if number is None:
+            return self._next(text)
+        self._plain = True
+        return number
+
+    def _next(self, name: str) -> int:
+        if len(name) > LONGEST or not name.isprintable():
+            expected = f"expected at most {LONGEST} printable characters"
+            raise InputError("value", f"shifted is {name[:20]!r}, {expected}")
+        if len(self.names) == MOST_KINDS:
+            raise wrong_value("shifted", name, f"at most {MOST_KINDS} kinds of shift")
+        self.names.append(name)
+        self._known[name] = len(self.names)
+        return len(self.names)
+
+
+def shifts_by_name(
+    values: npt.NDArray[Any], names: Sequence[str] | None
+) -> tuple[npt.NDArray[np.int64], tuple[str, ...] | None]:
+    """Return the numbers of kinds of shift that are given as text, and their names."""
+    known = ShiftNumbers(names or ())
+    numbers = np.array([known.of(each) for each in texts_of(values)], dtype=np.int64)
+    return numbers, tuple(known.names) or None
+
+
+def shift_shown(kind: int, names: Sequence[str] | None) -> str:
+    """Return a kind of shift as a person reads it."""
+    if not kind:
+        return "clean"
+    return names[kind - 1] if names is not None and kind <= len(names) else f"shift {kind}"

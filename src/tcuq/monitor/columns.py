@@ -30,8 +30,7 @@ def numbered(names: Sequence[str], letter: str) -> list[str]:
     if len(found) <= last:
         gap = next(number for number in range(last + 1) if number not in found)
         raise InputError(
-            "missing",
-            f"column '{letter}{gap}' is missing, expected {letter}0 to {letter}{last} without a gap",
+            "missing", f"column '{letter}{gap}' is missing, expected {letter}0 to {letter}{last}"
         )
     return [f"{letter}{number}" for number in range(last + 1)]
 
@@ -56,7 +55,7 @@ class Layout(NamedTuple):
         names = [ALIASES.get(name.strip(), name.strip()) for name in given]
         if "p" in names and "p0" not in names:
             names[names.index("p")] = "p0"
-        probs, features = (cls._table(names, letter, name, lists) for letter, name in _TABLES)
+        probs, features = cls._table(names, "probs", lists), cls._table(names, "features", lists)
         known = {*probs, *features, *PLAIN}
         for place, name in enumerate(names):
             if name in known and name in names[:place]:
@@ -68,12 +67,12 @@ class Layout(NamedTuple):
         return cls(names, probs, features)
 
     @staticmethod
-    def _table(names: list[str], letter: str, name: str, lists: bool) -> list[str]:
-        found = numbered(names, letter)
+    def _table(names: list[str], name: str, lists: bool) -> list[str]:
+        single = numbered(names, name[0])
         if not lists or name not in names:
-            return found
-        if found:
-            raise InputError("conflict", f"{name} are there twice, as {name} and as {found[0]}; remove one")
+            return single
+        if single:
+            raise InputError("conflict", f"{name} are there twice, as {name} and as {single[0]}; remove one")
         return [name]
 
     @property
@@ -90,6 +89,3 @@ class Layout(NamedTuple):
     def unknown(self) -> list[str]:
         """Names of the columns that are not read."""
         return [name for name in self.noted if name not in self.known]
-
-
-_TABLES = (("p", "probs"), ("f", "features"))

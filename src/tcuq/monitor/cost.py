@@ -18,10 +18,6 @@ class Cost:
     RAM is context and ring, with 32-bit pointers; operations are of one step with all lags filled.
     Instructions are a linear model fitted to counts of the core compiled by gcc -O2 for x86-64, within 10 %
     of the count on the configurations that the tests measure.
-
-    >>> found = cost(Params(classes=10))
-    >>> found.ram_bytes, found.state_bytes
-    (156, 116)
     """
 
     ram_bytes: int

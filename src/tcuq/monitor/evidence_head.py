@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..base.checks import integer, known_only, number
+from ..base.checks import integer, number
 from ..base.errors import InputError, wrong_value
 from ..base.fixed import ONE, snap
-from .fixed_point import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, OFFSET_UNIT, RANGE, real_range
+from . import fixed_point as fixed
+from .fixed_point import COEF_UNIT, OFFSET_LIMIT, OFFSET_UNIT, RANGE, real_range
 from .signals import NUMBER, SIGNALS, SLOW
 
-__all__ = ["COEF_LIMIT", "COEF_UNIT", "OFFSET_LIMIT", "EvidenceHead", "head_from"]
-
 FIELDS = ("coef", "offsets", "clip", "reach", "still", "bias", "allowance", "own", "bet")
+"""Of a parameter file, in its order."""
+
+Floats = npt.NDArray[np.float64]
 
 BET_LEAST, BET_MOST = 258 / ONE, 16.0
 """Factors of a bet, between which the core has their logarithm."""
@@ -81,41 +82,26 @@ class EvidenceHead:
     own: tuple[int, float, float] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.coef, Mapping):
-            raise wrong_value("evidence coef", self.coef, "an object")
         if isinstance(self.offsets, str) or not isinstance(self.offsets, Sequence):
             raise wrong_value("evidence offsets", self.offsets, "a list")
-        known_only("evidence signal", self.coef, SIGNALS)
-        put = object.__setattr__
-        coef = {
-            name: _snapped(f"evidence coef[{name}]", self.coef[name], COEF_LIMIT, COEF_UNIT)
-            for name in SIGNALS
-            if name in self.coef
-        }
-        put(self, "coef", MappingProxyType(coef))
         offsets = tuple(
-            _snapped(f"evidence offsets[{i}]", value, OFFSET_LIMIT, OFFSET_UNIT)
-            for i, value in enumerate(self.offsets)
+            fixed.snap_below(f"evidence offsets[{place}]", value, OFFSET_LIMIT, OFFSET_UNIT)
+            for place, value in enumerate(self.offsets)
         )
-        put(self, "offsets", offsets)
-        least, most = real_range("evidence clip", ONE)
-        put(self, "clip", max(least, snap(number("evidence clip", self.clip, least, most), ONE)))
-        put(self, "reach", integer("evidence reach", self.reach, *RANGE["evidence reach"]))
-        most = real_range("evidence still", ONE)[1]
-        put(self, "still", snap(number("evidence still", self.still, 0, most), ONE))
-        put(self, "bias", snap(number("evidence bias", self.bias, *real_range("evidence bias", ONE)), ONE))
-        most = real_range("evidence allowance", ONE)[1]
-        put(self, "allowance", snap(number("evidence allowance", self.allowance, 0, most), ONE))
-        put(self, "own", None if self.own is None else self._checked_own(self.own))
-        put(self, "bet", None if self.bet is None else self._checked_bet(self.bet))
+        fixed.put(self, coef=fixed.coefficients("evidence", self.coef), offsets=offsets)
+        for name in ("clip", "still", "bias", "allowance"):
+            least, most = real_range(f"evidence {name}", ONE)
+            value = snap(number(f"evidence {name}", getattr(self, name), least, most), ONE)
+            fixed.put(self, **{name: max(least, value)})
+        fixed.put(self, reach=integer("evidence reach", self.reach, *RANGE["evidence reach"]))
+        fixed.put(self, own=None if self.own is None else self._checked_own(self.own))
+        fixed.put(self, bet=None if self.bet is None else self._checked_bet(self.bet))
 
     def _checked_own(self, own: Any) -> tuple[int, float, float]:
         if isinstance(own, str) or not isinstance(own, Sequence) or len(own) != 3:
             raise wrong_value("evidence own", own, "looks, mean and most")
         if self.bet is not None:
-            raise InputError(
-                "conflict", "evidence has both own and bet; a bet is fair only without a reference of its own"
-            )
+            raise InputError("conflict", "evidence has both own and bet; a bet is fair only without own")
         looks = integer("looks of an own reference", own[0], 1, RANGE["evidence own_looks"][1])
         mean = number("mean of an own reference", own[1], *real_range("evidence own_mean", ONE))
         most = number("most of an own reference", own[2], 0, real_range("evidence own_most", ONE)[1])
@@ -128,53 +114,37 @@ class EvidenceHead:
         least, most = 1 / ONE, RANGE["evidence bet_slope"][1] / ONE
         slope = max(least, snap(number("slope of the bet", bet[1], least, most), ONE))
         if not (base - slope * self.clip >= BET_LEAST and base + slope * self.clip < BET_MOST):
-            raise InputError(
-                "value",
-                f"base and slope of the bet are {base:g} and {slope:g}, expected factors from {BET_LEAST:g} "
-                f"to {BET_MOST:g} at both clips",
-            )
+            expected = f"expected factors from {BET_LEAST:g} to {BET_MOST:g} at both clips"
+            raise InputError("value", f"base and slope of the bet are {base:g} and {slope:g}, {expected}")
         return base, slope
 
     def __hash__(self) -> int:
-        plain = (self.clip, self.reach, self.still, self.bias, self.allowance, self.own, self.bet)
-        return hash((tuple(self.coef.items()), self.offsets, *plain))
+        return hash(repr(self.to_dict()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (head_from, (self.to_dict(),))
+        return fixed.part_from, (EvidenceHead, "evidence", self.to_dict())
 
     def integers(self) -> dict[str, Any]:
         """Return the fields of the core's `tcuq_evidence_t`."""
         looks, mean, most = self.own or (0, 0.0, 0.0)
+        base, slope = self.bet or (0.0, 0.0)
         return {
-            "clip": round(self.clip * ONE),
+            **{name: round(getattr(self, name) * ONE) for name in ("clip", "still", "bias", "allowance")},
             "reach": self.reach,
-            "still": round(self.still * ONE),
-            "bias": round(self.bias * ONE),
-            "allowance": round(self.allowance * ONE),
             "own_looks": looks,
             "own_mean": round(mean * ONE),
             "own_most": round(most * ONE),
-            "bet_base": 0 if self.bet is None else round(self.bet[0] * ONE),
-            "bet_slope": 0 if self.bet is None else round(self.bet[1] * ONE),
+            "bet_base": round(base * ONE),
+            "bet_slope": round(slope * ONE),
             "coef": [round(self.coef.get(name, 0.0) * COEF_UNIT) for name in SIGNALS],
             "offset": [round(value * OFFSET_UNIT) for value in self.offsets],
         }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `evidence` object of a parameter file."""
-        return {
-            "coef": dict(self.coef),
-            "offsets": list(self.offsets),
-            "clip": self.clip,
-            "reach": self.reach,
-            "still": self.still,
-            "bias": self.bias,
-            "allowance": self.allowance,
-            "own": None if self.own is None else list(self.own),
-            "bet": None if self.bet is None else list(self.bet),
-        }
+        return {name: fixed.as_json(getattr(self, name)) for name in FIELDS}
 
-    def values(self, signals: npt.NDArray[np.float64], subjects: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def values(self, signals: Floats, subjects: npt.NDArray[Any]) -> Floats:
         """Return the evidence of each step, as in the core where the input does not stand still.
 
         Parameters
@@ -192,12 +162,7 @@ class EvidenceHead:
         offsets = np.array(self.integers()["offset"], dtype=np.int64)
         return self._clipped(signals, 256 * offsets[subjects], slow=False)
 
-    def added(
-        self,
-        signals: npt.NDArray[np.float64],
-        subjects: npt.NDArray[Any],
-        looks: npt.NDArray[np.float64],
-    ) -> npt.NDArray[np.float64]:
+    def added(self, signals: Floats, subjects: npt.NDArray[Any], looks: Floats) -> Floats:
         """Return what the alarm adds to its sum at each step, as in the core; with a bet, within 0.001.
 
         An own reference is not taken off: it depends on what the device has seen before.
@@ -216,35 +181,9 @@ class EvidenceHead:
         value = self._clipped(signals, np.full(len(weight), round(self.bias * ONE)), slow=True)
         return (np.round(value * ONE).astype(np.int64) * weight >> 8) / ONE - self.allowance
 
-    def _clipped(
-        self, signals: npt.NDArray[np.float64], start: npt.NDArray[np.int64], slow: bool
-    ) -> npt.NDArray[np.float64]:
+    def _clipped(self, signals: Floats, start: npt.NDArray[np.int64], slow: bool) -> Floats:
         p = self.integers()
         read = [NUMBER[name] for name in SIGNALS if (name in SLOW) == slow]
         units = np.round(np.asarray(signals)[:, read] * ONE).astype(np.int64)
         terms = (units * np.array(p["coef"], dtype=np.int64)[read]) >> 9
         return np.asarray(np.clip(start + terms.sum(1), -p["clip"], p["clip"]) / ONE)
-
-
-def head_from(content: Any) -> EvidenceHead | None:
-    """Build a head from the `evidence` object of a parameter file; None from null.
-
-    >>> head_from(None) is None
-    True
-    """
-    if content is None:
-        return None
-    if not isinstance(content, Mapping):
-        raise wrong_value("evidence", content, "an object or null")
-    known_only("evidence field", content, FIELDS)
-    if "coef" not in content or "offsets" not in content:
-        raise InputError("missing", "evidence needs coef and offsets")
-    given = dict(content)
-    for name in ("own", "bet"):
-        if isinstance(given.get(name), list):
-            given[name] = tuple(given[name])
-    return EvidenceHead(**given)
-
-
-def _snapped(name: str, value: Any, limit: float, unit: int) -> float:
-    return min(snap(number(name, value, -limit, limit), unit), limit - 1 / unit)

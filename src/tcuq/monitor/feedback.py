@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..base.checks import integer, known_only, number
+from ..base.checks import integer, number
 from ..base.errors import wrong_value
 from ..base.fixed import ONE, nearest, snap
-from .fixed_point import RANGE
+from .fixed_point import RANGE, put
 
 SCORE_UNIT = 8192
 """Units of a nat in which the core holds what a label says of the alarm."""
@@ -62,22 +61,21 @@ class Feedback:
     right_score: float = 0.0
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "memory", integer("feedback memory", self.memory, *RANGE["feedback memory"]))
+        put(self, memory=integer("feedback memory", self.memory, *RANGE["feedback memory"]))
         den = 1
         if self.max_error is not None:
             share = nearest(number("max_error", self.max_error, 0.001, 0.999), RANGE["feedback error_den"][1])
-            put(self, "max_error", float(share))
+            put(self, max_error=float(share))
             den = share.denominator
         reference = snap(number("feedback reference", self.reference, 0, 1), ONE)
-        put(self, "reference", min(reference, 1 - 1 / ONE))
         most = RANGE["feedback error_shut"][1] // den
-        put(self, "shut", snap(number("feedback shut", self.shut, 1 / den, most), den))
+        shut = snap(number("feedback shut", self.shut, 1 / den, most), den)
+        put(self, reference=min(reference, 1 - 1 / ONE), shut=shut)
         if self.hard not in HARD:
             raise wrong_value("feedback hard", self.hard, f"one of {', '.join(HARD)}")
         for name in ("wrong_score", "right_score"):
             score = number(f"feedback {name}", getattr(self, name), 0, 8)
-            put(self, name, min(snap(score, SCORE_UNIT), 8 - 1 / SCORE_UNIT))
+            put(self, **{name: min(snap(score, SCORE_UNIT), 8 - 1 / SCORE_UNIT)})
 
     @property
     def above_budget(self) -> bool:
@@ -86,13 +84,13 @@ class Feedback:
 
     def integers(self) -> dict[str, Any]:
         """Return the fields of the core's `tcuq_feedback_t`."""
-        share = None if self.max_error is None else nearest(self.max_error, RANGE["feedback error_den"][1])
+        share = nearest(self.max_error or 0.0, RANGE["feedback error_den"][1])
         return {
             "memory": self.memory,
-            "error_num": 0 if share is None else share.numerator,
-            "error_den": 1 if share is None else share.denominator,
+            "error_num": share.numerator,
+            "error_den": share.denominator,
             "error_reference": round(self.reference * ONE),
-            "error_shut": round(self.shut * (1 if share is None else share.denominator)),
+            "error_shut": round(self.shut * share.denominator),
             "error_first": HARD.index(self.hard),
             "wrong_score": round(self.wrong_score * SCORE_UNIT),
             "right_score": round(self.right_score * SCORE_UNIT),
@@ -101,17 +99,3 @@ class Feedback:
     def to_dict(self) -> dict[str, Any]:
         """Return the `feedback` object of a parameter file."""
         return asdict(self)
-
-
-def feedback_from(content: Any) -> Feedback | None:
-    """Build one from the `feedback` object of a parameter file; None from null.
-
-    >>> feedback_from({"memory": 32, "max_error": 0.1}).integers()["error_num"]
-    1
-    """
-    if content is None:
-        return None
-    if not isinstance(content, Mapping):
-        raise wrong_value("feedback", content, "an object or null")
-    known_only("feedback field", content, tuple(Feedback.__dataclass_fields__))
-    return Feedback(**content)

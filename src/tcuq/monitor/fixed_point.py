@@ -1,4 +1,4 @@
-"""Parameters in the core's fixed point: snapped on the way in, as integers on the way out."""
+"""Parameters in the core's fixed point: snapped on the way in, as integers on the way out; parts of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from .._core import FIELDS, PARAMS_VERSION
-from ..base.checks import integer, number
-from ..base.errors import InputError
+from ..base.checks import integer, known_only, number
+from ..base.errors import InputError, wrong_value
 from ..base.fixed import ONE, nearest, ratio, snap, weight_units
 from .signals import SIGNALS, mask
 
@@ -25,8 +25,49 @@ OFFSET_UNIT = 256
 WEIGHT_UNIT = RANGE["lag_weights"][1]
 
 COEF_LIMIT = -RANGE["coef"][0] / COEF_UNIT
+_COEF = COEF_LIMIT, COEF_UNIT
 OFFSET_LIMIT = -RANGE["evidence offset"][0] / OFFSET_UNIT
 MAX_LAG = RANGE["lags"][1]
+
+
+def put(instance: Any, **values: Any) -> None:
+    """Set fields of a frozen object while it is made."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
+
+
+def as_json(value: Any) -> Any:
+    """Return a value of a field as a parameter file has it."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return [as_json(each) for each in value] if isinstance(value, tuple) else value
+
+
+def part_from(kind: type[Any], name: str, content: Any, needed: Sequence[str] = ()) -> Any:
+    """Build a part of parameters from its object in a parameter file; None from null."""
+    if content is None:
+        return None
+    if not isinstance(content, Mapping):
+        raise wrong_value(name, content, "an object or null")
+    known_only(f"{name} field", content, tuple(kind.__dataclass_fields__))
+    for field in needed:
+        if field not in content:
+            raise InputError("missing", f"{name} lacks the field {field!r}")
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in content.items()})
+
+
+def coefficients(name: str, given: Any) -> Mapping[str, float]:
+    """Return coefficients by signal, in the order of the signals, that the core can hold."""
+    if not isinstance(given, Mapping):
+        raise wrong_value(f"{name} coef", given, "an object")
+    known_only(f"{name} signal", given, SIGNALS)
+    named = [signal for signal in SIGNALS if signal in given]
+    return MappingProxyType({s: snap_below(f"{name} coef[{s}]", given[s], *_COEF) for s in named})
+
+
+def snap_below(name: str, value: Any, limit: float, unit: int) -> float:
+    """Return the nearest multiple of 1 / unit from -limit to just below it."""
+    return min(snap(number(name, value, -limit, limit), unit), limit - 1 / unit)
 
 
 def real_range(name: str, unit: int) -> tuple[float, float]:
@@ -53,14 +94,8 @@ def slope_unit(level_den: int) -> float:
     return 256 * ONE / level_den
 
 
-def snap_lags(
-    given: Sequence[int], weights: Sequence[float] | None
-) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Return lags in ascending order, and their weights, which sum to 1.
-
-    >>> snap_lags((4, 1), (1, 3))
-    ((1, 4), (0.75, 0.25))
-    """
+def snap_lags(given: Sequence[int], weights: Any) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Return lags in ascending order, and their weights, which sum to 1."""
     lags = tuple(integer("lag", lag, *RANGE["lags"]) for lag in given)
     if len(set(lags)) != len(lags):
         raise InputError("value", f"lags {list(lags)} repeat; distinct ones are needed")
@@ -73,24 +108,14 @@ def snap_lags(
 
 
 def snap_rates(level: float, budget: float) -> tuple[Fraction, Fraction]:
-    """Return the fractions that the core can hold nearest to a level and a budget.
-
-    >>> snap_rates(0.1, 0.15)
-    (Fraction(1, 10), Fraction(3, 20))
-    """
+    """Return the fractions that the core can hold nearest to a level and a budget."""
     least, most = Fraction(1, LEVEL_DEN), Fraction(LEVEL_DEN - 1, LEVEL_DEN)
-    return (
-        ratio("level", level, least, most, LEVEL_DEN),
-        ratio("budget", budget, Fraction(0), Fraction(1), BUDGET_DEN),
-    )
+    rate = ratio("level", level, least, most, LEVEL_DEN)
+    return rate, ratio("budget", budget, Fraction(0), Fraction(1), BUDGET_DEN)
 
 
 def snap_slopes(slope: float, steep_slope: float, knee: float, level_den: int) -> tuple[float, float, float]:
-    """Return slopes and knee of the debt map that the core can hold, all by the flag.
-
-    >>> snap_slopes(0.0, 0.5, 2.0, level_den=16)
-    (0.0, 0.5, 2.0)
-    """
+    """Return slopes and knee of the debt map that the core can hold, all by the flag."""
     unit = slope_unit(level_den)
     steep = math.floor(number("steep_slope", steep_slope, 1e-7, 1) * unit + 0.5)
     steep = min(max(1, steep), MAP_LIMIT // level_den)
@@ -121,44 +146,28 @@ def core_integers(params: Params) -> dict[str, Any]:
     level, budget = nearest(params.level, LEVEL_DEN), nearest(params.budget, BUDGET_DEN)
     unit = slope_unit(level.denominator)
     coef, means = params.coef, params.clean_means
+    parts = {name: getattr(params, name) for name in ("evidence", "instant", "feedback")}
     return {
         "version": PARAMS_VERSION,
         "signals": mask(params.signals),
-        "classes": params.classes,
-        "features": params.features,
+        **{name: getattr(params, name) for name in ("classes", "features", "burst", "warmup")},
+        **{name: round(getattr(params, name) * ONE) for name in ("bias", "doubt_mix", "blend", "reference")},
+        **{name: round(getattr(params, name) * unit) for name in ("slope", "steep_slope")},
+        **{name: None if part is None else part.integers() for name, part in parts.items()},
+        **params.alarm.integers(),
         "zero_point": params.feature_zero_point,
         "lags": list(params.lags),
         "lag_weights": [round(weight * WEIGHT_UNIT) for weight in params.lag_weights],
         "coef": [round(coef.get(signal, 0.0) * COEF_UNIT) for signal in SIGNALS],
         "clean_mean": [round(means.get(signal, 0.0) * ONE) for signal in SIGNALS],
-        "bias": round(params.bias * ONE),
-        "doubt_mix": round(params.doubt_mix * ONE),
-        "blend": round(params.blend * ONE),
         "level_num": level.numerator,
         "level_den": level.denominator,
-        "reference": round(params.reference * ONE),
         "anchor": ANCHORS.index(params.anchor),
         "about": ABOUT.index(params.about),
         "horizon": params.horizon.bit_length() - 1 if params.horizon else 0,
         "expected_start": min(ONE - 1, round(params.expected_start * ONE)),
-        "slope": round(params.slope * unit),
-        "steep_slope": round(params.steep_slope * unit),
         "knee": round(params.knee * level.denominator),
         "budget_num": budget.numerator,
         "budget_den": budget.denominator,
-        "burst": params.burst,
-        "warmup": params.warmup,
-        **params.alarm.integers(),
-        "evidence": None if params.evidence is None else params.evidence.integers(),
-        "instant": None if params.instant is None else params.instant.integers(),
-        "feedback": None if params.feedback is None else params.feedback.integers(),
         "centers": None if params.centers is None else bytes(c & 255 for row in params.centers for c in row),
-    }
-
-
-def fresh(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of integer fields that shares nothing with them."""
-    return {
-        name: list(value) if isinstance(value, list) else fresh(value) if isinstance(value, dict) else value
-        for name, value in fields.items()
     }

@@ -51,9 +51,7 @@ class Columns(NamedTuple):
             widths = {each.shape[1:] for each in values}
             if len(widths) > 1:
                 counts = " and ".join(str(width[0]) for width in sorted(widths)[:2])
-                raise InputError(
-                    "value", f"{name} has rows of {counts} values, expected the same in each row"
-                )
+                raise InputError("value", f"{name} has rows of {counts} values, expected the same in each")
             whole.append(np.concatenate(values))
         return cls(*whole)
 
@@ -114,11 +112,7 @@ def read_frame(frame: Any) -> tuple[Layout, Columns, dict[str, Any]]:
 
 
 def details_of(metadata: Any) -> dict[str, Any]:
-    """Return names of classes and the scale of features, from the metadata of an Arrow table.
-
-    >>> details_of({b"tcuq": b'{"names": ["cat", "dog"], "more": 1}', b"pandas": b"{}"})
-    {'names': ['cat', 'dog']}
-    """
+    """Return names of classes and the scale of features, from the metadata of an Arrow table."""
     content = (metadata or {}).get(DETAILS.encode())
     if content is None:
         return {}
@@ -174,9 +168,11 @@ def _refuse_missing(name: str, values: npt.NDArray[Any]) -> None:
     if missing.any():
         hint = " (-1: none of the classes)" if name == "label" else ""
         expected = "0 to 255" if name == "shifted" else "an integer"
-        raise InputError(
-            "missing", f"{name} is missing in row {int(missing.argmax())}, expected {expected}{hint}"
-        )
+        raise _missing(name, int(missing.argmax()), f"{expected}{hint}")
+
+
+def _missing(name: str, row: int, expected: str) -> InputError:
+    return InputError("missing", f"{name} is missing in row {row}, expected {expected}")
 
 
 def _is_missing(value: Any) -> bool:
@@ -209,10 +205,8 @@ def _refuse_lengths(name: str, sizes: npt.NDArray[Any]) -> None:
         return
     row = int(odd.argmax())
     if sizes[row] < 0:
-        raise InputError("missing", f"{name} is missing in row {row}, expected a list of numbers")
-    raise InputError(
-        "value", f"{name} has {sizes[row]} values in row {row}, expected {sizes[0]} as in the row before"
-    )
+        raise _missing(name, row, "a list of numbers")
+    raise InputError("value", f"{name} has {sizes[row]} values in row {row}, expected {sizes[0]} as in row 0")
 
 
 def _from_arrow(name: str, column: Any) -> npt.NDArray[Any]:
@@ -228,9 +222,7 @@ def _from_arrow(name: str, column: Any) -> npt.NDArray[Any]:
         return _array(name, values.to_numpy(zero_copy_only=False))
     if values.null_count:
         missing = values.is_null().to_numpy(zero_copy_only=False)
-        raise InputError(
-            "missing", f"{name} is missing in row {int(missing.argmax())}, expected a list of numbers"
-        )
+        raise _missing(name, int(missing.argmax()), "a list of numbers")
     width = values.type.list_size if fixed else None
     if width is None:
         sizes = values.value_lengths().to_numpy(zero_copy_only=False)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
-from ..base.checks import known_only, number
+from ..base.checks import number
 from ..base.errors import InputError, wrong_value
 from ..base.fixed import ONE, snap
-from .fixed_point import COEF_LIMIT, COEF_UNIT, RANGE, real_range
+from .fixed_point import COEF_UNIT, RANGE, as_json, coefficients, part_from, put, real_range
 from .signals import SIGNALS
 
 
@@ -45,28 +44,16 @@ class InstantHead:
     class_mix: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.coef, Mapping):
-            raise wrong_value("instant coef", self.coef, "an object")
-        known_only("instant signal", self.coef, SIGNALS)
-        coef = {
-            name: min(
-                snap(number(f"instant coef[{name}]", self.coef[name], -COEF_LIMIT, COEF_LIMIT), COEF_UNIT),
-                COEF_LIMIT - 1 / COEF_UNIT,
-            )
-            for name in SIGNALS
-            if name in self.coef
-        }
-        put = object.__setattr__
-        put(self, "coef", MappingProxyType(coef))
-        put(self, "bias", snap(number("instant bias", self.bias, *real_range("instant bias", ONE)), ONE))
+        put(self, coef=coefficients("instant", self.coef))
+        put(self, bias=snap(number("instant bias", self.bias, *real_range("instant bias", ONE)), ONE))
         if self.class_mix is not None:
-            put(self, "class_mix", _shares(self.class_mix))
+            put(self, class_mix=_shares(self.class_mix))
 
     def __hash__(self) -> int:
         return hash((tuple(self.coef.items()), self.bias, self.class_mix))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (instant_from, (self.to_dict(),))
+        return part_from, (InstantHead, "instant", self.to_dict())
 
     def integers(self) -> dict[str, Any]:
         """Return the fields of the core's `tcuq_instant_t`."""
@@ -79,12 +66,7 @@ class InstantHead:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `instant` object of a parameter file."""
-        shares = self.class_mix
-        return {
-            "coef": dict(self.coef),
-            "bias": self.bias,
-            "class_mix": None if shares is None else list(shares),
-        }
+        return {name: as_json(getattr(self, name)) for name in ("coef", "bias", "class_mix")}
 
 
 def _shares(given: Any) -> tuple[float, ...]:
@@ -95,18 +77,3 @@ def _shares(given: Any) -> tuple[float, ...]:
     if not 0.99 < sum(shares) < 1.01:
         raise InputError("value", f"class_mix sums to {sum(shares):.3f}, expected 1")
     return tuple(min(max(low, round(share * ONE)), high) / ONE for share in shares)
-
-
-FIELDS = ("coef", "bias", "class_mix")
-
-
-def instant_from(content: Any) -> InstantHead | None:
-    """Build a head from the `instant` object of a parameter file; None from null."""
-    if content is None:
-        return None
-    if not isinstance(content, Mapping):
-        raise wrong_value("instant", content, "an object or null")
-    known_only("instant field", content, FIELDS)
-    if "coef" not in content:
-        raise InputError("missing", "instant lacks the field 'coef'")
-    return InstantHead(**content)

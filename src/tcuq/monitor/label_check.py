@@ -38,15 +38,11 @@ def label_note(log: Log) -> str | None:
     if order is not None:
         left = np.mean(np.where(labels < 0, -1, order[labels]) != said)
         way = f", labels = numpy.array({order.tolist()})[labels]" if log.classes <= SHOWN else ""
-        return (
-            f"labels seem to be in another class order: {wrong}, {left:.0%} would be in another order; "
-            f"renumber them{way}"
-        )
+        other = f"{left:.0%} would be in another order; renumber them{way}"
+        return f"labels seem to be in another class order: {wrong}, {other}"
     better = beside_chance(log)
-    return better and (
-        f"the model is {better} than chance: {wrong}; a monitor cannot help until labels, order of the "
-        "classes and range of the model's inputs are right"
-    )
+    needed = "until labels, order of the classes and range of the model's inputs are right"
+    return better and f"the model is {better} than chance: {wrong}; a monitor cannot help {needed}"
 
 
 def beside_chance(log: Log) -> str | None:

@@ -13,6 +13,8 @@ from ..base.checks import number
 from ..base.errors import InputError, wrong_value
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Summed = Callable[[Floats], Floats]
 
 STAKES = 2.0 ** -np.arange(-1.0, 17.0)
 """Bets that the mixture holds, fixed beforehand: from few labels to some millions of steps."""
@@ -102,16 +104,10 @@ def accuracy_from_labels(
     columns |= {"labels": np.asarray(labels, dtype=np.float64), "among": count, "expected": guess}
     for name, values in columns.items():
         if values.shape != (len(steps),):
-            raise InputError(
-                "value", f"{name} has the shape {values.shape}, expected {(len(steps),)}, one a step"
-            )
-    drawn, chances, given, guess = (
-        columns[name][count] for name in ("asked", "chance", "labels", "expected")
-    )
+            raise InputError("value", f"{name} has shape {values.shape}, expected {len(steps)}, one a step")
+    drawn, chances, given, guess = (columns[key][count] for key in ("asked", "chance", "labels", "expected"))
     if not ((chances > 0) & (chances <= 1)).all() or not ((guess >= 0) & (guess <= 1)).all():
-        raise InputError(
-            "value", "chance or expected is out of range, expected above 0 and at most 1, and 0 to 1"
-        )
+        raise InputError("value", "chance or expected is out of range, expected above 0 to 1, and 0 to 1")
     places = np.arange(1, len(drawn) + 1) if at is None else np.asarray(at, dtype=np.int64)
     if places.size and not 1 <= places.min() <= places.max() <= len(drawn):
         raise InputError("value", f"at is {places.min()} to {places.max()}, expected 1 to {len(drawn)}")
@@ -120,12 +116,7 @@ def accuracy_from_labels(
 
 
 def interval(
-    asked: npt.NDArray[np.bool_],
-    chance: Floats,
-    expected: Floats,
-    wrong: Floats,
-    level: float,
-    summed: Callable[[Floats], Floats],
+    asked: Bools, chance: Floats, expected: Floats, wrong: Floats, level: float, summed: Summed
 ) -> LabeledAccuracy:
     """Return what `accuracy_from_labels` does, from steps or from counts of steps that are alike.
 
@@ -150,7 +141,7 @@ def interval(
     return LabeledAccuracy(1 - np.clip(found, low, high), 1 - high, 1 - low)
 
 
-def gain(stake: float, off: Floats, least: Floats, asked: npt.NDArray[np.bool_], chance: Floats) -> Floats:
+def gain(stake: float, off: Floats, least: Floats, asked: Bools, chance: Floats) -> Floats:
     """Return what a bet gains at each step, as a share of itself: F - 1 of `accuracy_from_labels`.
 
     `off` says by how much each label is above what was expected, `least` the least that can be.

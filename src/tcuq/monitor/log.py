@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,12 +13,12 @@ import numpy.typing as npt
 from ..base.checks import integer, number
 from ..base.errors import InputError, wrong_value
 from ..base.unknown import unknown_text
-from .class_names import checked_names, counted, numbered
+from .class_names import checked_names, counted, numbered, shifts_by_name
+from .fixed_point import put
 from .frames import is_frame, mixes, read_frame
 from .logits import paired, softmax
 from .monitor import Monitor
 from .quantize import as_rows, quantize_probs, sigmoid_pairs
-from .shift_names import shifts_by_name
 from .signals import SIGNALS
 from .steps import STEP_DTYPE, Steps
 
@@ -92,62 +92,54 @@ class Log:
     _kinds: npt.NDArray[np.uint8] | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
         if is_frame(self.probs) and mixes(self.probs):
-            raise InputError(
-                "value", "probs is a data frame with more than posteriors; use Log.from_frame(frame)"
-            )
-        put(self, "notes", tuple(self.notes))
+            raise InputError("value", "probs is a data frame of more than posteriors; use Log.from_frame")
         probs = as_rows("probs", self.probs)
-        put(self, "probs", probs)
         if not 2 <= probs.shape[1] <= MAX_CLASSES:
             raise InputError("value", f"probs has {probs.shape[1]} classes, expected 2 to {MAX_CLASSES}")
-        put(self, "names", checked_names(self.names, probs.shape[1]))
+        put(self, notes=tuple(self.notes), probs=probs, names=checked_names(self.names, probs.shape[1]))
         if self.features is not None:
             features = as_rows("features", self.features)
             if len(features) != len(probs):
                 raise InputError("value", f"features have {len(features)} rows, probs have {len(probs)}")
-            if not 1 <= features.shape[1] <= MAX_FEATURES:
-                raise InputError(
-                    "value", f"features has {features.shape[1]} columns, expected 1 to {MAX_FEATURES}"
-                )
-            put(self, "features", features)
+            width = features.shape[1]
+            if not 1 <= width <= MAX_FEATURES:
+                raise InputError("value", f"features has {width} columns, expected 1 to {MAX_FEATURES}")
+            put(self, features=features)
         self._check_feature_format()
         if self.labels is not None:
-            given = one_a_step("labels", self.labels, len(probs))
-            if self.names is not None and all_text(given):
-                given = numbered(given, self.names)
-            labels = whole("labels", given)
+            labels = one_a_step("labels", self.labels, len(probs))
+            if self.names is not None and all_text(labels):
+                labels = numbered(labels, self.names)
+            labels = whole("labels", labels)
             if len(labels) and labels.max() >= probs.shape[1]:
-                at = int(labels.argmax())
-                most = f"{probs.shape[1] - 1}{counted(labels[at], probs.shape[1])}"
-                raise wrong_value(f"labels[{at}]", labels[at], f"at most {most}")
-            put(self, "labels", labels)
+                place = int(labels.argmax())
+                most = f"{probs.shape[1] - 1}{counted(labels[place], probs.shape[1])}"
+                raise wrong_value(f"labels[{place}]", labels[place], f"at most {most}")
+            put(self, labels=labels)
         if self.segments is not None:
-            put(self, "segments", whole("segments", one_a_step("segments", self.segments, len(probs))))
-        if self.shifted is not None:
-            given = one_a_step("shifted", self.shifted, len(probs))
-            names = self.shift_names
-            names = None if names is None else checked_names(names, len(names))
-            if len(given) and all_text(given):
-                given, names = shifts_by_name(given, names)
-            shifted = whole("shifted", given)
-            odd = (shifted < 0) | (shifted > 255)
-            if odd.any():
-                raise InputError("value", f"shifted holds {shifted[odd][0]}, expected 0 to 255")
-            marks, kinds = np.asarray(shifted > 0), shifted.astype(np.uint8)
-            if self._kinds is not None and np.asarray(self.shifted).dtype == np.bool_:
-                kinds = self._kinds if np.array_equal(marks, self._kinds > 0) else kinds
-            if names is not None and kinds.max(initial=0) > len(names):
-                raise InputError(
-                    "value", f"shifted holds {kinds.max()}, and there are {len(names)} shift_names"
-                )
-            put(self, "kinds", kinds)
-            put(self, "shifted", marks)
-            put(self, "shift_names", names)
+            put(self, segments=whole("segments", one_a_step("segments", self.segments, len(probs))))
+        if self.shifted is None:
+            put(self, shift_names=None)
         else:
-            put(self, "shift_names", None)
-        put(self, "_kinds", self.kinds)
+            self._take_shifts(one_a_step("shifted", self.shifted, len(probs)), self.shift_names)
+        put(self, _kinds=self.kinds)
+
+    def _take_shifts(self, given: npt.NDArray[Any], names: tuple[str, ...] | None) -> None:
+        names = None if names is None else checked_names(names, len(names))
+        boolean = given.dtype == np.bool_
+        if len(given) and all_text(given):
+            given, names = shifts_by_name(given, names)
+        shifted = whole("shifted", given)
+        odd = (shifted < 0) | (shifted > 255)
+        if odd.any():
+            raise InputError("value", f"shifted holds {shifted[odd][0]}, expected 0 to 255")
+        marks, kinds = np.asarray(shifted > 0), shifted.astype(np.uint8)
+        if self._kinds is not None and boolean and np.array_equal(marks, self._kinds > 0):
+            kinds = self._kinds
+        if names is not None and kinds.max(initial=0) > len(names):
+            raise InputError("value", f"shifted holds {kinds.max()}, there are {len(names)} shift_names")
+        put(self, kinds=kinds, shifted=marks, shift_names=names)
 
     def _check_feature_format(self) -> None:
         if self.feature_scale is None and self.feature_zero_point is None:
@@ -156,12 +148,9 @@ class Log:
             raise InputError("missing", "feature_scale and feature_zero_point go together; one is missing")
         if self.features is None or self.features.dtype != np.int8:
             kind = "missing" if self.features is None else str(self.features.dtype)
-            raise InputError(
-                "conflict", f"feature_scale is given and features are {kind}, expected int8 features"
-            )
-        object.__setattr__(self, "feature_scale", number("feature_scale", self.feature_scale, 1e-30, 1e30))
-        zero_point = integer("feature_zero_point", self.feature_zero_point, -128, 127)
-        object.__setattr__(self, "feature_zero_point", zero_point)
+            raise InputError("conflict", f"feature_scale is for int8 features, and features are {kind}")
+        put(self, feature_scale=number("feature_scale", self.feature_scale, 1e-30, 1e30))
+        put(self, feature_zero_point=integer("feature_zero_point", self.feature_zero_point, -128, 127))
 
     @classmethod
     def from_logits(
@@ -294,18 +283,8 @@ class Log:
         def part(values: npt.NDArray[Any] | None) -> Any:
             return None if values is None else values[index]
 
-        return Log(
-            self.probs[index],
-            part(self.features),
-            part(self.labels),
-            part(self.segments),
-            part(self.kinds),
-            self.notes,
-            self.names,
-            self.feature_scale,
-            self.feature_zero_point,
-            self.shift_names,
-        )
+        columns = {name: part(getattr(self, name)) for name in ("probs", "features", "labels", "segments")}
+        return replace(self, **columns, shifted=part(self.kinds), _kinds=None)
 
     def change_points(self) -> list[int]:
         """Return the steps at which a known shift begins, or one of another kind, also where a segment does.
@@ -330,14 +309,18 @@ class Log:
         >>> Log(np.full((5, 2), 0.5), shifted=["", "blur", "blur", "fog", "clean"]).stretches()
         [slice(1, 3, None), slice(3, 4, None)]
         """
-        if self.kinds is None:
-            return []
-        found = []
-        for piece in self.pieces():
-            cuts = np.flatnonzero(np.diff(self.kinds[piece])) + 1 + piece.start
-            edges = pairwise([piece.start, *cuts.tolist(), piece.stop])
-            found += [slice(a, b) for a, b in edges if self.kinds[a]]
-        return found
+        return (
+            [] if self.kinds is None else [run for run in runs_of(self, self.kinds) if self.kinds[run.start]]
+        )
+
+
+def runs_of(log: Log, values: npt.NDArray[Any]) -> list[slice]:
+    """Return the stretches of equal values, each within one segment, in order."""
+    runs = []
+    for piece in log.pieces():
+        cuts = np.flatnonzero(np.diff(values[piece])) + 1 + piece.start
+        runs += [slice(a, b) for a, b in pairwise([piece.start, *cuts.tolist(), piece.stop])]
+    return runs
 
 
 def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
@@ -347,22 +330,17 @@ def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
     """
     steps = np.empty(len(log), dtype=STEP_DTYPE)
     values = np.empty((len(log), len(SIGNALS))) if signals else None
-    for index, part in _parts(log, monitor.params.features > 0):
+    features = log.features if monitor.params.features else None
+    for index in log.pieces():
         if index.start:
             monitor.reset()
-        result = monitor.run(part.probs, part.features, signals=signals)
+        result = monitor.run(log.probs[index], None if features is None else features[index], signals)
         if values is None:
             steps[index] = result
         else:
             steps[index], values[index] = result
-    found = Steps.of(steps, monitor.params.names or log.names)
-    return found if values is None else (found, values)
-
-
-def _parts(log: Log, with_features: bool) -> Iterator[tuple[slice, Log]]:
-    bare = log if with_features else Log(log.probs, None, log.labels, log.segments, log.kinds)
-    for index in log.pieces():
-        yield index, bare.take(index)
+    named = Steps.of(steps, monitor.params.names or log.names)
+    return named if values is None else (named, values)
 
 
 def one_a_step(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
@@ -376,14 +354,9 @@ def one_a_step(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any
 
 
 def all_text(values: npt.NDArray[Any]) -> bool:
-    """Tell whether every value is a text, such as the name of a class.
-
-    >>> all_text(np.array(["cat", "dog"])), all_text(np.array([0, 1]))
-    (True, False)
-    """
-    return values.dtype.kind == "U" or (
-        values.dtype.kind == "O" and all(isinstance(each, str) for each in values)
-    )
+    """Tell whether every value is a text, such as the name of a class."""
+    kind = values.dtype.kind
+    return kind == "U" or (kind == "O" and all(isinstance(each, str) for each in values))
 
 
 def whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

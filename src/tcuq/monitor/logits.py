@@ -41,22 +41,16 @@ def softmax(logits: npt.ArrayLike, scale: float | None = None) -> npt.NDArray[An
     """
     values = np.asarray(logits)
     if values.ndim not in (1, 2) or values.shape[-1] < 2:
-        raise InputError(
-            "value", f"logits have shape {values.shape}, expected (T, L) or (L,) with L of 2 or more"
-        )
+        raise InputError("value", f"logits have shape {values.shape}, expected (T, L) or (L,), L at least 2")
     if values.dtype == np.int8:
         if scale is None:
-            raise InputError(
-                "missing", "logits are int8; pass `logits_scale`, what one unit of them is worth"
-            )
+            raise InputError("missing", "logits are int8; pass `logits_scale`, what one unit is worth")
         found = posteriors(np.atleast_2d(values), softmax_table(scale))
         return found if values.ndim == 2 else found[0]
     if values.dtype.kind not in "fiu":
         raise InputTypeError("value", f"logits have dtype {values.dtype}, expected int8 or float")
     if scale is not None:
-        raise InputError(
-            "conflict", f"`logits_scale` is for int8 logits; these are {values.dtype}, leave it out"
-        )
+        raise InputError("conflict", f"`logits_scale` is for int8 logits; these are {values.dtype}")
     table = np.atleast_2d(values).astype(np.float64)
     top = table.max(axis=1, keepdims=True)
     bad = np.isnan(table) | np.isposinf(table) | np.isneginf(top)
@@ -74,32 +68,21 @@ def paired(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if logits.ndim == 0 or logits.shape[-1] != 1:
         return logits
     if logits.dtype == np.int8:
-        raise InputError(
-            "value", "logits have one int8 column, whose zero point is unknown, expected float, or two"
-        )
+        raise InputError("value", "logits have one int8 column of unknown zero point, expected float or two")
     return np.concatenate([np.zeros_like(logits), logits], axis=-1)
 
 
 def softmax_table(scale: float) -> npt.NDArray[np.uint16]:
-    """Return 65535 * exp(-scale * distance), rounded, for every distance between two int8 logits.
-
-    One unit of the logits is worth `scale`.
-    """
+    """Return 65535 * exp(-scale * distance), rounded, for every distance between two int8 logits."""
     scale = number("logits_scale", scale, 1e-6, 1e3)
-    return np.array(
-        [math.floor(65535 * math.exp(-scale * distance) + 0.5) for distance in range(ENTRIES)], np.uint16
-    )
+    shares = [math.floor(65535 * math.exp(-scale * distance) + 0.5) for distance in range(ENTRIES)]
+    return np.array(shares, np.uint16)
 
 
 def posteriors(logits: npt.NDArray[Any], table: npt.NDArray[np.uint16]) -> npt.NDArray[np.int8]:
-    """Return posteriors as `tcuq_softmax` leaves them: scale 1/256, zero point -128.
-
-    The table is that of `softmax_table`.
-    """
+    """Return posteriors as `tcuq_softmax` leaves them: scale 1/256, zero point -128."""
     if logits.dtype != np.int8 or logits.ndim != 2:
-        raise InputError(
-            "value", f"logits are {logits.dtype} of {logits.ndim} dimensions, expected int8 of 2"
-        )
+        raise InputError("value", f"logits are {logits.ndim}-D {logits.dtype}, expected 2-D int8")
     values = logits.astype(np.int64)
     shares = table.astype(np.int64)[values.max(axis=1, keepdims=True) - values]
     total = shares.sum(axis=1, keepdims=True)

@@ -119,9 +119,7 @@ class Monitor:
             probs = opened(probs)
         if isinstance(probs, Log) or (is_frame(probs) and holds_log(probs)):
             if features is not None:
-                raise InputTypeError(
-                    "conflict", "features are given beside a log, which has its own; leave them out"
-                )
+                raise InputTypeError("conflict", "features are given beside a log, which has its own")
             log = probs if isinstance(probs, Log) else Log.from_frame(probs)
             unread = () if log is probs else log.notes  # those of a log are known to whoever made it
             for each in (*unread, *format_notes(log, self.params)):
@@ -177,9 +175,7 @@ class Monitor:
         (True, False, 0.9)
         """
         if self.params.feedback is None:
-            raise InputError(
-                "missing", "the params have no feedback; fit with max_error, or add a tcuq.Feedback"
-            )
+            raise InputError("missing", "the params have no feedback; fit with max_error, or add a Feedback")
         code = label_code(label, self.params.classes)
         taken = self.steps
         if taken == 0:
@@ -249,9 +245,7 @@ class Monitor:
         content = bytes(state) if isinstance(state, (bytes, bytearray, memoryview)) else read_limited(state)
         status = self._core.load(content)
         if status:
-            raise InputError(
-                "damaged", f"state of {len(content)} bytes is refused: {refusal(status, self.params)}"
-            )
+            raise InputError("damaged", f"state of {len(content)} bytes: {refusal(status, self.params)}")
         return self
 
     def verify(self) -> None:
@@ -289,21 +283,15 @@ class Monitor:
         return self._core.counters()[5]
 
     def __repr__(self) -> str:
-        p = self.params
-        return (
-            f"Monitor(classes={p.classes}, features={p.features}, profile={p.profile!r}, steps={self.steps})"
-        )
+        shown = ", ".join(f"{name}={getattr(self.params, name)!r}" for name in _SHOWN)
+        return f"Monitor({shown}, steps={self.steps})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restore, (self.params, self.save(), type(self)), added(self, _OWN))
 
 
 def label_code(label: int | bool, classes: int) -> int:
-    """Return a label as the core takes it: a class, -1 for right, -2 for wrong.
-
-    >>> label_code(3, 10), label_code(True, 10), label_code(False, 10), label_code(-1, 10)
-    (3, -1, -2, -2)
-    """
+    """Return a label as the core takes it: a class, -1 for right, -2 for wrong."""
     if isinstance(label, (bool, np.bool_)):
         return -1 if label else -2
     code = integer("label", label, -1, classes - 1)
@@ -325,6 +313,7 @@ def refusal(status: int, params: Params) -> str:
 
 
 _OWN = frozenset({"params", "_core", "_level_den", "_budget_den"})
+_SHOWN = ("classes", "features", "profile")
 
 
 def added(instance: Any, own: frozenset[str]) -> dict[str, Any] | None:
@@ -334,9 +323,9 @@ def added(instance: Any, own: frozenset[str]) -> dict[str, Any] | None:
 
 def _restore(params: Params, state: bytes, kind: type[Monitor] = Monitor) -> Monitor:
     # Not by the class's own __init__, which may want what is not known here.
-    found = kind.__new__(kind)
-    Monitor.__init__(found, params)
-    return Monitor.load(found, state)
+    monitor = kind.__new__(kind)
+    Monitor.__init__(monitor, params)
+    return Monitor.load(monitor, state)
 
 
 def signal_columns(params: Params) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,47 +14,19 @@ from typing import Any
 
 from .. import _core
 from ..base.atomic_files import write_whole
-from ..base.checks import integer, known_only, number
+from ..base.checks import Filled, integer, known_only, number
 from ..base.errors import InputError, located, wrong_type, wrong_value
-from ..base.filled import Filled
 from ..base.fixed import ONE, snap
 from ..base.limits import Limits, read_limited
+from . import fixed_point as fixed
 from .alarm import Alarm
 from .class_names import checked_names
 from .evidence_head import EvidenceHead
 from .feedback import Feedback
-from .fixed_point import (
-    ABOUT,
-    ANCHORS,
-    COEF_LIMIT,
-    COEF_UNIT,
-    MAX_LAG,
-    RANGE,
-    by_signal,
-    core_integers,
-    fresh,
-    real_range,
-    snap_lags,
-    snap_rates,
-    snap_slopes,
-)
+from .fixed_point import COEF_LIMIT, RANGE, by_signal
 from .instant_head import InstantHead
-from .params_file import FORMAT, VERSION, check_whole, content_from, content_of, plain, values_from
+from .params_file import check_whole, content_from, content_of, plain, values_from
 from .signals import FEATURE_BASED, LAGGED, PROFILES, SLOW, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
-
-__all__ = [
-    "ANCHORS",
-    "COEF_LIMIT",
-    "COEF_UNIT",
-    "FORMAT",
-    "MAX_LAG",
-    "STOCK_BIAS",
-    "STOCK_COEF",
-    "VERSION",
-    "WARMUP",
-    "Params",
-]
-
 
 WARMUP = 64
 """First steps, which never abstain, unless told otherwise."""
@@ -196,89 +169,69 @@ class Params:
 
     def __post_init__(self) -> None:
         self._check_inputs()
-        self._check_past()
         self._check_risk()
         self._check_decisions()
         self._check_evidence()
         self._check_classes()
-        self._put(notes=MappingProxyType(plain(self.notes)))
+        fixed.put(self, notes=MappingProxyType(plain(self.notes)))
         _ = self._sizes  # the core has the last word
-
-    def _put(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
 
     # Computed once: nothing that they depend on can change.
 
     @cached_property
     def _integers(self) -> dict[str, Any]:
-        return core_integers(self)
+        return fixed.core_integers(self)
 
     @cached_property
     def _sizes(self) -> tuple[int, int, int, int]:
         return self.core().sizes()
 
     def _check_inputs(self) -> None:
-        self._put(
-            classes=integer("classes", self.classes, *RANGE["classes"]),
-            features=integer("features", self.features, *RANGE["features"]),
-            feature_scale=number("feature_scale", self.feature_scale, 1e-30, 1e30),
-            feature_zero_point=integer("feature_zero_point", self.feature_zero_point, *RANGE["zero_point"]),
-        )
-        given = self.signals
-        if isinstance(given, str) or not all(isinstance(name, str) for name in given):
-            raise wrong_value("signals", given, "a list of names")
-        signals = ordered(given) if given else profile_signals("paper", self.features)
+        for name in ("classes", "features", "warmup", "burst"):
+            fixed.put(self, **{name: integer(name, getattr(self, name), *RANGE[name])})
+        zero_point = integer("feature_zero_point", self.feature_zero_point, *RANGE["zero_point"])
+        scale = number("feature_scale", self.feature_scale, 1e-30, 1e30)
+        fixed.put(self, feature_scale=scale, feature_zero_point=zero_point)
+        names = self.signals
+        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+            raise wrong_value("signals", names, "a list of names")
+        signals = ordered(names) if names else profile_signals("paper", self.features)
         needing = [s for s in signals if s in FEATURE_BASED]
         if needing and self.features == 0:
-            raise InputError(
-                "value", f"features is 0; signal {needing[0]!r} needs 1 to {RANGE['features'][1]}"
-            )
-        self._put(signals=signals)
-
-    def _check_past(self) -> None:
-        lags, weights = snap_lags(self.lags, self.lag_weights)
-        if not lags and any(s in LAGGED for s in self.signals):
-            raise InputError("missing", f"lags is empty; at least one of 1 to {MAX_LAG} is needed")
-        warmup = integer("warmup", self.warmup, *RANGE["warmup"])
-        self._put(lags=lags, lag_weights=weights, warmup=warmup)
+            raise InputError("value", f"features is 0; signal {needing[0]!r} needs 1 or more")
+        lags, weights = fixed.snap_lags(self.lags, self.lag_weights)
+        if not lags and any(s in LAGGED for s in signals):
+            raise InputError("missing", f"lags is empty; at least one of 1 to {fixed.MAX_LAG} is needed")
+        fixed.put(self, signals=signals, lags=lags, lag_weights=weights)
 
     def _check_risk(self) -> None:
-        self._put(
-            doubt_mix=snap(number("doubt_mix", self.doubt_mix, *real_range("doubt_mix", ONE)), ONE),
-            blend=snap(number("blend", self.blend, *real_range("blend", ONE)), ONE),
-        )
-        if self.anchor not in ANCHORS:
-            raise wrong_value("anchor", self.anchor, f"one of {', '.join(ANCHORS)}")
+        for name in ("doubt_mix", "blend", "bias"):
+            value = number(name, getattr(self, name), *fixed.real_range(name, ONE))
+            fixed.put(self, **{name: snap(value, ONE)})
+        for name, words in (("anchor", fixed.ANCHORS), ("about", fixed.ABOUT)):
+            if getattr(self, name) not in words:
+                raise wrong_value(name, getattr(self, name), f"one of {', '.join(words)}")
         if self.anchor == "belief" and self.instant is None:
             raise InputError("conflict", "anchor is 'belief'; it needs an instant head")
-        if self.about not in ABOUT:
-            raise wrong_value("about", self.about, f"one of {', '.join(ABOUT)}")
         self._check_instant()
         stock = {name: value for name, value in STOCK_COEF.items() if name in self.signals}
         coef = stock if self.coef is None else self.coef
         means = {} if self.clean_means is None else self.clean_means
-        self._put(
-            coef=by_signal("coef", coef, self.signals, (-COEF_LIMIT, COEF_LIMIT), COEF_UNIT),
-            clean_means=by_signal("clean_means", means, self.signals, (0, 1), ONE),
-            bias=snap(number("bias", self.bias, *real_range("bias", ONE)), ONE),
-        )
+        coef = by_signal("coef", coef, self.signals, (-COEF_LIMIT, COEF_LIMIT), fixed.COEF_UNIT)
+        fixed.put(self, coef=coef, clean_means=by_signal("clean_means", means, self.signals, (0, 1), ONE))
 
     def _check_instant(self) -> None:
         if self.instant is None:
-            needing = ("disbelief" in self.signals and "signal 'disbelief'") or (
-                self.about == "answer" and "about='answer'"
-            )
-            if needing:
+            if "disbelief" in self.signals or self.about == "answer":
+                needing = "signal 'disbelief'" if "disbelief" in self.signals else "about='answer'"
                 raise InputError("missing", f"instant is None; {needing} needs an InstantHead")
             return
         if not isinstance(self.instant, InstantHead):
             raise wrong_type("instant", self.instant, "an InstantHead or None")
         known_only("instant signal", self.instant.coef, self.signals)
-        if self.instant.class_mix is not None and len(self.instant.class_mix) != self.classes:
-            raise InputError(
-                "value", f"class_mix has {len(self.instant.class_mix)} shares, expected {self.classes}"
-            )
+        mix = self.instant.class_mix
+        if mix is not None and len(mix) != self.classes:
+            raise InputError("value", f"class_mix has {len(mix)} shares, expected {self.classes}")
 
     def _check_classes(self) -> None:
         """Check what is said class by class, and the expected accuracy."""
@@ -288,35 +241,28 @@ class Params:
         if self.centers is not None:
             low, high = RANGE["centers"]
             if len(self.centers) != self.classes or any(len(row) != self.features for row in self.centers):
-                raise InputError(
-                    "value", f"centers have another shape, expected {self.classes} x {self.features}"
-                )
-            self._put(
-                centers=tuple(tuple(integer("center", c, low, high) for c in row) for row in self.centers)
-            )
-        self._put(names=checked_names(self.names, self.classes))
+                raise InputError("value", f"centers have not {self.classes} rows of {self.features} values")
+            rows = (tuple(integer("center", c, low, high) for c in row) for row in self.centers)
+            fixed.put(self, centers=tuple(rows))
+        fixed.put(self, names=checked_names(self.names, self.classes))
         if self.horizon not in HORIZONS or isinstance(self.horizon, bool):
             raise wrong_value("horizon", self.horizon, f"one of {', '.join(map(str, HORIZONS))}")
         start = number("expected_start", self.expected_start, 0, 1)
         if start and not self.horizon:
             raise wrong_value("expected_start", start, "0 without a horizon")
-        self._put(expected_start=min(snap(start, ONE), 1 - 1 / ONE) if start else 0.0)
-        if self.accuracy_error is not None:
-            self._put(accuracy_error=self._checked_error(self.accuracy_error))
-
-    def _checked_error(self, given: Any) -> tuple[float, ...]:
-        if not self.horizon or not isinstance(given, (tuple, list)) or len(given) != 2:
-            raise wrong_value("accuracy_error", given, "two numbers, or none without a horizon")
-        return tuple(number("accuracy_error", each, 0, 1) for each in given)
+        fixed.put(self, expected_start=min(snap(start, ONE), 1 - 1 / ONE) if start else 0.0)
+        errors: Any = self.accuracy_error
+        if errors is not None:
+            if not self.horizon or not isinstance(errors, (tuple, list)) or len(errors) != 2:
+                raise wrong_value("accuracy_error", errors, "two numbers, or none without a horizon")
+            fixed.put(self, accuracy_error=tuple(number("accuracy_error", each, 0, 1) for each in errors))
 
     def _check_decisions(self) -> None:
-        level, budget = snap_rates(self.level, self.budget)
-        self._put(
-            level=float(level), budget=float(budget), burst=integer("burst", self.burst, *RANGE["burst"])
-        )
-        reference = snap(number("reference", self.reference, 0, 1), ONE)
-        slope, steep_slope, knee = snap_slopes(self.slope, self.steep_slope, self.knee, level.denominator)
-        self._put(reference=min(1 - 1 / ONE, reference), slope=slope, steep_slope=steep_slope, knee=knee)
+        level, budget = fixed.snap_rates(self.level, self.budget)
+        reference = min(1 - 1 / ONE, snap(number("reference", self.reference, 0, 1), ONE))
+        fixed.put(self, level=float(level), budget=float(budget), reference=reference)
+        slopes = fixed.snap_slopes(self.slope, self.steep_slope, self.knee, level.denominator)
+        fixed.put(self, **dict(zip(("slope", "steep_slope", "knee"), slopes, strict=True)))
         if not isinstance(self.alarm, Alarm):
             raise wrong_type("alarm", self.alarm, "an Alarm")
         if self.feedback is not None and not isinstance(self.feedback, Feedback):
@@ -334,15 +280,11 @@ class Params:
         if not isinstance(head, EvidenceHead):
             raise wrong_type("evidence", head, "an EvidenceHead or None")
         if len(head.offsets) != self.classes:
-            raise InputError(
-                "value",
-                f"evidence has {len(head.offsets)} offsets; one for each of {self.classes} classes is needed",
-            )
+            count = len(head.offsets)
+            raise InputError("value", f"evidence has {count} offsets, expected {self.classes}, one a class")
         known_only("evidence signal", head.coef, self.signals)
         if not {"odds", "distance"} & set(self.signals):
-            raise InputError(
-                "missing", "evidence needs one of the signals odds, distance: they tell what is new"
-            )
+            raise InputError("missing", "evidence needs the signal odds or distance: they tell what is new")
         if self.alarm.fall is not None:
             raise InputError("conflict", "alarm fall is on; with evidence the alarm has the rise side only")
 
@@ -435,7 +377,7 @@ class Params:
         >>> Params(classes=10, level=0.1).integers()["level_den"]
         10
         """
-        return fresh(self._integers)
+        return deepcopy(self._integers)
 
     def core(self) -> _core.Core:
         """Return a fresh core monitor with these parameters."""
@@ -533,10 +475,8 @@ class Params:
         return hash(self.to_json())
 
     def __repr__(self) -> str:
-        return (
-            f"Params(classes={self.classes}, features={self.features}, profile={self.profile!r}, "
-            f"fingerprint={self.fingerprint!r})"
-        )
+        names = ("classes", "features", "profile", "fingerprint")
+        return f"Params({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     def __str__(self) -> str:
         from .params_words import in_words  # which asks what parameters cost

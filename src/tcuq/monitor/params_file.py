@@ -15,12 +15,10 @@ from ..base.json_text import from_json
 from ..base.limits import Limits
 from .alarm import FIELDS as ALARM_FIELDS
 from .alarm import SIDE_FIELDS, Alarm, alarm_from
-from .evidence_head import FIELDS as HEAD_FIELDS
-from .evidence_head import EvidenceHead, head_from
-from .feedback import Feedback, feedback_from
-from .fixed_point import RANGE
-from .instant_head import FIELDS as INSTANT_FIELDS
-from .instant_head import InstantHead, instant_from
+from .evidence_head import EvidenceHead
+from .feedback import Feedback
+from .fixed_point import RANGE, as_json, part_from
+from .instant_head import InstantHead
 
 if TYPE_CHECKING:
     from .params import Params
@@ -30,17 +28,20 @@ FORMAT = "tcuq-params"
 VERSION = 4
 """Of the parameter file; no other is read."""
 
+_PARTS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
+    "evidence": (EvidenceHead, ("coef", "offsets")),
+    "instant": (InstantHead, ("coef",)),
+    "feedback": (Feedback, ()),
+}
+"""What may be null, and the fields that an object of it must have."""
+
 
 def content_of(params: Params) -> dict[str, Any]:
     """Return the content of a parameter file."""
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     for item in fields(params):
-        value = getattr(params, item.name)
-        if isinstance(value, Mapping):
-            value = dict(value)
-        elif isinstance(value, tuple):
-            value = [list(each) if isinstance(each, tuple) else each for each in value]
-        elif isinstance(value, (Alarm, EvidenceHead, Feedback, InstantHead)):
+        value = as_json(getattr(params, item.name))
+        if isinstance(value, (Alarm, EvidenceHead, Feedback, InstantHead)):
             value = value.to_dict()
         if value is not None or item.name != "feedback":
             content[item.name] = value
@@ -48,13 +49,7 @@ def content_of(params: Params) -> dict[str, Any]:
 
 
 def checksum_of(content: Mapping[str, Any]) -> str:
-    """Return the checksum that belongs to the content of a parameter file (SPEC.md section 14).
-
-    >>> checksum_of({"b": 1, "a": [0.5]}) == checksum_of({"a": [0.5], "b": 1, "checksum": "ffffffff"})
-    True
-    >>> checksum_of({"a": 1})
-    '561bacaf'
-    """
+    """Return the checksum that belongs to the content of a parameter file (SPEC.md section 14)."""
     rest = {name: value for name, value in content.items() if name != "checksum"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     return f"{zlib.crc32(text.encode()):08x}"
@@ -80,20 +75,14 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
     for name in ("rise", "fall"):
         if content["alarm"][name] is not None:
             _complete(f"alarm {name} field", content["alarm"][name], SIDE_FIELDS[name])
-    if content["evidence"] is not None:
-        _complete("evidence field", content["evidence"], HEAD_FIELDS)
-    if content["instant"] is not None:
-        _complete("instant field", content["instant"], INSTANT_FIELDS)
-    if content.get("feedback") is not None:
-        _complete("feedback field", content["feedback"], tuple(Feedback.__dataclass_fields__))
+    for name, (part, _) in _PARTS.items():
+        if content.get(name) is not None:
+            _complete(f"{name} field", content[name], tuple(part.__dataclass_fields__))
     given, expected = content.get("checksum"), checksum_of(content)
     if sealed and given != expected:
-        said = "missing" if given is None else repr(given)
-        raise InputError(
-            "damaged",
-            f"checksum is {said}, expected {expected!r}: the file is damaged, or was edited; "
-            "after an edit of your own run `tcuq inspect FILE --seal`, or read it with sealed=False",
-        )
+        problem = f"checksum is {'missing' if given is None else repr(given)}, expected {expected!r}"
+        way = "after an edit of your own run `tcuq inspect FILE --seal`, or read it with sealed=False"
+        raise InputError("damaged", f"{problem}: the file is damaged, or was edited; {way}")
 
 
 def _complete(what: str, values: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -131,12 +120,9 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
             raise wrong_value(name, values[name], "an object")
     if "alarm" in values:
         values["alarm"] = alarm_from(values["alarm"])
-    if "evidence" in values:
-        values["evidence"] = head_from(values["evidence"])
-    if "instant" in values:
-        values["instant"] = instant_from(values["instant"])
-    if "feedback" in values:
-        values["feedback"] = feedback_from(values["feedback"])
+    for name, (part, needed) in _PARTS.items():
+        if name in values:
+            values[name] = part_from(part, name, values[name], needed)
     for name in ("accuracy_error", "centers", "names"):
         if values.get(name) is not None:
             values[name] = _list(name, values[name])

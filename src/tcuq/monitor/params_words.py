@@ -16,7 +16,9 @@ def in_words(params: Params, details: bool = False) -> str:
     """Return a few lines about parameters; of a fit, with what it found."""
     found = params.notes.get("fit")
     if not isinstance(found, Mapping):
-        return "\n".join([_chosen(params, params.profile), _abstains(params), _unfitted_alarm(params)])
+        summed = "risk" if params.evidence is None else "evidence"
+        alarm = f"Alarm: {summed if _has_alarm(params) else 'none'}."
+        return "\n".join([_chosen(params, params.profile), _abstains(params), alarm])
     lines = [f"Note: {found['suspect']}."] if "suspect" in found else []
     lines += [
         _steps(params, found),
@@ -47,30 +49,23 @@ def _chosen(params: Params, profile: str | None) -> str:
 
 def _gain(params: Params, found: Mapping[str, Any]) -> str:
     if not found["labels"]:
-        return (
-            "Gain: unknown without labels. Fit with even a short labeled log to measure it and to learn "
-            "weights."
-        )
-    wrong = (
-        f"Wrong: {_share(found.get('prediction_errors', found['errors']), found['steps'])} of the predictions"
-    )
+        way = "Fit with even a short labeled log to measure it and to learn weights."
+        return f"Gain: unknown without labels. {way}"
+    wrong_predictions = found.get("prediction_errors", found["errors"])
+    wrong = f"Wrong: {_share(wrong_predictions, found['steps'])} of the predictions"
     if params.about == "answer":
         wrong += f", {_share(found['errors'], found['steps'])} of the answers"
     if params.instant is None:
-        return (
-            f"{wrong}. AUROC of errors on this log: risk {found['auroc']:.3f}, 1 - max probability "
-            f"{found['auroc_confidence']:.3f}."
-        )
+        both = f"risk {found['auroc']:.3f}, 1 - max probability {found['auroc_confidence']:.3f}"
+        return f"{wrong}. AUROC of errors on this log: {both}."
     rules = (found.get("rules") or {}).get("of")
     if not rules:
         return f"{wrong}."
     own = rules["monitor"]
     best = min((name for name in rules if name != "monitor"), key=lambda name: float(rules[name]["left"]))
     held = "kinds of shift" if found["rules"]["kinds"] else "parts of the log"
-    text = (
-        f"{wrong}. Of the surest {found['rules']['coverage']:.0%}, with {held} left out in turn: "
-        f"{own['left']:.1%}; best simple rule, {best}: {rules[best]['left']:.1%}"
-    )
+    text = f"{wrong}. Of the surest {found['rules']['coverage']:.0%}, with {held} left out in turn: "
+    text += f"{own['left']:.1%}; best simple rule, {best}: {rules[best]['left']:.1%}"
     if best != "confidence":
         text += f"; confidence: {rules['confidence']['left']:.1%}"
     return f"{text}."
@@ -92,11 +87,9 @@ def _errors(params: Params, found: Mapping[str, Any]) -> list[str]:
     late = f"up to {head.memory} steps late"
     if head.max_error is None:
         return [f"Labels: those that come {late} correct the expected accuracy and the alarm."]
-    first = (
-        "where that needs it, the monitor abstains beyond the budget"
-        if head.above_budget
-        else "but the budget holds first: beyond it, doubtful steps are accepted and not covered"
-    )
+    first = "but the budget holds first: beyond it, doubtful steps are accepted and not covered"
+    if head.above_budget:
+        first = "where that needs it, the monitor abstains beyond the budget"
     return [
         f"Errors: of accepted steps that are labeled {late}, at most {100 * head.max_error:.4g}% and "
         f"{params.error_constant:.0f} more are wrong, proved; {first}. Steps without a label are not "
@@ -104,14 +97,12 @@ def _errors(params: Params, found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _unfitted_alarm(params: Params) -> str:
-    if params.alarm.rise is None and params.alarm.fall is None:
-        return "Alarm: none."
-    return f"Alarm: {'risk' if params.evidence is None else 'evidence'}."
+def _has_alarm(params: Params) -> bool:
+    return params.alarm.rise is not None or params.alarm.fall is not None
 
 
 def _alarm(params: Params, found: Mapping[str, Any]) -> str:
-    if params.alarm.rise is None and params.alarm.fall is None:
+    if not _has_alarm(params):
         return f"Alarm: none, as {found['clean_steps']:,} clean steps are too few to set one."
     what = "risk"
     if params.evidence is not None:
@@ -138,11 +129,9 @@ def _found(left_out: Mapping[str, Any] | None) -> list[str]:
     if not left_out:
         return []
     count, of, delay = left_out["found"], left_out["kinds"], left_out["delay"]
-    text = (
-        f"found {count} of {of} kinds left out in turn, median delay "
-        f"{'above the length of a stretch' if delay is None else f'{delay:.0f} steps'}, on for "
-        f"{left_out['on_shifted']:.0%} of shifted and {left_out['on_clean']:.0%} of clean time"
-    )
+    shown = "above the length of a stretch" if delay is None else f"{delay:.0f} steps"
+    on = f"{left_out['on_shifted']:.0%} of shifted and {left_out['on_clean']:.0%} of clean time"
+    text = f"found {count} of {of} kinds left out in turn, median delay {shown}, on for {on}"
     return [f"Alarm: do not rely on this alarm: it {text}." if 2 * count < of else f"Alarm: {text}."]
 
 
@@ -182,8 +171,7 @@ def _accuracy(params: Params, found: Mapping[str, Any]) -> list[str]:
 
 def _steps(params: Params, found: Mapping[str, Any]) -> str:
     """Say how many steps there are, and which of them set the threshold (and the alarm)."""
-    alarmed = params.alarm.rise is not None or params.alarm.fall is not None
-    what = "threshold and alarm" if alarmed else "the threshold"
+    what = "threshold and alarm" if _has_alarm(params) else "the threshold"
     used, marked = found["clean_steps"], found["clean_marked"]
     text = f"{_count(found['steps'], 'step')} in {_count(found['segments'], 'segment')}"
     if found["clean_from"] == "all":
@@ -195,11 +183,8 @@ def _steps(params: Params, found: Mapping[str, Any]) -> str:
         text += f", {marked:,} of them clean"
     if used == marked:
         return f"{text}; they set {what}."
-    verb = "is" if marked - used == 1 else "are"
-    return (
-        f"{text}. Of these, {used:,} set {what}; the other {marked - used:,} {verb} left out, "
-        "as the monitor still remembers a shift there."
-    )
+    rest = f"the other {marked - used:,} {'is' if marked - used == 1 else 'are'} left out"
+    return f"{text}. Of these, {used:,} set {what}; {rest}, as the monitor still remembers a shift there."
 
 
 def _details(found: Mapping[str, Any]) -> list[str]:
@@ -213,9 +198,8 @@ def _details(found: Mapping[str, Any]) -> list[str]:
         lines += _signals(found["signals"])
     rules = (found.get("rules") or {}).get("of")
     if rules:
-        lines.append(
-            f"{'rule':<22}{'wrong':>8}{'of the surest ' + format(found['rules']['coverage'], '.0%'):>24}"
-        )
+        surest = f"of the surest {found['rules']['coverage']:.0%}"
+        lines.append(f"{'rule':<22}{'wrong':>8}{surest:>24}")
         lines += [f"{name:<22}{row['wrong']:>8.1%}{row['left']:>24.1%}" for name, row in rules.items()]
     return lines
 
@@ -239,12 +223,11 @@ def _dropped(dropped: Mapping[str, Any] | None) -> list[str]:
     what = [f"{'signal' if len(dropped['signals']) == 1 else 'signals'} {signals}"] if signals else []
     if dropped["features"]:
         what.append(_count(dropped["features"], "feature"))
-    saved = f", which saves {dropped['ram_bytes']:,} bytes and about {dropped['instructions']:,} instructions"
-    advice = "; call the monitor without features" if dropped["features"] else ""
-    return [
-        f"Dropped: {' and '.join(what)}, as no weight reads them"
-        f"{f'{saved} a step' if dropped['ram_bytes'] or dropped['instructions'] else ''}{advice}."
-    ]
+    text = f"Dropped: {' and '.join(what)}, as no weight reads them"
+    if dropped["ram_bytes"] or dropped["instructions"]:
+        text += f", which saves {dropped['ram_bytes']:,} bytes"
+        text += f" and about {dropped['instructions']:,} instructions a step"
+    return [f"{text}{'; call the monitor without features' if dropped['features'] else ''}."]
 
 
 def _count(number: int, what: str) -> str:

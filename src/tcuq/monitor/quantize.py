@@ -39,9 +39,7 @@ def _converted(name: str, values: npt.ArrayLike, dimensions: int) -> npt.NDArray
         # Python lists carry no width: integers are taken as the int8 that a runtime prints.
         low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
         if low < -128 or high > 127:
-            raise InputError(
-                "value", f"{name} holds {low if low < -128 else high}; integers must be int8, -128 to 127"
-            )
+            raise InputError("value", f"{name} holds {low if low < -128 else high}, expected -128 to 127")
         return np.ascontiguousarray(array, dtype=np.int8)
     raise InputTypeError("value", f"{name} has dtype {array.dtype}, expected int8, uint8, float32 or float64")
 
@@ -103,12 +101,7 @@ def _average(probs: npt.NDArray[Any]) -> float:
 
 
 def mass_note(probs: npt.NDArray[Any]) -> str | None:
-    """Return what is odd about the sums of int8 or uint8 posteriors, None when most are about 1.
-
-    >>> mass_note(np.array([[90, 10]], dtype=np.int8))
-    '1 of 1 int8 rows do not sum to 1 (mean sum 1.39); are these percentages or logits?'
-    >>> mass_note(np.array([[-128, 127]], dtype=np.int8))
-    """
+    """Return what is odd about the sums of int8 or uint8 posteriors, None when most are about 1."""
     if probs.dtype not in (np.int8, np.uint8) or probs.size == 0:
         return None
     odd = int(odd_sums(probs).sum())
@@ -127,24 +120,14 @@ def _percentages(probs: npt.NDArray[Any]) -> bool:
 
 
 def other_outputs(probs: npt.NDArray[Any]) -> str | None:
-    """Say what outputs are that are neither posteriors nor logits, and what to do; None for others.
-
-    >>> other_outputs(np.array([[75.0, 25.0]]))
-    'Are these percentages? Divide them by 100.'
-    >>> other_outputs(np.array([[0.9, 0.8, 0.1], [0.2, 0.1, 0.1]]))
-    'Are these sigmoids of a multi-label model? The monitor needs a classifier with one class per input, \
-trained with a softmax.'
-    >>> other_outputs(np.array([[3.5, -1.0]]))
-    """
+    """Say what outputs are that are neither posteriors nor logits, and what to do; None for others."""
     if not probs.size or not np.isfinite(probs).all():
         return None
     if _percentages(probs):
         return "Are these percentages? Divide them by 100."
     if probs.dtype.kind == "f" and probs.min() >= 0 and probs.max() <= 1:
-        return (
-            "Are these sigmoids of a multi-label model? The monitor needs a classifier with one class per "
-            "input, trained with a softmax."
-        )
+        wanted = "a classifier with one class per input, trained with a softmax"
+        return f"Are these sigmoids of a multi-label model? The monitor needs {wanted}."
     return None
 
 
@@ -163,11 +146,9 @@ def refuse_logits(probs: npt.NDArray[Any], what: str = "rows of probs") -> None:
     floats = probs.dtype.kind == "f"
     kind = "" if floats else f" with {_FORMATS[str(probs.dtype)]}"
     extra = "" if floats else " and `logits_scale`, the scale of the int8 logits"
-    raise InputError(
-        "value",
-        f"{rows}: they sum to {_average(probs):.2f} on average, expected 1.00{kind}. "
-        + (other or f"Are these logits? Pass `logits=True`{extra}."),
-    )
+    way = other or f"Are these logits? Pass `logits=True`{extra}."
+    problem = f"they sum to {_average(probs):.2f} on average, expected 1.00{kind}"
+    raise InputError("value", f"{rows}: {problem}. {way}")
 
 
 def quantize_features(features: npt.ArrayLike, scale: float, zero_point: int) -> npt.NDArray[np.int8]:
@@ -232,12 +213,9 @@ def format_notes(log: Log, params: Params) -> list[str]:
     scale, zero_point = log.feature_scale, log.feature_zero_point
     if not params.features or scale is None:
         return []
-    same = abs(scale - params.feature_scale) <= 1e-6 * scale and zero_point == params.feature_zero_point
-    if same:
+    if abs(scale - params.feature_scale) <= 1e-6 * scale and zero_point == params.feature_zero_point:
         return []
     own = f"scale {params.feature_scale:.6g} and zero point {params.feature_zero_point}"
-    return [
-        f"features have scale {scale:.6g} and zero point {zero_point}, the monitor was fitted to {own}: its "
-        "signals of features mean something else here; fit it again to a log of this model, or record this "
-        "log with the model of the fit"
-    ]
+    other = f"features have scale {scale:.6g} and zero point {zero_point}, the monitor was fitted to {own}"
+    way = "fit it again to a log of this model, or record this log with the model of the fit"
+    return [f"{other}: its signals of features mean something else here; {way}"]

@@ -88,9 +88,7 @@ class Questions:
         """
         doubts = np.atleast_1d(np.asarray(uncertainty, dtype=np.float64))
         if doubts.ndim != 1 or not ((doubts >= 0) & (doubts <= 1)).all():
-            raise InputError(
-                "value", "uncertainty has other values than numbers from 0 to 1, expected one a step"
-            )
+            raise InputError("value", "uncertainty has other values, expected one number from 0 to 1 a step")
         places = self.steps + np.arange(len(doubts)) if seqs is None else np.atleast_1d(np.asarray(seqs))
         starts = np.broadcast_to(np.asarray(boots), doubts.shape)
         if places.shape != doubts.shape:

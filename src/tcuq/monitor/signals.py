@@ -5,17 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from .._core import (
-    FEATURE_SIGNALS,
-    LAGGED_SIGNALS,
-    PAPER_SIGNALS,
-    SIGNAL_MEANINGS,
-    SIGNAL_NAMES,
-    STANDARD_SIGNALS,
-)
+from .. import _core
 from ..base.errors import InputError, wrong_value
 
-SIGNALS: tuple[str, ...] = SIGNAL_NAMES
+SIGNALS: tuple[str, ...] = _core.SIGNAL_NAMES
 """Names by number; a number is never given to another signal."""
 
 NUMBER = {name: number for number, name in enumerate(SIGNALS)}
@@ -26,10 +19,10 @@ def _of(mask: int) -> tuple[str, ...]:
     return tuple(name for name, number in NUMBER.items() if mask >> number & 1)
 
 
-LAGGED = _of(LAGGED_SIGNALS)
+LAGGED = _of(_core.LAGGED_SIGNALS)
 """Signals that read single past steps through the ring."""
 
-FEATURE_BASED = _of(FEATURE_SIGNALS)
+FEATURE_BASED = _of(_core.FEATURE_SIGNALS)
 """Signals that read features."""
 
 SLOW = ("severity", "drift")
@@ -38,7 +31,7 @@ SLOW = ("severity", "drift")
 BELIEF = ("disbelief",)
 """Signals that read a belief over the classes, which includes the current step."""
 
-PROFILES: dict[str, tuple[str, ...]] = {"standard": _of(STANDARD_SIGNALS), "paper": _of(PAPER_SIGNALS)}
+PROFILES = {"standard": _of(_core.STANDARD_SIGNALS), "paper": _of(_core.PAPER_SIGNALS)}
 """Sets of signals by the name that `fit` takes; without features, those that read features are left out."""
 
 STOCK_COEF = {"divergence": 1.5, "flips": 1.0, "doubt": 3.0, "odds": 0.5}
@@ -55,7 +48,7 @@ STOCK_INSTANT = ({"odds": EVEN_ODDS}, -EVEN_ODDS / 2)
 STOCK_STEADY = ({"disbelief": EVEN_ODDS}, -EVEN_ODDS / 2)
 """Head for full persistence without labels: uncertainty is one minus the belief."""
 
-DESCRIPTION = dict(zip(SIGNALS, SIGNAL_MEANINGS, strict=True))
+DESCRIPTION = dict(zip(SIGNALS, _core.SIGNAL_MEANINGS, strict=True))
 """What it means when a signal is high, in words for reports."""
 
 

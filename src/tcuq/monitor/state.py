@@ -62,10 +62,8 @@ def read_state(content: bytes) -> State:
         raise refuse("it does not begin with TCUQ")
     if len(content) < HEADER.size + CRC_BYTES:
         raise refuse(f"it is truncated, expected at least {HEADER.size + CRC_BYTES} bytes")
-    _, version, _, mask, classes, features, fingerprint, *kept = HEADER.unpack_from(content)
-    steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy, alarm, fill, _, depth = (
-        kept
-    )
+    _, version, _, mask, classes, features, fingerprint, *counters = HEADER.unpack_from(content)
+    *counters, alarm, fill, _, depth = counters
     if version != VERSION:
         raise refuse(f"it has state version {version}, expected {VERSION}: start the monitor afresh")
     if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
@@ -75,8 +73,7 @@ def read_state(content: bytes) -> State:
     if len(content) not in sizes and not any(len(content) - size in _FEEDBACK_BYTES for size in sizes):
         raise refuse(f"its header asks for {', '.join(map(str, sizes[:-1]))} or {sizes[-1]} bytes")
     whose = (signals, classes, features, fingerprint)
-    counters = (steps, debt, credit, rise, fall, severity, stillness, own, own_seen, accuracy)
-    return State(*whose, *counters, alarm & 3, alarm >> 2, fill, depth, len(content))
+    return State(*(*whose, *counters, alarm & 3, alarm >> 2, fill, depth, len(content)))
 
 
 def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) -> tuple[int, ...]:
@@ -102,8 +99,6 @@ def state_for(params: Params, content: bytes) -> State:
     """Return the header of a state that belongs to these parameters; refuse any other."""
     state = read_state(content)
     if state.fingerprint != fingerprint(params):
-        raise InputError(
-            "conflict",
-            f"state of {len(content)} bytes is refused: it belongs to a monitor with other parameters",
-        )
+        problem = f"state of {len(content)} bytes is refused"
+        raise InputError("conflict", f"{problem}: it belongs to a monitor with other parameters")
     return state

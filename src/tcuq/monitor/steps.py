@@ -15,28 +15,11 @@ from .columns import ALIASES, PLAIN, Layout
 from .frames import column_at, holds_log, is_frame, names_of, opened
 from .signals import SIGNALS
 
+_FRACTIONS = ("risk", "threshold", "uncertainty", "persistence", "look", "severity", "expected_accuracy")
 STEP_DTYPE = np.dtype(
-    {
-        "names": [
-            "risk",
-            "threshold",
-            "uncertainty",
-            "persistence",
-            "look",
-            "severity",
-            "expected_accuracy",
-            "prediction",
-            "answer",
-            "flagged",
-            "abstain",
-            "alarm",
-            "warming_up",
-            "reason",
-            "low_mass",
-        ],
-        "formats": ["f8", "f8", "f8", "f8", "f8", "f8", "f8", "i4", "i4", "?", "?", "u1", "?", "u1", "?"],
-        "itemsize": 72,
-    },
+    [(name, "f8") for name in _FRACTIONS]
+    + [("prediction", "i4"), ("answer", "i4"), ("flagged", "?"), ("abstain", "?"), ("alarm", "u1")]
+    + [("warming_up", "?"), ("reason", "u1"), ("low_mass", "?")],
     align=True,
 )
 """One row of `Monitor.run`. `reason` is the number of a signal in `SIGNALS`, or 255 for none, as on every
@@ -76,9 +59,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             Names of the classes; adds a column `answer_name` to tables.
         """
         if steps.dtype != STEP_DTYPE or steps.ndim != 1:
-            raise InputTypeError(
-                "value", f"steps are {steps.dtype}, expected one row of tcuq.STEP_DTYPE a step"
-            )
+            raise InputTypeError("value", f"steps are {steps.dtype}, expected rows of tcuq.STEP_DTYPE")
         found = steps.view(cls)
         found.class_names = None if class_names is None else tuple(class_names)
         return found
@@ -121,7 +102,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         Raises
         ------
         ValueError
-            When pandas is not installed; the message says what to type.
+            When pandas, or polars or pyarrow below, is not installed; the message says what to type.
         """
         pandas = needed("pandas", "pandas", "a pandas data frame")
         index = getattr(beside, "index", None)
@@ -141,12 +122,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         Returns
         -------
         polars.DataFrame
-            The columns of `tcuq.step_columns`, after those of `beside`.
-
-        Raises
-        ------
-        ValueError
-            When polars is not installed; the message says what to type.
+            As of `to_pandas`.
         """
         polars = needed("polars", "polars", "a polars data frame")
         columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
@@ -164,12 +140,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         Returns
         -------
         pyarrow.Table
-            The columns of `tcuq.step_columns`, after those of `beside`.
-
-        Raises
-        ------
-        ValueError
-            When pyarrow is not installed; the message says what to type.
+            As of `to_pandas`.
         """
         arrow = needed("pyarrow", "tcuq[tables]", "an Arrow table")
         columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
@@ -195,9 +166,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             if not true and ALIASES.get(name, name) in read:
                 continue
             if name in own:
-                raise InputError(
-                    "conflict", f"column {name!r} is in the input and in the steps; rename that of the input"
-                )
+                raise InputError("conflict", f"column {name!r} is in the steps too; rename that of the input")
             new = "label" if true else name
             if new in kept:
                 raise InputError("conflict", f"column {new!r} would be there twice; rename one of the input")

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.errors import InputError, placed
+from ..base.errors import InputError, located
 from ..base.limits import limits_given
 from ..io.npz import arrays_of
 from ..io.sources import read_bytes, shown
 from ..monitor.class_names import texts_of
 from .folders import Asked, read_folder
-from .model import Array, first_line
+from .model import Array, failure
 from .opening import is_reference, referred
 
 COLUMNS = ("segments", "shifted", "shift_names", "names")
@@ -57,9 +57,7 @@ def open_data(x: Any, y: Any, asked: Asked) -> Data:
     """Return the data that someone means."""
     if isinstance(y, (str, Path)):
         if Path(y).suffix.lower() != ".npy":
-            raise InputError(
-                "value", f"{shown(Path(y))}: labels in a file of their own are .npy, from numpy.save"
-            )
+            raise InputError("value", f"{shown(Path(y))}: is no .npy file; write labels with numpy.save")
         y = _npy(Path(y))
     if isinstance(x, (str, Path)):
         path = Path(x)
@@ -100,11 +98,8 @@ def _file(path: Path, y: Any) -> Data:
     if not kind and not path.exists():  # a folder that is not there
         raise FileNotFoundError(errno.ENOENT, "No such file or directory", where)
     if kind not in (".npz", ".npy"):
-        raise InputError(
-            "unknown",
-            f"{where}: extension {kind!r} is unknown, expected .npz, .npy, a folder of class folders, "
-            "or module:function",
-        )
+        expected = ".npz, .npy, a folder of class folders, or module:function"
+        raise InputError("unknown", f"{where}: extension {kind!r} is unknown, expected {expected}")
     if kind == ".npy":
         return _arrays(_npy(path), y, where)
     given = limits_given()
@@ -117,13 +112,9 @@ def _file(path: Path, y: Any) -> Data:
         if key not in more:
             continue
         if more[key].ndim != 1:
-            raise InputError(
-                "value", f"{where}: {key} has shape {more[key].shape}, expected one name a {each}"
-            )
-        try:
+            raise InputError("value", f"{where}: {key} has shape {more[key].shape}, expected a name a {each}")
+        with located(where):
             more[key] = texts_of(more[key])
-        except ValueError as error:
-            raise placed(error, str(where)) from None
     labels = found.get(y_name) if y is None else y
     return _arrays(found[x_name], labels, where, **more)
 
@@ -137,10 +128,8 @@ def _npy(path: Path) -> Array:
     except OSError as error:
         raise type(error)(error.errno, error.strerror, shown(path)) from None
     except Exception:  # damage comes as whatever numpy and the reader of its header run into
-        raise InputError(
-            "damaged",
-            f"{shown(path)}: is not an NPY file of numbers, or is damaged; write it with numpy.save",
-        ) from None
+        problem = "is not an NPY file of numbers, or is damaged; write it with numpy.save"
+        raise InputError("damaged", problem, where=shown(path)) from None
 
 
 def _folder(path: Path, asked: Asked) -> Data:
@@ -165,7 +154,7 @@ def _made(source: Any, name: str) -> Data:
     try:
         given = source() if callable(source) else source
     except Exception as error:  # of the user's own code
-        raise InputError("failed", f"{name}: failed: {type(error).__name__}: {first_line(error)}") from error
+        raise InputError("failed", f"{name}: failed: {failure(error)}") from error
     if isinstance(given, np.ndarray):
         return _arrays(given, None, name)
     if isinstance(given, tuple) and len(given) == 2:
@@ -191,7 +180,5 @@ def _guarded(given: Iterable[Any], name: str) -> Iterator[Any]:
         except StopIteration:
             return
         except Exception as error:
-            raise InputError(
-                "failed", f"{name}: failed: {type(error).__name__}: {first_line(error)}"
-            ) from error
+            raise InputError("failed", f"{name}: failed: {failure(error)}") from error
         yield each

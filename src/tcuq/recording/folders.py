@@ -26,12 +26,8 @@ class SoundReader:
     def __init__(self, shape: tuple[int | None, ...] | None, where: str) -> None:
         long = [each for each in shape or () if each != 1]
         if len(long) != 1 or long[0] is None:
-            taken = "does not say its input" if shape is None else f"takes {shape}"
-            raise InputError(
-                "value",
-                f"{where}: the model {taken}, expected one length for waveforms; give it with `input_shape`, "
-                "or compute the model's own features and pass them as NPZ",
-            )
+            way = "give it with `input_shape`, or compute the model's own features and pass them as NPZ"
+            raise _unfit(shape, f"one length for waveforms; {way}", where)
         self._length = long[0]
         self._shape = tuple(each or 0 for each in shape or ())
         self._rate: tuple[int, Path] | None = None
@@ -45,15 +41,11 @@ class SoundReader:
                 raw = raw[: len(raw) // (width * channels) * width * channels]  # of a file that is cut short
         # A chunk that claims to be longer than the file comes as an error of seeking or of the number.
         except (wave.Error, EOFError, RuntimeError, ValueError, OverflowError, struct.error):
-            raise InputError(
-                "damaged", f"{shown(path)}: is no WAV file of plain PCM, or is damaged"
-            ) from None
+            raise InputError("damaged", f"{shown(path)}: is damaged, or no WAV file of plain PCM") from None
         first, other = self._rate or (rate, path)
         if rate != first:
-            raise InputError(
-                "conflict",
-                f"{shown(path)}: has {rate} samples per second, {shown(other)} {first}; resample them first",
-            )
+            problem = f"has {rate} samples per second, {shown(other)} {first}; resample them first"
+            raise InputError("conflict", problem, where=shown(path))
         self._rate = first, other
         if not channels or width not in (1, 2, 3, 4):
             raise InputError("unsupported", f"{shown(path)}: has samples of {width} bytes, expected 1 to 4")
@@ -64,15 +56,7 @@ class SoundReader:
 
 
 def waveform(raw: bytes, width: int) -> Array:
-    r"""Return PCM samples as float32 in [-1, 1).
-
-    Examples
-    --------
-    >>> waveform(b"\x00\x80\xff\x7f", 2).tolist()
-    [-1.0, 0.999969482421875]
-    >>> waveform(b"\x80\x00", 1).tolist()
-    [0.0, -1.0]
-    """
+    r"""Return PCM samples as float32 in [-1, 1)."""
     if width == 1:
         values = np.frombuffer(raw, np.uint8).astype(np.int64) - 128
     elif width == 3:
@@ -110,21 +94,17 @@ def layout(shape: tuple[int | None, ...] | None, where: str) -> Layout:
             return Layout(sizes[0], sizes[1], sizes[2], 2)
         if len(sizes) == 3 and sizes[0] in MODES:
             return Layout(sizes[1], sizes[2], sizes[0], 0)
+    wanted = "(height, width, channels) with 1 or 3 channels for pictures"
+    raise _unfit(shape, f"{wanted}; give the shape with `input_shape`, or arrays as NPZ", where)
+
+
+def _unfit(shape: tuple[int | None, ...] | None, expected: str, where: str) -> InputError:
     taken = "does not say its input" if shape is None else f"takes {shape}"
-    raise InputError(
-        "value",
-        f"{where}: the model {taken}, expected (height, width, channels) with 1 or 3 channels for pictures; "
-        "give the shape with `input_shape`, or arrays as NPZ",
-    )
+    return InputError("value", f"the model {taken}, expected {expected}", where=where)
 
 
 def check_pixels(size: tuple[int, int], path: Path) -> None:
-    """Refuse a picture that is too large, by what its header says.
-
-    Examples
-    --------
-    >>> check_pixels((64, 64), Path("a.png"))
-    """
+    """Refuse a picture that is too large, by what its header says."""
     pixels, given = size[0] * size[1], limits_given()
     if pixels > given.pixels:
         problem = f"has {pixels:,} pixels, {given.beyond('pixels', pixels, 'pixels')}"
@@ -184,25 +164,18 @@ def read_folder(path: Path, asked: Asked) -> Folder:
     where = shown(path)
     folders = sorted(each for each in path.iterdir() if each.is_dir() and not each.name.startswith("."))
     if not folders:
-        raise InputError(
-            "missing", f"{where}: holds no class folders, expected one folder a class, such as {where}/cat"
-        )
+        raise InputError("missing", f"{where}: has no class folders, expected one a class: {where}/cat")
     names = tuple(asked.names) if asked.names is not None else tuple(each.name for each in folders)
     unknown = [each.name for each in folders if each.name not in names]
     if unknown:
         some = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
         raise InputError("unknown", f"{where}/{unknown[0]}: is no class, expected one of {some}")
-    found = {
-        each: sorted(file for file in each.rglob("*") if file.suffix.lower() in (*PICTURES, *SOUNDS))
-        for each in folders
-    }
+    endings = (*PICTURES, *SOUNDS)
+    found = {each: sorted(f for f in each.rglob("*") if f.suffix.lower() in endings) for each in folders}
     empty = [each for each, files in found.items() if not files]
     if empty:
-        raise InputError(
-            "missing",
-            f"{shown(empty[0])}: holds no pictures ({', '.join(PICTURES)}) and no sounds "
-            f"({', '.join(SOUNDS)}); fill or remove it",
-        )
+        kinds = f"no pictures ({', '.join(PICTURES)}) and no sounds ({', '.join(SOUNDS)})"
+        raise InputError("missing", f"holds {kinds}; fill or remove it", where=shown(empty[0]))
     files = [(file, names.index(each.name)) for each, inside in found.items() for file in inside]
     sounds = [file.suffix.lower() in SOUNDS for file, _ in files]
     if any(sounds) and not all(sounds):

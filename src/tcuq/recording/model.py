@@ -61,6 +61,14 @@ class Info:
         """Return an error about this model."""
         return InputError(code, problem, where=self.name)
 
+    def cannot_run(self, x: Array, error: BaseException) -> InputError:
+        """Return the error of a model that fails on inputs of a shape."""
+        return self.refusal("failed", f"cannot run on input of shape {x.shape[1:]}: {first_line(error)}")
+
+    def without_features(self, why: str) -> None:
+        """Note why features are left out."""
+        self.notes.append(f"features are left out: {why}")
+
 
 class Model(Protocol):
     """A model that is ready to run."""
@@ -75,20 +83,19 @@ def too_wide(info: Info, name: str, width: int, asked: bool) -> bool:
     """Tell whether a tensor has more values than a log takes; refuse it where it was asked for."""
     if 1 <= width <= WIDEST:
         return False
-    said = f"tensor {name!r} has {width:,} values, a log takes at most {WIDEST}"
+    why = f"tensor {name!r} has {width:,} values, a log takes at most {WIDEST}"
     if asked:
-        raise info.refusal("limit", f"{said}; name a smaller one with `features`")
-    info.notes.append(f"features are left out: {said}; name a smaller one with `features`")
+        raise info.refusal("limit", f"{why}; name a smaller one with `features`")
+    info.without_features(f"{why}; name a smaller one with `features`")
     return True
 
 
 def first_line(error: BaseException) -> str:
-    r"""Return the beginning of what another package says, for a message of one line.
-
-    Examples
-    --------
-    >>> first_line(ValueError("shapes differ\nat op 3"))
-    'shapes differ'
-    """
+    """Return the beginning of what another package says, for a message of one line."""
     text = str(error).strip().splitlines()
     return text[0].strip()[:200] if text else type(error).__name__
+
+
+def failure(error: BaseException) -> str:
+    """Return an error of the user's own code, for a message of one line."""
+    return f"{type(error).__name__}: {first_line(error)}"

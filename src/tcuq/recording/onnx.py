@@ -62,14 +62,9 @@ def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tupl
 
 def nodes(model: bytes) -> list[Node]:
     """Return the operators of the graph of an ONNX file, in the order in which they run."""
-    found = []
-    for number, start, end in fields(model):
-        if number != GRAPH:
-            continue
-        for part, first, last in fields(model, start, end):
-            if part == NODE:
-                found.append(_node(model, first, last))
-    return found
+    graphs = [(start, end) for number, start, end in fields(model) if number == GRAPH]
+    parts = [part for graph in graphs for part in fields(model, *graph)]
+    return [_node(model, start, end) for number, start, end in parts if number == NODE]
 
 
 def _node(model: bytes, start: int, end: int) -> Node:
@@ -81,13 +76,7 @@ def _node(model: bytes, start: int, end: int) -> Node:
 
 
 def penultimate(found: list[Node]) -> str | None:
-    """Return the tensor that the last fully connected layer reads, or None where there is no such layer.
-
-    Examples
-    --------
-    >>> penultimate([Node("Gemm", ("x", "w"), ("h",)), Node("Gemm", ("h", "v"), ("y",))])
-    'h'
-    """
+    """Return the tensor that the last fully connected layer reads, or None where there is no such layer."""
     dense = [node for node in found if node.kind in DENSE]
     return dense[-1].inputs[0] if dense else None
 
@@ -105,16 +94,8 @@ def tail_output(name: str) -> bytes:
     return _piece(GRAPH, _piece(OUTPUT, _piece(1, name.encode())))
 
 
-TYPES = {
-    "tensor(float)": np.float32,
-    "tensor(double)": np.float64,
-    "tensor(float16)": np.float16,
-    "tensor(uint8)": np.uint8,
-    "tensor(int8)": np.int8,
-    "tensor(int64)": np.int64,
-    "tensor(int32)": np.int32,
-}
-FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
+FLOATS = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(float16)": "float16"}
+TYPES = FLOATS | {f"tensor({name})": name for name in ("uint8", "int8", "int64", "int32")}
 
 
 class ONNX:
@@ -128,9 +109,7 @@ class ONNX:
         plain = self._load(content)
         inputs = plain.get_inputs()
         if len(inputs) != 1:
-            raise InputError(
-                "unsupported", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
-            )
+            raise InputError("unsupported", f"{path.name}: has {len(inputs)} inputs, expected one")
         (found,) = inputs
         if found.type not in TYPES:
             raise InputError("unsupported", f"{path.name}: its input is {found.type}, expected numbers")
@@ -155,30 +134,23 @@ class ONNX:
         try:
             return self._ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its kinds of errors have no common name
-            raise self.info.refusal(
-                "damaged", f"is no ONNX model that ONNX Runtime can run, or is truncated: {first_line(error)}"
-            ) from None
+            problem = "is no ONNX model that ONNX Runtime can run, or is truncated"
+            raise self.info.refusal("damaged", f"{problem}: {first_line(error)}") from None
 
     def _choose_output(self, outputs: list[Any], name: str | None) -> str:
         names = [each.name for each in outputs]
         if name is not None:
             if name not in names:
-                raise self.info.refusal(
-                    "unknown", f"has no output {name!r}, expected one of {', '.join(names)}"
-                )
+                raise self.info.refusal("unknown", f"has no output {name!r}, expected {', '.join(names)}")
             return name
         floats = [each.name for each in outputs if each.type in FLOATS]
         if len(floats) == 1:
             return str(floats[0])
         if not floats:
             hint = " (from scikit-learn: convert it with zipmap=False)" if len(outputs) == 2 else ""
-            raise self.info.refusal(
-                "missing", f"has no output of floats, expected posteriors or logits{hint}"
-            )
-        raise self.info.refusal(
-            "missing",
-            f"has {len(floats)} outputs; name that of the posteriors with `posteriors`: {', '.join(floats)}",
-        )
+            raise self.info.refusal("missing", f"has no output of floats, such as posteriors or logits{hint}")
+        problem = f"has {len(floats)} outputs; name that of the posteriors with `posteriors`"
+        raise self.info.refusal("missing", f"{problem}: {', '.join(floats)}")
 
     def _choose_features(self, plain: Any, content: bytes, chosen: Features) -> None:
         info = self.info
@@ -188,16 +160,14 @@ class ONNX:
             raise info.refusal("damaged", "is no ONNX model, or is truncated") from None
         name = str(chosen) if self._asked else penultimate(found)
         if name is None:
-            info.notes.append(
-                "features are left out: the model has no fully connected layer; name a tensor with `features`"
-            )
+            info.without_features("the model has no fully connected layer; name a tensor with `features`")
             return
         made = [output for node in found for output in node.outputs]
         if self._asked and name not in made:
             last = ", ".join(made[-5:])
             raise info.refusal("unknown", f"has no tensor {name!r}; the last ones are {last}")
         if name not in made:
-            info.notes.append("features are left out: the only fully connected layer reads the input itself")
+            info.without_features("the only fully connected layer reads the input itself")
             return
         if name not in [each.name for each in plain.get_outputs()]:
             self._session = self._load(content + tail_output(name))
@@ -210,28 +180,21 @@ class ONNX:
         try:
             results = [self._session.run(names, {self._input: part}) for part in parts]
         except Exception as error:  # as above
-            raise self.info.refusal(
-                "failed", f"cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
-            ) from None
+            raise self.info.cannot_run(x, error) from None
         columns = [np.concatenate(each) for each in zip(*results, strict=True)]
         probs = columns[0].reshape(len(x), -1)
         if self._features is None:
             return Outputs(probs)
-        features = columns[1]
+        features, why = columns[1], None
         if features.dtype.kind != "f":
-            self._leave_out(f"tensor {self._features!r} is {features.dtype} of an unknown scale")
-            return Outputs(probs)
-        if len(features) != len(x):
-            self._leave_out(f"tensor {self._features!r} has {len(features)} rows for {len(x)} inputs")
-            return Outputs(probs)
-        features = features.reshape(len(x), -1)
-        if too_wide(self.info, self._features, features.shape[1], self._asked):
-            self._features = None
-            return Outputs(probs)
-        return Outputs(probs, features)
-
-    def _leave_out(self, said: str) -> None:
-        if self._asked:
-            raise self.info.refusal("value", f"{said}, expected floats, one row an input")
-        self.info.notes.append(f"features are left out: {said}")
+            why = f"tensor {self._features!r} is {features.dtype} of an unknown scale"
+        elif len(features) != len(x):
+            why = f"tensor {self._features!r} has {len(features)} rows for {len(x)} inputs"
+        if why is not None and self._asked:
+            raise self.info.refusal("value", f"{why}, expected floats, one row an input")
+        if why is not None:
+            self.info.without_features(why)
+        elif not too_wide(self.info, self._features, features[0].size, self._asked):
+            return Outputs(probs, features.reshape(len(x), -1))
         self._features = None
+        return Outputs(probs)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InputError, InputTypeError
-from .model import WIDEST, Array, Features, Info, Model, Outputs, first_line, too_wide
+from ..base.errors import InputError, located, wrong_type
+from .model import WIDEST, Array, Features, Info, Model, Outputs, failure, first_line, too_wide
 
 READ = (".tflite", ".onnx", ".keras")
 ENDINGS = ".tflite, .onnx or .keras"
@@ -27,31 +27,28 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
             model = referred(str(model), "MODEL")
         else:
             kind = path.suffix.lower()
-            if kind in CODE:
-                raise InputError(
-                    "unsupported",
-                    f"{path}: is a {CODE[kind]} file, expected module:name; load the model in a Python file, "
-                    "such as net = ... in my_model.py, and pass my_model:net",
-                )
-            if kind == ".h5":
-                raise InputError(
-                    "unsupported",
-                    f"{path}: is an old Keras file, expected .keras; save it with model.save('x.keras')",
-                )
-            if path.is_dir():
-                raise InputError(
-                    "value", f"{path}: is a folder, expected a model file ({ENDINGS}) or module:name"
-                )
-            if not path.exists() and kind in ("", *READ):
-                raise InputError("missing", f"{path}: No such file or directory")
-            if kind == ".py":
-                raise InputError("value", f"{path}: is a Python file; pass {path.stem}:NAME of a model in it")
-            if kind not in READ:
-                raise InputError(
-                    "unknown", f"{path}: extension {kind!r} is unknown, expected {ENDINGS}, or module:name"
-                )
+            with located(str(path)):
+                _refuse_path(path, kind)
             return _from_file(path, kind, features, posteriors, fast)
     return _from_object(model, features)
+
+
+def _refuse_path(path: Path, kind: str) -> None:
+    """Refuse what is no model that can be read, and say what to pass in its place."""
+    if kind in CODE:
+        way = "load the model in a Python file, such as net = ... in my_model.py, and pass my_model:net"
+        raise InputError("unsupported", f"is a {CODE[kind]} file, expected module:name; {way}")
+    if kind == ".h5":
+        way = "save it with model.save('x.keras')"
+        raise InputError("unsupported", f"is an old Keras file, expected .keras; {way}")
+    if path.is_dir():
+        raise InputError("value", f"is a folder, expected a model ({ENDINGS}) or module:name")
+    if not path.exists() and kind in ("", *READ):
+        raise InputError("missing", "No such file or directory")
+    if kind == ".py":
+        raise InputError("value", f"is a Python file; pass {path.stem}:NAME of a model in it")
+    if kind not in READ:
+        raise InputError("unknown", f"extension {kind!r} is unknown, expected {ENDINGS}, or module:name")
 
 
 def _from_file(path: Path, kind: str, features: Features, posteriors: str | None, fast: bool) -> Model:
@@ -67,9 +64,8 @@ def _from_file(path: Path, kind: str, features: Features, posteriors: str | None
     try:
         loaded = models.load_model(path, compile=False)
     except (ValueError, OSError, TypeError, KeyError) as error:
-        raise InputError(
-            "damaged", f"{path.name}: is no Keras model, or is truncated: {first_line(error)}"
-        ) from None
+        problem = f"is no Keras model, or is truncated: {first_line(error)}"
+        raise InputError("damaged", problem, where=path.name) from None
     return Keras(loaded, features)
 
 
@@ -79,16 +75,12 @@ def _keras() -> Any:
         return import_module("keras")
     except ImportError as error:
         missing = str(getattr(error, "name", "") or "").partition(".")[0]
-        if missing in ("", "keras"):
-            raise InputError(
-                "needs",
-                "a .keras model needs Keras and a backend; install them with: pip install keras tensorflow",
-            ) from None
-        raise InputError(
-            "needs",
-            f"a .keras model needs a backend of Keras, and {missing} is not installed: pip install {missing}"
-            ", or choose one that is with the environment variable KERAS_BACKEND: tensorflow, jax or torch",
-        ) from None
+        problem = "a .keras model needs Keras and a backend; install them with: pip install keras tensorflow"
+        if missing not in ("", "keras"):
+            other = "choose one that is with the environment variable KERAS_BACKEND: tensorflow, jax or torch"
+            problem = f"a .keras model needs a backend of Keras, and {missing} is not installed"
+            problem = f"{problem}: pip install {missing}, or {other}"
+        raise InputError("needs", problem) from None
 
 
 def _from_object(model: Any, features: Features) -> Model:
@@ -100,21 +92,12 @@ def _from_object(model: Any, features: Features) -> Model:
         return Keras(model, features)
     if callable(getattr(model, "predict_proba", None)) or callable(model):
         return Plain(model, features)
-    raise InputTypeError(
-        "value",
-        f"the model is of type {type(model).__name__}, expected a path, a PyTorch or Keras model, an object "
-        "with predict_proba, or a function",
-    )
+    expected = "a path, a PyTorch or Keras model, an object with predict_proba, or a function"
+    raise wrong_type("the model", model, expected)
 
 
 def is_reference(text: str) -> bool:
-    r"""Tell whether a text is ``module:name`` and not a path.
-
-    Examples
-    --------
-    >>> is_reference("my.nets:small"), is_reference("a/b.npz"), is_reference("C:\\x.npz")
-    (True, False, False)
-    """
+    r"""Tell whether a text is ``module:name`` and not a path."""
     return re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", text) is not None
 
 
@@ -124,8 +107,8 @@ def referred(text: str, what: str) -> Any:
     try:
         found = import_module(module)
     except Exception as error:  # of the user's own code
-        said = f"{type(error).__name__}: {first_line(error)}"
-        raise InputError("failed", f"{what} is {text}; {module} cannot be imported: {said}") from error
+        problem = f"{what} is {text}; {module} cannot be imported: {failure(error)}"
+        raise InputError("failed", problem) from error
     if not hasattr(found, name):
         raise InputError("unknown", f"{what} is {text}; the module {module} has no {name!r}")
     return getattr(found, name)
@@ -157,9 +140,7 @@ class Keras:
             raise self.info.refusal("unknown", f"has no layer {chosen!r}; the last ones are {last}")
         dense = [layer for layer in layers.values() if type(layer).__name__ == "Dense"]
         if not self._asked and not dense:
-            self.info.notes.append(
-                "features are left out: the model has no dense layer; name a layer with `features`"
-            )
+            self.info.without_features("the model has no dense layer; name a layer with `features`")
             return
         tensor = layers[str(chosen)].output if self._asked else dense[-1].input
         name = str(chosen) if self._asked else f"input of {dense[-1].name}"
@@ -176,9 +157,7 @@ class Keras:
         try:
             found = self._model.predict(x, verbose=0, batch_size=len(x))
         except (ValueError, TypeError) as error:
-            raise self.info.refusal(
-                "failed", f"cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
-            ) from None
+            raise self.info.cannot_run(x, error) from None
         probs, features = found if self._two else (found, None)
         rows = None if features is None else np.asarray(features).reshape(len(x), -1)
         return Outputs(np.asarray(probs).reshape(len(x), -1), rows)
@@ -194,21 +173,16 @@ class Plain:
         self.info.classes = None if classes is None else list(np.asarray(classes).tolist())
         self._wanted = features is not False
         if features not in (None, True, False):
-            raise self.info.refusal(
-                "unsupported",
-                f"is a function, in which {features!r} cannot be looked up; "
-                "let it return (posteriors, features)",
-            )
+            problem = f"is a function, in which {features!r} cannot be looked up"
+            raise self.info.refusal("unsupported", f"{problem}; let it return (posteriors, features)")
 
     def __call__(self, x: Array) -> Outputs:
         """Run a batch."""
         try:
             found = self._call(x)
         except Exception as error:  # of the user's own code
-            raise self.info.refusal(
-                "failed",
-                f"failed on input of shape {x.shape[1:]}: {type(error).__name__}: {first_line(error)}",
-            ) from error
+            problem = f"failed on input of shape {x.shape[1:]}: {failure(error)}"
+            raise self.info.refusal("failed", problem) from error
         pair = isinstance(found, tuple) and len(found) == 2
         probs, features = found if pair else (found, None)
         probs = self._rows("posteriors", probs, len(x))
@@ -216,9 +190,7 @@ class Plain:
             return Outputs(probs)
         features = self._rows("features", features, len(x))
         if features.shape[1] > WIDEST:
-            raise self.info.refusal(
-                "limit", f"returns {features.shape[1]:,} features, a log takes at most {WIDEST}"
-            )
+            raise self.info.refusal("limit", f"returns {features.shape[1]:,} features, at most {WIDEST} go")
         return Outputs(probs, features)
 
     def _rows(self, what: str, values: Any, count: int) -> Array:
@@ -229,7 +201,6 @@ class Plain:
         if rows.dtype.kind not in "iuf":
             raise self.info.refusal("value", f"{what} are {rows.dtype}, expected numbers")
         if rows.ndim == 0 or len(rows) != count:
-            raise self.info.refusal(
-                "value", f"{what} have shape {rows.shape} for {count} inputs, expected one row each"
-            )
+            problem = f"{what} have shape {rows.shape} for {count} inputs"
+            raise self.info.refusal("value", f"{problem}, expected one row each")
         return rows.reshape(count, -1)

@@ -15,7 +15,6 @@ from .model import Array, Format
 KEPT = {np.dtype(np.int8): Format(1 / 256, -128), np.dtype(np.uint8): Format(1 / 256, 0)}
 """Formats of posteriors that a log holds as they are."""
 
-
 ENOUGH = 8
 """Rows that sum to 1 from which on outputs are posteriors and no logits."""
 
@@ -38,24 +37,13 @@ def posteriors(raw: Array, format: Format | None, logits: bool) -> Array:
     if not single:
         return raw
     if raw.dtype.kind == "f" and not ((raw >= 0) & (raw <= 1)).all():
-        raise InputError(
-            "value",
-            f"the output ranges from {raw.min():.4g} to {raw.max():.4g}, expected a sigmoid of 0 to 1. "
-            "Are these logits? Pass `logits=True`.",
-        )
+        problem = f"the output ranges from {raw.min():.4g} to {raw.max():.4g}, expected a sigmoid of 0 to 1"
+        raise InputError("value", f"{problem}. Are these logits? Pass `logits=True`.")
     return two_classes(raw)
 
 
 def are_posteriors(raw: Array, format: Format | None) -> bool:
-    """Tell whether outputs of a model went through a softmax, or an int8 sigmoid, already.
-
-    Examples
-    --------
-    >>> are_posteriors(np.array([[0.25, 0.75]]), None), are_posteriors(np.array([[0.25, 0.5]]), None)
-    (True, False)
-    >>> are_posteriors(np.array([[-128, 127]], np.int8), Format(1 / 256, -128))
-    True
-    """
+    """Tell whether outputs of a model went through a softmax, or an int8 sigmoid, already."""
     kept = format is not None and KEPT.get(raw.dtype) == format
     if raw.shape[1] == 1:
         return kept
@@ -64,19 +52,11 @@ def are_posteriors(raw: Array, format: Format | None) -> bool:
 
 
 def like_inputs(outputs: int, inputs: int) -> str:
-    """Ask whether a model is a classifier, where it gives as many numbers as it takes.
-
-    Examples
-    --------
-    >>> like_inputs(640, 640)
-    'it has as many outputs as inputs, 640. Is it a classifier? Autoencoders have no posteriors to watch'
-    >>> like_inputs(10, 640)
-    ''
-    """
+    """Ask whether a model is a classifier, where it gives as many numbers as it takes."""
     if outputs != inputs or outputs < MANY:
         return ""
-    said = f"it has as many outputs as inputs, {outputs}"
-    return f"{said}. Is it a classifier? Autoencoders have no posteriors to watch"
+    question = "Is it a classifier? Autoencoders have no posteriors to watch"
+    return f"it has as many outputs as inputs, {outputs}. {question}"
 
 
 def refuse_model(probs: Array, name: str) -> None:
@@ -86,14 +66,7 @@ def refuse_model(probs: Array, name: str) -> None:
 
 
 def features_of(raw: Array, format: Format | None) -> tuple[Array, Format | None]:
-    """Return features as a log holds them: int8 with a format, or float32.
-
-    Examples
-    --------
-    >>> rows, format = features_of(np.array([[0, 255]], np.uint8), Format(0.1, 0))
-    >>> rows.tolist(), format
-    ([[-128, 127]], Format(scale=0.1, zero_point=-128))
-    """
+    """Return features as a log holds them: int8 with a format, or float32."""
     if raw.dtype == np.uint8 and format is not None:
         return (raw.astype(np.int16) - 128).astype(np.int8), Format(format.scale, format.zero_point - 128)
     if raw.dtype == np.int8:
@@ -102,13 +75,7 @@ def features_of(raw: Array, format: Format | None) -> tuple[Array, Format | None
 
 
 def numbers_of(labels: Array, classes: Sequence[Any] | None) -> Array:
-    """Return labels as numbers of classes, where the model says what it was trained with.
-
-    Examples
-    --------
-    >>> numbers_of(np.array([3, 7, -1]), [3, 7]).tolist()
-    [0, 1, -1]
-    """
+    """Return labels as numbers of classes, where the model says what it was trained with."""
     if classes is None or list(classes) == list(range(len(classes))):
         return labels
     known = {value: number for number, value in enumerate(classes)}

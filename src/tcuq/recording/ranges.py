@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..base.errors import InputError
 from .model import Array, Format, Info
@@ -14,36 +13,6 @@ from .options import Range
 
 WRONG_SCALE = 0.5
 """Share of values outside the range of an input from which on data are refused."""
-
-
-def outside(whole: npt.NDArray[Any], low: int, high: int) -> float:
-    """Return the share of units that lie outside a range by more than one.
-
-    Examples
-    --------
-    >>> outside(np.array([-129.0, 0.0, 300.0, 127.0]), -128, 127)
-    0.25
-    """
-    return float(((whole < low - 1) | (whole > high + 1)).mean()) if whole.size else 0.0
-
-
-def whole_units(x: npt.NDArray[Any], scale: float, zero: int) -> npt.NDArray[np.float32]:
-    """Return numbers in units of an integer input, not confined to its range yet.
-
-    A half is rounded away from zero, as the operator QUANTIZE of TFLite does.
-
-    Parameters
-    ----------
-    zero : int
-        The integer that stands for 0.
-
-    Examples
-    --------
-    >>> whole_units(np.array([0.0, 0.25, -0.25, 9.0]), 0.5, -128).tolist()
-    [-128.0, -127.0, -129.0, -110.0]
-    """
-    units = x.astype(np.float32) / np.float32(scale)
-    return np.asarray(np.copysign(np.floor(np.abs(units) + np.float32(0.5)), units) + np.float32(zero))
 
 
 COMMON: tuple[Range, ...] = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))
@@ -69,14 +38,7 @@ GAIN = 0.1
 
 
 def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
-    """Return what inputs of a shape most likely are; None for shapes that are none of these.
-
-    Examples
-    --------
-    >>> u8, f32 = np.dtype(np.uint8), np.dtype(np.float32)
-    >>> family_of((32, 32, 3), f32), family_of((28, 28), u8), family_of((128, 6), f32), family_of((187,), f32)
-    ('pictures', 'pictures', 'signals', 'signals')
-    """
+    """Return what inputs of a shape most likely are; None for shapes that are none of these."""
     long = [each for each in shape if each != 1]
     if len(shape) == 3 and min(long, default=1) > 1 and (shape[2] in CHANNELS or shape[0] in CHANNELS):
         sides = shape[:2] if shape[2] in CHANNELS else shape[1:]
@@ -88,34 +50,20 @@ def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
 
 
 def range_of(sample: Array) -> Range | None:
-    """Return the range of data by their type or, of floats, the usual one that they fill; None for others.
-
-    Examples
-    --------
-    >>> range_of(np.zeros((2, 3), np.uint8)), range_of(np.array([[0.1, 0.9]]))
-    ((0.0, 255.0), (0.0, 1.0))
-    >>> range_of(np.array([[0.0, 16.0]]))
-    """
+    """Return the range of data by their type or, of floats, the usual one that they fill; None for others."""
     whole = np.iinfo(sample.dtype) if sample.dtype.kind in "iu" and sample.dtype.itemsize <= 2 else None
     if sample.dtype.itemsize > 1:
         low, high = float(sample.min()), float(sample.max())
         for least, most in USUAL:
-            wide = (
-                most - least <= 2 or high - low >= (most - least) / 8
-            )  # else standardized values are pixels
+            # Standardized values would else be pixels.
+            wide = most - least <= 2 or high - low >= (most - least) / 8
             if least - 1e-3 <= low and high <= most + 1e-3 and wide:
                 return least, most
     return None if whole is None else (float(whole.min), float(whole.max))
 
 
 def same_range(one: Range | None, other: Range) -> bool:
-    """Tell whether two ranges are equal but for a rounding.
-
-    Examples
-    --------
-    >>> same_range((-1.0, 0.9922), (-1.0, 1.0)), same_range(None, (0.0, 1.0))
-    (True, False)
-    """
+    """Tell whether two ranges are equal but for a rounding."""
     if one is None:
         return False
     off = max(abs(a - b) for a, b in zip(one, other, strict=True))
@@ -123,13 +71,7 @@ def same_range(one: Range | None, other: Range) -> bool:
 
 
 def moved(x: Array, own: Range, wanted: Range) -> Array:
-    """Return values of one range in another one.
-
-    Examples
-    --------
-    >>> moved(np.array([0, 255], np.uint8), (0.0, 255.0), (-1.0, 1.0)).tolist()
-    [-1.0, 1.0]
-    """
+    """Return values of one range in another one."""
     factor = (wanted[1] - wanted[0]) / (own[1] - own[0])
     return np.asarray((x.astype(np.float64) - own[0]) * factor + wanted[0], np.float32)
 
@@ -145,13 +87,7 @@ class Best(NamedTuple):
 def clearly_better(
     accuracy: Callable[[Range | None], float], first: Range | None, like: Range | None, count: int
 ) -> Best | None:
-    """Return another common range with which a model is clearly more accurate; None where there is none.
-
-    Examples
-    --------
-    >>> clearly_better(lambda tried: 0.9 if tried == (-1.0, 1.0) else 0.4, None, (0.0, 1.0), 200)
-    Best(range=(-1.0, 1.0), accuracy=0.9, before=0.4)
-    """
+    """Return another common range with which a model is clearly more accurate; None where there is none."""
     margin = max(GAIN, 2 / count**0.5)
     before = accuracy(first)
     if before > 1 - margin:
@@ -162,13 +98,7 @@ def clearly_better(
 
 
 def shown_range(ends: Range) -> str:
-    """Return a range as a person writes it.
-
-    Examples
-    --------
-    >>> shown_range((-1.0, 1.0))
-    '-1 to 1'
-    """
+    """Return a range as a person writes it."""
     return f"{ends[0]:.4g} to {ends[1]:.4g}"
 
 
@@ -183,15 +113,11 @@ def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
     """Return numbers as integers of a model's input, and the share that lies outside of its range.
 
     A half is rounded away from zero, as the operator QUANTIZE of TFLite does.
-
-    Examples
-    --------
-    >>> quantized(np.array([0.0, 0.25, 1.0, 9.0]), Format(0.5, -128), np.int8)[0].tolist()
-    [-128, -127, -126, -110]
     """
-    limits = np.iinfo(dtype)
-    whole = whole_units(x, format.scale, format.zero_point)
-    share = outside(whole, limits.min, limits.max)
+    limits, units = np.iinfo(dtype), x.astype(np.float32) / np.float32(format.scale)
+    whole = np.copysign(np.floor(np.abs(units) + np.float32(0.5)), units) + np.float32(format.zero_point)
+    outside = (whole < limits.min - 1) | (whole > limits.max + 1)
+    share = float(outside.mean()) if whole.size else 0.0
     return np.clip(whole, limits.min, limits.max).astype(dtype), share
 
 
@@ -224,21 +150,17 @@ class Preparation:
         if info.inside is not None:
             self._fitted(numbers.astype(dtype), *info.inside)
         elif wanted is None and x.dtype == np.uint8:
-            self._note(
-                "x is uint8 and goes in as 0 to 255; pass `input_range=(0, 1)` or `input_range=(-1, 1)` if "
-                "your model was trained on that"
-            )
+            way = "pass `input_range=(0, 1)` or `input_range=(-1, 1)` if your model was trained on that"
+            self._note(f"x is uint8 and goes in as 0 to 255; {way}")
         return numbers.astype(dtype)
 
     def _moved(self, x: Array, wanted: Range) -> Array:
         """Return values in the range that the model was trained on."""
         self._own = self._own or ((0.0, 255.0) if self._pixels else range_of(x))
         if self._own is None:
-            raise InputError(
-                "value",
-                f"{self._name}: values range from {x.min():.4g} to {x.max():.4g}, which is no usual range of "
-                f"inputs; convert them to {shown_range(wanted)} and leave out `input_range`",
-            )
+            problem = f"values range from {x.min():.4g} to {x.max():.4g}, which is no usual range of inputs"
+            way = f"convert them to {shown_range(wanted)} and leave out `input_range`"
+            raise InputError("value", f"{problem}; {way}", where=self._name)
         return moved(x, self._own, wanted)
 
     def _indices(self, x: Array, dtype: Any) -> Array:
@@ -246,9 +168,7 @@ class Preparation:
         if self._wanted is not None:
             raise self._info.refusal("conflict", f"takes {dtype} as they are; leave out `input_range`")
         if (x != np.floor(x)).any() or x.min() < limits.min or x.max() > limits.max:
-            raise InputError(
-                "value", f"{self._name}: x ranges from {x.min():g} to {x.max():g}, the model takes {dtype}"
-            )
+            raise InputError("value", f"{self._name}: x is {x.min():g} to {x.max():g}, expected {dtype}")
         return x.astype(dtype)
 
     def _integers(self, x: Array, format: Format) -> Array:
@@ -272,7 +192,7 @@ class Preparation:
         self._highest = max(self._highest, float(numbers.max()))
         if share >= ODD_SCALE:
             much = f"{100 * share:.0f} % of the values"
-            said = f"{much} lie outside {_ends(format, dtype)}, which the model takes"
+            said = f"{much} lie outside {shown_range(ends_of(format, dtype))}, which the model takes"
             hint = f"they range from {numbers.min():.4g} to {numbers.max():.4g}; set `input_range`"
             if share >= WRONG_SCALE:
                 raise InputError("value", f"{self._name}: {said}: {hint}")
@@ -281,18 +201,14 @@ class Preparation:
 
     def finish(self) -> None:
         """Refuse data that all lie in a tiny part of an integer input's range: they have another scale."""
-        info = self._info
-        format, dtype = (
-            (info.quantized, info.input) if info.quantized is not None else info.inside or (None, 0)
-        )
+        format, dtype = self._info.quantized, self._info.input
+        if format is None and self._info.inside is not None:
+            format, dtype = self._info.inside
         if format is None or not 0 < (self._highest - self._lowest) / format.scale < FEW_STEPS:
             return
-        raise InputError(
-            "value",
-            f"{self._name}: all values lie between {self._lowest:.4g} and {self._highest:.4g}, and "
-            f"{info.name} takes {_ends(format, dtype)}: to it they are nearly all the same; set "
-            "`input_range`, or convert them",
-        )
+        problem = f"all values lie between {self._lowest:.4g} and {self._highest:.4g}, and {self._info.name}"
+        taken = f"takes {shown_range(ends_of(format, dtype))}: to it they are nearly all the same"
+        raise InputError("value", f"{problem} {taken}; set `input_range`, or convert them", where=self._name)
 
     def _note(self, text: str) -> None:
         if not self.notes:
@@ -315,36 +231,18 @@ class Preparation:
         elif None not in shape and np.prod(given) == np.prod([each or 0 for each in shape]):
             hint = f"; x.reshape(-1, {', '.join(map(str, shape))}) if that is what they are"
         shown = f"({', '.join(map(str, wanted))}{',' if len(wanted) == 1 else ''})"
-        raise InputError(
-            "value", f"{self._name}: an input has shape {given}, {self._info.name} takes {shown}{hint}"
-        )
+        problem = f"an input has shape {given}, {self._info.name} takes {shown}{hint}"
+        raise InputError("value", problem, where=self._name)
 
 
 def ends_of(format: Format, dtype: Any) -> Range:
-    """Return the numbers that the least and the largest integer of an input stand for.
-
-    Examples
-    --------
-    >>> ends_of(Format(0.5, -128), np.int8)
-    (0.0, 127.5)
-    """
+    """Return the numbers that the least and the largest integer of an input stand for."""
     limits = np.iinfo(dtype)
     return format.scale * (limits.min - format.zero_point), format.scale * (limits.max - format.zero_point)
 
 
-def _ends(format: Format, dtype: Any) -> str:
-    low, high = ends_of(format, dtype)
-    return f"{low:.4g} to {high:.4g}"
-
-
 def with_ones(x: Array, shape: tuple[int | None, ...] | None) -> Array:
-    """Return inputs in the shape that a model takes where only lengths of 1 are missing or too many.
-
-    Examples
-    --------
-    >>> with_ones(np.zeros((5, 8, 8)), (8, 8, 1)).shape, with_ones(np.zeros((5, 8)), (4, 2)).shape
-    ((5, 8, 8, 1), (5, 8))
-    """
+    """Return inputs in the shape that a model takes where only lengths of 1 are missing or too many."""
     if shape is None or None in shape:
         return x
     target = [each for each in shape if each is not None]

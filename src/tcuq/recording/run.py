@@ -80,9 +80,7 @@ def record(
     if not asks_for_stream(stream, shifts):
         for name, value in (("steps", steps), ("seed", seed)):
             if value is not None:
-                raise InputError(
-                    "conflict", f"`{name}` is {value}, which is for a stream; pass `stream` as well"
-                )
+                raise InputError("conflict", f"`{name}` is {value}, which needs `stream`; pass both")
         return open_session(model, x, y, wanted).log(progress=progress)
     paces = paces_of(stream or True)
     session = open_session(model, x, y, wanted)

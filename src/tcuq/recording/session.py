@@ -10,27 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError, placed
+from ..base.errors import InputError, located, placed
 from ..monitor.class_names import counted, numbered
 from ..monitor.label_check import SHOWN, other_order
 from ..monitor.log import Log
+from . import ranges
 from .data import Batch, Data, open_data
 from .folders import Asked
 from .model import Array, Info, Model
 from .opening import open_model
 from .options import Range, RecordOptions
 from .outputs import ENOUGH, are_posteriors, features_of, like_inputs, numbers_of, posteriors, refuse_model
-from .ranges import (
-    FEWEST,
-    TRIED,
-    Preparation,
-    clearly_better,
-    ends_of,
-    family_of,
-    range_of,
-    shown_range,
-    with_ones,
-)
+from .ranges import Preparation, shown_range
 
 Progress = Callable[[int, int, str], None]
 """Called with inputs done, inputs in all (0 if not known) and a text."""
@@ -76,7 +67,7 @@ def open_session(model: Any, x: Any, y: Any, options: RecordOptions) -> Session:
     data = open_data(x, y, Asked(info.shape, options.names or texts))
     take = data.take
     if take is not None:  # what befalls an input depends on its shape: pictures may lack their one channel
-        data = replace(data, take=lambda places: with_ones(take(places), info.shape))
+        data = replace(data, take=lambda places: ranges.with_ones(take(places), info.shape))
     return _with_range(Session(ready, data, options))
 
 
@@ -85,19 +76,20 @@ def _with_range(session: Session) -> Session:
     data, info, given = session.data, session.model.info, session.options.input_range
     if data.take is None or (data.family == "sound" and given is None):
         return session
-    places = np.arange(count := min(TRIED, data.total)) * data.total // count
+    places = np.arange(count := min(ranges.TRIED, data.total)) * data.total // count
     sample = data.take(places)
-    own = (0.0, 255.0) if data.pixels else (-1.0, 1.0) if data.family == "sound" else range_of(sample)
+    own = (-1.0, 1.0) if data.family == "sound" else ranges.range_of(sample)
+    own = (0.0, 255.0) if data.pixels else own
     session = replace(session, own=own)
-    pictures = sample.dtype == np.uint8 or family_of(sample.shape[1:], sample.dtype) == "pictures"
+    pictures = sample.dtype == np.uint8 or ranges.family_of(sample.shape[1:], sample.dtype) == "pictures"
     format = info.quantized
     done = format is not None and sample.dtype == info.input and given is None  # quantized by the user
-    if data.labels is None or own is None or count < FEWEST or not pictures or done:
+    if data.labels is None or own is None or count < ranges.FEWEST or not pictures or done:
         return session
     plain = sample.dtype == np.uint8 and given is None
     like = given or ((0.0, 1.0) if data.pixels else own)
     if plain and format is not None:
-        like = ends_of(format, info.input)
+        like = ranges.ends_of(format, info.input)
     labels = data.labels[places]
 
     def batches(size: int) -> Iterator[Batch]:
@@ -113,7 +105,7 @@ def _with_range(session: Session) -> Session:
             return 0.0
         return float(1 - log.errors().mean())
 
-    best = clearly_better(accuracy, given, like, count)
+    best = ranges.clearly_better(accuracy, given, like, count)
     if (reset := getattr(session.model, "reset", None)) is not None:
         reset()
     if best is None:
@@ -160,10 +152,8 @@ class _Kept:
         if not len(part.x):
             return
         found = model(prepare(part.x))
-        try:
+        with located(self.info.name):
             probs = posteriors(found.probs, self.info.probs, self.logits)
-        except ValueError as error:
-            raise placed(error, str(self.info.name)) from None
         if not self.count:
             self._first(probs, int(np.prod(part.x.shape[1:])))
         if probs.shape[1] != self.classes:
@@ -194,16 +184,11 @@ class _Kept:
             self.notes.append(f"{self.info.name}: {doubt}")
         if self.names is not None and len(self.names) != self.classes:
             some = ", ".join(self.names[:SHOWN]) + ", ..." * (len(self.names) > SHOWN)
-            said = (
-                f"{self.data.name}: has {len(self.names)} classes by name ({some}), and {self.info.name} has "
-            )
+            problem = f"has {len(self.names)} classes by name ({some}), and {self.info.name} has"
+            way = f"{self.classes} outputs; pass `names` in their order"
             if len(self.names) > self.classes and not self.given:
-                raise InputError(
-                    "conflict", f"{said}only {self.classes} outputs. Is it the model for these data?"
-                )
-            raise InputError(
-                "conflict", f"{said}{self.classes} outputs; pass `names` in the order of these, one an output"
-            )
+                way = f"only {self.classes} outputs. Is it the right model?"
+            raise InputError("conflict", f"{problem} {way}", where=self.data.name)
 
     def _numbers(self, labels: Array, count: int) -> Array:
         where = self.data.name
@@ -220,12 +205,11 @@ class _Kept:
             hint = "; pass `names` in the order of the outputs" if found.dtype.kind in "UO" else ""
             raise InputError("value", f"{where}: y is {found.dtype}, expected whole numbers of classes{hint}")
         if found.max() >= self.classes:
-            at = int(found.argmax())
-            raise InputError(
-                "value",
-                f"{where}: label {found[at]} of input {self.count + at}, expected 0 to {self.classes - 1}, "
-                f"as {self.info.name} has {self.classes} classes{counted(int(found[at]), self.classes)}",
-            )
+            place = int(found.argmax())
+            hint = f"as {self.info.name} has {self.classes} classes{counted(found[place], self.classes)}"
+            name = f"label of input {self.count + place}"
+            problem = f"{name} is {found[place]}, expected 0 to {self.classes - 1}, {hint}"
+            raise InputError("value", problem, name, where=where)
         return found.astype(np.int64)
 
     def log(self) -> Log:
@@ -237,9 +221,7 @@ class _Kept:
         for key, parts in (("features", self.features), ("labels", self.labels)):
             rows = sum(map(len, parts))
             if rows not in (0, self.count):
-                raise InputError(
-                    "conflict", f"{where}: {rows:,} of {self.count:,} inputs have {key}, expected all or none"
-                )
+                raise InputError("conflict", f"{where}: only {rows:,} of {self.count:,} inputs have {key}")
             columns[key] = np.concatenate(parts) if parts else None
         if self.features and self.format is not None:
             columns |= {"feature_scale": self.format.scale, "feature_zero_point": self.format.zero_point}
@@ -250,28 +232,16 @@ class _Kept:
         if strangers:
             said = f"{strangers:,} of {self.count:,} labels are below 0"
             notes.append(f"{said}: inputs of none of the classes, on which every answer counts as wrong")
-        try:
-            log = Log(
-                probs,
-                segments=self.data.segments,
-                shifted=self.data.shifted,
-                shift_names=self.data.shift_names,
-                notes=tuple(notes),
-                names=None if self.names is None else tuple(map(str, self.names)),
-                **columns,
-            )
-        except ValueError as error:
-            raise placed(error, str(where)) from None
-        hint = self._order(log)
-        return log if hint is None else replace(log, notes=(*log.notes, hint))
-
-    def _order(self, log: Log) -> str | None:
-        """Return a note where classes seem to have another order than the outputs."""
+        columns |= {key: getattr(self.data, key) for key in ("segments", "shifted", "shift_names")}
+        names = None if self.names is None else tuple(map(str, self.names))
+        with located(where):
+            log = Log(probs, notes=tuple(notes), names=names, **columns)
         if log.labels is None:
-            return None
+            return log
         clean = slice(None) if log.shifted is None else ~log.shifted
-        names = self.names if self.by_name else None
-        return order_note(log.labels[clean], log.predictions()[clean], log.classes, names)
+        shown = self.names if self.by_name else None
+        hint = order_note(log.labels[clean], log.predictions()[clean], log.classes, shown)
+        return log if hint is None else replace(log, notes=(*log.notes, hint))
 
 
 Ints = npt.NDArray[np.int64]
@@ -282,18 +252,12 @@ def order_note(labels: Ints, answers: Ints, classes: int, names: Sequence[str] |
     order = other_order(labels, answers, classes)
     if order is None:
         return None
-    said = _reordered(labels, answers, order)
+    before, after = (np.mean(each == answers) for each in (labels, np.where(labels < 0, -1, order[labels])))
+    right = f"{before:.1%} of the predictions are right, and {after:.1%} would be in another order"
+    said = f"{right} of the classes".replace("%", " %")
     if names is None:
         numbers = f", y = numpy.array({order.tolist()})[y]" if classes <= SHOWN else ""
         return f"{said}: labels are probably numbered otherwise than the outputs; renumber them{numbers}"
     told = "=" + ",".join(names[at] for at in np.argsort(order).tolist()) if classes <= SHOWN else ""
     hint = "" if told else " in the order of the outputs"
     return f"{said}: names are probably sorted otherwise than the outputs; pass `names{told}`{hint}"
-
-
-def _reordered(labels: Ints, answers: Ints, order: Ints) -> str:
-    before, after = (np.mean(each == answers) for each in (labels, np.where(labels < 0, -1, order[labels])))
-    said = (
-        f"{before:.1%} of the predictions are right, and {after:.1%} would be in another order of the classes"
-    )
-    return said.replace("%", " %")

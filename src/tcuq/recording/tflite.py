@@ -45,18 +45,13 @@ class TFLite:
             if quantized:
                 why = "fast kernels"
                 if wide and not fast:
-                    why = (
-                        f"a softmax of more than {WIDEST_SOFTMAX} classes, which LiteRT's reference kernels "
-                    )
-                    why += "cannot do, runs on the fast ones"
-                self.info.notes.append(
-                    f"{why}: single bits may differ from the reference kernels and from your device"
-                )
+                    why = f"a softmax of more than {WIDEST_SOFTMAX} classes, which LiteRT's reference kernels"
+                    why += " cannot do, runs on the fast ones"
+                differ = "single bits may differ from the reference kernels and from your device"
+                self.info.notes.append(f"{why}: {differ}")
         inputs = self._runner.get_input_details()
         if len(inputs) != 1:
-            raise InputError(
-                "unsupported", f"{path.name}: has {len(inputs)} inputs, expected a classifier with one"
-            )
+            raise InputError("unsupported", f"{path.name}: has {len(inputs)} inputs, expected one")
         self._input = inputs[0]
         self._output = self._choose_output(posteriors)
         info = self.info
@@ -73,25 +68,19 @@ class TFLite:
         if not content:
             raise self.info.refusal("missing", "is empty, expected a TFLite model")
         try:
-            found = litert.Interpreter(
-                model_content=content,
-                experimental_op_resolver_type=kind,
-                experimental_preserve_all_tensors=True,
-            )
+            more = {"experimental_op_resolver_type": kind, "experimental_preserve_all_tensors": True}
+            found = litert.Interpreter(model_content=content, **more)
             found.allocate_tensors()
         except (ValueError, RuntimeError) as error:
-            raise self.info.refusal(
-                "damaged", f"is no TFLite model that LiteRT can run, or is truncated: {first_line(error)}"
-            ) from None
+            problem = "is no TFLite model that LiteRT can run, or is truncated"
+            raise self.info.refusal("damaged", f"{problem}: {first_line(error)}") from None
         return found
 
     def _wide_softmax(self) -> bool:
         tensors = {int(each["index"]): each for each in self._runner.get_tensor_details()}
         made = [op["outputs"][0] for op in self._runner._get_ops_details() if op["op_name"] == "SOFTMAX"]
-        return any(
-            tensors[int(each)]["dtype"] == np.int8 and tensors[int(each)]["shape"][-1] > WIDEST_SOFTMAX
-            for each in made
-        )
+        outputs = [tensors[int(each)] for each in made]
+        return any(each["dtype"] == np.int8 and each["shape"][-1] > WIDEST_SOFTMAX for each in outputs)
 
     def _inside(self) -> tuple[Format, Any] | None:
         """Return what a float input becomes at once in a model that is int8 inside."""
@@ -109,16 +98,11 @@ class TFLite:
         names = [each["name"] for each in found]
         if name is not None:
             if name not in names:
-                raise self.info.refusal(
-                    "unknown", f"has no output {name!r}, expected one of {', '.join(names)}"
-                )
+                raise self.info.refusal("unknown", f"has no output {name!r}, expected {', '.join(names)}")
             return found[names.index(name)]
         if len(found) > 1:
-            raise self.info.refusal(
-                "missing",
-                f"has {len(found)} outputs; name that of the posteriors with `posteriors`: "
-                f"{', '.join(names)}",
-            )
+            problem = f"has {len(found)} outputs; name that of the posteriors with `posteriors`"
+            raise self.info.refusal("missing", f"{problem}: {', '.join(names)}")
         return found[0]
 
     def _choose_features(self, chosen: Features) -> dict[str, Any] | None:
@@ -127,10 +111,8 @@ class TFLite:
         if chosen is None or chosen is True:
             dense = [op for op in self._runner._get_ops_details() if op["op_name"] == "FULLY_CONNECTED"]
             if not dense:
-                self.info.notes.append(
-                    "features are left out: the model has no fully connected layer; "
-                    "name a tensor with `features`"
-                )
+                why = "the model has no fully connected layer; name a tensor with `features`"
+                self.info.without_features(why)
                 return None
             found = tensors[int(dense[-1]["inputs"][0])]
         else:
@@ -150,9 +132,7 @@ class TFLite:
         made = {int(self._input["index"]), *(int(each) for op in ops for each in op["outputs"])}
         if int(tensor["index"]) not in made:
             numbers = ", ".join(map(str, sorted(made)))
-            raise self.info.refusal(
-                "value", f"tensor {tensor['index']} is a constant; choose one that is computed: {numbers}"
-            )
+            raise self.info.refusal("value", f"tensor {tensor['index']} is constant; choose one of {numbers}")
 
     def reset(self) -> None:
         """Forget what earlier inputs left in the model, as at its start."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .model import Array, Features, Info, Outputs, first_line, too_wide
+from .model import Array, Features, Info, Outputs, too_wide
 
 
 def is_module(model: Any) -> bool:
@@ -30,13 +30,11 @@ class Tap:
         self._compiled = hasattr(model, "_orig_mod")
         parts = dict(model.named_modules())
         if self._asked:
-            chosen = next(
-                (start + str(features) for start in WRAPPERS if start + str(features) in parts), None
-            )
-            if chosen is None:
+            chosen = [name for start in WRAPPERS if (name := f"{start}{features}") in parts]
+            if not chosen:
                 last = ", ".join(list(parts)[-5:])
                 raise info.refusal("unknown", f"has no module {features!r}; the last ones are {last}")
-            parts = {chosen: parts[chosen]}
+            parts = {chosen[0]: parts[chosen[0]]}
         elif self._wanted:
             linear = import_module("torch").nn.Linear
             parts = {name: part for name, part in parts.items() if isinstance(part, linear)}
@@ -93,8 +91,8 @@ class Tap:
 
     def _leave_out(self, why: str) -> None:
         if self._asked:
-            raise self._info.refusal("value", f"{why}")
-        self._info.notes.append(f"features are left out: {why}")
+            raise self._info.refusal("value", why)
+        self._info.without_features(why)
         self._drop()
 
     def _drop(self) -> None:
@@ -125,17 +123,13 @@ class Torch:
                 given = self._torch.from_numpy(np.ascontiguousarray(x))
                 found = self._model(given if self._where is None else given.to(self._where))
         except (RuntimeError, ValueError, TypeError) as error:
-            raise self.info.refusal(
-                "failed", f"cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
-            ) from None
+            raise self.info.cannot_run(x, error) from None
         finally:
             self._tap.stop()
             for part, training in modes:
                 part.training = training
         if not isinstance(found, self._torch.Tensor):
-            raise self.info.refusal(
-                "value", f"returns {type(found).__name__}, expected a tensor of posteriors"
-            )
+            raise self.info.refusal("value", f"returns {type(found).__name__}, expected one tensor")
         return Outputs(array_of(found).reshape(len(x), -1), self._tap.take(len(x)))
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import InputError, InputTypeError, wrong_type
+from ..monitor.class_names import shift_shown
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
-from ..monitor.shift_names import shift_shown
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from ..monitor.steps import STEP_DTYPE
 
@@ -34,16 +34,15 @@ MOST_STRETCHES = 2_000
 
 @dataclass(frozen=True)
 class Cells:
-    """Equal stretches of a series: where they start, and min, mean and max of each.
+    """Equal stretches of a series: where they start, their middles, and min, mean and max of each.
 
-    Examples
-    --------
     >>> cells = Cells.of(np.array([1.0, 3.0, 2.0]), 2)
     >>> cells.starts.tolist(), cells.low.tolist(), cells.mean.tolist(), cells.high.tolist()
     ([0, 2], [1.0, 2.0], [2.0, 2.0], [3.0, 2.0])
     """
 
     starts: npt.NDArray[np.int64]
+    middle: npt.NDArray[np.float64]
     low: npt.NDArray[Any]
     mean: npt.NDArray[np.float64]
     high: npt.NDArray[Any]
@@ -52,12 +51,13 @@ class Cells:
     def of(cls, values: npt.NDArray[Any], per: int) -> Cells:
         """Cut a series, or the columns of a table, into cells of `per` steps; the last may be shorter."""
         starts = np.arange(0, len(values), per)
+        edges = np.append(starts, len(values)).astype(float)
         total = np.add.reduceat(values.astype(np.float64), starts, axis=0)
-        sizes = np.diff(np.append(starts, len(values))).reshape((-1,) + (1,) * (values.ndim - 1))
+        sizes = np.diff(edges).reshape((-1,) + (1,) * (values.ndim - 1))
         low = np.minimum.reduceat(values, starts, axis=0)
         high = np.maximum.reduceat(values, starts, axis=0)
         # Clipping removes what rounding adds: a mean is never outside its range.
-        return cls(starts, low, np.clip(total / sizes, low, high), high)
+        return cls(starts, (edges[:-1] + edges[1:]) / 2, low, np.clip(total / sizes, low, high), high)
 
 
 def per_cell(steps: int, cells: int) -> int:
@@ -99,10 +99,10 @@ def pack_stretches(log: Log | None) -> list[tuple[int, int, str]]:
     """Return first step, step after the last and kind of each known shift; none where they are too many."""
     if log is None or log.kinds is None:
         return []
-    found = log.stretches()
-    if len(found) > MOST_STRETCHES:
+    stretches = log.stretches()
+    if len(stretches) > MOST_STRETCHES:
         return []
-    return [(a.start, a.stop, shift_shown(int(log.kinds[a.start]), log.shift_names)) for a in found]
+    return [(a.start, a.stop, shift_shown(int(log.kinds[a.start]), log.shift_names)) for a in stretches]
 
 
 def kind_changes(log: Log | None) -> list[int] | None:

@@ -147,67 +147,61 @@ def describe_state(content: bytes) -> dict[str, Any]:
     }
 
 
-def render(found: dict[str, Any]) -> str:
+def render(content: dict[str, Any]) -> str:
     """Return a description for people."""
-    return _render_state(found) if found["kind"] == "state" else _render_params(found)
+    features = f"{content['features']} features" if content["features"] else "posteriors only"
+    if content["kind"] == "state":
+        return _STATE.format(**content, inputs=features, listed=", ".join(content["signals"]))
+    return _params_text(content, features)
 
 
-def _features(found: dict[str, Any]) -> list[str]:
-    """Return the line on the features, which a device must give in this scale; none without features."""
-    if not found["features"]:
-        return []
-    return [
-        f"features   int8 of scale {found['feature_scale']:g} and zero point {found['feature_zero_point']}"
-    ]
+_STATE = """\
+saved state of {bytes:,} bytes, checksum right
+monitor of {classes} classes, {inputs}, parameters {fingerprint}
+signals    {listed}
+steps      {steps:,}
+debt       {debt_units:,} (in 1 / denominator of the level)
+credit     {credit_units:,} (in 1 / denominator of the budget)
+alarm      {alarm} (rise {rise:.3f}, fall {fall:.3f})
+severity   {severity:.3f}
+accuracy   {expected_accuracy:.3f} expected (0 where the parameters have no horizon)
+past       {kept_steps} of {depth} steps kept"""
 
 
-def _speaks(found: dict[str, Any]) -> list[str]:
-    """Return the lines on classes: their names, what the risk is about, the expected accuracy."""
-    lines = []
-    if found["names"] is not None:
-        shown = ", ".join(f"{number} {name}" for number, name in enumerate(found["names"][:40]))
-        lines.append(f"classes    {shown}{', ...' if len(found['names']) > 40 else ''}")
-    if found["instant"] is not None:
-        lines.append(f"answers    persistence is learned; the risk is about the {found['about']}")
-    if found["horizon"]:
-        lines.append(f"accuracy   expected over about {found['horizon']:,} steps")
-    return lines
-
-
-def _render_params(found: dict[str, Any]) -> str:
-    features = f"{found['features']} features" if found["features"] else "posteriors only"
-    lags = ", ".join(f"{lag} (weight {weight:.3f})" for lag, weight in found["lags"].items()) or "none"
-    bill = dict(found["cost"])
+def _params_text(content: dict[str, Any], features: str) -> str:
+    bill, names = content["cost"], content["names"]
+    lags = ", ".join(f"{lag} (weight {weight:.3f})" for lag, weight in content["lags"].items()) or "none"
     operations = ", ".join(
         f"{bill[name]:,} {name.replace('_', ' ')}" for name in ("table_lookups", "multiplies", "divisions")
     )
     lines = [
-        f"monitor of {found['classes']} classes, {features}, profile {found['profile']}",
-        f"fingerprint {found['fingerprint']}",
+        f"monitor of {content['classes']} classes, {features}, profile {content['profile']}",
+        f"fingerprint {content['fingerprint']}",
         "",
         f"memory     {bill['ram_bytes']:,} bytes of RAM "
         f"({CONTEXT_BYTES} of context with 32-bit pointers, and the ring)",
         f"state      {bill['state_bytes']:,} bytes when saved",
         f"one step   about {bill['instructions']:,} instructions: {operations}",
         f"lags       {lags}",
-        *_features(found),
-        *_speaks(found),
-        "",
-        "what holds",
-        *(f"  {sentence}" for sentence in found["bounds"]),
-        "",
-        "alarm",
-        *(f"  {sentence}" for sentence in found["alarm"]),
-        "",
-        f"signals (bias {found['bias']:+.3f})",
     ]
-    for signal in found["signals"]:
-        lines.append(f"  {signal['coef']:+8.3f}  {signal['name']:14} {signal['meaning']}")
-    instant = found["instant"]
+    if content["features"]:
+        scale, zero = content["feature_scale"], content["feature_zero_point"]
+        lines.append(f"features   int8 of scale {scale:g} and zero point {zero}")
+    if names is not None:
+        shown = ", ".join(f"{number} {name}" for number, name in enumerate(names[:40]))
+        lines.append(f"classes    {shown}{', ...' if len(names) > 40 else ''}")
+    if content["instant"] is not None:
+        lines.append(f"answers    persistence is learned; the risk is about the {content['about']}")
+    if content["horizon"]:
+        lines.append(f"accuracy   expected over about {content['horizon']:,} steps")
+    lines += ["", "what holds", *(f"  {sentence}" for sentence in content["bounds"])]
+    lines += ["", "alarm", *(f"  {sentence}" for sentence in content["alarm"])]
+    lines += ["", f"signals (bias {content['bias']:+.3f})"]
+    lines += [f"  {one['coef']:+8.3f}  {one['name']:14} {one['meaning']}" for one in content["signals"]]
+    instant, head = content["instant"], content["evidence"]
     if instant is not None:
         lines += ["", f"signals without a past (bias {instant['bias']:+.3f})"]
         lines += [f"  {value:+8.3f}  {name}" for name, value in instant["coef"].items() if value]
-    head = found["evidence"]
     if head is not None:
         low, high = min(head["offsets"]), max(head["offsets"])
         lines += ["", f"evidence (at most {head['clip']:.4g} a step, offsets {low:+.3f} to {high:+.3f})"]
@@ -216,21 +210,3 @@ def _render_params(found: dict[str, Any]) -> str:
         lines += ["", f"what the alarm sums (bias {head['bias']:+.3f})"]
         lines += [line for slow, line in used if slow]
     return "\n".join(lines)
-
-
-def _render_state(found: dict[str, Any]) -> str:
-    features = f"{found['features']} features" if found["features"] else "posteriors only"
-    return "\n".join(
-        [
-            f"saved state of {found['bytes']:,} bytes, checksum right",
-            f"monitor of {found['classes']} classes, {features}, parameters {found['fingerprint']}",
-            f"signals    {', '.join(found['signals'])}",
-            f"steps      {found['steps']:,}",
-            f"debt       {found['debt_units']:,} (in 1 / denominator of the level)",
-            f"credit     {found['credit_units']:,} (in 1 / denominator of the budget)",
-            f"alarm      {found['alarm']} (rise {found['rise']:.3f}, fall {found['fall']:.3f})",
-            f"severity   {found['severity']:.3f}",
-            f"accuracy   {found['expected_accuracy']:.3f} expected (0 where the parameters have no horizon)",
-            f"past       {found['kept_steps']} of {found['depth']} steps kept",
-        ]
-    )

@@ -32,11 +32,7 @@ const hatches = new Map();
 
 function hatch(pen, color, rising, scale) {
   const key = [color, rising, scale].join();
-  if (!hatches.has(key)) hatches.set(key, makeHatch(pen, color, rising, scale));
-  return hatches.get(key);
-}
-
-function makeHatch(pen, color, rising, scale) {
+  if (hatches.has(key)) return hatches.get(key);
   const side = Math.round(8 * scale);
   const tile = document.createElement("canvas");
   tile.width = tile.height = side;
@@ -55,6 +51,7 @@ function makeHatch(pen, color, rising, scale) {
   brush.stroke();
   const pattern = pen.createPattern(tile, "repeat");
   pattern.setTransform(new DOMMatrix().scale(1 / scale));
+  hatches.set(key, pattern);
   return pattern;
 }
 
@@ -69,15 +66,47 @@ function scaleX(view, width) {
   return (step) => GUTTER + ((step - view.from) / (view.to - view.from)) * room;
 }
 
+function segment(pen, x1, y1, x2, y2) {
+  pen.beginPath();
+  pen.moveTo(x1, y1);
+  pen.lineTo(x2, y2);
+  pen.stroke();
+}
+
+function within(pen, left, top, width, height, draw) {
+  pen.save();
+  pen.beginPath();
+  pen.rect(left, top, width, height);
+  pen.clip();
+  draw();
+  pen.restore();
+}
+
+// What every chart begins with: a clean canvas, the groups of steps in view, their edges and middles.
+function begun(canvas, row, stream, view) {
+  const chart = { ...surface(canvas), view, stream, row };
+  chart.room = Math.max(1, chart.width - GUTTER - RIGHT);
+  chart.x = (step) => GUTTER + ((step - view.from) / (view.to - view.from)) * (chart.width - GUTTER - RIGHT);
+  chart.starts = groups(view, row.per, row.cells, chart.room, stream.phase);
+  chart.edges = Array.from(chart.starts, (i) => chart.x(Math.min(stream.steps, i * row.per)));
+  chart.xs = chart.edges.slice(1).map((edge, g) => (chart.edges[g] + edge) / 2);
+  return chart;
+}
+
+function flagsOf({ starts, stream }) {
+  const flags = new Uint8Array(starts.length - 1);
+  for (let g = 0; g < flags.length; g++) for (let i = starts[g]; i < starts[g + 1]; i++) flags[g] |= stream.flags[i];
+  return flags;
+}
+
 // Calls back with the x range of each run of groups that have a bit.
-function eachRun(flags, bit, starts, per, steps, x, draw) {
+function eachRun(chart, flags, bit, draw) {
   let open = -1;
-  const number = flags.length;
-  for (let g = 0; g <= number; g++) {
-    const on = g < number && flags[g] & bit;
+  for (let g = 0; g <= flags.length; g++) {
+    const on = g < flags.length && flags[g] & bit;
     if (on && open < 0) open = g;
     if (!on && open >= 0) {
-      draw(x(starts[open] * per), x(Math.min(steps, starts[g] * per)));
+      draw(chart.edges[open], chart.edges[g]);
       open = -1;
     }
   }
@@ -103,25 +132,22 @@ function columns(pen, edges, low, high, y, scale) {
   }
 }
 
-function ranges(pen, stream, starts, xs, low, high, y, view, width, scale) {
-  const x = scaleX(view, width), narrow = xs.length > 1 && xs[1] - xs[0] < 3;
-  if (stream.phase === undefined || !narrow) band(pen, xs, low, high, y);
-  else columns(pen, Array.from(starts, (i) => x(Math.min(stream.steps, i * stream.per))), low, high, y, scale);
+function ranges({ pen, stream, xs, edges, scale }, values, y, alpha, thick) {
+  const narrow = xs.length > 1 && xs[1] - xs[0] < 3;
+  pen.globalAlpha = alpha;
+  pen.lineWidth = thick;
+  if (stream.phase === undefined || !narrow) band(pen, xs, values.low, values.high, y);
+  else columns(pen, edges, values.low, values.high, y, scale);
+  pen.globalAlpha = 1;
 }
 
-function polyline(pen, xs, values, y) {
-  pen.beginPath();
+function polyline({ pen, xs }, values, y, thick) {
+  pen.lineWidth = thick;
   // A line through one point would not be seen.
-  if (xs.length === 1) pen.moveTo(xs[0] - 12, y(values[0]));
-  if (xs.length === 1) pen.lineTo(xs[0] + 12, y(values[0]));
+  if (xs.length === 1) return segment(pen, xs[0] - 12, y(values[0]), xs[0] + 12, y(values[0]));
+  pen.beginPath();
   for (let g = 0; g < xs.length; g++) pen.lineTo(xs[g], y(values[g]));
   pen.stroke();
-}
-
-function middles(starts, per, steps, x) {
-  const xs = new Float64Array(starts.length - 1);
-  for (let g = 0; g < xs.length; g++) xs[g] = (x(starts[g] * per) + x(Math.min(steps, starts[g + 1] * per))) / 2;
-  return xs;
 }
 
 // `first` is the number of the first step: ticks stand at round numbers, not at round places.
@@ -137,72 +163,47 @@ function timeTicks(pen, view, width, y, first, ink) {
     const at = Math.round(x(t - first)) + 0.5;
     const text = t.toLocaleString("en");
     const half = pen.measureText(text).width / 2;
-    pen.beginPath();
-    pen.moveTo(at, y);
-    pen.lineTo(at, y + 4);
-    pen.stroke();
+    segment(pen, at, y, at, y + 4);
     if (at + half <= width) pen.fillText(text, at, y + 7);
   }
 }
 
 function drawSignal(canvas, row, stream, view, last, ink) {
-  const { pen, width, height, scale } = surface(canvas);
-  const x = scaleX(view, width);
-  const room = Math.max(1, width - GUTTER - RIGHT);
-  const starts = groups(view, row.per, row.cells, room, stream.phase);
-  const xs = middles(starts, row.per, stream.steps, x);
+  const chart = begun(canvas, row, stream, view), { pen, width, height } = chart;
   const top = 3, bottom = height - (last ? AXIS : 3);
   const y = (value) => bottom - (value / 255) * (bottom - top);
   pen.font = "11.5px " + ink.font;
   pen.textAlign = "right";
   pen.textBaseline = "middle";
+  pen.fillStyle = ink.muted;
+  pen.strokeStyle = ink.line;
   for (const [value, text] of [[0, "0"], [255, "1"]]) {
-    pen.strokeStyle = ink.line;
-    pen.beginPath();
-    pen.moveTo(GUTTER, Math.round(y(value)) + 0.5);
-    pen.lineTo(width - RIGHT, Math.round(y(value)) + 0.5);
-    pen.stroke();
-    pen.fillStyle = ink.muted;
+    const at = Math.round(y(value)) + 0.5;
+    segment(pen, GUTTER, at, width - RIGHT, at);
     pen.fillText(text, GUTTER - 8, y(value) + (value ? 4 : -4));
   }
-  pen.save();
-  pen.beginPath();
-  pen.rect(GUTTER, 0, room, height);
-  pen.clip();
-  const found = extremes(starts, row.low, row.mean, row.high);
-  pen.fillStyle = pen.strokeStyle = ink.risk;
-  pen.lineJoin = "round";
-  pen.lineWidth = 0.75;
-  pen.globalAlpha = 0.25;
-  ranges(pen, { ...row, steps: stream.steps, phase: stream.phase }, starts, xs, found.low, found.high, y, view, width, scale);
-  pen.globalAlpha = 1;
-  pen.lineWidth = 1.3;
-  polyline(pen, xs, found.mean, y);
-  pen.restore();
+  within(pen, GUTTER, 0, chart.room, height, () => {
+    const values = extremes(chart.starts, row.low, row.mean, row.high);
+    pen.fillStyle = pen.strokeStyle = ink.risk;
+    pen.lineJoin = "round";
+    ranges(chart, values, y, 0.25, 0.75);
+    polyline(chart, values.mean, y, 1.3);
+  });
   if (last) (stream.ticks || timeTicks)(pen, view, width, bottom + 2, stream.first, ink);
 }
 
 function drawOverview(canvas, stream, ink) {
-  const { pen, width, height, scale } = surface(canvas);
-  const view = { from: 0, to: stream.steps };
-  const x = scaleX(view, width);
-  const starts = groups(view, stream.per, stream.cells, Math.max(1, width - GUTTER - RIGHT), stream.phase);
-  const xs = middles(starts, stream.per, stream.steps, x);
-  const risk = extremes(starts, stream.riskLow, stream.risk, stream.riskHigh);
+  const chart = begun(canvas, stream, stream, { from: 0, to: stream.steps }), { pen, height } = chart;
+  const values = extremes(chart.starts, stream.riskLow, stream.risk, stream.riskHigh);
   const y = (word) => height - 1 - (word / 65536 / stream.top) * (height - 6);
-  const flags = new Uint8Array(xs.length);
-  for (let g = 0; g < xs.length; g++) for (let i = starts[g]; i < starts[g + 1]; i++) flags[g] |= stream.flags[i];
+  const flags = flagsOf(chart);
   for (const [bit, color] of [[BIT.rise, ink.rise], [BIT.fall, ink.fall], [BIT.shifted, ink.shift]]) {
     const rim = bit === BIT.shifted;
     pen.globalAlpha = rim ? 1 : 0.25;
     pen.fillStyle = color;
-    eachRun(flags, bit, starts, stream.per, stream.steps, x, (a, b) => pen.fillRect(a, 0, Math.max(1, b - a), rim ? 3 : height));
+    eachRun(chart, flags, bit, (a, b) => pen.fillRect(a, 0, Math.max(1, b - a), rim ? 3 : height));
   }
   pen.fillStyle = pen.strokeStyle = ink.risk;
-  pen.lineWidth = 0.5;
-  pen.globalAlpha = 0.35;
-  ranges(pen, stream, starts, xs, risk.low, risk.high, y, view, width, scale);
-  pen.globalAlpha = 1;
-  pen.lineWidth = 1;
-  polyline(pen, xs, risk.mean, y);
+  ranges(chart, values, y, 0.35, 0.5);
+  polyline(chart, values.mean, y, 1);
 }

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import metrics
 from .data import ABSTAIN, FALL, FLAGGED, RISE, SHIFTED, Cells, flag_bits, kind_changes, per_cell
 from .plot import SIZE, Axis, Plot, axis_top, nice_ticks, runs
-from .summary import BINS, Curve, FlagRate, Reliability, Share, Window
+from .summary import FlagRate, Share, Window
 from .text import count, decimal, percent
 
 TIMELINE_CELLS = 500
@@ -42,11 +43,6 @@ def risk_top(decisions: npt.NDArray[Any]) -> float:
     return axis_top(max(1.02 * float(decisions["risk"].max()), threshold, 0.1))
 
 
-def _steppy(starts: npt.NDArray[np.int64], steps: int) -> npt.NDArray[np.float64]:
-    edges = np.append(starts, steps).astype(float)
-    return np.asarray((edges[:-1] + edges[1:]) / 2)
-
-
 def risk_plot(
     decisions: npt.NDArray[Any], log: Any, top: float, axis: Axis, width: float = SIZE, height: float = SIZE
 ) -> Plot:
@@ -55,7 +51,6 @@ def risk_plot(
     per = per_cell(steps, TIMELINE_CELLS)
     risk, threshold = Cells.of(decisions["risk"], per), Cells.of(decisions["threshold"], per)
     bits = flag_bits(decisions, log)
-    middle = _steppy(risk.starts, steps)
     plot = Plot(
         "Risk and threshold over time",
         "Range and mean of the risk, the threshold, and shaded stretches where the alarm was raised.",
@@ -69,9 +64,8 @@ def risk_plot(
     plot.boxes(runs(bits & SHIFTED), 0.985 * top, top, "shift rim")
     plot.boxes(runs(bits & RISE), 0, top, "in-rise")
     plot.boxes(runs(bits & FALL), 0, top, "in-fall")
-    plot.band(middle, risk.low, risk.high, "risk")
-    plot.line(middle, risk.mean, "risk")
-    plot.line(middle, threshold.mean, "threshold")
+    plot.cells(risk, "risk")
+    plot.line(risk.middle, threshold.mean, "threshold")
     if steps <= TIMELINE_CELLS:
         at = np.flatnonzero(decisions["abstain"])
         if len(at):
@@ -149,13 +143,11 @@ def signal(values: npt.NDArray[np.float64], name: str, last: bool, first: int) -
     """Return one signal over time."""
     steps = len(values)
     cells = Cells.of(values, per_cell(steps, SIGNAL_CELLS))
-    middle = _steppy(cells.starts, steps)
     axis = steps_axis(steps, first) if last else Axis(0, steps, ticks=((-steps, ""),))
     plot = Plot(f"Signal {name} over time", f"Range and mean of {name}.", axis, Axis(0, 1))
     plot.y = Axis(0, 1, ticks=((0.0, "0"), (1.0, "1")))
     plot.kind = "row last" if last else "row"
-    plot.band(middle, cells.low, cells.high, "risk")
-    plot.line(middle, cells.mean, "risk")
+    plot.cells(cells, "risk")
     return plot.html()
 
 
@@ -211,61 +203,55 @@ def worst_windows(windows: list[Window], budget: float | None) -> str:
     return plot.html()
 
 
-def _thinned(curve: Curve) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    at = np.unique(np.rint(np.linspace(0, len(curve.coverage) - 1, CURVE_POINTS)).astype(np.int64))
-    return curve.coverage[at], curve.error[at]
-
-
-def coverage_curves(own: Curve, plain: Curve, point: tuple[float, float]) -> str:
+def coverage_curves(
+    own: metrics.RiskCoverage, plain: metrics.RiskCoverage, point: tuple[float, float]
+) -> str:
     """Return both risk-coverage curves and where the monitor worked."""
     start = len(own.error) // 50
     highest = max(float(own.error[start:].max()), float(plain.error[start:].max()), point[1], 0.02)
     top = axis_top(min(1.0, 1.08 * highest))
+    quarters = tuple((k / 4, f"{25 * k} %") for k in range(5))
+    rates = tuple((t, percent(t, 0 if top >= 0.05 else 1)) for t in nice_ticks(0, top, 5))
+    areas = [decimal(float(curve.error.mean()), 4) for curve in (own, plain)]
     plot = Plot(
         "Error rate of the kept steps against the share kept",
-        f"Area {decimal(own.aurc, 4)} for the risk and {decimal(plain.aurc, 4)} for plain confidence.",
-        Axis(
-            0, 1, "share of steps kept, safest first", ticks=tuple((k / 4, f"{25 * k} %") for k in range(5))
-        ),
-        Axis(
-            0,
-            top,
-            "error rate",
-            ticks=tuple((t, percent(t, 0 if top >= 0.05 else 1)) for t in nice_ticks(0, top, 5)),
-        ),
+        f"Area {areas[0]} for the risk and {areas[1]} for plain confidence.",
+        Axis(0, 1, "share of steps kept, safest first", ticks=quarters),
+        Axis(0, top, "error rate", ticks=rates),
         "medium",
     )
-    plot.line(*_thinned(plain), "plain")
-    plot.line(*_thinned(own), "risk")
+    for curve, name in ((plain, "plain"), (own, "risk")):
+        shown = np.unique(np.rint(np.linspace(0, len(curve.error) - 1, CURVE_POINTS)).astype(np.int64))
+        plot.line(curve.coverage[shown], curve.error[shown], name)
     plot.dots([point[0]], [point[1]], "abstain")
     return plot.html()
 
 
-def reliability(found: Reliability) -> str:
-    """Return accuracy by confidence, and the number of steps in each bin below."""
-    edges = [((k + 0.08) / BINS, (k + 0.92) / BINS) for k in range(BINS)]
-    used = np.flatnonzero(found.counts)
+def reliability(bins: metrics.Reliability, error: float) -> str:
+    """Return accuracy by confidence, with the expected calibration error, and the steps of each bin below."""
+    counts, used = bins.count, np.flatnonzero(bins.count)
+    edges = [((k + 0.08) / len(counts), (k + 0.92) / len(counts)) for k in used.tolist()]
     plot = Plot(
         "Accuracy against confidence",
-        f"Fifteen bins of equal width, expected calibration error {decimal(found.ece)}.",
+        f"Fifteen bins of equal width, expected calibration error {decimal(error)}.",
         Axis(0, 1, "", ticks=((-1.0, ""),)),
         Axis(0, 1, "accuracy"),
         "medium",
     )
-    plot.bars([edges[k] for k in used], found.accuracy[used], "accuracy")
+    plot.bars(edges, bins.accuracy[used], "accuracy")
     plot.line([0, 1], [0, 1], "level")
     if len(used):
-        plot.dots(found.confidence[used], found.accuracy[used], "risk")
-    most = int(max(1, found.counts.max()))
+        plot.dots(bins.confidence[used], bins.accuracy[used], "risk")
+    most = int(max(1, counts.max()))
     below = Plot(
         "Steps in each bin of confidence",
-        ", ".join(count(int(n)) for n in found.counts),
+        ", ".join(count(int(n)) for n in counts),
         Axis(0, 1, "confidence"),
         Axis(0, most, "steps", ticks=((0.0, "0"), (float(most), count(most)))),
         "short",
         grid=False,
     )
-    below.bars([edges[k] for k in used], found.counts[used], "count")
+    below.bars(edges, counts[used], "count")
     return plot.html() + below.html()
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from ..monitor.accuracy import accuracy_band
-from ..monitor.params import Params
 from .data import Cells, per_cell
 from .figures import steps_axis
+from .markup import fact, figure, keyed, legend, pair, section, table
 from .plot import SIZE, Axis, Plot, nice_ticks
-from .sections import keyed, legend, section, table
+from .summary import Facts
 from .text import count, decimal, percent, plural, short
 
 WINDOW = 200
@@ -32,70 +29,15 @@ def recent_accuracy(wrong: npt.NDArray[np.bool_], window: int = WINDOW) -> Float
     return np.asarray((right[ends] - right[starts]) / (ends - starts))
 
 
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """The series that a report shows; None for one that the monitor did not have."""
-
-    persistence: Floats | None
-    look: Floats | None
-    severity: Floats | None
-    expected: Floats | None
-    band: tuple[Floats, Floats] | None
-    recent: Floats | None
-
-    @classmethod
-    def of(
-        cls, steps: npt.NDArray[Any], params: Params | None, wrong: npt.NDArray[np.bool_] | None
-    ) -> Learned:
-        """Take from decisions what they say; without parameters, what is not zero throughout."""
-
-        def there(name: str, had: bool | None) -> Floats | None:
-            values = steps[name].astype(np.float64)
-            said = bool(np.isfinite(values).all() and values.any()) if had is None else had
-            return values if said and bool(np.isfinite(values).all()) else None
-
-        return cls(
-            there("persistence", None if params is None else params.instant is not None),
-            there("look", None),  # logs of older releases lack it
-            there("severity", None if params is None else params.evidence is not None),
-            there("expected_accuracy", None if params is None else params.horizon > 0),
-            accuracy_band(params, steps) if params is not None and params.accuracy_error else None,
-            None if wrong is None else recent_accuracy(wrong),
-        )
-
-    @property
-    def any(self) -> bool:
-        """Whether there is something to show."""
-        return self.persistence is not None or self.severity is not None or self.expected is not None
+def _series(facts: Facts, name: str, had: bool | None) -> Floats | None:
+    """Return a field of all steps; None where the monitor had none, or where nobody knows and all are 0."""
+    values = facts.steps[name].astype(np.float64)
+    shown = np.isfinite(values).all() and (values.any() if had is None else had)
+    return values if shown else None
 
 
-def _cells(values: Floats) -> tuple[Floats, Cells]:
-    """Return cells of a series, and where the middle of each is."""
-    cells = Cells.of(values, per_cell(len(values), CELLS))
-    edges = np.append(cells.starts, len(values)).astype(float)
-    return (edges[:-1] + edges[1:]) / 2, cells
-
-
-def _drawn(plot: Plot, values: Floats, name: str, with_range: bool = True) -> None:
-    middle, cells = _cells(values)
-    if with_range:
-        plot.band(middle, cells.low, cells.high, name)
-    plot.line(middle, cells.mean, name)
-
-
-def _figure(caption: str, body: str) -> str:
-    return f"<figure><figcaption>{caption}</figcaption>{body}</figure>"
-
-
-def _repeats(look: Floats | None) -> str:
-    """Return what is said of steps that repeat each other."""
-    if look is None:
-        return ""
-    mean = keyed("look-mean", decimal(float(look.mean())))
-    return (
-        f". The mean look is {mean}: at 1 each step shows something new; near 0.125 the same again, as a "
-        "camera on one object does, and the alarm counts it by as much"
-    )
+def _cells(values: Floats) -> Cells:
+    return Cells.of(values, per_cell(len(values), CELLS))
 
 
 def _persistence(values: Floats, look: Floats | None, first: int) -> str:
@@ -107,15 +49,20 @@ def _persistence(values: Floats, look: Floats | None, first: int) -> str:
         Axis(0, 1, "persistence"),
         "medium",
     )
-    _drawn(plot, values, "risk")
+    plot.cells(_cells(values), "risk")
     last = keyed("persistence", decimal(float(values[-1])))
     mean = keyed("persistence-mean", decimal(float(values.mean())))
-    return _figure(
-        "How long classes stay",
-        f'{plot.html()}<p class="fact">Mean {mean}, at the end {last}. 0: neighboring steps have nothing '
-        "to do with each other, and each is judged alone. Near 1: classes stay, and the past counts"
-        f"{_repeats(look)}.</p>",
+    words = (
+        f"Mean {mean}, at the end {last}. 0: neighboring steps have nothing to do with each other, and each "
+        "is judged alone. Near 1: classes stay, and the past counts"
     )
+    if look is not None:
+        words += (
+            f". The mean look is {keyed('look-mean', decimal(float(look.mean())))}: at 1 each step shows "
+            "something new; near 0.125 the same again, as a camera on one object does, and the alarm counts "
+            "it by as much"
+        )
+    return figure("How long classes stay", plot.html() + fact(f"{words}."))
 
 
 def _severity(values: Floats, first: int) -> str:
@@ -130,17 +77,14 @@ def _severity(values: Floats, first: int) -> str:
         "medium",
     )
     plot.line([0, len(values)], [0.0, 0.0], "level")
-    _drawn(plot, values, "risk")
-    last, most = (keyed(key, decimal(value, 2)) for key, value in _ends(values))
-    return _figure(
-        "How bad it is",
-        f'{plot.html()}<p class="fact">At the end {last}, at worst {most}. The slow mean of the evidence '
-        "of a degradation: above 0, the last steps look degraded. It ranks devices by how bad they are.</p>",
+    plot.cells(_cells(values), "risk")
+    last = keyed("severity", decimal(float(values[-1]), 2))
+    most = keyed("severity-most", decimal(float(values.max()), 2))
+    words = (
+        f"At the end {last}, at worst {most}. The slow mean of the evidence of a degradation: above 0, the "
+        "last steps look degraded. It ranks devices by how bad they are."
     )
-
-
-def _ends(values: Floats) -> list[tuple[str, float]]:
-    return [("severity", float(values[-1])), ("severity-most", float(values.max()))]
+    return figure("How bad it is", plot.html() + fact(words))
 
 
 def accuracy_plot(
@@ -167,65 +111,67 @@ def accuracy_plot(
         height=height,
     )
     if band is not None:
-        ends = [_cells(each) for each in band]
-        plot.band(ends[0][0], ends[0][1].mean, ends[1][1].mean, "risk")
-    if recent is not None:
-        _drawn(plot, recent, "plain", with_range=False)
-    _drawn(plot, expected, "risk", with_range=False)
+        low_end, high_end = (_cells(end) for end in band)
+        plot.band(low_end.middle, low_end.mean, high_end.mean, "risk")
+    for values, name in ((recent, "plain"), (expected, "risk")):
+        if values is not None:
+            cells = _cells(values)
+            plot.line(cells.middle, cells.mean, name)
     return plot
 
 
-def _accuracy(found: Learned, expected: Floats, about: str, first: int) -> str:
-    recent, band = found.recent, found.band
-    plot = accuracy_plot(expected, recent, steps_axis(len(expected), first), band=band)
-    keys, rows = [("risk", "expected, without labels" + ("" if band is None else ", 90 % band"))], []
-    if recent is not None:
-        keys.append(("plain", f"true, over the last {WINDOW} steps"))
-    rows.append(["expected at the end", keyed("expected-accuracy", percent(float(expected[-1])))])
+def _accuracy(facts: Facts, expected: Floats) -> str:
+    recent = None if facts.wrong is None else recent_accuracy(facts.wrong)
+    band = None
+    if facts.params is not None and facts.params.accuracy_error:
+        band = accuracy_band(facts.params, facts.steps)
+    plot = accuracy_plot(expected, recent, steps_axis(len(expected), facts.first), band=band)
+    keys = [("risk", "expected, without labels" + ("" if band is None else ", 90 % band"))]
+    rows = [["expected at the end", keyed("expected-accuracy", percent(float(expected[-1])))]]
+    caption = f"Accuracy of the {facts.about}s, as expected"
     if band is not None:
-        low, high = (percent(float(each[-1])) for each in band)
+        low, high = (percent(float(end[-1])) for end in band)
         rows.append(["its band", keyed("accuracy-band", f"{low} to {high}")])
     if recent is not None:
+        caption += " and as it was"
+        keys.append(("plain", f"true, over the last {WINDOW} steps"))
         gap = np.abs(expected - recent)[min(WINDOW, len(expected) - 1) :]
-        seen = min(WINDOW, len(expected))
+        seen = plural(min(WINDOW, len(expected)), "step")
         rows += [
-            [
-                f"true in the last {plural(seen, 'step')}",
-                keyed("recent-accuracy", percent(float(recent[-1]))),
-            ],
+            [f"true in the last {seen}", keyed("recent-accuracy", percent(float(recent[-1])))],
             ["mean distance of the two", keyed("accuracy-gap", percent(float(gap.mean())))],
         ]
-    return _figure(
-        f"Accuracy of the {about}s, as expected" + ("" if recent is None else " and as it was"),
-        f"{legend(keys)}{plot.html()}{table(['accuracy', 'value'], rows, 'numbers')}",
-    )
+    return figure(caption, legend(keys) + plot.html() + table(["accuracy", "value"], rows))
 
 
-def learned(found: Learned, about: str, first: int) -> str:
+def learned(facts: Facts) -> str:
     """Return the section, or nothing where the monitor has learned nothing."""
-    parts = []
-    if found.expected is not None:
-        parts.append(_accuracy(found, found.expected, about, first))
-    if found.persistence is not None:
-        parts.append(_persistence(found.persistence, found.look, first))
-    if found.severity is not None:
-        parts.append(_severity(found.severity, first))
+    params, parts = facts.params, []
+    expected = _series(facts, "expected_accuracy", None if params is None else params.horizon > 0)
+    persistence = _series(facts, "persistence", None if params is None else params.instant is not None)
+    severity = _series(facts, "severity", None if params is None else params.evidence is not None)
+    if expected is not None:
+        parts.append(_accuracy(facts, expected))
+    if persistence is not None:
+        look = _series(facts, "look", None)  # logs of older releases lack it
+        parts.append(_persistence(persistence, look, facts.first))
+    if severity is not None:
+        parts.append(_severity(severity, facts.first))
     if not parts:
         return ""
     lead = "What the monitor has found out about this stream on its own, without labels."
-    body = "".join(f'<div class="pair">{"".join(parts[k : k + 2])}</div>' for k in range(0, len(parts), 2))
+    body = "".join(pair(*parts[k : k + 2]) for k in range(0, len(parts), 2))
     return section("learned", "What the monitor has learned", lead, body)
 
 
-def answers(steps: npt.NDArray[Any], wrong: dict[str, npt.NDArray[np.bool_]]) -> str:
+def answers(facts: Facts, errors: dict[str, npt.NDArray[np.bool_]]) -> str:
     """Return a sentence on the steps whose answer is not the prediction; nothing where there are none."""
-    other = steps["answer"] != steps["prediction"]
-    number = int(other.sum())
-    if not number:
+    if not facts.corrects:
         return ""
-    mended, broken = (int((other & ~wrong[name]).sum()) for name in ("answer", "prediction"))
-    return (
-        f'<p class="fact">{keyed("changed", count(number))} answers differ from the prediction of the step: '
+    other = facts.steps["answer"] != facts.steps["prediction"]
+    mended, broken = (int((other & ~errors[name]).sum()) for name in ("answer", "prediction"))
+    return fact(
+        f"{keyed('changed', count(int(other.sum())))} answers differ from the prediction of the step: "
         f"{keyed('mended', count(mended))} of them are right where the prediction is wrong, and "
-        f"{keyed('broken', count(broken))} wrong where the prediction is right.</p>"
+        f"{keyed('broken', count(broken))} wrong where the prediction is right."
     )

@@ -5,95 +5,84 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from .. import metrics
+from ..monitor.log import Log
 from . import figures
-from .sections import keyed, legend, section, table, tile
-from .summary import BINS, Curve, Reliability, Response, Share
+from .learned import answers
+from .markup import fact, figure, keyed, legend, pair, section, table, tile
+from .summary import Facts, Response, Share
 from .text import DASH, NBSP, count, decimal, escape, percent, plural, short
 
 SHOWN_DELAYS = 60
 SIDES = {1: "rise", 2: "fall", 3: "rise and fall"}
 
 
-def accuracy(counted: dict[str, dict[str, Share]]) -> str:
+def accuracy(shares: dict[str, dict[str, Share]]) -> str:
     """Return accuracy by decision, of answers and of predictions where both are told."""
     rows = []
-    for place, (what, shares) in enumerate(counted.items()):
+    for place, (what, parts) in enumerate(shares.items()):
         prefix = "" if place == 0 else f"{what}-"
-        for name, share in shares.items():
-            if share.of:
-                low, high = share.interval()
+        for name, part in parts.items():
+            rate, span, drawn = "none", "", ""
+            if part.of:
+                low, high = part.interval()
                 span = f"{percent(low)}{NBSP}{DASH}{NBSP}{percent(high)}"
-                rate, drawn = percent(share.rate), figures.interval(share)
-            else:
-                rate, span, drawn = "none", "", ""
+                rate, drawn = percent(part.rate), figures.interval(part)
+            cells = {"steps": count(part.of), "right": count(part.hits), "accuracy": rate, "interval": span}
             rows.append(
                 [
-                    escape(f"{name}, {what}s" if len(counted) > 1 else name),
-                    keyed(f"{prefix}{name}-steps", count(share.of)),
-                    keyed(f"{prefix}{name}-right", count(share.hits)),
-                    keyed(f"{prefix}{name}-accuracy", rate),
-                    keyed(f"{prefix}{name}-interval", span),
+                    escape(f"{name}, {what}s" if len(shares) > 1 else name),
+                    *(keyed(f"{prefix}{name}-{key}", words) for key, words in cells.items()),
                     drawn,
                 ]
             )
     head = ["steps", "count", "right", "accuracy", "95 % interval (Wilson)", ""]
-    return (
-        table(head, rows, "numbers intervals")
-        + '<p class="fact">The intervals take steps as independent. Neighboring steps of a stream are not, '
-        + "so these are too narrow.</p>"
+    return table(head, rows, "numbers intervals") + fact(
+        "The intervals take steps as independent. Neighboring steps of a stream are not, "
+        "so these are too narrow."
     )
 
 
-def labeled(
-    counted: dict[str, dict[str, Share]],
-    changed: str,
-    own: Curve,
-    plain: Curve,
-    point: tuple[float, float],
-    found: Reliability,
-) -> str:
+def labeled(facts: Facts, log: Log, errors: dict[str, npt.NDArray[np.bool_]]) -> str:
     """Return what the labels tell."""
-    of, of_prediction = (f", {next(iter(counted))}s", ", predictions") if len(counted) > 1 else ("", "")
+    # What the risk speaks of comes first; predictions only where answers differ from them.
+    about = [facts.about, *(["prediction"] if facts.corrects else [])]
+    shares = {name: facts.shares(name) or {} for name in about}
+    kept = shares[facts.about]["accepted"]
+    point = kept.of / len(facts.steps), 1 - kept.rate if kept.of else 0.0
+    # The confidence is that of the prediction, whatever the answer is.
+    sure = np.clip(log.confidence(), 0.0, 1.0)
+    own = metrics.risk_coverage(facts.steps["risk"], errors[facts.about])
+    plain = metrics.risk_coverage(1 - sure, errors["prediction"])
+    names = ["risk of the monitor", f"1 {DASH} largest posterior"]
+    if facts.corrects:
+        names = [f"{names[0]}, {facts.about}s", f"{names[1]}, predictions"]
+    areas = [decimal(float(curve.error.mean()), 4) for curve in (own, plain)]
     keys = [
-        ("risk", f"risk of the monitor{of}, area {decimal(own.aurc, 4)}"),
-        ("plain", f"1 {DASH} largest posterior{of_prediction}, area {decimal(plain.aurc, 4)}"),
+        ("risk", f"{names[0]}, area {areas[0]}"),
+        ("plain", f"{names[1]}, area {areas[1]}"),
         ("spot", f"where the monitor worked: {percent(point[0])} kept, {percent(point[1])} wrong"),
     ]
-    bins = [
-        [
-            f"{decimal(k / BINS, 2)} {DASH} {decimal((k + 1) / BINS, 2)}",
-            count(int(found.counts[k])),
-            conf,
-            acc,
-        ]
-        for k in range(BINS)
-        for conf, acc in [
-            (decimal(float(found.confidence[k])), decimal(float(found.accuracy[k])))
-            if found.counts[k]
-            else ("", "")
-        ]
-    ]
-    area = [
-        [f"risk of the monitor{of}", keyed("aurc", decimal(own.aurc, 4))],
-        [f"1 {DASH} largest posterior{of_prediction}", keyed("aurc-plain", decimal(plain.aurc, 4))],
-    ]
+    area_rows = [[names[0], keyed("aurc", areas[0])], [names[1], keyed("aurc-plain", areas[1])]]
     body = (
-        accuracy(counted)
-        + changed
-        + f'<div class="pair"><figure><figcaption>Error rate of the kept steps</figcaption>{legend(keys)}'
-        + figures.coverage_curves(own, plain, point)
-        + '<p class="fact">A curve sorts the whole stream at once; the monitor decides step by step, with a '
-        + "threshold that adapts, so its point need not lie on the curve.</p>"
-        + table(["score", "area under the curve (lower is better)"], area, "numbers")
-        + "</figure><figure><figcaption>Confidence against accuracy</figcaption>"
-        + legend(
-            [("accuracy", "accuracy in the bin"), ("dot", "at its mean confidence"), ("level", "calibrated")]
+        accuracy(shares)
+        + answers(facts, errors)
+        + pair(
+            figure(
+                "Error rate of the kept steps",
+                legend(keys)
+                + figures.coverage_curves(own, plain, point)
+                + fact(
+                    "A curve sorts the whole stream at once; the monitor decides step by step, with a "
+                    "threshold that adapts, so its point need not lie on the curve."
+                )
+                + table(["score", "area under the curve (lower is better)"], area_rows),
+            ),
+            _calibration(metrics.reliability(sure, ~errors["prediction"])),
         )
-        + figures.reliability(found)
-        + f'<p class="fact">Expected calibration error {keyed("ece", decimal(found.ece, 4))}</p>'
-        + "<details><summary>Numbers of the bins</summary>"
-        + table(["confidence", "steps", "mean confidence", "accuracy"], bins, "numbers")
-        + "</details></figure></div>"
     )
     lead = (
         "The log has true labels, which the monitor never saw. A label below 0 means unknown or none of the "
@@ -102,21 +91,47 @@ def labeled(
     return section("labels", "Against the true labels", lead, body)
 
 
-def found_tile(found: Response, key: str) -> str:
+def _calibration(bins: metrics.Reliability) -> str:
+    """Return confidence against accuracy."""
+    gaps = np.nan_to_num(np.abs(bins.accuracy - bins.confidence))
+    error = float((bins.count / max(1, int(bins.count.sum())) * gaps).sum())
+    rows = [
+        [
+            f"{decimal(low, 2)} {DASH} {decimal(high, 2)}",
+            count(int(steps)),
+            *("" if np.isnan(mean) else decimal(float(mean)) for mean in means),
+        ]
+        for low, high, steps, *means in zip(
+            bins.low, bins.high, bins.count, bins.confidence, bins.accuracy, strict=True
+        )
+    ]
+    keys = [("accuracy", "accuracy in the bin"), ("dot", "at its mean confidence"), ("level", "calibrated")]
+    return figure(
+        "Confidence against accuracy",
+        legend(keys)
+        + figures.reliability(bins, error)
+        + fact(f"Expected calibration error {keyed('ece', decimal(error, 4))}")
+        + "<details><summary>Numbers of the bins</summary>"
+        + table(["confidence", "steps", "mean confidence", "accuracy"], rows)
+        + "</details>",
+    )
+
+
+def found_tile(response: Response, key: str) -> str:
     """Return how many shifts the alarm was raised for, and how soon if that is at least half of them."""
-    share, before = found.found, found.number("already raised")
+    share, before = response.found, response.number("already raised")
     notes = ["fewer than half: no median delay" if share.hits else "the alarm was raised in none"]
-    if found.median is not None:
-        notes = [f"median delay {short(found.median)} steps"]
+    if response.median is not None:
+        notes = [f"median delay {short(response.median)} steps"]
     notes += [f"{count(before)} more began with the alarm on"] if before else []
     shown = f"{count(share.hits)} of {count(share.of)}"
     return tile("Shifts found", shown, key, "; ".join(notes))
 
 
-def _kinds(found: Response) -> str:
+def _kinds(response: Response) -> str:
     """Return a table with one row for each kind of shift."""
     rows = []
-    for kind, part in found.by_kind().items():
+    for kind, part in response.by_kind().items():
         length = sum(d.end - d.start for d in part.delays)
         under = sum(d.under for d in part.delays) / length
         share = part.found
@@ -128,22 +143,22 @@ def _kinds(found: Response) -> str:
     return table(head, rows, "numbers kinds")
 
 
-def delays(found: Response, first: int = 0) -> str:
+def delays(response: Response, first: int = 0) -> str:
     """Return how long the alarm took after each known shift; `first` numbers the first step."""
-    rate = found.false_rate
-    missed = found.number("not raised")
+    rate = response.false_rate
+    missed = response.number("not raised")
     tiles = (
-        found_tile(found, "shifts-found")
-        + tile("Missed", count(missed), "missed", f"of {plural(len(found.delays), 'known shift')}")
+        found_tile(response, "shifts-found")
+        + tile("Missed", count(missed), "missed", f"of {plural(len(response.delays), 'known shift')}")
         + tile(
             "False alarms",
             "none" if rate is None else f"{rate:.2f}",
             "false-rate",
-            f"per 1,000 clean steps ({count(found.false_alarms)} in {count(found.clean_steps)})",
+            f"per 1,000 clean steps ({count(response.false_alarms)} in {count(response.clean_steps)})",
         )
     )
     rows = []
-    for d in found.delays[:SHOWN_DELAYS]:
+    for d in response.delays[:SHOWN_DELAYS]:
         delay = "" if d.steps is None else count(d.steps)
         rows.append(
             [
@@ -155,12 +170,12 @@ def delays(found: Response, first: int = 0) -> str:
                 delay,
             ]
         )
-    more = len(found.delays) - len(rows)
-    rest = f'<p class="fact">and {plural(more, "more shift")}</p>' if more > 0 else ""
+    more = len(response.delays) - len(rows)
+    rest = fact(f"and {plural(more, 'more shift')}") if more > 0 else ""
     head = ["kind", "shifted steps", "length", "alarm", "side", "delay in steps"]
     body = f'<dl class="tiles">{tiles}</dl>'
     if rows:
-        body += _kinds(found) + table(head, rows, "numbers delays") + rest
+        body += _kinds(response) + table(head, rows, "numbers delays") + rest
     lead = (
         "Stretches of different kinds count on their own. Delay counts from the first shifted step; 0 is an "
         "alarm at that very step. A shift is missed when it ends without an alarm. An alarm that begins at a "
@@ -171,9 +186,9 @@ def delays(found: Response, first: int = 0) -> str:
 
 def left_out(fit: Any) -> str:
     """Return what the fit found of each kind of shift that its alarm had not seen, where its notes say so."""
-    found = fit.get("left_out") if isinstance(fit, Mapping) else None
-    kinds = found.get("by_kind") if isinstance(found, Mapping) else None
-    if not isinstance(kinds, Mapping) or not isinstance(found, Mapping):
+    notes = fit.get("left_out") if isinstance(fit, Mapping) else None
+    kinds = notes.get("by_kind") if isinstance(notes, Mapping) else None
+    if not isinstance(kinds, Mapping) or not isinstance(notes, Mapping):
         return ""
 
     def number(row: Any, key: str, percents: bool = False) -> str:
@@ -185,9 +200,7 @@ def left_out(fit: Any) -> str:
     rows = [
         [
             escape(str(name)),
-            number(row, "stretches"),
-            number(row, "found"),
-            number(row, "delay"),
+            *(number(row, key) for key in ("stretches", "found", "delay")),
             number(row, "on", True),
         ]
         for name, row in kinds.items()
@@ -195,9 +208,7 @@ def left_out(fit: Any) -> str:
     head = ["kind left out", "stretches", "found", "median delay", "steps with the alarm on"]
     lead = (
         "The alarm was fitted again without each kind of shift that costs accuracy, then tried on it. It "
-        f"found {number(found, 'found')} of {number(found, 'kinds')} kinds, and was on for "
-        f"{number(found, 'on_shifted', True)} of harmful and {number(found, 'on_clean', True)} of clean time."
+        f"found {number(notes, 'found')} of {number(notes, 'kinds')} kinds, and was on for "
+        f"{number(notes, 'on_shifted', True)} of harmful and {number(notes, 'on_clean', True)} of clean time."
     )
-    return section(
-        "left-out", "Kinds of shift that the fit left out in turn", lead, table(head, rows, "numbers")
-    )
+    return section("left-out", "Kinds of shift that the fit left out in turn", lead, table(head, rows))

@@ -2,239 +2,126 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
+from .._version import VERSION
 from ..base.atomic_files import write_whole
-from ..base.checks import integer
-from ..monitor.alarm import alarm_words
-from ..monitor.class_names import checked_name
 from ..monitor.log import Log
-from ..monitor.monitor import signal_columns
 from ..monitor.params import Params
-from . import data, figures, outcome, sections, summary
-from .data import checked, recomputed
-from .document import NOT_PROMISED, document
-from .learned import Learned, learned
-from .learned import answers as learned_answers
-from .outcome import found_tile
-from .text import aim, count, escape, percent, times
-
-Bools = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """A monitored stream, and what follows from it."""
-
-    steps: npt.NDArray[Any]
-    params: Params | None
-    log: Log | None
-    first: int  # number of the first step
-    signals: npt.NDArray[np.float64] | None
-    why: str  # the signals are not shown
-    errors: dict[str, Bools] | None  # of "prediction" and "answer"; None without labels
-    counted: dict[str, dict[str, summary.Share]] | None
-    response: summary.Response | None
-    names: tuple[str, ...] | None = None
-
-    @property
-    def about(self) -> str:
-        """What the risk speaks of, and accuracy is told of: ``"prediction"`` or ``"answer"``."""
-        return "answer" if self.params is None else self.params.about
-
-    @property
-    def wrong(self) -> Bools | None:
-        """Steps at which that is not the true class; None without labels."""
-        return None if self.errors is None else self.errors[self.about]
-
-    @property
-    def shares(self) -> dict[str, summary.Share] | None:
-        """Right ones among all, accepted and abstained steps; None without labels."""
-        return None if self.counted is None else self.counted[self.about]
-
-    @property
-    def corrects(self) -> bool:
-        """Whether some answer is not the prediction of its step."""
-        return bool((self.steps["answer"] != self.steps["prediction"]).any())
-
-    @property
-    def abstained(self) -> Bools:
-        """Whether each step abstains."""
-        return np.asarray(self.steps["abstain"].astype(bool))
-
-    @property
-    def flagged(self) -> Bools:
-        """Whether each step is flagged."""
-        return np.asarray(self.steps["flagged"].astype(bool))
-
-    @property
-    def evidence(self) -> bool:
-        """Whether the alarm sums evidence rather than risk."""
-        return self.params is not None and self.params.evidence is not None
-
-    @property
-    def shifts(self) -> bool:
-        """Whether the log knows which steps are shifted."""
-        return self.log is not None and self.log.shifted is not None
-
-    @property
-    def top(self) -> float:
-        """Upper end of the risk axis."""
-        return figures.risk_top(self.steps)
-
-    @property
-    def columns(self) -> list[int]:
-        """Numbers of the signals that are shown."""
-        if self.signals is None:
-            return []
-        if self.params is not None:
-            return signal_columns(self.params)
-        return [int(column) for column in np.flatnonzero(self.signals.any(axis=0))]
-
-    def packed(self) -> dict[str, Any]:
-        """Return what the scripts of the page draw from."""
-        found = data.pack_timeline(self.steps, self.log, self.wrong)
-        found |= {"first": self.first, "top": self.top, "reasons": data.reasons(), "shifts": self.shifts}
-        found |= {"names": self.names, "about": self.about, "stretches": data.pack_stretches(self.log)}
-        if self.signals is not None and self.columns:
-            found["signals"] = data.pack_signals(self.signals, self.columns)
-        return found
-
-
-def facts_of(
-    decisions: npt.NDArray[Any],
-    params: Params | None,
-    log: Log | None,
-    signals: npt.ArrayLike | None,
-    first: int,
-    names: Sequence[str] | None = None,
-) -> Facts:
-    """Check the inputs of a report and compute what it says; arguments are those of `tcuq.report.render`."""
-    steps, values = checked(decisions, params, log, signals)
-    why = ""
-    if values is None:
-        values, why = recomputed(steps, params, log, integer("first", first, 0, 2**53))
-    errors = counted = None
-    if log is not None and log.labels is not None:
-        errors = {name: np.asarray(steps[name] != log.labels) for name in ("answer", "prediction")}
-        counted = {name: _counted(wrong, steps["abstain"].astype(bool)) for name, wrong in errors.items()}
-    response = None if log is None else summary.response(steps["alarm"], log)
-    named = _names(params, log, names)
-    return Facts(steps, params, log, first, values, why, errors, counted, response, named)
-
-
-def _counted(wrong: Bools, abstained: Bools) -> dict[str, summary.Share]:
-    return {
-        "all": summary.share(~wrong),
-        "accepted": summary.share(~wrong, ~abstained),
-        "abstained": summary.share(~wrong, abstained),
-    }
-
-
-def _names(params: Params | None, log: Log | None, names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the names of the classes: those of the parameters, of the log, or those given."""
-    if params is not None and params.names is not None:
-        return params.names
-    if log is not None and log.names is not None:
-        return log.names
-    # A decision file tells the names of those classes alone that it answers with.
-    return None if names is None else tuple(name and checked_name(name, k) for k, name in enumerate(names))
-
-
-SPOKEN = (
-    "Risk and threshold over time. Arrow keys move the reading line, with Shift they pan; plus and minus "
-    "zoom, N goes to the next alarm, P to the previous one, 0 shows the whole stream."
-)
-HINT = (
-    "Drag to zoom, Shift and drag to pan, wheel or pinch to zoom, double click for the whole stream. "
-    "The strip below the timeline shows where you are and can be dragged."
-)
-
-
-def timeline(facts: Facts) -> str:
-    """Return the chart of risk and threshold, which can be zoomed, and the same as a still figure."""
-    kinds = ["range", "risk", "threshold", "abstain", "rise", *([] if facts.evidence else ["fall"])]
-    summed = None if facts.params is None else facts.evidence
-    alarms = {side: f"alarm: {alarm_words(level, summed)}" for level, side in ((1, "rise"), (2, "fall"))}
-    words = {**sections.LEGENDS, **alarms}
-    if facts.shifts:
-        kinds.append("shift")
-    if facts.log is not None and len(facts.log.pieces()) > 1:
-        kinds.append("border")
-    buttons = "".join(
-        f'<button type="button" data-act="{act}" title="{hint}">{name}</button>'
-        for act, name, hint in (
-            ("in", "Zoom in", "Key +"),
-            ("out", "Zoom out", "Key -"),
-            ("left", "Earlier", "Shift and left arrow"),
-            ("right", "Later", "Shift and right arrow"),
-            ("alarm", "Next alarm", "Key N"),
-            ("reset", "Whole stream", "Key 0 or double click"),
-        )
-    )
-    drawn = figures.timeline(facts.steps, facts.log, facts.wrong, facts.top, facts.first)
-    lanes = 3 + (facts.wrong is not None) + ("shift" in kinds)
-    body = (
-        sections.legend((kind, words[kind]) for kind in kinds)
-        + f'<div class="live controls"><div class="buttons">{buttons}</div><p id="range"></p></div>'
-        + f'<div class="live stage" id="stage" style="--lanes:{lanes}" tabindex="0" role="application" '
-        + f'aria-roledescription="zoomable chart" aria-label="{SPOKEN}"><canvas></canvas></div>'
-        + '<div class="live overview" id="overview" aria-hidden="true"><canvas></canvas>'
-        + f'<div class="window"><i></i><i></i></div></div><p class="live hint">{HINT}</p>'
-        + '<div id="spoken" class="unseen" aria-live="polite"></div>'
-        + f'<div class="static">{drawn}</div>'
-    )
-    how = "adds up evidence" if facts.evidence else "compares the risk with a frozen level"
-    lead = (
-        "A step is flagged where its risk reaches the threshold, and abstained where the budget also allows "
-        f"it. The alarm {how}, so a threshold that adapts cannot hide a lasting change."
-    )
-    if facts.corrects:
-        lead += " The risk speaks of the answer: the prediction, or what the last steps make more likely."
-    return sections.section("timeline", "Timeline", lead, body)
-
-
-def tiles(facts: Facts) -> str:
-    """Return the main figures."""
-    flagged, abstained = summary.share(facts.flagged), summary.share(facts.abstained)
-    alarm, params, shares, response = facts.steps["alarm"], facts.params, facts.shares, facts.response
-    alarms, under = len(summary.onsets(alarm)), float((alarm != 0).mean())
-    tiles = [
-        sections.tile("Steps", count(len(facts.steps)), "steps", "one inference each"),
-        sections.tile(
-            "Flagged",
-            percent(flagged.rate),
-            "flagged",
-            f"aim {aim(params.level)}" if params else f"{count(flagged.hits)} steps",
-        ),
-        sections.tile(
-            "Abstained",
-            percent(abstained.rate),
-            "abstained",
-            f"budget {aim(params.budget)}" if params else f"{count(abstained.hits)} steps",
-        ),
-        sections.tile("Alarm raised", times(alarms), "alarms", f"{percent(under)} of the time"),
-    ]
-    if shares is not None:
-        kept, left = shares["accepted"], shares["abstained"]
-        note = f"{percent(left.rate)} when abstained" if left.of else f"{percent(shares['all'].rate)} of all"
-        shown = percent(kept.rate) if kept.of else "none"
-        what = f"{facts.about.capitalize()}s right when accepted" if facts.corrects else "Right when accepted"
-        tiles.append(sections.tile(what, shown, "accepted", note))
-    if response is not None and response.delays:
-        tiles.append(found_tile(response, "found"))
-    return f'<dl class="tiles">{"".join(tiles)}</dl>'
-
+from . import data, figures, outcome, sections
+from .learned import learned
+from .summary import Facts, facts_of
+from .text import DASH, escape
 
 __all__ = ["NOT_PROMISED", "TITLE", "render", "write_report"]
 
 TITLE = "Monitor report"
+
+
+NOT_PROMISED = (
+    "What is not promised: the error rate. Nothing here bounds how many accepted steps are wrong, and a "
+    "confident mistake can pass unseen. What is bounded, for every input, is the share of flagged steps and "
+    "the number of abstentions. The alarm has no guaranteed delay and no guaranteed rate of false alarms."
+)
+
+SHARED = ("stream.js", "draw.js", "timeline.js", "reading.js")
+"""Scripts that the live page runs as well."""
+
+SCRIPTS = (*SHARED, "report.js")
+"""In this order, in one scope."""
+
+# Before the first paint, so that the static figures never flash up and nothing moves.
+FIRST = 'document.documentElement.classList.add("scripted")'
+
+# Also when the script could not even be read, the static figures come back.
+LAST = (
+    'if (!document.documentElement.getAttribute("data-ready")) '
+    'document.documentElement.classList.remove("scripted")'
+)
+
+
+def asset(name: str) -> str:
+    """Return a script or style of the report, which other pages share."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def policy(style: str, scripts: Sequence[str]) -> str:
+    """Return a content security policy: nothing is loaded or sent, and only these texts are run.
+
+    Positions are written as style attributes, which cannot be listed one by one; with nothing to load,
+    they can do no harm.
+    """
+    allowed = " ".join(f"'{content_hash(text)}'" for text in scripts)
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {allowed}",
+            "style-src 'unsafe-inline'",  # for browsers that do not know the next two
+            f"style-src-elem '{content_hash(style)}'",
+            "style-src-attr 'unsafe-inline'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def content_hash(text: str) -> str:
+    """Return the source expression of a policy that lets in exactly this text."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def document(
+    title: str, sentence: str, tiles: str, body: str, params: Params | None, packed: dict[str, Any]
+) -> str:
+    """Return the page around its parts."""
+    # "<" could end the element early; JSON has an escape for it.
+    content = json.dumps(packed, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    settings = "" if params is None else f"<h2>Settings</h2>{sections.settings(params)}"
+    code = "".join(asset(name) for name in SCRIPTS)
+    code = f'(function () {{\n"use strict";\n{code}}})();'
+    style = f"\n{asset('report.css')}"
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(style, (FIRST, code, LAST))}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        f'<meta name="generator" content="tcuq {escape(VERSION)}"><title>{escape(title)}</title>'
+        f"<style>{style}</style>"
+        f"<script>{FIRST}</script></head><body>"
+        f'<svg class="defs" aria-hidden="true">{figures.HATCHES}</svg>'
+        f'<header><p class="kind">tcuq {DASH} report of a monitored stream</p>'
+        f'<h1>{escape(title)}</h1><p class="verdict" data-key="verdict">{escape(sentence)}</p>'
+        f"{tiles}</header>"
+        f"<main>{body}</main><footer>{settings}<p>{escape(NOT_PROMISED)}</p>"
+        "<p>Steps are counted from 0, the first step of the monitor. "
+        f"Made with tcuq {escape(VERSION)}.</p></footer>"
+        f'<script type="application/json" id="tcuq-data">{content}</script>'
+        f"<script>{code}</script><script>{LAST}</script></body></html>\n"
+    )
+
+
+def packed(facts: Facts) -> dict[str, Any]:
+    """Return what the scripts of the page draw from."""
+    content = data.pack_timeline(facts.steps, facts.log, facts.wrong) | {
+        "first": facts.first,
+        "top": figures.risk_top(facts.steps),
+        "reasons": data.reasons(),
+        "shifts": facts.shifts,
+        "names": facts.names,
+        "about": facts.about,
+        "stretches": data.pack_stretches(facts.log),
+    }
+    if facts.signals is not None and facts.columns:
+        content["signals"] = data.pack_signals(facts.signals, facts.columns)
+    return content
 
 
 def render(
@@ -285,73 +172,16 @@ def render(
     True
     """
     facts = facts_of(decisions, params, log, signals, first, names)
-    parts = [timeline(facts), *_learned(facts), *_signals(facts), _rates(facts)]
-    parts += [*_outcome(facts), _reasons(facts)]
-    sentence = " ".join(filter(None, (verdict, _verdict(facts))))
-    return document(title or TITLE, sentence, tiles(facts), "".join(parts), facts.params, facts.packed())
-
-
-def _signals(facts: Facts) -> list[str]:
-    if facts.signals is None:
-        return [f'<p class="fact">{escape(facts.why)}</p>'] if facts.why else []
-    columns = facts.columns
-    return [sections.signals(facts.signals, columns, facts.params, facts.first)] if columns else []
-
-
-def _learned(facts: Facts) -> list[str]:
-    found = Learned.of(facts.steps, facts.params, facts.wrong)
-    return [learned(found, facts.about, facts.first)] if found.any else []
-
-
-def _rates(facts: Facts) -> str:
-    flags = summary.flag_rate(facts.flagged, facts.params, facts.first)
-    return sections.rates(flags, summary.windows(facts.abstained, facts.params), facts.params, facts.first)
-
-
-def _outcome(facts: Facts) -> list[str]:
-    """Return what labels and known shifts tell, where the log has them."""
-    parts = []
-    if facts.log is not None and facts.errors is not None and facts.counted is not None:
-        kept, sure = facts.counted[facts.about]["accepted"], np.clip(facts.log.confidence(), 0.0, 1.0)
-        counted = {name: facts.counted[name] for name in _told(facts)}
-        changed = learned_answers(facts.steps, facts.errors)
-        # The confidence is that of the prediction, whatever the answer is.
-        parts.append(
-            outcome.labeled(
-                counted,
-                changed,
-                summary.risk_coverage(facts.steps["risk"], facts.errors[facts.about]),
-                summary.risk_coverage(1 - sure, facts.errors["prediction"]),
-                (kept.of / len(facts.steps), 1 - kept.rate if kept.of else 0.0),
-                summary.reliability(sure, ~facts.errors["prediction"]),
-            )
-        )
+    parts = [sections.timeline(facts), learned(facts), sections.signals(facts), sections.rates(facts)]
+    if log is not None and facts.errors is not None:
+        parts.append(outcome.labeled(facts, log, facts.errors))
     if facts.response is not None:
-        parts.append(outcome.delays(facts.response, facts.first))
-    if facts.params is not None:
-        parts.append(outcome.left_out(facts.params.notes.get("fit")))
-    return parts
-
-
-def _told(facts: Facts) -> list[str]:
-    """Return of what accuracy is told, what the risk speaks of first: one where answers are predictions."""
-    return [facts.about, *(["prediction"] if facts.corrects else [])]
-
-
-def _reasons(facts: Facts) -> str:
-    return sections.reasons(facts.steps["reason"][facts.abstained].astype(np.uint8))
-
-
-def _verdict(facts: Facts) -> str:
-    return sections.verdict(
-        len(facts.steps),
-        float(facts.flagged.mean()),
-        float(facts.abstained.mean()),
-        len(summary.onsets(facts.steps["alarm"])),
-        facts.params,
-        facts.shares,
-        f"{facts.about}s" if facts.corrects else "steps",
-    )
+        parts.append(outcome.delays(facts.response, first))
+    if params is not None:
+        parts.append(outcome.left_out(params.notes.get("fit")))
+    parts.append(sections.reasons(facts))
+    sentence = " ".join(filter(None, (verdict, sections.verdict(facts))))
+    return document(title or TITLE, sentence, sections.tiles(facts), "".join(parts), params, packed(facts))
 
 
 def write_report(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .data import Cells
 from .text import escape, short
 
 SIZE = 1000
@@ -22,8 +23,6 @@ SIZE = 1000
 def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Return round numbers in a range, about as many as asked.
 
-    Examples
-    --------
     >>> nice_ticks(0, 1, 5)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     """
@@ -40,8 +39,6 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
 def axis_top(value: float) -> float:
     """Return a round number in (0, 1] that is not below a share.
 
-    Examples
-    --------
     >>> axis_top(0.43), axis_top(0.02), axis_top(1.0)
     (0.5, 0.02, 1.0)
     """
@@ -114,6 +111,11 @@ class Plot:
         points = self._points(xs, high) + self._points(xs, low)[::-1]
         self.parts.append(f'<path class="fill {name}" d="M{"L".join(points)}Z"/>')
 
+    def cells(self, cells: Cells, name: str) -> None:
+        """Draw the range and the mean of cells of a series."""
+        self.band(cells.middle, cells.low, cells.high, name)
+        self.line(cells.middle, cells.mean, name)
+
     def boxes(
         self, edges: list[tuple[float, float]], low: float, high: float, name: str, shade: float = 1
     ) -> None:
@@ -167,8 +169,6 @@ class Plot:
 def runs(hits: npt.NDArray[Any]) -> list[tuple[float, float]]:
     """Return first and one past last of each stretch of hits.
 
-    Examples
-    --------
     >>> runs(np.array([0, 1, 1, 0, 1]))
     [(1.0, 3.0), (4.0, 5.0)]
     """

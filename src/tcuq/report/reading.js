@@ -101,3 +101,157 @@ function makeReading(stream, view, stage, rows, spoken) {
   reading.or = (other) => (reading.step === null ? other : reading.step);
   return reading;
 }
+
+// What moves the view: keys, wheel, mouse and fingers on a chart, and the strip below the timeline.
+
+function capture(element, pointer) {
+  try {
+    element.setPointerCapture(pointer);
+  } catch (error) {
+    return; // the pointer is gone already; a drag still works while it stays inside
+  }
+}
+
+function onKeys(page, acts) {
+  const { stage, stream, view, reading } = page;
+  const move = (direction) => {
+    const stride = Math.max(stream.per, Math.round(view.span() / page.room()));
+    reading.step = page.inside(reading.step === null ? Math.floor(view.middle()) : reading.step + direction * stride);
+    if (reading.step < view.from || reading.step >= view.to) view.pan(direction * view.span() / 2);
+    reading.announce();
+  };
+  const keys = {
+    ArrowLeft: (shift) => (shift ? acts.left() : move(-1)),
+    ArrowRight: (shift) => (shift ? acts.right() : move(1)),
+    "+": acts.in, "=": acts.in, "-": acts.out, 0: view.whole, Escape: view.whole,
+    Home: () => view.look(0, view.span()), End: () => view.look(view.steps - view.span(), view.steps),
+    n: () => page.nextAlarm(false), p: () => page.nextAlarm(true), ...page.keys,
+  };
+  (page.listening || stage).addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const name = event.key.length === 1 ? event.key.toLowerCase() : event.key, act = keys[name];
+    if (!act || (page.leaves && page.leaves(event, name))) return;
+    event.preventDefault();
+    act(event.shiftKey);
+  });
+}
+
+function onWheel(page, chart, local) {
+  const { view } = page;
+  chart.addEventListener("wheel", (event) => {
+    // A page that is being scrolled past the chart goes on scrolling, and so does one that has no further out to go.
+    if (event.ctrlKey === false && performance.now() - page.scrolled < 250) return;
+    const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    const unit = event.deltaMode === 1 ? 20 : event.deltaMode === 2 ? 400 : 1;
+    if (view.span() >= view.steps && (sideways || event.deltaY > 0)) return;
+    event.preventDefault();
+    if (sideways) {
+      view.pan(((event.deltaX || event.deltaY) * unit / page.room()) * view.span());
+      return;
+    }
+    const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY * unit * 0.0022)));
+    view.zoom(factor, Math.max(view.from, Math.min(view.to, page.stepAt(local(event)))));
+  }, { passive: false });
+}
+
+// One drag for all charts: a finger may begin on one and a second on another.
+function onPointers(page, charts) {
+  const { view, reading } = page;
+  const fingers = new Map();
+  const brush = charts.map((chart) => added(chart, "brush"));
+  let drag = null;
+
+  function select(a, b, shown) {
+    const edge = (px) => Math.max(GUTTER, Math.min(page.stage.clientWidth - RIGHT, px));
+    for (const box of brush) {
+      box.style.display = shown ? "block" : "none";
+      box.style.transform = "translateX(" + Math.min(edge(a), edge(b)) + "px)";
+      box.style.width = Math.abs(edge(a) - edge(b)) + "px";
+    }
+  }
+
+  function begin(chart, event, x) {
+    if (event.button) return;
+    fingers.set(event.pointerId, x);
+    capture(chart, event.pointerId);
+    const touch = event.pointerType === "touch";
+    drag = { kind: touch || event.shiftKey ? "pan" : "select", from: x, moved: false };
+    if (fingers.size === 2) drag = { kind: "pinch", moved: true };
+    else if (touch) page.read(x);
+  }
+
+  function move(event, x) {
+    const before = fingers.get(event.pointerId);
+    if (before === undefined || !drag) {
+      page.read(x);
+      return;
+    }
+    if (drag.kind === "pinch" && fingers.size === 2) {
+      const other = [...fingers].find(([id]) => id !== event.pointerId)[1];
+      const apart = Math.max(12, Math.abs(before - other)) / Math.max(12, Math.abs(x - other));
+      view.zoom(apart, page.stepAt((x + other) / 2));
+    } else if (drag.kind === "pan") {
+      drag.moved = drag.moved || Math.abs(x - drag.from) > 4;
+      view.pan(-((x - before) / page.room()) * view.span());
+    } else if (drag.kind === "select") {
+      drag.moved = drag.moved || Math.abs(x - drag.from) > 4;
+      select(drag.from, x, drag.moved);
+    }
+    fingers.set(event.pointerId, x);
+    if (drag.kind !== "pinch") page.read(x);
+  }
+
+  function end(event, x) {
+    if (!fingers.delete(event.pointerId) || !drag) return;
+    if (drag.kind === "select" && drag.moved && event.type === "pointerup") {
+      const ends = [page.stepAt(drag.from), page.stepAt(x)].sort((a, b) => a - b);
+      view.look(Math.max(0, ends[0]), Math.min(view.steps, ends[1]));
+    }
+    if (!drag.moved && event.type === "pointerup" && page.press) page.press(x);
+    select(0, 0, false);
+    drag = fingers.size ? { kind: "pan", moved: true } : null;
+  }
+
+  charts.forEach((chart, index) => {
+    const local = (event) => event.clientX - chart.getBoundingClientRect().left;
+    onWheel(page, chart, local);
+    chart.addEventListener("pointerdown", (event) => begin(chart, event, local(event)));
+    chart.addEventListener("pointermove", (event) => move(event, local(event)));
+    chart.addEventListener("pointerup", (event) => end(event, local(event)));
+    chart.addEventListener("pointercancel", (event) => end(event, local(event)));
+    chart.addEventListener("pointerleave", (event) => {
+      if (!fingers.size && event.pointerType !== "touch") reading.clear();
+    });
+    chart.addEventListener("dblclick", view.whole);
+    if (index) chart.style.cursor = "crosshair";
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (event.pointerType === "touch" && !charts.some((chart) => chart.contains(event.target))) reading.clear();
+  });
+}
+
+// The strip: drag the window or its ends, or press anywhere to go there.
+function onStrip(view, overview) {
+  let grip = null;
+  const stepOf = (event) => {
+    const box = overview.getBoundingClientRect();
+    return ((event.clientX - box.left - GUTTER) / Math.max(1, box.width - GUTTER - RIGHT)) * view.steps;
+  };
+  overview.addEventListener("pointerdown", (event) => {
+    const at = stepOf(event), near = (12 / Math.max(1, overview.clientWidth - GUTTER)) * view.steps;
+    const kind = Math.abs(at - view.from) < near ? "from" : Math.abs(at - view.to) < near ? "to" : "all";
+    if (kind === "all" && (at < view.from || at > view.to)) view.pan(at - view.middle());
+    grip = { kind, at };
+    capture(overview, event.pointerId);
+  });
+  overview.addEventListener("pointermove", (event) => {
+    if (!grip) return;
+    const at = stepOf(event);
+    if (grip.kind === "from") view.look(Math.max(0, Math.min(at, view.to - view.least)), view.to);
+    else if (grip.kind === "to") view.look(view.from, Math.min(view.steps, Math.max(at, view.from + view.least)));
+    else view.pan(at - grip.at);
+    grip.at = at;
+  });
+  for (const type of ["pointerup", "pointercancel"]) overview.addEventListener(type, () => (grip = null));
+  overview.addEventListener("dblclick", view.whole);
+}

@@ -61,13 +61,6 @@ function goToAlarm(stream, view, reading, spoken, back) {
   reading.announce();
 }
 
-function bindButtons(stream, acts) {
-  for (const button of document.querySelectorAll("[data-act]")) {
-    button.addEventListener("click", acts[button.dataset.act]);
-    if (button.dataset.act === "alarm") button.disabled = !stream.onsets.length;
-  }
-}
-
 function start() {
   const stream = unpack(JSON.parse(find("#tcuq-data").textContent));
   const stage = find("#stage"), overview = find("#overview"), spoken = find("#spoken");
@@ -97,7 +90,10 @@ function start() {
     alarm: () => page.nextAlarm(false),
     reset: view.whole,
   };
-  bindButtons(stream, acts);
+  for (const button of document.querySelectorAll("[data-act]")) {
+    button.addEventListener("click", acts[button.dataset.act]);
+    if (button.dataset.act === "alarm") button.disabled = !stream.onsets.length;
+  }
   onKeys(page, acts);
   onPointers(page, [stage, ...rows.map((r) => r.chart)]);
   onStrip(view, overview);

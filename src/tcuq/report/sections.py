@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
-from ..monitor.alarm import AlarmSide
+from ..monitor.alarm import AlarmSide, alarm_words
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from . import figures
-from .summary import FlagRate, Share, Window
+from .markup import fact, figure, keyed, legend, pair, section, table, tile
+from .outcome import found_tile
+from .summary import Facts, FlagRate, flag_rate, share, windows
 from .text import NBSP, aim, count, decimal, escape, percent, plural, short, times
 
 LEGENDS = {
@@ -24,71 +25,105 @@ LEGENDS = {
 }
 
 
-def legend(items: Iterable[tuple[str, str]]) -> str:
-    """Return a legend; each item is a kind of swatch and its words."""
-    parts = (f'<li><i class="key {kind}"></i>{escape(words)}</li>' for kind, words in items)
-    return f'<ul class="legend">{"".join(parts)}</ul>'
+SPOKEN = (
+    "Risk and threshold over time. Arrow keys move the reading line, with Shift they pan; plus and minus "
+    "zoom, N goes to the next alarm, P to the previous one, 0 shows the whole stream."
+)
+HINT = (
+    "Drag to zoom, Shift and drag to pan, wheel or pinch to zoom, double click for the whole stream. "
+    "The strip below the timeline shows where you are and can be dragged."
+)
 
 
-def section(name: str, heading: str, lead: str, body: str) -> str:
-    """Return a section with a heading and a sentence about it."""
-    return (
-        f'<section id="{name}" aria-labelledby="{name}-h"><h2 id="{name}-h">{escape(heading)}</h2>'
-        f'<p class="lead">{escape(lead)}</p>{body}</section>'
+def timeline(facts: Facts) -> str:
+    """Return the chart of risk and threshold, which can be zoomed, and the same as a still figure."""
+    kinds = ["range", "risk", "threshold", "abstain", "rise", *([] if facts.evidence else ["fall"])]
+    summed = None if facts.params is None else facts.evidence
+    alarms = {side: f"alarm: {alarm_words(level, summed)}" for level, side in ((1, "rise"), (2, "fall"))}
+    words = {**LEGENDS, **alarms}
+    if facts.shifts:
+        kinds.append("shift")
+    if facts.log is not None and len(facts.log.pieces()) > 1:
+        kinds.append("border")
+    buttons = "".join(
+        f'<button type="button" data-act="{act}" title="{hint}">{name}</button>'
+        for act, name, hint in (
+            ("in", "Zoom in", "Key +"),
+            ("out", "Zoom out", "Key -"),
+            ("left", "Earlier", "Shift and left arrow"),
+            ("right", "Later", "Shift and right arrow"),
+            ("alarm", "Next alarm", "Key N"),
+            ("reset", "Whole stream", "Key 0 or double click"),
+        )
     )
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], name: str = "") -> str:
-    """Return a table; cells are HTML, the first of a row is its heading."""
-    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    body = "".join(
-        f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>'
-        for row in rows
+    top = figures.risk_top(facts.steps)
+    drawn = figures.timeline(facts.steps, facts.log, facts.wrong, top, facts.first)
+    lanes = 3 + (facts.wrong is not None) + ("shift" in kinds)
+    body = (
+        legend((kind, words[kind]) for kind in kinds)
+        + f'<div class="live controls"><div class="buttons">{buttons}</div><p id="range"></p></div>'
+        + f'<div class="live stage" id="stage" style="--lanes:{lanes}" tabindex="0" role="application" '
+        + f'aria-roledescription="zoomable chart" aria-label="{SPOKEN}"><canvas></canvas></div>'
+        + '<div class="live overview" id="overview" aria-hidden="true"><canvas></canvas>'
+        + f'<div class="window"><i></i><i></i></div></div><p class="live hint">{HINT}</p>'
+        + '<div id="spoken" class="unseen" aria-live="polite"></div>'
+        + f'<div class="static">{drawn}</div>'
     )
-    whole = f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
-    return (
-        '<div class="scroll" tabindex="0" role="group" aria-label="Table">'
-        f'<table class="{name}">{whole}</table></div>'
+    how = "adds up evidence" if facts.evidence else "compares the risk with a frozen level"
+    lead = (
+        "A step is flagged where its risk reaches the threshold, and abstained where the budget also allows "
+        f"it. The alarm {how}, so a threshold that adapts cannot hide a lasting change."
     )
+    if facts.corrects:
+        lead += " The risk speaks of the answer: the prediction, or what the last steps make more likely."
+    return section("timeline", "Timeline", lead, body)
 
 
-def keyed(key: str, words: str) -> str:
-    """Return a number with a name that scripts and tests can find it by."""
-    return f'<span data-key="{key}">{escape(words)}</span>'
+def tiles(facts: Facts) -> str:
+    """Return the main figures."""
+    flagged, abstained = share(facts.flagged), share(facts.abstained)
+    params, shares, response = facts.params, facts.shares(facts.about), facts.response
+    under = float((facts.steps["alarm"] != 0).mean())
+    notes = [f"{count(flagged.hits)} steps", f"{count(abstained.hits)} steps"]
+    if params is not None:
+        notes = [f"aim {aim(params.level)}", f"budget {aim(params.budget)}"]
+    parts = [
+        tile("Steps", count(len(facts.steps)), "steps", "one inference each"),
+        tile("Flagged", percent(flagged.rate), "flagged", notes[0]),
+        tile("Abstained", percent(abstained.rate), "abstained", notes[1]),
+        tile("Alarm raised", times(facts.alarms), "alarms", f"{percent(under)} of the time"),
+    ]
+    if shares is not None:
+        kept, left = shares["accepted"], shares["abstained"]
+        note = f"{percent(left.rate)} when abstained" if left.of else f"{percent(shares['all'].rate)} of all"
+        shown = percent(kept.rate) if kept.of else "none"
+        what = f"{facts.about.capitalize()}s right when accepted" if facts.corrects else "Right when accepted"
+        parts.append(tile(what, shown, "accepted", note))
+    if response is not None and response.delays:
+        parts.append(found_tile(response, "found"))
+    return f'<dl class="tiles">{"".join(parts)}</dl>'
 
 
-def tile(name: str, value: str, key: str, note: str) -> str:
-    """Return a key figure."""
-    return (
-        f"<div><dt>{escape(name)}</dt><dd><b>{keyed(key, value)}</b><small>{escape(note)}</small></dd></div>"
-    )
-
-
-def signals(
-    values: npt.NDArray[np.float64], columns: list[int], params: Params | None, first: int = 0
-) -> str:
+def signals(facts: Facts) -> str:
     """Return one row a signal: what it means, and how it went."""
-    rows = []
-    for column in columns:
-        name = SIGNALS[column]
-        facts = ""
-        if (
-            params is not None
-            and params.coef is not None
-            and params.clean_means is not None
-            and name in params.coef
-        ):
+    if facts.signals is None or not facts.columns:
+        return fact(escape(facts.why)) if facts.why else ""
+    params, rows = facts.params, []
+    for column in facts.columns:
+        name, about = SIGNALS[column], ""
+        if params is not None and name in params.coef:
             coef, mean = params.coef[name], params.clean_means[name]
             sign = "+" if coef > 0 else ""
             words = f"coefficient {sign}{decimal(coef, 2)}, clean mean {decimal(mean, 2)}"
-            facts = f'<span class="facts">{words}</span>'
-        last = column == columns[-1]
+            about = f'<span class="facts">{words}</span>'
+        last = column == facts.columns[-1]
+        drawn = figures.signal(facts.signals[:, column], name, last, facts.first)
         rows.append(
             f'<div class="signal{" last" if last else ""}" data-signal="{name}">'
             f'<div class="what"><b>{name}</b> <span class="meaning">{escape(DESCRIPTION[name])}</span>'
-            f"{facts}<output></output></div>"
+            f"{about}<output></output></div>"
             f'<div class="live chart"><canvas role="img" aria-label="Signal {name} over time"></canvas></div>'
-            f'<div class="static">{figures.signal(values[:, column], name, last, first)}</div></div>'
+            f'<div class="static">{drawn}</div></div>'
         )
     lead = (
         "What the risk is made of, each from 0 to 1: mean and range. A reason names the signal that stands "
@@ -97,81 +132,71 @@ def signals(
     return section("signals", "Signals", lead, f'<div class="signals">{"".join(rows)}</div>')
 
 
-def rates(flags: FlagRate, windows: list[Window], params: Params | None, first: int = 0) -> str:
+def rates(facts: Facts) -> str:
     """Return the measured rates against what bounds them."""
-    steps = len(flags.running)
-    final = percent(float(flags.running[-1]), 2)
+    params = facts.params
+    flags, worst = flag_rate(facts.flagged, params, facts.first), windows(facts.abstained, params)
     keys = [("risk", "flagged"), ("measured", "abstained")]
     if params is not None:
         keys += [("level", "level or budget"), ("bound", "most and least that any input can reach")]
-    charts = (
-        f'<div class="pair"><figure><figcaption>Share of steps flagged so far</figcaption>'
-        f"{figures.running_rate(flags)}</figure><figure><figcaption>Most abstentions in any n consecutive "
-        f"steps, as a share of n</figcaption>"
-        f"{figures.worst_windows(windows, params.budget if params else None)}</figure></div>"
+    charts = legend(keys) + pair(
+        figure("Share of steps flagged so far", figures.running_rate(flags)),
+        figure(
+            "Most abstentions in any n consecutive steps, as a share of n",
+            figures.worst_windows(worst, params.budget if params else None),
+        ),
     )
-    rows: list[list[str]] = []
-    if params is None or flags.debt is None or flags.bounds is None:
+    head = ["any n steps", "most abstentions"]
+    rows = [[count(w.steps), keyed(f"window-{w.steps}", count(w.most))] for w in worst]
+    if params is None or flags.debt is None:
         lead = "Measured only: the bounds follow from the parameters, which were not given."
-        rows = [[count(w.steps), keyed(f"window-{w.steps}", count(w.most))] for w in windows]
-        wide = table(["any n steps", "most abstentions"], rows, "numbers")
-        return section(
-            "rates", "Rates", lead, legend(keys) + charts + f'<div class="pair">{wide}<div></div></div>'
-        )
-    low, high = flags.reach
-    # Early on the bound says less than that a share lies between 0 and 1.
-    reach = min(max(-low, high) / steps, max(params.level, 1 - params.level))
+        return section("rates", "Rates", lead, charts + pair(table(head, rows), "<div></div>"))
+    for row, w in zip(rows, worst, strict=True):
+        bound = w.bound if w.bound is not None else w.steps
+        row += [count(bound), "held" if w.most <= bound else "NOT held"]
     lead = (
         "Two promises hold for every input, however odd: the flag rate closes in on its level, and no "
         "stretch of steps holds more abstentions than the budget allows. Here is how close they came."
     )
-    verdict = (
-        "held at every step" if flags.held else "NOT held: other parameters, or not from the first step on"
-    )
-    since = ""
     if flags.resumed:
         lead += (
-            f" This log begins at step {count(first)} of a monitor that had run before. Its debt there is "
-            "not known, so the flags are held against the wider bound for any n consecutive steps."
+            f" This log begins at step {count(facts.first)} of a monitor that had run before. Its debt there "
+            "is not known, so the flags are held against the wider bound for any n consecutive steps."
         )
-        verdict = "held in every window" if flags.held else "NOT held: other parameters, or steps are missing"
-        since = f" since step {count(first)}"
-    debt = table(
-        ["flag rate", "value"],
-        [
-            ["level", aim(params.level)],
-            [f"measured after {plural(steps, 'step')}", keyed("flag-rate", final)],
-            ["largest distance possible by then", keyed("flag-bound", percent(reach, 2))],
-            [
-                f"flags above the level{since}, least and most",
-                keyed("debt", f"{decimal(flags.debt[0], 1)} to {decimal(flags.debt[1], 1)}"),
-            ],
-            [
-                f"flags above the level{since}, bounds",
-                keyed("debt-bounds", f"{decimal(low, 1)} to {decimal(high, 1)}"),
-            ],
-            ["bound", keyed("flag-held", verdict)],
-        ],
-        "numbers",
+    body = charts + pair(
+        _debt(flags, flags.debt, params, facts.first), table([*head, "allowed", "bound"], rows)
     )
-    for w in windows:
-        bound = w.bound if w.bound is not None else w.steps
-        state = "held" if w.most <= bound else "NOT held"
-        rows.append([count(w.steps), keyed(f"window-{w.steps}", count(w.most)), count(bound), state])
-    wide = table(["any n steps", "most abstentions", "allowed", "bound"], rows, "numbers")
-    return section(
-        "rates",
-        "Rates against their bounds",
-        lead,
-        legend(keys) + charts + f'<div class="pair">{debt}{wide}</div>',
-    )
+    return section("rates", "Rates against their bounds", lead, body)
 
 
-def reasons(codes: npt.NDArray[np.uint8]) -> str:
+def _debt(flags: FlagRate, debt: tuple[float, float], params: Params, first: int) -> str:
+    """Return the table of the flag rate and its bounds."""
+    low, high = flags.reach
+    steps = len(flags.running)
+    # Early on the bound says less than that a share lies between 0 and 1.
+    reach = min(max(-low, high) / steps, max(params.level, 1 - params.level))
+    since, kept, lost = "", "at every step", "not from the first step on"
+    if flags.resumed:
+        since, kept, lost = f" since step {count(first)}", "in every window", "steps are missing"
+    verdict = f"held {kept}" if flags.held else f"NOT held: other parameters, or {lost}"
+    spans = [f"{decimal(least, 1)} to {decimal(most, 1)}" for least, most in (debt, (low, high))]
+    rows = [
+        ["level", aim(params.level)],
+        [f"measured after {plural(steps, 'step')}", keyed("flag-rate", percent(float(flags.running[-1]), 2))],
+        ["largest distance possible by then", keyed("flag-bound", percent(reach, 2))],
+        [f"flags above the level{since}, least and most", keyed("debt", spans[0])],
+        [f"flags above the level{since}, bounds", keyed("debt-bounds", spans[1])],
+        ["bound", keyed("flag-held", verdict)],
+    ]
+    return table(["flag rate", "value"], rows)
+
+
+def reasons(facts: Facts) -> str:
     """Return how often each signal was the reason to abstain."""
+    codes = facts.steps["reason"][facts.abstained].astype(np.uint8)
     lead = "The signal that stood out most, weighted by its coefficient, at each abstained step."
     if not len(codes):
-        return section("reasons", "Reasons to abstain", lead, '<p class="fact">No step was abstained.</p>')
+        return section("reasons", "Reasons to abstain", lead, fact("No step was abstained."))
     counts = np.bincount(codes, minlength=256)
     items = []
     for code in np.argsort(-counts, kind="stable"):
@@ -253,24 +278,18 @@ def settings(params: Params) -> str:
     return table(["setting", "value"], [[escape(a), escape(b)] for a, b in rows], "settings")
 
 
-def verdict(
-    steps: int,
-    flagged: float,
-    abstained: float,
-    alarms: int,
-    params: Params | None,
-    shares: dict[str, Share] | None,
-    what: str = "steps",
-) -> str:
-    """Return the whole stream in one sentence; `what` was right or wrong: steps, answers or predictions."""
+def verdict(facts: Facts) -> str:
+    """Return the whole stream in one sentence."""
+    params, shares = facts.params, facts.shares(facts.about)
     flag_aim = f" (aim {aim(params.level)})" if params else ""
     budget = f" (budget {aim(params.budget)})" if params else ""
     text = (
-        f"{plural(steps, 'step')}; {percent(flagged)} flagged{flag_aim}, {percent(abstained)} "
-        f"abstained{budget}, alarm raised {times(alarms)}"
+        f"{plural(len(facts.steps), 'step')}; {percent(float(facts.flagged.mean()))} flagged{flag_aim}, "
+        f"{percent(float(facts.abstained.mean()))} abstained{budget}, alarm raised {times(facts.alarms)}"
     )
     if shares is not None:
         kept, left = shares["accepted"], shares["abstained"]
+        what = f"{facts.about}s" if facts.corrects else "steps"
         if kept.of and left.of:
             text += f"; accuracy of accepted {what} {percent(kept.rate)} against "
             text += f"{percent(left.rate)} of abstained ones"

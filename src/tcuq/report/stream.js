@@ -1,5 +1,5 @@
 // Unpacking the stream and thinning it to one sample a pixel.
-// The scripts of the page share one function scope, in the order of document.SCRIPTS.
+// The scripts of the page share one function scope, in the order of page.SCRIPTS.
 
 const BIT = { flagged: 1, abstain: 2, rise: 4, fall: 8, warm: 16, lowMass: 32, shifted: 64, border: 128 };
 
@@ -94,4 +94,40 @@ function extremes(starts, low, mean, high) {
     out.mean[g] = sum / (starts[g + 1] - starts[g]);
   }
   return out;
+}
+
+// The view: which steps are seen. Everything that moves it goes through `look`.
+
+function makeView(stream, changed) {
+  const view = {
+    from: 0, to: stream.steps,
+    get steps() { return stream.steps; }, // a stream may grow
+    get least() { return Math.min(stream.steps, Math.max(8, 4 * stream.per)); },
+  };
+  const within = (from, span) => Math.max(0, Math.min(view.steps - span, from));
+
+  view.span = () => view.to - view.from;
+  view.middle = () => (view.from + view.to) / 2;
+
+  view.look = (from, to) => {
+    const span = Math.max(view.least, Math.min(view.steps, to - from));
+    view.from = within((from + to) / 2 - span / 2, span);
+    view.to = view.from + span;
+    changed();
+  };
+
+  view.zoom = (factor, around) => {
+    const span = Math.max(view.least, Math.min(view.steps, view.span() * factor));
+    const share = (around - view.from) / view.span();
+    const from = within(around - share * span, span);
+    view.look(from, from + span);
+  };
+
+  view.pan = (distance) => {
+    const span = view.span(), from = within(view.from + distance, span);
+    view.look(from, from + span);
+  };
+
+  view.whole = () => view.look(0, view.steps);
+  return view;
 }

@@ -1,8 +1,9 @@
-"""The figures of the report, computed from decisions, parameters and labels."""
+"""The figures of the report, computed from decisions, parameters, labels and known shifts."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import metrics
+from ..base.checks import integer
+from ..monitor.class_names import checked_name, shift_shown
 from ..monitor.log import Log
+from ..monitor.monitor import signal_columns
 from ..monitor.params import Params
-from ..monitor.shift_names import shift_shown
+from .data import checked, recomputed
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -58,9 +62,7 @@ class FlagRate:
 
     running: Floats
     level: float | None = None
-    debt: tuple[float, float] | None = (
-        None  # least and most flags above the level, from the first step here on
-    )
+    debt: tuple[float, float] | None = None  # least and most flags above the level, from the first step on
     bounds: tuple[float, float] | None = None  # of the debt of a fresh monitor
     resumed: bool = False  # it ran before, so that its debt at the first step is not known
 
@@ -107,8 +109,6 @@ class Window:
 def window_lengths(steps: int) -> list[int]:
     """Return 1, 2, 5, 10, ... up to the whole stream.
 
-    Examples
-    --------
     >>> window_lengths(30)
     [1, 2, 5, 10, 20, 30]
     """
@@ -118,54 +118,13 @@ def window_lengths(steps: int) -> list[int]:
 
 def windows(abstain: Bools, params: Params | None) -> list[Window]:
     """Return the worst window of each length."""
-    found = []
     lengths = window_lengths(len(abstain))
-    for steps, most in zip(lengths, metrics.worst_window(abstain, lengths).tolist(), strict=True):
-        bound = None
-        if params is not None:
-            numbers = params.integers()
-            bound = min(steps, numbers["burst"] + numbers["budget_num"] * steps // numbers["budget_den"])
-        found.append(Window(steps, most, bound))
-    return found
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Error rate among the kept steps against the share kept, safest first."""
-
-    coverage: Floats
-    error: Floats
-
-    @property
-    def aurc(self) -> float:
-        """Area under the curve: the mean of the error rates at 1, 2, ..., T kept steps."""
-        return float(self.error.mean())
-
-
-def risk_coverage(score: Floats, wrong: Bools) -> Curve:
-    """Return the curve of a score, low meaning safe; tied steps share their errors evenly."""
-    return Curve(*metrics.risk_coverage(score, wrong))
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """Accuracy and mean confidence in equal-width bins of confidence; 0 where a bin is empty."""
-
-    counts: Ints
-    confidence: Floats
-    accuracy: Floats
-
-    @property
-    def ece(self) -> float:
-        """Expected calibration error: the mean gap, weighted by count."""
-        weight = self.counts / max(1, int(self.counts.sum()))
-        return float((weight * np.abs(self.accuracy - self.confidence)).sum())
-
-
-def reliability(top: Floats, right: Bools) -> Reliability:
-    """Sort steps into bins of confidence, each open below and closed above."""
-    table = metrics.reliability(top, right, BINS)
-    return Reliability(table.count, np.nan_to_num(table.confidence), np.nan_to_num(table.accuracy))
+    most = metrics.worst_window(abstain, lengths).tolist()
+    bounds: list[int | None] = [None] * len(lengths)
+    if params is not None:
+        p = params.integers()
+        bounds = [min(n, p["burst"] + p["budget_num"] * n // p["budget_den"]) for n in lengths]
+    return [Window(*window) for window in zip(lengths, most, bounds, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -237,3 +196,90 @@ def response(alarm: npt.NDArray[Any], log: Log) -> Response | None:
             delays.append(Delay(*named, "not raised"))
     false = int((~log.shifted[onsets(alarm)]).sum())
     return Response(delays, false, int((~log.shifted).sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A monitored stream, and what follows from it."""
+
+    steps: npt.NDArray[Any]
+    params: Params | None
+    log: Log | None
+    first: int  # number of the first step
+    signals: Floats | None
+    why: str  # the signals are not shown
+    names: tuple[str, ...] | None
+    about: str  # what the risk speaks of, and accuracy is told of: "prediction" or "answer"
+    flagged: Bools
+    abstained: Bools
+    errors: dict[str, Bools] | None  # steps at which "prediction" and "answer" are wrong; None without labels
+    response: Response | None  # of the alarm to known shifts; None where the log does not tell them
+    columns: list[int]  # numbers of the signals that are shown
+
+    @property
+    def wrong(self) -> Bools | None:
+        """Steps at which what the risk speaks of is not the true class; None without labels."""
+        return None if self.errors is None else self.errors[self.about]
+
+    def shares(self, about: str) -> dict[str, Share] | None:
+        """Return the right ones among all, accepted and abstained steps; None without labels."""
+        if self.errors is None:
+            return None
+        right = ~self.errors[about]
+        among = {"all": None, "accepted": ~self.abstained, "abstained": self.abstained}
+        return {name: share(right, steps) for name, steps in among.items()}
+
+    @property
+    def corrects(self) -> bool:
+        """Whether some answer is not the prediction of its step."""
+        return bool((self.steps["answer"] != self.steps["prediction"]).any())
+
+    @property
+    def alarms(self) -> int:
+        """How often the alarm was raised."""
+        return len(onsets(self.steps["alarm"]))
+
+    @property
+    def evidence(self) -> bool:
+        """Whether the alarm sums evidence rather than risk."""
+        return self.params is not None and self.params.evidence is not None
+
+    @property
+    def shifts(self) -> bool:
+        """Whether the log knows which steps are shifted."""
+        return self.log is not None and self.log.shifted is not None
+
+
+def facts_of(
+    decisions: npt.NDArray[Any],
+    params: Params | None,
+    log: Log | None,
+    signals: npt.ArrayLike | None,
+    first: int,
+    names: Sequence[str] | None = None,
+) -> Facts:
+    """Check the inputs of a report and compute what it says; arguments are those of `tcuq.report.render`."""
+    steps, values = checked(decisions, params, log, signals)
+    why = ""
+    if values is None:
+        values, why = recomputed(steps, params, log, integer("first", first, 0, 2**53))
+    columns: list[int] = []
+    if values is not None:
+        columns = np.flatnonzero(values.any(axis=0)).tolist() if params is None else signal_columns(params)
+    # A decision file tells the names of those classes alone that it answers with.
+    named = None if names is None else tuple(name and checked_name(name, k) for k, name in enumerate(names))
+    for source in (log, params):
+        if source is not None and source.names is not None:
+            named = source.names
+    errors = None
+    if log is not None and log.labels is not None:
+        errors = {name: np.asarray(steps[name] != log.labels) for name in ("answer", "prediction")}
+    return Facts(
+        *(steps, params, log, first, values, why, named),
+        about="answer" if params is None else params.about,
+        flagged=np.asarray(steps["flagged"].astype(bool)),
+        abstained=np.asarray(steps["abstain"].astype(bool)),
+        errors=errors,
+        response=None if log is None else response(steps["alarm"], log),
+        columns=columns,
+    )

@@ -10,21 +10,13 @@ DASH = "\u2013"
 
 
 def escape(text: object) -> str:
-    """Return text that is safe inside elements and quoted attributes.
-
-    Examples
-    --------
-    >>> escape("<b>")
-    '&lt;b&gt;'
-    """
+    """Return text that is safe inside elements and quoted attributes."""
     return html.escape(str(text), quote=True)
 
 
 def percent(share: float, digits: int = 1) -> str:
     """Return a share in percent, with a space that does not break.
 
-    Examples
-    --------
     >>> percent(0.0981).replace(NBSP, " ")
     '9.8 %'
     """
@@ -34,8 +26,6 @@ def percent(share: float, digits: int = 1) -> str:
 def aim(share: float) -> str:
     """Return a set value in percent, without digits that were never given.
 
-    Examples
-    --------
     >>> aim(0.15).replace(NBSP, " "), aim(0.125).replace(NBSP, " ")
     ('15 %', '12.5 %')
     """
@@ -43,35 +33,23 @@ def aim(share: float) -> str:
 
 
 def count(number: int) -> str:
-    """Return a whole number with separators.
-
-    Examples
-    --------
-    >>> count(12000)
-    '12,000'
-    """
+    """Return a whole number with separators."""
     return f"{number:,}"
 
 
 def decimal(value: float, digits: int = 3) -> str:
     """Return a number with a real minus sign and no negative zero.
 
-    Examples
-    --------
     >>> decimal(-0.0), decimal(-1.5, 1) == MINUS + "1.5"
     ('0.000', True)
     """
     shown = f"{value:.{digits}f}"
-    if not shown.strip("-0."):
-        return shown.lstrip("-")
-    return shown.replace("-", MINUS)
+    return shown.replace("-", MINUS) if shown.strip("-0.") else shown.lstrip("-")
 
 
 def short(value: float) -> str:
     """Return a number with up to four digits that mean something.
 
-    Examples
-    --------
     >>> short(0.5), short(0.00599)
     ('0.5', '0.00599')
     """
@@ -79,21 +57,13 @@ def short(value: float) -> str:
 
 
 def times(number: int) -> str:
-    """Return how often, in words.
-
-    Examples
-    --------
-    >>> times(0), times(1), times(6)
-    ('never', 'once', '6 times')
-    """
+    """Return how often, in words."""
     return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number:,} times")
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:
     """Return a count with its noun.
 
-    Examples
-    --------
     >>> plural(1, "step"), plural(2000, "step")
     ('1 step', '2,000 steps')
     """

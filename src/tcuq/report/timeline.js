@@ -9,46 +9,14 @@ function lanesOf(stream) {
 }
 
 function drawTimeline(canvas, stream, view, ink) {
-  const { pen, width, height, scale } = surface(canvas);
-  const x = scaleX(view, width);
-  const room = Math.max(1, width - GUTTER - RIGHT);
-  const starts = groups(view, stream.per, stream.cells, room, stream.phase);
-  const xs = middles(starts, stream.per, stream.steps, x);
-  const lanes = lanesOf(stream);
-  const axis = stream.axis || AXIS;
+  const chart = begun(canvas, stream, stream, view), { pen, width, height, scale, x, room, starts, xs } = chart;
+  const lanes = lanesOf(stream), axis = stream.axis || AXIS;
   const top = 8, bottom = height - axis - lanes.length * LANE - 6;
   const y = (word) => bottom - (Math.min(word / 65536, stream.top) / stream.top) * (bottom - top);
-  const flags = new Uint8Array(xs.length);
-  for (let g = 0; g < xs.length; g++) {
-    for (let i = starts[g]; i < starts[g + 1]; i++) flags[g] |= stream.flags[i];
-  }
-  pen.font = "11.5px " + ink.font;
-  const step = niceStep(stream.top / 5);
-  pen.textAlign = "right";
-  pen.textBaseline = "middle";
-  for (let k = 0; k * step <= stream.top + 1e-9; k++) {
-    const at = Math.round(y(k * step * 65536)) + 0.5;
-    pen.strokeStyle = ink.line;
-    pen.lineWidth = 1;
-    pen.beginPath();
-    pen.moveTo(GUTTER, at);
-    pen.lineTo(width - RIGHT, at);
-    pen.stroke();
-    pen.fillStyle = ink.muted;
-    pen.fillText(String(Number((k * step).toFixed(4))), GUTTER - 8, at);
-  }
-  pen.save();
-  pen.translate(12, (top + bottom) / 2);
-  pen.rotate(-Math.PI / 2);
-  pen.textAlign = "center";
-  pen.fillText("risk", 0, 0);
-  pen.restore();
+  const flags = flagsOf(chart);
+  drawScale(pen, stream, width, top, bottom, y, ink);
 
-  pen.save();
-  pen.beginPath();
-  pen.rect(GUTTER, 0, room, height);
-  pen.clip();
-  const run = (bit, draw) => eachRun(flags, bit, starts, stream.per, stream.steps, x, draw);
+  const run = (bit, draw) => eachRun(chart, flags, bit, draw);
   const paint = (fill, alpha, from, to) => (a, b) => {
     pen.globalAlpha = alpha;
     pen.fillStyle = fill;
@@ -69,74 +37,78 @@ function drawTimeline(canvas, stream, view, ink) {
     }
   };
   const rise = hatch(pen, ink.rise, true, scale), fall = hatch(pen, ink.fall, false, scale);
-  shifts(0.13, top, bottom, false);
-  run(BIT.rise, paint(rise, 1, top, bottom));
-  run(BIT.fall, paint(fall, 1, top, bottom));
-  // The alarm usually lies over the shift; a solid rim keeps the shift in sight beneath it.
-  shifts(1, top - 5, top - 1, false);
-  drawBorders(pen, stream, view, x, top, bottom, room, ink);
+  const raised = (from, to) => {
+    run(BIT.rise, paint(rise, 1, from, to));
+    run(BIT.fall, paint(fall, 1, from, to));
+  };
+  within(pen, GUTTER, 0, room, height, () => {
+    shifts(0.13, top, bottom, false);
+    raised(top, bottom);
+    // The alarm usually lies over the shift; a solid rim keeps the shift in sight beneath it.
+    shifts(1, top - 5, top - 1, false);
+    drawBorders(pen, stream, view, x, top, bottom, room, ink);
 
-  const risk = extremes(starts, stream.riskLow, stream.risk, stream.riskHigh);
-  pen.lineJoin = stream.phase === undefined ? "round" : "bevel"; // half the cost, many times a second
-  const ranged = starts[starts.length - 1] - starts[0] > xs.length || stream.per > 1;
-  if (ranged) {
+    pen.lineJoin = stream.phase === undefined ? "round" : "bevel"; // half the cost, many times a second
+    const ranged = starts[starts.length - 1] - starts[0] > xs.length || stream.per > 1;
+    const risk = extremes(starts, stream.riskLow, stream.risk, stream.riskHigh);
     pen.fillStyle = pen.strokeStyle = ink.risk;
-    pen.lineWidth = 0.75;
-    pen.globalAlpha = 0.3;
-    ranges(pen, stream, starts, xs, risk.low, risk.high, y, view, width, scale);
-    pen.globalAlpha = 1;
-  }
-  pen.strokeStyle = ink.risk;
-  pen.lineWidth = 1.4;
-  polyline(pen, xs, risk.mean, y);
-  const limit = extremes(starts, stream.thresholdLow, stream.threshold, stream.threshold);
-  pen.strokeStyle = ink.threshold;
-  pen.lineWidth = 1.6;
-  if (ranged) {
-    pen.fillStyle = ink.threshold;
-    pen.globalAlpha = 0.35;
-    pen.lineWidth = 0.75;
-    ranges(pen, stream, starts, xs, limit.low, limit.high, y, view, width, scale);
-    pen.globalAlpha = 1;
-    pen.lineWidth = 1.5;
-  }
-  polyline(pen, xs, limit.mean, y);
-  if (!ranged) drawMarks(pen, stream, starts, xs, y, ink);
-  if (stream.over) stream.over(pen, view, x, top, bottom, ink);
-  pen.restore();
+    if (ranged) ranges(chart, risk, y, 0.3, 0.75);
+    polyline(chart, risk.mean, y, 1.4);
+    const limit = extremes(starts, stream.thresholdLow, stream.threshold, stream.threshold);
+    pen.fillStyle = pen.strokeStyle = ink.threshold;
+    if (ranged) ranges(chart, limit, y, 0.35, 0.75);
+    polyline(chart, limit.mean, y, ranged ? 1.5 : 1.6);
+    if (!ranged) drawMarks(pen, stream, starts, xs, y, ink);
+    if (stream.over) stream.over(pen, view, x, top, bottom, ink);
+  });
 
+  const contents = {
+    flagged: (from, to) => density(chart, stream.flagged, from, to, ink.muted),
+    abstained: (from, to) => {
+      density(chart, stream.abstain, from, to, ink.abstain);
+      run(BIT.warm, paint(ink.muted, 0.6, (from + to) / 2 - 1, (from + to) / 2 + 1));
+    },
+    wrong: (from, to) => density(chart, stream.wrong, from, to, ink.wrong),
+    alarm: (from, to) => {
+      raised(from, to);
+      arrows(pen, run, from, to, ink);
+    },
+    shift: (from, to) => shifts(0.75, from, to, true),
+  };
+  for (const own of stream.lanes || []) contents[own.name] = (from, to) => own.draw(pen, view, x, from, to, ink);
   lanes.forEach((lane, row) => {
     const from = bottom + 8 + row * LANE, to = from + LANE - 4;
     pen.fillStyle = ink.muted;
     pen.textAlign = "right";
     pen.textBaseline = "middle";
     pen.fillText(lane, GUTTER - 8, (from + to) / 2);
-    pen.globalAlpha = 0.45;
-    pen.fillStyle = ink.line;
-    pen.fillRect(GUTTER, from, room, to - from);
-    pen.globalAlpha = 1;
-    pen.save();
-    pen.beginPath();
-    pen.rect(GUTTER, from, room, to - from);
-    pen.clip();
-    if (lane === "flagged") density(pen, stream.flagged, starts, stream, x, from, to, ink.muted);
-    if (lane === "abstained") {
-      density(pen, stream.abstain, starts, stream, x, from, to, ink.abstain);
-      run(BIT.warm, paint(ink.muted, 0.6, (from + to) / 2 - 1, (from + to) / 2 + 1));
-    }
-    if (lane === "wrong") density(pen, stream.wrong, starts, stream, x, from, to, ink.wrong);
-    if (lane === "alarm") {
-      run(BIT.rise, paint(rise, 1, from, to));
-      run(BIT.fall, paint(fall, 1, from, to));
-      arrows(pen, run, from, to, ink);
-    }
-    if (lane === "shift") shifts(0.75, from, to, true);
-    const own = (stream.lanes || []).find((other) => other.name === lane);
-    if (own) own.draw(pen, view, x, from, to, ink);
-    pen.restore();
+    paint(ink.line, 0.45, from, to)(GUTTER, GUTTER + room);
+    within(pen, GUTTER, from, room, to - from, () => contents[lane](from, to));
   });
   (stream.ticks || timeTicks)(pen, view, width, height - axis + 2, stream.first, ink);
   return { top, bottom, y };
+}
+
+// The axis of the risk, and the lines of its ticks.
+function drawScale(pen, stream, width, top, bottom, y, ink) {
+  const step = niceStep(stream.top / 5);
+  pen.font = "11.5px " + ink.font;
+  pen.textAlign = "right";
+  pen.textBaseline = "middle";
+  pen.strokeStyle = ink.line;
+  pen.fillStyle = ink.muted;
+  pen.lineWidth = 1;
+  for (let k = 0; k * step <= stream.top + 1e-9; k++) {
+    const at = Math.round(y(k * step * 65536)) + 0.5;
+    segment(pen, GUTTER, at, width - RIGHT, at);
+    pen.fillText(String(Number((k * step).toFixed(4))), GUTTER - 8, at);
+  }
+  pen.save();
+  pen.translate(12, (top + bottom) / 2);
+  pen.rotate(-Math.PI / 2);
+  pen.textAlign = "center";
+  pen.fillText("risk", 0, 0);
+  pen.restore();
 }
 
 function arrows(pen, run, from, to, ink) {
@@ -155,7 +127,7 @@ function arrows(pen, run, from, to, ink) {
   }
 }
 
-function density(pen, share, starts, stream, x, from, to, color) {
+function density({ pen, stream, starts, edges }, share, from, to, color) {
   pen.fillStyle = color;
   for (let g = 0; g + 1 < starts.length; g++) {
     let sum = 0;
@@ -163,7 +135,7 @@ function density(pen, share, starts, stream, x, from, to, color) {
     if (!sum) continue;
     // One hit among a hundred steps must still be seen, so the shade starts well above nothing.
     pen.globalAlpha = 0.25 + 0.75 * Math.sqrt(sum / (255 * (starts[g + 1] - starts[g])));
-    let a = x(starts[g] * stream.per), b = x(Math.min(stream.steps, starts[g + 1] * stream.per));
+    let a = edges[g], b = edges[g + 1];
     if (stream.phase !== undefined) [a, b] = [Math.round(a), Math.max(Math.round(a) + 1, Math.round(b))];
     pen.fillRect(a, from, Math.max(1, b - a - (b - a > 3 ? 1 : 0)), to - from);
   }

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from ..fitting.simple_rules import left_wrong
 from ..metrics import auroc, detection, paired_difference
+from ..monitor.class_names import shift_shown
 from ..monitor.cost import cost
 from ..monitor.log import Log
 from ..monitor.params import Params
-from ..monitor.shift_names import shift_shown
 
 BLOCK, REPLICATES = 100, 400
 """Of the bootstrap: blocks longer than a class usually stays; shorter ones where steps are few."""
@@ -104,13 +104,7 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float) -> dic
 
 
 def block_for(steps: int, stay: float) -> int:
-    """Return the length of a block: of stays that go on from block to block a bootstrap knows nothing.
-
-    Examples
-    --------
-    >>> block_for(4000, 16), block_for(320, 16), block_for(4000, 400)
-    (100, 64, 800)
-    """
+    """Return the length of a block: of stays that go on from block to block a bootstrap knows nothing."""
     return max(1, math.ceil(2 * stay), min(BLOCK, steps // BLOCKS))
 
 
@@ -138,10 +132,7 @@ def by_part(log: Log, steps: Any, parts: npt.NDArray[Any]) -> dict[Any, dict[str
     found: dict[Any, dict[str, Any]] = {}
     for each in np.unique(parts).tolist():
         here = parts == each
-        row: dict[str, Any] = {
-            "steps": int(here.sum()),
-            "alarm_on": float((steps["alarm"][here] != 0).mean()),
-        }
+        row = {"steps": int(here.sum()), "alarm_on": float((steps["alarm"][here] != 0).mean())}
         if log.labels is not None:
             row["wrong_model"] = float(log.errors()[here].mean())
             row["wrong_answers"] = float((steps["answer"] != log.labels)[here].mean())

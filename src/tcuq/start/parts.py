@@ -84,9 +84,8 @@ def plan_parts(
         make_plan(groups, own, length, paces, shown, seed, name)
         for own, length, shown, name in zip(examples, lengths, kinds, ("fit", "judge"), strict=True)
     )
-    fitted, judged = (
-        tuple(chosen.kinds[number - 1].name for number in shown_kinds(plan)) for plan in (fit, judge)
-    )
+    fitted = tuple(chosen.kinds[number - 1].name for number in shown_kinds(fit))
+    judged = tuple(chosen.kinds[number - 1].name for number in shown_kinds(judge))
     return Parts(fit, judge, fitted, judged, no_room(chosen, fit, judge))
 
 
@@ -94,13 +93,6 @@ def split_stream(log: Log) -> int:
     """Return the step of a recorded stream at which the part to judge begins.
 
     Where a segment begins, if one does between 40 and 80 % of the way; else after 60 %.
-
-    Examples
-    --------
-    >>> split_stream(Log(np.full((10, 2), 0.5)))
-    6
-    >>> split_stream(Log(np.full((4, 2), 0.5), segments=[1, 1, 2, 2]))
-    2
     """
     middle = round(FITTED * len(log))
     starts = [piece.start for piece in log.pieces() if 0.4 <= piece.start / len(log) <= 0.8]

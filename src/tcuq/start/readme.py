@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._version import VERSION
-from ..base.plain_text import plain_text
+from ..base.generated import plain_text
 
 PAGE = """# A monitor for {model}
 
@@ -80,19 +80,16 @@ def readme(found: Mapping[str, Any]) -> str:
 
 def _export(found: Mapping[str, Any]) -> str:
     """Return the command that writes ``firmware`` as it was written, of other parameters."""
-    words = ["tcuq export own.json firmware --name monitor"]
-    if found["logits_scale"] is not None:
-        words.append(f"--logits-scale {found['logits_scale']!r}")
-    return " ".join([*words, "--force"])
+    scale = "" if found["logits_scale"] is None else f" --logits-scale {found['logits_scale']!r}"
+    return f"tcuq export own.json firmware --name monitor{scale} --force"
 
 
 def _judged(found: Mapping[str, Any]) -> str:
     if not found["made"]:
         fitted, judged = found["fit_steps"], found["steps"]
         return f"The first {fitted:,} steps were used to fit, the last {judged:,} to judge.\n"
-    text = (
-        f"{found['fit_examples']:,} examples were used to fit, {found['judge_examples']:,} others to judge."
-    )
+    text = f"{found['fit_examples']:,} examples were used to fit"
+    text += f", {found['judge_examples']:,} others to judge."
     if found["fit_kinds"] and set(found["fit_kinds"]).isdisjoint(found["judge_kinds"]):
         fitted, judged = (", ".join(map(plain_text, found[key])) for key in ("fit_kinds", "judge_kinds"))
         text += f" The fit saw the shifts {fitted}; it is judged by others: {judged}."

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..base.atomic_folders import recover, refuse_fixed, write_folder
 from ..base.checks import integer
@@ -139,46 +138,45 @@ def start(
     if own:
         asked = shifts is not True and listed(shifts)
         if stream is not None or asked:
-            raise InputError(
-                "conflict",
-                f"{session.data.name}: has segments or shifted, so it is a stream already; leave out "
-                "`stream` and `shifts`",
-            )
+            problem = "has segments or shifted, so it is a stream already; leave out `stream` and `shifts`"
+            raise InputError("conflict", problem, where=session.data.name)
         recorded = _own_stream(session, tell)
     else:
         recorded = _made_stream(session, stream, shifts, seed, tell)
     features = recorded.dev.features
     if features is not None and features.dtype == np.int8 and recorded.dev.feature_scale is None:
-        raise InputError(
-            "missing",
-            f"{session.model.info.name}: its features are int8 of unknown scale; return them as floats, or "
-            "use tcuq record, and tcuq fit with --feature-scale and --feature-zero-point",
-        )
+        way = "use tcuq record, and tcuq fit with --feature-scale and --feature-zero-point"
+        problem = f"its features are int8 of unknown scale; return them as floats, or {way}"
+        raise session.model.info.refusal("missing", problem)
     if not force:
         _refuse_chance(session, recorded.dev)
     params = _fitted(recorded.dev, tell, budget=budget, run_length=run_length, seed=seed)
     tell(0, 1, "judging")
     decided, signals = watch(Monitor(params), recorded.test, signals=True)
-    scale = _logits_scale(session, recorded.dev)
+    format = session.model.info.probs
+    logits = session.options.logits and format is not None and recorded.dev.probs.dtype == np.int8
+    scale = format.scale if logits and format is not None else None  # so that the package has their softmax
     found = _findings(session, recorded, params, decided, seed)
     found["logits_scale"] = scale
 
     tell(0, 1, "writing")
-    title = f"{session.model.info.name}: judged on held-out steps"
+    title, said = f"{session.model.info.name}: judged on held-out steps", f"Verdict: {verdict(found)}."
     decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
     contents: dict[str, str | bytes] = {
         "monitor.json": params.to_json(),
         "dev.npz": encode_log(recorded.dev),
         "test.npz": encode_log(recorded.test),
         "decisions.csv": encode_decisions(decisions, "csv"),
-        "report.html": render(
-            decided, params, recorded.test, signals, title, verdict=f"Verdict: {verdict(found)}."
-        ),
+        "report.html": render(decided, params, recorded.test, signals, title, verdict=said),
         "README.md": readme(found),
     }
     for file, text in sources(params, "monitor", "c", scale).items():
         contents[f"firmware/{file}"] = text
-    found["files"] = _put(target, contents)
+    for inside in contents:
+        if (target / inside).is_dir():
+            raise InputError("exists", f"{target / inside}: is a folder, expected a file or nothing")
+    write_folder(target, contents)
+    found["files"] = sorted(contents)
     return found
 
 
@@ -192,10 +190,8 @@ def check_folder(out: str | Path, force: bool) -> Path:
         raise InputError("exists", f"{target}: is a file, expected a folder; name another one")
     refuse_fixed(target.resolve())
     if target.is_dir() and any(target.iterdir()) and not force:
-        raise InputError(
-            "exists",
-            f"{target}: exists and is not empty; choose another folder, or replace files with `force=True`",
-        )
+        way = "choose another folder, or replace files with `force=True`"
+        raise InputError("exists", f"{target}: exists and is not empty; {way}")
     return target
 
 
@@ -206,24 +202,11 @@ def _refuse_chance(session: Session, log: Log) -> None:
         return
     clean = slice(None) if log.shifted is None else ~log.shifted
     by_name = data.folder or data.labels.dtype.kind in "UO"
-    order = order_note(
-        log.labels[clean], log.predictions()[clean], log.classes, log.names if by_name else None
-    )
+    names = log.names if by_name else None
+    order = order_note(log.labels[clean], log.predictions()[clean], log.classes, names)
     said = "; ".join([order or f"{doubt}; check them (`names`, `input_range`)", *session.notes])
-    raise InputError(
-        "conflict", f"{session.model.info.name}: {said}; nothing is written, unless with `force=True`"
-    )
-
-
-def _put(target: Path, contents: dict[str, str | bytes]) -> list[str]:
-    """Put all files into the folder at once."""
-    for inside in contents:
-        if (target / inside).is_dir():
-            raise InputError(
-                "exists", f"{target / inside}: is a folder, expected a file or nothing; move it away"
-            )
-    write_folder(target, contents)
-    return sorted(contents)
+    problem = f"{said}; nothing is written, unless with `force=True`"
+    raise session.model.info.refusal("conflict", problem)
 
 
 def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
@@ -235,19 +218,16 @@ def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
     try:
         return fit(log, progress=show, **options)
     except ValueError as error:
-        if log.labels is None or _teaches(log, log.labels):
+        if log.labels is None:
             raise
+        wrong = int(log.errors().sum())
+        if min(wrong, len(log) - wrong) >= ENOUGH and len(np.unique(log.labels)) > 1:
+            raise  # there are enough errors and right answers, of several classes
         note = f"the labels are left out of the fit: {error}"
         try:
             return fit(replace(log, labels=None, notes=(*log.notes, note)), **options)
         except ValueError:
             raise error from None
-
-
-def _teaches(log: Log, labels: npt.NDArray[Any]) -> bool:
-    """Tell whether labels have enough errors and right answers, of several classes, to learn from."""
-    wrong = int(log.errors().sum())
-    return min(wrong, len(log) - wrong) >= ENOUGH and len(np.unique(labels)) > 1
 
 
 def _made_stream(
@@ -256,13 +236,11 @@ def _made_stream(
     """Run the model once over the streams of both parts."""
     data = session.data
     refuse_unfit(data, FEWEST)
-    usual = stream in (None, True, "mixed")
-    paces, notes = fitting_paces(data, paces_of(stream or True), usual)
-    length = steps_for(data.total)
+    paces, notes = fitting_paces(data, paces_of(stream or True), stream in (None, True, "mixed"))
     examples = split_examples(data, seed)
     held = any(each.word == "held" for each in paces)
     chosen = choose(shifts, data, examples[0], session.model.info, held)
-    parts = plan_parts(data, examples, paces, chosen, length, seed)
+    parts = plan_parts(data, examples, paces, chosen, steps_for(data.total), seed)
     plan = joined(parts.fit, parts.judge)
     notes = (*without_order(data.notes), *notes, *chosen.notes, *parts.notes)
     if not data.folder and stream is None:
@@ -321,11 +299,3 @@ def _findings(
         found["by_pace"] = by_part(test, decided, recorded.paces)
     found["lines"] = summary(found)
     return found
-
-
-def _logits_scale(session: Session, log: Log) -> float | None:
-    """Return the scale of int8 logits, so that the package has their softmax."""
-    format = session.model.info.probs
-    return (
-        format.scale if session.options.logits and format is not None and log.probs.dtype == np.int8 else None
-    )

@@ -31,25 +31,15 @@ def summary(found: Mapping[str, Any]) -> list[str]:
     if found.get("alarm_on_shifted") or found.get("alarm_on_clean"):
         rows.append(("  on during", _during(found)))
     if "expected_off" in found:
-        rows.append(
-            (
-                "Expected accuracy",
-                f"{found['expected_accuracy']:.1%} on average (true: {found['accuracy']:.1%}); "
-                f"off by {100 * found['expected_off']:.1f} points on average over 200 steps",
-            )
-        )
+        mean = f"{found['expected_accuracy']:.1%} on average (true: {found['accuracy']:.1%})"
+        off = f"off by {100 * found['expected_off']:.1f} points on average over 200 steps"
+        rows.append(("Expected accuracy", f"{mean}; {off}"))
     width = max(len(name) for name, _ in rows) + 2
     return [f"{name:<{width}}{text}" for name, text in rows]
 
 
 def share(part: float) -> str:
-    """Return a share that the user chose in percent, as exactly as it was chosen.
-
-    Examples
-    --------
-    >>> share(0.15), share(1 - 0.005)
-    ('15%', '99.5%')
-    """
+    """Return a share that the user chose in percent, as exactly as it was chosen."""
     return f"{100 * part:.6g}%"
 
 
@@ -73,16 +63,9 @@ def _others(found: Mapping[str, Any]) -> str:
 
 def _errors(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     kept = share(1 - found["budget"])
-    rows = [
-        (
-            "Wrong answers",
-            f"{found['wrong_model']:.1%} without the monitor, {found['wrong_answers']:.1%} with its answers",
-        ),
-        (
-            f"  of the surest {kept}",
-            f"{found['sure_by_confidence']:.1%} by confidence, {found['sure_by_monitor']:.1%} by the monitor",
-        ),
-    ]
+    wrong = f"{found['wrong_model']:.1%} without the monitor, {found['wrong_answers']:.1%} with its answers"
+    sure = f"{found['sure_by_confidence']:.1%} by confidence, {found['sure_by_monitor']:.1%} by the monitor"
+    rows = [("Wrong answers", wrong), (f"  of the surest {kept}", sure)]
     if found["auroc_confidence"] is not None and found["auroc_monitor"] is not None:
         scores = f"confidence {found['auroc_confidence']:.3f}, monitor {found['auroc_monitor']:.3f}"
         rows.append(("Ranks errors", f"AUROC: {scores}"))
@@ -108,22 +91,12 @@ def alarm_words(found: Mapping[str, Any]) -> str:
 
 
 def verdict(found: Mapping[str, Any]) -> str:
-    """Say what the alarm finds of shifts that it has not seen, how far off the accuracy is, and of answers.
-
-    Examples
-    --------
-    >>> fit = {"found": 3, "kinds": 4, "delay": 12.0, "on_shifted": 0.7, "on_clean": 0.02}
-    >>> said = verdict({"has_alarm": True, "left_out": fit}).split("; ")
-    >>> said[0].partition(" (")[0], said[-1]
-    ('the alarm found 3 of 4 kinds of shift left out in turn', 'answers open')
-    """
+    """Say what the alarm finds of shifts that it has not seen, how far off accuracy is, and of answers."""
     if found.get("label_note"):
         return f"DO NOT USE THIS MONITOR, written because it was forced: {found['label_note']}"
-    parts = [
-        _alarm_verdict(found),
-        _accuracy_verdict(found.get("fit_accuracy") or {}, found.get("expected_off")),
-    ]
-    return "; ".join(filter(None, [*parts, f"answers {answers_words(found).partition(':')[0]}"]))
+    accuracy = _accuracy_verdict(found.get("fit_accuracy") or {}, found.get("expected_off"))
+    answers = f"answers {answers_words(found).partition(':')[0]}"
+    return "; ".join(filter(None, [_alarm_verdict(found), accuracy, answers]))
 
 
 def _alarm_verdict(found: Mapping[str, Any]) -> str:
@@ -132,10 +105,9 @@ def _alarm_verdict(found: Mapping[str, Any]) -> str:
     parts, told = [], found.get("left_out")
     if told:
         delay = "" if told["delay"] is None else f"median delay {told['delay']:.0f} steps, "
-        parts.append(
-            f"{told['found']} of {told['kinds']} kinds of shift left out in turn ({delay}on for "
-            f"{told['on_shifted']:.0%} of harmful and {told['on_clean']:.0%} of clean time)"
-        )
+        on = f"{told['on_shifted']:.0%} of harmful and {told['on_clean']:.0%} of clean time"
+        kinds = f"{told['found']} of {told['kinds']} kinds of shift left out in turn"
+        parts.append(f"{kinds} ({delay}on for {on})")
     hit, of = _harmful(found)
     if of:
         parts.append(f"{hit} of {of} harmful stretches of the judged part")
@@ -152,11 +124,8 @@ def _harmful(found: Mapping[str, Any]) -> tuple[int, int]:
     """Return how many judged stretches were found, and how many there are, of kinds that cost accuracy."""
     rows: Mapping[str, Mapping[str, Any]] = found.get("by_kind") or {}
     clean = (rows.get("clean") or {}).get("wrong_model")
-    kinds = [
-        row
-        for row in rows.values()
-        if row.get("shifts") and (clean is None or row["wrong_model"] >= clean + HARM)
-    ]
+    kinds = [row for row in rows.values() if row.get("shifts")]
+    kinds = [row for row in kinds if clean is None or row["wrong_model"] >= clean + HARM]
     return sum(row["shifts_alarmed"] for row in kinds), sum(row["shifts"] for row in kinds)
 
 
@@ -174,23 +143,14 @@ def _accuracy_verdict(fit: Mapping[str, Any], judged: float | None) -> str:
 
 
 def answers_words(found: Mapping[str, Any]) -> str:
-    """Say whether answers and abstentions are worth it, as far as these steps can tell.
-
-    Examples
-    --------
-    >>> wrong = {"wrong_model": 0.2, "wrong_answers": 0.1, "budget": 0.15}
-    >>> answers_words({**wrong, "gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
-    'better than confidence: 2.0 points fewer errors among the surest 85% (95% interval 1.0 to 3.0)'
-    """
+    """Say whether answers and abstentions are worth it, as far as these steps can tell."""
     if "gain" not in found:
         return "open: only labels can tell whether the monitor ranks errors better than confidence"
     if found["wrong_model"] == found["wrong_answers"] == 0:
         return "open: there is no wrong answer on these steps to tell the monitor from confidence"
     if found["gain_low"] is None:
-        return (
-            f"open: a class may stay for long, and {found['steps']:,} steps are too few blocks of "
-            f"{found['block']:,} to tell the monitor from confidence"
-        )
+        few = f"{found['steps']:,} steps are too few blocks of {found['block']:,}"
+        return f"open: a class may stay for long, and {few} to tell the monitor from confidence"
     kept, points = (share(1 - found["budget"]), [_points(-found[each]) for each in ("gain_high", "gain_low")])
     interval = f"95% interval {min(map(abs, points)):.1f} to {max(map(abs, points)):.1f}"
     if found["gain_high"] < 0:
@@ -199,22 +159,13 @@ def answers_words(found: Mapping[str, Any]) -> str:
     if found["gain_low"] > 0:
         more = f"{100 * found['gain']:.1f} points more errors among the surest {kept}"
         return f"WORSE than confidence: {more} ({interval}); use the alarm, and confidence to abstain"
-    gained = _points(-found["gain"])
     interval = f"95% interval {_fewer(points[0])} to {_fewer(points[1])}"
-    return (
-        f"undecided, too close to confidence to tell: {_fewer(gained)} errors among the surest {kept} "
-        f"({interval})"
-    )
+    gained = f"{_fewer(_points(-found['gain']))} errors among the surest {kept} ({interval})"
+    return f"undecided, too close to confidence to tell: {gained}"
 
 
 def _fewer(points: float) -> str:
-    """Return a difference of errors in words.
-
-    Examples
-    --------
-    >>> _fewer(1.5), _fewer(-2.6), _fewer(0.0)
-    ('1.5 points fewer', '2.6 points more', 'as many')
-    """
+    """Return a difference of errors in words."""
     return f"{abs(points):.1f} points {'more' if points < 0 else 'fewer'}" if points else "as many"
 
 

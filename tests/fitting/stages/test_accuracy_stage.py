@@ -8,7 +8,7 @@ from streams import dwell_stream
 
 from tcuq import FitOptions, Log, Monitor, fit
 from tcuq.fitting.stages import accuracy
-from tcuq.fitting.stages.accuracy import HORIZON, _gaps, running
+from tcuq.fitting.stages.accuracy import HORIZON
 from tcuq.monitor.log import watch
 
 
@@ -70,14 +70,3 @@ def test_heads_do_not_see_the_kind_that_is_left_out(monkeypatch: pytest.MonkeyPa
     for kind, ((_, _, rows), (_, _, mixed)) in zip((1, 2, 3), seen, strict=True):
         for kinds in (log.kinds[rows], log.kinds[order[mixed]]):
             assert set(kinds.tolist()) == {0, 1, 2, 3} - {kind}
-
-
-def test_gaps_are_taken_over_windows_that_show_the_kind() -> None:
-    log = Log(np.full((600, 2), 0.5), segments=np.repeat([0, 1], 300))
-    wrong, held = np.zeros(600, dtype=bool), np.zeros(600, dtype=bool)
-    wrong[300:400] = True
-    held[450] = True
-    simple = np.full(600, 0.6), np.ones(600), np.ones(600, dtype=bool)
-    gaps = _gaps(log, np.full(600, 0.75), ~wrong, simple, held)
-    assert np.allclose(gaps, [[0.75 - 0.5, 0.4, 0.0]]), "the first window of the second segment alone"
-    assert running(np.zeros(0), 16).tolist() == []

@@ -49,21 +49,12 @@ def test_a_proved_alarm_needs_two_heads() -> None:
         fit(made(), alarm="loud")  # type: ignore[arg-type]
 
 
-def test_risk_can_be_summed_with_two_heads() -> None:
-    params = fit(made(), alarm="risk", run_length=300, options=FitOptions(explain=False))
-    assert params.evidence is None and params.alarm.rise is not None and "evidence" not in params.notes["fit"]
-
-
 def test_a_clean_log_without_the_features_is_refused_by_name() -> None:
     log = made()
     with refused("value"):
         fit(log, clean=Log(log.probs))
-    assert (
-        fit(
-            log, clean=Log(log.probs), options=FitOptions(use_features=False, explain=False), run_length=300
-        ).features
-        == 0
-    )
+    bare = FitOptions(use_features=False, explain=False)
+    assert fit(log, clean=Log(log.probs), options=bare, run_length=300).features == 0
 
 
 def test_a_log_that_shows_no_held_object_says_what_it_does_not_know() -> None:

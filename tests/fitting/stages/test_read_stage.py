@@ -11,20 +11,11 @@ from refusals import refused
 from streams import dwell_stream
 
 from tcuq import FitOptions, Log, fit
-from tcuq.fitting.stages import Request, read
 
 
 def made(features: int = 4) -> Log:
     probs, values, truth, marks = dwell_stream(1200, 3, features, np.random.default_rng(0), shifted=True)
     return Log(probs, values, truth, shifted=marks)
-
-
-def test_names_of_the_log_reach_the_parameters() -> None:
-    log = made()
-    assert fit(log, run_length=100, options=FitOptions(explain=False)).names is None
-    object.__setattr__(log, "names", ("cat", "dog", "owl"))  # as a log that was read with names has them
-    assert read(Request(log)).params.names == ("cat", "dog", "owl")
-    assert fit(log, run_length=100, options=FitOptions(explain=False)).names == ("cat", "dog", "owl")
 
 
 @pytest.mark.parametrize(

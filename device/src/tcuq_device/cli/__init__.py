@@ -164,9 +164,8 @@ def build(args: argparse.Namespace) -> int:
 
 def run_bench(args: argparse.Namespace) -> int:
     """Measure, and compare; store only when told to."""
-    from tcuq.base.changes import keep
-
     from ..boards import board
+    from ..changes import keep
     from ..cost.bench import bench_monitors, goals
     from ..cost.stored import load
 

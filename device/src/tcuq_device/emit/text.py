@@ -8,8 +8,8 @@ from importlib import resources
 from tcuq._version import VERSION
 from tcuq.export import sources as exported
 from tcuq.export.contents import Contents
+from tcuq.export.csource import rows_of
 from tcuq.export.selfcheck import STEP_FIELDS
-from tcuq.export.tables import rows_of
 
 from ..boards import Board
 from ..firmware.build import SPLIT, STRICT, Levels

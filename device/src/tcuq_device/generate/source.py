@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tcuq._version import VERSION
 from tcuq.base.atomic_files import write_whole
-from tcuq.base.plain_text import plain_text
+from tcuq.base.generated import plain_text
 from tcuq.export.contents import check_name
 
 from ..graph.check import check

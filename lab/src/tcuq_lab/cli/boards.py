@@ -262,7 +262,7 @@ def _lineups(args: argparse.Namespace) -> dict[str, Lineup]:
 
 def table(args: argparse.Namespace) -> int:
     """Measure all methods."""
-    from tcuq.base.changes import keep
+    from tcuq_device.changes import keep
 
     from ..boards.table import table as measured
 
@@ -288,8 +288,8 @@ def _line(entry: dict[str, Any]) -> str:
 
 def replay(args: argparse.Namespace) -> int:
     """Compare boards with Python, step by step; exit 1 where they differ."""
-    from tcuq.base.changes import keep
     from tcuq_device.boards import board
+    from tcuq_device.changes import keep
     from tcuq_device.cost.stored import result
 
     from ..boards.agree import first_difference
@@ -317,7 +317,7 @@ def replay(args: argparse.Namespace) -> int:
 def accuracy(args: argparse.Namespace) -> int:
     """Measure what int8 costs; exit 1 where it is more than the bounds allow."""
     _torch()
-    from tcuq.base.changes import keep
+    from tcuq_device.changes import keep
 
     from ..boards.accuracy import NETWORKS, line, report
     from ..boards.steps import QuantizeSettings
@@ -336,7 +336,7 @@ def accuracy(args: argparse.Namespace) -> int:
 
 def write_page(args: argparse.Namespace) -> int:
     """Say how the page differs from what the files give, and write it when told to."""
-    from tcuq.base.changes import keep
+    from tcuq_device.changes import keep
 
     from ..boards.page import page
     from ..home import folder

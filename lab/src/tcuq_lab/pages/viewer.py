@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from tcuq.report.document import policy
+from tcuq.report.page import policy
 from tcuq.report.text import escape
 
 from ..reproduce.field.plan import SMALL, UNTOLD, fit_shown

@@ -107,7 +107,7 @@ def draw_conditions(conditions: Conditions, seed: int) -> Iterator[tuple[Conditi
     rounds = in_rounds(conditions, seed)
     while True:
         taken = list(islice(rounds, PORTION))
-        places = numbers.below_each([len(condition.sources) for condition in taken]).tolist()
+        places = numbers.below(len(taken), [len(condition.sources) for condition in taken]).tolist()
         yield from zip(taken, places, strict=True)
 
 

@@ -164,7 +164,7 @@ def _noise_places(seed: int, count: int) -> Iterator[int]:
     """Give places of seconds of noise without end: runs of 5 to 20 neighbors, then a leap."""
     numbers = Numbers(seed, "sliding/noise")
     while True:
-        first, more = numbers.below_each([count, 16]).tolist()
+        first, more = numbers.below(2, [count, 16]).tolist()
         for step in range(5 + more):
             yield (first + step) % count
 

@@ -28,32 +28,3 @@ Another finding
 Random numbers come from ``state.rng``, and each draw moves those that follow. New code makes a generator
 of its own (``np.random.default_rng([seed, 1])``, another number each), so that fits stay as they are.
 """
-
-from __future__ import annotations
-
-from .accuracy import estimate_accuracy
-from .alarm import set_alarm
-from .evidence import learn_evidence
-from .findings import conclude
-from .heads import fit_heads
-from .labels import set_feedback
-from .read import read
-from .signals import find_signals
-from .state import FitState, Progress, Request, say_nothing
-from .threshold import set_threshold
-
-__all__ = [
-    "FitState",
-    "Progress",
-    "Request",
-    "conclude",
-    "estimate_accuracy",
-    "find_signals",
-    "fit_heads",
-    "learn_evidence",
-    "read",
-    "say_nothing",
-    "set_alarm",
-    "set_feedback",
-    "set_threshold",
-]

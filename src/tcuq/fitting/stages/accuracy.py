@@ -37,7 +37,7 @@ def estimate_accuracy(state: FitState) -> None:
         findings: dict[str, Any] = {"horizon": HORIZON, "clean_accuracy": start}
         if state.options.explain:
             findings |= _error_elsewhere(state)
-            state.params = state.params.replace(accuracy_error=findings.pop("spread", None))
+            state.params = state.params.replace(accuracy_error=findings.pop("accuracy_error", None))
         state.findings["expected_accuracy"] = findings
     state.progress("accuracy", 1, 1)
 
@@ -69,7 +69,7 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
         state.progress("accuracy", number + 1, len(kinds) + 1)
     means = np.mean(gaps, axis=0).tolist() if gaps else [None] * 3
     errors = dict(zip(("error", "error_confidence", "error_atc"), means, strict=True))
-    return {**errors, "windows": len(gaps), "kinds": len(kinds), "spread": _spread(points)}
+    return {**errors, "windows": len(gaps), "kinds": len(kinds), "accuracy_error": _errors(points)}
 
 
 def _simple(state: FitState) -> tuple[Floats, Floats, Flags]:
@@ -124,7 +124,7 @@ def _points(log: Log, estimate: Floats, right: Flags, look: Floats, alarms: Flag
     return np.concatenate(found)
 
 
-def _spread(points: list[Floats]) -> tuple[float, float] | None:
+def _errors(points: list[Floats]) -> tuple[float, float] | None:
     """Return the least errors with which the band holds its share of the truths; None with one kind."""
     if len(points) < 2:
         return None

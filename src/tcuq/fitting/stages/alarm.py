@@ -5,30 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ...base.fixed import ONE
 from ...monitor.alarm import Alarm, AlarmSide
+from ...monitor.class_names import shift_shown
 from ...monitor.evidence_head import EvidenceHead
-from ...monitor.log import Log
 from ...monitor.params import Params
-from ...monitor.shift_names import shift_shown
 from ...monitor.signals import SLOW
-from ..alarms import (
-    ALLOWANCE_NATS,
-    FEWEST,
-    HOLD,
-    OWN_MOST,
-    SUPPORT,
-    caution_of,
-    choose_alarm,
-    choose_evidence_limit,
-    clear_at,
-    fair_bet,
-    walk,
-)
+from .. import alarms
+from ..alarms import ALLOWANCE_NATS, FEWEST, HOLD, caution_of, choose_evidence_limit, clear_at
 from ..folds import shift_kinds
 from ..learn_head import CLIP, Moments, Part, learn_moments, learn_sum, slow_mean, standard_sum
 from ..looks import MOST
@@ -48,17 +36,12 @@ def set_alarm(state: FitState) -> None:
     mean = float(np.sort(clean).mean())
     alarm = replace(choose_limits(summed, summed.runs, state), mean=mean)
     state.params = state.params.replace(evidence=summed.evidence, alarm=alarm)
-    state.findings |= {
-        "clean_steps": len(clean),
-        "clean_marked": state.clean.marked,
-        "run_length": state.request.run_length,
-    }
+    state.findings |= {"clean_steps": len(clean), "clean_marked": state.clean.marked}
+    state.findings["run_length"] = state.request.run_length
     if summed.evidence is not None:
         state.findings["evidence"] |= summed.findings
         if state.options.explain and not summed.proved:
-            state.findings["left_out"] = find_left_out(
-                state.log, alarm_parts(state), state.params, state.request.run_length, state.learned
-            )
+            state.findings["left_out"] = find_left_out(state)
     state.progress("alarm", 1, 1)
 
 
@@ -66,7 +49,7 @@ def choose_limits(summed: Summed, runs: Sequence[Floats], state: FitState) -> Al
     """Choose the limits of an alarm from what it sums on some clean stretches."""
     run_length = state.request.run_length
     if summed.evidence is None:
-        return choose_alarm(runs, run_length, state.rng)
+        return alarms.choose_alarm(runs, run_length, state.rng)
     if sum(map(len, runs)) < FEWEST:
         return Alarm()
     # The limit of a bet depends on the run length alone.
@@ -80,13 +63,11 @@ def _support(state: FitState, count: int) -> list[str]:
     run_length = state.request.run_length
     if count < FEWEST:
         return [f"no alarm is set: {count} clean steps are too few, {FEWEST} are needed"]
-    enough = run_length if state.summed.evidence is not None else 2 * SUPPORT * run_length
+    enough = run_length if state.summed.evidence is not None else 2 * alarms.SUPPORT * run_length
     if state.summed.proved or count >= enough:
         return []
-    return [
-        f"{count:,} clean steps are too few to check one false alarm in {run_length:,} ({enough:,} would "
-        "do): several times as many may come"
-    ]
+    few = f"{count:,} clean steps are too few to check one false alarm in {run_length:,}"
+    return [f"{few} ({enough:,} would do): several times as many may come"]
 
 
 REPEATED, STRETCH, FEW = 0.25, 100, 0.3
@@ -106,17 +87,15 @@ def _all_new(state: FitState) -> list[str]:
     if len(repeated) < FEWEST or np.convolve(repeated, np.ones(STRETCH), "valid").max() > FEW * STRETCH:
         return []
     own = "" if state.summed.proved else ", or fit with `own_looks=200`"
-    return [
-        "features hardly ever repeat in the clean log, as they do where an object is held or windows "
-        f"overlap: if your devices see that, record a clean stretch of it{own}; else the alarm may be on for "
-        "much of clean time"
-    ]
+    missing = "features hardly ever repeat in the clean log, as they do where an object is held or windows"
+    way = f"if your devices see that, record a clean stretch of it{own}"
+    return [f"{missing} overlap: {way}; else the alarm may be on for much of clean time"]
 
 
 def choose_sum(state: FitState) -> Summed:
     """Return what was asked for: evidence, learned or from deviations, a bet on it, or the risk."""
     if state.request.alarm_of == "risk":
-        return Summed("risk", state.clean_risk)
+        return Summed(state.clean_risk)
     return proved_sum(state) if state.request.alarm_of == "proved" else careful_sum(state)
 
 
@@ -133,25 +112,20 @@ def careful_sum(state: FitState) -> Summed:
     if state.options.own_looks:
         looks = np.concatenate([part.looks[run] for part in parts for run in part.runs])
         mean = float((np.concatenate(runs) + ALLOWANCE_NATS).sum() / looks.sum())
-        head = replace(head, own=(state.options.own_looks, mean, OWN_MOST))
-    return Summed(_of(state), runs, head, findings=findings)
+        head = replace(head, own=(state.options.own_looks, mean, alarms.OWN_MOST))
+    return Summed(runs, head, findings=findings)
 
 
 def proved_sum(state: FitState) -> Summed:
     """Sum what a bet against clean data earns; its run length is proved where the bet is fair."""
     head, parts = state.params.evidence, alarm_parts(state)
     assert head is not None
-    clean = [
-        head.values(part.table.registry(run), part.table.subject[run]) for part in parts for run in part.runs
-    ]
-    bet, findings = fair_bet(np.concatenate(clean), head.clip)
+    tables = [(part.table, run) for part in parts for run in part.runs]
+    clean = [head.values(table.registry(run), table.subject[run]) for table, run in tables]
+    bet, findings = alarms.fair_bet(np.concatenate(clean), head.clip)
     head = replace(head, bet=bet)
-    told = {"bet": findings, "proved": state.request.run_length}
-    return Summed(_of(state), added(parts, head), head, proved=True, findings=told)
-
-
-def _of(state: FitState) -> Literal["learned", "deviations"]:
-    return "learned" if state.learned else "deviations"
+    figures = {"bet": findings, "proved": state.request.run_length}
+    return Summed(added(parts, head), head, proved=True, findings=figures)
 
 
 def alarm_parts(state: FitState) -> list[Part]:
@@ -176,15 +150,14 @@ SHORTEST = 30
 """Steps of a stretch below which it says nothing about a delay."""
 
 
-def find_left_out(
-    log: Log, parts: Sequence[Part], params: Params, run_length: int, learned: bool
-) -> dict[str, Any] | None:
+def find_left_out(state: FitState) -> dict[str, Any] | None:
     """Return how an alarm does on each kind of shift that costs accuracy, without having seen it.
 
     Evidence and limit are learned again without the kind, in floats. Centers and clean steps stay the same.
     The log comes first, then the log of clean steps if that is another one. Where nothing is learned the
     kinds play no part in the evidence. None with fewer than two kinds.
     """
+    log, parts, learned = state.log, alarm_parts(state), state.learned
     if log.kinds is None or sum(part.clean.sum() for part in parts) < FEWEST:
         return None
     degraded = parts[0].degraded
@@ -197,14 +170,13 @@ def find_left_out(
         kept = [parts[0].without(held), *parts[1:]]
         if learned and sum(part.teaching.sum() for part in kept) < FEWEST:
             continue
-        alarms = _alarms(kept, params, run_length, learned)
+        marks = _alarms(kept, state.params, state.request.run_length, learned)
         ends = np.flatnonzero(np.diff(np.concatenate([[0], held, [0]])))
-        found = [alarms[0][start:stop] for start, stop in zip(ends[::2], ends[1::2], strict=True)]
-        delays[kind] = [
-            float(np.argmax(each)) if each.any() else np.inf for each in found if len(each) >= SHORTEST
-        ]
-        on_kind[kind] = alarms[0][held]
-        on_clean += [alarm[part.clean] for alarm, part in zip(alarms, parts, strict=True)]
+        shown = [marks[0][start:stop] for start, stop in zip(ends[::2], ends[1::2], strict=True)]
+        judged_on = [on for on in shown if len(on) >= SHORTEST]
+        delays[kind] = [float(np.argmax(on)) if on.any() else np.inf for on in judged_on]
+        on_kind[kind] = marks[0][held]
+        on_clean += [on[part.clean] for on, part in zip(marks, parts, strict=True)]
     judged = {kind: each for kind, each in delays.items() if each}
     if len(judged) < 2:
         return None
@@ -240,13 +212,11 @@ def _alarms(parts: Sequence[Part], params: Params, run_length: int, learned: boo
         moments = Moments(names, coef, np.array(params.evidence.offsets))
     columns = [slow_columns(part, moments, params) for part in parts]
     coef, bias = (learn_sum if learned else standard_sum)(parts, columns)
-    sums = [
-        np.clip(x @ coef + bias, -CLIP, CLIP) * part.looks - ALLOWANCE_NATS
-        for x, part in zip(columns, parts, strict=True)
-    ]
+    pairs = zip(columns, parts, strict=True)
+    sums = [np.clip(x @ coef + bias, -CLIP, CLIP) * part.looks - ALLOWANCE_NATS for x, part in pairs]
     clean = [each[run] for each, part in zip(sums, parts, strict=True) for run in part.runs]
     limit = choose_evidence_limit(clean, run_length, caution_of(learned))
-    return [walk(each, limit, clear_at(limit), HOLD) for each in sums]
+    return [alarms.walk(each, limit, clear_at(limit), HOLD) for each in sums]
 
 
 def slow_columns(part: Part, moments: Moments, params: Params) -> Floats:

@@ -6,20 +6,11 @@ import numpy as np
 
 from ...metrics import auroc
 from ...monitor.evidence_head import EvidenceHead
-from ...monitor.log import Log
 from ...monitor.params import Params
 from ...monitor.signals import SLOW, ordered
+from .. import learn_head as learn
 from ..clean import rested_stretches
-from ..learn_head import (
-    CLIP,
-    FAST,
-    Moments,
-    Part,
-    degraded_steps,
-    deviations,
-    learn_moments,
-    why_not,
-)
+from ..learn_head import Moments, Part, why_not
 from ..looks import MOST, compared, find_reach, looks, still_from, stillness
 from ..signal_table import Flags, Floats, SignalTable, read_signals
 from .state import FitState
@@ -48,7 +39,7 @@ def _first_look(state: FitState, params: Params) -> tuple[SignalTable, SignalTab
     """Return signals of one step, of the log and of the log that holds the clean steps."""
     kept = ordered(name for name in params.signals if name not in SLOW)
     plain = params.replace(signals=kept, evidence=None, coef=None, clean_means=None)
-    names = [name for name in kept if name in FAST] or kept[:1]
+    names = [name for name in kept if name in learn.FAST] or kept[:1]
     table = read_signals(plain, state.log, names)
     same = state.clean.log is state.log
     return table, table if same else read_signals(plain, state.clean.log, names)
@@ -81,7 +72,7 @@ def _learn(state: FitState, table: SignalTable, clean_table: SignalTable) -> Non
     parts = parts_of(state, table, clean_table, found, state.still)
     moments, findings = _moments(state, parts)
     coef = dict(zip(moments.names, moments.coef.tolist(), strict=True))
-    head = EvidenceHead(coef, moments.offsets.tolist(), CLIP, reach, still=still)
+    head = EvidenceHead(coef, moments.offsets.tolist(), learn.CLIP, reach, still=still)
     state.params = params.replace(evidence=head)
     state.findings["evidence"] = {**findings, "coef": dict(head.coef), "reach": reach, "still": still}
     state.learned = "from" not in findings
@@ -94,30 +85,27 @@ def _moments(state: FitState, parts: list[Part]) -> tuple[Moments, dict[str, obj
     steps: dict[str, object] = {"clean_steps": int(sum(part.clean.sum() for part in parts))}
     if why is None:
         try:
-            moments = learn_moments(parts, names, classes)
+            moments = learn.learn_moments(parts, names, classes)
         except ValueError as error:
             state.notes.append(f"the alarm sums deviations from clean steps: {error}")
         else:
             return moments, {**steps, **_told(state, parts, moments)}
     found = {"from": "deviations", **steps} | ({} if why is None else {"why": why})
-    return deviations(parts, names, classes), found
+    return learn.deviations(parts, names, classes), found
 
 
 def _told(state: FitState, parts: list[Part], moments: Moments) -> dict[str, object]:
     """Return figures of learned evidence."""
     clean = np.concatenate([moments.of(part)[part.clean] for part in parts])
     degraded = np.concatenate([moments.of(part)[part.degraded] for part in parts])
-    kinds = state.log.kinds
-    assert kinds is not None
-    marked = kinds > 0
+    every = np.concatenate([clean, degraded])
+    assert state.log.kinds is not None
     return {
         "degraded_steps": len(degraded),
-        "benign_steps": int((marked & ~parts[0].degraded).sum()),
+        "benign_steps": int(((state.log.kinds > 0) & ~parts[0].degraded).sum()),
         "mean_clean": float(clean.mean()),
         "mean_degraded": float(degraded.mean()),
-        "auroc": auroc(
-            np.concatenate([clean, degraded]), np.arange(len(clean) + len(degraded)) >= len(clean)
-        ),
+        "auroc": auroc(every, np.arange(len(every)) >= len(clean)),
     }
 
 
@@ -130,19 +118,15 @@ def parts_of(
     degraded = np.zeros(len(table), dtype=bool)
     if why_not(log, state.clean.log, state.params.signals) is None:
         wrong = clean_table.predictions != state.clean.log.labels
-        degraded = degraded_steps(log, float(wrong[inside].mean()))
+        degraded = learn.degraded_steps(log, float(wrong[inside].mean()))
     if clean_table is table:
         return [Part(table, found[0], still[0], inside, degraded, runs)]
-    own = own_runs(state.params, log)
+    # A log beside which there is a clean log has clean stretches of its own where it marks shifts.
+    own = [] if log.shifted is None else rested_stretches(state.params, log)
     return [
         Part(table, found[0], still[0], inside_runs(table, own), degraded, own),
         Part(clean_table, found[1], still[1], inside, np.zeros(len(inside), dtype=bool), runs),
     ]
-
-
-def own_runs(params: Params, log: Log) -> list[slice]:
-    """Return the clean stretches of a log beside which there is a clean log: none where it marks no shift."""
-    return [] if log.shifted is None else rested_stretches(params, log)
 
 
 def inside_runs(table: SignalTable, runs: list[slice]) -> Flags:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...base.fixed import ONE
 from ...metrics import auroc
 from ...monitor.cost import cost
-from ...monitor.instant_head import InstantHead
+from ...monitor.fixed_point import COEF_LIMIT
 from ...monitor.log import Log
-from ...monitor.params import COEF_LIMIT, Params
+from ...monitor.params import Params
 from ...monitor.signals import FEATURE_BASED, ordered
 from ..alarms import alarms_in
 from ..folds import FOLDS, folds, shift_kinds
 from ..gated import learn_gated
 from ..logistic import Rows, fit_logistic, linear
-from ..signal_table import some_of
+from ..signal_table import Flags, Ints, some_of
 from ..simple_rules import COVERAGE, left_wrong, looked_at, simple_rules
 from .alarm import choose_limits
 from .state import FitState
@@ -64,24 +63,42 @@ def _explained(state: FitState) -> dict[str, Any]:
     rows = some_of(np.flatnonzero(table.settled), seed)
     mixed = some_of(np.flatnonzero(shuffle.table.settled), seed)
     target, fold = wrong[rows], folds(log)[rows]
-    gain = measure_gain(
-        names,
-        Steps(table.of(names, rows), target, fold),
-        Steps(shuffle.table.of(names, mixed), shuffle.errors[mixed], folds(log, shuffle.order)[mixed]),
-        Steps(table.of(("doubt",), rows), target, fold),
+    total, answered = 3 + len(names) * (2 if len(names) > 1 else 1), 0
+
+    def score(signals: Rows, target: Flags = target, fold: Ints = fold) -> float:
+        nonlocal answered
+        value = held_out_auroc(signals, target, fold, state.options.l2, state.options.nonnegative)
+        answered += 1
+        state.progress("findings", answered, total)
+        return value
+
+    stream, every = table.of(names, rows), range(len(names))
+    gain = Gain(
+        score(stream),
+        score(shuffle.table.of(names, mixed), shuffle.errors[mixed], folds(log, shuffle.order)[mixed]),
+        score(table.of(("doubt",), rows)),
         len(shift_kinds(log)),
-        state.options.l2,
-        state.options.nonnegative,
-        lambda done, total: state.progress("findings", done, total),
     )
-    found = {
+    others = [[c for c in every if c != i] for i in every]
+    without = [score(stream[:, columns]) if columns else np.nan for columns in others]
+    alone = [score(stream[:, [i]]) for i in every]
+    coef, means = state.params.coef, state.params.clean_means
+    figures: dict[str, Any] = {
         "time_helps": gain.time_helps,
         "time": gain.sentence(),
-        "signals": _signal_table(state, gain),
+        "signals": {
+            name: {
+                "coef": coef[name],
+                "clean_mean": means[name],
+                "alone": alone[i],
+                "adds": gain.stream - without[i],
+            }
+            for i, name in enumerate(names)
+        },
     }
     if len(rows) < int(table.settled.sum()):
-        found["explained_steps"] = len(rows)
-    return found
+        figures["explained_steps"] = len(rows)
+    return figures
 
 
 def _beside_rules(state: FitState) -> dict[str, Any]:
@@ -121,33 +138,16 @@ def _beside_rules(state: FitState) -> dict[str, Any]:
     return {"coverage": COVERAGE, "steps": len(seen), "kinds": len(shift_kinds(log)), "of": found}
 
 
-def _signal_table(state: FitState, gain: Gain) -> dict[str, dict[str, float]]:
-    """Return, for each signal, its coefficient and clean mean, and its held-out AUROC alone and added."""
-    coef, means = state.params.coef, state.params.clean_means
-    assert coef is not None and means is not None
-    return {
-        name: {
-            "coef": coef[name],
-            "clean_mean": means[name],
-            "alone": gain.alone[name],
-            "adds": gain.stream - gain.without[name],
-        }
-        for name in state.weighed
-    }
-
-
 def _harmful(signals: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Return a note on each signal that costs AUROC on held-out steps."""
-    ways = {
-        True: "leave the features out with `use_features=False`",
-        False: "the standard profile may do better",
-    }
-    return [
-        f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps: what it learned does not carry over; "
-        f"{ways[name in FEATURE_BASED]}"
-        for name, row in signals.items()
-        if row["adds"] <= -HARM
-    ]
+    notes = []
+    for name, row in signals.items():
+        if row["adds"] <= -HARM:
+            other = "the standard profile may do better"
+            way = "leave the features out with `use_features=False`" if name in FEATURE_BASED else other
+            loss = f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps"
+            notes.append(f"{loss}: what it learned does not carry over; {way}")
+    return notes
 
 
 def _run_length_elsewhere(state: FitState) -> dict[str, int] | None:
@@ -168,7 +168,7 @@ def _run_length_elsewhere(state: FitState) -> dict[str, int] | None:
         for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
             if side is not None:
                 reference = alarm.mean + sign * side.allowance
-                raised, _, during = alarms_in(halves[there], reference, sign, side, alarm.hold)
+                raised, during = alarms_in(halves[there], reference, sign, side, alarm.hold)
                 alarms, inside = alarms + raised, inside + during
         steps += sum(len(run) for run in halves[there])
     return {"false_alarms": alarms, "steps": steps, "alarm_steps": inside} if steps else None
@@ -185,52 +185,30 @@ def _plain(value: Any) -> Any:
     return value
 
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-
 HELP = 0.01
 """AUROC that time must add before we say that it helps."""
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """Steps that a question is answered on, with their errors; signals are floats, or in 1/65536."""
+def held_out_auroc(signals: Rows, target: Flags, fold: Ints, l2: float, nonnegative: bool) -> float:
+    """Return the mean over folds of the AUROC of errors on the fold that was left out.
 
-    signals: Rows
-    target: Flags
-    fold: npt.NDArray[np.int64]
-
-    def columns(self, chosen: Sequence[int]) -> Steps:
-        """Return the same steps with some of the signals."""
-        return Steps(self.signals[:, list(chosen)], self.target, self.fold)
-
-
-def held_out_logits(steps: Steps, l2: float, nonnegative: bool) -> Floats:
-    """Return logits of each step from a fit on the other folds; NaN where those hold one kind only."""
-    target, out = steps.target, np.full(len(steps.target), np.nan)
+    Signals are floats, or in 1/65536. A fold whose others hold one kind only is passed over.
+    """
+    scores = []
     for number in range(FOLDS):
-        inside = steps.fold == number
+        inside = fold == number
         rest = ~inside
         if not inside.any() or target[rest].all() or not target[rest].any():
             continue
-        coef, bias = fit_logistic(steps.signals[rest], target[rest], l2, 0.0 if nonnegative else -COEF_LIMIT)
-        out[inside] = linear(steps.signals[inside], coef, bias)
-    return out
-
-
-def held_out_auroc(steps: Steps, l2: float, nonnegative: bool) -> float:
-    """Return the mean over folds of the AUROC of errors on the fold that was left out."""
-    logits, fold = held_out_logits(steps, l2, nonnegative), steps.fold
-    # A fold is left out when the others hold one kind only and nothing could be fitted.
-    known = [n for n in range(FOLDS) if np.isfinite(logits[fold == n]).all()]
-    scores = [auroc(logits[fold == n], steps.target[fold == n]) for n in known]
+        coef, bias = fit_logistic(signals[rest], target[rest], l2, 0.0 if nonnegative else -COEF_LIMIT)
+        scores.append(auroc(linear(signals[inside], coef, bias), target[inside]))
     scores = [score for score in scores if np.isfinite(score)]
     return float(np.mean(scores)) if scores else float("nan")
 
 
 @dataclass(frozen=True)
 class Gain:
-    """What time and each signal gain: the held-out AUROC of errors, in several settings.
+    """What time gains: the held-out AUROC of errors, in several settings.
 
     `doubt` is what the current posterior says without any past; `kinds` took turns in being held out, 0
     when segments or stretches of time did.
@@ -239,8 +217,6 @@ class Gain:
     stream: float
     shuffle: float
     doubt: float
-    without: dict[str, float]
-    alone: dict[str, float]
     kinds: int = 0
 
     @property
@@ -267,43 +243,6 @@ class Gain:
         )
 
 
-def measure_gain(
-    names: Sequence[str],
-    stream: Steps,
-    shuffle: Steps,
-    doubt: Steps,
-    kinds: int,
-    l2: float,
-    nonnegative: bool,
-    progress: Callable[[int, int], None],
-) -> Gain:
-    """Measure what time and each signal add on a labeled log.
-
-    `doubt` are the steps of the log with that signal alone.
-    """
-    total, answered = 3 + len(names) * (2 if len(names) > 1 else 1), 0
-
-    def score(steps: Steps) -> float:
-        nonlocal answered
-        found = held_out_auroc(steps, l2, nonnegative)
-        answered += 1
-        progress(answered, total)
-        return found
-
-    every = range(len(names))
-    return Gain(
-        stream=score(stream),
-        shuffle=score(shuffle),
-        doubt=score(doubt),
-        without={
-            name: score(stream.columns([c for c in every if c != i])) if len(names) > 1 else float("nan")
-            for i, name in enumerate(names)
-        },
-        alone={name: score(stream.columns([i])) for i, name in enumerate(names)},
-        kinds=kinds,
-    )
-
-
 def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
     """Drop signals whose coefficient is 0 unless the alarm or the belief reads them, and idle features.
 
@@ -323,10 +262,13 @@ def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
     reads_features = bool(read & set(FEATURE_BASED))
     if kept == params.signals and (reads_features or not params.features):
         return params, None
+    instant = params.instant
+    if instant is not None:
+        instant = replace(instant, coef={name: instant.coef[name] for name in instant.coef if name in kept})
     slim = params.replace(
         signals=kept,
         centers=params.centers if "distance" in kept else None,
-        instant=_kept(params.instant, kept),
+        instant=instant,
         coef={name: params.coef[name] for name in kept},
         clean_means={name: params.clean_means[name] for name in kept},
         **({} if reads_features else {"features": 0, "feature_scale": 1.0, "feature_zero_point": 0}),
@@ -338,10 +280,3 @@ def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
         "ram_bytes": before.ram_bytes - after.ram_bytes,
         "instructions": before.instructions - after.instructions,
     }
-
-
-def _kept(head: InstantHead | None, names: tuple[str, ...]) -> InstantHead | None:
-    """Return the same head without signals that are not kept."""
-    if head is None:
-        return None
-    return replace(head, coef={name: value for name, value in head.coef.items() if name in names})

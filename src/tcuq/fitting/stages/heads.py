@@ -11,7 +11,7 @@ import numpy as np
 from ...base.errors import InputError
 from ...base.fixed import ONE
 from ...metrics import auroc
-from ...monitor.params import COEF_LIMIT
+from ...monitor.fixed_point import COEF_LIMIT
 from ...monitor.signals import FEATURE_BASED, ordered
 from ..gated import learn_gated
 from ..logistic import balanced_weights, fit_logistic, linear, log_loss
@@ -107,9 +107,8 @@ def _learn_both(state: FitState) -> Floats:
         parts.append((clean, missed, inside_runs(clean, state.clean.runs) & clean.settled))
     found = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
     alone = dict(zip(found.instant, found.instant_coef.tolist(), strict=True))
-    steady = dict.fromkeys(state.params.signals, 0.0) | dict(
-        zip(found.steady, found.steady_coef.tolist(), strict=True)
-    )
+    steady = dict.fromkeys(state.params.signals, 0.0)
+    steady |= zip(found.steady, found.steady_coef.tolist(), strict=True)
     head = replace(instant, coef=alone, bias=_within(found.instant_bias))
     state.params = state.params.replace(instant=head, coef=steady, bias=_within(found.steady_bias))
     logits = found.logits(table, table.settled)
@@ -134,8 +133,7 @@ def _carrying(state: FitState) -> tuple[tuple[str, ...], dict[str, float]]:
     """Leave features out of the uncertainty where they mislead on kinds of shift that were left out."""
     if state.log.kinds is None:
         return state.weighed, {}
-    kinds = state.log.kinds.astype(np.int64)
-    orders = state.orders()
+    kinds, orders = state.log.kinds.astype(np.int64), state.orders()
     parts = [(table, errors, table.settled) for table, errors, _ in orders]
     every = [kinds[order] for *_, order in orders]
     return choose_weighed(state.weighed, parts, every, state.options.l2, state.request.seed)
@@ -144,11 +142,9 @@ def _carrying(state: FitState) -> tuple[tuple[str, ...], dict[str, float]]:
 def _need_both(target: Any) -> None:
     errors, correct = int(target.sum()), int((~target).sum())
     if errors < FEWEST or correct < FEWEST:
-        raise InputError(
-            "missing",
-            f"the log has {errors} errors and {correct} correct steps after the first of each segment; at "
-            f"least {FEWEST} of each are needed (leave the labels out for a fit without them)",
-        )
+        has = f"the log has {errors} errors and {correct} correct steps after the first of each segment"
+        way = "leave the labels out for a fit without them"
+        raise InputError("missing", f"{has}; at least {FEWEST} of each are needed ({way})")
 
 
 def _within(bias: float) -> float:
@@ -193,11 +189,8 @@ def choose_weighed(
         found: list[float] = []
         for kind in left_out:
             kept = [rows & (kind_of != kind) for rows, kind_of in zip(some, kinds, strict=True)]
-            learned = learn_gated(
-                chosen,
-                [(table, wrong, rows) for (table, wrong, _), rows in zip(parts, kept, strict=True)],
-                l2,
-            )
+            taught = [(table, wrong, rows) for (table, wrong, _), rows in zip(parts, kept, strict=True)]
+            learned = learn_gated(chosen, taught, l2)
             for (table, wrong, _), rows, kind_of in zip(parts, some, kinds, strict=True):
                 held = rows & (kind_of == kind)
                 if held.any():

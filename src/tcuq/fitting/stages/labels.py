@@ -35,7 +35,7 @@ def set_feedback(state: FitState) -> None:
         reference, findings = _reference(state, options.max_error)
     head = Feedback(memory, options.max_error, reference, hard=options.hard, **_scores(state))
     state.params = state.params.replace(feedback=head)
-    state.findings["feedback"] = {**findings, "constant": _plain(state.params.error_constant)}
+    state.findings["feedback"] = {**findings, "constant": state.params.error_constant}
 
 
 def _reference(state: FitState, share: float) -> tuple[float, dict[str, float]]:
@@ -48,9 +48,10 @@ def _reference(state: FitState, share: float) -> tuple[float, dict[str, float]]:
     count = int(held[-1]) + 1 if len(held) else 0
     accepted = count / len(order)
     if accepted < LEAST_SHARE:
+        surest = f"even of the surest {LEAST_SHARE:.0%} of the log's answers"
+        wrong_share = f"{rate[max(0, int(LEAST_SHARE * len(order)) - 1)]:.1%} are wrong"
         state.notes.append(
-            f"max_error {share:g} is out of reach: even of the surest {LEAST_SHARE:.0%} of the log's answers "
-            f"{rate[max(0, int(LEAST_SHARE * len(order)) - 1)]:.1%} are wrong; a larger one is needed"
+            f"max_error {share:g} is out of reach: {surest} {wrong_share}; a larger one is needed"
         )
     if count == len(order):
         return 1.0, {"accepted": 1.0}
@@ -68,7 +69,3 @@ def _scores(state: FitState) -> dict[str, float]:
     clean = min(max(float(wrong.mean()), 0.01), 0.7)
     harmful = clean + HARM
     return {"wrong_score": math.log(harmful / clean), "right_score": math.log((1 - clean) / (1 - harmful))}
-
-
-def _plain(value: float) -> float | None:
-    return None if math.isnan(value) else value

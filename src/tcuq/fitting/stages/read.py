@@ -36,26 +36,19 @@ def read(request: Request) -> FitState:
     log = in_format(log, params)
     clean = None if clean is None else in_format(clean, params)
     part = clean_part(params, log, clean)
-    findings = {
-        "steps": len(log),
-        "segments": len(log.pieces()),
-        "seed": request.seed,
-        "clean_from": part.source,
-    }
+    findings: dict[str, Any] = {"steps": len(log), "segments": len(log.pieces()), "seed": request.seed}
+    findings["clean_from"] = part.source
     notes = [*log.notes, *(clean.notes if clean is not None else ()), *one_prediction(log)]
     suspect = label_note(log)
     if suspect is not None:
         findings["suspect"] = suspect
     if params.level < params.budget:
-        notes.append(
-            f"the monitor flags {params.level:.0%} of the steps but may abstain on {params.budget:.0%}, so "
-            'the budget only limits bursts; `level="budget"` makes them equal'
-        )
+        rates = f"flags {params.level:.0%} of the steps but may abstain on {params.budget:.0%}"
+        way = 'so the budget only limits bursts; `level="budget"` makes them equal'
+        notes.append(f"the monitor {rates}, {way}")
     if part.source == "all":
-        notes.append(
-            "no steps are marked as clean: the whole log sets threshold and alarm; if it holds degraded "
-            "stretches, mark them with `shifted`, or pass a clean log with `clean`"
-        )
+        way = "if it holds degraded stretches, mark them with `shifted`, or pass a clean log with `clean`"
+        notes.append(f"no steps are marked as clean: the whole log sets threshold and alarm; {way}")
     rng = np.random.default_rng(request.seed)
     request.progress("read", 1, 1)
     return FitState(request, log, part, params, rng, notes, findings)
@@ -89,21 +82,17 @@ def start_params(log: Log, request: Request, clean: Log | None = None) -> Params
         raise InputError("conflict", "class_mix corrects beliefs, expected profile 'standard'")
     if "distance" in names and features:  # without features `Params` says what is missing
         more["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
+    more |= {"feature_scale": scale, "feature_zero_point": zero_point, "lags": tuple(options.lags)}
     return Params(
         **more,
         classes=log.classes,
-        names=getattr(log, "names", None),
+        names=log.names,
         features=features,
-        feature_scale=scale,
-        feature_zero_point=zero_point,
         signals=names,
-        lags=tuple(options.lags),
         about=request.subject,
-        blend=options.blend,
         level=request.flag_level,
         budget=request.budget,
-        burst=options.burst,
-        warmup=options.warmup,
+        **{name: getattr(options, name) for name in ("blend", "burst", "warmup")},
     )
 
 
@@ -116,15 +105,11 @@ def _signals(request: Request, features: int) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             expected = f"some of {', '.join(known)}"
-            raise InputError(
-                "conflict", f"signal {name!r} is not of profile {request.profile!r}, expected {expected}"
-            )
+            raise InputError("conflict", f"signal {name!r} is not of profile {request.profile!r}, {expected}")
         if name in FEATURE_BASED and not features:
             raise InputError("missing", f"signal {name!r} reads features, and there are none")
     if request.two_heads and "disbelief" not in names:
-        raise InputError(
-            "missing", "signals are without 'disbelief', which the two heads of profile 'standard' need"
-        )
+        raise InputError("missing", "signals are without 'disbelief', which profile 'standard' needs")
     # The alarm sums it, whether or not the uncertainty weighs it.
     return ordered([*names, "severity"]) if evidence else names
 
@@ -140,11 +125,8 @@ def feature_format(log: Log | None, scale: float | None, zero_point: int | None)
         return 1.0, 0
     if log.features.dtype == np.int8:
         if zero_point is None:
-            raise InputError(
-                "missing",
-                "features are int8 and feature_zero_point is missing; pass -128 for a ReLU output, "
-                "0 for a symmetric one",
-            )
+            way = "pass -128 for a ReLU output, 0 for a symmetric one"
+            raise InputError("missing", f"features are int8 and feature_zero_point is missing; {way}")
         return 1.0 if scale is None else scale, zero_point
     chosen_scale, chosen_zero = choose_feature_scale(log.features)
     if scale is None and zero_point is None:
@@ -186,11 +168,7 @@ def find_centers(log: Log, classes: int, scale: float, zero_point: int) -> tuple
 
 
 def class_shares(log: Log) -> list[float]:
-    """Return how often each class comes in a log: by its labels, else by its predictions.
-
-    >>> class_shares(Log([[0.9, 0.1]] * 4, labels=[0, 0, 0, 1]))
-    [0.75, 0.25]
-    """
+    """Return how often each class comes in a log: by its labels, else by its predictions."""
     seen: npt.NDArray[np.int64] = log.predictions() if log.labels is None else log.labels
     # A label below 0 is none of the classes.
     counts = np.bincount(seen[seen >= 0], minlength=log.classes).astype(float)

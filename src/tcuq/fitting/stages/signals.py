@@ -10,6 +10,7 @@ from ...monitor.params import Params
 from ...monitor.signals import ordered
 from ..gated import HALF
 from ..signal_table import Ints, SignalTable, fill_in_means, read_signals
+from .evidence import inside_runs
 from .state import FitState, Shuffle
 
 
@@ -52,9 +53,7 @@ def find_signals(state: FitState) -> None:
 
 def _clean_means(params: Params, table: SignalTable, runs: list[slice]) -> dict[str, float]:
     """Return the mean of each signal over clean steps, those that have a past where there are any."""
-    inside = np.zeros(len(table), dtype=bool)
-    for run in runs:
-        inside[run] = True
+    inside = inside_runs(table, runs)
     with_past = inside & table.settled
     kept = with_past if with_past.any() else inside
     count = int(kept.sum())

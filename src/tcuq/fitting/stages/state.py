@@ -55,9 +55,8 @@ class Request:
         if self.about == "answer" and not self.two_heads:
             raise InputError("conflict", "about is 'answer', expected 'prediction' with profile 'paper'")
         if self.alarm not in (None, *ALARMS[self.profile]):
-            where = "" if self.two_heads else " with profile 'paper'"
-            possible = ", ".join(ALARMS[self.profile])
-            raise wrong_value("alarm", self.alarm, f"one of {possible}{where}")
+            possible = f"one of {', '.join(ALARMS[self.profile])} with profile {self.profile!r}"
+            raise wrong_value("alarm", self.alarm, possible)
         integer("run_length", self.run_length, 10, 10_000_000)
         integer("seed", self.seed, 0, 2**63 - 1)
         if not isinstance(self.options, FitOptions):
@@ -98,18 +97,16 @@ class Shuffle(NamedTuple):
 
 
 class Summed(NamedTuple):
-    """What an alarm sums.
+    """What an alarm sums: evidence, or risk without any.
 
-    `of` is risk, or which evidence; `runs` what it takes in at each step of the clean stretches. The limit
-    follows from the run length alone where that is `proved`.
+    `runs` is what it takes in at each step of the clean stretches. The limit follows from the run length
+    alone where that is `proved`.
     """
 
-    of: Literal["risk", "learned", "deviations"]
     runs: list[Floats]
     evidence: EvidenceHead | None = None
     proved: bool = False
     findings: Mapping[str, Any] = MappingProxyType({})
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(eq=False, repr=False)
@@ -149,7 +146,5 @@ class FitState:
         """Return what two heads learn from: signals, errors, and which step of the log each one is."""
         assert self.errors is not None and self.shuffle is not None
         others = [each for each in (self.shuffle, self.gathered) if each is not None]
-        return [
-            (self.table, self.errors, np.arange(len(self.table))),
-            *((each.table, each.errors, each.order) for each in others),
-        ]
+        first = (self.table, self.errors, np.arange(len(self.table)))
+        return [first, *((each.table, each.errors, each.order) for each in others)]

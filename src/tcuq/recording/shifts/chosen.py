@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base.errors import InputError, InputTypeError, wrong_value
+from ...base.errors import InputError, InputTypeError, located, wrong_value
 from ..data import Data
-from ..model import Array, Info, first_line
+from ..model import Array, Info, failure
 from ..opening import is_reference, referred
 from ..ranges import family_of
 from . import pictures, signals, sound
@@ -101,23 +101,19 @@ def choose(
     family = given[0] if given else guessed
     generic = bool(given) or True in wanted
     indices = not given and guessed in ("signals", None) and are_indices(sample, info)
+    way = "pass your own function as `shifts`, or `shifts=none`"
     if indices and generic:
-        raise InputError(
-            "unsupported",
-            f"{data.name}: inputs are whole numbers from 0 on, as indices are, which no generic shift suits; "
-            "pass your own function as `shifts`, `shifts=none`, or `shifts=signals` if they were measured",
-        )
+        problem = "inputs are whole numbers from 0 on, as indices are, which no generic shift suits"
+        way += ", or `shifts=signals` if they were measured"
+        raise InputError("unsupported", f"{problem}; {way}", where=data.name)
     if family is None and generic:
-        raise InputError(
-            "unsupported",
-            f"{data.name}: an input has shape {sample.shape[1:]}, which is no picture, sound or signal; "
-            "pass your own function as `shifts`, or `shifts=none`",
-        )
+        problem = f"an input has shape {sample.shape[1:]}, which is no picture, sound or signal"
+        raise InputError("unsupported", f"{problem}; {way}", where=data.name)
     form = None if family is None or indices else form_of(family, sample, data.pixels, data.name)
     kinds: list[Kind] = []
     if generic and form is not None:
         kinds += [_generic(each, form) for each in MODULES[str(family)].KINDS]
-        kinds += [_collapse(each, form) for each in COLLAPSES]
+        kinds += [_collapse(function, form) for function in COLLAPSES]
         kinds.append(Kind("frozen", lambda x, severity, rng: x, collapse=True, frozen=True))
     for each in wanted:
         if each is not True and each not in FAMILIES:
@@ -148,9 +144,7 @@ def listed(shifts: Shifts) -> list[Any]:
         return [each for n, each in enumerate(found) if each not in found[:n]]
     if shifts is True or isinstance(shifts, Mapping) or callable(shifts):
         return [shifts]
-    raise InputTypeError(
-        "value", f"shifts is of type {type(shifts).__name__}, expected text, functions or True"
-    )
+    raise InputTypeError("value", f"shifts is {type(shifts).__name__}, expected text, functions or True")
 
 
 def _sample(data: Data, among: Array | None, family: str | None) -> Array:
@@ -212,11 +206,8 @@ def _own(each: Any, where: str) -> list[Kind]:
         pairs = [(name, found)]
     for name, function in pairs:
         if not callable(function):
-            shown = text or name
-            raise InputError(
-                "value",
-                f"shifts is {shown}, of type {type(function).__name__}; expected a function (x, rng) -> x",
-            )
+            kind = type(function).__name__
+            raise InputError("value", f"shifts is {text or name}, of type {kind}; expected (x, rng) -> x")
     return [_checked(name, function, where) for name, function in pairs]
 
 
@@ -225,18 +216,15 @@ def _checked(name: str, function: Shift, where: str) -> Kind:
         try:
             found = np.asarray(function(x.copy(), rng))
         except Exception as error:  # of the user's own code
-            raise InputError(
-                "failed",
-                f"shift {name}: failed on an input of {where}: {type(error).__name__}: {first_line(error)}",
-            ) from error
-        if found.shape != x.shape:
-            raise InputError(
-                "value", f"shift {name}: returns shape {found.shape}, expected {x.shape} as it was given"
-            )
-        if found.dtype.kind not in "iufb":
-            raise InputError("value", f"shift {name}: returns {found.dtype}, expected numbers")
-        if not np.isfinite(found).all():
-            raise InputError("value", f"shift {name}: returns NaN or infinity, expected finite numbers")
+            problem = f"failed on an input of {where}: {failure(error)}"
+            raise InputError("failed", problem, where=f"shift {name}") from error
+        with located(f"shift {name}"):
+            if found.shape != x.shape:
+                raise InputError("value", f"returns shape {found.shape}, expected {x.shape}")
+            if found.dtype.kind not in "iufb":
+                raise InputError("value", f"returns {found.dtype}, expected numbers")
+            if not np.isfinite(found).all():
+                raise InputError("value", "returns NaN or infinity, expected finite numbers")
         return _like(x, found)
 
     return Kind(name, apply, own=True)

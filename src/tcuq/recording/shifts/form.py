@@ -54,13 +54,6 @@ def are_indices(sample: Array, info: Info | None = None) -> bool:
 
     The model decides, if it says what it takes. Else wide whole numbers from 0 on are taken as indices:
     samples of a sensor are narrow, or below 0 at times, or fractions.
-
-    Examples
-    --------
-    >>> are_indices(np.array([[7, 0, 3]])), are_indices(np.array([[7, 0, -3]])), are_indices(np.ones((1, 3)))
-    (True, False, False)
-    >>> are_indices(np.array([[7, 0, 3]]), Info("net.tflite", input=np.dtype(np.float32)))
-    False
     """
     if info is not None and info.input is not None:
         taken = np.dtype(info.input)
@@ -69,23 +62,14 @@ def are_indices(sample: Array, info: Info | None = None) -> bool:
 
 
 def form_of(family: str, sample: Array, pixels: bool, where: str) -> Form:
-    """Return how inputs of a family lie in the data.
-
-    Examples
-    --------
-    >>> form = form_of("pictures", np.full((2, 8, 8, 3), 51, np.uint8), False, "x")
-    >>> float(form.numbers(np.full((8, 8, 3), 51, np.uint8)).max()), form.said
-    (0.2, 'pictures of 8 x 8 with values 0 to 255')
-    """
+    """Return how inputs of a family lie in the data."""
     make = {"pictures": _pictures, "sound": _sound, "signals": _signals}[family]
     return make(sample, pixels, where)
 
 
 def _refuse(where: str, family: str, shape: tuple[int, ...], wanted: str) -> InputError:
-    return InputError(
-        "value",
-        f"{where}: an input has shape {shape}, {family} have {wanted}; choose other `shifts`, or your own",
-    )
+    problem = f"an input has shape {shape}, {family} have {wanted}; choose other `shifts`, or your own"
+    return InputError("value", problem, where=where)
 
 
 def _pictures(sample: Array, pixels: bool, where: str) -> Form:
@@ -105,16 +89,10 @@ def _pictures(sample: Array, pixels: bool, where: str) -> Form:
         arrange, restore = (lambda x: np.moveaxis(x, 0, 2)), (lambda x: np.moveaxis(x, 2, 0))
     else:
         raise _refuse(where, "pictures", shape, "(height, width) or (height, width, channels)")
-    low, high = _range(sample, pixels)
+    low, high = (0.0, 255.0) if pixels else range_of(sample) or (float(sample.min()), float(sample.max()))
     said = f"pictures of {height} x {width} with values {low:g} to {high:g}"
     blanks = low, (low + high) / 2  # black, and gray: where the zero point of a quantized input may lie
     return Form(sample.dtype, arrange, restore, low, (high - low) or 1.0, low, high, blanks, False, said)
-
-
-def _range(sample: Array, pixels: bool) -> tuple[float, float]:
-    if pixels:
-        return 0.0, 255.0
-    return range_of(sample) or (float(sample.min()), float(sample.max()))
 
 
 def _sound(sample: Array, pixels: bool, where: str) -> Form:
@@ -150,14 +128,14 @@ def _signals(sample: Array, pixels: bool, where: str) -> Form:
         return (x.T if flip else x).reshape(shape)
 
     rows = np.concatenate([arrange(each) for each in sample]).astype(np.float64)
-    mean, spread = rows.mean(axis=0), rows.std(axis=0)
+    mean, deviation = rows.mean(axis=0), rows.std(axis=0)
     low, high = rows.min(axis=0), rows.max(axis=0)
     room = (high - low) / 2
     low, high = low - room, high + room
     if dtype.kind in "iu":
         low, high = np.maximum(low, np.iinfo(dtype).min), np.minimum(high, np.iinfo(dtype).max)
     said = f"signals of {time:,} samples in {channels} channel{'s' * (channels != 1)}"
-    unit = np.where(spread > 0, spread, 1.0)
+    unit = np.where(deviation > 0, deviation, 1.0)
     return Form(dtype, arrange, restore, mean, unit, low, high, (mean, 0.0), False, said)
 
 

@@ -45,14 +45,12 @@ def streamed(
 
 
 def _said(chosen: Chosen, steps: int, total: int) -> list[str]:
-    said = []
+    notes = ["the stream has no shifted stretches; `shifts` makes some, from which the alarm learns"]
     if chosen.kinds:
-        said.append("`shifted` holds " + ", ".join(f"{n} {k.name}" for n, k in enumerate(chosen.kinds, 1)))
-    else:
-        said.append("the stream has no shifted stretches; `shifts` makes some, from which the alarm learns")
+        notes = ["`shifted` holds " + ", ".join(f"{n} {k.name}" for n, k in enumerate(chosen.kinds, 1))]
     if steps > 2 * total:
-        said.append(f"each of the {total:,} examples is shown about {steps / total:.0f} times")
-    return said
+        notes.append(f"each of the {total:,} examples is shown about {steps / total:.0f} times")
+    return notes
 
 
 def shown_kinds(plan: Plan) -> list[int]:
@@ -77,20 +75,14 @@ def without_order(notes: Sequence[str]) -> tuple[str, ...]:
 def refuse_unfit(data: Data, fewest: int) -> None:
     """Refuse data that cannot be arranged as a stream."""
     if data.take is None:
-        raise InputError(
-            "unsupported",
-            f"{data.name}: gives batches in one order only, no stream can be made of them; pass arrays "
-            "(NPZ or NPY) or a folder",
-        )
+        problem = "gives batches in one order only, no stream can be made of them"
+        raise InputError("unsupported", f"{data.name}: {problem}; pass arrays (NPZ or NPY) or a folder")
     if data.segments is not None or data.shifted is not None:
         have = "segments" if data.segments is not None else "shifted"
-        raise InputError(
-            "conflict", f"{data.name}: has {have}, so it is a stream already; leave out `stream` and `shifts`"
-        )
+        problem = f"has {have}, so it is a stream already; leave out `stream` and `shifts`"
+        raise InputError("conflict", f"{data.name}: {problem}")
     if data.total < fewest:
-        raise InputError(
-            "value", f"{data.name}: holds {data.total} examples, expected at least {fewest} for a stream"
-        )
+        raise InputError("value", f"{data.name}: holds {data.total} examples, a stream needs {fewest}")
 
 
 def fitting_paces(data: Data, paces: Sequence[Pace], usual: bool) -> tuple[Sequence[Pace], tuple[str, ...]]:
@@ -98,11 +90,8 @@ def fitting_paces(data: Data, paces: Sequence[Pace], usual: bool) -> tuple[Seque
     if data.labels is not None or not any(each.word == "dwell" for each in paces):
         return paces, ()
     if not usual:
-        raise InputError(
-            "missing",
-            f"{data.name}: has no labels, by which dwell finds examples of one class; pass labels, or "
-            '`stream="held=8,shuffled"`',
-        )
+        problem = f"{data.name}: has no labels, by which dwell finds examples of one class"
+        raise InputError("missing", f'{problem}; pass labels, or `stream="held=8,shuffled"`')
     shown = ",".join(map(str, UNLABELED))
     return UNLABELED, (f"without labels no class can stay: the stream is {shown}",)
 

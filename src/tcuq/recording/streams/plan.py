@@ -153,9 +153,8 @@ def make_plan(
     """Return a plan; the same arguments give the same one with every numpy."""
     classes = [among[groups[among] == each] for each in np.unique(groups[among])]
     pool = Pool(classes, Numbers(seed, f"{name}/pool"))
-    lengths = [
-        waits(Numbers(seed, f"{name}/{n}"), _stay(pace, len(classes)) - 1) for n, pace in enumerate(paces)
-    ]
+    stays = [_stay(pace, len(classes)) for pace in paces]
+    lengths = [waits(Numbers(seed, f"{name}/{n}"), stay - 1) for n, stay in enumerate(stays)]
     stretches = lay_out(steps, kinds, paces, seed, name)
     rows = np.repeat(np.arange(len(stretches)), [each.steps for each in stretches])
     segments = np.array([each.segment for each in stretches])[rows]

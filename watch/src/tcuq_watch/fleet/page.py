@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tcuq._version import VERSION
 from tcuq.base.atomic_files import write_whole
-from tcuq.report.document import policy
+from tcuq.report.page import policy
 from tcuq.report.text import DASH, escape
 
 from . import sections

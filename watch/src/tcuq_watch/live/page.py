@@ -12,8 +12,8 @@ from importlib.resources import files
 from tcuq._version import VERSION
 from tcuq.monitor.alarm import alarm_words
 from tcuq.monitor.signals import DESCRIPTION
-from tcuq.report.document import SHARED, asset, content_hash
-from tcuq.report.sections import legend
+from tcuq.report.markup import legend
+from tcuq.report.page import SHARED, asset, content_hash
 from tcuq.report.text import DASH, escape
 
 SCRIPTS = (

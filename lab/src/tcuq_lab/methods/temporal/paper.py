@@ -11,9 +11,10 @@ import numpy.typing as npt
 from tcuq.fitting import FitOptions, fit
 from tcuq.fitting.folds import FOLDS, folds
 from tcuq.fitting.logistic import fit_logistic
+from tcuq.monitor.fixed_point import COEF_LIMIT
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.monitor import Monitor
-from tcuq.monitor.params import COEF_LIMIT, Params
+from tcuq.monitor.params import Params
 from tcuq.monitor.quantize import choose_feature_scale
 from tcuq.monitor.signals import NUMBER, ordered, profile_signals
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq.fitting.stages import FitState
+from tcuq.fitting.stages.state import FitState
 from tcuq.metrics import auroc
 from tcuq.monitor.params import Params
 

@@ -1,9 +1,20 @@
-# SPDX-License-Identifier: MIT
-"""Text of others, such as names of files and classes, made safe to stand in a generated file."""
+"""What generated packages need, in a place that costs no import: their platforms, and safe text."""
 
 from __future__ import annotations
 
 import re
+
+PLATFORMS = {
+    "c": "C files in one folder",
+    "arduino": "an Arduino library",
+    "platformio": "a PlatformIO library",
+    "zephyr": "a Zephyr module",
+    "espidf": "an ESP-IDF component",
+    "cmake": "a CMake package",
+    "micropython": "a user C module of MicroPython",
+    "rust": "a Rust crate",
+}
+"""What `--form` takes, and what comes out; `tcuq.export.forms` has a module for each."""
 
 _OTHERS = re.compile(r"[^A-Za-z0-9 .,:;_+=()-]")
 

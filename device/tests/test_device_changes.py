@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tcuq.base.changes import SHOWN, compared, keep
+from tcuq_device.changes import SHOWN, compared, keep
 
 
 def test_nothing_is_written_unless_told_to_and_changes_are_said_first(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .atomic_files import write_whole
+from tcuq.base.atomic_files import write_whole
 
 SHOWN = 16
 """Changed lines that are shown."""
