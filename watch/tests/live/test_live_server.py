@@ -283,7 +283,8 @@ def test_where_it_listens() -> None:
             connection.close()
 
 
-def test_a_stream_begins_with_everything_and_goes_on(site: Any) -> None:
+def test_a_stream_begins_with_everything_and_goes_on(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_module, "BEAT", 0.2)
     feed, server, _, _ = site
     stream = Stream(server.port)
     assert stream.answer.getheader("Content-Type", "").startswith("text/event-stream")
@@ -298,6 +299,7 @@ def test_a_stream_begins_with_everything_and_goes_on(site: Any) -> None:
     assert numbers(second) == [100]
     feed.about["names"] = ["late"]  # a device may name its classes late
     assert stream.event("hello")["data"]["about"]["names"] == ["late"]
+    stream.event("beat")
     feed.close()
     stream.event("end")
     stream.close()
