@@ -58,9 +58,9 @@ def test_every_metric_can_be_written_and_none_names_a_device() -> None:
 
 def test_the_folder_tells_of_the_last_commit(tmp_path: Path) -> None:
     assert process_of(tmp_path, 0, {})["last_commit"] is None
-    (tmp_path / "HEAD").write_text("1")
-    (tmp_path / "LOCK").write_text("1")
-    assert process_of(tmp_path, 5, {})["last_commit"] == (tmp_path / "HEAD").stat().st_mtime
+    for name in ("fleet.sqlite", "LOCK", "alerts.json"):
+        (tmp_path / name).write_text("1")
+    assert process_of(tmp_path, 5, {})["last_commit"] == (tmp_path / "fleet.sqlite").stat().st_mtime
 
 
 def named_in(expression: str) -> set[str]:

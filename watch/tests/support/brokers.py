@@ -7,6 +7,8 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,11 @@ import pytest
 class Mosquitto:
     """A broker that keeps messages for clients that are away; started, ended and started again."""
 
-    def __init__(self, folder: Path, more: str = "allow_anonymous true") -> None:
+    def __init__(self, folder: Path, more: str = "allow_anonymous true", port: int = 0) -> None:
         program = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/local/bin:/usr/bin")
         if program is None:
             pytest.skip("mosquitto is not installed")
-        with socket.create_server(("127.0.0.1", 0)) as free:
+        with socket.create_server(("127.0.0.1", port)) as free:
             self.port = free.getsockname()[1]
         folder.mkdir(exist_ok=True)
         self.url = f"mqtt://127.0.0.1:{self.port}"
@@ -58,6 +60,17 @@ class Mosquitto:
             self._process = None
 
 
+@contextmanager
+def broker(folder: Path, *more: str, port: int = 0) -> Iterator[int]:
+    """Run a broker and give its port."""
+    pytest.importorskip("paho.mqtt.client", reason="paho-mqtt is not installed")
+    running = Mosquitto(folder, "\n".join(["allow_anonymous true", *more]), port)
+    try:
+        yield running.port
+    finally:
+        running.stop()
+
+
 class Publisher:
     """A device that publishes."""
 
@@ -65,8 +78,16 @@ class Publisher:
         mqtt = pytest.importorskip("paho.mqtt.client", reason="paho-mqtt is not installed")
         self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
         self.client.max_inflight_messages_set(1000)
+        self.seen: dict[str, list[bytes]] = {}
+        self.retained: set[str] = set()
+        self.client.on_message = self._on_message
         self.client.connect("127.0.0.1", port)
         self.client.loop_start()
+
+    def _on_message(self, client: Any, data: Any, message: Any) -> None:
+        self.seen.setdefault(message.topic, []).append(bytes(message.payload))
+        if message.retain:
+            self.retained.add(message.topic)
 
     def send(self, topic: str, payload: bytes, qos: int = 1) -> None:
         self.client.publish(topic, payload, qos=qos).wait_for_publish(10)

@@ -64,7 +64,8 @@ tcp:// or tcp-listen://
         return Pipe(where=text, **options)
     path = Path(text)
     if not path.exists():
-        raise InputError("missing", f"{text}: no such file; create it first, or name {EXPECTED}")
+        other = "or name another source, such as -, /dev/ttyUSB0@115200 or mqtt://HOST/TOPIC"
+        raise InputError("missing", f"{text}: no such file; create it first, {other}")
     check_readable(path)
     return FileSource(path, follow, **options)
 
