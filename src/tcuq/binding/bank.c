@@ -7,22 +7,20 @@
 #include "binding/alone.h"
 #include "binding/fields.h"
 #include "binding/input.h"
+#include "binding/many.h"
 #include "binding/step.h"
 
 #include <string.h>
 
-/* Fetch what an event will need some events before its turn: in a large bank it is far away. */
-#define AHEAD 4
-#if defined(__GNUC__)
-#define FETCH(address) __builtin_prefetch(address, 1)
-#else
-#define FETCH(address) ((void)(address))
-#endif
-#define CACHE_LINE 64u
+/* Events that a thread looks through at a time, and the fewest that are worth another thread. */
+#define CHUNK 1024u
+#define WORTH_A_THREAD 2048u
+#define MOST_THREADS 64
 
 typedef struct {
     PyObject_HEAD
     held_params_t held;
+    many_t many; /* the code for these params */
     float feature_scale;
     uint8_t *records; /* a tcuq_t each, then its ring */
     uint8_t *fresh;   /* a record as a new monitor has it */
@@ -116,30 +114,92 @@ close:
     return slots->at == NULL ? -1 : 0;
 }
 
-static void events(bank_t *self, const slots_t *slots, const table_t *p, const table_t *f, step_row_t *out,
-                   uint16_t *signals)
+/* Where events come from, and where steps go. */
+typedef struct {
+    const table_t *probs;
+    const table_t *features;
+    float feature_scale;
+    step_row_t *out;
+} rows_t;
+
+const int8_t *run_read(const run_t *run, size_t event, int8_t *probs, int8_t *features)
 {
-    int8_t probs_space[TCUQ_MAX_CLASSES];
-    int8_t features_space[TCUQ_MAX_FEATURES];
-    const tcuq_params_t *params = &self->held.params;
-    size_t i;
-    for (i = 0; i < slots->count; i++) {
-        tcuq_step_t step;
-        if (i + AHEAD < slots->count) {
-            const uint8_t *next = self->records + slots->at[i + AHEAD] * self->record;
-            size_t at;
-            for (at = 0; at < self->record; at += CACHE_LINE) {
-                FETCH(next + at);
-            }
+    const rows_t *rows = run->rows;
+    probs_row(rows->probs, (Py_ssize_t)event, probs);
+    return features_row(rows->features, (Py_ssize_t)event, rows->feature_scale, run->params->zero_point, features);
+}
+
+void run_write(const run_t *run, size_t event, const tcuq_step_t *step)
+{
+    step_row(((const rows_t *)run->rows)->out + event, step, run->params->horizon);
+}
+
+/* One of several threads: each has monitors of its own, so no order between threads changes a bit. */
+typedef struct {
+    const run_t *run;
+    many_t many;
+    size_t count;   /* events of all threads */
+    uint32_t share; /* which thread, of how many */
+    uint32_t shares;
+    PyThread_type_lock done; /* released when it is; NULL: there is no such thread */
+} worker_t;
+
+static void work(const worker_t *worker)
+{
+    uint32_t own[CHUNK];
+    size_t i = 0;
+    while (i < worker->count) {
+        size_t end = worker->count - i < CHUNK ? worker->count : i + CHUNK, found = 0;
+        for (; i < end; i++) {
+            /* Neighbors share lines of the cache, so four of them a thread; the product spreads these. */
+            uint32_t spread = (worker->run->slots[i] >> 2) * 2654435761u >> 16;
+            own[found] = (uint32_t)i;
+            found += spread * worker->shares >> 16 == worker->share ? 1u : 0u;
         }
-        tcuq_step(monitor_at(self, slots->at[i]), probs_row(p, (Py_ssize_t)i, probs_space),
-                  features_row(f, (Py_ssize_t)i, self->feature_scale, params->zero_point, features_space), &step,
-                  signals == NULL ? NULL : signals + i * TCUQ_SIGNAL_COUNT);
-        step_row(out + i, &step, params->horizon);
+        worker->many(worker->run, own, found);
     }
 }
 
-/* run(slots, probs, features, out, signals or None): one event after the other, in their order. */
+static void work_and_tell(void *argument)
+{
+    const worker_t *worker = argument;
+    work(worker);
+    PyThread_release_lock(worker->done);
+}
+
+/* All events; a share whose thread cannot be had is worked on here. */
+static void events(const bank_t *self, const run_t *run, size_t count, uint32_t threads)
+{
+    worker_t workers[MOST_THREADS];
+    uint32_t shares = count / WORTH_A_THREAD < threads ? (uint32_t)(count / WORTH_A_THREAD) : threads, i;
+    shares = shares > 1u ? shares : 1u;
+    for (i = 0; i < shares; i++) {
+        worker_t *worker = &workers[i];
+        *worker = (worker_t){run, self->many, count, i, shares, i > 0u ? PyThread_allocate_lock() : NULL};
+        if (worker->done != NULL) {
+            PyThread_acquire_lock(worker->done, WAIT_LOCK);
+            if (PyThread_start_new_thread(work_and_tell, worker) == (unsigned long)-1) {
+                PyThread_release_lock(worker->done);
+                PyThread_free_lock(worker->done);
+                worker->done = NULL;
+            }
+        }
+    }
+    for (i = 0; i < shares; i++) {
+        if (workers[i].done == NULL) {
+            work(&workers[i]);
+        }
+    }
+    for (i = 0; i < shares; i++) {
+        if (workers[i].done != NULL) {
+            PyThread_acquire_lock(workers[i].done, WAIT_LOCK);
+            PyThread_release_lock(workers[i].done);
+            PyThread_free_lock(workers[i].done);
+        }
+    }
+}
+
+/* run(slots, probs, features, out, signals or None, threads): the events of a monitor in their order. */
 static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
@@ -150,8 +210,16 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
     slots_t slots;
     table_t p;
     table_t f;
-    if (count != 5) {
-        PyErr_SetString(PyExc_TypeError, "run takes slots, probs, features, out and signals");
+    long threads;
+    if (count != 6) {
+        PyErr_SetString(PyExc_TypeError, "run takes slots, probs, features, out, signals and threads");
+        return NULL;
+    }
+    threads = PyLong_AsLong(args[5]);
+    if (threads < 1 || threads > MOST_THREADS) {
+        if (PyErr_Occurred() == NULL) {
+            PyErr_Format(PyExc_ValueError, "threads is %ld, expected 1 to %d", threads, MOST_THREADS);
+        }
         return NULL;
     }
     if (begin(self) < 0) {
@@ -177,7 +245,11 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         values = signals.buf;
     }
     Py_BEGIN_ALLOW_THREADS
-    events(self, &slots, &p, &f, out.buf, values);
+    {
+        rows_t rows = {&p, &f, self->feature_scale, out.buf};
+        run_t run = {&self->held.params, self->records, self->record, slots.at, values, &rows};
+        events(self, &run, slots.count, (uint32_t)threads);
+    }
     Py_END_ALLOW_THREADS
     if (values != NULL) {
         PyBuffer_Release(&signals);
@@ -487,6 +559,7 @@ static PyObject *bank_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (fields_read(&self->held, fields) < 0) {
         goto fail;
     }
+    self->many = many_any_fits(&self->held.params);
     ring_bytes = tcuq_ring_size(&self->held.params);
     self->record = (MONITOR_BYTES + ring_bytes + 7u) & ~(size_t)7u;
     self->fresh = PyMem_Calloc(1, self->record);
