@@ -2,7 +2,7 @@
 /* Beliefs about eight classes at a time: the loops of tcuq_beliefs.c, of which this is a part where a bank compiles it.
  *
  * Why 16 bits are enough where the core has 32: in a valid state the beliefs of an expert sum to at most 65536 (those of
- * the class mix to 16 a class more) and a likelihood is at most 16511. So priors are below 65536, no sum of joints
+ * the class mix to 16 a class more) and a likelihood is at most 16402. So priors are below 65536, no sum of joints
  * comes round, a joint is at most their sum, and what share_of() gives is at most 2^31 / 2^15. */
 #if defined(__aarch64__)
 #include <arm_neon.h>
@@ -111,6 +111,7 @@ static void predict_by_eight(taken_t *taken, const int8_t *beliefs, int8_t *defi
     uint32_t stride = 2u * taken->classes, even = taken->even, all, i;
     int32_t best = -0x7FFFFFFF;
     pair_t sum = NOTHING;
+    four_t part[2] = {{0}, {0}}, log[2] = {{0}, {0}};
     for (i = 0; i < blocks; i++) {
         sum = add_product(sum, said[i], ALL(1), 1);
     }
@@ -121,9 +122,18 @@ static void predict_by_eight(taken_t *taken, const int8_t *beliefs, int8_t *defi
     experts[STICKY_4].by.factor = expected(beliefs + 2u * stride, said, blocks, 4) + (even >> 4) * all;
     experts[STICKY_6].by.factor = expected(beliefs + 3u * stride, said, blocks, 6) + (even >> 6) * all;
     experts[CLASS_MIX].by.factor = expected(beliefs + 4u * stride, said, blocks, 6) + (even >> 6) * all;
+    for (i = 0; i < EXPERT_COUNT; i++) { /* tcuq_internal_log2(), whose arithmetic goes in fours */
+        uint32_t value = divide_by(&experts[i].by, experts[i].by.factor);
+        uint32_t shift = bits_below(value);
+        part[i / 4u][i % 4u] = (value << shift) - ONE;
+        log[i / 4u][i % 4u] = (experts[i].by.scale - shift) << 16;
+    }
+    for (i = 0; i < 2u; i++) {
+        four_t bend = (part[i] * (ONE - part[i]) >> 16) * (28752u - (part[i] * (15667u - (5383u * part[i] >> 16)) >> 16));
+        log[i] = (four_t)((signed_four_t)(log[i] + part[i] + (bend >> 16)) >> 5);
+    }
     for (i = 0; i < EXPERT_COUNT; i++) {
-        int32_t log = tcuq_internal_log2(divide_by(&experts[i].by, experts[i].by.factor));
-        experts[i].gain += shift_floor(log + (int32_t)(experts[i].by.scale << 16), 5);
+        experts[i].gain += (int32_t)log[i / 4u][i % 4u];
         best = experts[i].gain > best ? experts[i].gain : best;
     }
     for (i = 0; i < EXPERT_COUNT; i++) {
@@ -225,7 +235,8 @@ static uint32_t persist_by_eight(const tcuq_t *m, const layout_t *at, const int8
         best = larger(best, (signed_four_t)(mixed[i].high << 10) + key - 4);
     }
     if (p->about != TCUQ_ABOUT_ANSWER) {
-        return ((const uint32_t *)mixed)[out->prediction];
+        i = out->prediction;
+        return ((i & 4u) != 0u ? mixed[i / LANES].high : mixed[i / LANES].low)[i & 3u];
     }
     i = MOST(best);
     out->answer = (uint16_t)(1023u - (i & 1023u));

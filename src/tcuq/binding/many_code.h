@@ -117,7 +117,7 @@ static uint32_t persist_by_eight(const tcuq_t *m, const layout_t *at, const int8
 #include "core/tcuq.c"
 
 /* Fetch what an event will need some events before its turn: in a large bank it is far away. */
-#define AHEAD 4u
+#define AHEAD 8u
 #define CACHE_LINE 64u
 
 static void take(const run_t *run, const uint32_t *events, size_t count)
