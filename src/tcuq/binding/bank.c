@@ -117,6 +117,25 @@ close:
     return slots->at == NULL ? -1 : 0;
 }
 
+/* Keep others out and read the slots, until leave(): 0, or -1 with an exception. */
+static int enter(bank_t *self, slots_t *slots, PyObject *object)
+{
+    if (begin(self) < 0) {
+        return -1;
+    }
+    if (slots_open(self, slots, object) < 0) {
+        end(self);
+        return -1;
+    }
+    return 0;
+}
+
+static void leave(bank_t *self, slots_t *slots)
+{
+    PyMem_Free(slots->at);
+    end(self);
+}
+
 /* Where events come from, and where steps go. */
 typedef struct {
     const table_t *probs;
@@ -144,11 +163,12 @@ typedef struct {
     size_t count;   /* events of all threads */
     uint32_t share; /* which thread, of how many */
     uint32_t shares;
-    PyThread_type_lock done; /* released when it is; NULL: there is no such thread */
+    PyThread_type_lock done; /* NULL: the calling thread does it */
 } worker_t;
 
-static void work(const worker_t *worker)
+static void work(void *argument)
 {
+    const worker_t *worker = argument;
     uint32_t own[CHUNK];
     size_t i = 0;
     while (i < worker->count) {
@@ -161,28 +181,25 @@ static void work(const worker_t *worker)
         }
         worker->many(worker->run, own, found);
     }
-}
-
-static void work_and_tell(void *argument)
-{
-    const worker_t *worker = argument;
-    work(worker);
-    PyThread_release_lock(worker->done);
+    if (worker->done != NULL) {
+        PyThread_release_lock(worker->done);
+    }
 }
 
 /* All events; a share whose thread cannot be had is worked on here. */
-static void events(const bank_t *self, const run_t *run, size_t count, uint32_t threads)
+static void events(const bank_t *self, const run_t *run, size_t count, size_t threads)
 {
     worker_t workers[MOST_THREADS];
-    uint32_t shares = count / WORTH_A_THREAD < threads ? (uint32_t)(count / WORTH_A_THREAD) : threads, i;
-    shares = shares > 1u ? shares : 1u;
+    size_t worth = count / WORTH_A_THREAD + 1u, shares = worth < threads ? worth : threads, i;
     for (i = 0; i < shares; i++) {
         worker_t *worker = &workers[i];
-        *worker = (worker_t){run, self->many, count, i, shares, i > 0u ? PyThread_allocate_lock() : NULL};
+        worker_t fresh = {run, self->many, count, (uint32_t)i, (uint32_t)shares, NULL};
+        *worker = fresh;
+        worker->done = i > 0u ? PyThread_allocate_lock() : NULL;
         if (worker->done != NULL) {
             PyThread_acquire_lock(worker->done, WAIT_LOCK);
-            if (PyThread_start_new_thread(work_and_tell, worker) == (unsigned long)-1) {
-                PyThread_release_lock(worker->done);
+            if (PyThread_start_new_thread(work, worker) == (unsigned long)-1) {
+                PyThread_release_lock(worker->done); /* one that is held may not be freed everywhere */
                 PyThread_free_lock(worker->done);
                 worker->done = NULL;
             }
@@ -193,7 +210,7 @@ static void events(const bank_t *self, const run_t *run, size_t count, uint32_t 
             work(&workers[i]);
         }
     }
-    for (i = 0; i < shares; i++) {
+    for (i = 1; i < shares; i++) {
         if (workers[i].done != NULL) {
             PyThread_acquire_lock(workers[i].done, WAIT_LOCK);
             PyThread_release_lock(workers[i].done);
@@ -225,11 +242,8 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         }
         return NULL;
     }
-    if (begin(self) < 0) {
+    if (enter(self, &slots, args[0]) < 0) {
         return NULL;
-    }
-    if (slots_open(self, &slots, args[0]) < 0) {
-        goto done;
     }
     if (pair_open(&self->held.params, args[1], args[2], 2, &p, &f) < 0) {
         goto close_slots;
@@ -251,7 +265,7 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
     {
         rows_t rows = {&p, &f, self->feature_scale, out.buf};
         run_t run = {&self->held.params, self->records, self->record, slots.at, values, &rows};
-        events(self, &run, slots.count, (uint32_t)threads);
+        events(self, &run, slots.count, (size_t)threads);
     }
     Py_END_ALLOW_THREADS
     if (values != NULL) {
@@ -264,9 +278,7 @@ close_tables:
     table_close(&p);
     table_close(&f);
 close_slots:
-    PyMem_Free(slots.at);
-done:
-    end(self);
+    leave(self, &slots);
     return result;
 }
 
@@ -284,11 +296,8 @@ static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssiz
         PyErr_SetString(PyExc_TypeError, "save_many takes slots and out");
         return NULL;
     }
-    if (begin(self) < 0) {
+    if (enter(self, &slots, args[0]) < 0) {
         return NULL;
-    }
-    if (slots_open(self, &slots, args[0]) < 0) {
-        goto done;
     }
     if (space_open(&out, args[1], (Py_ssize_t)(slots.count * size)) < 0) {
         goto close_slots;
@@ -306,9 +315,7 @@ static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssiz
         result = Py_NewRef(Py_None);
     }
 close_slots:
-    PyMem_Free(slots.at);
-done:
-    end(self);
+    leave(self, &slots);
     return result;
 }
 
@@ -347,11 +354,8 @@ static PyObject *bank_load_many(PyObject *object, PyObject *const *args, Py_ssiz
         PyErr_SetString(PyExc_TypeError, "load_many takes slots and states");
         return NULL;
     }
-    if (begin(self) < 0) {
+    if (enter(self, &slots, args[0]) < 0) {
         return NULL;
-    }
-    if (slots_open(self, &slots, args[0]) < 0) {
-        goto done;
     }
     if (PyObject_GetBuffer(args[1], &states, PyBUF_C_CONTIGUOUS) < 0) {
         goto close_slots;
@@ -376,9 +380,7 @@ static PyObject *bank_load_many(PyObject *object, PyObject *const *args, Py_ssiz
 close_states:
     PyBuffer_Release(&states);
 close_slots:
-    PyMem_Free(slots.at);
-done:
-    end(self);
+    leave(self, &slots);
     return result;
 }
 
@@ -386,7 +388,6 @@ done:
 static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
-    PyObject *result = NULL;
     slots_t slots;
     size_t i;
     int anew;
@@ -395,22 +396,18 @@ static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t 
         return NULL;
     }
     anew = PyObject_IsTrue(args[1]);
-    if (anew < 0 || begin(self) < 0) {
+    if (anew < 0 || enter(self, &slots, args[0]) < 0) {
         return NULL;
     }
-    if (slots_open(self, &slots, args[0]) == 0) {
-        for (i = 0; i < slots.count; i++) {
-            if (anew) {
-                renew(self, slots.at[i]);
-            } else {
-                tcuq_reset(monitor_at(self, slots.at[i]));
-            }
+    for (i = 0; i < slots.count; i++) {
+        if (anew) {
+            renew(self, slots.at[i]);
+        } else {
+            tcuq_reset(monitor_at(self, slots.at[i]));
         }
-        PyMem_Free(slots.at);
-        result = Py_NewRef(Py_None);
     }
-    end(self);
-    return result;
+    leave(self, &slots);
+    Py_RETURN_NONE;
 }
 
 /* feedback(slots, ago, labels, out): int64, int64, int64 and int8 arrays of one length; a status of tcuq_feedback() each. */
@@ -425,14 +422,11 @@ static PyObject *bank_feedback(PyObject *object, PyObject *const *args, Py_ssize
         PyErr_SetString(PyExc_TypeError, "feedback takes slots, ago, labels and out");
         return NULL;
     }
-    if (begin(self) < 0) {
+    if (enter(self, &slots, args[0]) < 0) {
         return NULL;
     }
-    if (slots_open(self, &slots, args[0]) < 0) {
-        goto finish;
-    }
     if (space_open(&ago, args[1], (Py_ssize_t)(slots.count * 8u)) < 0) {
-        goto free_slots;
+        goto close_slots;
     }
     if (space_open(&labels, args[2], (Py_ssize_t)(slots.count * 8u)) < 0) {
         goto close_ago;
@@ -454,10 +448,8 @@ close_labels:
     PyBuffer_Release(&labels);
 close_ago:
     PyBuffer_Release(&ago);
-free_slots:
-    PyMem_Free(slots.at);
-finish:
-    end(self);
+close_slots:
+    leave(self, &slots);
     return result;
 }
 
