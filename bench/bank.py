@@ -13,6 +13,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def compare(profile: str, features: int, devices: int, threads: list[int]) -> di
     rates = {}
     for number in threads:
         clock = time.process_time if number == 1 else time.perf_counter
-        seconds = least(lambda number=number: bank.run(slots, probs, more, threads=number), 15, clock)
+        seconds = least(partial(bank.run, slots, probs, more, threads=number), 15, clock)
         rates[number] = EVENTS / seconds / 1e6
     return {
         "profile": profile,
