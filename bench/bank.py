@@ -68,7 +68,7 @@ def compare(profile: str, features: int, devices: int, threads: list[int]) -> di
         for device, row, feature_row in rows:
             monitors[device].step(row, feature_row)
 
-    of_dict = least(by_dict) if single else float("nan")
+    of_dict = least(by_dict) if single else None
     rates = {}
     for number in threads:
         clock = time.process_time if number == 1 else time.perf_counter
@@ -80,8 +80,8 @@ def compare(profile: str, features: int, devices: int, threads: list[int]) -> di
         "devices": devices,
         "bytes": bank.slot_bytes,
         "million_a_second": rates,
-        "dict_million_a_second": EVENTS / of_dict / 1e6,
-        "times": rates[threads[0]] * 1e6 * of_dict / EVENTS,
+        "dict_million_a_second": EVENTS / of_dict / 1e6 if of_dict else None,
+        "times": rates[threads[0]] * 1e6 * of_dict / EVENTS if of_dict else None,
     }
 
 
@@ -117,7 +117,7 @@ def main() -> int:
         rates = "".join(f"{rate:>11.2f}" for rate in row["million_a_second"].values())
         print(
             f"{row['profile']:<9}{row['features']:>9}{row['devices']:>10,}{row['bytes']:>7}"
-            f"{rates}{row['dict_million_a_second']:>12.3f}{row['times']:>8.1f}"
+            f"{rates}{row['dict_million_a_second'] or 0:>12.3f}{row['times'] or 0:>8.1f}"
         )
     print(f"\n10^6 devices are made in {found['seconds_to_make']:.2f} s (goal {GOALS['seconds_to_make']} s)")
     return 0
