@@ -106,6 +106,8 @@ BANK: list[tuple[type[Exception], Callable[[Any], Any]]] = [
     (ValueError, lambda each: each.run(SLOTS, PROBS * 2, FEATURES, OUT, None)),
     (ValueError, lambda each: each.run(SLOTS, PROBS, FEATURES, OUT[1:], None)),
     (ValueError, lambda each: each.run(SLOTS, PROBS, FEATURES, OUT, SIGNALS[1:])),
+    (ValueError, lambda each: each.run(SLOTS, PROBS, FEATURES, OUT, None, 0)),
+    (TypeError, lambda each: each.run(SLOTS, PROBS, FEATURES, OUT, None, "2")),
     (TypeError, lambda each: each.save_many(SLOTS)),
     (TypeError, lambda each: each.save_many([0], STATE)),
     (ValueError, lambda each: each.save_many(SLOTS, STATE[1:])),

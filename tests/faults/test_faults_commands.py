@@ -30,10 +30,7 @@ FOLDERS = [
     for name, system in SYSTEMS.items()
     for case in folder_cases()
 ]
-KEPT = [
-    pytest.param(case, id=case.name, marks=pytest.mark.slow if case.name == "live, new" else ())
-    for case in kept_cases()
-]
+KEPT = [pytest.param(case, id=case.name) for case in kept_cases()]
 
 
 @pytest.fixture

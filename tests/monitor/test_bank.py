@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from refusals import refused
 from streams import int8_stream, learned_params, same_steps
 
 from tcuq import Bank, Monitor, Params
+from tcuq.monitor.instant_head import InstantHead
 
 STOCK = {"standard": FULL, "learned": learned_params(10), "paper": PLAIN}
 
@@ -25,10 +27,8 @@ def events(params: Params, count: int, devices: int, seed: int = 0) -> tuple[Any
     return np.random.default_rng(seed).integers(0, devices, count), probs, features
 
 
-@pytest.mark.parametrize("name", STOCK)
-def test_a_bank_equals_monitors(name: str) -> None:
-    params, devices = STOCK[name], 17
-    slots, probs, features = events(params, 1500, devices)
+def equals_monitors(params: Params, slots: Any, probs: Any, features: Any) -> None:
+    devices = int(slots.max()) + 1
     bank, single = Bank(params, devices), [Monitor(params) for _ in range(devices)]
     steps, signals = bank.run(slots, probs, features, signals=True)
     for device in range(devices):
@@ -38,6 +38,77 @@ def test_a_bank_equals_monitors(name: str) -> None:
         assert np.array_equal(signals[mine], values)
     states = bank.save_many(range(devices))
     assert [row.tobytes() for row in states] == [each.save() for each in single]
+
+
+@pytest.mark.parametrize("name", STOCK)
+def test_a_bank_equals_monitors(name: str) -> None:
+    equals_monitors(STOCK[name], *events(STOCK[name], 1500, 17))
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4, 7, 8, 9, 13, 16, 37, 1000])
+@pytest.mark.parametrize("about", ["answer", "prediction"])
+def test_classes_that_fill_no_vector(classes: int, about: str) -> None:
+    """Any bytes are a posterior: also none at all, and all classes at once."""
+    params = learned_params(classes, about=about)
+    probs = np.random.default_rng(classes).integers(-128, 128, (200, classes)).astype(np.int8)
+    probs[::3] = int8_stream(200, classes, 0)[0][::3]
+    probs[5::20], probs[6::20] = -128, 127
+    assert params.instant is not None
+    for instant in (params.instant, InstantHead(params.instant.coef, params.instant.bias)):
+        equals_monitors(params.replace(instant=instant), np.arange(200) % 3, probs, None)
+
+
+@pytest.mark.parametrize("features", [1, 7, 16, 256])
+@pytest.mark.parametrize("profile", ["standard", "paper"])
+def test_features_that_fill_no_vector(features: int, profile: str) -> None:
+    stock = STOCK[profile]
+    centers = stock.centers and np.resize(stock.centers, (stock.classes, features)).tolist()
+    params = stock.replace(features=features, centers=centers)
+    _, probs, _ = events(params, 300, 1)
+    values = np.random.default_rng(features).integers(-128, 128, (300, features)).astype(np.int8)
+    values[::7] = params.feature_zero_point
+    equals_monitors(params, np.arange(300) % 3, probs, values)
+
+
+@pytest.mark.parametrize("devices", [1, 5, 300])
+def test_threads_do_not_matter(devices: int) -> None:
+    params = STOCK["standard"]
+    slots, probs, features = events(params, 9000, devices)
+    runs = []
+    for threads in (1, 2, 3, 64, None):
+        bank = Bank(params, devices)
+        steps, signals = bank.run(slots, probs, features, True, threads)
+        runs.append((steps, signals, bank.save_many(range(devices))))
+    for steps, signals, states in runs[1:]:
+        assert same_steps(steps, runs[0][0])
+        assert np.array_equal(signals, runs[0][1]) and np.array_equal(states, runs[0][2])
+    for wrong in (0, 65):
+        with refused("value", "threads"):
+            bank.run(slots, probs, features, threads=wrong)
+
+
+NO_THREADS = """
+import resource, threading
+import numpy as np
+from tcuq import Bank, Params
+slots = np.arange(9000) % 100
+probs = np.random.default_rng(0).integers(-128, 128, (9000, 2)).astype(np.int8)
+banks = [Bank(Params(classes=2), 100) for _ in range(2)]
+expected = banks[0].run(slots, probs, threads=1).tobytes()
+threading.stack_size(2**31)
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**27,) * 2)
+try:
+    threading.Thread(target=print).start()
+except RuntimeError:
+    print(banks[1].run(slots, probs, threads=4).tobytes() == expected)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory as Linux does")
+def test_without_threads_the_work_is_done_all_the_same() -> None:
+    done = subprocess.run([sys.executable, "-c", NO_THREADS], capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
 
 
 def test_batches_do_not_matter() -> None:

@@ -8,14 +8,12 @@ what they kept.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from streams import int8_stream
 
 from tcuq import Log, Params
@@ -137,51 +135,6 @@ class Kept:
     look: Callable[[Path], Any]  # returns what the folder says; raises where it is damaged
 
 
-def _live_begun(place: Path) -> None:
-    from live_runs import PARAMS, json_lines, steps_of
-    from tcuq_watch.sources.inbox import Chunk
-
-    from tcuq_watch.live.session import Session
-
-    for name in ("in", "out"):
-        (place / name).mkdir(parents=True)
-    session = Session(PARAMS, place / "out" / "live", "-")
-    session.take([Chunk(json_lines(steps_of(40)[:8], boot=3, first=5))])
-    session.close()
-
-
-def _live(place: Path) -> int:
-    from live_runs import PARAMS, json_lines, steps_of
-    from tcuq_watch.sources.inbox import Chunk
-
-    from tcuq_watch.live.session import Session
-
-    def work() -> None:
-        session = Session(PARAMS, place / "out" / "live", "-", save_every=15)
-        # All of it, as a device sends again what nobody has confirmed; number 0 would mean a new boot.
-        for first in range(0, 40, 10):
-            some = json_lines(steps_of(40)[first : first + 10], boot=3, first=5 + first)
-            session.take([Chunk(some)])
-            session.tick()
-        with contextlib.suppress(ValueError):  # told on the page
-            session.mark(3, 1)
-        session.close()
-
-    return as_command(work)
-
-
-def _live_look(place: Path) -> Any:
-    from live_runs import decided_alike, received, steps_of
-
-    from tcuq_watch.live.marks import read_marks
-
-    folder = place / "out" / "live"
-    alike = decided_alike(folder, received(folder))
-    steps = received(folder)
-    assert np.array_equal(steps, steps_of(40)[: len(steps)])
-    return len(steps), alike, read_marks(folder / "marks.jsonl")
-
-
 def _events(place: Path, steps: int = 8) -> None:
     probs, _ = int8_stream(4 * steps, 4, 0)
     rows = []
@@ -221,9 +174,5 @@ def _fleet_look(place: Path) -> Any:
 
 
 def kept_cases() -> list[Kept]:
-    """Return what goes on where it was: a live session, and a fleet."""
-    return [
-        Kept("live", _live_begun, _live, _live_look),
-        Kept("fleet run", _fleet_begun, _fleet, _fleet_look),
-        Kept("live, new", lambda place: (place / "out").mkdir(parents=True), _live, _live_look),
-    ]
+    """Return what goes on where it was: a fleet, of one device or many."""
+    return [Kept("fleet run", _fleet_begun, _fleet, _fleet_look)]

@@ -7,22 +7,23 @@
 #include "binding/alone.h"
 #include "binding/fields.h"
 #include "binding/input.h"
+#include "binding/many.h"
 #include "binding/step.h"
 
 #include <string.h>
-
-/* Fetch what an event will need some events before its turn: in a large bank it is far away. */
-#define AHEAD 4
-#if defined(__GNUC__)
-#define FETCH(address) __builtin_prefetch(address, 1)
-#else
-#define FETCH(address) ((void)(address))
+#if defined(__linux__)
+#include <sys/mman.h>
 #endif
-#define CACHE_LINE 64u
+
+/* Events that a thread looks through at a time, and the fewest that are worth another thread. */
+#define CHUNK 1024u
+#define WORTH_A_THREAD 2048u
+#define MOST_THREADS 64
 
 typedef struct {
     PyObject_HEAD
     held_params_t held;
+    many_t many; /* the code for these params */
     float feature_scale;
     uint8_t *records; /* a tcuq_t each, then its ring */
     uint8_t *fresh;   /* a record as a new monitor has it */
@@ -116,30 +117,109 @@ close:
     return slots->at == NULL ? -1 : 0;
 }
 
-static void events(bank_t *self, const slots_t *slots, const table_t *p, const table_t *f, step_row_t *out,
-                   uint16_t *signals)
+/* Keep others out and read the slots, until leave(): 0, or -1 with an exception. */
+static int enter(bank_t *self, slots_t *slots, PyObject *object)
 {
-    int8_t probs_space[TCUQ_MAX_CLASSES];
-    int8_t features_space[TCUQ_MAX_FEATURES];
-    const tcuq_params_t *params = &self->held.params;
-    size_t i;
-    for (i = 0; i < slots->count; i++) {
-        tcuq_step_t step;
-        if (i + AHEAD < slots->count) {
-            const uint8_t *next = self->records + slots->at[i + AHEAD] * self->record;
-            size_t at;
-            for (at = 0; at < self->record; at += CACHE_LINE) {
-                FETCH(next + at);
-            }
+    if (begin(self) < 0) {
+        return -1;
+    }
+    if (slots_open(self, slots, object) < 0) {
+        end(self);
+        return -1;
+    }
+    return 0;
+}
+
+static void leave(bank_t *self, slots_t *slots)
+{
+    PyMem_Free(slots->at);
+    end(self);
+}
+
+/* Where events come from, and where steps go. */
+typedef struct {
+    const table_t *probs;
+    const table_t *features;
+    float feature_scale;
+    step_row_t *out;
+} rows_t;
+
+const int8_t *run_read(const run_t *run, size_t event, int8_t *probs, int8_t *features)
+{
+    const rows_t *rows = run->rows;
+    probs_row(rows->probs, (Py_ssize_t)event, probs);
+    return features_row(rows->features, (Py_ssize_t)event, rows->feature_scale, run->params->zero_point, features);
+}
+
+void run_write(const run_t *run, size_t event, const tcuq_step_t *step)
+{
+    step_row(((const rows_t *)run->rows)->out + event, step, run->params->horizon);
+}
+
+/* One of several threads: each has monitors of its own, so no order between threads changes a bit. */
+typedef struct {
+    const run_t *run;
+    many_t many;
+    size_t count;   /* events of all threads */
+    uint32_t share; /* which thread, of how many */
+    uint32_t shares;
+    PyThread_type_lock done; /* NULL: the calling thread does it */
+} worker_t;
+
+static void work(void *argument)
+{
+    const worker_t *worker = argument;
+    uint32_t own[CHUNK];
+    size_t i = 0;
+    while (i < worker->count) {
+        size_t end = worker->count - i < CHUNK ? worker->count : i + CHUNK, found = 0;
+        for (; i < end; i++) {
+            /* Neighbors share lines of the cache, so four of them a thread; the product spreads these. */
+            uint32_t spread = (worker->run->slots[i] >> 2) * 2654435761u >> 16;
+            own[found] = (uint32_t)i;
+            found += spread * worker->shares >> 16 == worker->share ? 1u : 0u;
         }
-        tcuq_step(monitor_at(self, slots->at[i]), probs_row(p, (Py_ssize_t)i, probs_space),
-                  features_row(f, (Py_ssize_t)i, self->feature_scale, params->zero_point, features_space), &step,
-                  signals == NULL ? NULL : signals + i * TCUQ_SIGNAL_COUNT);
-        step_row(out + i, &step, params->horizon);
+        worker->many(worker->run, own, found);
+    }
+    if (worker->done != NULL) {
+        PyThread_release_lock(worker->done);
     }
 }
 
-/* run(slots, probs, features, out, signals or None): one event after the other, in their order. */
+/* All events; a share whose thread cannot be had is worked on here. */
+static void events(const bank_t *self, const run_t *run, size_t count, size_t threads)
+{
+    worker_t workers[MOST_THREADS];
+    size_t worth = count / WORTH_A_THREAD + 1u, shares = worth < threads ? worth : threads, i;
+    for (i = 0; i < shares; i++) {
+        worker_t *worker = &workers[i];
+        worker_t fresh = {run, self->many, count, (uint32_t)i, (uint32_t)shares, NULL};
+        *worker = fresh;
+        worker->done = i > 0u ? PyThread_allocate_lock() : NULL;
+        if (worker->done != NULL) {
+            PyThread_acquire_lock(worker->done, WAIT_LOCK);
+            if (PyThread_start_new_thread(work, worker) == (unsigned long)-1) {
+                PyThread_release_lock(worker->done); /* one that is held may not be freed everywhere */
+                PyThread_free_lock(worker->done);
+                worker->done = NULL;
+            }
+        }
+    }
+    for (i = 0; i < shares; i++) {
+        if (workers[i].done == NULL) {
+            work(&workers[i]);
+        }
+    }
+    for (i = 1; i < shares; i++) {
+        if (workers[i].done != NULL) {
+            PyThread_acquire_lock(workers[i].done, WAIT_LOCK);
+            PyThread_release_lock(workers[i].done);
+            PyThread_free_lock(workers[i].done);
+        }
+    }
+}
+
+/* run(slots, probs, features, out, signals or None, threads = 1): the events of a monitor in their order. */
 static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
@@ -150,15 +230,20 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
     slots_t slots;
     table_t p;
     table_t f;
-    if (count != 5) {
-        PyErr_SetString(PyExc_TypeError, "run takes slots, probs, features, out and signals");
+    long threads;
+    if (count < 5 || count > 6) {
+        PyErr_SetString(PyExc_TypeError, "run takes slots, probs, features, out, signals and threads");
         return NULL;
     }
-    if (begin(self) < 0) {
+    threads = count == 6 ? PyLong_AsLong(args[5]) : 1;
+    if (threads < 1 || threads > MOST_THREADS) {
+        if (PyErr_Occurred() == NULL) {
+            PyErr_Format(PyExc_ValueError, "threads is %ld, expected 1 to %d", threads, MOST_THREADS);
+        }
         return NULL;
     }
-    if (slots_open(self, &slots, args[0]) < 0) {
-        goto done;
+    if (enter(self, &slots, args[0]) < 0) {
+        return NULL;
     }
     if (pair_open(&self->held.params, args[1], args[2], 2, &p, &f) < 0) {
         goto close_slots;
@@ -177,7 +262,11 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         values = signals.buf;
     }
     Py_BEGIN_ALLOW_THREADS
-    events(self, &slots, &p, &f, out.buf, values);
+    {
+        rows_t rows = {&p, &f, self->feature_scale, out.buf};
+        run_t run = {&self->held.params, self->records, self->record, slots.at, values, &rows};
+        events(self, &run, slots.count, (size_t)threads);
+    }
     Py_END_ALLOW_THREADS
     if (values != NULL) {
         PyBuffer_Release(&signals);
@@ -189,9 +278,7 @@ close_tables:
     table_close(&p);
     table_close(&f);
 close_slots:
-    PyMem_Free(slots.at);
-done:
-    end(self);
+    leave(self, &slots);
     return result;
 }
 
@@ -209,11 +296,8 @@ static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssiz
         PyErr_SetString(PyExc_TypeError, "save_many takes slots and out");
         return NULL;
     }
-    if (begin(self) < 0) {
+    if (enter(self, &slots, args[0]) < 0) {
         return NULL;
-    }
-    if (slots_open(self, &slots, args[0]) < 0) {
-        goto done;
     }
     if (space_open(&out, args[1], (Py_ssize_t)(slots.count * size)) < 0) {
         goto close_slots;
@@ -231,9 +315,7 @@ static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssiz
         result = Py_NewRef(Py_None);
     }
 close_slots:
-    PyMem_Free(slots.at);
-done:
-    end(self);
+    leave(self, &slots);
     return result;
 }
 
@@ -272,11 +354,8 @@ static PyObject *bank_load_many(PyObject *object, PyObject *const *args, Py_ssiz
         PyErr_SetString(PyExc_TypeError, "load_many takes slots and states");
         return NULL;
     }
-    if (begin(self) < 0) {
+    if (enter(self, &slots, args[0]) < 0) {
         return NULL;
-    }
-    if (slots_open(self, &slots, args[0]) < 0) {
-        goto done;
     }
     if (PyObject_GetBuffer(args[1], &states, PyBUF_C_CONTIGUOUS) < 0) {
         goto close_slots;
@@ -301,9 +380,7 @@ static PyObject *bank_load_many(PyObject *object, PyObject *const *args, Py_ssiz
 close_states:
     PyBuffer_Release(&states);
 close_slots:
-    PyMem_Free(slots.at);
-done:
-    end(self);
+    leave(self, &slots);
     return result;
 }
 
@@ -311,7 +388,6 @@ done:
 static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
-    PyObject *result = NULL;
     slots_t slots;
     size_t i;
     int anew;
@@ -320,22 +396,18 @@ static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t 
         return NULL;
     }
     anew = PyObject_IsTrue(args[1]);
-    if (anew < 0 || begin(self) < 0) {
+    if (anew < 0 || enter(self, &slots, args[0]) < 0) {
         return NULL;
     }
-    if (slots_open(self, &slots, args[0]) == 0) {
-        for (i = 0; i < slots.count; i++) {
-            if (anew) {
-                renew(self, slots.at[i]);
-            } else {
-                tcuq_reset(monitor_at(self, slots.at[i]));
-            }
+    for (i = 0; i < slots.count; i++) {
+        if (anew) {
+            renew(self, slots.at[i]);
+        } else {
+            tcuq_reset(monitor_at(self, slots.at[i]));
         }
-        PyMem_Free(slots.at);
-        result = Py_NewRef(Py_None);
     }
-    end(self);
-    return result;
+    leave(self, &slots);
+    Py_RETURN_NONE;
 }
 
 /* feedback(slots, ago, labels, out): int64, int64, int64 and int8 arrays of one length; a status of tcuq_feedback() each. */
@@ -350,14 +422,11 @@ static PyObject *bank_feedback(PyObject *object, PyObject *const *args, Py_ssize
         PyErr_SetString(PyExc_TypeError, "feedback takes slots, ago, labels and out");
         return NULL;
     }
-    if (begin(self) < 0) {
+    if (enter(self, &slots, args[0]) < 0) {
         return NULL;
     }
-    if (slots_open(self, &slots, args[0]) < 0) {
-        goto finish;
-    }
     if (space_open(&ago, args[1], (Py_ssize_t)(slots.count * 8u)) < 0) {
-        goto free_slots;
+        goto close_slots;
     }
     if (space_open(&labels, args[2], (Py_ssize_t)(slots.count * 8u)) < 0) {
         goto close_ago;
@@ -379,11 +448,24 @@ close_labels:
     PyBuffer_Release(&labels);
 close_ago:
     PyBuffer_Release(&ago);
-free_slots:
-    PyMem_Free(slots.at);
-finish:
-    end(self);
+close_slots:
+    leave(self, &slots);
     return result;
+}
+
+/* Ask for large pages, whose addresses a processor finds sooner; only advice, so nobody looks whether it was taken. */
+static void advise(uint8_t *records, size_t bytes)
+{
+#if defined(MADV_HUGEPAGE)
+    const uintptr_t page = (uintptr_t)1 << 21;
+    uintptr_t from = ((uintptr_t)records + page - 1u) & ~(page - 1u), to = ((uintptr_t)records + bytes) & ~(page - 1u);
+    if (from < to) {
+        madvise((void *)from, to - from, MADV_HUGEPAGE);
+    }
+#else
+    (void)records;
+    (void)bytes;
+#endif
 }
 
 /* Have memory for `all` monitors; a bank that grows gets twice what it had, so that growing by one is cheap on
@@ -405,6 +487,7 @@ static int reserve(bank_t *self, size_t all)
         PyErr_NoMemory();
         return -1;
     }
+    advise(records, room * self->record);
     self->records = records;
     self->room = room;
     for (i = 0; i < self->count; i++) {
@@ -487,6 +570,7 @@ static PyObject *bank_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (fields_read(&self->held, fields) < 0) {
         goto fail;
     }
+    self->many = many_any_fits(&self->held.params);
     ring_bytes = tcuq_ring_size(&self->held.params);
     self->record = (MONITOR_BYTES + ring_bytes + 7u) & ~(size_t)7u;
     self->fresh = PyMem_Calloc(1, self->record);

@@ -25,8 +25,11 @@
 
 #define FEEDBACK_CAP 268435456u /* of the rise side that labels may move */
 
+/* A build for servers may have functions of its own in place of those inside an #ifndef of their name. */
 #if defined(__GNUC__)
+#ifndef NOT_INLINE
 #define NOT_INLINE __attribute__((noinline, unused)) /* a copy for each caller costs flash, a busy caller registers */
+#endif
 #define ALWAYS_INLINE __attribute__((always_inline)) /* its arguments are known when compiling */
 #define COLD __attribute__((cold))                   /* no step calls it: small rather than fast */
 /* Cortex-M0 calls memcpy, a hundred instructions for sixteen bytes, unless it knows the alignment. */
@@ -50,10 +53,12 @@
 #define HAS_FEEDBACK BUILD_HAS(TCUQ_FEEDBACK)
 
 /* Signals in use, of those that this build can compute. */
+#ifndef used
 static inline uint32_t used(const tcuq_params_t *p)
 {
     return (uint32_t)p->signals & (TCUQ_SIGNALS) & TCUQ_ALL_SIGNALS;
 }
+#endif
 
 /* Whether a signal of a mask is in use. */
 static inline int uses(const tcuq_params_t *p, uint32_t mask)
@@ -406,6 +411,16 @@ typedef struct {
     int still;              /* whether the input stands still */
     int32_t evidence;       /* how much more likely it is on degraded input, Q16.16 */
 } inference_t;
+
+/* Features in blocks, read once, beside the center of a class. */
+typedef struct {
+    const int8_t *next;   /* feature */
+    const int8_t *center; /* beside it */
+    uint32_t squares;     /* of all raw bytes */
+    uint32_t apart;       /* squares of all gaps of single features, and 1 */
+    int32_t sums[BLOCKS]; /* of raw bytes */
+    int32_t gaps[BLOCKS]; /* of what they are above the center */
+} blocks_t;
 
 /* Read an inference (section 3): sets `prediction`, `low_mass`, and `answer` as it is without a past. */
 void tcuq_internal_read(inference_t *now, const tcuq_params_t *p, const int8_t *probs, const int8_t *features,

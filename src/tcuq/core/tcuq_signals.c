@@ -58,6 +58,7 @@ COLD size_t tcuq_ring_size(const tcuq_params_t *p)
 
 /* Arithmetic of features. */
 
+#ifndef norm_of
 static inline norm_t norm_of(uint32_t squares)
 {
     norm_t n = {0, 0};
@@ -72,6 +73,7 @@ static inline norm_t norm_of(uint32_t squares)
     }
     return n;
 }
+#endif
 
 /* Dot product of raw bytes: most of a step's time, so four at a time. */
 NOT_INLINE static int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
@@ -109,6 +111,7 @@ static inline uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 
 /* Reading (section 3). */
 
+#ifndef read_probs
 static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
 {
     uint32_t top = 0;
@@ -138,6 +141,7 @@ static void read_probs(inference_t *now, const int8_t *probs, uint32_t classes)
         now->kept.log_sum = (int32_t)(logs + tcuq_xlog[rest]) - (int32_t)(192u * (mass + rest));
     }
 }
+#endif
 
 static void read_features(kept_t *kept, const int8_t *features, const tcuq_params_t *p)
 {
@@ -321,16 +325,7 @@ static uint16_t log_of(uint32_t sum)
     return saturate(((uint32_t)log >> 4) * 2731u >> 12);
 }
 
-/* Features in blocks, read once, beside the center of a class. */
-typedef struct {
-    const int8_t *next;   /* feature */
-    const int8_t *center; /* beside it */
-    uint32_t squares;     /* of all raw bytes */
-    uint32_t apart;       /* squares of all gaps of single features, and 1 */
-    int32_t sums[BLOCKS]; /* of raw bytes */
-    int32_t gaps[BLOCKS]; /* of what they are above the center */
-} blocks_t;
-
+#ifndef read_blocks
 /* One of them, up to `end`. A function of its own: its loop has all registers. */
 NOT_INLINE static void read_block(blocks_t *blocks, uint32_t block, const int8_t *end)
 {
@@ -375,6 +370,7 @@ static uint32_t read_blocks(blocks_t *blocks, const inference_t *now, const tcuq
     }
     return blocks->squares + (uint32_t)(zero * (p->features * zero - 2 * sum));
 }
+#endif
 
 /* Squares by which the sums of blocks differ from those of the last step, which they take the place of. */
 static uint32_t moved_from(uint32_t *last, const int32_t *sums)
