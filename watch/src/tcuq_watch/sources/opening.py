@@ -64,7 +64,8 @@ tcp:// or tcp-listen://
         return Pipe(where=text, **options)
     path = Path(text)
     if not path.exists():
-        raise InputError("missing", f"{text}: no such file; create it first, or name {EXPECTED}")
+        others = "a serial port, tcp://, tcp-listen:// or mqtt://"
+        raise InputError("missing", f"{text}: no such file; create it first, or name {others}")
     check_readable(path)
     return FileSource(path, follow, **options)
 
