@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -106,4 +107,7 @@ def test_a_folder_that_this_user_may_not_write_to(name: str, place: Path) -> Non
     (place / "out" / "d.csv").write_text("old")
     if name == "export":  # imports what this user may not read
         run(place, "export IN/params.json IN/tcuq_kws --name kws --quiet")
+    if name in ("live", "fleet"):
+        run(place, "fleet run IN/params.json IN/events.jsonl --folder IN/fleet --quiet")
+        import_module("tcuq_watch.live.session")
     refused(place, name, "", lambda: os.setuid(65534))
