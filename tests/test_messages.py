@@ -69,19 +69,11 @@ MODEL is math:sqroot; the module math has no 'sqroot'
 $ tcuq live dev.npz -
 dev.npz: is no parameter file; make one with: tcuq fit dev.npz -o monitor.json
 $ tcuq live monitor.json /dev/nope
-<<<<<<< HEAD
-/dev/nope: no such file; create it first, or name another source, such as -, /dev/ttyUSB0@115200 or mqtt://HOST/TOPIC
-$ tcuq fleet status empty
-empty holds no fleet, expected the folder of a Fleet (tcuq fleet run)
-$ tcuq fleet run monitor.json missing.jsonl --folder f
-missing.jsonl: no such file; create it first, or name another source, such as -, /dev/ttyUSB0@115200 or mqtt://HOST/TOPIC
-=======
 /dev/nope: no such file; create it first, or name a serial port, tcp://, tcp-listen:// or mqtt://
 $ tcuq fleet status empty
 empty holds no fleet, expected the folder of a Fleet (tcuq fleet run)
 $ tcuq fleet run monitor.json missing.jsonl --folder f
 missing.jsonl: no such file; create it first, or name a serial port, tcp://, tcp-listen:// or mqtt://
->>>>>>> wsrc
 $ tcuq device cost model.tflite
 model.tflite: is a model, expected a graph; make one with: tcuq device import model.tflite -o model.npz
 $ tcuq device emit monitor.json dev.npz -o fw

@@ -64,13 +64,8 @@ tcp:// or tcp-listen://
         return Pipe(where=text, **options)
     path = Path(text)
     if not path.exists():
-<<<<<<< HEAD
-        other = "or name another source, such as -, /dev/ttyUSB0@115200 or mqtt://HOST/TOPIC"
-        raise InputError("missing", f"{text}: no such file; create it first, {other}")
-=======
         others = "a serial port, tcp://, tcp-listen:// or mqtt://"
         raise InputError("missing", f"{text}: no such file; create it first, or name {others}")
->>>>>>> wsrc
     check_readable(path)
     return FileSource(path, follow, **options)
 
