@@ -125,12 +125,13 @@ class EvidenceHead:
         return fixed.part_from, (EvidenceHead, "evidence", self.to_dict())
 
     def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_evidence_t`."""
+        """Return the fields of the core's `tcuq_evidence_t`, in its order: exported C relies on it."""
         looks, mean, most = self.own or (0, 0.0, 0.0)
         base, slope = self.bet or (0.0, 0.0)
         return {
-            **{name: round(getattr(self, name) * ONE) for name in ("clip", "still", "bias", "allowance")},
+            "clip": round(self.clip * ONE),
             "reach": self.reach,
+            **{name: round(getattr(self, name) * ONE) for name in ("still", "bias", "allowance")},
             "own_looks": looks,
             "own_mean": round(mean * ONE),
             "own_most": round(most * ONE),
