@@ -177,9 +177,10 @@ class Session:
                 self._commit(source)
 
     def _own(self, item: Any) -> Any:
-        """Return events and states as those of the one device."""
+        """Return events and states as those of the one device; what has no time has that of its arrival."""
         if isinstance(item, Events):
-            return replace(item, devices=np.full(len(item), DEVICE, dtype=object))
+            times = np.full(len(item), time.time()) if item.times is None else item.times
+            return replace(item, devices=np.full(len(item), DEVICE, dtype=object), times=times)
         return item._replace(device=DEVICE)
 
     def _take_names(self, names: tuple[str, ...]) -> None:
@@ -192,7 +193,7 @@ class Session:
         first, self.step = self.step, self.step + len(part)
         self._places.extend(zip(part.boots.tolist(), part.seqs.tolist(), strict=True))
         self.publisher.feed.about["decided_by"] = "device" if self.model.by_device else "host"
-        times = np.where(np.isnan(part.times), time.time(), part.times).tolist()
+        times = np.nan_to_num(part.times, nan=time.time()).tolist()
         steps = np.asarray(part.steps)
         if self._decided is not None:
             self._decided(self._lines.lines(first, steps, times, part.boots.tolist(), part.seqs.tolist()))
