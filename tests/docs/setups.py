@@ -151,7 +151,7 @@ def events(folder: Path) -> None:
 
 
 def live(folder: Path) -> None:
-    """`monitor.json`; `device.log`, 1,600 steps; `monitor-live/`, what `tcuq live` has kept of them."""
+    """`monitor.json`; `device.jsonl`, 1,600 steps; `monitor-live/`, what `tcuq live` has kept of them."""
     posteriors(folder)
     log = tcuq.io.read_log(folder / "test.npz")
     assert log.labels is not None
@@ -160,7 +160,7 @@ def live(folder: Path) -> None:
         for row, label in zip(log.probs.tolist(), log.labels.tolist(), strict=True)
     ]
     sent = "".join(f"{lines[at % len(lines)]}\n" for at in range(1600))
-    (folder / "device.log").write_text(sent)
+    (folder / "device.jsonl").write_text(sent)
     command = [sys.executable, "-m", "tcuq", "live", "monitor.json", "-", "--no-page", "--quiet"]
     subprocess.run(command, cwd=folder, input=sent, text=True, check=True, capture_output=True)
 
