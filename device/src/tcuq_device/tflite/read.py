@@ -68,7 +68,7 @@ def _model(content: bytes) -> Model:
     tensors = _tensors(graphs[0], file.tables(ModelField.BUFFERS), len(content))
     inputs = _indices(graphs[0], GraphField.INPUTS, len(tensors), "inputs of the model")
     outputs = _indices(graphs[0], GraphField.OUTPUTS, len(tensors), "outputs of the model")
-    codes = [_code(each) for each in file.tables(ModelField.CODES)]
+    codes = [operator_name(each) for each in file.tables(ModelField.CODES)]
     steps = graphs[0].tables(GraphField.OPERATORS)
     operators = [_operator(number, step, codes, tensors) for number, step in enumerate(steps)]
     model = without_edges(without_shapes(Model(tensors, operators, inputs, outputs)))
@@ -137,7 +137,7 @@ def _tensor(table: Table, name: str, buffers: list[Table]) -> Tensor:
             raise InputError("unsupported", f"is {what}, which is not supported")
     kind = table.number(TensorField.TYPE, "<i1", 0)
     dtype = TYPES[kind] if 0 <= kind < len(TYPES) else f"type {kind}"
-    scales, zeros, axis = _quantization(table.table(TensorField.QUANTIZATION))
+    scales, zeros, axis = quantization(table.table(TensorField.QUANTIZATION))
     sizes = tuple(int(each) for each in shape)
     number = table.number(TensorField.BUFFER, "<u4", 0)
     if number >= len(buffers):
@@ -145,7 +145,8 @@ def _tensor(table: Table, name: str, buffers: list[Table]) -> Tensor:
     return Tensor(name, sizes, dtype, scales, zeros, axis, _constant(buffers[number], sizes, dtype))
 
 
-def _quantization(table: Table | None) -> tuple[npt.NDArray[Any], npt.NDArray[Any], int]:
+def quantization(table: Table | None) -> tuple[npt.NDArray[Any], npt.NDArray[Any], int]:
+    """Return scales, zero points and their axis."""
     if table is None:
         return np.empty(0, np.float32), np.empty(0, np.int64), 0
     scales = table.numbers(QuantizationField.SCALE, "<f4")
@@ -183,7 +184,8 @@ def _indices(table: Table, field: int, count: int, what: str, least: int = 0) ->
     return tuple(numbers)
 
 
-def _code(table: Table) -> str:
+def operator_name(table: Table) -> str:
+    """Return the operator of an entry of the list of those that the file uses."""
     # Old files have one byte for the number; new ones have both, and the larger one holds.
     number = max(table.number(CodeField.OLD, "<i1", 0), table.number(CodeField.NEW, "<i4", 0))
     if 0 <= number < len(OPERATORS):
