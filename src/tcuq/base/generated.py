@@ -16,6 +16,16 @@ PLATFORMS = {
 }
 """What `--form` takes, and what comes out; `tcuq.export.forms` has a module for each."""
 
+RUNTIMES = {
+    "tflm": "TFLite Micro",
+    "edge-impulse": "the SDK of Edge Impulse",
+    "cubeai": "STM32Cube.AI",
+    "executorch": "ExecuTorch",
+    "microtvm": "microTVM",
+    "emlearn": "emlearn",
+}
+"""What `--glue` takes: templates/glue.txt has a section for each."""
+
 _OTHERS = re.compile(r"[^A-Za-z0-9 .,:;_+=()-]")
 
 

@@ -9,12 +9,14 @@ from pathlib import Path
 from ..base.atomic_folders import recover, write_folder
 from ..base.checks import known
 from ..base.errors import InputError
+from ..base.generated import RUNTIMES
 from ..monitor.params import Params
 from .contents import Contents
 from .csource import monitor_header, monitor_source, names_header
 from .forms import FORMS, Form, plain_place
 from .projection import IntegerProjection
 from .selfcheck import SelfCheck
+from .templates import render, sections
 
 
 def readme(contents: Contents, check: SelfCheck, form: Form, paths: Collection[str]) -> str:
@@ -57,6 +59,7 @@ def sources(
     form: str = "c",
     logits_scale: float | None = None,
     projection: IntegerProjection | None = None,
+    glue: str | None = None,
 ) -> dict[str, str]:
     """Return the files of an exported monitor, text by path inside the package.
 
@@ -73,6 +76,9 @@ def sources(
         Carry along a softmax for int8 logits of this scale.
     projection : IntegerProjection, optional
         Carry along a projection of wide features.
+    glue : str, optional
+        Carry along a header that runs the network and the monitor: "tflm", "edge-impulse", "cubeai",
+        "executorch", "microtvm" or "emlearn".
 
     Returns
     -------
@@ -87,7 +93,13 @@ def sources(
     ['README.md', 'examples/SendFrames/SendFrames.ino', 'examples/Watch/Watch.ino']
     """
     known("form", form, FORMS)
-    contents = Contents(params, name, logits_scale, projection)
+    if glue is not None:
+        known("glue", glue, RUNTIMES)
+        if form in ("micropython", "rust"):
+            raise InputError(
+                "conflict", f"glue is C or C++, which form {form} has no place for; leave it out"
+            )
+    contents = Contents(params, name, logits_scale, projection, glue)
     FORMS[form].check_name(name)
     return arranged(contents, SelfCheck(contents), FORMS[form])
 
@@ -107,6 +119,9 @@ def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]
     for file in contents.core_files:
         core, more = package / "core" / file, package / "export" / "c" / file
         texts[file] = (core if core.is_file() else more).read_text(encoding="utf-8")
+    if contents.glue is not None:
+        glue = sections("glue")
+        texts[contents.fields["glue_file"]] = render(glue[contents.glue], contents.fields, glue)
     if contents.params.feedback is not None:
         # Left out by default; on some platforms nobody can set a flag for a library.
         texts["tcuq.h"] = texts["tcuq.h"].replace(_DEFAULT, f"{_DEFAULT[:-1]} | TCUQ_FEEDBACK)")
@@ -123,6 +138,7 @@ def export(
     form: str = "c",
     logits_scale: float | None = None,
     projection: IntegerProjection | None = None,
+    glue: str | None = None,
 ) -> list[Path]:
     """Write a monitor as a package for firmware, all files or none.
 
@@ -146,6 +162,9 @@ def export(
         Carry along a softmax for int8 logits of this scale.
     projection : IntegerProjection, optional
         Carry along a projection of wide features.
+    glue : str, optional
+        Carry along a header that runs the network and the monitor: "tflm", "edge-impulse", "cubeai",
+        "executorch", "microtvm" or "emlearn".
 
     Returns
     -------
@@ -165,7 +184,7 @@ def export(
     >>> [file.name for file in files if file.name.startswith("door")]
     ['door.c', 'door.h', 'door_selfcheck.c', 'door_selfcheck.h']
     """
-    return put(sources(params, name, form, logits_scale, projection), folder, force, FORMS[form])
+    return put(sources(params, name, form, logits_scale, projection, glue), folder, force, FORMS[form])
 
 
 def put(
