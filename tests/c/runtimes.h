@@ -82,8 +82,6 @@ struct Tensor {
     size_t count;
     aten::ScalarType scalar_type() const { return aten::ScalarType::Float; }
     long numel() const { return (long)count; }
-    size_t nbytes() const { return count * sizeof *values; }
-    template <typename T> T *mutable_data_ptr() const { return values; }
     template <typename T> const T *const_data_ptr() const { return values; }
 };
 struct EValue {
@@ -93,11 +91,6 @@ struct EValue {
 };
 struct Method {
     EValue out[2] = {{{floats_in, CLASSES}}, {{floats_in + CLASSES, FEATURES}}};
-    Error get_inputs(EValue *values, size_t)
-    {
-        values[0].tensor = {floats_in, VALUES};
-        return Error::Ok;
-    }
     Error execute() { return Error::Ok; }
     size_t outputs_size() const { return 2; }
     const EValue &get_output(size_t at) const { return out[at]; }

@@ -30,7 +30,9 @@ int read_input(void *input, size_t bytes) {{ return fread(input, 1, bytes, stdin
 void act_on(const tcuq_step_t *step) {{ printf("{"%ld " * len(STEP_FIELDS)}\\n",
     {", ".join(f"(long)step->{field}" for field in STEP_FIELDS)}); }}
 """
-CALLED = '#include "{}"\nint main() {{ executorch::runtime::Method method; return watch(method); }}\n'
+CALLED = """#include "{}"
+int main() {{ executorch::runtime::Method method; return watch(method, floats_in, sizeof floats_in); }}
+"""
 PARAMS = Params(classes=3, features=4, feature_scale=0.037, feature_zero_point=-11, warmup=10)
 
 

@@ -17,14 +17,14 @@ PLATFORMS = {
 """What `--form` takes, and what comes out; `tcuq.export.forms` has a module for each."""
 
 RUNTIMES = {
-    "tflm": "TFLite Micro",
-    "edge-impulse": "the SDK of Edge Impulse",
-    "cubeai": "STM32Cube.AI",
-    "executorch": "ExecuTorch",
-    "microtvm": "microTVM",
-    "emlearn": "emlearn",
+    "tflm": ("TFLite Micro", '"tensorflow/lite/micro/micro_interpreter.h"'),
+    "edge-impulse": ("The SDK of Edge Impulse", '"edge-impulse-sdk/classifier/ei_run_classifier.h"'),
+    "cubeai": ("STM32Cube.AI", '"network.h"'),
+    "executorch": ("ExecuTorch", "<executorch/runtime/executor/method.h>"),
+    "microtvm": ("microTVM", '"tvmgen_default.h"'),
+    "emlearn": ("emlearn", '"eml_net.h"'),
 }
-"""What `--glue` takes: templates/glue.txt has a section for each."""
+"""What `--glue` takes, with its name and header: templates/glue.txt has a section for each."""
 
 _OTHERS = re.compile(r"[^A-Za-z0-9 .,:;_+=()-]")
 

@@ -70,7 +70,7 @@ class Contents:
             raise InputError("conflict", "glue has no projection of wide features; leave one of them out")
         if self.glue == "edge-impulse" and self.params.features:
             way = "fit a log without features (tcuq record --features none)"
-            raise InputError("conflict", f"{RUNTIMES[self.glue]} gives out no features; {way}")
+            raise InputError("conflict", f"{RUNTIMES[self.glue][0]} gives out no features; {way}")
         check_name(self.name)
         check_names(self.params.names)
         if self.logits_scale is not None:
@@ -185,7 +185,9 @@ class Contents:
             "output_scale": f"{self.logits_scale or 1 / 256!r}f",
             "output_zero": 0 if logits else -128,
             "glue_file": f"{self.name}_{self.glue}.h".replace("-", "_") if self.glue else "",
-            "runtime": RUNTIMES.get(self.glue or ""),
+            "runtime": RUNTIMES.get(self.glue or "", ("", ""))[0],
+            "runtime_header": RUNTIMES.get(self.glue or "", ("", ""))[1],
+            "floats": self.glue in ("edge-impulse", "executorch", "emlearn"),
             "width": self.width,
             "row_width": params.classes + self.width,
             "wide": wide,

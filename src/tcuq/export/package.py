@@ -77,8 +77,7 @@ def sources(
     projection : IntegerProjection, optional
         Carry along a projection of wide features.
     glue : str, optional
-        Carry along a header that runs the network and the monitor: "tflm", "edge-impulse", "cubeai",
-        "executorch", "microtvm" or "emlearn".
+        Carry along a header that runs network and monitor in this runtime, as `--glue` names it.
 
     Returns
     -------
@@ -158,13 +157,8 @@ def export(
         the new one has not would stay, and a compiler may take the old header.
     form : str, default "c"
         Package to write, one of `FORMS`: "c" for plain C files; see `sources`.
-    logits_scale : float, optional
-        Carry along a softmax for int8 logits of this scale.
-    projection : IntegerProjection, optional
-        Carry along a projection of wide features.
-    glue : str, optional
-        Carry along a header that runs the network and the monitor: "tflm", "edge-impulse", "cubeai",
-        "executorch", "microtvm" or "emlearn".
+    logits_scale, projection, glue : optional
+        As of `sources`.
 
     Returns
     -------
@@ -210,27 +204,7 @@ def put(
 
 
 def refuse_other_form(folder: Path, form: Form) -> None:
-    """Refuse a folder that holds the monitor as a package for another platform.
-
-    Parameters
-    ----------
-    folder : Path
-        Where a package shall be written.
-    form : Form
-        One of `FORMS`, by its name.
-
-    Raises
-    ------
-    ValueError
-        The message names what was found and what to do.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from tcuq.export import FORMS
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     refuse_other_form(Path(folder), FORMS["rust"])  # an empty folder is accepted
-    """
+    """Refuse a folder that holds the monitor as a package for another platform."""
     present = [other for other in FORMS.values() if (folder / other.header).exists()]
     whole = [other for other in present if (folder / other.manifest).exists()]
     for other in (*whole, *present):

@@ -11,7 +11,8 @@ import numpy as np
 from ..base.atomic_folders import recover, refuse_fixed, write_folder
 from ..base.checks import integer
 from ..base.errors import InputError
-from ..export import FORMS, refuse_other_form, sources
+from ..export import FORMS, sources
+from ..export.package import refuse_other_form
 from ..fitting import fit
 from ..io.decisions import Decisions, encode_decisions
 from ..io.npz import encode_log
