@@ -96,41 +96,38 @@ class Look:
 
     def _looked(self) -> tuple[dict[str, Any], Any]:
         from ..fleet.fleet import Fleet
-        from ..pages.fleet_page import histograms, timelines
+        from ..pages.fleet_page import timelines
         from ..verdicts.metrics import process_of
 
         with Fleet.open_read(self.folder) as fleet:
             summary = fleet.summary(self.clock(), WORST, self.baseline)
-            if "histogram" not in summary:
-                summary["histogram"] = histograms(fleet)
             summary["process"] = process_of(fleet.folder, fleet.commit_number, fleet.refused)
             return summary, timelines(fleet, summary["worst"])
 
-    def data(self, find: str) -> dict[str, Any]:
-        """Return what a served page asks for: its parts, or devices by name."""
+    def page(self, title: str, find: str) -> tuple[str, str]:
+        """Return the page that is served, with devices by name where some are asked for."""
         from ..fleet.fleet import Fleet
-        from ..pages.fleet_page import find_devices, parts
+        from ..pages.fleet_page import find_devices, page
 
-        if not find:
-            return {"parts": parts(*self(), "fleet")}
-        with Fleet.open_read(self.folder) as fleet:
-            return find_devices(fleet, find)
+        matches = ""
+        if find:
+            with Fleet.open_read(self.folder) as fleet:
+                matches = find_devices(fleet, find)
+        return page(*self(), title, find, matches)
 
 
 def _serve(args: argparse.Namespace, look: Look, title: str) -> int:
-    from ..pages.fleet_page import page
-    from ..pages.server import View, serve
+    from ..pages.server import serve
     from ..verdicts.metrics import metrics_text
 
     look()  # a folder that holds no fleet is refused before anything is served
-    view = View("fleet", title, lambda: page(*look(), title, served="fleet"), look.data)
     server = serve(
         None,
         host=args.host,
         port=args.port,
         token=os.environ.get("TCUQ_TOKEN") or None,
         metrics=lambda: metrics_text(summary := look()[0], process=summary["process"]),
-        views=[view],
+        page=lambda find: look.page(title, find),
     )
     ended = threading.Event()
     before = {each: signal.signal(each, lambda *_: ended.set()) for each in (signal.SIGINT, signal.SIGTERM)}

@@ -1,4 +1,4 @@
-"""The fleet's page: one HTML file that needs nothing else, or a view of the live server."""
+"""The fleet's page: one HTML file that needs nothing else, or served; names of devices are escaped."""
 
 from __future__ import annotations
 
@@ -8,17 +8,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tcuq._version import VERSION
 from tcuq.base.atomic_files import write_whole
+from tcuq.report.markup import fact, section, table
 from tcuq.report.page import asset, policy
 from tcuq.report.text import DASH, count, escape, plural
 
-from ..verdicts.words import ALARMS, alarmed, figure, moment, named, verdict
-from . import sections
+from ..verdicts.words import (
+    ALARMS,
+    ORDER,
+    ago,
+    alarmed,
+    before,
+    figure,
+    known,
+    moment,
+    named,
+    rollout,
+    share,
+    verdict,
+)
+from .figures import alarm_plot, spark
 from .live_page import closed, own
-from .sections import Timelines
+
+Summary = Mapping[str, Any]
+Timelines = Mapping[tuple[str, str], Mapping[str, Sequence[Any]]]
 
 CELLS = 60
 """Parts of the time that a timeline has."""
@@ -26,87 +41,44 @@ CELLS = 60
 MOST_BYTES = 20_000_000
 """Bytes of decisions that are read for timelines, the newest: about 2 million, and a second of work."""
 
-MATCHES = 20
-"""Devices that a search shows."""
+MATCHES, CLASSES = 20, 12
+"""Devices that a search shows, and classes that the page lists."""
 
-BINS = 40
-RISK, SEVERITY = 2**24, 2**16
-"""Units of the slow mean of the risk, and of the severity, in the tallies of a device."""
+RISK = 2**24
+"""Units of the slow mean of the risk in the tallies of a device."""
+
+NOT_PROMISED = (
+    "What is not promised: the error rate. An alarm says that the steps of a device look unlike those that "
+    "its parameters were fitted to. Confident mistakes can pass unseen; labels measure them."
+)
 
 
-def timelines(
-    fleet: Any, rows: Sequence[Mapping[str, Any]], cells: int = CELLS, most: int = MOST_BYTES
-) -> dict[tuple[str, str], dict[str, list[Any]]]:
-    """Return mean risk and alarm over time of some devices, from the newest decisions that are kept.
-
-    By (version, device): `time`, `mean_risk` (None where there is none) and `in_alarm`, a cell each.
-    """
+def timelines(fleet: Any, rows: Sequence[Summary]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return mean risk (nan: none) and alarm over time by (version, device), from the newest decisions."""
     wanted = {(row["version"], row["device"]): place for place, row in enumerate(rows)}
-    taken: list[tuple[npt.NDArray[Any], ...]] = []
+    taken = [np.zeros((0, 4))]
     # Who writes may drop old decisions meanwhile: what was read until then is shown.
     with contextlib.suppress(OSError):
-        for _, parts in fleet.commits(fleet.store.recent(most)) if wanted else ():
+        for _, parts in fleet.commits(fleet.store.recent(MOST_BYTES)) if wanted else ():
             for part in parts:
-                places = [wanted.get((part.version, name), -1) for name in part.devices.tolist()]
-                place = np.array(places, dtype=np.int64)
+                place = np.array([wanted.get((part.version, name), -1) for name in part.devices.tolist()])
                 mine = (place >= 0) & np.isfinite(part.times)
                 steps = part.steps[mine]
-                taken.append((place[mine], part.times[mine], steps["risk"], steps["alarm"] > 0))
-    columns = [np.concatenate(column) for column in zip(*taken, strict=True)]
-    return _in_cells(list(wanted), *columns, cells=cells) if taken and len(columns[0]) else {}
-
-
-def _in_cells(
-    keys: Sequence[tuple[str, str]],
-    place: npt.NDArray[np.int64],
-    times: npt.NDArray[np.float64],
-    risk: npt.NDArray[Any],
-    alarm: npt.NDArray[np.bool_],
-    *,
-    cells: int,
-) -> dict[tuple[str, str], dict[str, list[Any]]]:
-    low, high = float(times.min()), float(times.max())
-    cell = np.minimum(cells - 1, ((times - low) / max(1e-9, high - low) * cells).astype(np.int64))
-    at, shape = place * cells + cell, (len(keys), cells)
-    counts, sums, hits = (
-        np.bincount(at, weights, len(keys) * cells).reshape(shape) for weights in (None, risk, alarm)
+                columns = place[mine], part.times[mine], steps["risk"], steps["alarm"] > 0
+                taken.append(np.column_stack(columns))
+    place, times, risk, alarm = np.concatenate(taken).T
+    if not len(times):
+        return {}
+    edges = np.linspace(times.min(), times.max(), CELLS + 1)
+    bins = np.arange(len(wanted) + 1), edges
+    steps, sums, hits = (
+        np.histogram2d(place, times, bins, weights=weights)[0] for weights in (None, risk, alarm)
     )
-    edges = np.linspace(low, high, cells + 1)[:-1].tolist()
+    mean = np.divide(sums, steps, out=np.full_like(sums, np.nan), where=steps > 0)
     return {
-        key: {
-            "time": edges,
-            "mean_risk": [
-                round(a / n, 4) if n else None for a, n in zip(sums[row], counts[row], strict=True)
-            ],
-            "in_alarm": (hits[row] > 0).tolist(),
-        }
-        for row, key in enumerate(keys)
-        if counts[row].any()
-    }
-
-
-def find_devices(fleet: Any, text: str) -> dict[str, str]:
-    """Return devices with a text in their names as a table: first the name itself, then its beginnings."""
-    wanted, hits = text.strip().lower(), []
-    for version, model in fleet.models.items():
-        for name in model.devices:
-            at = name.lower().find(wanted)
-            if at >= 0:
-                hits.append((len(name) > len(wanted), at > 0, name, version))
-    if not hits:
-        return {"said": "no device has that in its name", "html": ""}
-    rows = []
-    for *_, name, version in sorted(hits)[:MATCHES]:
-        [found] = one_device(fleet, name, version)
-        alarm = ALARMS[found["alarm"]] if found["alarm"] else DASH
-        cells = (figure(found["recent_risk"]), alarm, count(found["steps"]), moment(found["last_time"]))
-        rows.append((escape(name), escape(version), *cells))
-    numbers = ("Recent risk", "Alarm", "Steps", "Last heard")
-    columns = [("Device", ""), ("Version", ""), *((title, "n") for title in numbers)]
-    more = f"The first {MATCHES} of {count(len(hits))}" if len(hits) > MATCHES else ""
-    return {
-        "said": plural(len(hits), "device"),
-        "html": f'<p class="hint">{more}</p>' * bool(more) + sections.table("matches", columns, rows),
+        key: {"time": edges[:-1], "mean_risk": mean[row], "in_alarm": hits[row] > 0}
+        for row, key in enumerate(wanted)
+        if steps[row].any()
     }
 
 
@@ -126,91 +98,258 @@ def one_device(fleet: Any, name: str, only: str | None = None) -> list[dict[str,
                 "steps": int(row["steps"]),
                 "recent_risk": float(row["recent_risk"]) / RISK,
                 "alarm": int(row["alarm"]),
-                "last_time": None if time != time else time,
+                "last_time": time if known(time) else None,
                 **{key: int(place[key]) for key in ("boot", "seq", "missing", "late", "duplicates", "held")},
             }
         )
     return rows
 
 
-def histograms(fleet: Any) -> dict[str, dict[str, list[Any]]]:
-    """Return how the devices are spread by recent risk and, where parameters have it, by severity."""
-    made = {}
-    for name, unit in (("recent_risk", RISK), ("severity", SEVERITY)):
-        parts = [
-            model.tallies.devices[name] / unit
-            for model in fleet.models.values()
-            if len(model.devices) and (name != "severity" or model.params.evidence is not None)
-        ]
-        if parts:
-            values = np.concatenate(parts)
-            counts, edges = np.histogram(values, BINS, (min(0.0, values.min()), max(0.1, values.max())))
-            made[name] = {"edges": edges.tolist(), "counts": counts.tolist()}
-    return made
-
-
-NOT_PROMISED = (
-    "What is not promised: the error rate. An alarm says that the steps of a device look unlike those that "
-    "its parameters were fitted to. Confident mistakes can pass unseen; labels measure them."
-)
-
-EVERY = 5.0
-"""Seconds between two looks of a served page at its data, at least."""
+def find_devices(fleet: Any, text: str) -> str:
+    """Return devices with a text in their names as a table: first the name itself, then its beginnings."""
+    wanted, hits = text.strip().lower(), []
+    for version, model in fleet.models.items():
+        for name in model.devices:
+            start = name.lower().find(wanted)
+            if start >= 0:
+                hits.append((len(name) > len(wanted), start > 0, name, version))
+    if not hits:
+        return fact("No device has that in its name.")
+    rows = []
+    for *_, name, version in sorted(hits)[:MATCHES]:
+        [row] = one_device(fleet, name, version)
+        alarm = ALARMS[row["alarm"]] if row["alarm"] else DASH
+        cells = (figure(row["recent_risk"]), alarm, count(row["steps"]), moment(row["last_time"]))
+        rows.append((escape(name), escape(version), *cells))
+    head = ("Device", "Version", "Recent risk", "Alarm", "Steps", "Last heard")
+    more = f", the first {MATCHES} of them" if len(hits) > MATCHES else ""
+    return fact(f"{plural(len(hits), 'device')}{more}:") + table(head, rows, "numbers named")
 
 
 def page(
-    summary: Mapping[str, Any],
+    summary: Summary,
     timelines: Timelines | None = None,
     title: str = "Fleet",
-    served: str | None = None,
+    find: str | None = None,
+    matches: str = "",
 ) -> tuple[str, str]:
     """Return the page and its content security policy.
 
-    A page that is `served` under that name keeps itself up to date and can find devices.
+    With `find`, what was searched for, the page is served: it keeps itself up to date and can find devices.
     """
-    style = "\n" + asset("report.css") + own("fleet.css")
-    code = closed(own("fleet.js"))
-    allowed = policy(style, (code,)) + ("; connect-src 'self'" if served else "")
-    about = f' data-view="{escape(served)}" data-every="{EVERY:g}"' if served else ""
-    top, *body = (
-        f'<div data-part="{key}">{html}</div>' for key, html in parts(summary, timelines, served).items()
-    )
+    style, code = "\n" + asset("report.css") + own("fleet.css"), closed(own("fleet.js"))
+    allowed, search = policy(style, (code,)), ""
+    if find is not None:
+        allowed = allowed.replace("form-action 'none'", "form-action 'self'; connect-src 'self'")
+        search = (
+            '<form class="find" role="search"><label for="find">Find a device</label>'
+            f'<input id="find" name="find" type="search" value="{escape(find)}" autocomplete="off" '
+            'placeholder="part of its name"><button>Find</button></form>'
+        )
+    parts = {
+        "over-time": over_time(summary),
+        "worst": worst(summary, timelines or {}),
+        "versions": versions(summary),
+        "classes": classes(summary),
+        "silent": silent(summary),
+        "arrivals": arrivals(summary),
+    }
+    body = "".join(f'<div data-part="{key}">{html}</div>' for key, html in parts.items())
     return (
-        f'<!doctype html>\n<html lang="en"{about}><head><meta charset="utf-8">'
+        f'<!doctype html>\n<html lang="en"{" data-served" * (find is not None)}><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
         f'<meta name="generator" content="tcuq {escape(VERSION)}"><title>{escape(title)}</title>'
-        f"<style>{style}</style></head><body>"
-        f'<header><p class="kind">tcuq {DASH} fleet</p><h1>{escape(title)}</h1>{top}</header>'
-        f"<main>{''.join(body)}</main><footer><p>{escape(NOT_PROMISED)}</p>"
+        f'<style>{style}</style></head><body><header><p class="kind">tcuq {DASH} fleet</p>'
+        f'<h1>{escape(title)}</h1><div data-part="top">{top(summary)}</div></header>'
+        f"<main>{search}{matches}{body}</main><footer><p>{escape(NOT_PROMISED)}</p>"
         f"<p>Made with tcuq {escape(VERSION)}.</p></footer>"
         f"<script>{code}</script></body></html>\n"
     ), allowed
 
 
-def parts(summary: Mapping[str, Any], timelines: Timelines | None, served: str | None) -> dict[str, str]:
-    """Return the HTML of each part of the page, "" for those that have nothing to say."""
-    hot = " hot" if alarmed(summary) or named(summary) else ""
-    when = f"State of {moment(summary['time'])}" if summary.get("time") is not None else ""
-    return {
-        "top": f'<p class="verdict{hot}" role="status">{escape(verdict(summary))}</p>'
-        f'{sections.tiles(summary)}<p class="when">{when}<span id="state"></span></p>',
-        "over-time": sections.over_time(summary),
-        "worst": sections.worst(summary, timelines or {}, served is not None),
-        "spread": sections.spread(summary),
-        "versions": sections.versions(summary),
-        "labels": sections.labels(summary),
-        "classes": sections.classes(summary),
-        "silent": sections.silent(summary),
-        "arrivals": sections.arrivals(summary),
-    }
-
-
 def write_page(
-    path: str | Path, summary: Mapping[str, Any], timelines: Timelines | None = None, title: str = "Fleet"
+    path: str | Path, summary: Summary, timelines: Timelines | None = None, title: str = "Fleet"
 ) -> int:
     """Write the page, whole or not at all; return its bytes."""
     content = page(summary, timelines, title)[0].encode()
     write_whole(path, content)
     return len(content)
+
+
+def top(summary: Summary) -> str:
+    """Return what the reader needs to know first, and the figures on top."""
+    alarm, labels = summary.get("alarm") or {}, summary.get("labels") or {}
+    shares = f"{share(alarm['share'])}; " if known(alarm.get("share")) else ""
+    most = f"at most {share(alarm['baseline'])} when clean" if known(alarm.get("baseline")) else ""
+    tiles = [
+        (False, "Devices", count(summary["devices"]), f"{count(summary['steps'])} steps"),
+        (alarmed(summary), "In alarm", count(alarm.get("devices") or 0), shares + most),
+        (named(summary), "Look degraded", count(named(summary)), "by alarm or severity, at this look"),
+        (False, "Silent", count(summary["silent"]), "not heard of for long"),
+        (False, "Expected accuracy", share(_accuracy(summary)), "of the last answers, without labels"),
+    ]
+    if labels.get("interval"):
+        low, high = labels["interval"]
+        by_labels = f"{share(low)} to {share(high)}, by {plural(labels['told'], 'label')}"
+        tiles.append((False, "Measured accuracy", share(labels["estimate"]), by_labels))
+    body = "".join(
+        f"<div{_hot(hot)}><dt>{name}</dt><dd><b>{value}</b><small>{more}</small></dd></div>"
+        for hot, name, value, more in tiles
+    )
+    state = _hot(alarmed(summary) or named(summary), "verdict")
+    return (
+        f'<p{state} role="status">{escape(verdict(summary))}</p><dl class="tiles">{body}</dl>'
+        f'<p class="when">State of {moment(summary["time"])}<span id="state"></span></p>'
+    )
+
+
+def _hot(hot: Any, kind: str = "") -> str:
+    names = " ".join(filter(None, [kind, "hot" if hot else ""]))
+    return f' class="{names}"' if names else ""
+
+
+def _accuracy(summary: Summary) -> float | None:
+    """Return the expected accuracy over versions, each by its devices that report."""
+    rows = [row for row in summary["versions"] if known(row["expected_accuracy"])]
+    weights = [(row["alarm"] or {}).get("of", row["devices"]) for row in rows]
+    if not sum(weights):
+        return None
+    return float(np.average([row["expected_accuracy"] for row in rows], weights=weights))
+
+
+def over_time(summary: Summary) -> str:
+    """Return the share in alarm over time."""
+    bases = [(row["alarm"] or {}).get("baseline") for row in summary["versions"]]
+    levels = sorted({float(value) for value in bases if value is not None and known(value)})
+    source = (summary.get("alarm") or {}).get("baseline_from")
+    return section(
+        "over-time",
+        "Devices in alarm over time",
+        "The share of devices in alarm at a moment, on average over each part of the time."
+        + (f" The baseline: {source}." if source else ""),
+        alarm_plot(summary["over_time"], levels),
+    )
+
+
+def worst(summary: Summary, timelines: Timelines) -> str:
+    """Return the worst devices with their timelines."""
+    rows, now = summary["worst"], summary["time"]
+    # Without evidence there is no severity, and devices are ranked by their recent risk.
+    by, title, lead = "recent_risk", "Recent risk", "the mean risk of their last steps."
+    if all(known(row["severity"]) for row in rows):
+        by, title = "severity", "Severity"
+        lead = "severity: above 0, their last steps look more likely degraded than clean."
+    highest = max([0.25, *(float(np.nanmax(line["mean_risk"])) for line in timelines.values())])
+    dot = '<i class="dot" role="img" aria-label="looks degraded"></i>'
+    lines = []
+    for row in rows:
+        alarm = DASH
+        if row["alarm"]:
+            since = f" <small>for {ago(row['alarm_since'], now)}</small>" if known(row["alarm_since"]) else ""
+            alarm = f'<b class="alarm-{row["alarm"]}">{ALARMS[row["alarm"]]}</b>{since}'
+        lines.append(
+            (
+                f'<span class="device">{dot if row["named"] else ""}{escape(row["device"])}</span>',
+                escape(row["version"]),
+                spark(timelines.get((row["version"], row["device"])), highest),
+                figure(row[by], 2),
+                alarm,
+                figure(row["mean_risk"]),
+                share(row["abstained"]),
+                count(row["steps"]),
+                f'<span title="{moment(row["last_time"])}">{before(row["last_time"], now)}</span>',
+            )
+        )
+    head = ("Device", "Version", "Mean risk over time", title, "Alarm")
+    head += ("Mean risk", "Abstained", "Steps", "Last heard")
+    hint = "Shaded: in alarm. A dot marks devices that look degraded by alarm or severity."
+    for line in [*timelines.values()][:1]:
+        span = f"{moment(line['time'][0])} to {moment(line['time'][-1])}"
+        hint = f"All timelines go from {span}, and from risk 0 to {figure(highest, 2)}. {hint}"
+    body = f'{table(head, lines, "numbers named worst")}<p class="hint">{hint}</p>'
+    none = fact("No device has been judged yet. <code>tcuq fleet run</code> takes events in.")
+    lead = f"Devices that look degraded first, then by {lead}"
+    return section("worst", "The worst devices", lead, body if rows else none)
+
+
+def versions(summary: Summary) -> str:
+    """Return versions side by side, and what is said of each new one."""
+    if not summary["versions"]:
+        return ""
+    body = []
+    for row in summary["versions"]:
+        alarm, print_ = row["alarm"] or {}, row.get("fingerprint")
+        low_high = [_range(ends) for ends in (alarm.get("interval"), row.get("accuracy_band"))]
+        made = f"<small>{escape(print_)}</small>" if print_ != row["version"] else ""
+        body.append(
+            (
+                escape(row["version"]) + made,
+                count(row["devices"]),
+                count(row["silent"]),
+                share(alarm.get("share")) + low_high[0],
+                share(row["abstained"]),
+                share(row["flagged"]),
+                figure(row["mean_risk"]),
+                share(row["expected_accuracy"]) + low_high[1],
+            )
+        )
+    head = ("Version", "Devices", "Silent", "In alarm", "Abstained", "Flagged", "Mean risk")
+    compared = "".join(
+        f"<p{_hot(each['worse'], 'fact')}>{escape(rollout(each))}</p>" for each in summary["rollouts"]
+    )
+    return section(
+        "versions",
+        "Versions side by side",
+        "Shares and accuracy with their intervals under them.",
+        table((*head, "Expected accuracy"), body) + compared,
+    )
+
+
+def _range(ends: Sequence[Any] | None) -> str:
+    return f"<small>{share(ends[0])} to {share(ends[1])}</small>" if ends else ""
+
+
+def classes(summary: Summary) -> str:
+    """Return mean risk and abstentions by class, the highest risk first."""
+    rows = sorted((row for row in summary["classes"] if row["steps"]), key=lambda row: -row["mean_risk"])
+    body = [
+        (
+            escape(row["name"] or f"class {row['class']}"),
+            escape(row["version"]),
+            count(row["steps"]),
+            figure(row["mean_risk"]),
+            share(row["abstained"]),
+        )
+        for row in rows[:CLASSES]
+    ]
+    head = ("Class", "Version", "Steps", "Mean risk", "Abstained")
+    lead = f"By the answer that devices gave; the {plural(len(body), 'row')} with the highest mean risk."
+    return section("classes", "Classes", lead, table(head, body, "numbers named")) if rows else ""
+
+
+def silent(summary: Summary) -> str:
+    """Return devices that were not heard of for long."""
+    number, rows = summary["silent"], summary["silent_devices"]
+    if not number:
+        return ""
+    items = "".join(
+        f'<li><span class="device">{escape(row["device"])}</span> <small>{escape(row["version"])}, '
+        f"{before(row['last_time'], summary['time'])}</small></li>"
+        for row in rows
+    )
+    more = f'<p class="hint">and {count(number - len(rows))} more</p>' if number > len(rows) else ""
+    lead = f"{plural(number, 'device')} sent nothing for long, measured by how often they used to send."
+    return section("silent", "Silent devices", lead, f'<ul class="names">{items}</ul>{more}')
+
+
+def arrivals(summary: Summary) -> str:
+    """Return what was missing, late, sent again or refused."""
+    counts = {f"{name}<small>{meaning}</small>": summary[name] for name, meaning in ORDER.items()}
+    refused = sorted(summary["refused"].items(), key=lambda pair: -pair[1])
+    counts |= {f"refused: {escape(kind)}": number for kind, number in refused}
+    steps = max(1, summary["steps"])
+    rows = [(name, count(number), share(number / steps, 2)) for name, number in counts.items()]
+    lead = "Nothing here stops the fleet; each is counted."
+    return section("arrivals", "What arrived", lead, table(("What", "Count", "Of steps"), rows))

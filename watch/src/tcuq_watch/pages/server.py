@@ -6,7 +6,7 @@ import asyncio
 import errno
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import quote
 
@@ -17,9 +17,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tcuq.base.errors import InputError, wrong_value
 
 from .feed import Feed
-from .site import PAUSE, SAFE, Site, View, is_local
+from .site import PAUSE, SAFE, Page, Site, is_local
 
-__all__ = ["Server", "View", "serve"]
+__all__ = ["Server", "serve"]
 
 CONNECTIONS = 96
 """Connections at a time; more are turned away with status 503."""
@@ -100,12 +100,10 @@ class Server:
             http=_Connection,
             ws="none",
             lifespan="off",
-            interface="asgi3",
             log_config=None,
             log_level="critical",
             access_log=False,
             server_header=False,
-            proxy_headers=False,
             timeout_graceful_shutdown=1,
         )
         self._server = _Stopping(config)
@@ -148,14 +146,14 @@ def serve(
     token: str | None = None,
     mark: Callable[[int, int | None], str] | None = None,
     metrics: Callable[[], str] | None = None,
-    views: Sequence[View] = (),
+    page: Page | None = None,
 ) -> Server:
     """Serve the live page of a feed, in a thread of its own.
 
     Parameters
     ----------
     feed : Feed or None
-        None where there are only views; the first one is then the start page.
+        None with another `page`.
     host : str
         Address to listen at. Other addresses than this machine's own need a token.
     port : int
@@ -167,8 +165,8 @@ def serve(
         Returns what to show, or raises ValueError with one line. Left out, the page has no marks.
     metrics : callable, optional
         Returns the text of `/metrics`.
-    views : sequence of View
-        Pages beside the live one.
+    page : callable, optional
+        Returns another page than the live one and its policy, for what is asked with `?find=`.
 
     Returns
     -------
@@ -181,8 +179,6 @@ def serve(
     ...     answer.status
     200
     """
-    if feed is None and not views:
-        raise InputError("missing", "feed is None, expected a Feed or at least one view")
     if not 0 <= port <= 65535:
         raise wrong_value("port", port, "0 to 65535")
     if token is not None and not token:
@@ -190,8 +186,7 @@ def serve(
     if token is None and not is_local(host):
         raise wrong_value("host", host, "a token with it (TCUQ_TOKEN): others than this machine could look")
     listener = _listening(host, port)
-    site = Site(feed, token, listener.getsockname()[1], mark, metrics, tuple(views))
-    return Server(site, listener, host)
+    return Server(Site(feed, page, token, listener.getsockname()[1], mark, metrics), listener, host)
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -202,15 +197,10 @@ def _listening(host: str, port: int) -> socket.socket:
         both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
         return socket.create_server((address[0], port), family=family, backlog=64, dualstack_ipv6=both)
     except OSError as error:
+        code, why = "failed", error.strerror or str(error)
         if error.errno == errno.EADDRINUSE:
-            raise InputError(
-                "busy",
-                f"port {port} of {host} is taken by another program: stop that, or choose another port "
-                "(0 takes any that is free)",
-            ) from None
-        raise InputError(
-            "failed", f"cannot listen at port {port} of {host}: {error.strerror or error}"
-        ) from None
+            code, why = "busy", "another program has it; stop that, or choose another port (0: any free one)"
+        raise InputError(code, f"cannot listen at port {port} of {host}: {why}") from None
 
 
 def _named(host: str) -> str:
