@@ -61,15 +61,17 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _write(args: argparse.Namespace, look: Look, title: str) -> int:
+    from tcuq.base.atomic_files import write_whole
     from tcuq.io.sources import check_target
 
-    from ..pages.fleet_page import write_page
+    from ..pages.fleet_page import page
 
     check_target(args.output)
     summary, lines = look()
-    size = write_page(args.output, summary, lines, title)
-    found = {"page": args.output, "bytes": size, "devices": summary["devices"]}
-    answer(args, found, f"wrote {args.output}: {size / 1000:,.0f} KB")
+    content = page(summary, lines, title)[0].encode()
+    write_whole(args.output, content)
+    found = {"page": args.output, "bytes": len(content), "devices": summary["devices"]}
+    answer(args, found, f"wrote {args.output}: {len(content) / 1000:,.0f} KB")
     return 0
 
 

@@ -76,7 +76,7 @@ def alarm_plot(series: Sequence[Mapping[str, Any]], levels: Sequence[float]) -> 
         style = f"version-{STYLES[min(place, len(STYLES) - 1)]}"
         keys.append((style, name))
         if line:
-            plot.line(*zip(*line, strict=True), style)
+            plot.line([time for time, _ in line], [value for _, value in line], style)
     if levels:
         keys.append(("level", f"clean baseline, at most {', '.join(map(share, levels))}"))
     return legend(keys) + plot.html()

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tcuq._version import VERSION
-from tcuq.base.atomic_files import write_whole
 from tcuq.report.markup import fact, section, table
 from tcuq.report.page import asset, policy
 from tcuq.report.text import DASH, count, escape, plural
 
-from ..verdicts.words import (
-    ALARMS,
-    ORDER,
-    ago,
-    alarmed,
-    before,
-    figure,
-    known,
-    moment,
-    named,
-    rollout,
-    share,
-    verdict,
-)
+from ..verdicts.words import ALARMS, ORDER, alarmed, before, figure, moment, named, rollout, share, verdict
 from .figures import alarm_plot, spark
 from .live_page import closed, own
 
@@ -98,11 +83,21 @@ def one_device(fleet: Any, name: str, only: str | None = None) -> list[dict[str,
                 "steps": int(row["steps"]),
                 "recent_risk": float(row["recent_risk"]) / RISK,
                 "alarm": int(row["alarm"]),
-                "last_time": time if known(time) else None,
+                "last_time": time if np.isfinite(time) else None,
                 **{key: int(place[key]) for key in ("boot", "seq", "missing", "late", "duplicates", "held")},
             }
         )
     return rows
+
+
+def listed(rows: Iterable[Any], columns: Mapping[str, Callable[[Any], str]], name: str = "") -> str:
+    """Return a table of rows, a column for each title: what its function makes of a row, as HTML."""
+    cells = [[cell(row) for cell in columns.values()] for row in rows]
+    return table(list(columns), cells, f"numbers {name}")
+
+
+def _cell(key: str, shown: Callable[[Any], str]) -> Callable[[Summary], str]:
+    return lambda row: shown(row[key])
 
 
 def find_devices(fleet: Any, text: str) -> str:
@@ -115,15 +110,17 @@ def find_devices(fleet: Any, text: str) -> str:
                 hits.append((len(name) > len(wanted), start > 0, name, version))
     if not hits:
         return fact("No device has that in its name.")
-    rows = []
-    for *_, name, version in sorted(hits)[:MATCHES]:
-        [row] = one_device(fleet, name, version)
-        alarm = ALARMS[row["alarm"]] if row["alarm"] else DASH
-        cells = (figure(row["recent_risk"]), alarm, count(row["steps"]), moment(row["last_time"]))
-        rows.append((escape(name), escape(version), *cells))
-    head = ("Device", "Version", "Recent risk", "Alarm", "Steps", "Last heard")
+    columns = {
+        "Device": _cell("device", escape),
+        "Version": _cell("version", escape),
+        "Recent risk": _cell("recent_risk", figure),
+        "Alarm": lambda row: ALARMS[row["alarm"]],
+        "Steps": _cell("steps", count),
+        "Last heard": _cell("last_time", moment),
+    }
+    rows = [row for *_, name, version in sorted(hits)[:MATCHES] for row in one_device(fleet, name, version)]
     more = f", the first {MATCHES} of them" if len(hits) > MATCHES else ""
-    return fact(f"{plural(len(hits), 'device')}{more}:") + table(head, rows, "numbers named")
+    return fact(f"{plural(len(hits), 'device')}{more}:") + listed(rows, columns, "named")
 
 
 def page(
@@ -169,23 +166,13 @@ def page(
     ), allowed
 
 
-def write_page(
-    path: str | Path, summary: Summary, timelines: Timelines | None = None, title: str = "Fleet"
-) -> int:
-    """Write the page, whole or not at all; return its bytes."""
-    content = page(summary, timelines, title)[0].encode()
-    write_whole(path, content)
-    return len(content)
-
-
 def top(summary: Summary) -> str:
     """Return what the reader needs to know first, and the figures on top."""
     alarm, labels = summary.get("alarm") or {}, summary.get("labels") or {}
-    shares = f"{share(alarm['share'])}; " if known(alarm.get("share")) else ""
-    most = f"at most {share(alarm['baseline'])} when clean" if known(alarm.get("baseline")) else ""
+    shares = f"{share(alarm.get('share'))}; at most {share(alarm.get('baseline'))} when clean"
     tiles = [
         (False, "Devices", count(summary["devices"]), f"{count(summary['steps'])} steps"),
-        (alarmed(summary), "In alarm", count(alarm.get("devices") or 0), shares + most),
+        (alarmed(summary), "In alarm", count(alarm.get("devices") or 0), shares),
         (named(summary), "Look degraded", count(named(summary)), "by alarm or severity, at this look"),
         (False, "Silent", count(summary["silent"]), "not heard of for long"),
         (False, "Expected accuracy", share(_accuracy(summary)), "of the last answers, without labels"),
@@ -212,8 +199,8 @@ def _hot(hot: Any, kind: str = "") -> str:
 
 def _accuracy(summary: Summary) -> float | None:
     """Return the expected accuracy over versions, each by its devices that report."""
-    rows = [row for row in summary["versions"] if known(row["expected_accuracy"])]
-    weights = [(row["alarm"] or {}).get("of", row["devices"]) for row in rows]
+    rows = [row for row in summary["versions"] if row["expected_accuracy"] is not None]
+    weights = [row["alarm"].get("of", row["devices"]) for row in rows]
     if not sum(weights):
         return None
     return float(np.average([row["expected_accuracy"] for row in rows], weights=weights))
@@ -221,15 +208,14 @@ def _accuracy(summary: Summary) -> float | None:
 
 def over_time(summary: Summary) -> str:
     """Return the share in alarm over time."""
-    bases = [(row["alarm"] or {}).get("baseline") for row in summary["versions"]]
-    levels = sorted({float(value) for value in bases if value is not None and known(value)})
-    source = (summary.get("alarm") or {}).get("baseline_from")
+    levels = {row["alarm"]["baseline"] for row in summary["versions"]} - {None}
+    source = summary["alarm"]["baseline_from"]
     return section(
         "over-time",
         "Devices in alarm over time",
         "The share of devices in alarm at a moment, on average over each part of the time."
         + (f" The baseline: {source}." if source else ""),
-        alarm_plot(summary["over_time"], levels),
+        alarm_plot(summary["over_time"], sorted(levels)),
     )
 
 
@@ -237,103 +223,83 @@ def worst(summary: Summary, timelines: Timelines) -> str:
     """Return the worst devices with their timelines."""
     rows, now = summary["worst"], summary["time"]
     # Without evidence there is no severity, and devices are ranked by their recent risk.
-    by, title, lead = "recent_risk", "Recent risk", "the mean risk of their last steps."
-    if all(known(row["severity"]) for row in rows):
-        by, title = "severity", "Severity"
-        lead = "severity: above 0, their last steps look more likely degraded than clean."
+    severe = all(row["severity"] is not None for row in rows)
+    by, rank = ("severity", "Severity") if severe else ("recent_risk", "Recent risk")
     highest = max([0.25, *(float(np.nanmax(line["mean_risk"])) for line in timelines.values())])
-    dot = '<i class="dot" role="img" aria-label="looks degraded"></i>'
-    lines = []
-    for row in rows:
-        alarm = DASH
-        if row["alarm"]:
-            since = f" <small>for {ago(row['alarm_since'], now)}</small>" if known(row["alarm_since"]) else ""
-            alarm = f'<b class="alarm-{row["alarm"]}">{ALARMS[row["alarm"]]}</b>{since}'
-        lines.append(
-            (
-                f'<span class="device">{dot if row["named"] else ""}{escape(row["device"])}</span>',
-                escape(row["version"]),
-                spark(timelines.get((row["version"], row["device"])), highest),
-                figure(row[by], 2),
-                alarm,
-                figure(row["mean_risk"]),
-                share(row["abstained"]),
-                count(row["steps"]),
-                f'<span title="{moment(row["last_time"])}">{before(row["last_time"], now)}</span>',
-            )
-        )
-    head = ("Device", "Version", "Mean risk over time", title, "Alarm")
-    head += ("Mean risk", "Abstained", "Steps", "Last heard")
-    hint = "Shaded: in alarm. A dot marks devices that look degraded by alarm or severity."
-    for line in [*timelines.values()][:1]:
-        span = f"{moment(line['time'][0])} to {moment(line['time'][-1])}"
-        hint = f"All timelines go from {span}, and from risk 0 to {figure(highest, 2)}. {hint}"
-    body = f'{table(head, lines, "numbers named worst")}<p class="hint">{hint}</p>'
+
+    def device(row: Summary) -> str:
+        dot = '<i class="dot" role="img" aria-label="looks degraded"></i>' if row["named"] else ""
+        return f'<span class="device">{dot}{escape(row["device"])}</span>'
+
+    def alarm(row: Summary) -> str:
+        if not row["alarm"]:
+            return DASH
+        since = f"<small>{before(row['alarm_since'], now)}</small>"
+        return f'<b class="alarm-{row["alarm"]}">{ALARMS[row["alarm"]]}</b>{since}'
+
+    columns = {
+        "Device": device,
+        "Version": _cell("version", escape),
+        "Mean risk over time": lambda row: spark(timelines.get((row["version"], row["device"])), highest),
+        rank: _cell(by, figure),
+        "Alarm": alarm,
+        "Mean risk": _cell("mean_risk", figure),
+        "Abstained": _cell("abstained", share),
+        "Steps": _cell("steps", count),
+        "Last heard": lambda row: before(row["last_time"], now),
+    }
+    span = "".join(
+        f"All timelines go from {moment(line['time'][0])} to {moment(line['time'][-1])}. "
+        for line in [*timelines.values()][:1]
+    )
+    hint = f"{span}Shaded: in alarm. A dot marks devices that look degraded by alarm or severity."
     none = fact("No device has been judged yet. <code>tcuq fleet run</code> takes events in.")
-    lead = f"Devices that look degraded first, then by {lead}"
-    return section("worst", "The worst devices", lead, body if rows else none)
+    body = f'{listed(rows, columns, "named worst")}<p class="hint">{hint}</p>' if rows else none
+    lead = f"Devices that look degraded first, then by {rank.lower()}: the mean of their last steps."
+    return section("worst", "The worst devices", lead, body)
 
 
 def versions(summary: Summary) -> str:
     """Return versions side by side, and what is said of each new one."""
-    if not summary["versions"]:
-        return ""
-    body = []
-    for row in summary["versions"]:
-        alarm, print_ = row["alarm"] or {}, row.get("fingerprint")
-        low_high = [_range(ends) for ends in (alarm.get("interval"), row.get("accuracy_band"))]
-        made = f"<small>{escape(print_)}</small>" if print_ != row["version"] else ""
-        body.append(
-            (
-                escape(row["version"]) + made,
-                count(row["devices"]),
-                count(row["silent"]),
-                share(alarm.get("share")) + low_high[0],
-                share(row["abstained"]),
-                share(row["flagged"]),
-                figure(row["mean_risk"]),
-                share(row["expected_accuracy"]) + low_high[1],
-            )
-        )
-    head = ("Version", "Devices", "Silent", "In alarm", "Abstained", "Flagged", "Mean risk")
+
+    def between(ends: Sequence[float] | None) -> str:
+        return f"<small>{share(ends[0])} to {share(ends[1])}</small>" if ends else ""
+
+    columns = {
+        "Version": lambda row: f"{escape(row['version'])}<small>{escape(row['fingerprint'])}</small>",
+        "Devices": _cell("devices", count),
+        "Silent": _cell("silent", count),
+        "In alarm": lambda row: share(row["alarm"]["share"]) + between(row["alarm"]["interval"]),
+        "Abstained": _cell("abstained", share),
+        "Flagged": _cell("flagged", share),
+        "Mean risk": _cell("mean_risk", figure),
+        "Expected accuracy": lambda row: share(row["expected_accuracy"]) + between(row.get("accuracy_band")),
+    }
     compared = "".join(
-        f"<p{_hot(each['worse'], 'fact')}>{escape(rollout(each))}</p>" for each in summary["rollouts"]
+        f"<p{_hot(each['worse'], 'fact')}>{escape(rollout(each))}</p>" for each in summary.get("rollouts", ())
     )
-    return section(
-        "versions",
-        "Versions side by side",
-        "Shares and accuracy with their intervals under them.",
-        table((*head, "Expected accuracy"), body) + compared,
-    )
-
-
-def _range(ends: Sequence[Any] | None) -> str:
-    return f"<small>{share(ends[0])} to {share(ends[1])}</small>" if ends else ""
+    lead = "Shares and accuracy, with their intervals under them."
+    body = listed(summary["versions"], columns) + compared
+    return section("versions", "Versions side by side", lead, body) if summary["versions"] else ""
 
 
 def classes(summary: Summary) -> str:
     """Return mean risk and abstentions by class, the highest risk first."""
     rows = sorted((row for row in summary["classes"] if row["steps"]), key=lambda row: -row["mean_risk"])
-    body = [
-        (
-            escape(row["name"] or f"class {row['class']}"),
-            escape(row["version"]),
-            count(row["steps"]),
-            figure(row["mean_risk"]),
-            share(row["abstained"]),
-        )
-        for row in rows[:CLASSES]
-    ]
-    head = ("Class", "Version", "Steps", "Mean risk", "Abstained")
-    lead = f"By the answer that devices gave; the {plural(len(body), 'row')} with the highest mean risk."
-    return section("classes", "Classes", lead, table(head, body, "numbers named")) if rows else ""
+    columns = {
+        "Class": lambda row: escape(row["name"] or f"class {row['class']}"),
+        "Version": _cell("version", escape),
+        "Steps": _cell("steps", count),
+        "Mean risk": _cell("mean_risk", figure),
+        "Abstained": _cell("abstained", share),
+    }
+    lead = f"By the answer that devices gave; the first {CLASSES} by mean risk."
+    return section("classes", "Classes", lead, listed(rows[:CLASSES], columns, "named")) if rows else ""
 
 
 def silent(summary: Summary) -> str:
     """Return devices that were not heard of for long."""
     number, rows = summary["silent"], summary["silent_devices"]
-    if not number:
-        return ""
     items = "".join(
         f'<li><span class="device">{escape(row["device"])}</span> <small>{escape(row["version"])}, '
         f"{before(row['last_time'], summary['time'])}</small></li>"
@@ -341,15 +307,19 @@ def silent(summary: Summary) -> str:
     )
     more = f'<p class="hint">and {count(number - len(rows))} more</p>' if number > len(rows) else ""
     lead = f"{plural(number, 'device')} sent nothing for long, measured by how often they used to send."
-    return section("silent", "Silent devices", lead, f'<ul class="names">{items}</ul>{more}')
+    body = f'<ul class="names">{items}</ul>{more}'
+    return section("silent", "Silent devices", lead, body) if number else ""
 
 
 def arrivals(summary: Summary) -> str:
     """Return what was missing, late, sent again or refused."""
-    counts = {f"{name}<small>{meaning}</small>": summary[name] for name, meaning in ORDER.items()}
+    rows = [(f"{name}<small>{meaning}</small>", summary[name]) for name, meaning in ORDER.items()]
     refused = sorted(summary["refused"].items(), key=lambda pair: -pair[1])
-    counts |= {f"refused: {escape(kind)}": number for kind, number in refused}
-    steps = max(1, summary["steps"])
-    rows = [(name, count(number), share(number / steps, 2)) for name, number in counts.items()]
+    rows += [(f"refused: {escape(kind)}", number) for kind, number in refused]
+    columns = {
+        "What": lambda row: row[0],
+        "Count": lambda row: count(row[1]),
+        "Of steps": lambda row: share(row[1] / max(1, summary["steps"]), 2),
+    }
     lead = "Nothing here stops the fleet; each is counted."
-    return section("arrivals", "What arrived", lead, table(("What", "Count", "Of steps"), rows))
+    return section("arrivals", "What arrived", lead, listed(rows, columns))

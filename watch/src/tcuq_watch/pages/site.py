@@ -101,9 +101,7 @@ class Site:
         ]
         if metrics is not None:
             prometheus = "text/plain; version=0.0.4; charset=utf-8"
-            routes.append(
-                Route("/metrics", self._slow(lambda _: Response(metrics(), media_type=prometheus)))
-            )
+            routes.append(Route("/metrics", self._slow(lambda _: Response(metrics(), media_type=prometheus))))
         if feed is not None:
             routes += [Route("/feed", self._follow), Route("/mark", self._mark, methods=["POST"])]
         self._router = Router(routes, redirect_slashes=False, default=self._nowhere)
