@@ -18,7 +18,7 @@ from refusals import refused
 from tcuq_watch.pages import server as server_module
 from tcuq_watch.pages import site as site_module
 from tcuq_watch.pages.feed import Feed
-from tcuq_watch.pages.server import Server, View, serve
+from tcuq_watch.pages.server import Server, serve
 
 MARK = {"Content-Type": "application/json", "X-Tcuq": "1"}
 BODY = b'{"step": 1, "label": 2}'
@@ -38,10 +38,10 @@ class Client:
             answer = connection.getresponse()
             return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read().decode()
 
-    def mark(self, step: int, label: int | None, **more: str) -> tuple[int, Any]:
+    def mark(self, step: int, label: int | None, **more: str) -> tuple[int, str]:
         headers = {**MARK, **{name.replace("_", "-"): value for name, value in more.items()}}
         status, _, text = self("/mark", headers, "POST", json.dumps({"step": step, "label": label}))
-        return status, json.loads(text)
+        return status, text
 
     def raw(self, sent: bytes) -> bytes:
         with socket.create_connection(("127.0.0.1", self.port), timeout=20) as link:
@@ -77,7 +77,8 @@ class Stream:
 
 
 def numbers(part: dict[str, Any]) -> list[int]:
-    return [n for first, count in part["data"]["runs"] for n in range(first, first + count)]
+    first = part["data"]["first"]
+    return list(range(first, first + part["data"]["count"]))
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def sends(content: bytes) -> Any:
     def attack(ask: Client) -> tuple[int, dict[str, str]]:
         head, _, body = ask.raw(content).partition(b"\r\n\r\n")
         status, *lines = head.decode("latin-1").split("\r\n")
-        assert status.startswith("HTTP/1.1 ") and (body.count(b"\n") == 1 or status[9:12] in ("200", "405"))
+        assert status.startswith("HTTP/1.1 ") and (body.count(b"\n") < 2 or status[9:12] == "200")
         return int(status[9:12]), {k.lower(): v for k, _, v in (line.partition(": ") for line in lines)}
 
     return attack
@@ -129,7 +130,7 @@ ATTACKS: dict[str, tuple[Callable[[Client], tuple[int, dict[str, str]]], set[int
     # Pages of others fetch.
     **{
         f"{path} from {where}": (asks(path, Sec_Fetch_Site=where, Sec_Fetch_Mode="no-cors"), {403})
-        for path in ("/", "/feed", "/about", "/metrics")
+        for path in ("/", "/feed", "/metrics")
         for where in ("cross-site", "same-site")
     },
     # Pages of others mark.
@@ -174,7 +175,7 @@ ATTACKS: dict[str, tuple[Callable[[Client], tuple[int, dict[str, str]]], set[int
     "long path": (asks("/" + "x" * 70_000), {400, 404}),
     "many headers": (asks("/", **{f"X_{k}": "1" * 200 for k in range(100)}), {200, 400}),
     # What is no HTTP: version 0.9 has no headers, and what was sent would come back as a page.
-    "version 0.9": (sends(b"GET /about\r\n\r\n"), {400}),
+    "version 0.9": (sends(b"GET /\r\n\r\n"), {400}),
     "a page as method": (sends(b"<script>1</script> x y z\r\n\r\n"), {400}),
     "no version": (sends(b"GET / HTTP/x\r\n\r\n"), {400}),
     "no host": (sends(b"GET / HTTP/1.1\r\n\r\n"), {400}),
@@ -204,17 +205,16 @@ def test_what_is_asked_for_is_answered(site: Any) -> None:
     for own in (f"localhost:{server.port}", "127.0.0.1:9999", "[::1]:1", "LOCALHOST"):
         assert ask("/", {"Host": own})[0] == 200
     assert ask("/", {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})[0] == 200
-    assert ask("/about", {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"})[0] == 200
+    assert ask("/favicon.ico", {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"})[0] == 204
     _, headers, page = ask("/")
     assert not any(word in page for word in ("http:", "https:", "//cdn", "@import", "onclick", " style="))
     assert not re.search(r"url\((?!#hatch-)", page)
     assert "script-src 'sha256-" in headers["content-security-policy"]
-    assert json.loads(ask("/about")[2])["title"] == about()["title"]
     _, headers, metrics = ask("/metrics")
     assert metrics == "tcuq_steps_total 7\n" and headers["content-type"].startswith(
         "text/plain; version=0.0.4"
     )
-    assert ask.mark(5, 3) == (200, {"text": "step 5: true class 3, written to door.csv"})
+    assert ask.mark(5, 3) == (200, "step 5: true class 3, written to door.csv\n")
     own = f"http://127.0.0.1:{server.port}"
     assert ask.mark(7, None, Origin=own, Sec_Fetch_Site="same-origin")[0] == 200
     assert marks == [(5, 3), (7, None)]
@@ -222,11 +222,9 @@ def test_what_is_asked_for_is_answered(site: Any) -> None:
 
 
 def test_read_only_takes_no_marks() -> None:
-    server, marks = served(filled(3, read_only=True)[0])
-    with server, serve(Feed(about()), port=0) as other:
-        assert Client(server.port).mark(1, 1)[0] == 403 and not marks
-        assert Client(other.port).mark(1, 1)[0] == 403
-        assert Client(other.port)("/metrics")[0] == 404
+    with serve(Feed(about()), port=0) as server:
+        assert Client(server.port).mark(1, 1)[0] == 403
+        assert Client(server.port)("/metrics")[0] == 404
 
 
 def test_a_token_is_asked_of_everyone() -> None:
@@ -266,20 +264,15 @@ def test_where_it_listens() -> None:
     for bad in (
         {"port": 70_000},
         {"port": -1},
-        {"token": ""},
         {"host": "no.such.name.invalid", "token": "x"},
     ):
         with pytest.raises(ValueError, match=r"^[^\n]+$"):
             serve(Feed({}), **{"port": 0, **bad})  # type: ignore[arg-type]
-    with refused("missing"):
-        serve(None)
-    with refused("value"):
-        View("feed", "Feed", lambda: ("", ""), lambda find: {})
     if socket.has_ipv6:
         with serve(Feed({}), host="::1", port=0) as server:
             connection = http.client.HTTPConnection("::1", server.port, timeout=20)
-            connection.request("GET", "/about")
-            assert server.url.startswith("http://[::1]:") and connection.getresponse().status == 200
+            connection.request("GET", "/favicon.ico")
+            assert server.url.startswith("http://[::1]:") and connection.getresponse().status == 204
             connection.close()
 
 
@@ -289,16 +282,15 @@ def test_a_stream_begins_with_everything_and_goes_on(site: Any, monkeypatch: pyt
     stream = Stream(server.port)
     assert stream.answer.getheader("Content-Type", "").startswith("text/event-stream")
     hello = stream.event()
-    assert hello["event"] == "hello" and hello["data"]["about"]["title"] == about()["title"]
-    assert hello["data"]["known"] is False and hello["data"]["marks"] is True
+    assert hello["event"] == "hello" and hello["data"]["title"] == about()["title"] and hello["data"]["marks"]
     first = stream.part()
-    assert numbers(first) == list(range(100)) and first["data"]["lost"] == 0
+    assert numbers(first) == list(range(100))
     feed.add_steps(100, {"risk": [0.5]})
     feed.add_remark("lost", "gone", 101)
     second = stream.part()
     assert numbers(second) == [100]
     feed.about["names"] = ["late"]  # a device may name its classes late
-    assert stream.event("hello")["data"]["about"]["names"] == ["late"]
+    assert stream.event("hello")["data"]["names"] == ["late"]
     stream.event("beat")
     feed.close()
     stream.event("end")
@@ -315,7 +307,6 @@ def test_a_page_that_comes_back_misses_and_doubles_nothing(site: Any, by_header:
     feed.add_remark("note", "while away", 130)
     path, headers = ("/feed", {"Last-Event-ID": name}) if by_header else (f"/feed?after={name}", {})
     back = Stream(server.port, path, **headers)
-    assert back.event()["data"]["known"] is True
     part = back.part()
     assert seen + numbers(part) == list(range(130))
     assert [r["text"] for r in part["data"]["remarks"]] == ["while away"]
@@ -340,7 +331,7 @@ def test_a_page_that_takes_nothing_holds_nobody_up(site: Any, monkeypatch: pytes
         while numbers(quick.part())[-1] != following - 1:
             pass
     assert longest < 0.5
-    assert ask("/about")[0] == 200
+    assert ask("/favicon.ico")[0] == 204
     quick.close()
     slow.settimeout(1.0)  # it was cut, whatever it missed
     with suppress(ConnectionResetError):
@@ -374,7 +365,7 @@ def test_requests_that_drip_in_are_cut_off(site: Any, monkeypatch: pytest.Monkey
     site[0].add_steps(100, {"risk": [0.5]})
     assert numbers(stream.part()) == [100]
     stream.close()
-    assert ask("/about")[0] == 200
+    assert ask("/favicon.ico")[0] == 204
 
 
 def test_connections_are_limited(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -389,7 +380,7 @@ def test_connections_are_limited(site: Any, monkeypatch: pytest.MonkeyPatch) -> 
                 answers.add(link.recv(12))
         assert answers - {b""} == {b"HTTP/1.1 503"}
     time.sleep(0.3)
-    assert ask("/about")[0] == 200
+    assert ask("/favicon.ico")[0] == 204
 
 
 def test_pages_are_limited_and_leave_room_for_the_rest(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -436,11 +427,10 @@ def test_an_error_behind_the_page_is_told_and_harms_nothing() -> None:
     server, _ = served(feed, metrics=broken, mark=worse)
     with server:
         ask = Client(server.port)
-        assert ask.mark(1, 1) == (500, {"error": "KeyError: 'log'"})
-        assert json.loads(ask("/about")[2])["level"] is None
+        assert ask.mark(1, 1) == (500, "KeyError: 'log'\n")
         stream = Stream(server.port)
-        assert stream.event()["data"]["about"]["level"] is None
+        assert stream.event()["data"]["level"] is None
         stream.close()
         status, headers, text = ask("/metrics")
         assert (status, text) == (500, "RuntimeError: no figures\n") and "x-frame-options" in headers
-        assert ask("/about")[0] == 200
+        assert ask("/favicon.ico")[0] == 204

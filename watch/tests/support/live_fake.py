@@ -32,6 +32,7 @@ class Device:
         self.random = random.Random(seed)
         self.step, self.level, self.answer, self.evidence = 0, 0.05, 0, 0.0
         self.trouble = trouble
+        self.counts = dict.fromkeys(("steps", "flagged", "abstained", "alarms"), 0)
         self.threshold, self.budget = 0.15, 10.0
 
     def steps(self, count: int, now: float, apart: float) -> tuple[int, dict[str, list[Any]]]:

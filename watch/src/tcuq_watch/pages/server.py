@@ -7,7 +7,7 @@ import errno
 import socket
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from urllib.parse import quote
 
 import h11
@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tcuq.base.errors import InputError, wrong_value
 
 from .feed import Feed
-from .site import PAUSE, SAFE, Page, Site, is_local
+from .site import SAFE, Page, Site, is_local
 
 __all__ = ["Server", "serve"]
 
@@ -79,21 +79,12 @@ class _Connection(H11Protocol):
         self.transport.close()
 
 
-class _Stopping(uvicorn.Server):
-    """Waits for nobody when it stops: a page that takes nothing would hold it up."""
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await asyncio.sleep(2 * PAUSE)  # pages that follow are let go by then
-        for connection in list(self.server_state.connections):
-            connection.transport.abort()
-        await super().shutdown(sockets)
-
-
-class Server:
+class Server(AbstractContextManager["Server"]):
     """A server that runs; `serve` starts it."""
 
     def __init__(self, site: Site, listener: socket.socket, host: str) -> None:
         self._site, self._listener, self._host = site, listener, host
+        self.port = site.port
         config = uvicorn.Config(
             site,
             loop="asyncio",
@@ -102,37 +93,25 @@ class Server:
             lifespan="off",
             log_config=None,
             log_level="critical",
-            access_log=False,
             server_header=False,
             timeout_graceful_shutdown=1,
         )
-        self._server = _Stopping(config)
-        self._thread = threading.Thread(
-            target=self._server.run, args=([listener],), name="pages", daemon=True
-        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([listener],), daemon=True)
         self._thread.start()
-
-    @property
-    def port(self) -> int:
-        """The port that it listens at."""
-        return self._site.port
 
     @property
     def url(self) -> str:
         """The link to open, with the token where there is one."""
         token = self._site.token
-        return f"http://{_named(self._host)}:{self.port}/" + (
-            f"?token={quote(token, safe='')}" if token else ""
-        )
+        asked = f"?token={quote(token, safe='')}" if token else ""
+        return f"http://{_named(self._host)}:{self.port}/{asked}"
 
     def close(self) -> None:
         """Stop: no more requests, and pages are let go."""
         self._site.closing = self._server.should_exit = True
         self._thread.join(2.0)
         self._listener.close()  # where it was stopped before it had begun
-
-    def __enter__(self) -> Server:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -168,10 +147,6 @@ def serve(
     page : callable, optional
         Returns another page than the live one and its policy, for what is asked with `?find=`.
 
-    Returns
-    -------
-    Server
-
     Examples
     --------
     >>> from urllib.request import urlopen
@@ -181,12 +156,10 @@ def serve(
     """
     if not 0 <= port <= 65535:
         raise wrong_value("port", port, "0 to 65535")
-    if token is not None and not token:
-        raise InputError("missing", "token is empty, expected some characters")
-    if token is None and not is_local(host):
+    if not token and not is_local(host):
         raise wrong_value("host", host, "a token with it (TCUQ_TOKEN): others than this machine could look")
     listener = _listening(host, port)
-    return Server(Site(feed, page, token, listener.getsockname()[1], mark, metrics), listener, host)
+    return Server(Site(feed, page, token or None, listener.getsockname()[1], mark, metrics), listener, host)
 
 
 def _listening(host: str, port: int) -> socket.socket:

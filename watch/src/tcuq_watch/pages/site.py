@@ -104,7 +104,7 @@ class Site:
             routes.append(Route("/metrics", self._slow(lambda _: Response(metrics(), media_type=prometheus))))
         if feed is not None:
             routes += [Route("/feed", self._follow), Route("/mark", self._mark, methods=["POST"])]
-        self._router = Router(routes, redirect_slashes=False, default=self._nowhere)
+        self._router = Router(routes, redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, always with the safe headers."""
@@ -149,10 +149,6 @@ class Site:
         await asyncio.sleep(0.3)  # guessing takes its time
         needed = "a token is needed: open the link that was printed at the start"
         return _text(401, needed, **{"WWW-Authenticate": "Bearer"})
-
-    @staticmethod
-    async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-        await _text(404, f"there is nothing at {scope['path'][:80]}")(scope, receive, send)
 
     def _slow(self, work: Callable[[Request], Response]) -> Callable[[Request], Any]:
         """Return an endpoint that works in another thread; one at a time, however many pages are open."""
