@@ -1,13 +1,12 @@
 """A device that is not there: steps as a monitor would give them, for the live page.
 
-`python tests/support/live_fake.py [steps a second] [port]` shows the page without a board.
+`python tests/support/live_fake.py` shows the page without a board.
 """
 
 from __future__ import annotations
 
 import math
 import random
-import sys
 import threading
 import time
 from typing import Any
@@ -21,8 +20,8 @@ SIGNALS = ["odds", "severity", "magnitude", "distance", "disbelief", "drift"]
 
 def about(**more: Any) -> dict[str, Any]:
     told = {"title": "Key words at the door", "source": "/dev/ttyUSB0 at 115200 baud", "names": NAMES}
-    told |= {"classes": len(NAMES), "level": 0.1, "budget": 0.08, "params": "3fa91c07", "signals": SIGNALS}
-    return {**told, "version": "0", "decided_by": "host", "first_step": 0, "read_only": False, **more}
+    told |= {"classes": len(NAMES), "level": 0.1, "budget": 0.08, "params": "3fa91c07"}
+    return {**told, "decided_by": "host", **more}
 
 
 class Device:
@@ -32,12 +31,21 @@ class Device:
         self.random = random.Random(seed)
         self.step, self.level, self.answer, self.evidence = 0, 0.05, 0, 0.0
         self.trouble = trouble
-        self.counts = dict.fromkeys(("steps", "flagged", "abstained", "alarms"), 0)
+        self.counts = dict.fromkeys(("steps", "flagged", "abstained"), 0)
         self.threshold, self.budget = 0.15, 10.0
 
     def steps(self, count: int, now: float, apart: float) -> tuple[int, dict[str, list[Any]]]:
         first, rows = self.step, [self._one(now - (count - 1 - k) * apart) for k in range(count)]
         return first, {name: [row[name] for row in rows] for name in rows[0]}
+
+    def tell(self, feed: Feed, count: int, apart: float) -> None:
+        """Give a feed the steps of the time until now."""
+        first, columns = self.steps(count, time.time(), apart)
+        self.counts["steps"] += count
+        self.counts["flagged"] += sum(columns["flagged"])
+        self.counts["abstained"] += sum(columns["abstain"])
+        feed.add_steps(first, columns)
+        feed.counts = dict(self.counts)
 
     def _one(self, now: float) -> dict[str, Any]:
         draw, step = self.random.random, self.step
@@ -101,8 +109,7 @@ class Playing:
         while not self.stopped.wait(max(0.02, 1 / self.rate)):
             due = int((time.monotonic() - began) * self.rate) - told
             if due > 0:
-                first, columns = self.device.steps(due, time.time(), 1 / self.rate)
-                self.feed.add_steps(first, columns)
+                self.device.tell(self.feed, due, 1 / self.rate)
                 told += due
 
     def close(self) -> None:
@@ -115,9 +122,7 @@ def filled(
 ) -> tuple[Feed, Device]:
     """A feed with some history, and the device that goes on with it."""
     feed, device = Feed(about(**more)), Device(trouble=trouble)
-    if steps:
-        first, columns = device.steps(steps, time.time(), 1 / rate)
-        feed.add_steps(first, columns)
+    device.tell(feed, steps, 1 / rate)
     return feed, device
 
 
@@ -128,22 +133,8 @@ def served(feed: Feed, **options: Any) -> tuple[Server, Marks]:
 
 
 if __name__ == "__main__":
-    speed, port = float(sys.argv[1]) if sys.argv[1:] else 100.0, int(sys.argv[2]) if sys.argv[2:] else 8357
-    history = 20_000
-    shown, source = filled(history, speed, trouble=(history - int(4 * speed), history + int(6 * speed)))
-    for kind, text, step in (
-        ("connected", "/dev/ttyUSB0", 0),
-        ("broken", "3 lines could not be read", history - 300),
-        ("lost", "the device went away", history - 200),
-        ("connected", "/dev/ttyUSB0, after 4.2 s", history - 200),
-        ("missing", "17 steps never came", history - 100),
-    ):
-        shown.add_remark(kind, text, step)
-    server, _ = served(shown, port=port)
-    print(server.url, flush=True)
-    playing = Playing(shown, source, speed)
-    try:
-        playing.thread.join()
-    except KeyboardInterrupt:
-        playing.close()
-        server.close()
+    shown, source = filled(20_000, trouble=(19_600, 20_600))
+    shown.add_remark("missing", "17 steps never came", 19_900)
+    with served(shown, port=8357)[0] as running:
+        print(running.url, flush=True)
+        Playing(shown, source, 100).thread.join()

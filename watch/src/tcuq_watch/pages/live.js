@@ -179,7 +179,7 @@ function makeWrong(stream, about, told) {
     const headers = { "Content-Type": "application/json", "X-Tcuq": "1" };
     try {
       const answer = await fetch("/mark", { method: "POST", headers, body: JSON.stringify({ step, label }) });
-      const text = await answer.text();
+      const text = (await answer.text()).trim();
       if (!answer.ok) throw new Error(text);
       dialog.close();
       told(text);
@@ -239,7 +239,7 @@ function start() {
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   let about = {}, state = "opening", acted = true, ink = palette(), frame = 0, told = -1e9, due = 0;
   let px = null, pinned = null; // where the pointer reads, and the number of the step that was chosen
-  let came = Date.now(); // when the last step did
+  let came = Date.now(), fresh = true; // when the last step came, and whether none was told yet
 
   function soon() {
     if (!frame) frame = requestAnimationFrame(draw);
@@ -435,10 +435,11 @@ function start() {
       find('[data-act="wrong"]').hidden = !about.marks;
     },
     part: (part) => {
-      const before = stream.first, first = !stream.steps;
+      const before = stream.first;
       stream.append(part, about.columns);
       // What was there before this page was opened came when the server says; after that its own clock counts.
-      if (part.count) came = first ? Math.min(Date.now(), stream.time[stream.steps - 1] * 1000) : Date.now();
+      if (part.count) came = fresh ? Math.min(Date.now(), stream.time[stream.steps - 1] * 1000) : Date.now();
+      fresh = false;
       if (stream.steps) view.moved(stream.first - before);
       if (calm.matches && root.dataset.ready) later();
       else soon();
