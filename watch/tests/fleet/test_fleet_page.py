@@ -138,11 +138,11 @@ def test_a_served_page_keeps_itself_up_to_date(tmp_path: Path) -> None:
         tab = browser.tab()
         tab.size(390, 800)
         tab.open(server.url)
-        tab.wait("document.documentElement.dataset.ready")
+        tab.wait("document.readyState === 'complete'")
         assert tab.js("document.documentElement.scrollWidth <= window.innerWidth")
         tab.js("document.querySelector('#find').value = 'sensor'")
         tab.js("document.querySelector('.find').requestSubmit()")
-        tab.wait("location.search === '?find=sensor' && document.documentElement.dataset.ready")
+        tab.wait("location.search === '?find=sensor' && document.readyState === 'complete'")
         assert asked == ["", "sensor"]
         known["worst"][0]["device"] = "a new one"
         tab.wait("document.querySelector('.worst .device').textContent === 'a new one'", 15)

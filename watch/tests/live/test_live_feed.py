@@ -25,9 +25,7 @@ def unpacked(message: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return told, columns
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 40), st.booleans()), max_size=25), st.integers(1, 60), st.data()
-)
+@given(st.lists(st.tuples(st.integers(1, 40), st.booleans()), max_size=25), st.integers(1, 60), st.data())
 def test_any_place_gives_what_came_after_it(adds: list[Any], keep: int, data: st.DataObject) -> None:
     feed, steps, remarks, places = Feed({}, keep=keep), 0, [], [(0, 0)]
     for count, remarked in adds:

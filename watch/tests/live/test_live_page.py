@@ -155,7 +155,7 @@ def test_live_is_green_only_while_steps_come(bench: Any, steps: int) -> None:
     tab.js("(() => { const now = Date.now; Date.now = () => now() + 60000; })()")
     tab.wait(f"{ROOT}.state === 'quiet'")
     assert not tab.js(GREEN) and tab.text("#state") == (
-        "no step for 1 min" if steps else "connected, no step yet"
+        "no step for 60 s" if steps else "connected, no step yet"
     )
     feed.add_steps(*plain(steps, 1, 0.125, time=time.time()))
     one.says("#state", "live")

@@ -16,7 +16,6 @@ from live_fake import Marks, about, filled, served
 from refusals import refused
 
 from tcuq_watch.pages import server as server_module
-from tcuq_watch.pages import site as site_module
 from tcuq_watch.pages.feed import Feed
 from tcuq_watch.pages.server import Server, serve
 
@@ -277,7 +276,7 @@ def test_where_it_listens() -> None:
 
 
 def test_a_stream_begins_with_everything_and_goes_on(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site_module, "BEAT", 0.2)
+    monkeypatch.setattr(server_module, "BEAT", 0.2)
     feed, server, _, _ = site
     stream = Stream(server.port)
     assert stream.answer.getheader("Content-Type", "").startswith("text/event-stream")
@@ -384,7 +383,7 @@ def test_connections_are_limited(site: Any, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_pages_are_limited_and_leave_room_for_the_rest(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site_module, "PAGES", 6)
+    monkeypatch.setattr(server_module, "PAGES", 6)
     _, server, _, ask = site
     for _ in range(2):  # those that went make room
         streams = [Stream(server.port) for _ in range(6)]

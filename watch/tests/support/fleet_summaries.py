@@ -39,6 +39,7 @@ def _over_time(version: str, devices: int, share: float, bins: int, seed: int, r
         "in_alarm": hit.tolist(),
         "steps": (heard * 360).tolist(),
         "abstained": (heard * 11).tolist(),
+        "alarm_steps": (hit * 360).tolist(),
         "mean_risk": (0.06 + 0.5 * shares).tolist(),
     }
 
@@ -77,9 +78,6 @@ def summary(devices: int, *, trouble: bool = False, versions: int = 2, bins: int
     split[0] += devices - sum(split)
     shares = [0.011, 0.071 if trouble else 0.0098, 0.012][:versions]
     steps = devices * 8_640
-    rng = np.random.default_rng(1)
-    edges = np.linspace(0, 1, 41)
-    risk = np.concatenate([rng.beta(2, 26, devices), rng.beta(8, 9, devices // 40 if trouble else 0)])
     hit = sum(n * s for n, s in zip(split, shares, strict=True)) / max(1, devices)
     p = 1e-12 if trouble else 0.62
     return {
@@ -104,9 +102,6 @@ def summary(devices: int, *, trouble: bool = False, versions: int = 2, bins: int
             "clean_share": 0.006,
             "from_alarms": max(1, round(0.12 * devices)),
             "by_severity": devices >= 8,
-        },
-        "histogram": {
-            "mean_risk": {"edges": edges.tolist(), "counts": np.histogram(risk, edges)[0].tolist()}
         },
         "versions": [
             {

@@ -23,7 +23,7 @@ import numpy as np
 
 from tcuq.report.data import ABSTAIN, FLAGGED, RISE, WARM
 
-REALS = ("risk", "threshold", "uncertainty", "persistence", "look", "severity", "expected_accuracy")
+REALS = ("risk", "threshold", "persistence", "look", "severity", "expected_accuracy")
 
 COLUMNS: dict[str, str] = {
     "time": "<f8",
@@ -44,10 +44,7 @@ BITS = {"flagged": FLAGGED, "abstain": ABSTAIN, "warming_up": WARM, "alarm": RIS
 NO_REASON = 255
 
 REMARKS = 1000
-"""Remarks that are kept at most."""
-
-TEXT = 500
-"""Characters of a remark that are kept at most."""
+"""Remarks that are kept at most; those who tell them keep each short."""
 
 
 class Feed:
@@ -88,9 +85,8 @@ class Feed:
 
     def add_remark(self, kind: str, text: str, step: int) -> None:
         """Tell of something that happened before step number `step`."""
-        shown = text if len(text) <= TEXT else text[:TEXT] + "..."
         with self._lock:
-            self._remarks.append({"kind": kind, "text": shown, "step": step, "time": time.time()})
+            self._remarks.append({"kind": kind, "text": text, "step": step, "time": time.time()})
             self._remarked += 1
 
     def close(self) -> None:

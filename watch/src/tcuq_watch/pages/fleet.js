@@ -21,4 +21,3 @@ async function refresh() {
 }
 
 if ("served" in document.documentElement.dataset) setTimeout(refresh, EVERY);
-document.documentElement.dataset.ready = "1";

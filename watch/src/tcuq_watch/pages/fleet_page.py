@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from tcuq._version import VERSION
-from tcuq.report.markup import fact, section, table
-from tcuq.report.page import asset, policy
+from tcuq.report.markup import fact, legend, section, table
+from tcuq.report.page import NOT_PROMISED, asset, policy
+from tcuq.report.plot import Axis, Plot, axis_top, nice_ticks, runs
 from tcuq.report.text import DASH, count, escape, plural
 
 from ..verdicts.words import ALARMS, ORDER, alarmed, before, figure, moment, named, rollout, share, verdict
-from .figures import alarm_plot, spark
 from .live_page import closed, own
 
 Summary = Mapping[str, Any]
@@ -26,16 +26,14 @@ CELLS = 60
 MOST_BYTES = 20_000_000
 """Bytes of decisions that are read for timelines, the newest: about 2 million, and a second of work."""
 
-MATCHES, CLASSES = 20, 12
-"""Devices that a search shows, and classes that the page lists."""
+MATCHES = 20
+"""Devices that a search shows."""
+
+STYLES = "abcd"
+"""Names of line styles, each a color and a dash pattern; versions beyond them share the last."""
 
 RISK = 2**24
 """Units of the slow mean of the risk in the tallies of a device."""
-
-NOT_PROMISED = (
-    "What is not promised: the error rate. An alarm says that the steps of a device look unlike those that "
-    "its parameters were fitted to. Confident mistakes can pass unseen; labels measure them."
-)
 
 
 def timelines(fleet: Any, rows: Sequence[Summary]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -90,6 +88,21 @@ def one_device(fleet: Any, name: str, only: str | None = None) -> list[dict[str,
     return rows
 
 
+def spark(line: Mapping[str, Sequence[Any]] | None, top: float) -> str:
+    """Return the mean risk of one device over time as a small drawing, shaded where it was in alarm."""
+    if line is None:
+        return '<span class="none">no decisions kept</span>'
+    risk = np.array(line["mean_risk"], dtype=float)
+    plot = Plot("", "", Axis(0, len(risk)), Axis(0, top), grid=False, width=100, height=32)
+    plot.boxes(runs(np.array(line["in_alarm"])), 0, top, "rise tint")
+    for first, end in runs(np.isfinite(risk)):
+        plot.line(np.arange(first, end) + 0.5, risk[int(first) : int(end)], "risk")
+    return (
+        '<svg class="spark" viewBox="0 0 100 32" preserveAspectRatio="none" aria-hidden="true">'
+        f"{plot.drawing()}</svg>"
+    )
+
+
 def listed(rows: Iterable[Any], columns: Mapping[str, Callable[[Any], str]], name: str = "") -> str:
     """Return a table of rows, a column for each title: what its function makes of a row, as HTML."""
     cells = [[cell(row) for cell in columns.values()] for row in rows]
@@ -101,13 +114,14 @@ def _cell(key: str, shown: Callable[[Any], str]) -> Callable[[Summary], str]:
 
 
 def find_devices(fleet: Any, text: str) -> str:
-    """Return devices with a text in their names as a table: first the name itself, then its beginnings."""
-    wanted, hits = text.strip().lower(), []
-    for version, model in fleet.models.items():
-        for name in model.devices:
-            start = name.lower().find(wanted)
-            if start >= 0:
-                hits.append((len(name) > len(wanted), start > 0, name, version))
+    """Return devices with a text in their names as a table, the shortest names first."""
+    wanted = text.strip().lower()
+    hits = [
+        (len(name), name, version)
+        for version, model in fleet.models.items()
+        for name in model.devices
+        if wanted in name.lower()
+    ]
     if not hits:
         return fact("No device has that in its name.")
     columns = {
@@ -118,7 +132,7 @@ def find_devices(fleet: Any, text: str) -> str:
         "Steps": _cell("steps", count),
         "Last heard": _cell("last_time", moment),
     }
-    rows = [row for *_, name, version in sorted(hits)[:MATCHES] for row in one_device(fleet, name, version)]
+    rows = [row for _, name, version in sorted(hits)[:MATCHES] for row in one_device(fleet, name, version)]
     more = f", the first {MATCHES} of them" if len(hits) > MATCHES else ""
     return fact(f"{plural(len(hits), 'device')}{more}:") + listed(rows, columns, "named")
 
@@ -147,7 +161,6 @@ def page(
         "over-time": over_time(summary),
         "worst": worst(summary, timelines or {}),
         "versions": versions(summary),
-        "classes": classes(summary),
         "silent": silent(summary),
         "arrivals": arrivals(summary),
     }
@@ -168,55 +181,65 @@ def page(
 
 def top(summary: Summary) -> str:
     """Return what the reader needs to know first, and the figures on top."""
-    alarm, labels = summary.get("alarm") or {}, summary.get("labels") or {}
-    shares = f"{share(alarm.get('share'))}; at most {share(alarm.get('baseline'))} when clean"
+    alarm, labels = summary["alarm"], summary["labels"] or {}
+    shares = f"{share(alarm['share'])}; at most {share(alarm['baseline'])} when clean"
     tiles = [
         (False, "Devices", count(summary["devices"]), f"{count(summary['steps'])} steps"),
-        (alarmed(summary), "In alarm", count(alarm.get("devices") or 0), shares),
+        (alarmed(summary), "In alarm", count(alarm["devices"]), shares),
         (named(summary), "Look degraded", count(named(summary)), "by alarm or severity, at this look"),
         (False, "Silent", count(summary["silent"]), "not heard of for long"),
-        (False, "Expected accuracy", share(_accuracy(summary)), "of the last answers, without labels"),
     ]
     if labels.get("interval"):
         low, high = labels["interval"]
         by_labels = f"{share(low)} to {share(high)}, by {plural(labels['told'], 'label')}"
         tiles.append((False, "Measured accuracy", share(labels["estimate"]), by_labels))
     body = "".join(
-        f"<div{_hot(hot)}><dt>{name}</dt><dd><b>{value}</b><small>{more}</small></dd></div>"
+        f'<div class="{"hot" * bool(hot)}"><dt>{name}</dt><dd><b>{value}</b><small>{more}</small></dd></div>'
         for hot, name, value, more in tiles
     )
-    state = _hot(alarmed(summary) or named(summary), "verdict")
+    hot = " hot" if alarmed(summary) or named(summary) else ""
     return (
-        f'<p{state} role="status">{escape(verdict(summary))}</p><dl class="tiles">{body}</dl>'
+        f'<p class="verdict{hot}" role="status">{escape(verdict(summary))}</p><dl class="tiles">{body}</dl>'
         f'<p class="when">State of {moment(summary["time"])}<span id="state"></span></p>'
     )
 
 
-def _hot(hot: Any, kind: str = "") -> str:
-    names = " ".join(filter(None, [kind, "hot" if hot else ""]))
-    return f' class="{names}"' if names else ""
-
-
-def _accuracy(summary: Summary) -> float | None:
-    """Return the expected accuracy over versions, each by its devices that report."""
-    rows = [row for row in summary["versions"] if row["expected_accuracy"] is not None]
-    weights = [row["alarm"].get("of", row["devices"]) for row in rows]
-    if not sum(weights):
-        return None
-    return float(np.average([row["expected_accuracy"] for row in rows], weights=weights))
-
-
 def over_time(summary: Summary) -> str:
-    """Return the share in alarm over time."""
-    levels = {row["alarm"]["baseline"] for row in summary["versions"]} - {None}
-    source = summary["alarm"]["baseline_from"]
-    return section(
+    """Return the share of devices in alarm over time, one line a version, and clean baselines."""
+    title, source = "Devices in alarm over time", summary["alarm"]["baseline_from"]
+    lead = "The share of devices in alarm at a moment, on average over each part of the time."
+    lead += f" The baseline: {source}." if source else ""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for each in summary["over_time"]:
+        # How many devices had an alarm at least once in an hour could not be compared with a baseline.
+        rows = zip(each["time"], each["alarm_steps"], each["steps"], strict=True)
+        lines[each["version"]] = [
+            (time + each["width"] / 2, hits / steps) for time, hits, steps in rows if steps
+        ]
+    points = [point for line in lines.values() for point in line]
+    if not points:
+        return section("over-time", title, lead, fact("Nothing to draw yet: no step with a time has come."))
+    times, shares = zip(*points, strict=True)
+    low, high = min(times), max(*times, min(times) + 1)
+    ticks = [low + part * (high - low) for part in (0.12, 0.5, 0.88)]  # so that three fit a telephone
+    levels = sorted({row["alarm"]["baseline"] for row in summary["versions"]} - {None})
+    top = axis_top(max(1.15 * max(shares), *(1.6 * level for level in levels), 0.01))
+    plot = Plot(
+        title,
+        "; ".join(f"{name}: {share(line[-1][1])} at last" for name, line in lines.items() if line),
+        Axis(low, high, "time (UTC)", ticks=tuple((t, moment(t, brief=True)) for t in ticks)),
+        Axis(0, top, "devices in alarm", ticks=tuple((t, share(t, 0)) for t in nice_ticks(0, top, 5))),
         "over-time",
-        "Devices in alarm over time",
-        "The share of devices in alarm at a moment, on average over each part of the time."
-        + (f" The baseline: {source}." if source else ""),
-        alarm_plot(summary["over_time"], sorted(levels)),
     )
+    keys = [("level", f"clean baseline, at most {share(level)}") for level in levels]
+    for level in levels:
+        plot.line([low, high], [level, level], "level")
+    for place, (name, line) in enumerate(lines.items()):
+        style = f"version-{STYLES[min(place, len(STYLES) - 1)]}"
+        keys.insert(place, (style, name))
+        if line:
+            plot.line([time for time, _ in line], [value for _, value in line], style)
+    return section("over-time", title, lead, legend(keys) + plot.html())
 
 
 def worst(summary: Summary, timelines: Timelines) -> str:
@@ -276,39 +299,25 @@ def versions(summary: Summary) -> str:
         "Expected accuracy": lambda row: share(row["expected_accuracy"]) + between(row.get("accuracy_band")),
     }
     compared = "".join(
-        f"<p{_hot(each['worse'], 'fact')}>{escape(rollout(each))}</p>" for each in summary.get("rollouts", ())
+        f'<p class="fact{" hot" * each["worse"]}">{escape(rollout(each))}</p>'
+        for each in summary.get("rollouts", ())
     )
-    lead = "Shares and accuracy, with their intervals under them."
+    lead = "Accuracy as expected of the last answers, without labels; intervals stand under the figures."
     body = listed(summary["versions"], columns) + compared
     return section("versions", "Versions side by side", lead, body) if summary["versions"] else ""
-
-
-def classes(summary: Summary) -> str:
-    """Return mean risk and abstentions by class, the highest risk first."""
-    rows = sorted((row for row in summary["classes"] if row["steps"]), key=lambda row: -row["mean_risk"])
-    columns = {
-        "Class": lambda row: escape(row["name"] or f"class {row['class']}"),
-        "Version": _cell("version", escape),
-        "Steps": _cell("steps", count),
-        "Mean risk": _cell("mean_risk", figure),
-        "Abstained": _cell("abstained", share),
-    }
-    lead = f"By the answer that devices gave; the first {CLASSES} by mean risk."
-    return section("classes", "Classes", lead, listed(rows[:CLASSES], columns, "named")) if rows else ""
 
 
 def silent(summary: Summary) -> str:
     """Return devices that were not heard of for long."""
     number, rows = summary["silent"], summary["silent_devices"]
-    items = "".join(
-        f'<li><span class="device">{escape(row["device"])}</span> <small>{escape(row["version"])}, '
-        f"{before(row['last_time'], summary['time'])}</small></li>"
-        for row in rows
-    )
-    more = f'<p class="hint">and {count(number - len(rows))} more</p>' if number > len(rows) else ""
+    columns = {
+        "Device": _cell("device", escape),
+        "Version": _cell("version", escape),
+        "Last heard": lambda row: before(row["last_time"], summary["time"]),
+    }
     lead = f"{plural(number, 'device')} sent nothing for long, measured by how often they used to send."
-    body = f'<ul class="names">{items}</ul>{more}'
-    return section("silent", "Silent devices", lead, body) if number else ""
+    body = listed(rows, columns, "named")
+    return section("silent", "Silent devices", f"{lead} Those silent longest:", body) if number else ""
 
 
 def arrivals(summary: Summary) -> str:

@@ -12,12 +12,11 @@ const SIGNS = {
   alarm: ["\u25b2", "rise", "Alarm"], cleared: ["\u25cb", "fall", "Alarm over"],
   mark: ["\u25c6", "wrong", "Marked wrong"], note: ["\u2022", "muted", "Note"],
 };
-const LINES = new Set(["lost", "connected", "missing", "restart", "reboot"]);
 
 const find = (query, from) => (from || document).querySelector(query);
 const signOf = (kind) => (Object.hasOwn(SIGNS, kind) ? SIGNS[kind] : SIGNS.note);
 const share = (part, whole) => (whole ? ((100 * part) / whole).toFixed(1) + " %" : "\u2013");
-const real = (value, digits) => (Number.isFinite(value) ? value.toFixed(digits === undefined ? 3 : digits) : "\u2013");
+const real = (value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits) : "\u2013");
 const nameOf = (stream, k) => (k < 0 ? "\u2013" : stream.names[k] || "class " + k);
 
 function put(query, text) {
@@ -35,11 +34,6 @@ function element(tag, properties, ...children) {
 function clock(seconds) {
   const date = new Date(seconds * 1000);
   return Number.isNaN(date.getTime()) ? "no time" : date.toLocaleTimeString("en-GB");
-}
-
-function howLong(seconds) {
-  const [size, unit] = seconds < 60 ? [1, " s"] : seconds < 7200 ? [60, " min"] : [3600, " h"];
-  return Math.floor(seconds / size) + unit;
 }
 
 // Under the numbers of the steps, the time of day.
@@ -69,21 +63,6 @@ function drawEvents(stream) {
       pen.fillStyle = ink[color];
       pen.fillText(sign, Math.min(place, x(view.to) - 6), (from + to) / 2 + 1);
     }
-    pen.font = "11.5px " + ink.font;
-  };
-}
-
-// Lines through the plot where the device or the program broke off.
-function drawBreaks(stream) {
-  return (pen, view, x, top, bottom, ink) => {
-    pen.lineWidth = 1;
-    pen.setLineDash([3, 3]);
-    for (const { kind, step } of stream.remarks) {
-      const px = Math.round(x(step - stream.first)) + 0.5;
-      pen.strokeStyle = ink[signOf(kind)[1]];
-      if (LINES.has(kind)) segment(pen, px, top, px, bottom);
-    }
-    pen.setLineDash([]);
   };
 }
 
@@ -141,18 +120,21 @@ function tellReason(stream, i, meaning) {
 
 function tellCounts(stream, about) {
   const { steps = 0, flagged = 0, abstained = 0, alarms = 0 } = stream.counts, rate = stream.rate();
-  put("#count-steps", number(steps));
-  put("#rate", rate === null ? "" : (rate < 9.95 ? rate.toFixed(1) : number(Math.round(rate))) + " a second");
-  put("#count-flagged", share(flagged, steps));
-  put("#count-abstained", share(abstained, steps));
-  put("#aim-flagged", Number.isFinite(about.level) ? "aim " + share(about.level, 1) : number(flagged) + " steps");
-  put("#aim-abstained", Number.isFinite(about.budget) ? "budget " + share(about.budget, 1) : number(abstained) + " steps");
-  put("#count-alarms", number(alarms));
-  put("#count-marks", number(stream.remarks.filter(({ kind }) => kind === "mark").length));
   const kinds = [["broken", "not readable"], ["missing", "missing"], ["lost", "device lost"], ["reboots", "reboots"]];
   const troubles = kinds.filter(([kind]) => stream.counts[kind]);
-  put("#count-troubles", number(troubles.reduce((sum, [kind]) => sum + stream.counts[kind], 0)));
-  put("#troubles", troubles.map(([kind, text]) => number(stream.counts[kind]) + "\u00d7 " + text).join(", ") || "all arrived");
+  const listed = troubles.map(([kind, text]) => number(stream.counts[kind]) + "\u00d7 " + text).join(", ");
+  const tiles = [
+    ["Steps", number(steps), rate === null ? "" : real(rate, rate < 9.95 ? 1 : 0) + " a second"],
+    ["Flagged", share(flagged, steps), Number.isFinite(about.level) ? "aim " + share(about.level, 1) : ""],
+    ["Abstained", share(abstained, steps), Number.isFinite(about.budget) ? "budget " + share(about.budget, 1) : ""],
+    ["Alarms", number(alarms), ""],
+    ["Troubles", number(troubles.reduce((sum, [kind]) => sum + stream.counts[kind], 0)), listed || "all arrived"],
+    ["Marked wrong", number(stream.remarks.filter(({ kind }) => kind === "mark").length), ""],
+  ];
+  find("#counts").replaceChildren(...tiles.map(([name, value, note]) => {
+    const figures = element("dd", {}, element("b", {}, value), element("small", {}, note));
+    return element("div", {}, element("dt", {}, name), figures);
+  }));
 }
 
 function listRemarks(stream, goTo) {
@@ -192,7 +174,8 @@ function makeWrong(stream, about, told) {
   const all = () => Array.from({ length: about().classes || stream.names.length }, (_, k) => k);
   function fill() {
     const text = search.value.trim().toLowerCase();
-    options = all().filter((k) => String(k) === text || nameOf(stream, k).toLowerCase().includes(text));
+    options = all().filter((k) => String(k) === text);
+    if (!options.length) options = all().filter((k) => nameOf(stream, k).toLowerCase().includes(text));
     find("#classes").replaceChildren(...options.map((k) => {
       const button = element("button", { type: "button" }, element("kbd", {}, String(k)), nameOf(stream, k));
       button.addEventListener("click", () => send(k));
@@ -201,17 +184,7 @@ function makeWrong(stream, about, told) {
   }
 
   search.addEventListener("input", fill);
-  dialog.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    const first = !search.value, label = Number(event.key);
-    let act = null;
-    if (event.key === "?" && first) act = () => send(null);
-    else if (/^[0-9]$/.test(event.key) && first && all().length <= 10) act = () => all().includes(label) && send(label);
-    else if (event.key === "Enter" && event.target === search) act = () => !first && options.length && send(options[0]);
-    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    act();
-  });
+  search.addEventListener("keydown", ({ key }) => key === "Enter" && search.value && options.length && send(options[0]));
   find("#unknown").addEventListener("click", () => send(null));
   find("#cancel").addEventListener("click", () => dialog.close());
 
@@ -219,7 +192,6 @@ function makeWrong(stream, about, told) {
     step = stream.number(i);
     failed.textContent = search.value = "";
     put("#asked", "Step " + number(step) + " answered \u201c" + nameOf(stream, stream.answer[i]) + "\u201d. What was it really?");
-    put("#keys", (all().length <= 10 ? "Press the number of a class" : "Type a name or number, then Enter") + "; ? if you do not know.");
     fill();
     dialog.showModal();
     search.focus();
@@ -237,7 +209,7 @@ function start() {
   const inside = (step) => Math.max(0, Math.min(stream.steps - 1, Math.floor(step)));
   const raised = (i) => i >= 0 && Boolean(stream.flags[i] & (BIT.rise | BIT.fall));
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
-  let about = {}, state = "opening", acted = true, ink = palette(), frame = 0, told = -1e9, due = 0;
+  let about = {}, state = "opening", acted = true, ink = null, frame = 0, told = -1e9, due = 0;
   let px = null, pinned = null; // where the pointer reads, and the number of the step that was chosen
   let came = Date.now(), fresh = true; // when the last step came, and whether none was told yet
 
@@ -269,7 +241,7 @@ function start() {
     redraw();
   };
   Object.assign(stream, {
-    axis: LIVE_AXIS, ticks: drawTicks(stream), over: drawBreaks(stream),
+    axis: LIVE_AXIS, ticks: drawTicks(stream),
     more: (i) => [["severity", real(stream.severity[i])], ["persistence", real(stream.persistence[i] / 255)], ["time", clock(stream.time[i])]],
     lanes: [{ name: "events", draw: drawEvents(stream) }],
   });
@@ -289,14 +261,15 @@ function start() {
 
   function tellState() {
     const device = stream.remarks.findLast(({ kind }) => kind === "lost" || kind === "connected");
-    const quiet = (Date.now() - came) / 1000, none = "connected, no step yet";
+    const quiet = Math.round((Date.now() - came) / 1000), none = "connected, no step yet";
+    const span = quiet < 120 ? quiet + " s" : number(Math.floor(quiet / 60)) + " min";
     let shown = state;
     if (state === "here" && device && device.kind === "lost") shown = "lost";
     else if (state === "here") shown = !view.following ? "paused" : quiet >= QUIET ? "quiet" : "here";
     const words = {
       opening: "connecting\u2026", away: "connection lost, trying again\u2026", ended: "the program has ended",
       locked: "the token is no longer valid: open the new link", lost: "device lost, waiting for it",
-      paused: "paused", here: stream.steps ? "live" : none, quiet: stream.steps ? "no step for " + howLong(quiet) : none,
+      paused: "paused", here: stream.steps ? "live" : none, quiet: stream.steps ? "no step for " + span : none,
     };
     root.dataset.state = shown;
     put("#state", words[shown]);
@@ -333,9 +306,10 @@ function start() {
     find('[data-act="pause"]').setAttribute("aria-pressed", String(!view.following));
     put("#pause-word", view.following ? "Pause" : "Back to live");
     listRemarks(stream, goToStep);
-    if (!stream.steps) return;
+    if (!stream.steps) return tellCounts(stream, about);
     // A picture that is paused keeps its scale, whatever comes in behind it.
     if (view.following || acted) stream.top = stream.reach();
+    if (acted) ink = palette();
     reading.step = px !== null ? inside(page.stepAt(px)) : stream.holds(pinned) && pinned !== null ? pinned - stream.first : null;
     stage.classList.toggle("pinned", px === null);
     rows[1].part.hidden = !Number.isFinite(stream.accuracy[stream.steps - 1]);
@@ -356,10 +330,7 @@ function start() {
   }
 
   function goToStep(step) {
-    if (!stream.holds(step)) {
-      spoken.textContent = "That step is not held by this page.";
-      return;
-    }
+    if (!stream.holds(step)) return;
     const half = Math.min(view.span(), 1000) / 2, at = step - stream.first;
     pinned = step;
     view.goTo(at - half, at + half);
@@ -370,14 +341,12 @@ function start() {
     const step = back ? -1 : 1;
     let i = reading.or(back ? stream.steps : -1) + step;
     while (i >= 0 && i < stream.steps && !(raised(i) && !raised(i - 1))) i += step;
-    if (i >= 0 && i < stream.steps) goToStep(stream.number(i));
-    else spoken.textContent = back ? "No alarm before." : "No alarm after.";
+    goToStep(stream.number(i));
   };
 
   const wrong = makeWrong(stream, () => about, (text) => {
     put("#marked", text);
     setTimeout(() => put("#marked", ""), 12000);
-    redraw();
   });
   const acts = {
     pause: () => {
@@ -412,12 +381,8 @@ function start() {
   onPointers(page, [stage, ...rows.map((r) => r.chart)]);
   onStrip(view, overview);
   window.addEventListener("scroll", () => (page.scrolled = performance.now()), { passive: true });
-  const afresh = () => {
-    ink = palette();
-    redraw();
-  };
-  new ResizeObserver(afresh).observe(stage);
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", afresh);
+  new ResizeObserver(redraw).observe(stage);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
   connect({
     state: (now) => {
@@ -426,6 +391,7 @@ function start() {
     },
     hello: (said) => {
       about = said;
+      state = "here";
       stream.names = about.names || [];
       stream.band = about.band;
       document.title = (about.title || "Live") + " \u2013 tcuq";

@@ -7,8 +7,8 @@ const SILENCE = 14000; // ms; the server says something every 5 s
 const SLOWEST = 4000; // ms between two tries to connect
 const KINDS = { "<f8": Float64Array, "<f4": Float32Array, "<i2": Int16Array, u1: Uint8Array };
 const COPIED = {
-  time: Float64Array, flags: Uint8Array, prediction: Int16Array, answer: Int16Array, uncertainty: Float32Array,
-  look: Float32Array, severity: Float32Array,
+  time: Float64Array, flags: Uint8Array, prediction: Int16Array, answer: Int16Array, look: Float32Array,
+  severity: Float32Array,
 };
 const MADE = {
   risk: Uint16Array, threshold: Uint16Array, reason: Uint8Array, flagged: Uint8Array, abstain: Uint8Array,
@@ -18,16 +18,6 @@ const ARRAYS = Object.entries({ ...COPIED, ...MADE });
 const AXIS_TOPS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1];
 
 const asWord = (value) => Math.max(0, Math.min(65535, Math.round(value * 65536) || 0));
-
-function unpackPart(part, columns) {
-  const raw = bytes(part.data).buffer, out = {};
-  let at = 0;
-  for (const [name, kind] of columns) {
-    out[name] = new KINDS[kind](raw, at, part.count);
-    at += part.count * KINDS[kind].BYTES_PER_ELEMENT;
-  }
-  return out;
-}
 
 // The steps, one after the other, in the shape that the drawing of the report reads: one cell a step.
 function makeSteps(meaning) {
@@ -70,7 +60,7 @@ function makeSteps(meaning) {
     if (unseen <= 0) stream.remarks = [];
     else if (stream.steps) {
       const text = number(unseen) + " steps were not seen by this page";
-      stream.remarks.push({ kind: "missing", text, step: first, time: Date.now() / 1000 });
+      stream.remarks = [...stream.remarks, { kind: "missing", text, step: first, time: Date.now() / 1000 }];
     }
     Object.assign(stream, { first, steps: 0, peak: 0 });
   }
@@ -81,7 +71,12 @@ function makeSteps(meaning) {
   }
 
   stream.append = (part, columns) => {
-    const came = unpackPart(part, columns), reasons = part.reasons.map(reasonNumber);
+    const raw = bytes(part.data).buffer, came = {}, reasons = part.reasons.map(reasonNumber);
+    let at = 0;
+    for (const [name, kind] of columns) {
+      came[name] = new KINDS[kind](raw, at, part.count);
+      at += came[name].byteLength;
+    }
     if (part.count) makeRoom(part.first, part.count);
     const base = stream.steps;
     for (const name of Object.keys(COPIED)) stream[name].set(came[name], base);
@@ -102,7 +97,7 @@ function makeSteps(meaning) {
     stream.cells = stream.steps;
     for (const row of stream.rows) row.cells = stream.steps;
     stream.counts = part.counts;
-    stream.remarks = [...stream.remarks, ...part.remarks].slice(-REMARKS_HELD);
+    if (part.remarks.length) stream.remarks = [...stream.remarks, ...part.remarks].slice(-REMARKS_HELD);
   };
   stream.reach = () => AXIS_TOPS.find((top) => stream.peak / 65536 <= top) || 1;
   // Steps a second, by the clock of the last ones.
@@ -160,39 +155,32 @@ function connect(heard) {
     setTimeout(open, Math.min(SLOWEST, 250 * 2 ** Math.min(tries, 6)));
   }
 
-  const acts = {
-    hello: (about) => {
-      tries = 0;
-      ended = false;
-      heard.hello(about);
-      heard.state("here");
-    },
-    part: (part, name) => {
-      heard.part(part);
-      known = name;
-    },
-    beat: () => {},
-    end: () => {
-      ended = true;
-      lose();
-    },
-  };
-
-  function alive() {
-    clearTimeout(watch);
-    watch = setTimeout(lose, SILENCE);
+  function hear(kind, act) {
+    source.addEventListener(kind, (event) => {
+      clearTimeout(watch);
+      watch = setTimeout(lose, SILENCE);
+      act(JSON.parse(event.data), event.lastEventId);
+    });
   }
 
   function open() {
     source = new EventSource("/feed" + (known ? "?after=" + encodeURIComponent(known) : ""));
-    for (const [kind, act] of Object.entries(acts)) {
-      source.addEventListener(kind, (event) => {
-        alive();
-        act(JSON.parse(event.data), event.lastEventId);
-      });
-    }
     source.addEventListener("error", lose);
-    alive();
+    watch = setTimeout(lose, SILENCE);
+    hear("beat", () => {});
+    hear("hello", (about) => {
+      tries = 0;
+      ended = false;
+      heard.hello(about);
+    });
+    hear("part", (part, name) => {
+      known = name;
+      heard.part(part);
+    });
+    hear("end", () => {
+      ended = true;
+      lose();
+    });
   }
   open();
 }
