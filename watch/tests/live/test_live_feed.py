@@ -46,7 +46,7 @@ def test_any_place_gives_what_came_after_it(adds: list[Any], keep: int, data: st
     assert columns["risk"].tolist() == [n % 100 / 128 for n in expected]
     assert columns["prediction"].tolist() == [n % 10 for n in expected]
     assert [remark["text"] for remark in told["remarks"]] == remarks[after[1] :]
-    assert feed.place(feed.name(place)) == place == (steps, len(remarks))
+    assert feed.place(feed.name(place)) == place == (steps, len(remarks)) and feed.place("1.2.3") is None
 
 
 def test_one_by_one_is_the_same_as_at_once() -> None:

@@ -103,14 +103,7 @@ class Feed:
         return f"{self._instance}.{place[0]}.{place[1]}"
 
     def place(self, name: str) -> tuple[int, int] | None:
-        """Return how many steps and remarks a page has seen, None where it has not seen this feed.
-
-        Examples
-        --------
-        >>> feed = Feed({})
-        >>> feed.place(feed.name((3, 1))), feed.place("nonsense")
-        ((3, 1), None)
-        """
+        """Return how many steps and remarks a page has seen, None where it has not seen this feed."""
         known = re.fullmatch(rf"{self._instance}\.([0-9]+)\.([0-9]+)", name[:64])
         return None if known is None else (int(known[1]), int(known[2]))
 

@@ -302,6 +302,16 @@ class _Connection(H11Protocol):
         self.transport.close()
 
 
+class _Stopping(uvicorn.Server):
+    """Waits for nobody when it stops: a page that takes nothing would hold it up."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await asyncio.sleep(2 * PAUSE)  # pages that follow are let go by then
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await super().shutdown(sockets)
+
+
 class Server(AbstractContextManager["Server"]):
     """A server that runs; `serve` starts it."""
 
@@ -319,7 +329,7 @@ class Server(AbstractContextManager["Server"]):
             server_header=False,
             timeout_graceful_shutdown=1,
         )
-        self._server = uvicorn.Server(config)
+        self._server = _Stopping(config)
         self._thread = threading.Thread(target=self._server.run, args=([listener],), daemon=True)
         self._thread.start()
 
