@@ -17,7 +17,7 @@ from report_pages import check_whole
 from tcuq_watch.pages.fleet_page import page
 from tcuq_watch.pages.server import serve
 from tcuq_watch.verdicts.status import status_text
-from tcuq_watch.verdicts.words import alarmed, verdict
+from tcuq_watch.verdicts.words import verdict
 
 CASES = {
     "healthy": summary(1000),
@@ -90,20 +90,6 @@ def test_policy_allows_exactly_what_the_page_has() -> None:
         assert f"script-src 'sha256-{allowed}'" in policy and "default-src 'none'" in policy
         for served in ("connect-src 'self'" in policy, "form-action 'self'" in policy, 'id="find"' in html):
             assert served == (find is not None)
-
-
-def test_verdicts() -> None:
-    trouble, some = CASES["trouble"], copy.deepcopy(CASES["healthy"])
-    assert alarmed(trouble) and not alarmed(some)
-    assert "14 of 100,000 devices look degraded: sensor-" in verdict(trouble)
-    said = {verdict(trouble), *(verdict(CASES[name]) for name in ("healthy", "single", "empty"))}
-    some["alarm"] |= {"devices": 30, "of": 800, "unhealthy": False}
-    said.add(verdict(some))
-    some["alarm"] |= {"baseline": None, "p": None}
-    said.add(verdict(some))
-    some["alarm"] |= {"of": 0}
-    some["named"] = {"of": 0, "count": 0}
-    assert len(said | {verdict(some)}) == 7  # each case is told in words of its own
 
 
 def test_a_served_page_keeps_itself_up_to_date(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any
 
@@ -79,23 +78,6 @@ class Marks(list[tuple[int, int | None]]):
         return f"step {step}: true class {label}, written to door.csv"
 
 
-class Playing:
-    """A feed that gets steps at a rate, in a thread; `close` ends it."""
-
-    def __init__(self, feed: Feed, device: Device, rate: float) -> None:
-        self.stopped = threading.Event()
-        self.thread = threading.Thread(target=self._run, args=(feed, device, rate), daemon=True)
-        self.thread.start()
-
-    def _run(self, feed: Feed, device: Device, rate: float) -> None:
-        while not self.stopped.wait(0.05):
-            device.tell(feed, max(1, round(0.05 * rate)), 1 / rate)
-
-    def close(self) -> None:
-        self.stopped.set()
-        self.thread.join()
-
-
 def filled(steps: int, rate: float = 100.0, trouble: tuple[int, int] = (0, 0)) -> tuple[Feed, Device]:
     """A feed with some history, and the device that goes on with it."""
     feed, device = Feed(about()), Device(trouble)
@@ -113,4 +95,6 @@ if __name__ == "__main__":
     shown, source = filled(20_000, trouble=(19_600, 20_600))
     with served(shown, port=8357)[0] as running:
         print(running.url, flush=True)
-        Playing(shown, source, 100).thread.join()
+        while True:
+            time.sleep(0.1)
+            source.tell(shown, 10, 0.01)

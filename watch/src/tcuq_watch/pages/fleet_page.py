@@ -14,6 +14,7 @@ from tcuq.report.page import NOT_PROMISED, asset, policy
 from tcuq.report.plot import Axis, Plot, axis_top, nice_ticks, runs
 from tcuq.report.text import DASH, count, escape, plural
 
+from ..engine.tallies import MEAN_ONE
 from ..verdicts.words import ALARMS, ORDER, alarmed, before, figure, moment, named, rollout, share, verdict
 from .live_page import closed, own
 
@@ -31,9 +32,6 @@ MATCHES = 20
 
 STYLES = "abcd"
 """Names of line styles, each a color and a dash pattern; versions beyond them share the last."""
-
-RISK = 2**24
-"""Units of the slow mean of the risk in the tallies of a device."""
 
 
 def timelines(fleet: Any, rows: Sequence[Summary]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -79,7 +77,7 @@ def one_device(fleet: Any, name: str, only: str | None = None) -> list[dict[str,
                 "device": name,
                 "version": version,
                 "steps": int(row["steps"]),
-                "recent_risk": float(row["recent_risk"]) / RISK,
+                "recent_risk": float(row["recent_risk"]) / MEAN_ONE,
                 "alarm": int(row["alarm"]),
                 "last_time": time if np.isfinite(time) else None,
                 **{key: int(place[key]) for key in ("boot", "seq", "missing", "late", "duplicates", "held")},

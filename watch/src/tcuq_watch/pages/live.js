@@ -2,8 +2,6 @@
 
 const root = document.documentElement;
 const QUIET = 10; // seconds without a step after which the page says so, in place of "live"
-const LIVE_AXIS = 38; // px: numbers of steps and, below, the time of day
-const LISTED = 60;
 // Sign, color and title of what happened beside the steps.
 const SIGNS = {
   lost: ["\u2715", "abstain", "Device lost"], connected: ["\u25cf", "fall", "Device connected"],
@@ -141,7 +139,7 @@ function listRemarks(stream, goTo) {
   const list = find("#remarks");
   if (list.told === stream.remarks || !stream.remarks.length) return;
   list.told = stream.remarks;
-  list.replaceChildren(...stream.remarks.slice(-LISTED).reverse().map(({ kind, text, time, step }) => {
+  list.replaceChildren(...stream.remarks.slice(-60).reverse().map(({ kind, text, time, step }) => {
     const [shape, color, title] = signOf(kind), sign = element("i", {}, shape);
     sign.style.color = "var(--" + color + ")";
     const words = [element("b", {}, title), element("span", {}, text), element("time", {}, clock(time))];
@@ -241,7 +239,7 @@ function start() {
     redraw();
   };
   Object.assign(stream, {
-    axis: LIVE_AXIS, ticks: drawTicks(stream),
+    axis: 38, ticks: drawTicks(stream),
     more: (i) => [["severity", real(stream.severity[i])], ["persistence", real(stream.persistence[i] / 255)], ["time", clock(stream.time[i])]],
     lanes: [{ name: "events", draw: drawEvents(stream) }],
   });
@@ -407,8 +405,7 @@ function start() {
       if (part.count) came = fresh ? Math.min(Date.now(), stream.time[stream.steps - 1] * 1000) : Date.now();
       fresh = false;
       if (stream.steps) view.moved(stream.first - before);
-      if (calm.matches && root.dataset.ready) later();
-      else soon();
+      (calm.matches && root.dataset.ready ? later : soon)();
     },
   });
   setInterval(soon, 1000);
