@@ -44,7 +44,8 @@ class Bench:
         self.tab.wait(f"document.querySelector('{query}').textContent.includes('{text}')")
 
     def asks(self, open: bool) -> None:
-        self.tab.wait(f"document.querySelector('#wrong').open === {str(open).lower()}")
+        dialog = f"document.querySelector('#wrong:{'modal' if open else 'not(:modal)'}')"
+        self.tab.wait(f"{dialog} && {dialog}.contains(document.activeElement) === {str(open).lower()}")
 
     def marks_as(self, text: str) -> None:
         """Mark the selected step, by the name or number of a class."""

@@ -1,7 +1,6 @@
 // What the page holds, the view that moves along with it, and the connection that brings it.
 
 const CAPACITY = 1 << 18; // steps; beyond that the oldest go
-const REMARKS_HELD = 1000;
 const SECONDS_SHOWN = 60;
 const SILENCE = 14000; // ms; the server says something every 5 s
 const SLOWEST = 4000; // ms between two tries to connect
@@ -97,7 +96,7 @@ function makeSteps(meaning) {
     stream.cells = stream.steps;
     for (const row of stream.rows) row.cells = stream.steps;
     stream.counts = part.counts;
-    if (part.remarks.length) stream.remarks = [...stream.remarks, ...part.remarks].slice(-REMARKS_HELD);
+    if (part.remarks.length) stream.remarks = [...stream.remarks, ...part.remarks].slice(-1000);
   };
   stream.reach = () => AXIS_TOPS.find((top) => stream.peak / 65536 <= top) || 1;
   // Steps a second, by the clock of the last ones.
