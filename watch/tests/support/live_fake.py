@@ -1,7 +1,4 @@
-"""A device that is not there: steps as a monitor would give them, for the live page.
-
-`python tests/support/live_fake.py` shows the page without a board.
-"""
+"""A device that is not there: steps as a monitor would give them, for the live page."""
 
 from __future__ import annotations
 
@@ -89,12 +86,3 @@ def served(feed: Feed, **options: Any) -> tuple[Server, Marks]:
     marks = Marks(feed)
     options = {"port": 0, "mark": marks, "metrics": lambda: "tcuq_steps_total 7\n", **options}
     return serve(feed, **options), marks
-
-
-if __name__ == "__main__":
-    shown, source = filled(20_000, trouble=(19_600, 20_600))
-    with served(shown, port=8357)[0] as running:
-        print(running.url, flush=True)
-        while True:
-            time.sleep(0.1)
-            source.tell(shown, 10, 0.01)
