@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,7 +21,8 @@ from tcuq._version import VERSION
 from tcuq.base.atomic_files import write_whole
 from tcuq.base.errors import InputError, one_line
 
-from .versions import HasTallies, by_version
+from ..engine.model_version import ModelVersion
+from .versions import by_version
 
 HOLD_OFF = 300.0
 """Seconds after a message in which a trouble that comes back is not told again."""
@@ -86,7 +88,7 @@ class Alerts:
 
 
 def fleet_messages(
-    alerts: Alerts, models: Mapping[str, HasTallies], summary: Mapping[str, Any], silence: bool
+    alerts: Alerts, models: Mapping[str, ModelVersion], summary: Mapping[str, Any], silence: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield what to send of a fleet, by its summary; without `silence`, not who is silent."""
     alarm, views = summary["alarm"], by_version(list(models.values()), summary["time"], None)
@@ -154,7 +156,7 @@ class Poster:
         self._name, self._host, self._tell = option.lstrip("-"), check_url(option, url), tell
         self._first, self._tries, self._quiet = first, tries, quiet
         own = {"Content-Type": "application/json", "User-Agent": f"tcuq/{VERSION}"}
-        self._address = {"url": url, "headers": own | dict(headers or {}), "method": "POST"}
+        self._request = partial(urllib.request.Request, url, headers=own | dict(headers or {}), method="POST")
         self._messages: queue.Queue[tuple[str, Mapping[str, Any]]] = queue.Queue(WAITING)
         self._closing, self._full, self._failing = threading.Event(), False, False
         self._thread = threading.Thread(target=self._run, name=f"tcuq {self._name}", daemon=True)
@@ -193,8 +195,7 @@ class Poster:
             if attempt and self._closing.wait(self._first * 2 ** (attempt - 1)):
                 break
             try:
-                request = urllib.request.Request(data=body, **self._address)
-                with _OPENER.open(request, timeout=TIMEOUT) as answer:
+                with _OPENER.open(self._request(data=body), timeout=TIMEOUT) as answer:
                     answer.read(1024)
                 return None
             except urllib.error.HTTPError as error:

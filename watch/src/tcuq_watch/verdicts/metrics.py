@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tcuq._version import VERSION
 
-from .words import ORDER, known
+from .words import known
 
 Row = tuple[str, str, str]  # where the value is, name, help; totals are counters, the others gauges
 
@@ -23,10 +22,11 @@ FLEET: tuple[Row, ...] = (
     ("alarm.p_always", "alarm_p_always", "The same, right for all looks: alert on this one."),
     ("alarm.unhealthy", "unhealthy", "1: more alarms than a healthy fleet has."),
     ("steps", "steps_total", "Steps that were run."),
-    *(
-        (name, f"events_{name}{'_total' * (name != 'held')}", f"{help.capitalize()}.")
-        for name, help in ORDER.items()
-    ),
+    ("missing", "events_missing_total", "Events that never came."),
+    ("late", "events_late_total", "Events that came after later ones had been run; dropped."),
+    ("duplicates", "events_duplicates_total", "Events that came again; dropped."),
+    ("reboots", "events_reboots_total", "Starts of devices after the first."),
+    ("held", "events_held", "Events that wait for an earlier one."),
     ("versions.devices", "version_devices", "Devices of a version."),
     ("versions.alarm.share", "version_alarm_share", "Share of them in alarm."),
     ("versions.abstained", "version_abstained", "Share of steps that abstained."),
@@ -103,16 +103,17 @@ def metrics(
                 yield Metric(prefix + name, help, name.endswith("_total"), samples)
 
 
-def process_of(folder: Path, commits: int, refused: Mapping[str, int]) -> dict[str, Any]:
+def process_of(fleet: Any) -> dict[str, Any]:
     """Return how the process does that writes a fleet, as its folder tells."""
-    times = [path.stat().st_mtime for path in folder.glob("fleet.sqlite*") if path.suffix != ".sqlite-shm"]
-    return {"commits": commits, "refused": refused, "last_commit": max(times, default=None)}
+    files = [path for path in fleet.folder.glob("fleet.sqlite*") if path.suffix != ".sqlite-shm"]
+    last = max((path.stat().st_mtime for path in files), default=None)
+    return {"commits": fleet.commit_number, "refused": fleet.refused, "last_commit": last}
 
 
 def _values(source: Any, path: str) -> Iterable[tuple[dict[str, Any], Any]]:
     """Return labels and value at a place: one a version, one a kind, or one alone."""
     first, _, rest = path.partition(".")
-    value = (source or {}).get(first)
+    value: Any = (source or {}).get(first)
     if first in ("versions", "rollouts"):
         return [({"version": row["version"]}, found) for row in value for _, found in _values(row, rest)]
     if rest:

@@ -29,8 +29,8 @@ SUM = 2.11
 def worse_p(new: Counts, new_alarms: Counts, old: Counts, old_alarms: Counts, *, level: int = 0) -> Floats:
     """Return the chance of each part of the time, corrected for all parts that there may ever be.
 
-    Counts are devices that were heard of and that were in alarm, a part each, with devices of both versions;
-    parts are 2**level hours wide. Under equal versions the chance that any is ever at or below x is at most x.
+    Counts are devices that were heard of and that were in alarm, a part of 2**level hours each. Under equal
+    versions the chance that any is ever at or below x is at most x.
     """
     from scipy.stats import hypergeom  # takes long to import
 

@@ -50,14 +50,15 @@ def _short(name: str) -> str:
 def _versions(summary: Mapping[str, Any]) -> list[str]:
     rows = []
     for version in summary["versions"]:
-        alarm, band = version["alarm"], version["accuracy_band"]
-        most = f"<= {share(alarm['baseline'])}" if known(alarm["baseline"]) else share(None)
+        alarm = version["alarm"]
+        low, high = version["accuracy_band"] or (None, None)
+        band = f" ({share(low)} to {share(high)})" if known(low) else ""
         rows.append(
             (
                 _short(version["version"]),
                 count(version["devices"]),
                 share(alarm["share"]) + " !" * alarm["unhealthy"],
-                most,
+                "<= " * known(alarm["baseline"]) + share(alarm["baseline"]),
                 share(version["abstained"]),
                 figure(version["mean_risk"]),
                 share(version["expected_accuracy"])
@@ -92,23 +93,22 @@ def _worst(summary: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def _order(counts: Mapping[str, Any]) -> str:
+    names = {"missing": "missing", "late": "late", "duplicates": "repeated", "held": "held"}
+    return ", ".join(f"{counts[name]:,} {word}" for name, word in names.items())
+
+
 def _events(summary: Mapping[str, Any]) -> list[str]:
-    numbers = {name: count(summary[name]) for name in ("missing", "late", "duplicates", "held")}
-    events = "events: {missing} missing, {late} late, {duplicates} repeated, {held} held; ".format(
-        **numbers
-    ) + plural(summary["reboots"], "reboot")
+    events = f"events: {_order(summary)}; {plural(summary['reboots'], 'reboot')}"
     lines = textwrap.wrap(events, WIDTH, subsequent_indent="  ")
     if labels := summary["labels"]:
-        lines.append(
-            f"labels: {count(labels['told'])} of {count(labels['asked'])} asked for came back, "
-            f"{plural(labels['errors_found'], 'error')} found;"
-        )
-        lines.append(f"  {accuracy(labels)}")
+        returned = f"{count(labels['told'])} of {count(labels['asked'])} asked for came back"
+        lines.append(f"labels: {returned}, {plural(labels['errors_found'], 'error')} found;")
+        lines.append(f"  {_accuracy(labels)}")
     return lines
 
 
-def accuracy(labels: Mapping[str, Any]) -> str:
-    """Say what labels tell of the accuracy."""
+def _accuracy(labels: Mapping[str, Any]) -> str:
     if not known(labels["estimate"]):
         return "no estimate yet"
     low, high = labels["interval"]
@@ -118,19 +118,11 @@ def accuracy(labels: Mapping[str, Any]) -> str:
 
 def device_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return what is known of one device, a paragraph a version."""
-    form = (
-        "{device}, version {version}: {steps:,} steps, last heard {last_time}\n"
-        "  alarm: {alarm}; recent risk {recent_risk}; boot {boot}, seq {seq}\n"
-        "  {missing:,} missing, {late:,} late, {duplicates:,} repeated, {held:,} held"
-    )
     return "\n".join(
-        form.format_map(
-            {
-                **row,
-                "alarm": ALARMS[row["alarm"]],
-                "recent_risk": figure(row["recent_risk"]),
-                "last_time": moment(row["last_time"]),
-            }
-        )
+        f"{row['device']}, version {row['version']}: {plural(row['steps'], 'step')}, "
+        f"last heard {moment(row['last_time'])}\n"
+        f"  alarm: {ALARMS[row['alarm']]}; recent risk {figure(row['recent_risk'])}; "
+        f"boot {row['boot']}, seq {row['seq']}\n"
+        f"  {_order(row)}"
         for row in rows
     )

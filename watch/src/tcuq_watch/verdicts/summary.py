@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.monitor.accuracy import half_band
 
+from ..engine.labels import Labels
+from ..engine.model_version import ModelVersion
 from ..engine.tallies import MEAN_ONE, RISK_ONE
 from .baseline import SPENT, Baseline, fleet_p, share_interval
 from .rollout import rollouts
-from .versions import FALSE_SHARE, PEERS, HasTallies, VersionView, by_version
+from .versions import FALSE_SHARE, PEERS, VersionView, by_version
 from .words import ORDER
 
 LISTED = 100
@@ -25,18 +27,10 @@ LEAST_LOOKS = 8
 """Behind the expected accuracy of one device, however still it stands."""
 
 
-class HasSummary(Protocol):
-    """What is read of the labels."""
-
-    def summary(self) -> dict[str, Any]:
-        """Return what labels say so far."""
-        ...
-
-
 def summarize(
-    models: Mapping[str, HasTallies] | Iterable[HasTallies],
+    models: Mapping[str, ModelVersion] | Iterable[ModelVersion],
     refused: Mapping[str, int] | None = None,
-    labels: HasSummary | None = None,
+    labels: Labels | None = None,
     now: float | None = None,
     worst: int = 20,
     baseline: tuple[float, float] | None = None,
@@ -70,7 +64,7 @@ def summarize(
     }
 
 
-def last_heard(shards: Iterable[HasTallies]) -> float | None:
+def last_heard(shards: Iterable[ModelVersion]) -> float | None:
     """Return the latest time that a device told."""
     last = [np.nanmax(heard) for heard in (shard.heard for shard in shards) if np.isfinite(heard).any()]
     return float(max(last)) if last else None

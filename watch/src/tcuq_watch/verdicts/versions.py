@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from tcuq.monitor.params import Params
-
+from ..engine.model_version import ModelVersion
 from ..engine.tallies import MEAN_ONE, RISK_ONE, SEVERITY_WINDOW, Tallies
 from .baseline import SPENT, Baseline, Floats, adjusted, device_p, from_fit, from_period
 
 Mask = npt.NDArray[np.bool_]
+Period = tuple[float, float]
 
 SILENT_PAUSES, SILENT_SECONDS = 4, 900.0
 """A device is silent after so many of its usual pauses, and after no less than so many seconds."""
@@ -30,40 +29,30 @@ SPREAD = 0.05
 """Nats by which the severities of healthy devices differ at least."""
 
 
-class HasTallies(Protocol):
-    """What is read of a model."""
-
-    version: str
-    devices: list[str]
-    tallies: Tallies
-
-    @property
-    def places(self) -> npt.NDArray[Any]:
-        """One row a slot: boot, seq, missing, late, duplicates, reboots, held."""
-        ...
-
-    @property
-    def heard(self) -> Floats:
-        """When devices were last heard of, by slot."""
-        ...
-
-
-@dataclass(eq=False)
 class VersionView:
     """All shards of one version, one row a device."""
 
-    name: str
-    params: Params
-    names: Sequence[str]
-    rows: npt.NDArray[Any]
-    places: npt.NDArray[Any]
-    heard: Floats
-    counts: Tallies
-    baseline: Baseline | str
-    reports: Mask
-    silent: Mask  # without those that were last heard of under another version
-    q: Floats
-    worse: Mask  # in alarm for longer lately than the baseline allows, over all looks
+    def __init__(
+        self,
+        shards: Sequence[ModelVersion],
+        time: float | None,
+        period: tuple[float, float] | None,
+        versions: int,
+    ) -> None:
+        first, alone = shards[0], len(shards) == 1
+        self.name, self.params = first.version, first.tallies.params
+        self.names = first.devices if alone else [name for shard in shards for name in shard.devices]
+        self.counts = first.tallies if alone else Tallies.merged([shard.tallies for shard in shards])
+        self.rows = _together([shard.tallies.devices for shard in shards])
+        self.places = _together([shard.places for shard in shards])
+        self.heard: Floats = _together([shard.heard for shard in shards])
+        self.baseline = from_fit(self.params, versions)
+        if period is not None:
+            self.baseline = from_period(self.counts.over_time(), self.counts.width, period, versions)
+        self.silent = silence(self.rows, self.heard, time)
+        self.reports = ~self.silent
+        self.q = np.ones(len(self.rows))
+        self.worse = np.zeros(len(self.rows), dtype=np.bool_)  # lately in alarm for too long, over all looks
 
     @property
     def steps(self) -> int:
@@ -91,30 +80,13 @@ class VersionView:
 
 
 def by_version(
-    shards: Sequence[HasTallies], time: float | None, period: tuple[float, float] | None
+    shards: Sequence[ModelVersion], time: float | None, period: Period | None
 ) -> list[VersionView]:
     """Put shards of a version together; find out who is silent, and who looks degraded."""
-    views = []
-    versions = list(dict.fromkeys(shard.version for shard in shards))
-    for version in versions:
-        mine = [shard for shard in shards if shard.version == version]
-        params = mine[0].tallies.params
-        alone = len(mine) == 1
-        counts = mine[0].tallies if alone else Tallies.merged([shard.tallies for shard in mine])
-        names = mine[0].devices if alone else [name for shard in mine for name in shard.devices]
-        if period is None:
-            baseline = from_fit(params, len(versions))
-        else:
-            baseline = from_period(counts.over_time(), counts.width, period, len(versions))
-        rows = _together([shard.tallies.devices for shard in mine])
-        places, heard = _together([s.places for s in mine]), _together([s.heard for s in mine])
-        silent = silence(rows, heard, time)
-        healthy = np.ones(len(rows)), np.zeros(len(rows), dtype=np.bool_)
-        views.append(
-            VersionView(
-                version, params, names, rows, places, heard, counts, baseline, ~silent, silent, *healthy
-            )
-        )
+    versions: dict[str, list[ModelVersion]] = {}
+    for shard in shards:
+        versions.setdefault(shard.version, []).append(shard)
+    views = [VersionView(mine, time, period, len(versions)) for mine in versions.values()]
     if len(views) > 1 and any(view.silent.any() for view in views):
         _leave_out_moved(views)
     if views:

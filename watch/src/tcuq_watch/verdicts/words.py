@@ -115,12 +115,16 @@ def _alarms(alarm: Mapping[str, Any], which: str = "") -> str:
         return f"{hits}. There is no baseline to compare with: {alarm['baseline_from']}."
     if not known(alarm["p"]):
         return f"{hits}. Too little is known of healthy devices to tell whether that is many."
-    healthy = f"about {share(alarm['expected'])} of healthy devices are, {share(alarm['baseline'])} at most"
+    expected, most = alarm["expected"], alarm["baseline"]
+    healthy = f"about {share(expected)} of healthy devices are, {share(most)} at most"
     if alarm["unhealthy"]:
         return f"More devices are in alarm than chance explains: {hits}; {healthy}."
-    more = hit / of > alarm["expected"]
-    judged = "That is more than expected, but may be chance" if more else "That is no more than expected"
-    return f"{hits}; {healthy}. {judged}. From {alarm['unhealthy_from']:,} on it would not be chance."
+    judged = "That is no more than expected"
+    if hit / of > most:
+        judged = "That is more than expected, but may be chance"
+    elif hit / of > expected:
+        judged = f"That is more than expected, but the baseline is uncertain ({alarm['baseline_from']})"
+    return f"{hits}; {healthy}. {judged}. {alarm['unhealthy_from']:,} in alarm would be called unhealthy."
 
 
 def _degraded(judged: Mapping[str, Any], in_alarm: int) -> str:
@@ -137,7 +141,7 @@ def _degraded(judged: Mapping[str, Any], in_alarm: int) -> str:
     if judged["from_alarms"] is None:
         reasons.append("alarms have no baseline")
     elif in_alarm:
-        reasons.append(f"fewer than {judged['from_alarms']:,} in alarm at once may be chance")
+        reasons.append(f"of fewer than {judged['from_alarms']:,} in alarm, too many may be healthy")
     if not judged["by_severity"]:
         reasons.append("severity is not compared")
     return f"No device is named as degraded{': ' if reasons else ''}{', and '.join(reasons)}."
