@@ -41,7 +41,7 @@ class World:
         self.clean = stream(20_000, demo.mirror, 0.0)
         self.degraded = [stream(4_000, *kind) for kind in KINDS]
 
-    def fleet(self, rng: np.random.Generator, kind: int | None) -> tuple[Shard, set[str]]:
+    def fleet(self, rng: np.random.Generator, kind: int | None) -> tuple[Any, set[str]]:
         """Return a fleet after its steps, and the devices whose input is degraded from some step on."""
         names = [f"d{n:02d}" for n in rng.permutation(DEVICES)]
         bad = set() if kind is None else set(names[:DEGRADED])
@@ -105,7 +105,7 @@ def test_text_page_and_figures_agree(world: World) -> None:
     assert {line.split()[1] for line in marked} == set(names)
     assert page(found)[0].count('aria-label="looks degraded"') == len(names)
     assert f"tcuq_fleet_devices_named {len(names)}\n" in metrics_text(found)
-    assert all(name in verdict(found) for name in names)
+    assert all(name in verdict(found) for name in names) and "at most 10" in verdict(found)
 
 
 def test_severity_is_compared_with_enough_devices_that_have_made_enough_steps() -> None:

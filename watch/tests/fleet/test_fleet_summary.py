@@ -16,7 +16,7 @@ from tcuq.monitor.steps import STEP_DTYPE
 from tcuq_watch.engine.events import Events
 from tcuq_watch.engine.model_version import ModelVersion
 from tcuq_watch.engine.tallies import Tallies
-from tcuq_watch.verdicts.summary import FINE, WORSE, summarize
+from tcuq_watch.verdicts.summary import summarize
 from tcuq_watch.verdicts.words import verdict
 
 COUNTS = {"false_alarms": 10, "steps": 1_000_000, "alarm_steps": 100}
@@ -26,7 +26,9 @@ START, PERIOD = 1.7e9, 10.0
 
 def monitor(**more: Any) -> Params:
     alarm = Alarm(0.1, AlarmSide(0.05, 2.0))
-    return Params(classes=2, alarm=alarm, notes=NOTES, names=["cat", "dog"], horizon=64, **more)
+    return Params(
+        **{"classes": 2, "alarm": alarm, "notes": NOTES, "names": ["cat", "dog"], "horizon": 64, **more}
+    )
 
 
 EVIDENCE = monitor(signals=("odds",), evidence=EvidenceHead(coef={"odds": 1.0}, offsets=(0.0, 0.0)))
@@ -41,7 +43,7 @@ def shard(
     version: str = "v1",
     params: Params = EVIDENCE,
     start: float = START,
-) -> Shard:
+) -> Any:
     """Return devices that all made the same number of steps; alarm, risk and severity may differ."""
     count = len(names)
     tallies = Tallies(params)
@@ -63,15 +65,32 @@ def names(count: int, start: int = 0) -> list[str]:
 
 def test_a_healthy_and_an_unhealthy_fleet() -> None:
     quiet = summarize([shard(names(300), 20)])
-    assert quiet["alarm"]["verdict"] == FINE and not quiet["alarm"]["unhealthy"] and quiet["alarm"]["p"] == 1
+    assert not quiet["alarm"]["unhealthy"] and quiet["alarm"]["p"] == 1
     assert quiet["alarm"]["baseline_from"] == "the fit: 10 false alarms in 1,000,000 held-out clean steps"
     loud = summarize([shard(names(300), 20, alarm=(np.arange(300) < 30).astype(int))])
-    assert loud["alarm"]["verdict"] == WORSE and loud["alarm"]["devices"] == 30
-    assert loud["alarm"]["share"] == 0.1 and loud["alarm"]["p"] < loud["alarm"]["p_always"] < 0.001
-    low, high = loud["alarm"]["interval"]
+    alarm = loud["alarm"]
+    assert alarm["unhealthy"] and (alarm["devices"], alarm["share"]) == (30, 0.1)
+    assert alarm["p"] < alarm["p_always"] < 0.001 and "than chance explains" in verdict(loud)
+    low, high = alarm["interval"]
     assert 0.06 < low < 0.1 < high < 0.15
     assert (loud["devices"], loud["steps"], loud["missing"], loud["silent"]) == (300, 6000, 600, 0)
     json.dumps(loud, allow_nan=False)
+    # So many devices make the fleet unhealthy, and one less does not.
+    for more in (0, 1):
+        hit = alarm["unhealthy_from"] - 1 + more
+        again = summarize([shard(names(300), 20, alarm=(np.arange(300) < hit).astype(int))])
+        assert again["alarm"]["unhealthy"] == bool(more)
+
+
+def test_few_alarms_in_a_small_fleet_are_not_called_normal_in_silence() -> None:
+    few = {"fit": {"run_length_elsewhere": {"steps": 2454, "false_alarms": 3, "alarm_steps": 99}}}
+    alarms = (np.arange(100) < 20).astype(int)
+    found = summarize([shard(names(100), 20, alarm=alarms, params=monitor(notes=few))])
+    alarm, said = found["alarm"], verdict(found)
+    assert alarm["expected"] < alarm["share"] < alarm["baseline"] and not alarm["unhealthy"]
+    assert "more than expected" in said and alarm["baseline_from"] in said
+    assert f"{alarm['unhealthy_from']:,} in alarm would be called unhealthy" in said
+    assert "No device is named as degraded: " in said and str(found["named"]["from_alarms"]) in said
 
 
 def test_the_worst_come_first_and_those_that_are_worse_for_sure_are_named() -> None:
@@ -79,10 +98,10 @@ def test_the_worst_come_first_and_those_that_are_worse_for_sure_are_named() -> N
     found = summarize([shard(names(50), 900, (np.arange(50) == 49).astype(int), 0.5, severity)], worst=3)
     assert [row["device"] for row in found["worst"]] == ["d49", "d48", "d47"]
     first, second = found["worst"][:2]
-    assert first["worse"] and first["named"] and first["alarm_since"] == START and first["alarm_steps"] == 900
+    assert first["worse"] and first["named"] and first["alarm_since"] == START
     assert not second["worse"] and not second["named"] and second["alarm_since"] is None
     assert found["named"]["devices"] == ["d49"] and found["named"]["count"] == 1
-    assert first["severity"] == 1 and first["mean_risk"] == 0.5 and first["seq"] == 899
+    assert first["severity"] == 1 and first["mean_risk"] == 0.5
 
 
 def test_silent_devices_are_counted_listed_and_in_no_share() -> None:
@@ -92,7 +111,7 @@ def test_silent_devices_are_counted_listed_and_in_no_share() -> None:
     assert found["time"] == START + 86400 + 99 * PERIOD and found["silent"] == 3
     assert [row["device"] for row in found["silent_devices"]] == ["d0", "d1", "d2"]
     assert found["alarm"]["devices"] == 0 and found["alarm"]["of"] == 5 and len(found["worst"]) == 5
-    assert summarize([old, new], now=START + 86400 * 30)["alarm"]["verdict"] == "no device reports"
+    assert "none has reported lately" in verdict(summarize([old, new], now=START + 86400 * 30))
 
 
 def test_a_device_that_moved_to_another_version_is_not_silent() -> None:
@@ -101,7 +120,7 @@ def test_a_device_that_moved_to_another_version_is_not_silent() -> None:
     found = summarize({"v1": old, "v2": new})
     assert found["devices"] == 4 and found["silent"] == 1 and found["silent_devices"][0]["device"] == "d3"
     assert [(v["version"], v["silent"]) for v in found["versions"]] == [("v1", 1), ("v2", 0)]
-    assert found["alarm"]["of"] == 3 and found["versions"][0]["alarm"]["verdict"] == "no device reports"
+    assert found["alarm"]["of"] == 3 and found["versions"][0]["alarm"]["of"] == 0
     assert found["versions"][1]["expected_accuracy"] == 0.75
 
 
@@ -118,11 +137,7 @@ def test_a_period_of_this_fleet_as_the_baseline() -> None:
     own = summarize([model], baseline=(START - 7200, START + 7200))["alarm"]
     assert not own["unhealthy"] and own["baseline"] > 0.1 and "declared healthy" in own["baseline_from"]
     nothing = summarize([model], baseline=(0.0, 1.0))["alarm"]
-    assert nothing["baseline"] is None and nothing["verdict"] == "no baseline to compare with"
-    assert (
-        nothing["baseline_from"]
-        == "the healthy period holds no steps in parts of 1 h that lie in it altogether"
-    )
+    assert nothing["baseline"] is None and "no steps" in nothing["baseline_from"]
 
 
 def test_events_that_are_held_are_heard_of() -> None:
@@ -148,4 +163,4 @@ def test_a_failing_version_is_named_first() -> None:
     found = summarize([good, bad])
     assert [each["alarm"]["unhealthy"] for each in found["versions"]] == [False, True]
     said = verdict({**found, "alarm": {**found["alarm"], "unhealthy": False}})
-    assert said.startswith("More devices are in alarm than chance explains, of version v2, 15 of 30")
+    assert said.startswith("More devices are in alarm than chance explains: 15 of 30 devices of version v2")

@@ -61,8 +61,7 @@ def _versions(summary: Mapping[str, Any]) -> list[str]:
                 "<= " * known(alarm["baseline"]) + share(alarm["baseline"]),
                 share(version["abstained"]),
                 figure(version["mean_risk"]),
-                share(version["expected_accuracy"])
-                + (f" ({share(band[0])} to {share(band[1])})" if band else ""),
+                share(version["expected_accuracy"]) + band,
             )
         )
     titles = ("version", "devices", "in alarm", "healthy", "abstained", "mean risk", "expected")

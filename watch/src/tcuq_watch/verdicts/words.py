@@ -113,10 +113,11 @@ def _alarms(alarm: Mapping[str, Any], which: str = "") -> str:
     hits = f"{hit:,} of {plural(of, 'device')}{which} ({share(hit / of)}) {verb} in alarm"
     if not known(alarm["baseline"]):
         return f"{hits}. There is no baseline to compare with: {alarm['baseline_from']}."
-    if not known(alarm["p"]):
-        return f"{hits}. Too little is known of healthy devices to tell whether that is many."
     expected, most = alarm["expected"], alarm["baseline"]
-    healthy = f"about {share(expected)} of healthy devices are, {share(most)} at most"
+    healthy = f"about {share(expected)} of healthy devices are"
+    if not known(alarm["p"]):
+        return f"{hits}; {healthy}. Too little is known of them to call any number of alarms unhealthy."
+    healthy += f", {share(most)} at most"
     if alarm["unhealthy"]:
         return f"More devices are in alarm than chance explains: {hits}; {healthy}."
     judged = "That is no more than expected"
