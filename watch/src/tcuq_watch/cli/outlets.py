@@ -35,24 +35,23 @@ def check_outlets(args: argparse.Namespace) -> None:
     """Refuse options that cannot be, before anything is opened."""
     from ..verdicts.alerts import check_url
 
-    for option, url in (("--webhook", args.webhook), ("--otlp", args.otlp)):
-        if url is not None:
-            check_url(option, url)
+    if args.webhook is not None:
+        check_url("--webhook", args.webhook)
+    if args.otlp is not None:
+        check_url("--otlp", args.otlp)
+        _headers()
     if args.remind_hours is not None and args.webhook is None:
         raise UsageError("--remind-hours is given without --webhook")
     if args.remind_hours is not None and not 0 < args.remind_hours < 1e6:
         raise UsageError(f"--remind-hours is {args.remind_hours:g}, expected a number above 0")
-    _headers()
 
 
 def _headers() -> dict[str, str]:
     """Return what a collector asks for, such as a key; values are secret and never shown."""
     pairs = [pair.partition("=") for pair in os.environ.get(HEADERS, "").split(",") if pair.strip()]
     headers = {name.strip(): unquote(value.strip()) for name, _, value in pairs}
-    if not all(
-        name and f"{name}{value}".isascii() and f"{name}{value}".isprintable()
-        for name, value in headers.items()
-    ):
+    words = "".join([*headers, *headers.values()])
+    if "" in headers or not words.isascii() or not words.isprintable():
         raise UsageError(f"{HEADERS} is no list of headers, expected one such as api-key=VALUE,tenant=VALUE")
     return headers
 

@@ -24,16 +24,10 @@ from tcuq.base.errors import InputError, one_line
 from ..engine.model_version import ModelVersion
 from .versions import by_version
 
-HOLD_OFF = 300.0
-"""Seconds after a message in which a trouble that comes back is not told again."""
-
-LISTED = 20
-"""Devices that a message names; all are counted."""
-
+HOLD_OFF = 300.0  # seconds after a message in which a trouble that comes back is not told again
+LISTED = 20  # devices that a message names; all are counted
 BEGINNINGS = {"alarm": "", "reminder": "still ", "cleared": "no longer "}
-
-TIMEOUT, TRIES, WAITING = 5.0, 5, 100
-"""Seconds for one attempt, attempts a message, and messages that wait at most."""
+TIMEOUT, TRIES, WAITING = 5.0, 5, 100  # seconds and attempts a message, and messages that wait at most
 
 
 class Alerts:

@@ -41,22 +41,14 @@ def count_bounds(count: float, side: float) -> tuple[float, float]:
     return low, float(special.gammainccinv(count + 1, side))
 
 
-LEVEL = 0.05
-"""Chance that a healthy fleet is ever called unhealthy, over all looks, and that any device of it is ever
-called worse."""
-
-MISSED, SPENT = LEVEL / 2, LEVEL / 2
-"""How it is divided: the baseline is higher than its bound, or the counts are higher than chance allows."""
-
-LENGTH = 32
-"""Steps that a false alarm lasts where none has been seen: a clean stream works one off in about 12."""
-
-PART = 8
-"""All looks within a window count as one: it sees one new alarm for so many that are there at any moment."""
-
-FINE = 32
-"""Steps of a fleet's size between two powers of two."""
-
+LEVEL = 0.05  # chance that a healthy fleet is ever called unhealthy, and a device of it ever worse
+MISSED, SPENT = (
+    LEVEL / 2,
+    LEVEL / 2,
+)  # the baseline is above its bound, or the counts above what chance allows
+LENGTH = 32  # steps of a false alarm where none has been seen: a clean stream works one off in about 12
+PART = 8  # looks within a window count as one: it sees one new alarm for so many that are there
+FINE = 32  # steps of a fleet's size between two powers of two
 COUNTED = ("steps", "onsets", "alarm_steps")
 
 

@@ -19,11 +19,8 @@ from .status import table
 from .versions import VersionView
 from .words import figure
 
-NONE = "(none)"
-"""The group of devices without a row, or without a value in it."""
-
-SHOWN, NAME = 20, 30
-"""Groups that are printed, and characters of their names."""
+NONE = "(none)"  # the group of devices without a row, or without a value in it
+SHOWN, NAME = 20, 30  # groups that are printed, and characters of their names
 
 
 def read_tags(path: str, by: str | None = None) -> tuple[str, dict[str, str]]:

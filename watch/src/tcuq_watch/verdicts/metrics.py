@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from tcuq._version import VERSION
 
@@ -68,19 +68,9 @@ PROCESS: tuple[Row, ...] = (
 
 TABLES = {"tcuq_fleet_": FLEET, "tcuq_": DEVICE, "tcuq_watch_": PROCESS}
 
-TOLD = ("title", "source", "params", "version", "decided_by")
-"""What `tcuq_info` tells of a device."""
-
-Samples = list[tuple[dict[str, Any], float]]
-
-
-class Metric(NamedTuple):
-    """A name with its values, each with labels: a label a version, never one a device."""
-
-    name: str
-    help: str
-    counter: bool
-    samples: Samples
+TOLD = ("title", "source", "params", "version", "decided_by")  # of a device, as labels of `tcuq_info`
+Metric = tuple[str, str, bool, list[tuple[dict[str, Any], float]]]
+"""Name, help, whether it is a counter, and values with labels: a label a version, never one a device."""
 
 
 def metrics(
@@ -100,7 +90,7 @@ def metrics(
         for path, name, help in rows if source is not None else ():
             samples = [(labels, float(value)) for labels, value in _values(source, path) if known(value)]
             if samples:
-                yield Metric(prefix + name, help, name.endswith("_total"), samples)
+                yield prefix + name, help, name.endswith("_total"), samples
 
 
 def process_of(fleet: Any) -> dict[str, Any]:

@@ -21,9 +21,7 @@ from .baseline import LEVEL, Floats
 from .versions import VersionView
 
 Counts = npt.NDArray[np.int64]
-
-SUM = 2.11
-"""Of 1 / (n ln(n)^2) over n from 2 on, rounded up."""
+SUM = 2.11  # of 1 / (n ln(n)^2) over n from 2 on, rounded up
 
 
 def worse_p(new: Counts, new_alarms: Counts, old: Counts, old_alarms: Counts, *, level: int = 0) -> Floats:
@@ -54,17 +52,9 @@ def _compared(new: VersionView, old: VersionView, verdicts: int) -> dict[str, An
     shared, here, there = np.intersect1d(times[:-1], others, return_indices=True)  # the last is not over
     counts = np.array([*(column[here] for column in mine), *(column[there] for column in theirs)])
     both = (counts[0] > 0) & (counts[2] > 0)
-    compared: dict[str, Any] = {
-        "version": new.name,
-        "before": old.name,
-        "error": LEVEL,
-        "p_always": None,
-        "worse": False,
-        "time": None,
-        "width": width,
-    }
+    compared: dict[str, Any] = {"version": new.name, "before": old.name, "error": LEVEL, "width": width}
     if not both.any():
-        return compared
+        return compared | {"worse": False, "p_always": None, "time": None}
     shared, counts = shared[both], counts[:, both]
     p = worse_p(*counts, level=level)
     part = len(p) - 1 - int(p[::-1].argmin())  # the part that tells most, or the last where none does

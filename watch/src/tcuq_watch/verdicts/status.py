@@ -10,8 +10,7 @@ from tcuq.report.text import NBSP, count, plural
 
 from .words import ALARMS, ago, before, figure, known, moment, rollout, share, verdict
 
-WORST, WIDTH, NAME = 8, 79, 20
-"""Devices that are listed, columns of a terminal that are used, and characters of a name in a table."""
+WORST, WIDTH, NAME = 8, 79, 20  # devices that are listed, columns of a terminal, characters of a name
 
 
 def status_text(summary: Mapping[str, Any]) -> str:

@@ -20,11 +20,8 @@ from .rollout import rollouts
 from .versions import FALSE_SHARE, PEERS, VersionView, by_version
 from .words import ORDER
 
-LISTED = 100
-"""Silent devices, those silent for longest, and degraded ones that are named; all are counted."""
-
-LEAST_LOOKS = 8
-"""Behind the expected accuracy of one device, however still it stands."""
+LISTED = 100  # silent devices, those silent for longest, and degraded ones; all are counted
+LEAST_LOOKS = 8  # behind the expected accuracy of one device, however still it stands
 
 
 def summarize(
@@ -86,40 +83,28 @@ def _rates(sums: Any) -> dict[str, Any]:
     return {"steps": steps, **rates, "mean_risk": _share(sums["risk"] / RISK_ONE, steps)}
 
 
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
 def _alarm(views: Sequence[VersionView], level: float) -> dict[str, Any]:
     """Compare the devices in alarm with what healthy ones have; `level` is the chance to be wrong."""
     active = [view for view in views if view.reports.any()]
-    devices = sum(int(view.reports.sum()) for view in active)
-    in_alarm, steps = sum(int(view.in_alarm.sum()) for view in active), sum(view.steps for view in views)
+    counts = [int(view.reports.sum()) for view in active]
+    devices, steps = sum(counts), sum(view.steps for view in views)
+    in_alarm = sum(int(view.in_alarm.sum()) for view in active)
     sources = [b.source if isinstance(b, Baseline) else b for b in (view.baseline for view in views)]
     alarm: dict[str, Any] = {
         "devices": in_alarm,
         "of": devices,
         "share": _share(in_alarm, devices),
         "interval": list(share_interval(in_alarm, devices)),
-        "expected": None,
-        "baseline": None,
         "baseline_from": "; ".join(dict.fromkeys(sources)) or None,
-        "p": None,
-        "p_always": None,
-        "unhealthy_from": None,
         "unhealthy": False,
+        **dict.fromkeys(("expected", "baseline", "p", "p_always", "unhealthy_from")),
     }
-    known = [(view.baseline, view.reports.sum()) for view in active if isinstance(view.baseline, Baseline)]
-    if not active or len(known) < len(active):
+    baselines = [view.baseline for view in active if isinstance(view.baseline, Baseline)]
+    if not active or len(baselines) < len(active):
         return alarm
-    baselines, weights = [baseline for baseline, _ in known], [count / devices for _, count in known]
-    together = Baseline(
-        float(np.dot(weights, [b.share for b in baselines])),
-        max(b.onsets for b in baselines),
-        min(b.length for b in baselines),
-        float(np.dot(weights, [b.expected for b in baselines])),
-        "",
-    )
+    share, expected = np.dot(counts, [(b.share, b.expected) for b in baselines]) / devices
+    onsets, length = max(b.onsets for b in baselines), min(b.length for b in baselines)
+    together = Baseline(float(share), onsets, length, float(expected), "")
     alarm |= {"expected": together.expected, "baseline": together.share}
 
     def chance(count: int) -> tuple[float, float]:
@@ -189,6 +174,7 @@ def _worst(views: Sequence[VersionView], count: int) -> list[dict[str, Any]]:
 
 def _device(view: VersionView, slot: int) -> dict[str, Any]:
     row = view.rows[slot]
+    times = {"alarm_since": row["alarm_since"], "last_time": view.heard[slot]}
     return {
         "device": view.names[slot],
         "version": view.name,
@@ -196,8 +182,7 @@ def _device(view: VersionView, slot: int) -> dict[str, Any]:
         "recent_risk": float(row["recent_risk"]) / MEAN_ONE,
         **_rates(row),
         "alarm": int(row["alarm"]),
-        "alarm_since": _number(row["alarm_since"]),
-        "last_time": _number(view.heard[slot]),
+        **{key: float(at) if np.isfinite(at) else None for key, at in times.items()},
         "missing": int(view.places["missing"][slot]),
         "q": float(view.q[slot]),
         "worse": bool(view.worse[slot]),

@@ -16,28 +16,17 @@ from .baseline import SPENT, Baseline, Floats, adjusted, device_p, from_fit, fro
 Mask = npt.NDArray[np.bool_]
 Period = tuple[float, float]
 
-SILENT_PAUSES, SILENT_SECONDS = 4, 900.0
-"""A device is silent after so many of its usual pauses, and after no less than so many seconds."""
-
-FALSE_SHARE = 0.1
-"""Share of healthy devices among those that are named at a look, on average, at most."""
-
-PEERS = 8
-"""Devices at least that one device is compared with."""
-
-SPREAD = 0.05
-"""Nats by which the severities of healthy devices differ at least."""
+SILENT_PAUSES, SILENT_SECONDS = 4, 900.0  # after so many usual pauses, and no less than so many seconds
+FALSE_SHARE = 0.1  # of healthy devices among those that are named at a look, on average, at most
+PEERS = 8  # devices at least that one device is compared with
+SPREAD = 0.05  # nats by which the severities of healthy devices differ at least
 
 
 class VersionView:
     """All shards of one version, one row a device."""
 
     def __init__(
-        self,
-        shards: Sequence[ModelVersion],
-        time: float | None,
-        period: tuple[float, float] | None,
-        versions: int,
+        self, shards: Sequence[ModelVersion], time: float | None, period: Period | None, versions: int
     ) -> None:
         first, alone = shards[0], len(shards) == 1
         self.name, self.params = first.version, first.tallies.params
@@ -49,30 +38,14 @@ class VersionView:
         self.baseline = from_fit(self.params, versions)
         if period is not None:
             self.baseline = from_period(self.counts.over_time(), self.counts.width, period, versions)
+        self.steps = int(self.rows["steps"].sum())
         self.silent = silence(self.rows, self.heard, time)
         self.reports = ~self.silent
+        self.in_alarm = self.reports & (self.rows["alarm"] > 0)
+        self.judged = np.flatnonzero(self.reports & (self.rows["steps"] > 0))  # compared with others
         self.q = np.ones(len(self.rows))
         self.worse = np.zeros(len(self.rows), dtype=np.bool_)  # lately in alarm for too long, over all looks
-
-    @property
-    def steps(self) -> int:
-        """Steps of all devices."""
-        return int(self.rows["steps"].sum())
-
-    @property
-    def in_alarm(self) -> Mask:
-        """Which devices report and are in alarm."""
-        return np.asarray(self.reports & (self.rows["alarm"] > 0))
-
-    @property
-    def judged(self) -> npt.NDArray[np.int64]:
-        """Slots of the devices that are compared with others."""
-        return np.flatnonzero(self.reports & (self.rows["steps"] > 0))
-
-    @property
-    def named(self) -> Mask:
-        """Which devices look degraded, at this look or over all."""
-        return np.asarray((self.q <= FALSE_SHARE) | self.worse)
+        self.named = self.worse
 
     def called(self, mask: Mask) -> list[str]:
         """Return the names of some devices."""
@@ -139,6 +112,7 @@ def _judge(views: Sequence[VersionView]) -> None:
     worse = np.split(adjusted(np.concatenate(always)) <= SPENT, ends)
     for view, mine, longer in zip(views, q, worse, strict=True):
         view.q[view.judged], view.worse[view.judged] = mine, longer
+        view.named = (view.q <= FALSE_SHARE) | view.worse
 
 
 def severity_p(severity: Floats, steps: npt.NDArray[Any]) -> Floats:

@@ -9,11 +9,8 @@ from typing import Any
 
 from tcuq.report.text import DASH, NBSP, decimal, percent, plural
 
-FEW = 6
-"""Devices that the sentence on top names; the others are in the table."""
-
+FEW = 6  # devices that the sentence on top names; the others are in the table
 ALARMS = {0: "none", 1: "risen", 2: "fallen", 3: "risen and fallen"}
-
 ORDER = {
     "missing": "events that never came; after a long gap the monitor of a device forgets its past",
     "late": "events that came after later ones had been run; dropped",
@@ -21,7 +18,6 @@ ORDER = {
     "reboots": "starts of devices after the first",
     "held": "events that wait for an earlier one",
 }
-"""What is counted while events are put in order."""
 
 
 def known(value: Any) -> bool:
