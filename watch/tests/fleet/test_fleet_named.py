@@ -79,9 +79,10 @@ def test_of_twenty_devices_the_four_degraded_ones_are_named(world: World) -> Non
         said = set(summarize([fleet])["named"]["devices"])
         found[kind][0] += len(said & bad)
         found[kind][1] += len(said - bad)
-    for kind, (right, false) in found.items():
-        corruption, strength = KINDS[kind]
-        wrong = world.degraded[kind].errors().mean()
+    for (corruption, strength), log, (right, false) in zip(
+        KINDS, world.degraded, found.values(), strict=True
+    ):
+        wrong = log.errors().mean()
         print(f"{corruption.__name__:12}{strength:5}{wrong:7.1%} wrong: {right} of 24, {false} of 96 healthy")
     right, false = np.sum(list(found.values()), axis=0)
     assert false <= FALSE_SHARE * (right + false)

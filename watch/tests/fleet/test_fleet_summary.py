@@ -7,15 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from fleet_shards import PLACE, Shard
+from fleet_shards import played
 
 from tcuq import Params
 from tcuq.monitor.alarm import Alarm, AlarmSide
 from tcuq.monitor.evidence_head import EvidenceHead
-from tcuq.monitor.steps import STEP_DTYPE
 from tcuq_watch.engine.events import Events
 from tcuq_watch.engine.model_version import ModelVersion
-from tcuq_watch.engine.tallies import Tallies
 from tcuq_watch.verdicts.summary import summarize
 from tcuq_watch.verdicts.words import verdict
 
@@ -24,39 +22,31 @@ NOTES = {"fit": {"run_length": 10_000, "run_length_elsewhere": COUNTS}}
 START, PERIOD = 1.7e9, 10.0
 
 
-def monitor(**more: Any) -> Params:
-    alarm = Alarm(0.1, AlarmSide(0.05, 2.0))
-    return Params(
-        **{"classes": 2, "alarm": alarm, "notes": NOTES, "names": ["cat", "dog"], "horizon": 64, **more}
-    )
-
-
-EVIDENCE = monitor(signals=("odds",), evidence=EvidenceHead(coef={"odds": 1.0}, offsets=(0.0, 0.0)))
+EVIDENCE = Params(
+    classes=2,
+    alarm=Alarm(0.1, AlarmSide(0.05, 2.0)),
+    notes=NOTES,
+    horizon=64,
+    signals=("odds",),
+    evidence=EvidenceHead(coef={"odds": 1.0}, offsets=(0.0, 0.0)),
+)
 
 
 def shard(
     names: list[str],
     steps: int,
     alarm: Any = 0,
-    risk: Any = 0.25,
-    severity: Any = 0.0,
     version: str = "v1",
     params: Params = EVIDENCE,
     start: float = START,
+    **columns: Any,
 ) -> Any:
-    """Return devices that all made the same number of steps; alarm, risk and severity may differ."""
-    count = len(names)
-    tallies = Tallies(params)
-    tallies.grow(count)
-    rows = np.zeros(count, dtype=STEP_DTYPE)
-    rows["risk"], rows["alarm"], rows["severity"], rows["expected_accuracy"] = risk, alarm, severity, 0.75
-    rows["answer"] = np.arange(count) % 2
-    none = np.zeros(count, dtype=np.int64)
-    for step in range(steps):
-        tallies.update(np.arange(count), np.full(count, start + PERIOD * step), none, none, rows)
-    places = np.zeros(count, dtype=PLACE)
-    places["missing"], places["seq"] = 2, steps - 1
-    return Shard(version, names, tallies, places)
+    """Return devices that all made the same number of steps."""
+    columns = {"risk": 0.25, "expected_accuracy": 0.75, "answer": np.arange(len(names)) % 2, **columns}
+    times = [start + PERIOD * step for step in range(steps)]
+    made = played(version, names, params, times, alarm=alarm, **columns)
+    made.places["missing"] = 2
+    return made
 
 
 def names(count: int, start: int = 0) -> list[str]:
@@ -67,7 +57,7 @@ def test_a_healthy_and_an_unhealthy_fleet() -> None:
     quiet = summarize([shard(names(300), 20)])
     assert not quiet["alarm"]["unhealthy"] and quiet["alarm"]["p"] == 1
     assert quiet["alarm"]["baseline_from"] == "the fit: 10 false alarms in 1,000,000 held-out clean steps"
-    loud = summarize([shard(names(300), 20, alarm=(np.arange(300) < 30).astype(int))])
+    loud = summarize([shard(names(300), 20, alarm=np.arange(300) < 30)])
     alarm = loud["alarm"]
     assert alarm["unhealthy"] and (alarm["devices"], alarm["share"]) == (30, 0.1)
     assert alarm["p"] < alarm["p_always"] < 0.001 and "than chance explains" in verdict(loud)
@@ -78,14 +68,14 @@ def test_a_healthy_and_an_unhealthy_fleet() -> None:
     # So many devices make the fleet unhealthy, and one less does not.
     for more in (0, 1):
         hit = alarm["unhealthy_from"] - 1 + more
-        again = summarize([shard(names(300), 20, alarm=(np.arange(300) < hit).astype(int))])
+        again = summarize([shard(names(300), 20, alarm=np.arange(300) < hit)])
         assert again["alarm"]["unhealthy"] == bool(more)
 
 
 def test_few_alarms_in_a_small_fleet_are_not_called_normal_in_silence() -> None:
     few = {"fit": {"run_length_elsewhere": {"steps": 2454, "false_alarms": 3, "alarm_steps": 99}}}
-    alarms = (np.arange(100) < 20).astype(int)
-    found = summarize([shard(names(100), 20, alarm=alarms, params=monitor(notes=few))])
+    alarms = np.arange(100) < 20
+    found = summarize([shard(names(100), 20, alarm=alarms, params=replace(EVIDENCE, notes=few))])
     alarm, said = found["alarm"], verdict(found)
     assert alarm["expected"] < alarm["share"] < alarm["baseline"] and not alarm["unhealthy"]
     assert "more than expected" in said and alarm["baseline_from"] in said
@@ -95,7 +85,8 @@ def test_few_alarms_in_a_small_fleet_are_not_called_normal_in_silence() -> None:
 
 def test_the_worst_come_first_and_those_that_are_worse_for_sure_are_named() -> None:
     severity = np.linspace(-1, 1, 50)
-    found = summarize([shard(names(50), 900, (np.arange(50) == 49).astype(int), 0.5, severity)], worst=3)
+    alarm = np.arange(50) == 49
+    found = summarize([shard(names(50), 900, alarm, risk=0.5, severity=severity)], worst=3)
     assert [row["device"] for row in found["worst"]] == ["d49", "d48", "d47"]
     first, second = found["worst"][:2]
     assert first["worse"] and first["named"] and first["alarm_since"] == START
@@ -125,14 +116,14 @@ def test_a_device_that_moved_to_another_version_is_not_silent() -> None:
 
 
 def test_shards_of_a_version_are_one() -> None:
-    alarm = (np.arange(60) % 20 == 0).astype(int)
+    alarm = np.arange(60) % 20 == 0
     whole = summarize([shard(names(60), 30, alarm)])
     parts = [shard(names(20, 20 * k), 30, alarm[:20]) for k in range(3)]
     assert summarize(parts) == whole
 
 
 def test_a_period_of_this_fleet_as_the_baseline() -> None:
-    model = shard(names(100), 1000, alarm=(np.arange(100) < 10).astype(int))
+    model = shard(names(100), 1000, alarm=np.arange(100) < 10)
     assert summarize([model])["alarm"]["unhealthy"]
     own = summarize([model], baseline=(START - 7200, START + 7200))["alarm"]
     assert not own["unhealthy"] and own["baseline"] > 0.1 and "declared healthy" in own["baseline_from"]
@@ -156,10 +147,8 @@ def test_events_that_are_held_are_heard_of() -> None:
 def test_a_failing_version_is_named_first() -> None:
     rare = {"fit": {"run_length_elsewhere": {"steps": 10**7, "false_alarms": 100, "alarm_steps": 2000}}}
     params = replace(EVIDENCE, notes=rare)
-    names = [f"d{n}" for n in range(600)]
-    good = shard(names, 20, params=params)
-    alarm = (np.arange(30) < 15).astype(np.uint8)
-    bad = shard([f"x{n}" for n in range(30)], 20, alarm=alarm, version="v2", params=params)
+    good = shard(names(600), 20, params=params)
+    bad = shard(names(30, 600), 20, np.arange(30) < 15, version="v2", params=params)
     found = summarize([good, bad])
     assert [each["alarm"]["unhealthy"] for each in found["versions"]] == [False, True]
     said = verdict({**found, "alarm": {**found["alarm"], "unhealthy": False}})

@@ -18,7 +18,7 @@ from tcuq.cli import main
 from tcuq_watch.cli import outlets
 from tcuq_watch.verdicts import alerts as alerts_module
 from tcuq_watch.verdicts.alerts import Alerts, fleet_messages
-from tcuq_watch.verdicts.groups import NONE, groups_text, read_tags
+from tcuq_watch.verdicts.groups import NONE, read_tags
 
 
 def test_of_any_troubles_the_right_messages_are_sent(tmp_path: Path) -> None:
@@ -98,12 +98,10 @@ def test_looks_at_a_fleet_are_rare_and_its_clock_goes_on(
     assert 29 <= len(looks) <= 31 and looks[-1][1] == 1.7e9 + looks[-1][0]
     assert sent[:14] == [False] * 14 and sent[-10:] == [True] * 10
     cost, looks, model.heard[0] = 6.0, [], 1.8e9
-    reports.look(ended=True)
-    assert looks[0][1] == 1.8e9
     for _ in range(3000):
         reports.look()
         now += 1
-    assert 10 <= len(looks) <= 12 and cost * len(looks) <= 0.02 * 3600
+    assert 10 <= len(looks) <= 12 and looks[0][1] == 1.8e9
     reports.close()
 
 
@@ -161,9 +159,6 @@ def test_a_table_by_group(work: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert found["north"]["recent_risk"] > 0 and found[NONE]["recent_risk"] is None
     shown = status(capsys, "--tags", "t.csv", "--by", "batch")
     assert "\x1b" not in shown and "\\x1b[2J" in shown and "batch" in shown and "degraded" in shown
-    row = {"devices": 1, "silent": 0, "in_alarm": 0, "named": 0, "severity": 0.5}
-    long = groups_text("x", [{"group": f"g{number}", **row} for number in range(30)])
-    assert long.endswith("and 10 more groups; --json gives all") and len(long.splitlines()) == 22
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fleet_shards import PLACE, Shard
+from fleet_shards import played
 from fleet_summaries import NOW
 from scipy.stats import hypergeom
 
 from tcuq import Params
-from tcuq.monitor.steps import STEP_DTYPE
-from tcuq_watch.engine.tallies import Tallies
 from tcuq_watch.pages.fleet_page import page
 from tcuq_watch.verdicts.rollout import LEVEL, worse_p
 from tcuq_watch.verdicts.status import status_text
@@ -53,14 +51,8 @@ def test_a_version_that_fails_is_found(old: int, new: int, bad: float) -> None:
 
 def shard(version: str, devices: int, alarmed: int, first: int, last: int) -> Any:
     """Devices that send a step an hour; so many of them are in alarm."""
-    tallies = Tallies(Params(classes=2))
-    tallies.grow(devices)
-    times = np.repeat(NOW + 3600.0 * np.arange(first, last), devices)
-    slots, zeros = np.tile(np.arange(devices), last - first), np.zeros(len(times), dtype=np.int64)
-    steps = np.zeros(len(times), dtype=STEP_DTYPE)
-    steps["alarm"] = slots < alarmed
-    tallies.update(slots, times, zeros, zeros, steps)
-    return Shard(version, [f"{version}-{n}" for n in range(devices)], tallies, np.zeros(devices, PLACE))
+    names, times = [f"{version}-{n}" for n in range(devices)], NOW + 3600.0 * np.arange(first, last)
+    return played(version, names, Params(classes=2), times, alarm=np.arange(devices) < alarmed)
 
 
 def test_the_verdict_is_told_everywhere() -> None:

@@ -45,7 +45,7 @@ LEVEL = 0.05  # chance that a healthy fleet is ever called unhealthy, and a devi
 MISSED, SPENT = (
     LEVEL / 2,
     LEVEL / 2,
-)  # the baseline is above its bound, or the counts above what chance allows
+)  # a baseline above its bound, counts above what chance allows
 LENGTH = 32  # steps of a false alarm where none has been seen: a clean stream works one off in about 12
 PART = 8  # looks within a window count as one: it sees one new alarm for so many that are there
 FINE = 32  # steps of a fleet's size between two powers of two
