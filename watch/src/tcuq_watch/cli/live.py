@@ -83,10 +83,6 @@ def command(args: argparse.Namespace) -> int:
     need_files(args, "PARAMS")
     logits_given(args)
     check_outlets(args)
-    if args.home_assistant is not None:
-        from ..live.home_assistant import broker
-
-        broker(args.home_assistant)
     if args.merge is not None and (args.webhook or args.otlp or args.home_assistant):
         raise UsageError("--merge sends nothing, expected it without --webhook, --otlp and --home-assistant")
     if args.steps is not None and args.merge is None:
@@ -115,11 +111,8 @@ def _watch(args: argparse.Namespace, params: Params, stop: Callable[[], bool]) -
         except BrokenPipeError as error:
             broken.append(error)
 
-    def tell(kind: str, text: str, step: int) -> None:
-        if kind != "saved":
-            note(args, f"step {step:,}: {text}")
-
-    more = {"key": source.key, "hold": args.hold, "tell": [tell], "decided": show if args.json else None}
+    more: dict[str, Any] = {"key": source.key, "hold": args.hold, "decided": show if args.json else None}
+    more["tell"] = [lambda kind, text, step: note(args, f"step {step:,}: {text}")]
     try:
         session = Session(params, folder, source.where, **more)
     except InputError as error:
@@ -132,7 +125,8 @@ def _watch(args: argparse.Namespace, params: Params, stop: Callable[[], bool]) -
         stack.callback(source.close)
         source.open()
         page = None if args.no_page else _serve(args, session, stack)
-        reports = _connect(args, session, stack)
+        reports = LiveReports(args, session)
+        stack.callback(reports.close)
         stack.callback(_summary, args, session)
         if page is not None:
             note(args, f"the page is at {page}")
@@ -169,23 +163,6 @@ def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitSta
 
         webbrowser.open(server.url)
     return server.url
-
-
-def _connect(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> LiveReports:
-    """Connect what else is told of the session."""
-
-    def say(text: str) -> None:
-        session.publisher.notices.now("note", text, session.step)
-
-    reports = LiveReports(args, session, say)
-    stack.callback(reports.close)
-    if args.home_assistant is not None:
-        from ..live.home_assistant import HomeAssistant, broker
-
-        home = HomeAssistant(broker(args.home_assistant), session, say)
-        stack.callback(home.close)
-        reports.others.append(home.look)
-    return reports
 
 
 def _merge(args: argparse.Namespace) -> int:

@@ -40,6 +40,10 @@ def check_outlets(args: argparse.Namespace) -> None:
     if args.otlp is not None:
         check_url("--otlp", args.otlp)
         _headers()
+    if getattr(args, "home_assistant", None) is not None:
+        from ..live.home_assistant import broker
+
+        broker(args.home_assistant)
     if args.remind_hours is not None and args.webhook is None:
         raise UsageError("--remind-hours is given without --webhook")
     if args.remind_hours is not None and not 0 < args.remind_hours < 1e6:
@@ -96,12 +100,18 @@ class Outlets:
 class LiveReports(Outlets):
     """What is sent of one device: by its status, or by the step at which the alarm changed."""
 
-    def __init__(self, args: argparse.Namespace, session: Any, say: Callable[[str], None]) -> None:
+    def __init__(self, args: argparse.Namespace, session: Any) -> None:
+        def say(text: str) -> None:
+            session.publisher.notices.now("note", text, session.step)
+
         about = {"source": session.source, "params": session.params.fingerprint}
         super().__init__(args, session.fleet, about, say)
-        self._publisher = session.publisher
+        self._publisher, self._home = session.publisher, None
         self._publisher.on_alarm.append(self._changed)
-        self.others: list[Callable[[Mapping[str, Any]], None]] = []
+        if args.home_assistant is not None:
+            from ..live.home_assistant import HomeAssistant, broker
+
+            self._home = HomeAssistant(broker(args.home_assistant), session, say)
 
     def look(self, ended: bool = False) -> None:
         """Send what is due; at the end in any case."""
@@ -110,8 +120,14 @@ class LiveReports(Outlets):
             self._due = time.monotonic() + EVERY
             self._metrics(device=status, about=self._publisher.feed.about)
         self._changed({**status, "text": self._publisher.alarm_text(status["alarm"])})
-        for look in self.others:
-            look(status)
+        if self._home is not None:
+            self._home.look(status)
+
+    def close(self) -> None:
+        """Say that nobody watches any more; give what waits a last chance."""
+        if self._home is not None:
+            self._home.close()
+        super().close()
 
     def _changed(self, facts: Mapping[str, Any]) -> None:
         if self._webhook is not None:
