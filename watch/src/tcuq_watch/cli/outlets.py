@@ -69,8 +69,8 @@ class Outlets:
         from ..verdicts.alerts import Alerts, Poster
 
         self._fleet, self._about, self._due = fleet, about, 0.0
-        self._webhook: Poster | None = None
-        self._otlp: Poster | None = None
+        self._webhook = self._otlp = None
+        self._home: Any = None
         if args.webhook is not None:
             self._webhook = Poster("--webhook", args.webhook, say)
             self._alerts = Alerts(fleet.folder / "alerts.json", remind=3600 * (args.remind_hours or math.inf))
@@ -92,9 +92,9 @@ class Outlets:
 
     def close(self) -> None:
         """Give what waits a last chance."""
-        for poster in (self._webhook, self._otlp):
-            if poster is not None:
-                poster.close()
+        for outlet in (self._home, self._webhook, self._otlp):
+            if outlet is not None:
+                outlet.close()
 
 
 class LiveReports(Outlets):
@@ -106,8 +106,9 @@ class LiveReports(Outlets):
 
         about = {"source": session.source, "params": session.params.fingerprint}
         super().__init__(args, session.fleet, about, say)
-        self._publisher, self._home = session.publisher, None
-        self._publisher.on_alarm.append(self._changed)
+        self._publisher = session.publisher
+        if self._webhook is not None:
+            self._publisher.on_alarm.append(self._changed)
         if args.home_assistant is not None:
             from ..live.home_assistant import HomeAssistant, broker
 
@@ -119,20 +120,14 @@ class LiveReports(Outlets):
         if ended or time.monotonic() >= self._due:
             self._due = time.monotonic() + EVERY
             self._metrics(device=status, about=self._publisher.feed.about)
-        self._changed({**status, "text": self._publisher.alarm_text(status["alarm"])})
+        if self._webhook is not None:
+            self._changed({**status, "text": self._publisher.alarm_text(status["alarm"])})
         if self._home is not None:
             self._home.look(status)
 
-    def close(self) -> None:
-        """Say that nobody watches any more; give what waits a last chance."""
-        if self._home is not None:
-            self._home.close()
-        super().close()
-
     def _changed(self, facts: Mapping[str, Any]) -> None:
-        if self._webhook is not None:
-            for event in self._alerts.look("alarm", ["device"] if facts["alarm"] else []):
-                self._alarm({**facts, "event": event})
+        for event in self._alerts.look("alarm", ["device"] if facts["alarm"] else []):
+            self._alarm({**facts, "event": event})
 
 
 class FleetReports(Outlets):
