@@ -99,14 +99,17 @@ def verdict(summary: Mapping[str, Any]) -> str:
     if bad and not alarmed(summary):
         news += [_alarms(version["alarm"], f" of version {version['version']}") for version in bad]
     about_fleet = [_alarms(alarm), _degraded(summary["named"], alarm["devices"])]
-    return " ".join([*news, *(about_fleet if alarmed(summary) or not named(summary) else about_fleet[::-1])])
+    if named(summary) and not alarmed(summary):
+        about_fleet.reverse()
+    return " ".join(filter(None, [*news, *about_fleet]))
 
 
 def _alarms(alarm: Mapping[str, Any], which: str = "") -> str:
     """Say how many devices are in alarm, beside healthy ones."""
     hit, of = alarm["devices"], alarm["of"]
-    verb = "is" if hit == 1 else "are"
-    hits = f"{hit:,} of {plural(of, 'device')}{which} ({share(hit / of)}) {verb} in alarm"
+    hits = f"{hit:,} of {of:,} devices{which} ({share(hit / of)}) {'is' if hit == 1 else 'are'} in alarm"
+    if of == 1:
+        hits = f"The one device{which} is {'' if hit else 'not '}in alarm"
     if not known(alarm["baseline"]):
         return f"{hits}. There is no baseline to compare with: {alarm['baseline_from']}."
     expected, most = alarm["expected"], alarm["baseline"]
@@ -134,6 +137,8 @@ def _degraded(judged: Mapping[str, Any], in_alarm: int) -> str:
         if 2 * count > of:
             rate += " So many may also mean that the field differs from the clean data of the fit."
         return f"{who}: {', '.join(names)}{more}. {rate}"
+    if of == 1:
+        return ""
     reasons = []
     if judged["from_alarms"] is None:
         reasons.append("alarms have no baseline")
