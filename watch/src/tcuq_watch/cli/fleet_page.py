@@ -103,7 +103,7 @@ class Look:
 
         with Fleet.open_read(self.folder) as fleet:
             summary = fleet.summary(self.clock(), WORST, self.baseline)
-            summary["process"] = process_of(fleet.folder, fleet.commit_number, fleet.refused)
+            summary["process"] = process_of(fleet)
             return summary, timelines(fleet, summary["worst"])
 
     def page(self, title: str, find: str) -> tuple[str, str]:
