@@ -50,8 +50,9 @@ def test_a_page_metrics_and_a_signal(place):
         assert wait_until(lambda: any(b"standard input ended" in line for line in said))
         with urllib.request.urlopen(f"{url}metrics") as answer:
             assert "tcuq_steps_total 60\n" in answer.read().decode()
-        with urllib.request.urlopen(f"{url}about") as answer:
-            assert json.load(answer)["title"] == "standard input"
+        with urllib.request.urlopen(f"{url}feed") as answer:
+            assert answer.readline() == b"event: hello\n"
+            assert json.loads(answer.readline()[6:])["title"] == "standard input"
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
     finally:

@@ -61,15 +61,17 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _write(args: argparse.Namespace, look: Look, title: str) -> int:
+    from tcuq.base.atomic_files import write_whole
     from tcuq.io.sources import check_target
 
-    from ..pages.fleet_page import write_page
+    from ..pages.fleet_page import page
 
     check_target(args.output)
     summary, lines = look()
-    size = write_page(args.output, summary, lines, title)
-    found = {"page": args.output, "bytes": size, "devices": summary["devices"]}
-    answer(args, found, f"wrote {args.output}: {size / 1000:,.0f} KB")
+    content = page(summary, lines, title)[0].encode()
+    write_whole(args.output, content)
+    found = {"page": args.output, "bytes": len(content), "devices": summary["devices"]}
+    answer(args, found, f"wrote {args.output}: {len(content) / 1000:,.0f} KB")
     return 0
 
 
@@ -96,41 +98,38 @@ class Look:
 
     def _looked(self) -> tuple[dict[str, Any], Any]:
         from ..fleet.fleet import Fleet
-        from ..pages.fleet_page import histograms, timelines
+        from ..pages.fleet_page import timelines
         from ..verdicts.metrics import process_of
 
         with Fleet.open_read(self.folder) as fleet:
             summary = fleet.summary(self.clock(), WORST, self.baseline)
-            if "histogram" not in summary:
-                summary["histogram"] = histograms(fleet)
             summary["process"] = process_of(fleet)
             return summary, timelines(fleet, summary["worst"])
 
-    def data(self, find: str) -> dict[str, Any]:
-        """Return what a served page asks for: its parts, or devices by name."""
+    def page(self, title: str, find: str) -> tuple[str, str]:
+        """Return the page that is served, with devices by name where some are asked for."""
         from ..fleet.fleet import Fleet
-        from ..pages.fleet_page import find_devices, parts
+        from ..pages.fleet_page import find_devices, page
 
-        if not find:
-            return {"parts": parts(*self(), "fleet")}
-        with Fleet.open_read(self.folder) as fleet:
-            return find_devices(fleet, find)
+        matches = ""
+        if find:
+            with Fleet.open_read(self.folder) as fleet:
+                matches = find_devices(fleet, find)
+        return page(*self(), title, find, matches)
 
 
 def _serve(args: argparse.Namespace, look: Look, title: str) -> int:
-    from ..pages.fleet_page import page
-    from ..pages.server import View, serve
+    from ..pages.server import serve
     from ..verdicts.metrics import metrics_text
 
     look()  # a folder that holds no fleet is refused before anything is served
-    view = View("fleet", title, lambda: page(*look(), title, served="fleet"), look.data)
     server = serve(
         None,
         host=args.host,
         port=args.port,
         token=os.environ.get("TCUQ_TOKEN") or None,
         metrics=lambda: metrics_text(summary := look()[0], process=summary["process"]),
-        views=[view],
+        page=lambda find: look.page(title, find),
     )
     ended = threading.Event()
     before = {each: signal.signal(each, lambda *_: ended.set()) for each in (signal.SIGINT, signal.SIGTERM)}
