@@ -1,17 +1,16 @@
-"""Which fleet is looked at, and how; and which is run, with which versions of a model."""
+"""What the commands of a fleet share: which folder, up to when, and how a signal ends them."""
 
 from __future__ import annotations
 
 import argparse
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from tcuq.base.errors import InputError
 from tcuq.cli.process import UsageError
-from tcuq.cli.words import expect_params
 
 
 def add_folder(parser: Any) -> None:
@@ -29,9 +28,9 @@ def add_folder(parser: Any) -> None:
     )
 
 
-def clock(args: argparse.Namespace) -> Callable[[], float | None]:
-    """Return what tells the time up to which silence is judged; None is the time of the last event."""
-    return time.time if args.now else lambda: None
+def now(args: argparse.Namespace) -> float | None:
+    """Return the time up to which silence is judged; None is that of the last event."""
+    return time.time() if args.now else None
 
 
 def healthy(args: argparse.Namespace) -> tuple[float, float] | None:
@@ -48,68 +47,25 @@ def healthy(args: argparse.Namespace) -> tuple[float, float] | None:
     return first, last
 
 
-def versions(texts: list[str]) -> Any:
-    """Return parameters: a single set, or several by name."""
-    from tcuq.monitor.params import Params
-
-    found: dict[str, Params] = {}
-    for text in texts:
-        name, path = _name_and_path(text)
-        expect_params(path)
-        loaded = Params.load(path)
-        if name is None:
-            if len(texts) == 1:
-                return loaded
-            name = loaded.fingerprint
-        if name in found:
-            raise UsageError(f"version {name!r} is given twice, expected once")
-        found[name] = loaded
-    return found
-
-
-def _name_and_path(text: str) -> tuple[str | None, str]:
-    name, equals, path = text.partition("=")
-    if not equals or Path(text).exists():
-        return None, text
-    if not name:
-        raise UsageError(f"PARAMS is {text!r}, expected NAME=FILE")
-    return name, path
-
-
 @contextmanager
-def opened(args: argparse.Namespace, params: Any, devices: Any, options: dict[str, Any]) -> Iterator[Any]:
-    """Open the fleet; say what is wrong with that in the words of the command line."""
-    from ..fleet.fleet import Fleet
+def ended_by_signals(stop: Callable[[], Any]) -> Iterator[None]:
+    """Let the first signal end the work where that loses nothing, and the second at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked: list[int] = []
 
+    def handle(number: int, frame: Any) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+        stop()
+
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    endings = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {ending: signal.signal(ending, handle) for ending in endings}
     try:
-        fleet = Fleet(params, args.folder, devices=devices, **options)
-    except InputError as error:
-        if error.code == "busy":
-            said = f"{args.folder} is in use by process {error.value}"
-            raise InputError("busy", f"{said}; look at it with: tcuq fleet status {args.folder}") from None
-        if (error.code, error.name) == ("conflict", "versions"):
-            raise InputError("conflict", _roll_out(args)) from None
-        raise
-    with fleet:
-        yield fleet
-
-
-def _roll_out(args: argparse.Namespace) -> str:
-    """Return what to type for versions that a folder does not know by these names."""
-    from tcuq.monitor.params import Params
-
-    from ..fleet.fleet import Fleet
-
-    with Fleet.open_read(args.folder) as there:
-        held = {model.params.fingerprint: name for name, model in there.models.items()}
-    given = {}
-    for text in args.params:
-        name, path = _name_and_path(text)
-        fingerprint = Params.load(path).fingerprint
-        given[held.get(fingerprint) or name or "new"] = path
-    missing = [name for name in held.values() if name not in given]
-    if len(missing) == len(held):  # one of them is enough
-        given = {missing[0]: "FILE", **given}
-    typed = " ".join(f"{name}={path}" for name, path in given.items())
-    names = ", ".join(held.values())
-    return f"{args.folder} holds version {names}, expected it under this name; type: {typed}"
+        yield
+    finally:
+        for ending, handler in before.items():
+            signal.signal(ending, handler)

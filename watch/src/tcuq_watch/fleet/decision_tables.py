@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -106,7 +107,7 @@ def decided_of(
 ) -> Iterator[tuple[int, list[Decided]]]:
     """Yield the commits in bytes of either kind, from one on, each with its decisions by version."""
     commits: dict[int, list[Decided]] = {}
-    try:
+    with named_damage(where):
         table = _read(content)
         numbers, versions = (_values(table[name]) for name in ("commit", "version"))
         changes = (numbers[1:] != numbers[:-1]) | (versions[1:] != versions[:-1])
@@ -115,11 +116,19 @@ def decided_of(
                 rows, version = table.slice(begin, end - begin), versions[begin]
                 part = _decided(rows, version, class_names.get(version))
                 commits.setdefault(int(numbers[begin]), []).append(part)
-    except MemoryError:
-        raise
-    except Exception as error:  # damage comes as whatever the decoder of the day runs into
-        raise InputError("damaged", f"{where} is damaged: {one_line(str(error), 100)}") from None
     yield from commits.items()
+
+
+@contextmanager
+def named_damage(what: str) -> Iterator[None]:
+    """Say in one line that something is damaged, whatever its decoder runs into."""
+    try:
+        yield
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}" if isinstance(error, LookupError) else str(error)
+        raise InputError("damaged", f"{what} is damaged: {one_line(why, 100)}") from None
 
 
 def _read(content: bytes) -> Any:

@@ -17,13 +17,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
+
 from tcuq.base.atomic_files import NO_LINK, make_folder, refuse_links, write_whole
 from tcuq.base.errors import InputError, one_line
 from tcuq.base.json_text import from_json
 from tcuq.base.locks import lock_file
 
 from ..engine.events import Decided
+from ..engine.packing import pack_arrays, unpack_arrays
 from .decision_tables import as_table, decided_of, from_bytes, to_bytes, to_parquet
+
+Array = npt.NDArray[Any]
 
 FORMAT, LAYOUT = "tcuq fleet", 2
 DATABASE, LOCK, DECISIONS = "fleet.sqlite", "LOCK", "decisions"
@@ -181,13 +186,9 @@ class Store:
         """Return the parameters of versions by name, as JSON."""
         return dict(self._read("SELECT name, params FROM version ORDER BY number"))
 
-    def put_version(self, name: str, params: str) -> None:
-        """Keep the parameters of a version."""
-        self._sql.execute(
-            "INSERT INTO version (name, params) VALUES (?, ?) "
-            "ON CONFLICT (name) DO UPDATE SET params = excluded.params",
-            (name, params),
-        )
+    def put_versions(self, versions: Sequence[tuple[str, str]]) -> None:
+        """Add versions: their names and parameters."""
+        self._sql.executemany("INSERT INTO version (name, params) VALUES (?, ?)", versions)
 
     def parts(self, version: str) -> Iterator[tuple[int, bytes]]:
         """Yield the parts of a version's state, oldest first, each with the number of its commit."""
@@ -208,16 +209,20 @@ class Store:
             "DELETE FROM part WHERE version = ? AND number = ?", [(version, number) for number in numbers]
         )
 
-    def labels(self) -> dict[str, bytes]:
+    def labels(self) -> dict[str, Array]:
         """Return what is kept of labels."""
         rows = self._read("SELECT name, content, crc FROM label")
-        return {name: self._sound(content, crc) for name, content, crc in rows}
+        return {name: unpack_arrays(self._sound(content, crc))["it"] for name, content, crc in rows}
 
-    def put_labels(self, changed: Mapping[str, bytes], gone: Sequence[str]) -> None:
-        """Keep what has changed of labels."""
-        self._sql.executemany("DELETE FROM label WHERE name = ?", [(name,) for name in gone])
-        rows = [(name, content, zlib.crc32(content)) for name, content in changed.items()]
-        self._sql.executemany("REPLACE INTO label VALUES (?, ?, ?)", rows)
+    def put_labels(self, labels: Mapping[str, Array], kept: Mapping[str, Array]) -> None:
+        """Keep labels in place of those that were kept; what is the same object has not changed."""
+        gone = [(name,) for name in kept if name not in labels]
+        self._sql.executemany("DELETE FROM label WHERE name = ?", gone)
+        for name, array in labels.items():
+            if kept.get(name) is not array:
+                content = pack_arrays({"it": array})
+                row = (name, content, zlib.crc32(content))
+                self._sql.execute("REPLACE INTO label VALUES (?, ?, ?)", row)
 
     def put_decided(self, number: int, decided: Sequence[Decided]) -> None:
         """Keep the decisions of a commit: in a file with those that wait, or with these until then."""
@@ -233,8 +238,8 @@ class Store:
         name = f"{first:08d}-{number:08d}.parquet"
         write_whole(self.folder / DECISIONS / name, content, links=False)
         self._sql.execute("DELETE FROM decided")
-        row = (name, first, number, len(content), until)
-        self._sql.execute("INSERT INTO file VALUES (?, ?, ?, ?, ?)", row)
+        file = (name, first, number, len(content), until)
+        self._sql.execute("INSERT INTO file VALUES (?, ?, ?, ?, ?)", file)
 
     def _waiting(self, first: int) -> list[bytes]:
         """Return the decisions that are in no file yet, from a commit on."""
@@ -326,7 +331,9 @@ def _locked(folder: Path) -> int:
         locked = lock_file(handle)
         if locked is False:
             owner = os.read(handle, 20).decode(errors="replace").strip() or "?"
-            said = f"{folder} is in use by process {owner}; open it with read_only=True to look"
+            said = (
+                f"{folder} is in use by process {owner}; look at it with Fleet.open_read or tcuq fleet status"
+            )
             raise InputError("busy", said, "folder", owner)
         if locked is None and os.name == "posix":  # SQLite needs them as well
             said = f"{folder} cannot be locked, expected a file system that keeps locks"
