@@ -8,8 +8,6 @@ import json
 import signal
 import threading
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from refusals import refused as refused_with
@@ -17,6 +15,7 @@ from refusals import refused as refused_with
 from tcuq import Params
 from tcuq.cli import main
 from tcuq_watch.cli import fleet as command
+from tcuq_watch.cli.fleet_folder import ended_by_signals
 from tcuq_watch.cli.fleet_labels import read_labels, told_text
 
 DAY = 86_400
@@ -54,7 +53,7 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 def test_options_that_cannot_be(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for text in ("-1", "7", "x", "5 PB"):
         assert f"--keep is {text!r}" in refused(capsys, *RUN, "--keep", text)
-    assert "--keep is 0, expected a size" in refused(capsys, *RUN, "--keep", "0", "--out", "out")
+    assert "--keep is 0, expected a size" in refused(capsys, *RUN, "--keep", "0", "--out", "mqtt://h/t")
     Path("none.txt").write_text("\n \n")
     assert "none.txt: names no device, expected one a line" in refused(capsys, *RUN, "--closed", "none.txt")
     assert "PARAMS is '=m.json', expected NAME=FILE" in refused(capsys, "run", "=m.json", *RUN[2:])
@@ -86,18 +85,17 @@ def test_labels_are_asked_for_and_told(work: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "code"),
     [
-        ("device,boot\n", r"column 'version' is missing"),
-        ("device,version,boot,seq,label\na,v,x,1,2\n", "line 2: boot or seq is no integer"),
-        ("device,version,boot,seq,label\na,v\n", "line 2: boot or seq is no integer"),
-        (f"device,version,boot,seq,label\n{'a' * 200_000},v,0,1,2\n", "line 2: field larger than"),
-        (f"{'d' * 200_000}\n", "line 1: field larger than"),
+        ("device,boot\n", "missing"),
+        ("device,version,boot,seq,label\na,v,x,1,2\n", "value"),
+        ("device,version,boot,seq,label\na,v\n", "value"),
+        (f"device,version,boot,seq,label\n{'a' * 200_000},v,0,1,2\n", "damaged"),
     ],
 )
-def test_files_of_labels_that_cannot_be_right(text: str, message: str, tmp_path: Path) -> None:
+def test_files_of_labels_that_cannot_be_right(text: str, code: str, tmp_path: Path) -> None:
     (tmp_path / "l.csv").write_text(text)
-    with pytest.raises(ValueError, match=rf"l\.csv(, |: ){message}"):
+    with refused_with(code):
         read_labels(tmp_path / "l.csv")
 
 
@@ -120,8 +118,11 @@ def test_a_disk_that_fails_says_that_nothing_is_lost() -> None:
 
 def test_the_second_signal_ends_at_once_and_other_threads_have_none() -> None:
     stopped: list[int] = []
-    source: Any = SimpleNamespace(stop=lambda: stopped.append(1))
-    with command._stopped_by_signals(source):
+
+    def stop() -> None:
+        stopped.append(1)
+
+    with ended_by_signals(stop):
         signal.raise_signal(signal.SIGINT)
         assert stopped == [1]
         with pytest.raises(KeyboardInterrupt):
@@ -129,7 +130,7 @@ def test_the_second_signal_ends_at_once_and_other_threads_have_none() -> None:
     entered = []
 
     def elsewhere() -> None:
-        with command._stopped_by_signals(source):
+        with ended_by_signals(stop):
             entered.append(True)
 
     thread = threading.Thread(target=elsewhere)

@@ -16,7 +16,8 @@ START = ("=", "+", "-", "@", "\t", "\r")
 
 
 def test_labels_come_back_with_names_of_devices_and_classes(tmp_path: Path) -> None:
-    rows = [{"device": name, "version": name, "boot": 0, "seq": 1, "answer_name": name} for name in NAMES]
+    about = {"boot": 0, "seq": 1, "risk": 0.5}
+    rows = [{"device": name, "version": name, "answer_name": name, **about} for name in NAMES]
     text = asked_text(rows)  # type: ignore[arg-type]
     filled = io.StringIO()
     given = list(csv.DictReader(io.StringIO(text, newline="")))
