@@ -331,10 +331,8 @@ def _locked(folder: Path) -> int:
         locked = lock_file(handle)
         if locked is False:
             owner = os.read(handle, 20).decode(errors="replace").strip() or "?"
-            said = (
-                f"{folder} is in use by process {owner}; look at it with Fleet.open_read or tcuq fleet status"
-            )
-            raise InputError("busy", said, "folder", owner)
+            look = f"look at it with Fleet.open_read or tcuq fleet status {folder}"
+            raise InputError("busy", f"{folder} is in use by process {owner}; {look}", "folder", owner)
         if locked is None and os.name == "posix":  # SQLite needs them as well
             said = f"{folder} cannot be locked, expected a file system that keeps locks"
             raise InputError("unsupported", said)
