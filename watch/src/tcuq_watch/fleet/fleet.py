@@ -50,14 +50,10 @@ class Fleet:
         Events that are held back a device while earlier ones may still come, 1 to 64; default 8.
     bridge : int, optional
         Missing events that a monitor passes over; after more it forgets its past. Default 16.
-    labels_per_day : int, optional
-        Steps to have labeled a day, over all devices; default none.
-    seed : int, default 0
-        Of that choice. Who chooses the input must not know it.
-    keep_bytes : int, default 10_000_000_000
-        Bytes of decisions to keep in the folder, the newest; 0 keeps none.
-    keep_days : float, optional
-        Days for which decisions are kept, by the times of their events; default: without a limit.
+    labels_per_day, seed : int, optional
+        Steps to have labeled a day, over all devices, and the seed of that choice, which stays a secret.
+    keep_bytes, keep_days : number, optional
+        Decisions to keep in the folder, the newest, by size (10 GB; 0 keeps none) and by times of events.
     keep_events : bool, default False
         Whether to keep what the monitors saw beside the decisions.
     clock : callable, optional
@@ -107,7 +103,6 @@ class Fleet:
         known = None if devices is None else frozenset(devices)
         self.folder, self.read_only, self._clock = Path(folder), read_only, clock
         self.models: dict[str, ModelVersion] = {}
-        self.remarks: list[str] = []
         self.label_choice: Labels | None = None
         self._labels_stale = False
         self._kept_labels: dict[str, npt.NDArray[Any]] = {}
@@ -143,11 +138,9 @@ class Fleet:
         for name, params in wanted.items():
             parts = self._parts[name] = Parts(self.store, name)
             self.models[name] = parts.read(params, **self._options, **more)
-        self.remarks += [
-            f"version {name!r} of {self.folder} is not given: it rests, its state is kept"
-            for name in there
-            if name not in wanted
-        ]
+        resting = [name for name in there if name not in wanted]
+        said = f"of {self.folder} is not given: it rests, its state is kept"
+        self.remarks = [f"version {name!r} {said}" for name in resting]
         self._head = json.dumps(self._about(self.position))
         if not self.read_only and (head is None or set(wanted) - set(there)):
             with self.store.commit():
@@ -222,9 +215,10 @@ class Fleet:
             return None
         if isinstance(item, Events):
             return model.take(item, self._clock() + AHEAD)
-        with suppress(InputError):  # the model has counted it
+        try:
             return model.adopt(item.device, item.state, item.boot, item.seq)
-        return None
+        except InputError:  # the model has counted it
+            return None
 
     def _model(self, version: Any) -> ModelVersion | None:
         """Return the model of a version, by its name or fingerprint; None where that is not one alone."""
@@ -342,8 +336,7 @@ class Fleet:
             self.store.drop_decided(self._keep_bytes, self._clock() - self._keep_seconds)
 
     def _about(self, position: Any) -> dict[str, Any]:
-        about = {"position": position, "refused": dict(self._refused), "about": self.about}
-        return {**about, **self._options}
+        return {"position": position, "refused": self._refused, "about": self.about, **self._options}
 
     def mark(self, step: int, label: int, device: str, boot: int, seq: int) -> bool:
         """Keep the true class of a step by its number, -1 where no class is right, and commit.
@@ -393,7 +386,7 @@ class Fleet:
         """
         choice = self._asks()
         rows = choice.pick(choice.whole_day() if day is None else day)
-        return [{**row, "answer_name": self._class_name(row["version"], row["answer"])} for row in rows]
+        return [{**row, "answer_name": _name(self.models.get(row["version"]), row["answer"])} for row in rows]
 
     def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         """Take true labels of steps that `labels` gave, and commit.
@@ -427,11 +420,6 @@ class Fleet:
                 label = int(label)
         beyond = model is not None and isinstance(label, int) and label >= model.params.classes
         return "none of the classes" if beyond else label
-
-    def _class_name(self, version: str, answer: int) -> str:
-        model = self.models.get(version)
-        names = () if model is None else model.params.names or ()
-        return names[answer] if answer < len(names) else ""
 
     def _places(
         self, model: ModelVersion, rows: Iterable[Mapping[str, Any]]
@@ -483,3 +471,8 @@ def _by_version(parts: Iterable[Decided]) -> list[Decided]:
         if len(part):
             versions.setdefault(part.version, []).append(part)
     return [joined(same) for same in versions.values()]
+
+
+def _name(model: ModelVersion | None, answer: int) -> str:
+    names = None if model is None else model.params.names
+    return "" if names is None else names[answer]

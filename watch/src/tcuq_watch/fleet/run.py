@@ -93,16 +93,12 @@ def watch(
 
     Parameters
     ----------
-    params : Params or mapping of str to Params
-        As of `Fleet`.
+    params, folder, **options
+        As of `Fleet`. A second call goes on in the folder.
     source : str or iterable
         What `tcuq fleet run` takes as SOURCE, or any iterable of steps: dicts with `device`, `probs` and what
-        else JSON lines may have, or `Events`.
-    folder : path
-        Where the fleet is kept. A second call goes on there; an iterable must then begin where the first one
-        ended, or give each step its `boot` and `seq`.
-    **options
-        As of `Fleet`.
+        else JSON lines may have, or `Events`. An iterable must begin where the call before ended, or give
+        each step its `boot` and `seq`.
 
     Yields
     ------

@@ -60,6 +60,7 @@ class Store:
     def __init__(self, folder: Path, read_only: bool) -> None:
         self.folder, self.read_only = folder, read_only
         self._path = folder / DATABASE
+        self._uri = f"{self._path.resolve().as_uri()}?mode=ro"
         self._lock = -1
         self._check()
         if not read_only:
@@ -96,7 +97,7 @@ class Store:
         options: dict[str, Any] = {"timeout": BUSY, "isolation_level": None, "check_same_thread": False}
         sql: sqlite3.Connection
         if self.read_only:
-            sql = sqlite3.connect(self._to_read(), uri=True, **options)
+            sql = sqlite3.connect(self._uri, uri=True, **options)
             sql.execute("BEGIN")  # all that is read is of one commit
         else:
             sql = sqlite3.connect(self._path, **options)
@@ -110,9 +111,6 @@ class Store:
             said = f"{self._path} has layout {layout}, expected {LAYOUT}; use the release that wrote it"
             raise InputError("conflict", said)
         return sql
-
-    def _to_read(self) -> str:
-        return f"{self._path.resolve().as_uri()}?mode=ro"
 
     def _clean(self) -> None:
         """Remove files that no commit names: a process was killed before it."""
@@ -233,7 +231,7 @@ class Store:
             row = (number, table.num_rows, content, zlib.crc32(content))
             self._sql.execute("INSERT INTO decided VALUES (?, ?, ?, ?)", row)
             return
-        first = number if first is None else first
+        first = first or number
         content, until = to_parquet([*map(from_bytes, self._waiting(0)), table])
         name = f"{first:08d}-{number:08d}.parquet"
         write_whole(self.folder / DECISIONS / name, content, links=False)
@@ -248,13 +246,13 @@ class Store:
 
     def drop_decided(self, most_bytes: int, since: float) -> None:
         """Remove the oldest files: those of before a time, and those beyond a size."""
-        total = 0
-        for name, size, until in self._read("SELECT name, bytes, until FROM file ORDER BY first DESC"):
-            total += size
-            if total > most_bytes or (until is not None and until < since):
-                with self.commit():
-                    self._sql.execute("DELETE FROM file WHERE name = ?", (name,))
-                _remove(self.folder / DECISIONS / name)
+        sizes = "SELECT name, until, SUM(bytes) OVER (ORDER BY first DESC) AS total FROM file"
+        for (name,) in self._read(
+            f"SELECT name FROM ({sizes}) WHERE total > ? OR until < ?", most_bytes, since
+        ):
+            with self.commit():
+                self._sql.execute("DELETE FROM file WHERE name = ?", (name,))
+            _remove(self.folder / DECISIONS / name)
 
     def decided(
         self, first: int, class_names: Mapping[str, Sequence[str] | None]
@@ -277,19 +275,14 @@ class Store:
 
     def _named(self, name: str) -> bool:
         """Tell whether the newest commit names a file."""
-        with contextlib.closing(sqlite3.connect(self._to_read(), uri=True)) as sql:
+        with contextlib.closing(sqlite3.connect(self._uri, uri=True)) as sql:
             return sql.execute("SELECT 1 FROM file WHERE name = ?", (name,)).fetchone() is not None
 
     def recent(self, most: int) -> int:
-        """Return the number of the commit from which on the decisions take so many bytes at most."""
-        [(first,)] = self._read("SELECT MIN(number) FROM decided")
-        total = 0
-        for number, size in self._read("SELECT first, bytes FROM file ORDER BY first DESC"):
-            total += size
-            if total > most and first is not None:
-                break
-            first = number
-        return int(first or 0)
+        """Return the number of the commit from which on the decisions take about so many bytes."""
+        sizes = "SELECT first, SUM(bytes) OVER (ORDER BY first DESC) - bytes AS newer FROM file"
+        [(first,)] = self._read(f"SELECT MIN(first) FROM ({sizes}) WHERE newer < ?", most)
+        return first or 0
 
     def marks(self) -> dict[int, int]:
         """Return the labels of steps that a person marked, by the number of the step."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -44,16 +44,13 @@ def agreed_options(
     folder: Path, head: Mapping[str, Any] | None, given: Mapping[str, int | None]
 ) -> dict[str, int]:
     """Return the options that a folder was begun with, or is begun with now; refuse others."""
-    if head is None:
-        return {name: DEFAULTS[name] if value is None else value for name, value in given.items()}
-    for name, value in given.items():
-        if value not in (None, head[name]):
-            raise InputError(
-                "conflict",
-                f"{name} is {value}, expected {head[name]} as {folder} was begun with; "
-                f"leave it out or begin a new folder",
-            )
-    return {name: head[name] for name in given}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    begun = {name: (head or wanted).get(name, default) for name, default in DEFAULTS.items()}
+    for name, value in wanted.items():
+        if value != begun[name]:
+            said = f"{name} is {value}, expected {begun[name]} as {folder} was begun with"
+            raise InputError("conflict", f"{said}; leave it out or begin a new folder")
+    return begun
 
 
 def agreed_versions(
@@ -67,31 +64,22 @@ def agreed_versions(
         same = [held for held, old in there.items() if old.fingerprint == params.fingerprint]
         unnamed = name == params.fingerprint and name not in there and len(same) == 1
         versions[same[0] if unnamed else name] = params
-    if not set(there) & set(versions):
-        held = ", ".join(f"{name!r} ({params.fingerprint})" for name, params in there.items())
-        wanted = ", ".join(f"{name!r} ({params.fingerprint})" for name, params in versions.items())
-        raise InputError(
-            "conflict",
-            f"{folder} holds versions {held}, given are {wanted}; "
-            "to roll out a new version, give the old one too, under its name here",
-            "versions",
+    both = set(there) & set(versions)
+    if not both:
+        held, wanted = (
+            ", ".join(f"{name!r} ({params.fingerprint})" for name, params in some.items())
+            for some in (there, versions)
         )
-    for name in set(there) & set(versions):
+        said = "to roll out a new version, give the old one too, under its name here"
+        text = f"{folder} holds versions {held}, given are {wanted}; {said}"
+        raise InputError("conflict", text, "versions")
+    for name in both:
         old, new = there[name], versions[name]
         if (old.fingerprint, old.feature_scale) != (new.fingerprint, new.feature_scale):
-            raise InputError(
-                "conflict",
-                f"version {name!r} of {folder} has other parameters ({old.fingerprint}, "
-                f"given {new.fingerprint}); give the new ones a name of their own beside it",
-            )
+            said = f"has other parameters ({old.fingerprint}, given {new.fingerprint})"
+            text = f"version {name!r} of {folder} {said}; give the new ones a name of their own beside it"
+            raise InputError("conflict", text)
     return versions
-
-
-class Part(NamedTuple):
-    """What one commit wrote of a model: its number, and the devices."""
-
-    number: int
-    slots: npt.NDArray[np.int64]
 
 
 class Parts:
@@ -103,7 +91,7 @@ class Parts:
 
     def __init__(self, store: Store, version: str) -> None:
         self.store, self.version = store, version
-        self._parts: list[Part] = []
+        self._slots: dict[int, npt.NDArray[np.int64]] = {}  # by number of the commit
 
     def read(self, params: Params, **options: Any) -> ModelVersion:
         """Return the model that the store holds, or a new one."""
@@ -115,27 +103,25 @@ class Parts:
     def _read(self) -> Iterator[dict[str, npt.NDArray[Any]]]:
         for number, content in self.store.parts(self.version):
             arrays = unpack_arrays(content)
-            slots = arrays["slots"].astype(np.int64)
-            if self._parts and self._parts[-1].number == number:
-                slots = np.concatenate([self._parts.pop().slots, slots])
-            self._parts.append(Part(number, slots))
+            before = self._slots.get(number, np.zeros(0, np.int64))
+            self._slots[number] = np.concatenate([before, arrays["slots"].astype(np.int64)])
             yield arrays
 
     def write(self, number: int) -> None:
         """Write what has changed; `settle` then says that it is on the disk."""
-        slots, kept = self.model.changed(), list(self._parts)
-        while kept and len(kept[-1].slots) < 2 * len(slots):
-            taken = kept.pop()
-            slots = np.union1d(slots, taken.slots) if kept else slots
-        if not kept:
+        slots, kept = self.model.changed(), dict(self._slots)
+        while kept and len(kept[last := max(kept)]) < 2 * len(slots):
+            taken = kept.pop(last)
+            slots = np.union1d(slots, taken) if kept else np.arange(len(self.model.devices))
+        if not self._slots:
             slots = np.arange(len(self.model.devices))
-        self.store.drop_parts(self.version, [part.number for part in self._parts[len(kept) :]])
+        self.store.drop_parts(self.version, [gone for gone in self._slots if gone not in kept])
         for first in range(0, len(slots), PIECE) or [0]:
             content = pack_arrays(self.model.rows(slots[first : first + PIECE]))
             self.store.put_part(self.version, number, content)
-        self._written = [*kept, Part(number, slots)]
+        self._written = {**kept, number: slots}
 
     def settle(self) -> None:
         """Take what was written for what is on the disk."""
-        self._parts = self._written
+        self._slots = self._written
         self.model.settle()
