@@ -17,9 +17,9 @@ from tcuq.cli.parser import declare, declare_group
 from tcuq.cli.process import UsageError, tell
 from tcuq.cli.words import expect_params
 
-from .fleet_folder import add_folder, ended_by_signals, healthy, now
 from .fleet_labels import add as add_labels
 from .fleet_page import add as add_page
+from .fleet_page import add_folder, ended_by_signals, healthy, now
 from .outlets import FleetReports, add_outlets, check_outlets
 
 if TYPE_CHECKING:
