@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
-import threading
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,22 +43,14 @@ def events(devices: list[str], seqs: list[int], **more: Any) -> Events:
 PROBS = np.full((2, 2), 0.5)
 
 
-@pytest.mark.parametrize(
-    "columns",
-    [
-        {"devices": [["a"]]},
-        {"boots": [0.5, 1]},
-        {"seqs": [0]},
-        {"probs": PROBS[:1]},
-        {"times": [1.0]},
-        {"probs": None},
-    ],
-)
-def test_arrays_that_do_not_fit_are_refused(columns: dict[str, Any]) -> None:
-    whole = {"devices": ["a", "b"], "boots": [0, 0], "seqs": [0, 0], "probs": PROBS}
-    Events(**whole)
-    with refused("missing" if columns.get("probs", PROBS) is None else "value"):
-        Events(**whole | columns)
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    whole: dict[str, Any] = {"devices": ["a", "b"], "boots": [0, 0], "seqs": [0, 0], "probs": PROBS}
+    wrong = {"devices": [["a"]], "boots": [0.5, 1], "seqs": [0], "probs": PROBS[:1], "times": [1.0]}
+    for name, values in wrong.items():
+        with refused("value"):
+            Events(**whole | {name: values})
+    with refused("missing"):
+        Events(**whole | {"probs": None})
 
 
 def test_events_behind_a_state_of_their_device_are_a_part_of_their_own() -> None:
@@ -101,16 +94,6 @@ def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
         told = answers(fleet, wrong)
         assert all(set(each) == {"error"} and "\n" not in each["error"] for each in told)
         assert "--labels-per-day" in told[-1]["error"]
-
-        def answer() -> None:
-            while not requests.answer_requests(fleet):
-                time.sleep(0.01)
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        with refused("failed"):
-            requests.ask(folder, {"tell": []}, wait=10)
-        thread.join()
         with refused("missing"):
             fleet.labels(3)
     with refused("missing"):
@@ -123,3 +106,33 @@ def test_labels_and_hostile_days(tmp_path: Path) -> None:
         wrong = ['{"pick": 1e999}', '{"pick": "x"}', '{"pick": true}', '{"tell": [{}]}', '{"tell": [5]}']
         for found in answers(fleet, wrong):
             assert "error" in found or found.get("accuracy") is not None, found
+
+
+def test_a_file_system_without_locks_is_not_taken_for_a_second_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(*args: Any) -> None:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    monkeypatch.setattr(pytest.importorskip("fcntl"), "flock", flock)
+    with refused("unsupported"):
+        Fleet(PARAMS, tmp_path / "f")
+
+
+@pytest.mark.parametrize("name", ["decisions", "fleet.sqlite", "fleet.sqlite-wal", "LOCK"])
+def test_a_link_in_the_folder_of_a_fleet_destroys_nothing_elsewhere(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("fcntl")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "theirs").write_text("kept")
+    for folder in (tmp_path / "old", tmp_path / "new"):
+        folder.mkdir()
+        if folder.name == "old":
+            Fleet(PARAMS, folder).close()
+            place = folder / name
+            shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+        (folder / name).symlink_to(outside if name == "decisions" else outside / "theirs")
+        with refused("unsupported"):
+            Fleet(PARAMS, folder)
+        assert [each.name for each in outside.iterdir()] == ["theirs"]
+        assert (outside / "theirs").read_text() == "kept"
