@@ -233,24 +233,19 @@ class _Progress(Progress):
 
     def __init__(self, args: argparse.Namespace, fleet: Any, source: Any) -> None:
         super().__init__(args.quiet or args.json)
-        self._args, self._fleet = args, fleet
-        self._connection = getattr(source, "connection", None)
-        self._last = (time.monotonic(), 0)
+        self._args, self._fleet, self._source, self._due = args, fleet, source, 0.0
 
     def look(self, stats: RunStats) -> None:
         """Show the line again, also while nothing arrives."""
-        moment, (before, events) = time.monotonic(), self._last
-        if not self._on or not stats.commits or moment - before < 0.5:
+        if not self._on or not stats.commits or time.monotonic() < self._due:
             return
-        self._last = (moment, stats.events)
+        self._due = time.monotonic() + 0.5
         models = self._fleet.models.values()
         devices = sum(len(model.devices) for model in models)
         alarms = sum(int((model.tallies.devices["alarm"] > 0).sum()) for model in models)
-        rate = (stats.events - events) / (moment - before)
-        away = "the broker is away; " if self._connection is not None and self._connection.away else ""
-        line = (
-            f"{away}{stats.events:,} events, {rate:,.0f} a second; {devices:,} devices, {alarms:,} in alarm"
-        )
+        away = getattr(getattr(self._source, "connection", None), "away", False)
+        line = f"{'the broker is away; ' if away else ''}{stats.events:,} events, "
+        line += f"{stats.events / stats.seconds:,.0f} a second; {devices:,} devices, {alarms:,} in alarm"
         tell(f"\r{line[:79]:<{len(self._shown)}}", end="")
         self._shown = line[:79]
 

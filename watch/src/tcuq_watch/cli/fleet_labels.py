@@ -59,7 +59,11 @@ def command(args: argparse.Namespace) -> int:
         return 0
     if args.output is not None:
         check_target(args.output)
-    picked = ask(args.folder, {"pick": None if args.day is None else _day(args.day)})
+    try:
+        wanted = None if args.day is None else (date.fromisoformat(args.day) - EPOCH).days
+    except ValueError:
+        raise UsageError(f"--day is {args.day!r}, expected a date such as 2026-11-30") from None
+    picked = ask(args.folder, {"pick": wanted})
     rows, day = picked["rows"], str(EPOCH + timedelta(days=picked["day"]))
     if not rows:
         note(args, f"{args.folder}: there is nothing to label of {day}; --day has the steps of another day")
@@ -71,13 +75,6 @@ def command(args: argparse.Namespace) -> int:
         write_whole(args.output, asked_text(rows))
         answer(args, {}, f"wrote {args.output}: {len(rows):,} steps of {day}; fill in its column `label`")
     return 0
-
-
-def _day(text: str) -> int:
-    try:
-        return (date.fromisoformat(text) - EPOCH).days
-    except ValueError:
-        raise UsageError(f"--day is {text!r}, expected a date such as 2026-11-30") from None
 
 
 def asked_text(rows: list[Mapping[str, Any]]) -> str:

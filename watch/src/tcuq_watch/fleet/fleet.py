@@ -144,9 +144,9 @@ class Fleet:
         self._head = json.dumps(self._about(self.position))
         if not self.read_only and (head is None or set(wanted) - set(there)):
             with self.store.commit():
-                self.store.put_versions(
-                    [(name, params.to_json()) for name, params in wanted.items() if name not in there]
-                )
+                for name in wanted:
+                    if name not in there:
+                        self.store.put_version(name, wanted[name].to_json())
                 self.store.put_head({"commit": self.commit_number, **self._about(self.position)})
 
     def _open_labels(self, per_day: int | None, seed: int) -> None:
@@ -192,15 +192,10 @@ class Fleet:
         After an `OSError`, such as on a full disk, the fleet takes nothing more until `commit` has succeeded,
         which returns these decisions, or the folder was opened again.
 
-        Parameters
-        ----------
-        events : Events or sequence of Events
-            Each of one version. Between them may be states to adopt: objects with the attributes `device`,
-            `state`, `boot`, `seq` and `version`; one that is refused is counted and stops nothing.
-        position : JSON value, optional
-            Place in the source behind these events; None leaves it where it was.
-        commit : bool, default True
-            False leaves the commit to a later call. What is returned is then not in the folder yet.
+        `events` are of one version each; between them may be states to adopt: objects with the attributes
+        `device`, `state`, `boot`, `seq` and `version`; one that is refused is counted and stops nothing.
+        `position` is a JSON value, the place in the source behind them; None leaves it where it was. Without
+        `commit` that is left to a later call: what is returned is not in the folder yet.
         """
         batch = [events] if isinstance(events, Events) else list(events)
         for item in batch:
@@ -443,10 +438,8 @@ class Fleet:
 
     def _asks(self) -> Labels:
         if self.label_choice is None:
-            raise InputError(
-                "missing",
-                "no labels are asked for here; run the fleet with labels_per_day (--labels-per-day)",
-            )
+            said = "no labels are asked for here, expected a run with labels_per_day (--labels-per-day)"
+            raise InputError("missing", said)
         return self.label_choice
 
     def close(self) -> None:

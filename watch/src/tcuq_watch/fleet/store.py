@@ -86,12 +86,10 @@ class Store:
             )
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("value", f"{self.folder} is a file, expected a folder")
-        own = (DATABASE, LOCK, DECISIONS)
-        there = sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
-        for name in there:
-            if not name.startswith(own):
-                said = f"{self.folder} holds {name!r} and no fleet, expected an empty folder or a fleet's"
-                raise InputError("exists", said)
+        for path in self.folder.iterdir() if self.folder.exists() else ():
+            if not path.name.startswith((DATABASE, LOCK, DECISIONS)):
+                said = f"holds {path.name!r} and no fleet, expected an empty folder or a fleet's"
+                raise InputError("exists", f"{self.folder} {said}")
 
     def _connected(self) -> sqlite3.Connection:
         options: dict[str, Any] = {"timeout": BUSY, "isolation_level": None, "check_same_thread": False}
@@ -146,6 +144,9 @@ class Store:
         with self._damage():
             return self._sql.execute(query, values).fetchall()
 
+    def _put(self, table: str, *values: Any) -> None:
+        self._sql.execute(f"REPLACE INTO {table} VALUES ({', '.join('?' * len(values))})", values)
+
     def _sound(self, content: bytes, crc: int) -> bytes:
         if zlib.crc32(content) != crc:
             raise InputError("damaged", f"{self._path} is damaged: a checksum is another")
@@ -178,15 +179,15 @@ class Store:
     def put_head(self, head: Mapping[str, Any]) -> None:
         """Replace what is said of the whole fleet."""
         text = json.dumps({"format": FORMAT, **head}, allow_nan=False)
-        self._sql.execute("REPLACE INTO head VALUES (1, ?, ?)", (text, zlib.crc32(text.encode())))
+        self._put("head", 1, text, zlib.crc32(text.encode()))
 
     def versions(self) -> dict[str, str]:
         """Return the parameters of versions by name, as JSON."""
         return dict(self._read("SELECT name, params FROM version ORDER BY number"))
 
-    def put_versions(self, versions: Sequence[tuple[str, str]]) -> None:
-        """Add versions: their names and parameters."""
-        self._sql.executemany("INSERT INTO version (name, params) VALUES (?, ?)", versions)
+    def put_version(self, name: str, params: str) -> None:
+        """Add a version."""
+        self._put("version", None, name, params)
 
     def parts(self, version: str) -> Iterator[tuple[int, bytes]]:
         """Yield the parts of a version's state, oldest first, each with the number of its commit."""
@@ -196,16 +197,11 @@ class Store:
 
     def put_part(self, version: str, number: int, content: bytes) -> None:
         """Add a part to a version's state."""
-        self._sql.execute(
-            "INSERT INTO part (version, number, content, crc) VALUES (?, ?, ?, ?)",
-            (version, number, content, zlib.crc32(content)),
-        )
+        self._put("part", None, version, number, content, zlib.crc32(content))
 
-    def drop_parts(self, version: str, numbers: Sequence[int]) -> None:
-        """Remove the parts of some commits: a later one holds all of them."""
-        self._sql.executemany(
-            "DELETE FROM part WHERE version = ? AND number = ?", [(version, number) for number in numbers]
-        )
+    def drop_part(self, version: str, number: int) -> None:
+        """Remove what a commit wrote: a later one holds all of it."""
+        self._sql.execute("DELETE FROM part WHERE version = ? AND number = ?", (version, number))
 
     def labels(self) -> dict[str, Array]:
         """Return what is kept of labels."""
@@ -214,13 +210,12 @@ class Store:
 
     def put_labels(self, labels: Mapping[str, Array], kept: Mapping[str, Array]) -> None:
         """Keep labels in place of those that were kept; what is the same object has not changed."""
-        gone = [(name,) for name in kept if name not in labels]
-        self._sql.executemany("DELETE FROM label WHERE name = ?", gone)
+        for name in set(kept) - set(labels):
+            self._sql.execute("DELETE FROM label WHERE name = ?", (name,))
         for name, array in labels.items():
             if kept.get(name) is not array:
                 content = pack_arrays({"it": array})
-                row = (name, content, zlib.crc32(content))
-                self._sql.execute("REPLACE INTO label VALUES (?, ?, ?)", row)
+                self._put("label", name, content, zlib.crc32(content))
 
     def put_decided(self, number: int, decided: Sequence[Decided]) -> None:
         """Keep the decisions of a commit: in a file with those that wait, or with these until then."""
@@ -228,16 +223,14 @@ class Store:
         [(rows, first)] = self._read("SELECT COALESCE(SUM(rows), 0), MIN(number) FROM decided")
         if rows + table.num_rows < ROLL:
             content = to_bytes(table)
-            row = (number, table.num_rows, content, zlib.crc32(content))
-            self._sql.execute("INSERT INTO decided VALUES (?, ?, ?, ?)", row)
+            self._put("decided", number, table.num_rows, content, zlib.crc32(content))
             return
         first = first or number
         content, until = to_parquet([*map(from_bytes, self._waiting(0)), table])
         name = f"{first:08d}-{number:08d}.parquet"
         write_whole(self.folder / DECISIONS / name, content, links=False)
         self._sql.execute("DELETE FROM decided")
-        file = (name, first, number, len(content), until)
-        self._sql.execute("INSERT INTO file VALUES (?, ?, ?, ?, ?)", file)
+        self._put("file", name, first, number, len(content), until)
 
     def _waiting(self, first: int) -> list[bytes]:
         """Return the decisions that are in no file yet, from a commit on."""
@@ -247,9 +240,8 @@ class Store:
     def drop_decided(self, most_bytes: int, since: float) -> None:
         """Remove the oldest files: those of before a time, and those beyond a size."""
         sizes = "SELECT name, until, SUM(bytes) OVER (ORDER BY first DESC) AS total FROM file"
-        for (name,) in self._read(
-            f"SELECT name FROM ({sizes}) WHERE total > ? OR until < ?", most_bytes, since
-        ):
+        old = f"SELECT name FROM ({sizes}) WHERE total > ? OR until < ?"
+        for (name,) in self._read(old, most_bytes, since):
             with self.commit():
                 self._sql.execute("DELETE FROM file WHERE name = ?", (name,))
             _remove(self.folder / DECISIONS / name)
@@ -290,7 +282,8 @@ class Store:
 
     def put_marks(self, marks: Sequence[tuple[int, int, float]]) -> None:
         """Keep labels of steps, each with the time of its mark; the last one of a step counts."""
-        self._sql.executemany("REPLACE INTO mark VALUES (?, ?, ?)", marks)
+        for mark in marks:
+            self._put("mark", *mark)
 
     def requests(self) -> list[tuple[str, str]]:
         """Return the requests of other processes that have no answer yet."""

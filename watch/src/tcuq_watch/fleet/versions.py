@@ -115,7 +115,8 @@ class Parts:
             slots = np.union1d(slots, taken) if kept else np.arange(len(self.model.devices))
         if not self._slots:
             slots = np.arange(len(self.model.devices))
-        self.store.drop_parts(self.version, [gone for gone in self._slots if gone not in kept])
+        for gone in set(self._slots) - set(kept):
+            self.store.drop_part(self.version, gone)
         for first in range(0, len(slots), PIECE) or [0]:
             content = pack_arrays(self.model.rows(slots[first : first + PIECE]))
             self.store.put_part(self.version, number, content)
