@@ -401,21 +401,15 @@ def test_a_list_of_devices_holds_for_those_that_are_there(tmp_path: Path) -> Non
             fleet.adopt("a", monitor.save(), 0, 5)
 
 
-def test_another_budget_holds_from_the_next_day_on(tmp_path: Path) -> None:
-    names, today = [f"d{n}" for n in range(50)], int(NOW // 86400)
-
-    def take(fleet: Fleet, day: int) -> list[dict[str, Any]]:
-        fleet.take(clean(names, np.full(50, day), times=[NOW - (9 - day) * 86400] * 50))
-        return fleet.labels(today - 9 + day)
-
+def test_another_budget_is_kept_and_classes_that_are_none_are_bad(tmp_path: Path) -> None:
     with small(tmp_path / "f", labels_per_day=1000) as fleet:
-        take(fleet, 0)
-        assert len(take(fleet, 1)) == 50
-    with small(tmp_path / "f", labels_per_day=3) as fleet:
-        rows = take(fleet, 2)
-        assert len(rows) < 10 and Fleet.open_read(tmp_path / "f").labels(today - 7) == rows
+        fleet.take(clean(["a"] * 9, np.arange(9), times=[NOW - 86400] * 4 + [NOW] * 5))
+    small(tmp_path / "f", labels_per_day=3).close()
+    with small(tmp_path / "f") as fleet:
+        assert fleet.label_choice is not None and fleet.label_choice.per_day == 3
+        rows = fleet.labels(int(NOW // 86400))
         told = fleet.tell([{**row, "label": PARAMS.classes} for row in rows])
-        assert (told["told"], told["bad"]) == (0, len(rows))
+        assert len(rows) == 5 and (told["told"], told["bad"]) == (0, 5)
 
 
 def test_decisions_of_devices_are_ordered_counted_and_kept(tmp_path: Path) -> None:

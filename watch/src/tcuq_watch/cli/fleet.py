@@ -160,8 +160,8 @@ def run_fleet(args: argparse.Namespace) -> int:
         note(args, "the input did not come to its end, so the events that are held stay held")
     ends: list[Any] = [source, sink]
     lost = sum(end.connection.lost for end in ends if hasattr(end, "connection"))
-    rate = stats.events / stats.seconds if stats.seconds else 0
-    text = f"took {stats.events:,} events, {rate:,.0f} a second; {stats.decisions:,} decisions"
+    rate = f", {stats.events / stats.seconds:,.0f} a second" if stats.events else ""
+    text = f"took {stats.events:,} events{rate}; {stats.decisions:,} decisions"
     text += f"; {stats.states:,} states" if stats.states else ""
     text += f"; the fleet has {devices:,} devices"
     text += f"; the broker was lost {lost:,} times" if lost else ""
