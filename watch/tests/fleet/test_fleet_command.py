@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import errno
 import io
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -25,10 +25,10 @@ from report_pages import check_whole
 
 from tcuq import Monitor, Params
 from tcuq.cli import main
-from tcuq_watch.cli.fleet import _disk
 from tcuq_watch.cli.fleet_labels import asked_text, read_labels
 from tcuq_watch.cli.fleet_page import ended_by_signals
 from tcuq_watch.fleet import Fleet
+from tcuq_watch.fleet.store import Store
 
 DAY = 86_400
 START = 20_000 * DAY
@@ -297,11 +297,16 @@ def test_another_source_is_noted(work: Path, capsys: pytest.CaptureFixture[str])
     assert "more.jsonl: the fleet had read another source before" in capsys.readouterr().err
 
 
-def test_a_disk_that_fails_says_that_nothing_is_lost() -> None:
-    with refused("failed"), _disk():
-        raise OSError(errno.ENOSPC, "No space left; call commit() again")
-    with pytest.raises(OSError, match="No space left: 'out'"), _disk():
-        raise OSError(errno.ENOSPC, "No space left", "out")
+def test_a_disk_that_fails_says_that_nothing_is_lost(
+    work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Store, "put_part", full)
+    assert run(*RUN) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("tcuq: fleet: commit 1 failed (No space left on device); nothing is lost")
 
 
 def test_the_second_signal_ends_at_once_and_other_threads_have_none() -> None:

@@ -6,8 +6,7 @@ import argparse
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,8 +141,7 @@ def run_fleet(args: argparse.Namespace) -> int:
             reports.look()
             bar.look(stats)
 
-        with _disk():
-            stats = run(fleet, source, sink, count=args.batch, flush=args.flush, look=look)
+        stats = run(fleet, source, sink, count=args.batch, flush=args.flush, look=look)
         if source.ended:
             reports.look(ended=True)
         refused = Counter(fleet.refused) - before
@@ -214,18 +212,6 @@ def _versions(texts: list[str]) -> dict[str, Params]:
             raise UsageError(f"version {name!r} is given twice, expected once")
         versions[name] = params
     return versions
-
-
-@contextmanager
-def _disk() -> Iterator[None]:
-    """Say what an error of the disk means here; standard output has nothing to do with it."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is not None:
-            raise
-        said = str(error.strerror or error).partition("; call commit()")[0]
-        raise InputError("failed", f"{said}; run this again when that is fixed: nothing is lost") from None
 
 
 class _Progress(Progress):

@@ -286,15 +286,13 @@ class Fleet:
     def _check(self, failed: bool = False) -> None:
         """Refuse to change what must not be; after a commit that failed too, unless that is accepted."""
         if os.getpid() != self._owner:
-            raise RuntimeError(
-                f"fleet {self.folder} was opened by process {self._owner}, expected this one; "
-                "open it after a fork, or use Fleet.open_read to look"
-            )
+            owner = f"fleet {self.folder} was opened by process {self._owner}"
+            raise RuntimeError(f"{owner}; open it after a fork, or use Fleet.open_read to look")
         if self._unusable is not None:
             raise RuntimeError(f"fleet {self.folder} {self._unusable}")
         if self._failed and not failed:
             raise RuntimeError(
-                f"fleet {self.folder} has a commit that failed; call commit() to try again, or open it again"
+                f"fleet {self.folder} has a commit that failed; call commit(), or open it again"
             )
 
     def _write(self, decided: Sequence[Decided]) -> None:
@@ -318,11 +316,9 @@ class Fleet:
                 self.store.put_labels(labels, self._kept_labels)
                 self.store.put_head({"commit": number, **head})
         except OSError as error:
-            raise OSError(
-                error.errno,
-                f"commit {number} of {self.folder} failed ({error.strerror or error}); "
-                "call commit() to try again, or open the folder again",
-            ) from error
+            said = f"commit {number} failed ({error.strerror or error}); nothing is lost"
+            again = "call commit(), or open the folder again, when that is fixed"
+            raise OSError(error.errno, f"{said}: {again}", str(self.folder)) from error
         for parts in stale:
             parts.settle()
         self.commit_number, self.position, self._head, self._marks = number, position, text, []

@@ -1,8 +1,4 @@
-"""Decisions to a topic of MQTT, at least once.
-
-A fleet keeps its decisions itself, by number of commit. A sink gets them after the commit and knows which it
-has: after a restart it is given those that it lacks.
-"""
+"""Decisions to a topic of MQTT, at least once: a sink knows by number of commit which it has."""
 
 from __future__ import annotations
 

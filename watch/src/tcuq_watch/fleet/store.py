@@ -164,7 +164,7 @@ class Store:
                 with contextlib.suppress(sqlite3.Error):
                     self._sql.execute("ROLLBACK")
             if isinstance(error, sqlite3.OperationalError):
-                raise _os_error(error) from error
+                raise _os_error(error, str(self._path)) from error
             raise
 
     def head(self) -> dict[str, Any] | None:
@@ -332,7 +332,7 @@ def _locked(folder: Path) -> int:
     return handle
 
 
-def _os_error(error: sqlite3.OperationalError, path: str | None = None) -> OSError:
+def _os_error(error: sqlite3.OperationalError, path: str) -> OSError:
     """Return what the system said, as far as SQLite tells."""
     text = str(error)
     if re.search("disk is full|max_page_count", text):
