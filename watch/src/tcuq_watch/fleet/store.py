@@ -96,6 +96,11 @@ class Store:
         sql: sqlite3.Connection
         if self.read_only:
             sql = sqlite3.connect(self._uri, uri=True, **options)
+            try:
+                sql.execute("SELECT 1 FROM sqlite_master").fetchone()
+            except sqlite3.OperationalError:  # what a kill left to roll back needs a writer
+                with contextlib.closing(sqlite3.connect(self._path, **options)) as writer:
+                    writer.execute("SELECT 1 FROM sqlite_master").fetchone()
             sql.execute("BEGIN")  # all that is read is of one commit
         else:
             sql = sqlite3.connect(self._path, **options)
