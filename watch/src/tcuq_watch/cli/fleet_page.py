@@ -92,7 +92,7 @@ class Look:
                 summary = fleet.summary(now(self._args), WORST, self._baseline)
                 if "histogram" not in summary:
                     summary["histogram"] = histograms(fleet)
-                summary["process"] = process_of(fleet.folder, fleet.commit_number, fleet.refused)
+                summary["process"] = process_of(fleet)
                 self._seen = summary, timelines(fleet, summary["worst"])
             self._until = time.monotonic() + FRESH
             return self._seen
