@@ -78,7 +78,6 @@ def test_fleets_with_all_of_them(work: Path, server: Receiver, capsys: pytest.Ca
         "webhook": ["--webhook", f"{server.url}/x"],
         "remind": ["--remind-hours", "0.5"],
         "otlp": ["--otlp", f"{server.url}/v1/metrics"],
-        "out": ["--out", "out", "--out-format", "jsonl"],
         "json": ["--json"],
     }
     for given, words in chosen(options):
