@@ -28,7 +28,7 @@ from tcuq_watch.fleet import sinks
 from tcuq_watch.fleet.run import run
 from tcuq_watch.fleet.sinks import MqttSink, open_sink
 from tcuq_watch.sources.files import FileSource
-from tcuq_watch.sources.mqtt_client import Address
+from tcuq_watch.sources.mqtt import Address
 
 
 def step(seq: int, **more: Any) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def test_a_batch_comes_soon_after_its_first_byte() -> None:
     began = time.time()
     for one in source.batches(None, 1000, 0.05):
         if one is not None and one.count:
-            waits.append(time.time() - one.parts[0].events[0].times[0])
+            waits.append(time.time() - one.batch[0].times[0])
         if len(waits) == 3:
             source.stop()
     assert time.time() - began < 5 and max(waits) < 0.25  # 0.05, and what a busy machine takes

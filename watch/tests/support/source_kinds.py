@@ -15,6 +15,7 @@ from typing import Any
 from frame_writing import encode_posteriors
 from streams import int8_stream
 
+from tcuq_watch.engine.events import Events
 from tcuq_watch.sources import IterableSource, open_source
 from tcuq_watch.sources.links import Listener
 from tcuq_watch.sources.streams import Pipe
@@ -66,10 +67,14 @@ def until(what: Callable[[], Any], seconds: float = 20.0) -> None:
         time.sleep(0.01)
 
 
+def events_of(arrived: list[Any]) -> list[Events]:
+    return [item for one in arrived if one for item in one.batch if isinstance(item, Events)]
+
+
 def columns_of(arrived: list[Any]) -> list[tuple[Any, ...]]:
     """Return all that events say, one tuple a step."""
     rows: list[tuple[Any, ...]] = []
-    for events in (each for one in arrived if one for part in one.parts for each in part.events):
+    for events in events_of(arrived):
         given = (events.steps if events.probs is None else events.probs).tolist()
         features = [None] * len(events) if events.features is None else events.features.tolist()
         columns = events.devices.tolist(), events.boots.tolist(), events.seqs.tolist(), given, features

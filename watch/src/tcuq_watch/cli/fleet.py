@@ -175,8 +175,8 @@ def run_fleet(args: argparse.Namespace) -> int:
         note(
             args, f"{args.source}: the fleet had read another source before, so this was read from its start"
         )
-    for kind, message in source.bad.first.items():
-        note(args, f"refused {source.bad.counts[kind]:,} for {kind}; the first: {message}")
+    for kind, message in source.bad.last.items():
+        note(args, f"refused {source.bad.counts[kind]:,} for {kind}; the last: {message}")
     if done.turned_down:
         kinds = ", ".join(f"{number:,} for {kind}" for kind, number in done.turned_down.items())
         note(args, f"the fleet refused {kinds}")

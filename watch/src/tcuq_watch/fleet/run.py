@@ -13,6 +13,7 @@ from tcuq.monitor.params import Params
 
 from ..engine.events import Decided
 from ..sources import Arrived, Source
+from ..sources.arrivals import DeviceState
 from ..sources.opening import open_source
 from ..sources.streams import IterableSource
 from .fleet import Fleet
@@ -126,12 +127,11 @@ def _committed(fleet: Any, arrived: Arrived, done: RunStats) -> Sequence[Decided
     for kind, number in arrived.refused.items():
         fleet.refuse(kind, number)
         done.refused[kind] = done.refused.get(kind, 0) + number
-    batch = [each for part in arrived.parts for each in (*part.events, *part.states)]
-    decided: Sequence[Decided] = fleet.take(batch, arrived.position)
+    decided: Sequence[Decided] = fleet.take(arrived.batch, arrived.position)
     down = _more(fleet.refused, before, arrived.refused)
     for kind, number in down.items():
         done.turned_down[kind] = done.turned_down.get(kind, 0) + number
-    states = [state for part in arrived.parts for state in part.states]
+    states = [item for item in arrived.batch if isinstance(item, DeviceState)]
     if states:
         strange = sum(not _knows(fleet, state.version) for state in states)
         done.states += len(states) - strange - down.get("bad state", 0) - down.get("old state", 0)

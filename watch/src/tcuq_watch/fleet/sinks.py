@@ -60,7 +60,7 @@ def open_sink(text: str, folder: Path, format: str | None = None) -> Sink:
     default of the format of those that are there, else Parquet where it can be written.
     """
     if text.startswith(("mqtt://", "mqtts://")):
-        from ..sources.mqtt_client import Address
+        from ..sources.mqtt import Address
 
         return MqttSink(Address.of(text), folder)
     if format is None:
@@ -204,7 +204,7 @@ class MqttSink:
     """
 
     def __init__(self, address: Any, folder: Path) -> None:
-        from ..sources.mqtt_client import Connection
+        from ..sources.mqtt import Connection
 
         if {"+", "#"} & set(address.topic):
             raise InputError(

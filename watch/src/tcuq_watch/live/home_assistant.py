@@ -11,7 +11,7 @@ from typing import Any
 from tcuq._version import VERSION
 from tcuq.base.errors import InputError
 
-from ..sources.mqtt_client import SETTLE, Address, Connection
+from ..sources.mqtt import SETTLE, Address, Connection
 
 EVERY = 1.0
 """Seconds between two states at least, unless the alarm changes."""

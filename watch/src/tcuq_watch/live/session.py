@@ -162,7 +162,7 @@ class Session:
             if arrived.names is not None and self.names is None:
                 self._take_names(arrived.names)
             self._happened(each for each in arrived.notices if each.kind == "connected")
-            batch = [self._own(each) for part in arrived.parts for each in (*part.events, *part.states)]
+            batch = [self._own(item) for item in arrived.batch]
             decided = self.fleet.take(batch, arrived.position, commit=False)
             self._uncommitted.append(arrived)
             for part in decided:
@@ -215,7 +215,7 @@ class Session:
     def _tell_refused(self, refused: Counter[str], source: Source) -> None:
         often = self.publisher.notices.often
         for kind, count in refused.items():
-            why = source.bad.first.get(kind) or self._why(kind)
+            why = source.bad.last.get(kind) or self._why(kind)
             if kind in OTHERS:
                 often("note", f"steps are left out: {why}", self.step)
             elif kind != "bad time":

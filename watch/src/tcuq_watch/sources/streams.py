@@ -1,4 +1,4 @@
-"""Streams: standard input, pipes and Python iterables, read by a thread and given in batches."""
+"""What all sources share, and streams: standard input, pipes and Python iterables, read by a thread."""
 
 from __future__ import annotations
 
@@ -21,17 +21,11 @@ from .step_reader import StepReader
 PACE = 0.02
 """Seconds between two reads of a source: many small reads would cost more than the steps in them."""
 
-TICK = 0.1
-"""Seconds after which a thread looks whether it is to end."""
+TICK, IDLE = 0.1, 0.2
+"""Seconds after which a thread looks whether it is to end, and between two words that nothing has come."""
 
-IDLE = 0.2
-"""Seconds at least between two words that nothing has come."""
-
-SMALL = 1 << 15
-"""Bytes of a read after which the next one waits for `PACE`."""
-
-MOST = 1 << 18
-"""Bytes of one read."""
+SMALL, MOST = 1 << 15, 1 << 18
+"""Bytes of a read after which the next one waits for `PACE`, and of one read at most."""
 
 WAITING = 32 << 20
 """Bytes that wait at most; a source that is read faster than steps are taken then waits itself."""
@@ -40,21 +34,14 @@ MOST_GIVEN = 1000
 """Items of a program that wait at most."""
 
 
-class Stream:
-    """A source whose input comes by a thread, with `_open`, `_read` (in the thread) and `_shut`.
+class Input:
+    """The loop of all sources: each has `_take_some`, and may have `_open`, `_drain` and `_shut`."""
 
-    Its position holds nothing but what tells that an unnumbered stream, or a segment, begins again.
-    """
-
-    def __init__(self, where: str, line: str = "live_line", stream: bool = True, **options: Any) -> None:
-        self.where = where
-        self.bad, self.ended = Bad(), False
-        self.reader = StepReader(where, self.bad, line=line, stream=stream, **options)
-        self._items: queue.SimpleQueue[tuple[float, Any]] = queue.SimpleQueue()
-        self._came = self._taken = 0  # bytes; each number is written by one thread alone
+    def __init__(self, where: str, **options: Any) -> None:
+        self.where, self.bad, self.ended = where, Bad(), False
+        self.reader = StepReader(where, self.bad, **options)
         self._stopping = self._is_open = False
         self._failed: BaseException | None = None
-        self._thread: threading.Thread | None = None
 
     @property
     def key(self) -> str:
@@ -69,36 +56,98 @@ class Stream:
 
     def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
         """Yield what arrives; see `Source`."""
+        self._begun = position
         own = isinstance(position, dict) and position.get("source") == self.key
-        self.reader.recall(position if own else None)
+        self._resume(position if own else {})
         self.open()
-        self._thread = threading.Thread(target=self._run, name=f"tcuq {self.where}", daemon=True)
-        self._thread.start()
+        self._start()
         rows, since = self.reader.rows, time.monotonic()
         while not (self.ended or self._stopping or self._failed):
-            due = since + (every if rows else max(every, IDLE)) - time.monotonic()
-            begun = bool(rows)
-            self._take_one(max(0.001, min(due, TICK)))
+            begun, pause = bool(rows), every if rows else max(every, IDLE)
+            self._take_some(count, max(0.001, min(since + pause - time.monotonic(), TICK)))
             now = time.monotonic()
             if rows and not begun:
                 since = now
             if rows.count >= count or (rows and (now - since >= every or self._stalls(now))):
-                yield rows.flush(self._position(position))
+                yield rows.flush(self._position())
                 since = now
             elif not rows and now - since >= max(every, IDLE):
                 since = now
                 yield None
         self._drain()
         if rows:
-            yield rows.flush(self._position(position))
+            yield rows.flush(self._position())
         if self._failed is not None:
             raise self._failed
 
-    def _position(self, position: Any) -> Any:
-        kept = self.reader.memory()
-        return {"source": self.key, **kept} if kept else position
+    def _resume(self, position: dict[str, Any]) -> None:
+        """Begin where a position of this source says; an empty one says nothing."""
+        self.reader.recall(position)
 
-    def _take_one(self, timeout: float) -> bool:
+    def _position(self) -> Any:
+        """Return what tells that an unnumbered stream, or a segment, begins again."""
+        kept = self.reader.memory()
+        return {"source": self.key, **kept} if kept else self._begun
+
+    def _stalls(self, now: float) -> bool:
+        """Tell whether whoever sends may be waiting for a commit."""
+        return False
+
+    def _take_some(self, count: int, timeout: float) -> bool:
+        """Take what there is, or wait for it; tell whether there was something."""
+        raise NotImplementedError
+
+    def _open(self) -> None:
+        """Open what is read."""
+
+    def _start(self) -> None:
+        """Begin to read."""
+
+    def _drain(self) -> None:
+        """Take what was read before the end."""
+
+    def _shut(self) -> None:
+        """Free what was opened."""
+
+    def committed(self, arrived: Arrived) -> None:
+        """Do nothing: nobody waits for word of it."""
+
+    def stop(self) -> None:
+        """End `batches` soon."""
+        self._stopping = True
+
+    def close(self) -> None:
+        """Free what was opened."""
+        self.stop()
+        if self._is_open:
+            self._shut()
+            self._is_open = False
+
+
+class Stream(Input):
+    """A source whose input comes by a thread, which runs `_read`."""
+
+    def __init__(self, where: str, line: str = "live_line", stream: bool = True, **options: Any) -> None:
+        super().__init__(where, line=line, stream=stream, **options)
+        self._items: queue.SimpleQueue[tuple[float, Any]] = queue.SimpleQueue()
+        self._came = self._taken = 0  # bytes; each number is written by one thread alone
+        self._thread: threading.Thread | None = None
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name=f"tcuq {self.where}", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._read()
+        except Exception as error:  # a thread that ends without a word would look like a silent device
+            if not self._stopping:
+                self._items.put((0.0, error))
+
+    def _read(self) -> None:
+        raise NotImplementedError
+
+    def _take_some(self, count: int, timeout: float) -> bool:
         try:
             when, item = self._items.get(timeout=timeout)
         except queue.Empty:
@@ -107,7 +156,11 @@ class Stream:
             self._taken += len(item)
             self.reader.push(item, when)
         elif isinstance(item, Notice):
-            self._happened(item)
+            if item.kind in ("lost", "ended"):
+                self.reader.end(whole=item.kind == "ended")
+                self.reader.interrupted()
+            self.ended = self.ended or item.kind == "ended"
+            self.reader.rows.notices.append(item)
         elif isinstance(item, BaseException):
             self._failed = item
         elif item is not None:
@@ -117,30 +170,15 @@ class Stream:
     def _take(self, when: float, item: Any) -> None:
         """Take what is neither bytes nor a notice."""
 
-    def _happened(self, notice: Notice) -> None:
-        if notice.kind in ("lost", "ended"):
-            self.reader.end(whole=notice.kind == "ended")
-            self.reader.interrupted()
-        self.ended = self.ended or notice.kind == "ended"
-        self.reader.rows.notices.append(notice)
-
-    def _stalls(self, now: float) -> bool:
-        """Tell whether whoever sends may be waiting for a commit."""
-        return False
-
     def _drain(self) -> None:
-        """Take what was read before the end."""
         if self._thread is not None:
             self._thread.join(2 * TICK)
-        while self._take_one(0):
+        while self._take_some(0, 0):
             pass
-
-    def committed(self, arrived: Arrived) -> None:
-        """Do nothing: nobody waits for word of it."""
 
     def stop(self) -> None:
         """End `batches` soon."""
-        self._stopping = True
+        super().stop()
         self._items.put((0.0, None))  # in a signal handler too: this queue allows it
 
     def close(self) -> None:
@@ -148,9 +186,7 @@ class Stream:
         self.stop()
         if self._thread is not None:
             self._thread.join(2.0)
-        if self._is_open:
-            self._shut()
-            self._is_open = False
+        super().close()
 
     def put(self, item: Any) -> None:
         """Hand over from the thread; waits while too much was not taken yet."""
@@ -161,28 +197,6 @@ class Stream:
         self._items.put((time.time(), item))
         if isinstance(item, bytes) and len(item) < SMALL:
             time.sleep(PACE)
-
-    def pause(self, seconds: float) -> None:
-        """Wait in the thread, not beyond the end."""
-        until = time.monotonic() + seconds
-        while not self._stopping and (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, TICK / 2))
-
-    def _run(self) -> None:
-        try:
-            self._read()
-        except Exception as error:  # a thread that ends without a word would look like a silent device
-            if not self._stopping:
-                self._items.put((0.0, error))
-
-    def _open(self) -> None:
-        """Open what is read."""
-
-    def _read(self) -> None:
-        raise NotImplementedError
-
-    def _shut(self) -> None:
-        """Free what was opened."""
 
 
 class Pipe(Stream):
