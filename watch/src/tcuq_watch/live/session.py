@@ -20,7 +20,7 @@ from tcuq.monitor.params import Params
 from ..engine.events import Decided, Events
 from ..fleet.fleet import Fleet
 from ..fleet.store import DATABASE
-from ..sources.arrivals import Arrived, Notice, Source
+from ..sources import Arrived, Notice, Source
 from .publisher import DecisionLines, Publisher, Tell
 
 DEVICE = "device"

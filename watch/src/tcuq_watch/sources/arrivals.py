@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,53 +75,9 @@ class Arrived:
         return bool(self.batch or self.refused or self.tokens)
 
 
-class Source(Protocol):
-    """Gives events in batches, each with a position: a JSON value that is committed with the batch.
-
-    A source that is opened again goes on from the last committed position, so that nothing is taken twice
-    or left out.
-    """
-
-    where: str  # as it stands in messages and on a page, without a password
-    bad: Bad
-    ended: bool  # all of the input was given, and nothing more will come: it was not stopped before
-
-    @property
-    def key(self) -> str:
-        """What stays the same after a restart."""
-
-    def open(self) -> None:
-        """Open files and connections, so that an error comes early; `batches` does it else."""
-
-    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
-        """Yield what arrives after a position, about `count` events at a time.
-
-        A batch is given at latest `every` seconds after it began. While nothing arrives, None is given every
-        now and then.
-        """
-
-    def committed(self, arrived: Arrived) -> None:
-        """Hear that a batch is safe."""
-
-    def stop(self) -> None:
-        """End `batches` soon; may be called by a signal handler."""
-
-    def close(self) -> None:
-        """Let go of files and connections."""
-
-
 def is_name(name: Any) -> bool:
     """Tell whether a device can be shown by this name."""
     return isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable()
-
-
-def check_name(name: Any) -> str:
-    """Return the name of a device as text; refuse one that could not be shown."""
-    text = str(name) if type(name) is int else name
-    if not is_name(text):
-        shown = repr(name)[:60]
-        raise Refused("device name", f"device is {shown}, expected 1 to {MAX_NAME} printable characters")
-    return str(text)
 
 
 def seconds(value: Any) -> float:
@@ -162,10 +118,6 @@ class BatchBuilder:
     def __bool__(self) -> bool:
         waiting = self.count or self._batch or self._states or self.tokens or self.notices
         return bool(waiting or self.bad.counts != self._counted)
-
-    def note(self, kind: str, text: str) -> None:
-        """Tell of something that happened."""
-        self.notices.append(Notice(kind, text))
 
     def add_step(
         self,
@@ -237,9 +189,7 @@ class BatchBuilder:
         counted = self.bad.counts.copy()
         refused = dict(counted - self._counted)
         self._counted = counted
-        arrived = Arrived(
-            self._batch, self.count, position, refused, self.tokens, self.notices, self.names
-        )
+        arrived = Arrived(self._batch, self.count, position, refused, self.tokens, self.notices, self.names)
         self._clear()
         return arrived
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from tcuq.base.errors import InputError
 
-from .arrivals import Arrived
+from .arrivals import Arrived, Notice
 from .step_reader import StepReader
-from .streams import MOST, Input
+from .streams import MOST, Source
 from .tables import EventTable
 
 ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv", ".bin")
@@ -87,7 +87,7 @@ class ByteFile:
         os.close(self.handle)
 
 
-class FileSource(Input):
+class FileSource(Source):
     """Lines, frames or Parquet: one file, or a folder of files in the order of their names.
 
     New files must sort behind those that are there; one that comes too late is not read. Names that begin
@@ -164,7 +164,7 @@ class FileSource(Input):
             pass
         self._end_file(broken=True)
         self._shut()
-        self.reader.forget_columns()
+        self.reader.headers.clear()
         self._name, self._at, self._mark, self._over = later, 0, [0, 0], False
         return True
 
@@ -214,13 +214,14 @@ class FileSource(Input):
         self._mark = mark
         file = (EventTable if table else ByteFile)(path, self._at, self.reader)
         if self.follow:
-            self.reader.rows.note("connected", f"reading {path}")
+            self.reader.rows.notices.append(Notice("connected", f"reading {path}"))
         return file
 
     def _restart(self, why: str) -> None:
         """Read a file from its beginning; events that the fleet has are dropped there."""
         self._shut()
-        self.reader.rows.note("lost", f"{self._path()} {why}: read from its beginning")
+        text = f"{self._path()} {why}: read from its beginning"
+        self.reader.rows.notices.append(Notice("lost", text))
         self._at = 0
 
     def _wait(self, error: InputError) -> None:

@@ -20,7 +20,8 @@ from tcuq.base.errors import InputError
 from tcuq.base.limits import Limits, limits_given
 from tcuq.base.optional import needed
 
-from .arrivals import Arrived, Notice, Refused, check_name
+from .arrivals import Arrived, Notice, is_name
+from .links import bracketed
 from .streams import TICK, Stream
 
 PASSWORD, AUTHORITY = "TCUQ_MQTT_PASSWORD", "TCUQ_MQTT_CA"
@@ -84,8 +85,7 @@ class Address:
         return cls(parts.hostname, port, tls, user, password, topic, _level(topic, options))
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'mqtts' if self.tls else 'mqtt'}://{host}:{self.port}/{self.topic}"
+        return f"{'mqtts' if self.tls else 'mqtt'}://{bracketed(self.host)}:{self.port}/{self.topic}"
 
     def __repr__(self) -> str:
         return f"Address({str(self)!r})"
@@ -144,10 +144,10 @@ class Connection:
 
     def open(self, timeout: float = 10.0) -> None:
         """Connect; an error says why in one line."""
-        from paho.mqtt.packettypes import PacketTypes
-        from paho.mqtt.properties import Properties
+        from paho.mqtt import packettypes
+        from paho.mqtt import properties as made
 
-        properties, address = Properties(PacketTypes.CONNECT), self.address
+        address, properties = self.address, made.Properties(packettypes.PacketTypes.CONNECT)  # type: ignore
         properties.SessionExpiryInterval, properties.ReceiveMaximum = LOST_AFTER, IN_FLIGHT
         try:
             self.client.connect(
@@ -242,7 +242,6 @@ class MqttSource(Stream):
         name = hashlib.sha256(f"{folder.resolve()} {address.topic}".encode()).hexdigest()[:16]
         self.connection = Connection(address, f"tcuq-{name}", subscribe=True, tell=self._happened)
         self.connection.client.on_message = self._arrived
-        self._open, self._shut = self.connection.open, self.connection.close  # type: ignore[method-assign]
         self._limits = limits_given(limits)
         self._last = 0.0
         self._taken_now: list[int] = []
@@ -258,6 +257,12 @@ class MqttSource(Stream):
         self._taken_before, self._taken_now = self._taken_now, []
         kept = {"messages": messages} if len(messages) <= MOST_KEPT else {}
         return {"source": self.key, **self.reader.memory(), **kept}
+
+    def _open(self) -> None:
+        self.connection.open()
+
+    def _shut(self) -> None:
+        self.connection.close()
 
     def _happened(self, kind: str, text: str) -> None:
         self._items.put((time.time(), Notice(kind, text)))
@@ -298,14 +303,12 @@ class MqttSource(Stream):
             return
         if not item.payload:  # it was too large, or says nothing
             return
-        device, level = None, self.address.device
-        if level is not None:
-            try:
-                device = check_name("".join(item.topic.split("/")[level : level + 1]))
-            except Refused as error:
-                self.bad(error.kind, f"{item.topic}: {error}")
-                return
-        self.reader.message(item.payload, device, when)
+        level = self.address.device
+        device = None if level is None else "".join(item.topic.split("/")[level : level + 1])
+        if device is None or is_name(device):
+            self.reader.message(item.payload, device, when)
+        else:
+            self.bad("device name", f"{item.topic}: names no device")
 
     def _stalls(self, now: float) -> bool:
         return len(self.reader.rows.tokens) >= FEW and now - self._last >= TICK

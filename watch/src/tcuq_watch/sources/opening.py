@@ -13,9 +13,8 @@ from tcuq.base.errors import InputError
 from tcuq.io.sources import STANDARD
 from tcuq.io.values import Softmax
 
-from .arrivals import Source
 from .files import ENDINGS, FileSource
-from .streams import Pipe
+from .streams import Pipe, Source
 
 _SERIAL = re.compile(r"(/dev/(tty|cu|serial|pts/|rfcomm).*|COM\d+)", re.IGNORECASE)
 

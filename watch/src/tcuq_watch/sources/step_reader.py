@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import json
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -12,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tcuq.base.csv_text import name_in_csv
-from tcuq.base.errors import InputError, one_line
+from tcuq.base.errors import InputError
 from tcuq.base.fixed import ONE
-from tcuq.base.json_text import from_json
+from tcuq.base.json_text import check_depth
 from tcuq.base.limits import Limits, limits_given
 from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, StateFrame, Text
 from tcuq.io.decision_files import LIMITS
@@ -22,11 +23,11 @@ from tcuq.io.jsonl import NAMES
 from tcuq.io.values import Softmax, check_label, written_int8
 from tcuq.monitor.class_names import checked_names, class_number
 from tcuq.monitor.columns import Layout
-from tcuq.monitor.signals import NUMBER, SIGNALS
+from tcuq.monitor.signals import NUMBER
 from tcuq.monitor.steps import NO_REASON, STEP_DTYPE
 
 from ..engine.events import MAX_NUMBER
-from .arrivals import Bad, BatchBuilder, DeviceState, Refused, check_name, is_name, seconds
+from .arrivals import Bad, BatchBuilder, DeviceState, Refused, is_name, seconds
 
 MOST_BAD = 1000
 """Bad steps of one list that are looked at; those behind are counted."""
@@ -51,9 +52,12 @@ _INTEGER = re.compile(r"\s*[+-]?\d{1,300}\s*")
 _CSV_NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 
 _FIELDS = STEP_DTYPE.names or ()
-_BOUNDS = {name: LIMITS.get(name, (0, 1)) for name in _FIELDS} | {"reason": (0, len(SIGNALS) - 1)}
 _NOTHING = {**dict.fromkeys(_FIELDS, 0), "reason": NO_REASON, "expected_accuracy": math.nan}
-"""Fields of a decision, their least and largest values, and what stands for those that are not told."""
+_WORDS = {"true": 1, "True": 1, "false": 0, "False": 0, **NUMBER}
+"""Fields of a decision, what stands for those that are not told, and words that stand for numbers."""
+
+_DECODE = json.JSONDecoder().raw_decode
+"""Of a text that begins with its value: `json.loads` would look for encodings and white space first."""
 
 
 class StepReader:
@@ -78,10 +82,10 @@ class StepReader:
     ) -> None:
         self.where, self.bad = where, bad or Bad()
         self.rows = BatchBuilder(self.bad, softmax)
-        self.device = None if device is None else check_name(device)
+        self.device = device
         self._stream, self._limit, self._limits = stream, line, limits_given(limits)
         self._names = names  # of the parameters, until a device tells its own
-        self._headers: dict[str, tuple[str, Layout]] = {}
+        self.headers: dict[str, tuple[str, Layout]] = {}
         self._decoders: dict[str | None, Decoder] = {}
         self._segments: dict[str, int] = {}
         self._last: dict[str, float] = {}
@@ -89,12 +93,8 @@ class StepReader:
         self.begin()
 
     def begin(self) -> None:
-        """Begin with a new connection. Columns stay: a device that was away does not write them again."""
+        """Begin with a new connection; columns stay."""
         self._decoder = Decoder(getattr(self._limits, self._limit))
-
-    def forget_columns(self) -> None:
-        """Begin with a file that has columns of its own."""
-        self._headers.clear()
 
     @property
     def held(self) -> int:
@@ -114,7 +114,7 @@ class StepReader:
 
     def ends_whole(self) -> bool:
         """Tell whether the bytes that are held are a whole line that lacks its end."""
-        held, header = bytes(self._decoder._held).strip(), self._headers.get("")
+        held, header = bytes(self._decoder._held).strip(), self.headers.get("")
         if held[:1] in (b"{", b"["):
             return self._is_json(held)
         return bool(held) and header is not None and held.count(b",") + 1 == len(header[1].names)
@@ -156,7 +156,7 @@ class StepReader:
 
     def memory(self) -> dict[str, Any]:
         """Return what a position keeps of the past, as far as it is needed and short."""
-        columns = {device: text for device, (text, _) in self._headers.items()}
+        columns = {device: text for device, (text, _) in self.headers.items()}
         kept: dict[str, Any] = {"segments": self._segments, "last": self._last, "columns": columns}
         kept = {name: dict(values) for name, values in kept.items() if 0 < len(values) <= MOST_KEPT}
         return kept if self.rows.names is None else {**kept, "names": list(self.rows.names)}
@@ -166,7 +166,7 @@ class StepReader:
         self._segments.update(position.get("segments", {}))
         self._last.update(position.get("last", {}))
         for device, text in position.get("columns", {}).items():
-            self._headers[device] = text, _layout(_cells(text))
+            self.headers[device] = text, _layout(_cells(text))
         if "names" in position:
             self._names = self.rows.names = tuple(position["names"])
         self.interrupted()
@@ -208,7 +208,7 @@ class StepReader:
 
     def _line(self, line: bytes, device: str | None, when: float) -> None:
         try:
-            text = line.decode("utf-8-sig").strip()
+            text = line.decode().removeprefix("\ufeff").strip()
         except UnicodeDecodeError:
             self.bad("broken", f"{self.where}: a line is not UTF-8: {line[:60]!r}")
             return
@@ -220,16 +220,21 @@ class StepReader:
         if content is not None:
             self.take(content, device, when, text[:60])
 
-    def _parsed(self, text: str | bytes) -> Any:
+    def _parsed(self, text: str) -> Any:
+        """Return the value of a text that begins and ends with it."""
         try:
-            return from_json(text, self._limits)
-        except ValueError as error:
-            raise Refused("not JSON", one_line(str(error))) from None
+            check_depth(text, self._limits)
+            content, end = _DECODE(text)
+        except (ValueError, RecursionError) as error:
+            raise Refused("not JSON", f"not JSON: {error}") from None
+        if end != len(text):
+            raise Refused("not JSON", f"not JSON: more follows at column {end + 1}")
+        return content
 
     def _is_json(self, text: bytes) -> bool:
         try:
-            return self._parsed(text) is not None
-        except Refused:
+            return self._parsed(text.decode()) is not None
+        except ValueError:
             return False
 
     def _row(self, text: str, device: str) -> dict[str, Any] | None:
@@ -237,13 +242,13 @@ class StepReader:
         if (mark := _CSV_NAMES.match(text)) is not None:
             self._take_names([cell.strip() for cell in _cells(text[mark.end() :])])
             return None
-        cells, (header, layout) = _cells(text), self._headers.get(device, ("", None))
+        cells, (header, layout) = _cells(text), self.headers.get(device, ("", None))
         if header == text:
             return None
         if 1 < len(cells) <= MOST_COLUMNS and (layout is None or _number(cells[0]) is None):
             names = {cell.strip() for cell in cells}
             if names & {"p", "p0"} or names >= {"risk", "threshold"}:
-                _remember(self._headers, device, (text, _layout(cells)))
+                _remember(self.headers, device, (text, _layout(cells)))
                 return None
         if layout is None:
             raise Refused("not a step", "neither JSON nor a row below a CSV header")
@@ -303,18 +308,11 @@ class StepReader:
 
     def _whose(self, named: Any, device: str | None) -> str:
         """Return the device of a step; where its topic names one, no step may name another."""
-        if device is None and is_name(named):
-            return str(named)
-        if named is None:
-            device = device or self.device
-            if device is None:
-                raise Refused("device name", "key 'device' is missing")
-            return device
-        if device is not None and str(named) != device:
-            raise Refused(
-                "device name", f"device is {str(named)[:60]!r}, expected {device!r} as in its topic"
-            )
-        return check_name(named)
+        name = device or self.device if named is None else str(named) if type(named) is int else named
+        if not is_name(name) or (device is not None and name != device):
+            expected = "1 to 128 printable characters" if device is None else f"{device!r} as in its topic"
+            raise Refused("device name", f"device is {str(name)[:60]!r}, expected {expected}")
+        return str(name)
 
     def _label(self, label: Any, classes: int) -> int:
         try:
@@ -334,21 +332,19 @@ class StepReader:
 
     def _frame(self, item: Any, device: str | None, when: float) -> None:
         if device is None:
-            self._refuse(Refused("device name", "a binary frame names no device, its topic must"), "")
+            self.bad("device name", f"{self.where}: a binary frame names no device, its topic must")
             return
         version = f"{item.fingerprint:08x}"
         if isinstance(item, StateFrame):
             self.rows.add_state(DeviceState(device, item.boot, item.seq, item.state, version))
             return
-        add = self.rows.add_step
         if isinstance(item, DecisionsFrame):
-            for place in range(len(item.steps)):
-                row = item.steps[place : place + 1]
-                add(device, item.boot, item.first + place, when, version, "", row)
-            return
-        features = [()] * len(item.probs) if item.features is None else item.features.tolist()
-        for seq, (row, more) in enumerate(zip(item.probs.tolist(), features, strict=True), item.first):
-            add(device, item.boot, seq, when, version, "b", row, "b", more)
+            kind, rows, features = "", list(item.steps.reshape(-1, 1)), None
+        else:
+            kind, rows, features = "b", item.probs.tolist(), item.features
+        more = [()] * len(rows) if features is None else features.tolist()
+        for seq, (row, values) in enumerate(zip(rows, more, strict=True), item.first):
+            self.rows.add_step(device, item.boot, seq, when, version, kind, row, "b", values)
 
 
 def _remember(values: dict[str, Any], device: str, value: Any) -> None:
@@ -384,7 +380,7 @@ def _numbers(key: str, values: Any, posteriors: bool) -> tuple[str, Sequence[flo
 
 
 def _decision(content: dict[str, Any]) -> Any:
-    """Return the decision of one line as one row of `tcuq.STEP_DTYPE`; see `_NOTHING` for what it lacks."""
+    """Return the decision of one line as one row of `tcuq.STEP_DTYPE`; its ranges are for the engine."""
     told = {name: content[name] for name in _FIELDS if content.get(name) not in (None, "")}
     for name, other in (("answer", "prediction"), ("prediction", "answer")):
         if other in told:
@@ -398,17 +394,13 @@ def _decision(content: dict[str, Any]) -> Any:
 
 def _field(name: str, value: Any) -> float:
     """Return a value of a decision as a number; words stand for flags and reasons."""
-    words = NUMBER if name == "reason" else {"true": 1, "True": 1, "false": 0, "False": 0}
-    number = words.get(str(value), value) if isinstance(value, (str, bool)) else value
-    if name == "reason" and number == NO_REASON:
-        return NO_REASON
-    low, high = _BOUNDS[name]
-    real = STEP_DTYPE[name].kind == "f"
+    number: Any = _WORDS.get(str(value), value) if isinstance(value, (str, bool)) else value
+    low, high = (0, len(NUMBER) - 1) if name == "reason" else LIMITS.get(name, (0, 1))
+    real, none = STEP_DTYPE[name].kind == "f", name == "reason" and number == NO_REASON
     inside = type(number) in (int, float) and low - 1e-6 <= number <= high + 1e-6
-    if not inside or (not real and number != int(number)):
-        expected = f"one of {', '.join(SIGNALS)}" if name == "reason" else f"{low:g} to {high:g}"
-        raise Refused("decision", f"{name} is {str(value)[:40]}, expected {expected}")
-    return round(number * ONE) / ONE if real else int(number)
+    if not none and (not inside or (not real and number != int(number))):
+        raise Refused("decision", f"{name} is {str(value)[:40]}, expected {low:g} to {high:g}")
+    return float(round(number * ONE) / ONE) if real else int(number)
 
 
 def _state(text: Any) -> bytes:

@@ -34,8 +34,13 @@ MOST_GIVEN = 1000
 """Items of a program that wait at most."""
 
 
-class Input:
-    """The loop of all sources: each has `_take_some`, and may have `_open`, `_drain` and `_shut`."""
+class Source:
+    """Gives events in batches, each with a position: a JSON value that is committed with the batch.
+
+    A source that is opened again goes on from the last committed position, so that nothing is taken twice
+    or left out. `where` stands in messages and on a page, without a password, and `key` stays the same after
+    a restart. `ended`: all of the input was given, and nothing more will come; it was not stopped before.
+    """
 
     def __init__(self, where: str, **options: Any) -> None:
         self.where, self.bad, self.ended = where, Bad(), False
@@ -49,13 +54,17 @@ class Input:
         return self.where
 
     def open(self) -> None:
-        """Open the source; raise in one line where that is not possible."""
+        """Open files and connections, so that an error comes early; `batches` does it else."""
         if not self._is_open:
             self._open()
             self._is_open = True
 
     def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
-        """Yield what arrives; see `Source`."""
+        """Yield what arrives after a position, about `count` events at a time.
+
+        A batch is given at latest `every` seconds after it began. While nothing arrives, None is given every
+        now and then.
+        """
         self._begun = position
         own = isinstance(position, dict) and position.get("source") == self.key
         self._resume(position if own else {})
@@ -80,25 +89,38 @@ class Input:
         if self._failed is not None:
             raise self._failed
 
+    def committed(self, arrived: Arrived) -> None:
+        """Hear that a batch is safe."""
+
+    def stop(self) -> None:
+        """End `batches` soon; may be called by a signal handler."""
+        self._stopping = True
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self.stop()
+        if self._is_open:
+            self._shut()
+            self._is_open = False
+
     def _resume(self, position: dict[str, Any]) -> None:
         """Begin where a position of this source says; an empty one says nothing."""
         self.reader.recall(position)
 
     def _position(self) -> Any:
-        """Return what tells that an unnumbered stream, or a segment, begins again."""
         kept = self.reader.memory()
         return {"source": self.key, **kept} if kept else self._begun
-
-    def _stalls(self, now: float) -> bool:
-        """Tell whether whoever sends may be waiting for a commit."""
-        return False
 
     def _take_some(self, count: int, timeout: float) -> bool:
         """Take what there is, or wait for it; tell whether there was something."""
         raise NotImplementedError
 
+    def _stalls(self, now: float) -> bool:
+        """Tell whether whoever sends may be waiting for a commit."""
+        return False
+
     def _open(self) -> None:
-        """Open what is read."""
+        """Open what is read; raise in one line where that is not possible."""
 
     def _start(self) -> None:
         """Begin to read."""
@@ -109,22 +131,8 @@ class Input:
     def _shut(self) -> None:
         """Free what was opened."""
 
-    def committed(self, arrived: Arrived) -> None:
-        """Do nothing: nobody waits for word of it."""
 
-    def stop(self) -> None:
-        """End `batches` soon."""
-        self._stopping = True
-
-    def close(self) -> None:
-        """Free what was opened."""
-        self.stop()
-        if self._is_open:
-            self._shut()
-            self._is_open = False
-
-
-class Stream(Input):
+class Stream(Source):
     """A source whose input comes by a thread, which runs `_read`."""
 
     def __init__(self, where: str, line: str = "live_line", stream: bool = True, **options: Any) -> None:

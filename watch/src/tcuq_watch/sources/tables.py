@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,112 +103,111 @@ def _layout(path: Path, names: list[str]) -> Layout:
 def add_batch(reader: StepReader, batch: Any, layout: Layout, where: str) -> None:
     """Take the rows of an Arrow record batch as columns; bad ones are counted."""
     columns = dict(zip(batch.schema.names, map(_plain, batch.columns), strict=True))
-    for column in columns.values():
-        column.validate(full=True)
+    nothing = _arrow().nulls(batch.num_rows)
     good = np.ones(batch.num_rows, dtype=bool)
 
-    def keep(kind: str, fine: Array) -> None:
+    def kept(kind: str, values: Any, fine: Array) -> Any:
+        nonlocal good
         if lost := int((good & ~fine).sum()):
             reader.bad(kind, f"{where} and after: {kind} is missing or out of range", lost)
-        good[:] &= fine
+        good &= fine
+        return values
 
-    devices, fine = _devices(columns.get("device"), reader.device, batch.num_rows)
-    keep("device name", fine)
-    numbers = {}
-    for name, least in (("boot", 0), ("seq", 0), ("label", -MAX_NUMBER), ("segment", -MAX_NUMBER)):
-        numbers[name], fine = _integers(columns.get(name), least, batch.num_rows)
-        keep(name, fine)
+    devices = kept("device name", *_devices(columns.get("device", nothing), reader.device))
+    numbers = {
+        name: kept(name, *_integers(columns.get(name, nothing), least))
+        for name, least in (("boot", 0), ("seq", 0), ("label", -MAX_NUMBER), ("segment", -MAX_NUMBER))
+    }
     probs = _Rows([columns[name] for name in layout.probs], reader.rows.softmax is None)
-    keep("probs", probs.fine)
+    kept("probs", None, probs.fine)
     features = _Rows([columns[name] for name in layout.features], False) if layout.features else None
+    shapes = probs.shapes if features is None else probs.shapes * (1 << 20) + features.shapes
     if features is not None:
-        keep("features", features.fine)
-    versions, fine = _texts(columns.get("version", columns.get("params")), batch.num_rows)
-    keep("version", fine)
-    times = _times(columns.get("time"), batch.num_rows)
+        kept("features", None, features.fine)
+    versions = kept("version", *_texts(columns.get("version", columns.get("params", nothing))))
+    times = _times(columns.get("time", nothing))
 
     begins, segments = np.zeros(batch.num_rows, dtype=bool), numbers["segment"]
     for row in np.flatnonzero(good & (segments != -1)).tolist():
         begins[row] = reader.segment_begins(devices[row], int(segments[row]))
-    shapes = probs.shapes if features is None else probs.shapes * (1 << 20) + features.shapes
     for version in dict.fromkeys(versions[good].tolist()):
         rows = np.flatnonzero(good & (versions == version))
         for some in np.split(rows, np.flatnonzero(np.diff(shapes[rows])) + 1):
-            reader.rows.add_events(
-                Events(
-                    devices[some],
-                    numbers["boot"][some],
-                    numbers["seq"][some],
-                    probs.table(some),
-                    None if features is None else features.table(some),
-                    None if np.isnan(times[some]).all() else times[some],
-                    version,
-                    labels=numbers["label"][some] if (numbers["label"][some] >= 0).any() else None,
-                    begins=begins[some] if begins[some].any() else None,
-                )
+            when, labels, starts = times[some], numbers["label"][some], begins[some]
+            events = Events(
+                devices[some],
+                numbers["boot"][some],
+                numbers["seq"][some],
+                probs.table(some),
+                None if features is None else features.table(some),
+                None if np.isnan(when).all() else when,
+                version,
+                labels=labels if (labels >= 0).any() else None,
+                begins=starts if starts.any() else None,
             )
+            reader.rows.add_events(events)
 
 
 def _plain(column: Any) -> Any:
-    """Return a column without a dictionary, and texts as bytes: they may be no UTF-8."""
+    """Return a whole column without a dictionary, and texts as bytes: they may be no UTF-8."""
     arrow = _arrow()
     if arrow.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     binary = {arrow.string(): arrow.binary(), arrow.large_string(): arrow.large_binary()}
-    return column.cast(binary[column.type]) if column.type in binary else column
+    column = column.cast(binary.get(column.type, column.type))
+    column.validate(full=True)
+    return column
 
 
 def _numpy(column: Any) -> Array:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _texts(column: Any, rows: int) -> tuple[Array, Array]:
+def _texts(column: Any) -> tuple[Array, Array]:
     """Return texts, None where there is none, and which could be read; equal ones are one object."""
-    if column is None or column.null_count == rows:
-        return np.full(rows, None, dtype=object), np.ones(rows, dtype=bool)
     types = _arrow().types
     if not types.is_binary(column.type) and not types.is_large_binary(column.type):
-        return np.full(rows, None, dtype=object), np.zeros(rows, dtype=bool)
+        return np.full(len(column), None, dtype=object), _numpy(column.is_null())
     coded = column.dictionary_encode()
     texts = [text.decode(errors="surrogateescape") for text in coded.dictionary.to_pylist()]
-    table = np.array([*texts, None], dtype=object)
     places = _numpy(coded.indices.fill_null(len(texts)))
-    return table[places], np.array([*map(str.isprintable, texts), True])[places]
+    fine = np.array([*map(str.isprintable, texts), True])
+    return np.array([*texts, None], dtype=object)[places], fine[places]
 
 
-def _devices(column: Any, device: str | None, rows: int) -> tuple[Array, Array]:
-    if column is not None and _arrow().types.is_integer(column.type):
-        column = column.cast(_arrow().string()).cast(_arrow().binary())
-    names, fine = _texts(column, rows)
-    names[np.equal(names, None)] = device
+def _devices(column: Any, device: str | None) -> tuple[Array, Array]:
+    arrow = _arrow()
+    if arrow.types.is_integer(column.type):
+        column = column.cast(arrow.string())
+    if device is not None:
+        column = column.cast(arrow.binary()).fill_null(device.encode())
+    names, _ = _texts(_plain(column))
     known = {name: is_name(name) for name in dict.fromkeys(names.tolist())}
-    return names, fine & np.array([known[name] for name in names.tolist()], dtype=bool)
+    return names, np.array([known[name] for name in names.tolist()], dtype=bool)
 
 
-def _integers(column: Any, least: int, rows: int) -> tuple[npt.NDArray[np.int64], Array]:
+def _integers(column: Any, least: int) -> tuple[npt.NDArray[np.int64], Array]:
     """Return integers, -1 where there is none, and which could be read."""
-    if column is None or column.null_count == rows:
-        return np.full(rows, -1, dtype=np.int64), np.ones(rows, dtype=bool)
+    missing = _numpy(column.is_null())
     if not _arrow().types.is_integer(column.type):
-        return np.full(rows, -1, dtype=np.int64), _numpy(column.is_null())
-    numbers, missing = _numpy(column.fill_null(0)), _numpy(column.is_null())
+        return np.full(len(column), -1, dtype=np.int64), missing
+    numbers = _numpy(column.fill_null(0))
     fine = (numbers < MAX_NUMBER) & (numbers >= least)
     return np.where(missing | ~fine, -1, numbers).astype(np.int64), fine
 
 
-def _times(column: Any, rows: int) -> npt.NDArray[np.float64]:
+def _times(column: Any) -> npt.NDArray[np.float64]:
     """Return seconds since 1970, NaN where nothing is said."""
-    if column is None or column.null_count == rows:
-        return np.full(rows, np.nan)
-    times = _numpy(column)
-    if times.dtype.kind == "M":
-        whole = times.astype("datetime64[us]").astype(np.int64) / 1e6
-        return np.asarray(np.where(np.isnat(times), np.nan, whole))
-    if times.dtype.kind in "iuf":
-        return np.asarray(times, dtype=np.float64)
-    texts, _ = _texts(column, rows)
-    told = np.array([seconds(text) for text in texts.tolist()])
-    return np.where(np.isnan(told) & ~np.equal(texts, None).astype(bool), NO_TIME, told)
+    arrow = _arrow()
+    if arrow.types.is_temporal(column.type):
+        whole = column.cast(arrow.timestamp("us"), safe=False).cast(arrow.int64())
+        return _numpy(whole.cast(arrow.float64(), safe=False)) / 1e6
+    texts, other = _texts(column)
+    if not other.all():
+        return _numpy(column.cast(arrow.float64(), safe=False))
+    told = [math.nan if text is None else seconds(text) for text in texts.tolist()]
+    bad = [text is not None and math.isnan(when) for text, when in zip(texts, told, strict=True)]
+    return np.where(bad, NO_TIME, told)
 
 
 class _Rows:
@@ -218,42 +218,34 @@ class _Rows:
     """
 
     def __init__(self, columns: list[Any], posteriors: bool) -> None:
-        types, first = _arrow().types, columns[0]
-        lists = types.is_list(first.type) or types.is_large_list(first.type)
-        if lists or types.is_fixed_size_list(first.type):
-            valid = _numpy(first.is_valid())
-            self._lengths = np.where(valid, _numpy(first.value_lengths().fill_null(0)), 0).astype(np.int64)
-            flat = first.flatten()
-            holes = _numpy(flat.is_null())
+        first = columns[0]
+        if hasattr(first, "value_lengths"):
+            lengths, flat = _numpy(first.value_lengths().fill_null(0)), first.flatten()
+            holes, flat = _numpy(flat.is_null()), _numpy(flat)
         else:
-            self._lengths = np.full(len(first), len(columns))
+            lengths = np.full(len(first), len(columns))
             flat = np.stack([_numpy(column) for column in columns], axis=1).reshape(-1)
             holes = np.stack([_numpy(column.is_null()) for column in columns], axis=1).reshape(-1)
-        self._flat = flat if isinstance(flat, np.ndarray) else _numpy(flat)
-        self._starts = np.cumsum(self._lengths) - self._lengths
-        self.fine = (self._lengths > 0) & (self._flat.dtype.kind in "iuf")
-        self.fine &= self._over(holes, np.add) == 0
-        self.shapes, self._raw = self._lengths * 2, np.zeros(len(self.fine), dtype=bool)
-        if self._flat.dtype.kind in "iu" and self._flat.dtype.itemsize > 1:
-            least, most = self._over(self._flat, np.minimum), self._over(self._flat, np.maximum)
-            self._raw = (least >= -128) & (most <= 127)
-            if posteriors:  # a one-hot row is certain, and float
-                certain = (self._over(self._flat, np.add) == 1) | (self._lengths == 1)
-                self._raw &= ~((least >= 0) & (most <= 1) & certain)
-            self.shapes = self.shapes + self._raw
+        self._flat, self._lengths = flat, lengths.astype(np.int64)
+        self._starts = np.cumsum(lengths) - lengths
+        self.fine = (lengths > 0) & (flat.dtype.kind in "iuf") & (self._over(np.add, holes) == 0)
+        self._raw = np.zeros(len(lengths), dtype=bool)
+        if flat.dtype.kind in "iu" and flat.dtype.itemsize > 1:
+            least, most, total = (self._over(how, flat) for how in (np.minimum, np.maximum, np.add))
+            certain = (least >= 0) & (most <= 1) & ((total == 1) | (lengths == 1))
+            self._raw = (least >= -128) & (most <= 127) & ~(certain & posteriors)
+        self.shapes = 2 * self._lengths + self._raw
 
-    def _over(self, flat: Array, how: Any) -> Array:
+    def _over(self, how: Any, flat: Array) -> Array:
         """Return a reduction of each row; 0 for an empty one."""
-        made = np.zeros(len(self._lengths), dtype=np.int64)
-        some = self._lengths > 0
+        made, some = np.zeros(len(self._lengths)), self._lengths > 0
         if some.any():
-            made[some] = how.reduceat(flat, self._starts[some], dtype=np.int64)
+            made[some] = how.reduceat(flat.astype(np.float64), self._starts[some])
         return made
 
     def table(self, rows: Array) -> Array:
         """Return rows that have one shape."""
-        width = int(self._lengths[rows[0]])
-        values = self._flat[self._starts[rows][:, None] + np.arange(width)]
-        if values.dtype.kind == "f" or values.dtype.itemsize == 1:
-            return values
-        return values.astype(np.int8 if self._raw[rows[0]] else np.float64)
+        values = self._flat[self._starts[rows][:, None] + np.arange(self._lengths[rows[0]])]
+        if values.dtype in (np.int8, np.uint8, np.float32, np.float64):
+            return np.asarray(values)
+        return np.asarray(values, dtype=np.int8 if self._raw[rows[0]] else np.float64)
