@@ -162,7 +162,7 @@ def test_decisions_of_a_device_go_on_after_a_kill(tmp_path: Path) -> None:
     feeder.tick()
     counts = feeder.session.publisher.counts
     assert counts["duplicates"] == 2 and counts["others"] == 3
-    assert any("posteriors beside decisions" in text for _, text, _ in told)
+    assert any("posteriors among decisions" in text for _, text, _ in told)
     feeder.session.close()
     found = kept(tmp_path)
     assert found is not None and found.steps["answer"].tolist() == [n % 4 for n in range(30)]

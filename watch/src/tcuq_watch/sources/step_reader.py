@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -339,11 +340,11 @@ class StepReader:
             self.rows.add_state(DeviceState(device, item.boot, item.seq, item.state, version))
             return
         if isinstance(item, DecisionsFrame):
-            kind, rows, features = "", list(item.steps.reshape(-1, 1)), None
+            kind, rows, features = "", [*item.steps.reshape(-1, 1)], None
         else:
             kind, rows, features = "b", item.probs.tolist(), item.features
-        more = [()] * len(rows) if features is None else features.tolist()
-        for seq, (row, values) in enumerate(zip(rows, more, strict=True), item.first):
+        more: Any = [()] * len(rows) if features is None else features.tolist()
+        for seq, row, values in zip(count(item.first), rows, more, strict=False):
             self.rows.add_step(device, item.boot, seq, when, version, kind, row, "b", values)
 
 
