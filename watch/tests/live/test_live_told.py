@@ -16,49 +16,13 @@ from tcuq.cli import main
 from tcuq.cli.process import complain
 from tcuq_watch.live.publisher import Notices
 from tcuq_watch.live.session import Session
-from tcuq_watch.verdicts.metrics import _labels, metrics_text
+from tcuq_watch.verdicts.metrics import _labels
 from tcuq_watch.verdicts.otlp import otlp_metrics
 from tcuq_watch.verdicts.webhook import WAITING, Poster
 
 SAMPLE = re.compile(
     r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'
 )
-
-
-def parsed(text):
-    """Read the text as Prometheus does: help and type once, before the samples of a metric."""
-    assert text.endswith("\n")
-    found, helped, typed = {}, set(), {}
-    for line in text.splitlines():
-        if line.startswith("# HELP "):
-            name = line.split(" ")[2]
-            assert name not in helped
-            helped.add(name)
-        elif line.startswith("# TYPE "):
-            _, _, name, kind = line.split(" ")
-            assert name not in typed and name in helped and kind in ("counter", "gauge")
-            typed[name] = kind
-        else:
-            sample = SAMPLE.fullmatch(line)
-            assert sample is not None, line
-            assert sample["name"] in typed and sample["name"] not in found
-            assert sample["name"].endswith("_total") == (typed[sample["name"]] == "counter")
-            found[sample["name"]] = float(sample["value"])
-    return found
-
-
-def test_metrics_before_and_after_steps(tmp_path):
-    session = Session(PARAMS, tmp_path, 'a "quoted"\\name\nof two lines')
-    publisher = session.publisher
-    before = parsed(metrics_text(device=publisher.status, about=publisher.feed.about))
-    assert before["tcuq_steps_total"] == 0 and "tcuq_risk" not in before
-    Feeder(session).push(json_lines(steps_of(50)) + b"noise\n", 1.7e9)
-    after = parsed(metrics_text(device=publisher.status, about=publisher.feed.about))
-    assert after["tcuq_steps_total"] == 50 and after["tcuq_broken_lines_total"] == 1
-    assert after["tcuq_last_step_timestamp_seconds"] == 1.7e9
-    assert after["tcuq_abstentions_total"] == publisher.counts["abstained"] > 0
-    assert 0 <= after["tcuq_risk"] < 1 and after["tcuq_alarm"] == 0
-    session.close()
 
 
 @pytest.fixture

@@ -75,15 +75,3 @@ def test_a_batch_comes_soon_after_its_first_byte() -> None:
     source.close()
     os.close(read)
     os.close(write)
-
-
-def test_a_stop_hands_over_what_was_read() -> None:
-    read, write = os.pipe()
-    source = Pipe(read, device=NAME)
-    os.write(write, json_lines(ROWS[:100]))
-    threading.Timer(0.2, source.stop).start()
-    arrived = list(source.batches(None, 1000, 60.0))
-    assert columns_of(arrived) == EXPECTED[:100] and not source.ended
-    source.close()
-    os.close(read)
-    os.close(write)
