@@ -6,7 +6,6 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -42,26 +41,9 @@ def test_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Address.of("mqtt://u@h/t").password == "secret"
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Mosquitto]:
-    running = Mosquitto(
-        tmp_path / "broker",
-        f"allow_anonymous true\npersistence true\npersistence_location {tmp_path / 'broker'}/",
-    )
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def sender(broker: Mosquitto) -> Iterator[Publisher]:
-    device = Publisher(broker.port)
-    yield device
-    device.close()
-
-
-def test_payloads_and_devices_of_topics(tmp_path: Path, broker: Mosquitto, sender: Publisher) -> None:
+def test_payloads_and_devices_of_topics(tmp_path: Path, mosquitto: Mosquitto, sender: Publisher) -> None:
     sender.client.publish("plant/a/steps", json.dumps(step(99)), qos=1, retain=True).wait_for_publish(10)
-    source = open_source(f"{broker.url}/plant/+/steps", folder=tmp_path)
+    source = open_source(f"{mosquitto.url}/plant/+/steps", folder=tmp_path)
     source.open()
     for payload in (
         json.dumps(step(0)),
@@ -97,18 +79,18 @@ def test_payloads_and_devices_of_topics(tmp_path: Path, broker: Mosquitto, sende
     assert source.bad.counts == {"seq": 1, "device name": 2, "not JSON": 1, "not a step": 1}
 
 
-def test_a_broker_that_goes_and_comes_back(tmp_path: Path, broker: Mosquitto) -> None:
-    source = open_source(f"{broker.url}/line/1", folder=tmp_path, device=NAME)
+def test_a_broker_that_goes_and_comes_back(tmp_path: Path, mosquitto: Mosquitto) -> None:
+    source = open_source(f"{mosquitto.url}/line/1", folder=tmp_path, device=NAME)
     assert isinstance(source, MqttSource)
     arrived: list[Any] = []
     thread = threading.Thread(target=lambda: arrived.extend(taken(source, 10)))
     thread.start()
     assert source.connection.ready.wait(10)
-    broker.stop()
+    mosquitto.stop()
     until(lambda: source.connection.away)
-    broker.start()
+    mosquitto.start()
     until(lambda: source.connection.number == 2 and not source.connection.away)
-    device = Publisher(broker.port)
+    device = Publisher(mosquitto.port)
     device.send("line/1", json_lines(ROWS[:10]))
     thread.join(20)
     device.close()
@@ -118,12 +100,12 @@ def test_a_broker_that_goes_and_comes_back(tmp_path: Path, broker: Mosquitto) ->
 
 @pytest.mark.parametrize("numbered", [True, False])
 def test_a_kill_between_commit_and_acknowledgement_repeats_nothing(
-    tmp_path: Path, broker: Mosquitto, sender: Publisher, numbered: bool
+    tmp_path: Path, mosquitto: Mosquitto, sender: Publisher, numbered: bool
 ) -> None:
     """Steps without a boot: neither their numbers nor their content tell that they came before."""
     got, position = [], None
     for part in range(3):
-        source = open_source(f"{broker.url}/line/1", folder=tmp_path, device=NAME)
+        source = open_source(f"{mosquitto.url}/line/1", folder=tmp_path, device=NAME)
         assert isinstance(source, MqttSource)
         source.open()
         for number in range(4):
@@ -144,10 +126,10 @@ def test_a_kill_between_commit_and_acknowledgement_repeats_nothing(
 
 
 def test_a_broker_that_allows_few_messages_at_once_does_not_stall(
-    tmp_path: Path, broker: Mosquitto, sender: Publisher, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, mosquitto: Mosquitto, sender: Publisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tcuq_watch.sources.mqtt.IN_FLIGHT", 20)
-    source = open_source(f"{broker.url}/d/+/s", folder=tmp_path)
+    source = open_source(f"{mosquitto.url}/d/+/s", folder=tmp_path)
     source.open()
     for seq in range(100):
         sender.client.publish("d/a/s", json.dumps(step(seq)), qos=1)
@@ -194,8 +176,8 @@ def test_tls_with_an_authority_of_our_own(
         "allow_anonymous true",
     ]
     settings += [f"keyfile {certificates}/broker.key", "require_certificate true"]
-    broker = Mosquitto(tmp_path / "broker", "\n".join(settings))
-    address = f"mqtts://127.0.0.1:{broker.port}/line/1"
+    running = Mosquitto(tmp_path / "broker", "\n".join(settings))
+    address = f"mqtts://127.0.0.1:{running.port}/line/1"
 
     def attempt() -> Any:
         source = open_source(address, folder=tmp_path, device=NAME)
@@ -227,7 +209,7 @@ def test_tls_with_an_authority_of_our_own(
         with refused("damaged"):
             attempt()
     finally:
-        broker.stop()
+        running.stop()
 
 
 def test_brokers_that_are_away_or_refuse(tmp_path: Path) -> None:
@@ -239,17 +221,17 @@ def test_brokers_that_are_away_or_refuse(tmp_path: Path) -> None:
         subprocess.run(["mosquitto_passwd", "-U", str(words)], check=True, capture_output=True)
     except FileNotFoundError:
         pytest.skip("mosquitto_passwd is not installed")
-    broker = Mosquitto(tmp_path / "closed", f"allow_anonymous false\npassword_file {words}")
+    running = Mosquitto(tmp_path / "closed", f"allow_anonymous false\npassword_file {words}")
     try:
         for who in ("", "me:wrong@"):
             with pytest.raises(ValueError, match="refuses the connection: Not authorized") as caught:
-                open_source(f"mqtt://{who}127.0.0.1:{broker.port}/topic", folder=tmp_path).open()
+                open_source(f"mqtt://{who}127.0.0.1:{running.port}/topic", folder=tmp_path).open()
             assert "wrong" not in str(caught.value)
-        source = open_source(f"mqtt://me:right@127.0.0.1:{broker.port}/topic", folder=tmp_path)
+        source = open_source(f"mqtt://me:right@127.0.0.1:{running.port}/topic", folder=tmp_path)
         source.open()
         source.close()
     finally:
-        broker.stop()
+        running.stop()
 
 
 def offline(folder: Path, topic: str = "plant/+/steps", **options: Any) -> MqttSource:

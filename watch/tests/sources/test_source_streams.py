@@ -177,7 +177,7 @@ def test_a_source_that_is_not_taken_from_waits(monkeypatch: Any) -> None:
     thread.join(0.1)
     assert thread.is_alive() and source._take_some(1, 0)
     thread.join(5)
-    assert not thread.is_alive() and source._take_some(1, 0) and not source._take_some(1, 0)
+    assert not thread.is_alive() and source._take_some(1, 0)
 
 
 @pytest.mark.parametrize(

@@ -178,11 +178,6 @@ def opened(kind: str, tmp_path: Path) -> Iterator[Any]:
         send(lambda: (os.write(write, data.rstrip(b"\n")), os.close(write)))
         yield Pipe(read, device=NAME)
         os.close(read)
-    elif kind == "fifo":
-        os.mkfifo(tmp_path / "fifo")
-        source = open_source(str(tmp_path / "fifo"), **options)
-        send(lambda: (tmp_path / "fifo").write_bytes(data))
-        yield source
     elif kind == "serial":
         port = Plugged(tmp_path / "ttyUSB0")
         source = open_source(f"{port.path}@9600", **options)
@@ -224,6 +219,6 @@ def opened(kind: str, tmp_path: Path) -> Iterator[Any]:
 
 TEXT_AND_FRAMES = ("", " csv", " frames")
 KINDS = [
-    *("parquet", "folder", "iterable", "tcp", "tcp-listen frames", "fifo csv", "mqtt", "mqtt frames"),
+    *("parquet", "folder", "iterable", "tcp", "tcp-listen frames", "mqtt", "mqtt frames"),
     *(f"{kind}{data}" for kind in ("file", "growing", "pipe", "serial") for data in TEXT_AND_FRAMES),
 ]

@@ -20,9 +20,6 @@ from .tables import EventTable
 ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv", ".bin")
 """Files of a folder that are read; one file alone may have any name."""
 
-PATIENCE = 10.0
-"""Seconds that a file is waited for which cannot be read yet, while it does not change."""
-
 FIRST, LAST = 4096, 256
 """Bytes at the beginning of a file, and before the place in it, by which it is known again."""
 
@@ -102,7 +99,6 @@ class FileSource(Source):
         self.restarted = False
         self._file: ByteFile | EventTable | None = None
         self._name, self._at, self._mark, self._over = "", 0, [0, 0], False
-        self._waiting = ("", 0), 0.0  # name and bytes of a file that could not be read, and since when
 
     @property
     def key(self) -> str:
@@ -197,7 +193,8 @@ class FileSource(Source):
         except InputError as error:
             if error.code == "needs":
                 raise
-            self._wait(error)
+            self._over = True
+            self.bad("unreadable file", str(error))
             return False
         self._at = self._file.at
         return more
@@ -223,16 +220,6 @@ class FileSource(Source):
         text = f"{self._path()} {why}: read from its beginning"
         self.reader.rows.notices.append(Notice("lost", text))
         self._at = 0
-
-    def _wait(self, error: InputError) -> None:
-        """Wait for a file that is still being written; give it up when it does not change any more."""
-        path, now = self._path(), time.monotonic()
-        seen = self._name, path.stat().st_size if path.exists() else -1
-        if self._waiting[0] != seen:
-            self._waiting = seen, now
-        self._over = not self.follow or now - self._waiting[1] >= PATIENCE
-        if self._over:
-            self.bad("unreadable file", str(error))
 
     def _shut(self) -> None:
         if self._file is not None:

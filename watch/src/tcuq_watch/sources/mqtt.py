@@ -90,20 +90,6 @@ class Address:
     def __repr__(self) -> str:
         return f"Address({str(self)!r})"
 
-    def identify(self, client: Any) -> None:
-        """Tell a paho client who asks, and whom to trust."""
-        if self.user:
-            client.username_pw_set(self.user, self.password)
-        if not self.tls:
-            return
-        files = [os.environ.get(name) or None for name in (AUTHORITY, CERTIFICATE, PRIVATE_KEY)]
-        try:
-            # A key that needs a password is refused: nobody is there to be asked for it.
-            client.tls_set(*files, keyfile_password="")
-        except (OSError, ValueError) as error:
-            names = f"{AUTHORITY}, {CERTIFICATE} and {PRIVATE_KEY}"
-            raise InputError("damaged", f"{names} are {files}, which cannot be used ({error})") from None
-
 
 def _level(topic: str, options: str) -> int | None:
     """Return the level of a topic that names the device: the first that is open, or what options say."""
@@ -137,7 +123,16 @@ class Connection:
         self.client = paho.Client(
             paho.CallbackAPIVersion.VERSION2, client_id=name, protocol=paho.MQTTv5, manual_ack=subscribe
         )
-        address.identify(self.client)
+        if address.user:
+            self.client.username_pw_set(address.user, address.password)
+        if address.tls:
+            files = [os.environ.get(name) or None for name in (AUTHORITY, CERTIFICATE, PRIVATE_KEY)]
+            try:
+                # A key that needs a password is refused: nobody is there to be asked for it.
+                self.client.tls_set(*files, keyfile_password="")
+            except (OSError, ValueError) as error:
+                names = f"{AUTHORITY}, {CERTIFICATE} and {PRIVATE_KEY}"
+                raise InputError("damaged", f"{names} are {files}, which cannot be used ({error})") from None
         self.client.on_connect, self.client.on_disconnect = self._connected, self._disconnected
         self.client.on_subscribe = self._subscribed
         self.client.reconnect_delay_set(1, 30)

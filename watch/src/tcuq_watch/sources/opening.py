@@ -57,7 +57,7 @@ def open_source(
 
         return Serial(port if rated else text, int(baud) if rated else BAUD, **options)
     if stat.S_ISFIFO(mode):
-        return Pipe(where=text, **options)
+        raise InputError("value", f"{text}: is a named pipe, expected - as SOURCE and < {text}")
     if not mode:
         others = "a serial port, tcp://, tcp-listen:// or mqtt://"
         raise InputError("missing", f"{text}: no such file; create it first, or name {others}")

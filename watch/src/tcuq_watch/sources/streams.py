@@ -69,7 +69,6 @@ class Source:
         own = isinstance(position, dict) and position.get("source") == self.key
         self._resume(position if own else {})
         self.open()
-        self._start()
         rows, since = self.reader.rows, time.monotonic()
         while not (self.ended or self._stopping or self._failed):
             begun, pause = bool(rows), every if rows else max(every, IDLE)
@@ -122,9 +121,6 @@ class Source:
     def _open(self) -> None:
         """Open what is read; raise in one line where that is not possible."""
 
-    def _start(self) -> None:
-        """Begin to read."""
-
     def _drain(self) -> None:
         """Take what was read before the end."""
 
@@ -141,10 +137,6 @@ class Stream(Source):
         self._came = self._taken = 0  # bytes; each number is written by one thread alone
         self._thread: threading.Thread | None = None
 
-    def _start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name=f"tcuq {self.where}", daemon=True)
-        self._thread.start()
-
     def _run(self) -> None:
         try:
             self._read()
@@ -156,6 +148,9 @@ class Stream(Source):
         raise NotImplementedError
 
     def _take_some(self, count: int, timeout: float) -> bool:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=f"tcuq {self.where}", daemon=True)
+            self._thread.start()
         try:
             when, item = self._items.get(timeout=timeout)
         except queue.Empty:
@@ -208,27 +203,21 @@ class Stream(Source):
 
 
 class Pipe(Stream):
-    """Standard input or another open file, which ends with its writer; a named pipe goes on with the next."""
+    """Standard input or another open file, which ends with its writer."""
 
-    def __init__(self, handle: int | None = None, where: str = "standard input", **options: Any) -> None:
-        super().__init__(where, "line", **options)
-        self._handle, self._named = handle, where != "standard input"
-        if handle is None and not self._named and sys.stdin is None:
+    def __init__(self, handle: int | None = None, **options: Any) -> None:
+        super().__init__("standard input", "line", **options)
+        if handle is None and sys.stdin is None:
             raise InputError("missing", "standard input is closed")
+        self._handle = handle
 
     @property
     def key(self) -> str:
-        """The sign for standard input, or the name of a pipe."""
-        return self.where if self._named else STANDARD
-
-    def _open(self) -> None:
-        if self._handle is None:
-            # Open for writing too: a named pipe then does not end between two writers.
-            self._handle = os.open(self.where, os.O_RDWR) if self._named else sys.stdin.fileno()
+        """The sign for standard input."""
+        return STANDARD
 
     def _read(self) -> None:
-        handle = self._handle
-        assert handle is not None
+        handle = sys.stdin.fileno() if self._handle is None else self._handle
         self.put(Notice("connected", f"reading {self.where}"))
         while not self._stopping:
             # Windows cannot wait for a pipe; there the thread is left behind at the end.
@@ -242,10 +231,6 @@ class Pipe(Stream):
                 self.put(Notice("ended", f"{self.where} ended"))
                 return
             self.put(data)
-
-    def _shut(self) -> None:
-        if self._named and self._handle is not None:
-            os.close(self._handle)
 
 
 class IterableSource(Stream):
