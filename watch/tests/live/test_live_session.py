@@ -135,7 +135,7 @@ def test_a_full_disk_loses_nothing_and_is_told_once(tmp_path: Path, monkeypatch:
         assert len(feeder.acknowledged) == (at // 10 + 1 if at < 50 or at >= 200 else 5)
         feeder.tick()
     assert sum("watching goes on" in text for _, text, _ in told) == 1
-    assert sum("is written again; nothing was lost" in text for _, text, _ in told) == 1
+    assert sum("is written again; 0 steps were lost" in text for _, text, _ in told) == 1
     killed(feeder)
     assert decided_alike(tmp_path, probs) and labeled_log(tmp_path)[1] == 1
 

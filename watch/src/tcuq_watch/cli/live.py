@@ -127,7 +127,6 @@ def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
         params,
         folder,
         source.where,
-        key=source.key,
         hold=args.hold,
         tell=[lambda kind, text, step: _tell(args, kind, text, step)],
         decided=printer if args.json else None,

@@ -54,8 +54,6 @@ class Session:
         What is kept, and where a session that was ended goes on: that of a `Fleet`.
     source : str
         Name of the source, as a person reads it.
-    key : str, optional
-        What the source is known by after a restart; its name by default.
     hold : int, optional
         As of `Fleet`; a new folder takes 1: a page waits for nothing.
     tell : sequence of callables
@@ -70,7 +68,6 @@ class Session:
         folder: str | Path,
         source: str,
         *,
-        key: str | None = None,
         hold: int | None = None,
         tell: Sequence[Tell] = (),
         decided: Callable[[str], None] | None = None,
@@ -93,12 +90,8 @@ class Session:
         self.step = int(rows["steps"].sum())
         alarm = int(rows["alarm"][0]) if len(rows) else 0
         self.publisher = Publisher(params, self._about(), tell, self._counted(kept), alarm)
-        before, now = kept.get("source"), key or source
-        kept["source"] = now
         if self.step:
             self._notice("restart", f"started again at step {self.step:,}")
-        if before not in (None, now):
-            self._notice("note", f"steps came from {before} before, now from {now}")
 
     def _about(self) -> dict[str, Any]:
         params = self.params
@@ -240,24 +233,21 @@ class Session:
     def _commit(self, source: Source) -> None:
         """Write what was taken; what cannot be written now waits, or is lost where it is too much."""
         self._due = time.monotonic() + COMMIT
-        place = self.fleet.folder
+        about, place = self.fleet.about, self.fleet.folder
         try:
             self.fleet.commit()
         except OSError as error:
             if not self._full:
                 self._notice("note", f"{place}: {error.__cause__ or error}; watching goes on")
             self._full = True
-            lost = self.fleet.drop_waiting(WAITING)
-            self.fleet.about["unkept"] = self.fleet.about.get("unkept", 0) + lost
+            about["unkept"] = about.get("unkept", 0) + self.fleet.drop_waiting(WAITING)
             return
         if self._full:
-            lost = self.fleet.about.get("unkept", 0)
-            what = f"{lost:,} steps were lost" if lost else "nothing was lost"
-            self._notice("note", f"{place} is written again; {what}")
+            self._notice("note", f"{place} is written again; {about.get('unkept', 0):,} steps were lost")
             self._full = False
         done, self._uncommitted = self._uncommitted, []
-        for each in done:
-            source.committed(each)
+        for arrived in done:
+            source.committed(arrived)
 
     def mark(self, step: int, label: int | None) -> str:
         """Keep that an answer was wrong, with the true class where it is known; any thread may call this.
@@ -269,19 +259,17 @@ class Session:
                 raise wrong_value("step", step, f"0 to {self.step - 1}")
             if label is not None and (type(label) is not int or not -1 <= label < self.params.classes):
                 raise wrong_value("label", label, f"-1 to {self.params.classes - 1}")
-            name = "none of the classes" if label == -1 else f"class {label}"
-            if label is not None and label >= 0 and self.names is not None:
-                name = self.names[label]
-            text = f"step {step:,} was {'wrong' if label is None else name}"
+            named = self.names is not None and label is not None and label >= 0
+            name = self.names[label] if named else f"class {label}"  # type: ignore[index]
+            text = f"step {step:,} was {'wrong' if label in (None, -1) else name}"
             ago = self.step - 1 - step
             boot, seq = self._places[-1 - ago] if ago < len(self._places) else (-1, -1)
             try:
                 used = self.fleet.mark(step, -1 if label is None else label, DEVICE, boot, seq)
-            except OSError as error:
-                text += f"; it waits for the disk ({error.__cause__ or error})"
-            else:
                 if self.params.feedback is not None and not self.model.by_device:
                     text += "; the monitor uses it" if used else "; too late, or told before, for the monitor"
+            except OSError as error:
+                text += f"; it waits for the disk ({error.__cause__ or error})"
             self.publisher.notices.now("mark", text, step)
         return text
 
