@@ -50,6 +50,7 @@ _TEXTS = ("device", "version", "params", "state", "reason")
 """Columns of CSV whose cells may look like numbers and be none."""
 
 _INTEGER = re.compile(r"\s*[+-]?\d{1,300}\s*")
+_HEADER = re.compile(r"(^|,)[\s\"]*(p0?|risk)[\s\"]*(,|$)")
 _CSV_NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 
 _FIELDS = STEP_DTYPE.names or ()
@@ -246,11 +247,9 @@ class StepReader:
         cells, (header, layout) = _cells(text), self.headers.get(device, ("", None))
         if header == text:
             return None
-        if 1 < len(cells) <= MOST_COLUMNS and (layout is None or _number(cells[0]) is None):
-            names = {cell.strip() for cell in cells}
-            if names & {"p", "p0"} or names >= {"risk", "threshold"}:
-                _remember(self.headers, device, (text, _layout(cells)))
-                return None
+        if 1 < len(cells) <= MOST_COLUMNS and _HEADER.search(text):
+            _remember(self.headers, device, (text, _layout(cells)))
+            return None
         if layout is None:
             raise Refused("not a step", "neither JSON nor a row below a CSV header")
         return _csv_step(layout, cells)
@@ -449,7 +448,7 @@ def _value(name: str, cell: str) -> Any:
 
 def _number(cell: str) -> float | None:
     """Return a number as it is written, int or float; None for what is none."""
-    if _INTEGER.fullmatch(cell):
+    if "." not in cell and _INTEGER.fullmatch(cell):
         return int(cell)
     try:
         return None if "_" in cell else float(cell)

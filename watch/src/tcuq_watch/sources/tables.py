@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +124,7 @@ def add_batch(reader: StepReader, batch: Any, layout: Layout, where: str) -> Non
     shapes = probs.shapes if features is None else probs.shapes * (1 << 20) + features.shapes
     if features is not None:
         kept("features", None, features.fine)
-    versions = kept("version", *_texts(columns.get("version", columns.get("params", nothing))))
+    versions = kept("version", *_texts(columns.get("version", columns.get("params", nothing)), _is_version))
     times = _times(columns.get("time", nothing))
 
     begins, segments = np.zeros(batch.num_rows, dtype=bool), numbers["segment"]
@@ -163,16 +163,20 @@ def _numpy(column: Any) -> Array:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _texts(column: Any) -> tuple[Array, Array]:
-    """Return texts, None where there is none, and which could be read; equal ones are one object."""
+def _texts(column: Any, check: Callable[[Any], bool]) -> tuple[Array, Array]:
+    """Return texts, None where there is none, and which can be taken; equal ones are one object."""
     types = _arrow().types
     if not types.is_binary(column.type) and not types.is_large_binary(column.type):
-        return np.full(len(column), None, dtype=object), _numpy(column.is_null())
+        fine = check(None) & _numpy(column.is_null())
+        return np.full(len(column), None, dtype=object), fine
     coded = column.dictionary_encode()
-    texts = [text.decode(errors="surrogateescape") for text in coded.dictionary.to_pylist()]
-    places = _numpy(coded.indices.fill_null(len(texts)))
-    fine = np.array([*map(str.isprintable, texts), True])
-    return np.array([*texts, None], dtype=object)[places], fine[places]
+    texts = [*(text.decode(errors="surrogateescape") for text in coded.dictionary.to_pylist()), None]
+    places = _numpy(coded.indices.fill_null(len(texts) - 1))
+    return np.array(texts, dtype=object)[places], np.array([*map(check, texts)])[places]
+
+
+def _is_version(text: str | None) -> bool:
+    return text is None or text.isprintable()
 
 
 def _devices(column: Any, device: str | None) -> tuple[Array, Array]:
@@ -181,9 +185,7 @@ def _devices(column: Any, device: str | None) -> tuple[Array, Array]:
         column = column.cast(arrow.string())
     if device is not None:
         column = column.cast(arrow.binary()).fill_null(device.encode())
-    names, _ = _texts(_plain(column))
-    known = {name: is_name(name) for name in dict.fromkeys(names.tolist())}
-    return names, np.array([known[name] for name in names.tolist()], dtype=bool)
+    return _texts(_plain(column), is_name)
 
 
 def _integers(column: Any, least: int) -> tuple[npt.NDArray[np.int64], Array]:
@@ -202,12 +204,10 @@ def _times(column: Any) -> npt.NDArray[np.float64]:
     if arrow.types.is_temporal(column.type):
         whole = column.cast(arrow.timestamp("us"), safe=False).cast(arrow.int64())
         return _numpy(whole.cast(arrow.float64(), safe=False)) / 1e6
-    texts, other = _texts(column)
-    if not other.all():
+    if not arrow.types.is_binary(column.type):
         return _numpy(column.cast(arrow.float64(), safe=False))
-    told = [math.nan if text is None else seconds(text) for text in texts.tolist()]
-    bad = [text is not None and math.isnan(when) for text, when in zip(texts, told, strict=True)]
-    return np.where(bad, NO_TIME, told)
+    told = [None if text is None else seconds(text.decode(errors="replace")) for text in column.to_pylist()]
+    return np.array([math.nan if when is None else NO_TIME if math.isnan(when) else when for when in told])
 
 
 class _Rows:
@@ -245,7 +245,11 @@ class _Rows:
 
     def table(self, rows: Array) -> Array:
         """Return rows that have one shape."""
-        values = self._flat[self._starts[rows][:, None] + np.arange(self._lengths[rows[0]])]
+        width = int(self._lengths[rows[0]])
+        if len(rows) == len(self._lengths):
+            values = self._flat.reshape(-1, width)
+        else:
+            values = self._flat[self._starts[rows][:, None] + np.arange(width)]
         if values.dtype in (np.int8, np.uint8, np.float32, np.float64):
             return np.asarray(values)
         return np.asarray(values, dtype=np.int8 if self._raw[rows[0]] else np.float64)
