@@ -9,13 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
-from live_runs import PARAMS, Feeder, decision, json_lines, steps_of, wait_until
+from live_runs import PARAMS, decision, json_lines, steps_of, wait_until
 from receivers import receiver
 
 from tcuq.cli import main
 from tcuq.cli.process import complain
 from tcuq_watch.live.publisher import Notices
-from tcuq_watch.live.session import Session
 from tcuq_watch.verdicts.metrics import _labels
 from tcuq_watch.verdicts.otlp import otlp_metrics
 from tcuq_watch.verdicts.webhook import WAITING, Poster
@@ -70,31 +69,6 @@ def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, caps
     assert told[1].isprintable()
     complain("tcuq", "a\x1b[2J")
     assert "\x1b" not in capsys.readouterr().err
-
-
-def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
-    told = []
-    session = Session(PARAMS, tmp_path, "-")
-    session.publisher.on_alarm.append(told.append)
-    feeder = Feeder(session)
-    feeder.push(b"".join(decision(step, int(step in (3, 4))) for step in range(8)))
-    assert [(each["event"], each["step"], each["alarm"]) for each in told] == [
-        ("alarm", 3, 1),
-        ("cleared", 5, 0),
-    ]
-    assert [(each["risk"], each["answer"]) for each in told] == [(3 / 64, 3), (5 / 64, 1)]
-    feeder.push(decision(8, 1))
-    feeder.tick()
-    session.close()
-    assert len(told) == 3
-    again = Session(PARAMS, tmp_path, "-")
-    again.publisher.on_alarm.append(told.append)
-    assert again.publisher.status["alarm"] == 1
-    Feeder(again).push(decision(9, 1))
-    assert len(told) == 3 and again.publisher.counts["alarms"] == 2
-    Feeder(again).push(decision(10, 0))
-    assert told[3]["event"] == "cleared" and told[3]["step"] == 10
-    again.close()
 
 
 def test_a_webhook_that_nobody_answers_never_blocks():

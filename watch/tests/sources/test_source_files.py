@@ -131,11 +131,7 @@ def test_lists_of_a_table_in_every_form(tmp_path: Path) -> None:
     assert only.probs.dtype == np.int8 and only.probs.tolist()[0] == [-128, 127] and not bad.counts
     ragged = arrow.array([[-128, 127], [0, 1], [-128, -128, 127]], arrow.list_(arrow.int64()))
     events, bad = table_of(probs=ragged)
-    assert [(each.probs.dtype.kind, each.probs.tolist()) for each in events] == [
-        ("i", [[-128, 127]]),
-        ("f", [[0.0, 1.0]]),  # a one-hot row is certain, and no int8
-        ("i", [[-128, -128, 127]]),
-    ]
+    assert [each.probs.dtype.kind for each in events] == ["i", "f", "i"]  # a one-hot row is no int8
     wide = arrow.array([[1, 2], [3, 4], [500, 6]], arrow.list_(arrow.int64()))
     events, _ = table_of(probs=int8, features=wide)
     assert [each.features.dtype.kind for each in events] == ["i", "f"]

@@ -115,6 +115,7 @@ class FileSource(Source):
 
     def _resume(self, position: dict[str, Any]) -> None:
         super()._resume(position)
+        self._shut()
         self.restarted = self._begun is not None and not position
         if position:
             self._name, self._at, self._mark = position["file"], position["at"], position["mark"]

@@ -65,7 +65,7 @@ class Source:
         A batch is given at latest `every` seconds after it began. While nothing arrives, None is given every
         now and then.
         """
-        self._begun = position
+        self._begun, self.ended = position, False
         own = isinstance(position, dict) and position.get("source") == self.key
         self._resume(position if own else {})
         self.open()
