@@ -90,7 +90,7 @@ def test_a_reader_of_decisions_that_goes_away_loses_nothing(place):
         (["m.json", "in.jsonl", "--merge", "x.npz"], "holds no fleet"),
         (["m.json", "kept", "--merge", "x.npz", "--steps", "7"], "expected A:B"),
         (["m.json", "in.jsonl", "--host", "0.0.0.0", "--folder", "new"], "token"),
-        (["m.json", "in.jsonl", "--folder", "/proc/x"], "choose another folder"),
+        (["m.json", "in.jsonl", "--folder", "/proc/x"], "/proc/x: No such file"),
         (["other.json", "in.jsonl", "--folder", "kept"], "holds a session of other parameters"),
     ],
 )

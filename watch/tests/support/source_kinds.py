@@ -99,7 +99,7 @@ def taken(source: Any, steps: int | None = None, position: Any = None, count: in
             source.committed(one)
         if steps is not None and sum(each.count for each in arrived) >= steps:
             source.stop()
-        assert time.monotonic() < limit, source.bad.first
+        assert time.monotonic() < limit, source.bad.last
     source.close()
     return arrived
 
