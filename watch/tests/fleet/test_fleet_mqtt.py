@@ -9,7 +9,6 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,33 +27,21 @@ from tcuq_watch.fleet import Fleet, sinks
 from tcuq_watch.fleet.run import run
 from tcuq_watch.fleet.sinks import MqttSink
 from tcuq_watch.sources.files import FileSource
-from tcuq_watch.sources.mqtt_client import Address
+from tcuq_watch.sources.mqtt import Address
 
 
 def step(seq: int, **more: Any) -> dict[str, Any]:
     return {"seq": seq, "probs": [0.25, 0.75], **more}
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Mosquitto]:
-    running = Mosquitto(tmp_path / "broker")
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def sender(broker: Mosquitto) -> Iterator[Publisher]:
-    device = Publisher(broker.port)
-    yield device
-    device.close()
-
-
 @pytest.mark.slow
-def test_killed_at_random_each_step_counts_once(tmp_path: Path, broker: Mosquitto, sender: Publisher) -> None:
+def test_killed_at_random_each_step_counts_once(
+    tmp_path: Path, mosquitto: Mosquitto, sender: Publisher
+) -> None:
     count, devices, kills = 600, 7, 6
     chance = random.Random(5)
     folder = tmp_path
-    address = f"{broker.url}/d/+/s"
+    address = f"{mosquitto.url}/d/+/s"
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT / "watch" / "tests" / "support"), *sys.path]),
@@ -98,16 +85,16 @@ def places(folder: Path) -> list[tuple[str, int, int]]:
     return [place for part in parts for place in zip(*part, strict=True)]
 
 
-def test_decisions_go_to_a_topic(tmp_path: Path, broker: Mosquitto, sender: Publisher) -> None:
+def test_decisions_go_to_a_topic(tmp_path: Path, mosquitto: Mosquitto, sender: Publisher) -> None:
     rows = "".join(json.dumps({"device": f"d/{n}", **step(0)}) + "\n" for n in range(3))
     (tmp_path / "e.jsonl").write_text(rows)
     got: list[tuple[str, dict[str, Any]]] = []
     sender.client.on_message = lambda c, d, m: got.append((m.topic, json.loads(m.payload)))
     sender.client.subscribe("out/#", qos=1)
-    until(broker.subscriptions)
+    until(mosquitto.subscriptions)
     for _ in range(2):  # the second run has nothing new
         with Fleet({"one": PARAMS}, tmp_path / "fleet") as fleet:
-            sink = MqttSink(Address.of(f"{broker.url}/out/{{device}}/{{version}}"), fleet.folder)
+            sink = MqttSink(Address.of(f"{mosquitto.url}/out/{{device}}/{{version}}"), fleet.folder)
             run(fleet, FileSource(tmp_path / "e.jsonl"), sink)
             sink.close()
     until(lambda: len(got) == 3)

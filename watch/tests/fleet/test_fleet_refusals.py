@@ -53,15 +53,14 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         Events(**whole | {"probs": None})
 
 
-def test_events_behind_a_state_of_their_device_are_a_part_of_their_own() -> None:
+def test_events_behind_a_state_stay_behind_it() -> None:
     rows = BatchBuilder(Bad())
     rows.add_state(DeviceState("a", 0, 4, b"state", None))
     rows.add_events(events(["b"], [0]))
     rows.add_events(events([], []))
     rows.add_events(events(["a"], [5]))
-    first, second = rows.flush(None).parts
-    assert [each.devices.tolist() for each in first.events] == [["b"]] and len(first.states) == 1
-    assert [each.devices.tolist() for each in second.events] == [["a"]] and not second.states
+    state, *after = rows.flush(None).batch
+    assert isinstance(state, DeviceState) and [item.devices.tolist() for item in after] == [["b"], ["a"]]
 
 
 def test_a_sum_at_the_edge_of_the_tolerance_costs_its_own_row(monkeypatch: pytest.MonkeyPatch) -> None:

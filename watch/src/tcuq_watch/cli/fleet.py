@@ -100,7 +100,7 @@ def run_fleet(args: argparse.Namespace) -> int:
     from ..fleet.run import run
     from ..fleet.sinks import MqttSink
     from ..sources import open_source
-    from ..sources.mqtt_client import Address
+    from ..sources.mqtt import Address
 
     if not 1 <= args.batch <= 10**9:
         raise UsageError(f"--batch is {args.batch}, expected at least 1")
@@ -150,8 +150,8 @@ def run_fleet(args: argparse.Namespace) -> int:
         note(
             args, f"{args.source}: the fleet had read another source before, so this was read from its start"
         )
-    for kind, message in source.bad.first.items():
-        note(args, f"refused {source.bad.counts[kind]:,} for {kind}; the first: {message}")
+    for kind, message in source.bad.last.items():
+        note(args, f"refused {source.bad.counts[kind]:,} for {kind}; the last: {message}")
     for kind, count in (refused - Counter(source.bad.counts)).items():
         note(args, f"the fleet refused {count:,} for {kind}")
     if args.flush and not source.ended:

@@ -111,7 +111,7 @@ def _watch(args: argparse.Namespace, params: Params, stop: Callable[[], bool]) -
         except BrokenPipeError as error:
             broken.append(error)
 
-    more: dict[str, Any] = {"key": source.key, "hold": args.hold, "decided": show if args.json else None}
+    more: dict[str, Any] = {"hold": args.hold, "decided": show if args.json else None}
     more["tell"] = [lambda kind, text, step: note(args, f"step {step:,}: {text}")]
     try:
         session = Session(params, folder, source.where, **more)

@@ -13,6 +13,7 @@ from tcuq.monitor.params import Params
 
 from ..engine.events import Decided
 from ..sources import Arrived, Source
+from ..sources.arrivals import DeviceState
 from ..sources.opening import open_source
 from ..sources.streams import IterableSource
 from .fleet import Fleet
@@ -60,7 +61,7 @@ def run(
             sink.write(fleet.commit_number, decided)
         if arrived:
             stats.events += arrived.count
-            stats.states += sum(len(part.states) for part in arrived.parts)
+            stats.states += sum(isinstance(item, DeviceState) for item in arrived.batch)
             stats.commits += 1
         stats.decisions += sum(map(len, decided))
         stats.seconds = time.monotonic() - began
@@ -79,8 +80,7 @@ def _commits(
             continue
         for kind, number in arrived.refused.items():
             fleet.refuse(kind, number)
-        batch = [item for part in arrived.parts for item in (*part.events, *part.states)]
-        yield arrived, fleet.take(batch, arrived.position)
+        yield arrived, fleet.take(arrived.batch, arrived.position)
         source.committed(arrived)
     if flush and source.ended:
         yield None, fleet.flush()

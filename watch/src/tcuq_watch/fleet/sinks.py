@@ -18,7 +18,7 @@ from tcuq.base.errors import InputError
 from tcuq.monitor.steps import step_columns
 
 from ..engine.events import Decided
-from ..sources.mqtt_client import Address, Connection
+from ..sources.mqtt import Address, Connection
 
 PATIENCE = 60.0
 """Seconds that a broker may take for a decision; after that the run ends, and the next one sends it again."""
