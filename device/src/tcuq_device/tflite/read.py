@@ -68,7 +68,7 @@ def _model(content: bytes) -> Model:
     tensors = _tensors(graphs[0], file.tables(ModelField.BUFFERS), len(content))
     inputs = _indices(graphs[0], GraphField.INPUTS, len(tensors), "inputs of the model")
     outputs = _indices(graphs[0], GraphField.OUTPUTS, len(tensors), "outputs of the model")
-    codes = [operator_name(each) for each in file.tables(ModelField.CODES)]
+    codes = [_code(each) for each in file.tables(ModelField.CODES)]
     steps = graphs[0].tables(GraphField.OPERATORS)
     operators = [_operator(number, step, codes, tensors) for number, step in enumerate(steps)]
     model = without_edges(without_shapes(Model(tensors, operators, inputs, outputs)))
@@ -184,8 +184,7 @@ def _indices(table: Table, field: int, count: int, what: str, least: int = 0) ->
     return tuple(numbers)
 
 
-def operator_name(table: Table) -> str:
-    """Return the operator of an entry of the list of those that the file uses."""
+def _code(table: Table) -> str:
     # Old files have one byte for the number; new ones have both, and the larger one holds.
     number = max(table.number(CodeField.OLD, "<i1", 0), table.number(CodeField.NEW, "<i4", 0))
     if 0 <= number < len(OPERATORS):

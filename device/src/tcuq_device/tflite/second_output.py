@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from tcuq.base.errors import InputError, located
 
 from .flatbuffer import Table, root
-from .read import operator_name, quantization
-from .schema import IDENTIFIER, TYPES, GraphField, ModelField, OperatorField, TensorField
+from .read import quantization
+from .schema import (
+    IDENTIFIER,
+    OPERATORS,
+    TYPES,
+    CodeField,
+    GraphField,
+    ModelField,
+    OperatorField,
+    TensorField,
+)
 
 PLANNED = "OfflineMemoryAllocation"
 """Metadata that fix where tensors lie: there the features may share their bytes with others."""
@@ -45,8 +54,7 @@ def with_features(content: bytes, features: str | None = None, where: str = "mod
         if any(each.text(0) == PLANNED for each in file.tables(ModelField.METADATA)):
             said = f"fixes where its tensors lie ({PLANNED}); take the model from before that step"
             raise InputError("unsupported", said)
-        codes = [operator_name(each) for each in file.tables(ModelField.CODES)]
-        number = _chosen(graphs[0], codes, features)
+        number = _chosen(graphs[0], file.tables(ModelField.CODES), features)
         outputs = graphs[0].numbers(GraphField.OUTPUTS, "<i4").tolist()
         if number not in outputs:
             outputs.append(number)
@@ -65,14 +73,17 @@ def with_features(content: bytes, features: str | None = None, where: str = "mod
         )
 
 
-def _chosen(graph: Table, codes: list[str], features: str | None) -> int:
+def _chosen(graph: Table, codes: list[Table], features: str | None) -> int:
     """Return the number of the tensor; constants and inputs are refused, which no runtime overwrites."""
     operators, tensors = graph.tables(GraphField.OPERATORS), graph.tables(GraphField.TENSORS)
+    numbers = [
+        max(each.number(CodeField.OLD, "<i1", 0), each.number(CodeField.NEW, "<i4", 0)) for each in codes
+    ]
     dense, computed = [-1], set()
     for each in operators:
         computed.update(each.numbers(OperatorField.OUTPUTS, "<i4").tolist())
         entry = each.number(OperatorField.CODE, "<u4", 0)
-        if entry < len(codes) and codes[entry] == "FULLY_CONNECTED":
+        if entry < len(numbers) and numbers[entry] == OPERATORS.index("FULLY_CONNECTED"):
             dense += each.numbers(OperatorField.INPUTS, "<i4").tolist()[:1]
     number = dense[-1]
     if features is not None:
