@@ -13,7 +13,7 @@ from refusals import refused
 
 from tcuq import Monitor, Params
 from tcuq.base.generated import RUNTIMES
-from tcuq.export import export, integer_projection, sources
+from tcuq.export import export, integer_projection, posteriors, softmax_table, sources
 from tcuq.export.selfcheck import STEP_FIELDS, taken
 from tcuq.monitor.quantize import quantize_features, quantize_probs
 
@@ -33,19 +33,21 @@ void act_on(const tcuq_step_t *step) {{ printf("{"%ld " * len(STEP_FIELDS)}\\n",
 CALLED = """#include "{}"
 int main() {{ executorch::runtime::Method method; return watch(method, floats_in, sizeof floats_in); }}
 """
-PARAMS = Params(classes=3, features=4, feature_scale=0.037, feature_zero_point=-11, warmup=10)
+COEF = {"divergence": 1.5, "instability": 2.0, "flips": 1.0, "doubt": 3.0}
+PARAMS = Params(classes=3, features=4, feature_scale=0.037, feature_zero_point=-11, coef=COEF, warmup=10)
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_the_example_decides_as_python(runtime: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("runtime, logits", [*((name, None) for name in RUNTIMES), ("microtvm", 0.08)])
+def test_the_example_decides_as_python(runtime: str, logits: float | None, tmp_path: Path) -> None:
     params = Params(classes=3, warmup=10) if runtime == "edge-impulse" else PARAMS
     draw = np.random.default_rng(4)
     probs = draw.dirichlet((0.6, 0.5, 0.4), 200).astype(np.float32)
     features = draw.normal(0, 3, (200, params.features)).astype(np.float32)
     rows = quantize_probs(probs), quantize_features(features, params.feature_scale, params.feature_zero_point)
-    wanted = taken(Monitor(params), *rows)[0].tolist()
+    seen = rows[0] if logits is None else posteriors(rows[0], softmax_table(logits))
+    wanted = taken(Monitor(params), seen, rows[1])[0].tolist()
 
-    files = export(params, tmp_path / "kws", "kws", glue=runtime)
+    files = export(params, tmp_path / "kws", "kws", logits_scale=logits, glue=runtime)
     for name in HEADERS.split():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         guarded = (
@@ -84,8 +86,5 @@ def test_glue_that_cannot_work_is_refused() -> None:
     wide = integer_projection(np.ones((8, 4)), np.zeros(4), 0.1, 0, PARAMS)
     with refused("conflict"):
         sources(PARAMS, projection=wide, glue="tflm")
-    texts = sources(PARAMS, "kws", "zephyr", 0.1, glue="tflm")
-    assert (
-        "tcuq_softmax(kws_softmax" in texts["include/kws_tflm.h"]
-        and "include/kws_tflm.h" in texts["README.md"]
-    )
+    texts = sources(PARAMS, "kws", "zephyr", glue="tflm")
+    assert "include/kws_tflm.h" in texts and "include/kws_tflm.h" in texts["README.md"]
