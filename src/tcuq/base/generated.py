@@ -18,7 +18,7 @@ PLATFORMS = {
 
 RUNTIMES = {
     "tflm": ("TFLite Micro", '"tensorflow/lite/micro/micro_interpreter.h"'),
-    "edge-impulse": ("The SDK of Edge Impulse", '"edge-impulse-sdk/classifier/ei_run_classifier.h"'),
+    "edge-impulse": ("Edge Impulse", '"edge-impulse-sdk/classifier/ei_run_classifier.h"'),
     "cubeai": ("STM32Cube.AI", '"network.h"'),
     "executorch": ("ExecuTorch", "<executorch/runtime/executor/method.h>"),
     "microtvm": ("microTVM", '"tvmgen_default.h"'),

@@ -95,9 +95,7 @@ def sources(
     if glue is not None:
         known("glue", glue, RUNTIMES)
         if form in ("micropython", "rust"):
-            raise InputError(
-                "conflict", f"glue is C or C++, which form {form} has no place for; leave it out"
-            )
+            raise InputError("conflict", f"form {form} takes no glue, which is C or C++; choose another form")
     contents = Contents(params, name, logits_scale, projection, glue)
     FORMS[form].check_name(name)
     return arranged(contents, SelfCheck(contents), FORMS[form])
