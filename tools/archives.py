@@ -51,8 +51,8 @@ class Build(build_ext):
         """Choose the options once the compiler is known."""
         for extension in self.extensions:
             extension.extra_compile_args = list(FLAGS.get(self.compiler.compiler_type, []))
-            # Names for debuggers, functions that nobody calls and tables for C++ exceptions, which no function
-            # here lets through, are a quarter of a wheel's extension.
+            # Names for debuggers, functions that nobody calls and tables to unwind C++ exceptions, of which
+            # there are none, would be a quarter of the extension.
             if sys.platform == "linux":
                 extension.extra_compile_args += SECTIONS
                 extension.extra_link_args = ["-s", "-Wl,--gc-sections"]

@@ -22,7 +22,7 @@ from .monitor.monitor import Monitor
 from .monitor.params import Params
 from .monitor.steps import STEP_DTYPE, Steps
 from .recording.model import Features, Info
-from .recording.outputs import posteriors, refuse_model
+from .recording.session import posteriors, refuse_model
 from .recording.torch import Tap, array_of, is_module
 
 __all__ = ["Watch", "watch"]

@@ -146,8 +146,8 @@ def find_own_modules() -> None:
 def command(args: argparse.Namespace) -> int:
     """Run the model and write the log."""
     from ..io import write_log
+    from ..io.logs import log_format
     from ..io.sources import check_target
-    from ..io.writers import log_format
     from ..recording import record
 
     need_files(args, "MODEL", "DATA", "--output", "--labels")

@@ -169,7 +169,7 @@ def _decided(
 ) -> Iterator[Decisions]:
     """Yield the decisions on each part of the input; count them in `found`."""
     from ..io.decisions import Decisions
-    from ..io.readers import read_parts
+    from ..io.logs import read_parts
     from ..io.sources import shown
     from ..monitor.log import watch
     from ..monitor.quantize import format_notes, refuse_logits

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.csv_text import name_in_csv
 from ..base.errors import InputError, located, placed, wrong_value
 from ..base.fixed import ONE
+from ..base.generated import name_in_csv
 from ..base.limits import Limits, limits_given
 from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_name, checked_names

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.csv_text import csv_name
 from ..base.errors import InputError, wrong_type, wrong_value
+from ..base.generated import csv_name
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.steps import STEP_DTYPE, reason_names

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError, located
+from ..base.errors import InputError, located, needed
 from ..base.limits import Limits, limits_given
-from ..base.optional import needed
 from ..base.unknown import note_unknown
 from ..monitor.columns import Layout
 from ..monitor.frames import DETAIL_KEYS, DETAILS, Columns, columns_of, details_of

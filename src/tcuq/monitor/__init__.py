@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from .accuracy import accuracy_band
+from .accuracy import accuracy_band, accuracy_from_labels
 from .alarm import Alarm, AlarmSide
 from .bank import Bank
-from .evidence_head import EvidenceHead
 from .feedback import Feedback
-from .instant_head import InstantHead
-from .label_interval import accuracy_from_labels
+from .heads import EvidenceHead, InstantHead
 from .log import Log
 from .logits import softmax
 from .monitor import Monitor

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError
-from ..base.optional import needed
+from ..base.errors import InputError, needed
 from .columns import ALIASES, PLAIN, Layout, numbered
 
 DETAILS = "tcuq"

@@ -21,10 +21,9 @@ from ..base.limits import Limits, read_limited
 from . import fixed_point as fixed
 from .alarm import Alarm
 from .class_names import checked_names
-from .evidence_head import EvidenceHead
 from .feedback import Feedback
 from .fixed_point import COEF_LIMIT, RANGE, by_signal
-from .instant_head import InstantHead
+from .heads import EvidenceHead, InstantHead
 from .params_file import check_whole, content_from, content_of, plain, values_from
 from .signals import FEATURE_BASED, LAGGED, PROFILES, SLOW, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 

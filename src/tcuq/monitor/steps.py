@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError, InputTypeError, wrong_type
+from ..base.errors import InputError, InputTypeError, needed, wrong_type
 from ..base.fixed import ONE
-from ..base.optional import needed
 from .columns import ALIASES, PLAIN, Layout
 from .frames import column_at, holds_log, is_frame, names_of, opened
 from .signals import SIGNALS

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import InputError
-from ..base.optional import needed as needed
+from ..base.errors import needed as needed
 
 Array = npt.NDArray[Any]
 

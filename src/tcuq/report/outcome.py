@@ -12,9 +12,25 @@ from .. import metrics
 from ..monitor.log import Log
 from . import figures
 from .learned import answers
-from .markup import fact, figure, keyed, legend, pair, section, table, tile
 from .summary import Facts, Response, Share
-from .text import DASH, NBSP, count, decimal, escape, percent, plural, short
+from .text import (
+    DASH,
+    NBSP,
+    count,
+    decimal,
+    escape,
+    fact,
+    figure,
+    keyed,
+    legend,
+    pair,
+    percent,
+    plural,
+    section,
+    short,
+    table,
+    tile,
+)
 
 SHOWN_DELAYS = 60
 SIDES = {1: "rise", 2: "fall", 3: "rise and fall"}

@@ -10,10 +10,27 @@ from ..monitor.alarm import AlarmSide, alarm_words
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from . import figures
-from .markup import fact, figure, keyed, legend, pair, section, table, tile
 from .outcome import found_tile
 from .summary import Facts, FlagRate, flag_rate, share, windows
-from .text import NBSP, aim, count, decimal, escape, percent, plural, short, times
+from .text import (
+    NBSP,
+    aim,
+    count,
+    decimal,
+    escape,
+    fact,
+    figure,
+    keyed,
+    legend,
+    pair,
+    percent,
+    plural,
+    section,
+    short,
+    table,
+    tile,
+    times,
+)
 
 LEGENDS = {
     "range": "range of the risk",

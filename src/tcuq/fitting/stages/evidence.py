@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...metrics import auroc
-from ...monitor.evidence_head import EvidenceHead
+from ...monitor.heads import EvidenceHead
 from ...monitor.params import Params
 from ...monitor.signals import SLOW, ordered
 from .. import learn_head as learn

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...base.errors import InputError
-from ...monitor.evidence_head import EvidenceHead
-from ...monitor.instant_head import InstantHead
+from ...monitor.heads import EvidenceHead, InstantHead
 from ...monitor.label_check import label_note
 from ...monitor.log import Log
 from ...monitor.params import Params

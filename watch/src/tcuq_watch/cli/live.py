@@ -222,7 +222,7 @@ def _connect(args: argparse.Namespace, session: Session, stack: contextlib.ExitS
 
 def _merge(args: argparse.Namespace) -> int:
     from tcuq.io import write_log
-    from tcuq.io.writers import log_format
+    from tcuq.io.logs import log_format
 
     from ..live.marks import labeled_log
 

@@ -9,8 +9,7 @@ import socket
 from contextlib import suppress
 from typing import Any
 
-from tcuq.base.errors import InputError
-from tcuq.base.optional import needed
+from tcuq.base.errors import InputError, needed
 
 from .arrivals import Notice
 from .streams import MOST, TICK, Stream

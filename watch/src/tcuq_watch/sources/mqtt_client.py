@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from tcuq.base.errors import InputError
-from tcuq.base.optional import needed
+from tcuq.base.errors import InputError, needed
 
 PASSWORD, AUTHORITY = "TCUQ_MQTT_PASSWORD", "TCUQ_MQTT_CA"
 CERTIFICATE, PRIVATE_KEY = "TCUQ_MQTT_CERT", "TCUQ_MQTT_KEY"

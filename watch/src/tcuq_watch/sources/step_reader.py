@@ -12,8 +12,8 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
-from tcuq.base.csv_text import name_in_csv
 from tcuq.base.errors import InputError, one_line
+from tcuq.base.generated import name_in_csv
 from tcuq.base.json_text import check_depth
 from tcuq.base.limits import Limits, limits_given
 from tcuq.base.unknown import unknown_text

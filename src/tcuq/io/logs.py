@@ -1,4 +1,4 @@
-"""Reading logs in whatever format they are."""
+"""Reading and writing logs in whatever format they are."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..base.errors import InputError
 from ..base.limits import Limits, limits_given
 from ..monitor.log import Log
 from ..monitor.logits import paired, softmax
 from ..monitor.params import Params
 from .csv import csv_table
 from .jsonl import RowParser, Steps
-from .npz import read_npz
-from .sources import TABLES, decode_lines, format_of, read_bytes, read_lines, shown
-from .tables import table_parts
+from .npz import encode_log, read_npz
+from .sources import TABLES, decode_lines, format_of, put, read_bytes, read_lines, shown
+from .tables import encode_table, log_table, package, table_parts
 from .values import Bad, Shape, log_parts
 
 
@@ -122,3 +123,41 @@ def read_parts(
         if shape is not None:
             shape.check_log(part, where)
         yield part
+
+
+LOG_ENDINGS = ".npz, .parquet, .arrow or .feather"
+
+
+def log_format(path: str | Path) -> str:
+    """Return the format of a log that is to be written; refuse one that only is read."""
+    if Path(path).suffix.lower() not in LOG_ENDINGS.replace(" or", ",").split(", "):
+        raise InputError("unsupported", f"{path}: a log is written as {LOG_ENDINGS}")
+    kind = format_of(path)
+    if kind in TABLES:
+        package(kind)  # missing, it is to be missed before the work
+    return kind
+
+
+def write_log(path: str | Path, log: Log) -> None:
+    """Write a log, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        ``.npz``, or ``.parquet``, ``.arrow`` and ``.feather``, which need pyarrow. In tables posteriors and
+        features are columns of lists; names and the scale of features are in the metadata.
+    log : Log
+        What to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tcuq import Log
+    >>> from tcuq.io import read_log
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_log(f"{folder}/dev.npz", Log([[0.9, 0.1]], labels=[0]))
+    ...     read_log(f"{folder}/dev.npz").labels.tolist()
+    [0]
+    """
+    kind = log_format(path)
+    put(path, encode_table(log_table(log), kind) if kind in TABLES else encode_log(log))
