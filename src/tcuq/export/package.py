@@ -74,11 +74,6 @@ def sources(
     projection : IntegerProjection, optional
         Carry along a projection of wide features.
 
-    Returns
-    -------
-    dict of str to str
-        Text by path inside the package.
-
     Examples
     --------
     >>> [file for file in sorted(sources(Params(classes=10))) if file.startswith("mon")]
@@ -147,16 +142,6 @@ def export(
     projection : IntegerProjection, optional
         Carry along a projection of wide features.
 
-    Returns
-    -------
-    list of Path
-        The files, sorted.
-
-    Raises
-    ------
-    ValueError
-        When a file exists already and `force` is False, or the folder holds a package of another form.
-
     Examples
     --------
     >>> import tempfile
@@ -199,11 +184,6 @@ def refuse_other_form(folder: Path, form: Form) -> None:
         Where a package shall be written.
     form : Form
         One of `FORMS`, by its name.
-
-    Raises
-    ------
-    ValueError
-        The message names what was found and what to do.
 
     Examples
     --------

@@ -85,12 +85,6 @@ def fit(
         ``print(params)`` says in a few lines what was chosen and what it gains; ``notes["fit"]`` has the
         figures.
 
-    Raises
-    ------
-    ValueError
-        For a log that cannot be read or is too short, and for options that do not go together; the message
-        says what to do.
-
     Examples
     --------
     >>> import numpy as np

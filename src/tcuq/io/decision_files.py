@@ -64,16 +64,6 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
     limits : Limits, optional
         How large the file may be, as of `read_log`.
 
-    Returns
-    -------
-    Decisions
-        The decisions, with the fingerprint of their parameters.
-
-    Raises
-    ------
-    ValueError
-        The message names the file, the line where there is one, and what was expected.
-
     Examples
     --------
     >>> import tempfile

@@ -60,11 +60,6 @@ def read_log(
         In the text formats, the first valid row tells whether posteriors and features are int8
         (written as integers) or float; see `tcuq.io.values.written_int8`.
 
-    Raises
-    ------
-    ValueError
-        The message names the file, the line where there is one, and what was expected.
-
     Warns
     -----
     InputNote

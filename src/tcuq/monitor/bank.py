@@ -94,11 +94,6 @@ class Bank:
         threads : int, optional
             How many cores to use at most, 1 to 64; all that this process may use if not given. Results have
             the same bits for every number, and a small batch takes one.
-
-        Returns
-        -------
-        Steps
-            As `Monitor.run` gives it, one row an inference.
         """
         most = usable_cores() if threads is None else integer("threads", threads, 1, MOST_THREADS)
         rows = as_rows("probs", probs)
@@ -180,11 +175,6 @@ class Bank:
         -------
         uint8 array of shape (n, bytes of a state)
             What `load_many` takes, here or in another process.
-
-        Raises
-        ------
-        ValueError
-            For a monitor whose memory is damaged.
         """
         wanted = self._slots(slots)
         states = np.empty((len(wanted), self._core.sizes()[2]), dtype=np.uint8)
@@ -200,11 +190,6 @@ class Bank:
             Which monitors, in the order of `states`.
         states : uint8 array with one row a state, or bytes
             As `save_many` gives them, or what `Monitor.save` gave, one after the other.
-
-        Raises
-        ------
-        ValueError
-            For a state that is damaged or belongs to other parameters.
 
         Examples
         --------

@@ -156,7 +156,7 @@ class EvidenceHead:
         return {name: fixed.as_json(getattr(self, name)) for name in FIELDS}
 
     def values(self, signals: Floats, subjects: npt.NDArray[Any]) -> Floats:
-        """Return the evidence of each step, as in the core where the input does not stand still.
+        """Return the evidence of each step in nats, as in the core where the input does not stand still.
 
         Parameters
         ----------
@@ -164,11 +164,6 @@ class EvidenceHead:
             As `Monitor.run` gives them.
         subjects : array of T integers
             Classes that the parameters speak about: answers, or predictions.
-
-        Returns
-        -------
-        array of T numbers
-            In nats; above 0 speaks for degraded input.
         """
         offsets = np.array(self.integers()["offset"], dtype=np.int64)
         return self._clipped(signals, 256 * offsets[subjects], slow=False)

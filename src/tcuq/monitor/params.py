@@ -115,11 +115,6 @@ class Params:
     notes : mapping, optional
         Free text and figures about the fit; never read by the monitor.
 
-    Raises
-    ------
-    ValueError
-        For a value outside its range; the message names the field, the value and what was expected.
-
     Examples
     --------
     >>> params = Params(classes=10)
@@ -414,11 +409,6 @@ class Params:
             As `to_dict` gives it.
         sealed : bool, default True
             Whether the checksum must be that of the content; False after an edit of your own.
-
-        Raises
-        ------
-        ValueError
-            For a field that is unknown, missing or out of range, or a checksum that does not fit.
 
         Examples
         --------

@@ -97,11 +97,6 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         -------
         pandas.DataFrame
             The columns of `tcuq.step_columns`, after those of `beside`.
-
-        Raises
-        ------
-        ValueError
-            When pandas, or polars or pyarrow below, is not installed; the message says what to type.
         """
         pandas = needed("pandas", "pandas", "a pandas data frame")
         index = getattr(beside, "index", None)
@@ -117,11 +112,6 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         ----------
         beside : polars.DataFrame, optional
             As of `to_pandas`.
-
-        Returns
-        -------
-        polars.DataFrame
-            As of `to_pandas`.
         """
         polars = needed("polars", "polars", "a polars data frame")
         columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
@@ -134,11 +124,6 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         Parameters
         ----------
         beside : pyarrow.Table, optional
-            As of `to_pandas`.
-
-        Returns
-        -------
-        pyarrow.Table
             As of `to_pandas`.
         """
         arrow = needed("pyarrow", "tcuq[tables]", "an Arrow table")

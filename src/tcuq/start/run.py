@@ -169,18 +169,12 @@ def start(
 
     Parameters
     ----------
-    model : path, text or object
+    model, x, y, shifts
         As of `tcuq.record`.
-    x : path, text or array
-        Inputs, as of `tcuq.record`.
     out : path
         Folder to write: all files or, if anything fails, none.
-    y : array, optional
-        Labels, as of `tcuq.record`.
     stream : bool or str, optional
         As of `tcuq.record`; by default as it suits the data.
-    shifts : bool, str, callable or sequence, default True
-        As of `tcuq.record`.
     seed : int, optional
         Of the split, the streams and the fit; default 0.
     budget : float, default 0.15
@@ -198,12 +192,6 @@ def start(
     -------
     dict
         The figures; under ``"lines"`` about ten lines for a person.
-
-    Raises
-    ------
-    ValueError
-        For a model or data that cannot be read, for a model that is at chance on clean data, and for a folder
-        that holds files already.
 
     Examples
     --------
