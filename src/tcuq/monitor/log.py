@@ -277,7 +277,7 @@ class Log:
         return replace(self, **columns, shifted=part(self.kinds), _kinds=None)
 
     def change_points(self) -> list[int]:
-        """Return the steps at which a known shift begins, or one of another kind, also where a segment does."""
+        """Return the steps at which a known shift begins, or one of another kind, also at a border."""
         return [part.start for part in self.stretches()]
 
     def stretches(self) -> list[slice]:
