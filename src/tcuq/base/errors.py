@@ -96,9 +96,9 @@ def wrong_type(name: str, value: Any, expected: Any) -> InputTypeError:
 
 def placed(error: Exception, where: str) -> InputError:
     """Return an error that also says where it arose: a file, or a line of it."""
-    found = error if isinstance(error, InputError) else InputError("value", str(error))
-    found.where = f"{where}: {found.where}" if found.where else where
-    return found
+    refusal = error if isinstance(error, InputError) else InputError("value", str(error))
+    refusal.where = f"{where}: {refusal.where}" if refusal.where else where
+    return refusal
 
 
 @contextmanager

@@ -136,18 +136,18 @@ class Decisions:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the columns as arrays; `reason` as a code, 255 for none, and `names` of all classes."""
-        found: dict[str, npt.NDArray[Any]] = {"step": self.step_numbers()}
+        columns: dict[str, npt.NDArray[Any]] = {"step": self.step_numbers()}
         for name in self.columns[1:]:
             if name == "params":
                 number = fingerprint_number(self.fingerprint or "")
-                found[name] = np.full(len(self), number, dtype=np.uint32)
+                columns[name] = np.full(len(self), number, dtype=np.uint32)
             elif name == NAME:
-                found["names"] = np.array(self.names, dtype=str)
+                columns["names"] = np.array(self.names, dtype=str)
             elif self.signals is not None and name in OWN_COLUMN:
-                found[name] = np.ascontiguousarray(self.signals[:, NUMBER[name]])
+                columns[name] = np.ascontiguousarray(self.signals[:, NUMBER[name]])
             else:
-                found[name] = np.ascontiguousarray(self.steps[name])
-        return found
+                columns[name] = np.ascontiguousarray(self.steps[name])
+        return columns
 
     def worded(self) -> dict[str, Any]:
         """Return the columns as a person reads them: `reason` as a name, `params` as text, `answer_name`."""

@@ -95,10 +95,10 @@ class RowParser:
             raise InputError("value", "names come after the first line, expected before the first step")
         if not isinstance(names, list):
             raise InputError("value", f"names is {_short(names)}, expected a list of texts", "names")
-        found = checked_names(names, len(names) if self._shape is None else self._shape.classes)
+        checked = checked_names(names, len(names) if self._shape is None else self._shape.classes)
         if self._shape is not None:
-            self._shape.check_names(found)
-        self.names = found
+            self._shape.check_names(checked)
+        self.names = checked
 
     def _check_keys(self, content: dict[str, Any]) -> None:
         unknown = [key for key in content if key not in KEYS]

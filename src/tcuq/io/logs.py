@@ -100,21 +100,21 @@ def read_parts(
     limits = limits_given(limits)
     shape = None if params is None else Shape.of(params)
     apply = (lambda table: softmax(paired(table), logits_scale)) if logits else None
-    found: Iterator[Log]
+    parts: Iterator[Log]
     if kind == "npz":
         log = read_npz(read_bytes(path, limits), where, limits, apply)
         step = len(log) if rows is None else rows
-        found = (log.take(slice(at, at + step)) for at in range(0, len(log), step))
+        parts = (log.take(slice(at, at + step)) for at in range(0, len(log), step))
     elif kind in TABLES:
-        found = table_parts(path, kind, where, limits, apply, rows is None)
+        parts = table_parts(path, kind, where, limits, apply, rows is None)
     else:
         lines = enumerate(decode_lines(read_lines(path, limits, whole=True)), 1)
         if kind == "csv":
-            found = log_parts(lines, csv_table(lines, where, apply, limits), where, on_bad, rows)
+            parts = log_parts(lines, csv_table(lines, where, apply, limits), where, on_bad, rows)
         else:
             steps = Steps(RowParser(shape, apply, where, limits))
-            found = log_parts(lines, steps, where, on_bad, rows)
-    for part in found:
+            parts = log_parts(lines, steps, where, on_bad, rows)
+    for part in parts:
         if shape is not None:
             shape.check_log(part, where)
         yield part

@@ -206,8 +206,8 @@ def interval(
     count, total = summed(np.ones(len(asked))), summed(expected)
     low = np.maximum(total + ends[0], summed((known & (wrong > 0)).astype(np.float64))) / count
     high = np.minimum(total + ends[1], count - summed((known & (wrong == 0)).astype(np.float64))) / count
-    found = summed(expected + np.where(known, wrong - expected, 0) / chance) / count
-    return LabeledAccuracy(1 - np.clip(found, low, high), 1 - high, 1 - low)
+    estimate = summed(expected + np.where(known, wrong - expected, 0) / chance) / count
+    return LabeledAccuracy(1 - np.clip(estimate, low, high), 1 - high, 1 - low)
 
 
 def gain(stake: float, off: Floats, least: Floats, asked: Bools, chance: Floats) -> Floats:
@@ -226,11 +226,11 @@ def _least(logs: Floats, limit: float) -> Floats:
     below.
     """
     stakes = STAKES[:, None]
-    found = ((logs - limit) / stakes).max(axis=0)
+    sums = ((logs - limit) / stakes).max(axis=0)
     for _ in range(ROUNDS):
-        each = logs - stakes * found
+        each = logs - stakes * sums
         top = each.max(axis=0)
         parts = np.exp(each - top)
         whole = parts.sum(axis=0)
-        found = found + np.maximum(0, top + np.log(whole) - limit) * whole / (stakes * parts).sum(axis=0)
-    return np.asarray(found)
+        sums = sums + np.maximum(0, top + np.log(whole) - limit) * whole / (stakes * parts).sum(axis=0)
+    return np.asarray(sums)

@@ -67,9 +67,9 @@ class Bank:
         """
         more = integer("count", count, 0, MOST)
         start = len(self)
-        found = range(start, start + more)  # before: there is no way back when memory for it is missing
+        slots = range(start, start + more)  # before: there is no way back when memory for it is missing
         first = self._core.grow(more)
-        return found if first == start else range(first, first + more)
+        return slots if first == start else range(first, first + more)
 
     def run(
         self,
@@ -219,14 +219,14 @@ class Bank:
         return (_restore, (self.params, states, type(self)), added(self, _OWN))
 
     def _slots(self, slots: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        found = np.asarray(slots)
-        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
-            raise InputError("value", f"slots are {found.dtype} {found.shape}, expected one row of integers")
-        if found.dtype == np.uint64:
+        array = np.asarray(slots)
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise InputError("value", f"slots are {array.dtype} {array.shape}, expected one row of integers")
+        if array.dtype == np.uint64:
             # As int64 they would be negative.
-            for at in np.flatnonzero(found > MOST)[:1]:
-                raise IndexError(f"slots[{at}] is {found[at]}, expected 0 to {len(self) - 1}")
-        return np.ascontiguousarray(found, dtype=np.int64)
+            for at in np.flatnonzero(array > MOST)[:1]:
+                raise IndexError(f"slots[{at}] is {array[at]}, expected 0 to {len(self) - 1}")
+        return np.ascontiguousarray(array, dtype=np.int64)
 
 
 def usable_cores() -> int:

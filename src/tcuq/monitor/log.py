@@ -14,8 +14,8 @@ from ..base.checks import integer, number
 from ..base.errors import InputError, wrong_value
 from ..base.unknown import unknown_text
 from .class_names import checked_names, counted, numbered, shifts_by_name
+from .data_frames import is_frame, mixes, read_frame
 from .fixed_point import put
-from .frames import is_frame, mixes, read_frame
 from .logits import paired, softmax
 from .monitor import Monitor
 from .quantize import as_rows, quantize_probs, sigmoid_pairs

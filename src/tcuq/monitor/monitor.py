@@ -16,7 +16,7 @@ from ..base.checks import integer
 from ..base.errors import InputError, InputTypeError, wrong_type
 from ..base.limits import read_limited
 from ..base.unknown import InputNote
-from .frames import holds_log, is_frame, opened
+from .data_frames import holds_log, is_frame, opened
 from .params import Params
 from .quantize import as_rows, as_vector, format_notes
 from .signals import NUMBER

@@ -28,19 +28,19 @@ def device_keys(version: str, devices: Iterable[str]) -> U64:
 
 def mixed(values: U64) -> U64:
     """Return numbers that look random, each a function of its value alone (the finalizer of splitmix64)."""
-    found = values + np.uint64(0x9E3779B97F4A7C15)
-    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(found ^ (found >> np.uint64(31)), dtype=np.uint64)
+    bits = values + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)), dtype=np.uint64)
 
 
 def step_hashes(seed: int, keys: U64, boots: npt.NDArray[Any], seqs: npt.NDArray[Any]) -> U64:
     """Return a number for each step, from the seed and from what names the step."""
     start = np.frombuffer(hashlib.blake2b(str(seed).encode(), digest_size=8).digest(), dtype="<u8")
-    found = mixed(keys ^ start.astype(np.uint64))
+    hashes = mixed(keys ^ start.astype(np.uint64))
     for part in (boots, seqs):
-        found = mixed(found ^ mixed(np.asarray(part, dtype=np.int64).astype(np.uint64)))
-    return found
+        hashes = mixed(hashes ^ mixed(np.asarray(part, dtype=np.int64).astype(np.uint64)))
+    return hashes
 
 
 FLOOR = 0.5
@@ -133,6 +133,6 @@ class Questions:
         least = max(FLOOR * self.rate, 2 * self.rate - 1)  # so that a rate of 1 asks for all
         wanted = least + (self.rate - least) * doubt * (self.steps + 1) / self._total
         room = self.rate * (self.steps + 1) + BURST - self.expected
-        found = min(1.0, max(least, min(wanted, room)))
-        self.steps, self.expected, self._total = self.steps + 1, self.expected + found, self._total + doubt
-        return found
+        chance = min(1.0, max(least, min(wanted, room)))
+        self.steps, self.expected, self._total = self.steps + 1, self.expected + chance, self._total + doubt
+        return chance

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..base.errors import InputError, InputTypeError, needed, wrong_type
 from ..base.fixed import ONE
 from .columns import ALIASES, PLAIN, Layout
-from .frames import column_at, holds_log, is_frame, names_of, opened
+from .data_frames import column_at, holds_log, is_frame, names_of, opened
 from .signals import SIGNALS
 
 _FRACTIONS = ("risk", "threshold", "uncertainty", "persistence", "look", "severity", "expected_accuracy")
@@ -59,9 +59,9 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         """
         if steps.dtype != STEP_DTYPE or steps.ndim != 1:
             raise InputTypeError("value", f"steps are {steps.dtype}, expected rows of tcuq.STEP_DTYPE")
-        found = steps.view(cls)
-        found.class_names = None if class_names is None else tuple(class_names)
-        return found
+        view = steps.view(cls)
+        view.class_names = None if class_names is None else tuple(class_names)
+        return view
 
     def __array_finalize__(self, obj: Any) -> None:
         self.class_names = getattr(obj, "class_names", None)
@@ -79,10 +79,10 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         super().__setstate__(array)
 
     def __getitem__(self, key: Any) -> Any:
-        found = super().__getitem__(key)
+        part = super().__getitem__(key)
         # One column is numbers, no steps.
-        whole = not isinstance(found, Steps) or found.dtype == STEP_DTYPE
-        return found if whole else found.view(np.ndarray)
+        whole = not isinstance(part, Steps) or part.dtype == STEP_DTYPE
+        return part if whole else part.view(np.ndarray)
 
     def to_pandas(self, beside: Any = None) -> Any:
         """Return the steps as a pandas DataFrame, one row a step.
@@ -186,8 +186,8 @@ class StepBuffer:
         self.bytes = steps.view(np.uint8)
         self.raw = np.empty((count, len(SIGNALS)), dtype=np.uint16) if signals else None
         self._values = np.empty((count, len(SIGNALS))) if signals else None
-        found = Steps.of(steps, class_names)
-        self._found: Any = found if self._values is None else (found, self._values)
+        joined = Steps.of(steps, class_names)
+        self._found: Any = joined if self._values is None else (joined, self._values)
 
     def filled(self) -> Any:
         """Return the steps, with their signals as numbers from 0 to 1 where they are wanted."""

@@ -85,9 +85,9 @@ def section(name: str, heading: str, lead: str, body: str) -> str:
     )
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], name: str = "numbers") -> str:
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]], name: str = "numbers") -> str:
     """Return a table; cells are HTML, the first of a row is its heading."""
-    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in titles)
     body = "".join(
         f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>'
         for row in rows

@@ -237,11 +237,11 @@ def start(
     format = session.model.info.probs
     logits = session.options.logits and format is not None and recorded.dev.probs.dtype == np.int8
     scale = format.scale if logits and format is not None else None  # so that the package has their softmax
-    found = _findings(session, recorded, params, decided, seed)
-    found["logits_scale"] = scale
+    figures = _findings(session, recorded, params, decided, seed)
+    figures["logits_scale"] = scale
 
     tell(0, 1, "writing")
-    title, said = f"{session.model.info.name}: judged on held-out steps", f"Verdict: {verdict(found)}."
+    title, said = f"{session.model.info.name}: judged on held-out steps", f"Verdict: {verdict(figures)}."
     decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
     contents: dict[str, str | bytes] = {
         "monitor.json": params.to_json(),
@@ -249,7 +249,7 @@ def start(
         "test.npz": encode_log(recorded.test),
         "decisions.csv": encode_decisions(decisions, "csv"),
         "report.html": render(decided, params, recorded.test, signals, title, verdict=said),
-        "README.md": readme(found),
+        "README.md": readme(figures),
     }
     for file, text in sources(params, "monitor", "c", scale).items():
         contents[f"firmware/{file}"] = text
@@ -257,8 +257,8 @@ def start(
         if (target / inside).is_dir():
             raise InputError("exists", f"{target / inside}: is a folder, expected a file or nothing")
     write_folder(target, contents)
-    found["files"] = sorted(contents)
-    return found
+    figures["files"] = sorted(contents)
+    return figures
 
 
 def check_folder(out: str | Path, force: bool) -> Path:
@@ -362,7 +362,7 @@ def _findings(
     session: Session, recorded: Recorded, params: Params, decided: Any, seed: int
 ) -> dict[str, Any]:
     test, fitted = recorded.test, params.notes.get("fit") or {}
-    found = {
+    figures = {
         "model": session.model.info.name,
         "data": session.data.name,
         "seed": seed,
@@ -373,10 +373,10 @@ def _findings(
         "fit_accuracy": fitted.get("expected_accuracy"),
         "notes": list(fitted.get("warnings", ())),
     }
-    found["label_note"] = label_note(recorded.dev)
+    figures["label_note"] = label_note(recorded.dev)
     if test.kinds is not None:
-        found["by_kind"] = by_kind(test, decided)
+        figures["by_kind"] = by_kind(test, decided)
     if recorded.paces is not None:
-        found["by_pace"] = by_part(test, decided, recorded.paces)
-    found["lines"] = summary(found)
-    return found
+        figures["by_pace"] = by_part(test, decided, recorded.paces)
+    figures["lines"] = summary(figures)
+    return figures

@@ -157,13 +157,13 @@ def alarm_parts(state: FitState) -> list[Part]:
 
 def added(parts: Sequence[Part], head: EvidenceHead) -> list[Floats]:
     """Return what the alarm adds to its sum at each step of the clean stretches, as the core does."""
-    found = []
+    stretches = []
     for part in parts:
         table, every = part.table, np.empty(len(part.table))
         for at in chunks(len(table)):
             every[at] = head.added(table.registry(at), table.subject[at], part.looks[at])
-        found += [every[run] for run in part.runs]
-    return found
+        stretches += [every[run] for run in part.runs]
+    return stretches
 
 
 SHORTEST = 30

@@ -162,8 +162,8 @@ def find_centers(log: Log, classes: int, scale: float, zero_point: int) -> tuple
         counts += np.bincount(predicted[part][rows], minlength=classes)
     everywhere = sums.sum(0) / max(1.0, counts.sum())
     means = np.where((counts >= FEWEST)[:, None], sums / np.maximum(counts, 1)[:, None], everywhere)
-    found = np.clip(np.rint(means), -128, 127).astype(int)
-    return tuple(tuple(row) for row in found.tolist())
+    rounded = np.clip(np.rint(means), -128, 127).astype(int)
+    return tuple(tuple(row) for row in rounded.tolist())
 
 
 def class_shares(log: Log) -> list[float]:

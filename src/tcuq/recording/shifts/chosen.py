@@ -46,10 +46,10 @@ class Form:
 
     def kept(self, values: Floats) -> Array:
         """Return arranged values as an input: cut to the range, in the former shape and dtype."""
-        found = np.clip(values, self.low, self.high)
+        cut = np.clip(values, self.low, self.high)
         if self.dtype.kind in "iub":
-            found = np.rint(found)
-        return self.restore(found).astype(self.dtype)
+            cut = np.rint(cut)
+        return self.restore(cut).astype(self.dtype)
 
 
 def are_indices(sample: Array, info: Info | None = None) -> bool:
@@ -151,8 +151,8 @@ QUIETEST = 1e-4
 
 def blank(form: Form, x: Array, severity: float) -> Array:
     """Show one value throughout: black or gray; silence; the mean of each channel, or 0."""
-    level = form.blanks[severity > HALF]
-    return form.kept(np.zeros(form.arrange(x).shape) + level)
+    value = form.blanks[severity > HALF]
+    return form.kept(np.zeros(form.arrange(x).shape) + value)
 
 
 def saturated(form: Form, x: Array, severity: float) -> Array:
@@ -293,8 +293,8 @@ def listed(shifts: Shifts) -> list[Any]:
             raise InputError("conflict", "shifts is none and more, expected one of both")
         return [True if each == "auto" else each for each in parts if each != "none"]
     if isinstance(shifts, Sequence):
-        found = [part for each in shifts for part in listed(each)]
-        return [each for n, each in enumerate(found) if each not in found[:n]]
+        wanted = [part for each in shifts for part in listed(each)]
+        return [each for n, each in enumerate(wanted) if each not in wanted[:n]]
     if shifts is True or isinstance(shifts, Mapping) or callable(shifts):
         return [shifts]
     raise InputTypeError("value", f"shifts is {type(shifts).__name__}, expected text, functions or True")
@@ -334,8 +334,8 @@ def _same(x: Array, rng: np.random.Generator) -> Array:
 
 def _jitter(x: Array, rng: np.random.Generator) -> Array:
     """Return an input of no known family as it comes again: with noise of a twentieth of its deviation."""
-    found = x + 0.05 * float(x.astype(np.float64).std()) * rng.standard_normal(x.shape)
-    return _like(x, found)
+    noisy = x + 0.05 * float(x.astype(np.float64).std()) * rng.standard_normal(x.shape)
+    return _like(x, noisy)
 
 
 def _like(x: Array, found: Array) -> Array:
@@ -351,12 +351,12 @@ def _like(x: Array, found: Array) -> Array:
 def _own(each: Any, where: str) -> list[Kind]:
     """Return kinds of the user: a function by its name, a mapping of names to functions."""
     text = each if isinstance(each, str) else None
-    found = referred(text, "shifts") if text is not None else each
-    if isinstance(found, Mapping):
-        pairs = [(str(name), function) for name, function in found.items()]
+    own = referred(text, "shifts") if text is not None else each
+    if isinstance(own, Mapping):
+        pairs = [(str(name), function) for name, function in own.items()]
     else:
-        name = text.rpartition(":")[2] if text is not None else getattr(found, "__name__", "shift")
-        pairs = [(name, found)]
+        name = text.rpartition(":")[2] if text is not None else getattr(own, "__name__", "shift")
+        pairs = [(name, own)]
     for name, function in pairs:
         if not callable(function):
             kind = type(function).__name__
@@ -367,18 +367,18 @@ def _own(each: Any, where: str) -> list[Kind]:
 def _checked(name: str, function: Shift, where: str) -> Kind:
     def apply(x: Array, severity: float, rng: np.random.Generator) -> Array:
         try:
-            found = np.asarray(function(x.copy(), rng))
+            made = np.asarray(function(x.copy(), rng))
         except Exception as error:  # of the user's own code
             problem = f"failed on an input of {where}: {failure(error)}"
             raise InputError("failed", problem, where=f"shift {name}") from error
         with located(f"shift {name}"):
-            if found.shape != x.shape:
-                raise InputError("value", f"returns shape {found.shape}, expected {x.shape}")
-            if found.dtype.kind not in "iufb":
-                raise InputError("value", f"returns {found.dtype}, expected numbers")
-            if not np.isfinite(found).all():
+            if made.shape != x.shape:
+                raise InputError("value", f"returns shape {made.shape}, expected {x.shape}")
+            if made.dtype.kind not in "iufb":
+                raise InputError("value", f"returns {made.dtype}, expected numbers")
+            if not np.isfinite(made).all():
                 raise InputError("value", "returns NaN or infinity, expected finite numbers")
-        return _like(x, found)
+        return _like(x, made)
 
     return Kind(name, apply, own=True)
 

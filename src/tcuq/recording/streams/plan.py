@@ -45,11 +45,11 @@ def paces_of(text: bool | str) -> tuple[Pace, ...]:
         return MIXED
     if not isinstance(text, str):
         raise InputTypeError("value", f"stream is {text!r}, {WANTED}")
-    found = []
+    paces = []
     for each in text.split(","):
         word, equals, value = each.strip().partition("=")
         if (word, equals) == ("shuffled", ""):
-            found.append(Pace(word))
+            paces.append(Pace(word))
             continue
         if word not in ("dwell", "held") or not equals:
             raise InputError("value", f"stream is {each.strip()!r}, {WANTED}")
@@ -57,8 +57,8 @@ def paces_of(text: bool | str) -> tuple[Pace, ...]:
             mean = float(value)
         except ValueError:
             raise wrong_value("stream", each.strip(), f"a number after {word}=") from None
-        found.append(Pace(word, number(f"{word} of stream", mean, 1, LONGEST_STAY)))
-    return tuple(found)
+        paces.append(Pace(word, number(f"{word} of stream", mean, 1, LONGEST_STAY)))
+    return tuple(paces)
 
 
 Ints = npt.NDArray[np.int64]
@@ -138,26 +138,26 @@ def lay_out(
     pairs = _pairs(steps, kinds, mean, Numbers(seed, f"{name}/layout"))
     rounds = max(1, len(pairs) // (2 * len(paces)))
     segments = min(len(pairs), rounds * len(paces))
-    found = []
+    stretches = []
     for index, pair in enumerate(pairs):
         segment = index * segments // len(pairs)
         pace = (segment + segment // len(paces)) % len(paces)
-        found += [Stretch(length, segment, pace, kind, by) for length, kind, by in pair if length]
-    return found
+        stretches += [Stretch(length, segment, pace, kind, by) for length, kind, by in pair if length]
+    return stretches
 
 
 def _pairs(
     steps: int, kinds: Sequence[int], mean: int, numbers: Numbers
 ) -> list[list[tuple[int, int, float]]]:
     """Return pairs of (steps, kind, severity), a clean stretch first; what is left at the end is clean."""
-    found: list[list[tuple[int, int, float]]] = []
+    pairs: list[list[tuple[int, int, float]]] = []
     order: list[int] = []
     left = steps
     while left:
         short, more = numbers.below(2, mean + 1).tolist()
         shifted = (mean + 1) // 2 + short
         clean = shifted + more
-        if not found:  # a stream too short for a pair has a short one
+        if not pairs:  # a stream too short for a pair has a short one
             shifted = min(shifted, left // 2)
             clean = min(clean, left - shifted)
         if not kinds or left < clean + shifted:
@@ -167,9 +167,9 @@ def _pairs(
             order = order or [kinds[n] for n in numbers.shuffled(len(kinds))[0]]
             severity = MILDEST + (1 - MILDEST) * int(numbers.below(1, 1001)[0]) / 1000
             pair.append((shifted, order.pop(0), severity))
-        found.append(pair)
+        pairs.append(pair)
         left -= clean + shifted
-    return found
+    return pairs
 
 
 @dataclass(frozen=True, eq=False)
