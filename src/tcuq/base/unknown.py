@@ -32,10 +32,7 @@ class InputNote(UserWarning):
 
 
 def unknown_text(what: str, names: Sequence[str], known: Collection[str]) -> str | None:
-    """Return a sentence about the columns of an input that are not used, None where all are.
-
-    `what` is ``"column"``, ``"key"`` or ``"array"``.
-    """
+    """Return a sentence about the columns of an input that are not used, None where all are."""
     unknown = [name for name in names if name not in known]
     if not unknown:
         return None

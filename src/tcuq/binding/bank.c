@@ -115,13 +115,17 @@ close:
     return slots->at == NULL ? -1 : 0;
 }
 
-/* Keep others out and read the slots, until leave(): 0, or -1 with an exception. */
-static int enter(bank_t *self, slots_t *slots, PyObject *object)
+/* Keep others out and read the slots, the first of so many arguments, until leave(): 0, or -1 with an exception. */
+static int enter(bank_t *self, slots_t *slots, PyObject *const *args, Py_ssize_t count, Py_ssize_t wanted)
 {
+    if (count != wanted) {
+        PyErr_Format(PyExc_TypeError, "%zd arguments, expected %zd", count, wanted);
+        return -1;
+    }
     if (begin(self) < 0) {
         return -1;
     }
-    if (slots_open(self, slots, object) < 0) {
+    if (slots_open(self, slots, args[0]) < 0) {
         end(self);
         return -1;
     }
@@ -224,10 +228,6 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
     run_tables_t tables;
     slots_t slots;
     long threads;
-    if (count < 5 || count > 6) {
-        PyErr_SetString(PyExc_TypeError, "run takes slots, probs, features, out, signals and threads");
-        return NULL;
-    }
     threads = count == 6 ? PyLong_AsLong(args[5]) : 1;
     if (threads < 1 || threads > MOST_THREADS) {
         if (PyErr_Occurred() == NULL) {
@@ -235,7 +235,7 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         }
         return NULL;
     }
-    if (enter(self, &slots, args[0]) < 0) {
+    if (enter(self, &slots, args, count, count == 5 ? 5 : 6) < 0) {
         return NULL;
     }
     if (run_open(&tables, &self->base.held.params, (Py_ssize_t)slots.count, args + 1) == 0) {
@@ -261,11 +261,7 @@ static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssiz
     slots_t slots;
     size_t i;
     int status = 0;
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "save_many takes slots and out");
-        return NULL;
-    }
-    if (enter(self, &slots, args[0]) < 0) {
+    if (enter(self, &slots, args, count, 2) < 0) {
         return NULL;
     }
     if (space_open(&out, args[1], (Py_ssize_t)(slots.count * size)) < 0) {
@@ -319,11 +315,7 @@ static PyObject *bank_load_many(PyObject *object, PyObject *const *args, Py_ssiz
     uint8_t *spare;
     size_t where = 0;
     int status;
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "load_many takes slots and states");
-        return NULL;
-    }
-    if (enter(self, &slots, args[0]) < 0) {
+    if (enter(self, &slots, args, count, 2) < 0) {
         return NULL;
     }
     if (PyObject_GetBuffer(args[1], &states, PyBUF_C_CONTIGUOUS) < 0) {
@@ -359,13 +351,8 @@ static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t 
     bank_t *self = (bank_t *)object;
     slots_t slots;
     size_t i;
-    int anew;
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "reset takes slots and whether they begin anew");
-        return NULL;
-    }
-    anew = PyObject_IsTrue(args[1]);
-    if (anew < 0 || enter(self, &slots, args[0]) < 0) {
+    int anew = count == 2 ? PyObject_IsTrue(args[1]) : 0;
+    if (anew < 0 || enter(self, &slots, args, count, 2) < 0) {
         return NULL;
     }
     for (i = 0; i < slots.count; i++) {
@@ -387,11 +374,7 @@ static PyObject *bank_feedback(PyObject *object, PyObject *const *args, Py_ssize
     Py_buffer ago, labels, out;
     slots_t slots;
     size_t i;
-    if (count != 4) {
-        PyErr_SetString(PyExc_TypeError, "feedback takes slots, ago, labels and out");
-        return NULL;
-    }
-    if (enter(self, &slots, args[0]) < 0) {
+    if (enter(self, &slots, args, count, 4) < 0) {
         return NULL;
     }
     if (space_open(&ago, args[1], (Py_ssize_t)(slots.count * 8u)) < 0) {

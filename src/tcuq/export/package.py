@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from importlib import resources
 from pathlib import Path
 
-from ..base.atomic_folders import recover, write_folder
+from ..base.atomic_folders import prepare, write_folder
 from ..base.checks import known
 from ..base.errors import InputError
 from ..monitor.params import Params
@@ -157,12 +157,7 @@ def put(
     texts: dict[str, str], folder: str | Path, force: bool = False, form: Form | None = None
 ) -> list[Path]:
     """Write the files of a package, all of them or none."""
-    target = Path(folder)
-    if not target.parent.is_dir():
-        raise InputError("missing", f"{target}: folder {target.parent} does not exist; make it first")
-    recover(target)
-    if target.exists() and not target.is_dir():
-        raise InputError("exists", f"{target}: is a file, expected a folder; name another one")
+    target = prepare(folder)
     if form is not None:
         refuse_other_form(target, form)
     _refuse_other_kinds(texts, target)

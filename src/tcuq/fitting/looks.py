@@ -41,10 +41,7 @@ def block_edges(width: int) -> list[int]:
 
 
 def find_reach(values: Ints, subject: Ints, clean: Flags, seed: int) -> int:
-    """Return the median squared distance of clean steps of one class that have nothing to do with each other.
-
-    Steps are drawn from the clean ones of the class that they speak of.
-    """
+    """Return the median squared distance of clean steps of one class that are far from each other."""
     rng = np.random.default_rng([seed, 6])
     parts: list[Ints] = []
     for each in np.unique(subject[clean]):

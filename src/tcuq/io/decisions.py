@@ -41,10 +41,7 @@ OWN_COLUMN = tuple(name for name in SIGNALS if name not in (STEP_DTYPE.names or 
 
 
 def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool = False) -> tuple[str, ...]:
-    """Return the columns of a decision file in a text format.
-
-    `used` are the signals that are written, None for none at all.
-    """
+    """Return the columns of a decision file in a text format."""
     more = () if used is None else ("low_mass", *(name for name in used if name in OWN_COLUMN))
     return (*WRITTEN, *((NAME,) if names else ()), *more, *(("params",) if fingerprint else ()))
 
@@ -117,13 +114,7 @@ class Decisions:
         return decision_columns(used, self.fingerprint is not None, self.names is not None)
 
     def check_params(self, params: Params) -> None:
-        """Refuse parameters that these decisions were not made with; decisions that name none are accepted.
-
-        Parameters
-        ----------
-        params : Params
-            That the decisions should have been made with.
-        """
+        """Refuse parameters that these decisions were not made with; those that name none are accepted."""
         if self.fingerprint not in (None, params.fingerprint):
             expected = f"expected {params.fingerprint}, the fingerprint of the parameters given"
             raise InputError("conflict", f"made with parameters {self.fingerprint}, {expected}")
@@ -161,13 +152,7 @@ class Decisions:
         return {name: columns[name] for name in self.columns}
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the columns of each step; `reason` as a name, "" for none, an unknown accuracy as None.
-
-        Yields
-        ------
-        tuple
-            Values in the order of `columns`.
-        """
+        """Yield the columns of each step; `reason` as a name, "" for none, an unknown accuracy as None."""
         columns = {
             name: values.tolist() if isinstance(values, np.ndarray) else values
             for name, values in self.worded().items()

@@ -60,10 +60,7 @@ class RowParser:
         self.shifts = ShiftNumbers()
 
     def parse(self, text: str, line: int) -> Row | None:
-        """Return the step of one line, None for names of classes; a bad line is an error and settles nothing.
-
-        `line` is its number, for messages about later lines that contradict it.
-        """
+        """Return the step of one line, None for names of classes; a bad line settles nothing."""
         return self.take(parse_object(text, ALIASES, self._limits), line)
 
     def take(self, content: dict[str, Any], line: int) -> Row | None:

@@ -33,10 +33,7 @@ def looks_behind(look: npt.NDArray[Any], horizon: int) -> Floats:
 
 
 def half_band(expected: npt.NDArray[Any], looks: Any, error: Any) -> Floats:
-    """Return half the width of the band.
-
-    `error` is that of `Params.accuracy_error`, by whether the alarm is on.
-    """
+    """Return half the width of the band."""
     chance = expected * (1 - expected) / np.maximum(looks, 1)
     return np.asarray(DEVIATIONS * np.sqrt(chance + error**2))
 

@@ -176,10 +176,7 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
 
 
 class StepBuffer:
-    """Where a run writes. It is asked for before the run, whose steps cannot be taken back.
-
-    `bytes` and `raw` are what the core fills: steps, and signals in Q0.16 or None.
-    """
+    """Where a run writes. It is asked for before the run, whose steps cannot be taken back."""
 
     def __init__(self, count: int, class_names: Sequence[str] | None, signals: bool) -> None:
         steps = np.empty(count, dtype=STEP_DTYPE)

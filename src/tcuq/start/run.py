@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.atomic_folders import recover, refuse_fixed, write_folder
+from ..base.atomic_folders import prepare, refuse_fixed, write_folder
 from ..base.checks import integer
 from ..base.errors import InputError
 from ..base.rand import Numbers
@@ -263,12 +263,7 @@ def start(
 
 def check_folder(out: str | Path, force: bool) -> Path:
     """Return the folder to write, or refuse it before any work is done."""
-    target = Path(out)
-    if not target.parent.is_dir():
-        raise InputError("missing", f"{target}: folder {target.parent} does not exist; make it first")
-    recover(target)
-    if target.exists() and not target.is_dir():
-        raise InputError("exists", f"{target}: is a file, expected a folder; name another one")
+    target = prepare(out)
     refuse_fixed(target.resolve())
     if target.is_dir() and any(target.iterdir()) and not force:
         way = "choose another folder, or replace files with `force=True`"
