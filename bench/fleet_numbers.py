@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq import Bank, Params, fit
-from tcuq.base.step_hashes import device_keys
 from tcuq.demo import digits as demo
-from tcuq.monitor.label_interval import interval
+from tcuq.monitor.accuracy import interval
+from tcuq.monitor.questions import device_keys
 from tcuq_watch.engine.labels import Labels
 from tcuq_watch.engine.tallies import MEAN_ONE, Tallies
 from tcuq_watch.verdicts.baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period

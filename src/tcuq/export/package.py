@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from importlib import resources
 from pathlib import Path
 
-from ..base.atomic_folders import recover, write_folder
+from ..base.atomic_folders import prepare, write_folder
 from ..base.checks import known
 from ..base.errors import InputError
 from ..monitor.params import Params
@@ -73,11 +73,6 @@ def sources(
         Carry along a softmax for int8 logits of this scale.
     projection : IntegerProjection, optional
         Carry along a projection of wide features.
-
-    Returns
-    -------
-    dict of str to str
-        Text by path inside the package.
 
     Examples
     --------
@@ -147,16 +142,6 @@ def export(
     projection : IntegerProjection, optional
         Carry along a projection of wide features.
 
-    Returns
-    -------
-    list of Path
-        The files, sorted.
-
-    Raises
-    ------
-    ValueError
-        When a file exists already and `force` is False, or the folder holds a package of another form.
-
     Examples
     --------
     >>> import tempfile
@@ -172,12 +157,7 @@ def put(
     texts: dict[str, str], folder: str | Path, force: bool = False, form: Form | None = None
 ) -> list[Path]:
     """Write the files of a package, all of them or none."""
-    target = Path(folder)
-    if not target.parent.is_dir():
-        raise InputError("missing", f"{target}: folder {target.parent} does not exist; make it first")
-    recover(target)
-    if target.exists() and not target.is_dir():
-        raise InputError("exists", f"{target}: is a file, expected a folder; name another one")
+    target = prepare(folder)
     if form is not None:
         refuse_other_form(target, form)
     _refuse_other_kinds(texts, target)
@@ -199,11 +179,6 @@ def refuse_other_form(folder: Path, form: Form) -> None:
         Where a package shall be written.
     form : Form
         One of `FORMS`, by its name.
-
-    Raises
-    ------
-    ValueError
-        The message names what was found and what to do.
 
     Examples
     --------

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from tcuq.base.checks import integer
-from tcuq.base.errors import InputError, wrong_type
-from tcuq.base.optional import needed
+from tcuq.base.errors import InputError, needed, wrong_type
 from tcuq.monitor.params import Params
 from tcuq.monitor.steps import STEP_DTYPE, Steps, step_columns
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from tcuq.base.step_hashes import device_keys
-from tcuq.monitor.label_interval import accuracy_from_labels
+from tcuq.monitor.accuracy import accuracy_from_labels
+from tcuq.monitor.questions import device_keys
 from tcuq.monitor.steps import STEP_DTYPE
 from tcuq_watch.engine import labels as module
 from tcuq_watch.engine.labels import CHANCES, EXPECTED, KEPT, Labels

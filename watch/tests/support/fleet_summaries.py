@@ -10,7 +10,7 @@ from fleet_shards import PLACE, Shard
 
 from tcuq import Params
 from tcuq.monitor.alarm import Alarm, AlarmSide
-from tcuq.monitor.evidence_head import EvidenceHead
+from tcuq.monitor.heads import EvidenceHead
 from tcuq.monitor.steps import STEP_DTYPE
 from tcuq_watch.engine.tallies import RISK_ONE, Tallies
 from tcuq_watch.verdicts.summary import summarize

@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer, number
 from tcuq.base.errors import InputError, wrong_value
-from tcuq.base.step_hashes import U64, device_keys
-from tcuq.monitor.label_interval import interval
-from tcuq.monitor.questions import drawn, spread
+from tcuq.monitor.accuracy import interval
+from tcuq.monitor.questions import U64, device_keys, drawn, spread
 
 Integers = npt.NDArray[np.int64]
 
