@@ -118,8 +118,8 @@ class ModelVersion:
     def heard(self) -> npt.NDArray[np.float64]:
         """When devices were last heard of, by slot, events that are held included; NaN: never with a time."""
         found = self.tallies.devices["last_time"].copy()
-        slots, _, rows = self._order.held()
-        np.fmax.at(found, slots, heads_of(rows)["time"])
+        slots, cells = self._order.held()
+        np.fmax.at(found, slots, heads_of(cells["row"])["time"])
         return found
 
     @property
