@@ -129,7 +129,7 @@ def judged(found: World, name: str, devices: int, degraded: float, seed: int) ->
             for part, source in zip(inputs, corrupted, strict=False):
                 part[bad] = source[where]
         times = np.full(devices, START + PERIOD * step)
-        tallies.update(slots, times, zeros, zeros, bank.run(slots, inputs[0], inputs[1]))
+        tallies.update(slots, times, bank.run(slots, inputs[0], inputs[1]))
         if step >= HALF and (step - HALF) % every == every - 1:
             for which, period in periods.items():
                 summary = summarize([shard], worst=0, baseline=period)

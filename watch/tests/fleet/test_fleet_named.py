@@ -60,7 +60,7 @@ class World:
         tallies = Tallies(self.params)
         tallies.grow(DEVICES)
         times = 1.7e9 + 60.0 * np.repeat(np.arange(STEPS), DEVICES)
-        tallies.update(slots, times, zeros, zeros, Bank(self.params, DEVICES).run(slots, *in_turn))
+        tallies.update(slots, times, Bank(self.params, DEVICES).run(slots, *in_turn))
         return Shard("v", names, tallies, np.zeros(DEVICES, dtype=PLACE)), bad
 
 

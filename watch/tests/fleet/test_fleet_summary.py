@@ -51,7 +51,7 @@ def shard(
     rows["answer"] = np.arange(count) % 2
     none = np.zeros(count, dtype=np.int64)
     for step in range(steps):
-        tallies.update(np.arange(count), np.full(count, start + PERIOD * step), none, none, rows)
+        tallies.update(np.arange(count), np.full(count, start + PERIOD * step), rows)
     places = np.zeros(count, dtype=PLACE)
     places["missing"], places["seq"] = 2, steps - 1
     return Shard(version, names, tallies, places)

@@ -196,7 +196,7 @@ def test_means_that_somebody_wrote_do_not_overflow(value: int) -> None:
     for name in ("recent_risk", "recent_alarm", "bucket", "alarm_bucket"):
         tallies.devices[name] = value
     tallies.devices["steps"] = 1
-    tallies.update(zeros, np.zeros(1), zeros, zeros, np.zeros(1, STEP_DTYPE))
+    tallies.update(zeros, np.zeros(1), np.zeros(1, STEP_DTYPE))
     assert abs(int(tallies.devices["recent_risk"][0])) < abs(value)
 
 

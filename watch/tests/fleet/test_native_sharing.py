@@ -37,7 +37,7 @@ def test_copies_of_an_order_share_no_cells(copied: Callable[[Any], Any]) -> None
     tallies.grow(1)
     twin = copied(tallies)
     zeros = np.zeros(1, np.int64)
-    twin.update(zeros, np.zeros(1), zeros, zeros, np.zeros(1, STEP_DTYPE))
+    twin.update(zeros, np.zeros(1), np.zeros(1, STEP_DTYPE))
     assert (int(twin.devices["steps"][0]), int(tallies.devices["steps"][0])) == (1, 0)
 
 
@@ -52,7 +52,7 @@ def test_a_second_thread_is_turned_away(kind: str, monkeypatch: pytest.MonkeyPat
         if kind == "order":
             order.take(zeros, zeros, zeros, np.zeros((1, 1), np.uint8))
         else:
-            tallies.update(zeros, np.zeros(1), zeros, zeros, np.zeros(1, STEP_DTYPE))
+            tallies.update(zeros, np.zeros(1), np.zeros(1, STEP_DTYPE))
 
     def second(*given: Any) -> None:
         if kind == "order":

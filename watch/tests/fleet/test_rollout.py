@@ -73,7 +73,7 @@ def shard(version: str, devices: int, alarmed: int, first: int, last: int) -> Sh
     slots, zeros = np.tile(np.arange(devices), last - first), np.zeros(len(times), dtype=np.int64)
     steps = np.zeros(len(times), dtype=STEP_DTYPE)
     steps["alarm"] = slots < alarmed
-    tallies.update(slots, times, zeros, zeros, steps)
+    tallies.update(slots, times, steps)
     return Shard(version, [f"{version}-{n}" for n in range(devices)], tallies, np.zeros(devices, PLACE))
 
 

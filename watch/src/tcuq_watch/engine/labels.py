@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,8 @@ from tcuq.base.errors import InputError, wrong_value
 from tcuq.base.step_hashes import U64, device_keys
 from tcuq.monitor.label_interval import interval
 from tcuq.monitor.questions import drawn, spread
+
+from .packing import from_json, to_json
 
 Integers = npt.NDArray[np.int64]
 
@@ -260,10 +261,10 @@ class Labels:
         """Return all that must be kept; what belongs to a day that has not changed is the same object."""
         numbers = [self.per_day, self.seed, self._budget, self._weight, self._usual]
         found: dict[str, npt.NDArray[Any]] = {"past": self._past}
-        found["numbers"] = _packed([*numbers, [day.day for day in self._days]])
+        found["numbers"] = to_json([*numbers, [day.day for day in self._days]])
         for day in self._counted():
             if day.day not in self._saved:
-                rows = _packed([day.rows, sorted(day.told.items())])
+                rows = to_json([day.rows, sorted(day.told.items())])
                 self._saved[day.day] = {f"rest-{day.day}": day.rest, f"rows-{day.day}": rows}
             found |= self._saved[day.day]
         return found
@@ -271,23 +272,17 @@ class Labels:
     @classmethod
     def restored(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Labels:
         """Return what `arrays` gave, as it was."""
-        per_day, seed, budget, weight, usual, days = _unpacked(arrays["numbers"])
+        per_day, seed, budget, weight, usual, days = from_json(arrays["numbers"])
         found = cls(per_day, seed)
         found._budget, found._weight, found._usual = budget, weight, usual
         found._past, found._days = arrays["past"], []
         for day in days:
-            rows, told = _unpacked(arrays[f"rows-{day}"])
+            rows, told = from_json(arrays[f"rows-{day}"])
             found._days.append(_Day(day, arrays[f"rest-{day}"], rows, dict(map(tuple, told))))
         _merged([found._past, *(day.counts() for day in found._days)])  # raises where something cannot be
         kinds, counts = found._days[-1].rest
         found._rest[kinds] = counts
         return found
-
-    @classmethod
-    def restarted(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Labels:
-        """Return the budget and the seed of what an earlier release kept, and nothing else of it."""
-        [per_day, _, seed, *_], _ = _unpacked(arrays["open"])
-        return cls(per_day, seed)
 
 
 def _merged(parts: Sequence[Integers]) -> Integers:
@@ -299,12 +294,3 @@ def _merged(parts: Sequence[Integers]) -> Integers:
     found = np.zeros(len(each), dtype=np.int64)
     np.add.at(found, where, counts)
     return np.stack([each, found])
-
-
-def _packed(content: Any) -> npt.NDArray[np.uint8]:
-    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
-    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
-
-
-def _unpacked(content: npt.NDArray[Any]) -> Any:
-    return json.loads(np.asarray(content, dtype=np.uint8).tobytes().decode("utf-8", "surrogatepass"))

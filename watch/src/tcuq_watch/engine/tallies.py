@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError, InputTypeError
+from tcuq.base.errors import InputError
 from tcuq.base.locks import NonBlockingLock
 from tcuq.monitor.params import Params
-from tcuq.monitor.steps import STEP_DTYPE
 
 from .. import _native
+from .order import with_room
 
 HOUR = 3600
 BUCKETS, LEVELS = 512, 14
 """Buckets of time that are kept, and how often they may double in width, as in native/tally.c."""
 
-END_OF_TIME = 2**33
-MOST_HOUR = END_OF_TIME // HOUR
+MOST_HOUR = 2**33 // HOUR
 """Since 1970; steps after it are in no bucket."""
 
 RISK_ONE, MEAN_ONE = 2**16, 2**24
@@ -77,8 +76,6 @@ class Tallies:
     turned away.
     """
 
-    PER_SLOT: ClassVar[tuple[str, ...]] = ("devices",)
-
     def __init__(self, params: Params) -> None:
         self.params = params
         self._turn = NonBlockingLock("the tallies")
@@ -93,38 +90,25 @@ class Tallies:
     def grow(self, count: int) -> None:
         """Add new devices."""
         with self._turn:
-            self._grow(count)
-
-    def _grow(self, count: int) -> None:
-        have, want = len(self.devices), len(self.devices) + count
-        if want > len(self._room):
-            room = np.zeros(max(want, have + have // 2), dtype=DEVICE_DTYPE)
-            room[:have] = self.devices
-            for name in ("last_time", "alarm_since"):
-                room[name][have:] = np.nan
-            for name in ("bucket", "alarm_bucket"):
-                room[name][have:] = -1
-            self._room = room
-        self.devices = self._room[:want]
+            first, total = len(self.devices), len(self.devices) + count
+            self._room = with_room(self._room, total)
+            fresh = self._room[first:total]
+            fresh["last_time"] = fresh["alarm_since"] = np.nan
+            fresh["bucket"] = fresh["alarm_bucket"] = -1
+            self.devices = self._room[:total]
 
     def update(
         self,
         slots: npt.NDArray[np.int64],
         times: npt.NDArray[np.float64],
-        boots: npt.NDArray[np.int64],
-        seqs: npt.NDArray[np.int64],
         steps: npt.NDArray[Any],
     ) -> None:
         """Take in steps in the order of their release; all of them, or none where one is refused."""
-        if steps.dtype != STEP_DTYPE:
-            raise InputTypeError("value", f"steps are {steps.dtype}, expected tcuq.STEP_DTYPE")
         rows = np.ascontiguousarray(np.asarray(steps)).view(np.uint8)  # numpy copies fields much more slowly
         with self._turn:
             # Copies, which are aligned. Another thread may write to the caller's arrays while they are read.
             _native.tally(
-                self.devices.view(np.uint8),
-                self.classes.view(np.uint8),
-                self._buckets.view(np.uint8),
+                *(array.view(np.uint8) for array in (self.devices, self.classes, self._buckets)),
                 self._seen,
                 self._clock.view(np.uint8),
                 np.array(slots, dtype=np.int64, order="C"),
@@ -158,13 +142,10 @@ class Tallies:
     def heard_of(self, level: int) -> tuple[npt.NDArray[np.int64], ...]:
         """Return `time`, `devices` and `in_alarm` in buckets of 2**level hours, not narrower than `width`."""
         places = self._places(level)
-        return places * (HOUR << level), self._distinct(0, level, places), self._distinct(1, level, places)
-
-    def _distinct(self, kind: int, level: int, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return devices a bucket; one whose clock goes back and forth is counted again, others are there."""
-        seen = self._seen[kind, level, places % BUCKETS].astype(np.int64)
-        most: int = len(self.devices) or int(seen.max(initial=0))
-        return np.asarray(np.minimum(seen, most), dtype=np.int64)
+        seen = self._seen[:, level, places % BUCKETS].astype(np.int64)
+        # A device whose clock goes back and forth is counted again: there are no more than all.
+        devices, in_alarm = np.minimum(seen, len(self.devices) or seen.max(initial=0))
+        return places * (HOUR << level), devices, in_alarm
 
     def _places(self, level: int) -> npt.NDArray[np.int64]:
         """Return the numbers of all buckets between the first and the last, at some width."""
@@ -187,26 +168,26 @@ class Tallies:
     def restored(cls, params: Params, arrays: Mapping[str, npt.NDArray[Any]]) -> Tallies:
         """Return what `arrays` gave, as it was."""
         found = cls(params)
-        devices = np.asarray(arrays.get("devices", found.devices))
-        classes = np.asarray(arrays["classes"])
-        if classes.dtype != CLASS_DTYPE:
-            raise InputError("damaged", f"classes of the tallies are {classes.dtype}, expected CLASS_DTYPE")
-        if devices.dtype != DEVICE_DTYPE or devices.ndim != 1 or classes.shape != found.classes.shape:
-            raise InputError(
-                "damaged",
-                f"tallies have {devices.dtype.itemsize} bytes a device and {len(classes)} "
-                f"classes, expected {DEVICE_DTYPE.itemsize} and {params.classes}",
-            )
-        _check_devices(devices)
-        found._room = found.devices = np.array(devices)
-        found.classes = np.array(classes)
-        found._clock = _checked_clock(arrays["clock"])
-        level, at = int(found._clock["level"][0]), 0
+        kept = {"devices": found.devices, "classes": found.classes, "clock": found._clock}
+        for name, empty in kept.items():
+            shape = arrays[name].shape if name == "devices" else empty.shape
+            if arrays[name].dtype != empty.dtype or arrays[name].shape != shape:
+                problem = f"{name} of the tallies are {arrays[name].dtype} {arrays[name].shape}"
+                raise InputError("damaged", f"{problem}, expected {empty.dtype} {shape}")
+        _check_devices(arrays["devices"])
+        found._room = found.devices = np.array(arrays["devices"])
+        found.classes, found._clock = np.array(arrays["classes"]), np.array(arrays["clock"])
+        first, last, level, _ = found._clock[0].tolist()
+        wide = (last >> max(level, 0)) - (first >> max(level, 0)) >= BUCKETS
+        if not 0 <= level < LEVELS or (last >= first and (first < 0 or last > MOST_HOUR or wide)):
+            problem = f"clock of the tallies is at hours {first} to {last} and level {level}"
+            raise InputError("damaged", f"{problem}, expected {BUCKETS} buckets up to hour {MOST_HOUR}")
         found._buckets[found._places(level) % BUCKETS] = arrays["buckets"]
+        start = 0
         for k in range(level, LEVELS):
             places = found._places(k)
-            found._seen[:, k, places % BUCKETS] = arrays["seen"][:, at : at + len(places)]
-            at += len(places)
+            found._seen[:, k, places % BUCKETS] = arrays["seen"][:, start : start + len(places)]
+            start += len(places)
         return found
 
     @classmethod
@@ -240,54 +221,27 @@ class Tallies:
         return found
 
 
-RANGES: dict[str, tuple[int, int]] = {
+RANGES = {
+    "flagged": (0, None),
+    "abstained": (0, None),
+    "alarm_steps": (0, None),
+    "onsets": (0, None),
     "recent_risk": (0, MEAN_ONE - 1),
     "recent_alarm": (0, MEAN_ONE),
     "bucket": (-1, MOST_HOUR),
     "alarm_bucket": (-1, MOST_HOUR),
     "alarm": (0, 3),
+    "last_time": (0, 2**33),
+    "alarm_since": (0, 2**33),
 }
+"""What steps leave behind in a device's row; None: not more than its steps."""
 
 
 def _check_devices(devices: npt.NDArray[Any]) -> None:
     """Refuse rows that no steps leave behind."""
-    for name in ("flagged", "abstained", "alarm_steps", "onsets"):
-        for at in np.flatnonzero(devices[name] > devices["steps"])[:1]:
-            raise InputError(
-                "damaged",
-                f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected at most "
-                f"{devices['steps'][at]}, its steps",
-            )
     for name, (low, high) in RANGES.items():
-        for at in np.flatnonzero((devices[name] < low) | (devices[name] > high))[:1]:
-            raise InputError(
-                "damaged",
-                f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected {low} to {high}",
-            )
-    for name in ("last_time", "alarm_since"):
-        for at in np.flatnonzero((devices[name] < 0) | (devices[name] >= END_OF_TIME))[:1]:
-            raise InputError(
-                "damaged",
-                f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected a time from 0 to "
-                f"{END_OF_TIME}, or NaN",
-            )
-
-
-def _checked_clock(clock: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a copy of a clock that the core can go on with."""
-    found = np.array(clock)
-    if found.dtype != CLOCK_DTYPE or found.shape != (1,):
-        raise InputError(
-            "damaged", f"clock of the tallies is {found.dtype} {found.shape}, expected one of CLOCK_DTYPE"
-        )
-    first, last, level = (int(found[name][0]) for name in ("first", "last", "level"))
-    used = last >= first
-    if not 0 <= level < LEVELS or (
-        used and (first < 0 or last > MOST_HOUR or (last >> level) - (first >> level) >= BUCKETS)
-    ):
-        raise InputError(
-            "damaged",
-            f"clock of the tallies is at hours {first} to {last} and level {level}, expected hours 0 to "
-            f"{MOST_HOUR} in {BUCKETS} buckets and level 0 to {LEVELS - 1}",
-        )
-    return found
+        odd = (devices[name] < low) | (devices[name] > (devices["steps"] if high is None else high))
+        for slot in np.flatnonzero(odd)[:1]:
+            problem = f"devices[{slot}] of the tallies has {name} {devices[name][slot]}"
+            limit = f"{devices['steps'][slot]}, its steps" if high is None else high
+            raise InputError("damaged", f"{problem}, expected {low} to {limit}")
