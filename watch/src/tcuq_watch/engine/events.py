@@ -16,6 +16,8 @@ from tcuq.monitor.quantize import as_rows, odd_sums, quantize_features, quantize
 from tcuq.monitor.signals import FEATURE_BASED
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
+from .packing import row_dtype
+
 MAX_NAME = 128
 """Characters of a device's name."""
 
@@ -26,26 +28,7 @@ EARLIEST, LATEST = 978_307_200.0, 2.0**33
 """Seconds since 1970 between which a time is one. Clocks that were never set say 1970, 1980 or 2000; what is
 after 2242 is in milliseconds."""
 
-KINDS = (
-    "unknown version",
-    "bad number",
-    "wrong width",
-    "bad posterior",
-    "bad features",
-    "bad name",
-    "unknown device",
-    "bad time",
-    "bad state",
-    "old state",
-    "too many devices",
-    "bad decision",
-    "decisions among posteriors",
-    "posteriors among decisions",
-)
-"""What is refused, by kind, in the order in which a fleet keeps their numbers (new ones come last);
- an event of a bad time is taken, as one without a time."""
-
-HEAD = np.dtype([("time", "<f8"), ("label", "<i2"), ("begins", "u1")])
+HEAD = row_dtype("time:<f8 label:<i2 begins:u1")
 """What stands before the posterior and the features of a row, or before a decision."""
 
 _COLUMNS: dict[str, Any] = {

@@ -21,7 +21,6 @@ from tcuq.monitor.steps import STEP_DTYPE, Steps
 
 from .events import (
     HEAD,
-    KINDS,
     LATEST,
     MAX_NAME,
     MAX_NUMBER,
@@ -177,10 +176,11 @@ class ModelVersion:
 
     def _check_state(self, device: str, state: bytes, boot: int, seq: int) -> tuple[int, int]:
         place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, -1, MAX_NUMBER - 1)
-        refused = self._refusal(device, len(self.devices))
+        slot = self._slot_of.get(device) if isinstance(device, str) else None
+        refused = self._refusal(device) if slot is None else None
         if refused == "bad name":
             raise wrong_value("device", device, f"a text of 1 to {MAX_NAME} characters")
-        if refused == "unknown device":
+        if refused == "unknown device" or (self.known is not None and device not in self.known):
             raise InputError("unknown", f"device {device!r} is unknown, expected one of those given")
         if refused:
             expected = limits_given().beyond("devices", len(self.devices) + 1, "devices")
@@ -191,7 +191,6 @@ class ModelVersion:
             raise InputError("value", f"state of {device} comes among decisions, expected more of these")
         with located(f"state of {device}"):
             Bank(self.params, 1).load_many([0], state)
-        slot = self._slot_of.get(device)
         if slot is not None and place < (last := self.places[slot].tolist()[:2]):
             problem = f"state of {device} is of boot {boot}, seq {seq}"
             raise InputError("conflict", f"{problem}, expected none before {last[0]}, {last[1]}")
@@ -216,33 +215,31 @@ class ModelVersion:
         self.stale |= bool(known)
         return int(self.bank.feedback(slots, agos, labels).sum())
 
-    def _refusal(self, name: Any, count: int) -> str | None:
-        """Return why a device is not taken, by kind, where so many others are."""
+    def _refusal(self, name: Any) -> str | None:
+        """Return why a device that is not there yet is not taken, by kind."""
         if not name_fits(name):
             return "bad name"
         if self.known is not None and name not in self.known:
             return "unknown device"
-        if name not in self._slot_of and count >= self._most:
-            return "too many devices"
-        return None
+        return "too many devices" if len(self._slot_of) >= self._most else None
 
     def _slots(self, names: npt.NDArray[Any]) -> Integers:
         """Return slots of devices, -1 for those that are refused; new ones are added."""
         try:
             slots = np.fromiter(map(self._slot_of.get, names, repeat(-1)), np.int64, len(names))
         except TypeError:  # a name that cannot be looked up
-            slots = np.full(len(names), -1)
-        if self.known is not None:  # one that was taken before may not be among them any more
-            taken = np.flatnonzero(slots >= 0)
-            gone = np.fromiter((name not in self.known for name in names[taken]), bool, len(taken))
-            slots[taken[gone]] = -1
-        for at in np.flatnonzero(slots < 0).tolist():
-            refused = self._refusal(names[at], len(self._slot_of))
-            if refused:
+            return self._slots(np.array([name if isinstance(name, str) else "" for name in names], object))
+        for place in np.flatnonzero(slots < 0).tolist():
+            name = names[place]
+            if name not in self._slot_of and (refused := self._refusal(name)):
                 self.refused[refused] += 1
             else:
-                slots[at] = self._slot_of.setdefault(str(names[at]), len(self._slot_of))
+                slots[place] = self._slot_of.setdefault(str(name), len(self._slot_of))
         self._grow()
+        if self.known is not None:  # devices that were accepted before may not be any more
+            out = np.fromiter((name not in self.known for name in names), bool, len(names)) & (slots >= 0)
+            self.refused["unknown device"] += int(out.sum())
+            slots[out] = -1
         return slots
 
     def _grow(self) -> None:
@@ -330,7 +327,7 @@ class ModelVersion:
             "names": to_json([self.devices[slot] for slot in slots.tolist()]),
             "slots": slots.astype(np.uint32),
             "states": self.bank.save_many([] if self.by_device else slots),
-            "refused": np.array([self.refused[kind] for kind in KINDS], dtype=np.int64),
+            "refused": to_json(self.refused),
             **self._order.rows(slots),
             **counts,
             "devices": counts["devices"][slots],
@@ -375,7 +372,7 @@ class ModelVersion:
             raise InputError("damaged", "a device is missing, or is there twice")
         model.devices, model._names = names.tolist(), names
         model._slot_of = dict(zip(model.devices, range(len(names)), strict=True))
-        model.refused = +Counter(dict(zip(KINDS, arrays["refused"].tolist(), strict=False)))
+        model.refused = Counter(from_json(arrays["refused"]))
         model.tallies = Tallies.restored(params, {**arrays, "devices": tallied})
         waiting = {name: np.concatenate([part[name] for part in held]) for name in held[0]}
         number_of = np.repeat(np.arange(len(held)), [len(part["held_slots"]) for part in held])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -11,35 +10,19 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer
 from tcuq.base.errors import InputError
-from tcuq.base.locks import NonBlockingLock
 
 from .. import _native
 from .events import MAX_NUMBER
+from .packing import row_dtype
 
-PLACE_DTYPE = np.dtype(
-    [
-        ("boot", "i8"),
-        ("seq", "i8"),
-        ("seen", "u8"),
-        ("received", "u8"),
-        ("missing", "u8"),
-        ("late", "u8"),
-        ("duplicates", "u8"),
-        ("reboots", "u4"),
-        ("held", "u2"),
-        ("unused", "u2"),
-    ]
+PLACE_DTYPE = row_dtype(
+    "boot:i8 seq:i8 seen:u8 received:u8 missing:u8 late:u8 duplicates:u8 reboots:u4 held:u2 unused:u2"
 )
 """Where a device stands: the last released event (-1 before the first), a bit for each of the 64 events up
 to it that says whether it was released, and counts. native/order.c has the same as a struct."""
 
-HOLD = 8
-"""Events that are held a device, unless told otherwise."""
-
-BRIDGE = 16
-"""Missing events that a monitor passes over, unless told otherwise (docs/FLEET.md has the measurement)."""
-
-END = 2**63 - 1
+HOLD, BRIDGE = 8, 16
+"""Events that are held a device, and missing ones that a monitor passes over, unless told otherwise."""
 
 Integers = npt.NDArray[np.int64]
 
@@ -62,15 +45,13 @@ class Order:
     (-1), events follow each other as they arrive.
 
     At most `hold` events of a device are held, 1 to 64: the one that fills the hold releases the smallest.
-    After more than `bridge` missing events a monitor forgets its past. A second thread that comes while one
-    is at work is turned away.
+    After more than `bridge` missing events a monitor forgets its past.
     """
 
     def __init__(self, width: int, hold: int, bridge: int) -> None:
         self.width = width
         self.hold = integer("hold", hold, 1, 64)
         self.bridge = integer("bridge", bridge, 0, 2**31)
-        self._turn = NonBlockingLock("the order")
         self._count = 0
         self._places = np.zeros(0, dtype=PLACE_DTYPE)
         self._first = np.zeros(0, dtype=np.int32)
@@ -87,14 +68,13 @@ class Order:
 
     def grow(self, count: int) -> None:
         """Add devices that nothing was heard of yet."""
-        with self._turn:
-            total = self._count + count
-            self._places = with_room(self._places, total)
-            self._first = with_room(self._first, total)
-            self._touched = with_room(self._touched, total)
-            fresh = slice(self._count, total)
-            self._places["boot"][fresh] = self._places["seq"][fresh] = self._first[fresh] = -1
-            self._count = total
+        total = self._count + count
+        self._places = with_room(self._places, total)
+        self._first = with_room(self._first, total)
+        self._touched = with_room(self._touched, total)
+        fresh = slice(self._count, total)
+        self._places["boot"][fresh] = self._places["seq"][fresh] = self._first[fresh] = -1
+        self._count = total
 
     def take(self, slots: Any, boots: Any, seqs: Any, rows: npt.NDArray[np.uint8]) -> Released:
         """Take events in the order of arrival; return those that are released."""
@@ -107,25 +87,22 @@ class Order:
     def release_all(self) -> Released:
         """Release all that is held, device by device."""
         slots = np.flatnonzero(self._first[: self._count] >= 0)
-        ends = np.full(len(slots), END)
+        ends = np.full(len(slots), MAX_NUMBER)
         return self.release(slots, ends, ends)
 
     def _run(self, slots: Any, boots: Any, seqs: Any, rows: Any, releasing: bool) -> Released:
         # A copy: another thread may write to the caller's arrays while they are read.
         events = np.array([slots, boots, seqs], dtype=np.int64)
-        with self._turn:
-            self.touch(events[0])
-            # Room for the worst case; what is not used is never touched.
-            count = events.shape[1]
-            room = count + self._held
-            self._cells = with_room(self._cells, self._top + count)
-            state = (0, self._held, self._vacant, self._top)
-            numbers = np.array([*state, self.hold, self.bridge, self.width, releasing], dtype=np.int64)
-            out, out_rows = np.empty((4, room), np.int64), np.empty((room, self.width), np.uint8)
-            cells = self._cells.view(np.uint8)
-            standing = (self._places[: self._count], self._first[: self._count], cells)
-            _native.order(numbers, *standing, out, out_rows, events, rows)
-            released, self._held, self._vacant, self._top = numbers[:4].tolist()
+        self.touch(events[0])
+        # Room for the worst case; what is not used is never touched.
+        room = events.shape[1] + self._held
+        self._cells = with_room(self._cells, self._top + events.shape[1])
+        state = (0, self._held, self._vacant, self._top)
+        numbers = np.array([*state, self.hold, self.bridge, self.width, releasing], dtype=np.int64)
+        out, out_rows = np.empty((4, room), np.int64), np.empty((room, self.width), np.uint8)
+        standing = (self.places, self._first[: self._count], self._cells.view(np.uint8))
+        _native.order(numbers, *standing, out, out_rows, events, rows)
+        released, self._held, self._vacant, self._top = numbers[:4].tolist()
         slots, boots, seqs, resets = out[:, :released]
         return Released(slots, boots, seqs, out_rows[:released], resets.astype(bool))
 
@@ -143,9 +120,6 @@ class Order:
         place["missing"] = min(int(place["missing"]) + gap, 2**64 - 1)
         place["boot"], place["seq"] = boot, seq
         self.touch([slot])
-
-    def __copy__(self) -> Order:
-        return copy.deepcopy(self)  # two that share arrays would hold events in each other's cells
 
     def touch(self, slots: Any) -> None:
         """Note that something of these devices has changed."""

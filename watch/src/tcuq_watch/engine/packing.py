@@ -11,6 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 
+def row_dtype(text: str) -> np.dtype[Any]:
+    """Return the type of rows whose fields are named, each with its type."""
+    return np.dtype([(name, kind) for name, kind in (field.split(":") for field in text.split())])
+
+
 def to_json(content: Any) -> npt.NDArray[np.uint8]:
     """Return texts, numbers and lists of them as an array of bytes."""
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.errors import InputError
-from tcuq.base.locks import NonBlockingLock
 from tcuq.monitor.params import Params
 
 from .. import _native
 from .order import with_room
+from .packing import row_dtype
 
 HOUR = 3600
 BUCKETS, LEVELS = 512, 14
@@ -29,40 +28,23 @@ RISK_ONE, MEAN_ONE = 2**16, 2**24
 ALARM_WINDOW, SEVERITY_WINDOW = 4096, 128
 """Steps that `recent_alarm` and `severity` look back."""
 
-DEVICE_DTYPE = np.dtype(
-    [
-        ("steps", "u8"),
-        ("flagged", "u8"),
-        ("abstained", "u8"),
-        ("alarm_steps", "u8"),
-        ("risk", "u8"),
-        ("last_time", "f8"),
-        ("alarm_since", "f8"),
-        ("onsets", "u4"),
-        ("gap", "u4"),
-        ("recent_risk", "i4"),
-        ("recent_alarm", "i4"),
-        ("severity", "i4"),
-        ("bucket", "i4"),
-        ("alarm_bucket", "i4"),
-        ("accuracy", "u2"),
-        ("alarm", "u1"),
-        ("unused", "u1"),
-    ]
+DEVICE_DTYPE = row_dtype(
+    "steps:u8 flagged:u8 abstained:u8 alarm_steps:u8 risk:u8 last_time:f8 alarm_since:f8 onsets:u4 gap:u4 "
+    "recent_risk:i4 recent_alarm:i4 severity:i4 bucket:i4 alarm_bucket:i4 accuracy:u2 alarm:u1 unused:u1"
 )
 """Of one device: `risk` is a sum in 1/65536; `recent_risk` and `recent_alarm` are slow means over about 256
 and 4096 steps in 2**-24, `severity` one over 128 in 1/65536; `onsets` counts how often an alarm began; `gap`
 is the usual pause between two steps in milliseconds; `bucket` and `alarm_bucket` the last hours that counted
 it."""
 
-CLASS_DTYPE = np.dtype([(name, "u8") for name in ("steps", "flagged", "abstained", "risk", "predictions")])
+CLASS_DTYPE = row_dtype("steps:u8 flagged:u8 abstained:u8 risk:u8 predictions:u8")
 """Of the steps with one answer; `predictions` counts the steps that predicted it."""
 
 SUMS = ("steps", "flagged", "abstained", "alarm_steps", "onsets", "risk", "accuracy")
 BUCKET_DTYPE = np.dtype([(name, "u8") for name in SUMS])
 """Of all steps in a bucket of time."""
 
-CLOCK_DTYPE = np.dtype([("first", "i8"), ("last", "i8"), ("level", "i8"), ("untimed", "u8")])
+CLOCK_DTYPE = row_dtype("first:i8 last:i8 level:i8 untimed:u8")
 """First and last hour since 1970, how often the width of buckets has doubled, steps that are in no bucket."""
 
 
@@ -72,13 +54,11 @@ class Tallies:
     Over time they are kept in buckets of an hour; after 512 of those in buckets of two, and so on. A step
     without a time (NaN, before 1970, after 2242), or from so long ago that all buckets would have to grow,
     counts everywhere but there, and in `untimed`. A device counts once in a bucket; one whose clock goes back
-    by less than a day is not counted again. Other threads run meanwhile; a second one that comes to count is
-    turned away.
+    by less than a day is not counted again.
     """
 
     def __init__(self, params: Params) -> None:
         self.params = params
-        self._turn = NonBlockingLock("the tallies")
         self._room = np.zeros(0, dtype=DEVICE_DTYPE)
         self.devices = self._room
         self.classes = np.zeros(params.classes, dtype=CLASS_DTYPE)
@@ -89,35 +69,22 @@ class Tallies:
 
     def grow(self, count: int) -> None:
         """Add new devices."""
-        with self._turn:
-            first, total = len(self.devices), len(self.devices) + count
-            self._room = with_room(self._room, total)
-            fresh = self._room[first:total]
-            fresh["last_time"] = fresh["alarm_since"] = np.nan
-            fresh["bucket"] = fresh["alarm_bucket"] = -1
-            self.devices = self._room[:total]
+        first, total = len(self.devices), len(self.devices) + count
+        self._room = with_room(self._room, total)
+        fresh = self._room[first:total]
+        fresh["last_time"] = fresh["alarm_since"] = np.nan
+        fresh["bucket"] = fresh["alarm_bucket"] = -1
+        self.devices = self._room[:total]
 
     def update(
-        self,
-        slots: npt.NDArray[np.int64],
-        times: npt.NDArray[np.float64],
-        steps: npt.NDArray[Any],
+        self, slots: npt.NDArray[np.int64], times: npt.NDArray[np.float64], steps: npt.NDArray[Any]
     ) -> None:
         """Take in steps in the order of their release; all of them, or none where one is refused."""
         rows = np.ascontiguousarray(np.asarray(steps)).view(np.uint8)  # numpy copies fields much more slowly
-        with self._turn:
-            # Copies, which are aligned. Another thread may write to the caller's arrays while they are read.
-            _native.tally(
-                *(array.view(np.uint8) for array in (self.devices, self.classes, self._buckets)),
-                self._seen,
-                self._clock.view(np.uint8),
-                np.array(slots, dtype=np.int64, order="C"),
-                np.array(times, dtype=np.float64, order="C"),
-                rows.copy(),
-            )
-
-    def __copy__(self) -> Tallies:
-        return copy.deepcopy(self)  # two that share arrays would count into each other
+        counts = (self.devices, self.classes, self._buckets, self._seen, self._clock)
+        # Copies: another thread may write to the caller's arrays while they are read.
+        events = (np.array(slots, dtype=np.int64), np.array(times, dtype=np.float64), rows.copy())
+        _native.tally(*(array.view(np.uint8) for array in counts), *events)
 
     @property
     def width(self) -> int:
@@ -174,7 +141,6 @@ class Tallies:
             if arrays[name].dtype != empty.dtype or arrays[name].shape != shape:
                 problem = f"{name} of the tallies are {arrays[name].dtype} {arrays[name].shape}"
                 raise InputError("damaged", f"{problem}, expected {empty.dtype} {shape}")
-        _check_devices(arrays["devices"])
         found._room = found.devices = np.array(arrays["devices"])
         found.classes, found._clock = np.array(arrays["classes"]), np.array(arrays["clock"])
         first, last, level, _ = found._clock[0].tolist()
@@ -219,29 +185,3 @@ class Tallies:
             for k in range(level, LEVELS):
                 found._seen[:, k, part._places(k) % BUCKETS] += part._seen[:, k, part._places(k) % BUCKETS]
         return found
-
-
-RANGES = {
-    "flagged": (0, None),
-    "abstained": (0, None),
-    "alarm_steps": (0, None),
-    "onsets": (0, None),
-    "recent_risk": (0, MEAN_ONE - 1),
-    "recent_alarm": (0, MEAN_ONE),
-    "bucket": (-1, MOST_HOUR),
-    "alarm_bucket": (-1, MOST_HOUR),
-    "alarm": (0, 3),
-    "last_time": (0, 2**33),
-    "alarm_since": (0, 2**33),
-}
-"""What steps leave behind in a device's row; None: not more than its steps."""
-
-
-def _check_devices(devices: npt.NDArray[Any]) -> None:
-    """Refuse rows that no steps leave behind."""
-    for name, (low, high) in RANGES.items():
-        odd = (devices[name] < low) | (devices[name] > (devices["steps"] if high is None else high))
-        for slot in np.flatnonzero(odd)[:1]:
-            problem = f"devices[{slot}] of the tallies has {name} {devices[name][slot]}"
-            limit = f"{devices['steps'][slot]}, its steps" if high is None else high
-            raise InputError("damaged", f"{problem}, expected {low} to {limit}")

@@ -6,21 +6,16 @@
 #include <string.h>
 
 typedef struct {
-    int64_t boot;
-    int64_t seq;
+    int64_t boot, seq;
 } mark_t;
 
 /* Where a device stands. engine/order.py holds the matching dtype. */
 typedef struct {
     mark_t last;   /* the last released event; -1 before the first */
     uint64_t seen; /* bit k: the event k before the last released one was released */
-    uint64_t received;
-    uint64_t missing;
-    uint64_t late;
-    uint64_t duplicates;
+    uint64_t received, missing, late, duplicates;
     uint32_t reboots;
-    uint16_t held;
-    uint16_t unused;
+    uint16_t held, unused;
 } place_t;
 
 /* A held event; its row follows. The cells of a device are a list in the order of release, vacant ones another. */
@@ -35,8 +30,7 @@ typedef struct {
     int64_t held;   /* of all devices */
     int64_t vacant; /* first of the list; -1: none */
     int64_t top;    /* cells from here on were never in use */
-    int64_t hold;
-    int64_t bridge;
+    int64_t hold, bridge;
     int64_t width;     /* bytes of a row */
     int64_t releasing; /* whether events only say up to where to release */
 } numbers_t;

@@ -15,39 +15,22 @@
 #define ONE 65536.0
 #define NONE (-1)
 
-#define AHEAD 4
-#if defined(__GNUC__)
-#define FETCH(address) __builtin_prefetch(address, 1)
-#else
-#define FETCH(address) ((void)(address))
-#endif
-
 typedef struct {
-    uint64_t steps;
-    uint64_t flagged;
-    uint64_t abstained;
-    uint64_t alarm_steps;
+    uint64_t steps, flagged, abstained, alarm_steps;
     uint64_t risk;      /* sum, in 1/65536 */
     double last_time;   /* NaN: none yet */
     double alarm_since; /* NaN: quiet, or unknown */
     uint32_t onsets;
-    uint32_t gap;           /* usual pause, ms */
-    int32_t recent_risk;    /* slow means, Q0.24 */
-    int32_t recent_alarm;
-    int32_t severity;       /* slow mean, Q16.16 */
-    int32_t bucket;         /* last hour in which it was counted, NONE before */
-    int32_t alarm_bucket;   /* the same while in alarm */
-    uint16_t accuracy;      /* expected, Q0.16; 0 where there is none */
-    uint8_t alarm;
-    uint8_t unused; /* 88 bytes on every ABI */
+    uint32_t gap;                      /* usual pause, ms */
+    int32_t recent_risk, recent_alarm; /* slow means, Q0.24 */
+    int32_t severity;                  /* slow mean, Q16.16 */
+    int32_t bucket, alarm_bucket;      /* last hours in which it was counted, at all and in alarm; NONE before */
+    uint16_t accuracy;                 /* expected, Q0.16; 0 where there is none */
+    uint8_t alarm, unused;             /* 88 bytes on every ABI */
 } device_t;
 
 typedef struct {
-    uint64_t steps;
-    uint64_t flagged;
-    uint64_t abstained;
-    uint64_t risk;
-    uint64_t predictions;
+    uint64_t steps, flagged, abstained, risk, predictions;
 } class_t;
 
 enum { STEPS, FLAGGED, ABSTAINED, ALARM_STEPS, ONSETS, RISK, ACCURACY, SUMS };
@@ -55,30 +38,16 @@ typedef uint64_t bucket_t[SUMS];
 
 /* Buckets are a ring: hour h is at (h >> level) % BUCKETS. first > last: nothing yet. */
 typedef struct {
-    int64_t first;
-    int64_t last;
-    int64_t level;
+    int64_t first, last, level;
     uint64_t untimed;
 } clock_row_t;
 
 /* A row of what Monitor.run() gives: tcuq.STEP_DTYPE, 72 bytes. */
 typedef struct {
-    double risk;
-    double threshold;
-    double uncertainty;
-    double persistence;
-    double look;
-    double severity;
+    double risk, threshold, uncertainty, persistence, look, severity;
     double expected_accuracy; /* NaN where there is none */
-    int32_t prediction;
-    int32_t answer;
-    uint8_t flagged;
-    uint8_t abstain;
-    uint8_t alarm;
-    uint8_t warming_up;
-    uint8_t reason;
-    uint8_t low_mass;
-    uint8_t unused[2];
+    int32_t prediction, answer;
+    uint8_t flagged, abstain, alarm, warming_up, reason, low_mass, unused[2];
 } step_row_t;
 
 typedef struct {
@@ -268,9 +237,6 @@ PyObject *tally(PyObject *module, PyObject *args)
         const step_row_t *steps = v[STEP_ROWS].buf;
         Py_BEGIN_ALLOW_THREADS
         for (i = 0; i < count[SLOTS]; i++) {
-            if (i + AHEAD < count[SLOTS]) {
-                FETCH(t.devices + slots[i + AHEAD]);
-            }
             take(&t, (size_t)slots[i], times[i], steps + i);
         }
         Py_END_ALLOW_THREADS
