@@ -174,9 +174,7 @@ def test_a_clock_that_goes_back_is_not_counted_twice() -> None:
     assert tallies.over_time()["steps"].tolist() == [2, 2, 1]
     assert tallies.devices["last_time"][0] == times[-1]
     # Set back by two days, a clock starts again: the device is seen there, and is not silent for ever.
-    tallies.update(
-        np.zeros(1, np.int64), times[-1:] - 2 * 86400, made_up(np.random.default_rng(0), 1)
-    )
+    tallies.update(np.zeros(1, np.int64), times[-1:] - 2 * 86400, made_up(np.random.default_rng(0), 1))
     assert tallies.devices["last_time"][0] == times[-1] - 2 * 86400 and tallies.over_time()["devices"][0] == 1
 
 
