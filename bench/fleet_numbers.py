@@ -118,7 +118,7 @@ def judged(found: World, name: str, devices: int, degraded: float, seed: int) ->
     bank, tallies = Bank(params, devices), Tallies(params)
     tallies.grow(devices)
     shard = Shard("v", [str(n) for n in range(devices)], tallies, np.zeros(devices, dtype=PLACE))
-    slots, zeros, every = np.arange(devices), np.zeros(devices, dtype=np.int64), HALF // LOOKS
+    slots, every = np.arange(devices), HALF // LOOKS
     calls: dict[str, list[int]] = {"fit": [], "own": []}
     worse: dict[str, set[int]] = {"fit": set(), "own": set()}
     periods = {"fit": None, "own": (START, START + PERIOD * HALF)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One writer a folder of a fleet, on systems with other locks or without any."""
+"""One writer a folder of a fleet: forks, and systems with other locks or without any."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forks import forked, needs_fork
 from refusals import refused
 
 from tcuq import Params
-from tcuq_watch.fleet import Fleet
+from tcuq_watch.fleet import Events, Fleet
 
 fcntl = pytest.importorskip("fcntl")
 
@@ -44,3 +45,15 @@ def test_a_link_in_the_folder_of_a_fleet_destroys_nothing_elsewhere(tmp_path: Pa
             Fleet(Params(classes=3), folder)
         assert [each.name for each in outside.iterdir()] == ["theirs"]
         assert (outside / "theirs").read_text() == "kept"
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fleet_is_not_used_in_a_fork(tmp_path: Path) -> None:
+    with Fleet(Params(classes=3), tmp_path / "f") as fleet:
+        event = Events(["d"], [0], [0], [[0.9, 0.05, 0.05]])
+        for work in (lambda: fleet.take(event), fleet.flush, fleet.commit, lambda: fleet.refuse("bad line")):
+            answer = forked(lambda work=work: str(work()))  # type: ignore[misc]
+            assert answer.startswith("RuntimeError: fleet ") and "open it after a fork" in answer
+        assert len(fleet.take(event)) == 1
+    assert Fleet.open_read(tmp_path / "f").commit_number == 1

@@ -55,7 +55,7 @@ class World:
             features.append(
                 np.concatenate([np.asarray(log.features)[at : at + size] for log, at, size in cuts])
             )
-        slots, zeros = np.tile(np.arange(DEVICES), STEPS), np.zeros(STEPS * DEVICES, dtype=np.int64)
+        slots = np.tile(np.arange(DEVICES), STEPS)
         in_turn = [np.stack(each, axis=1).reshape(len(slots), -1) for each in (probs, features)]
         tallies = Tallies(self.params)
         tallies.grow(DEVICES)

@@ -49,7 +49,6 @@ def shard(
     rows = np.zeros(count, dtype=STEP_DTYPE)
     rows["risk"], rows["alarm"], rows["severity"], rows["expected_accuracy"] = risk, alarm, severity, 0.75
     rows["answer"] = np.arange(count) % 2
-    none = np.zeros(count, dtype=np.int64)
     for step in range(steps):
         tallies.update(np.arange(count), np.full(count, start + PERIOD * step), rows)
     places = np.zeros(count, dtype=PLACE)

@@ -70,7 +70,7 @@ def shard(version: str, devices: int, alarmed: int, first: int, last: int) -> Sh
     tallies = Tallies(Params(classes=2))
     tallies.grow(devices)
     times = np.repeat(NOW + 3600.0 * np.arange(first, last), devices)
-    slots, zeros = np.tile(np.arange(devices), last - first), np.zeros(len(times), dtype=np.int64)
+    slots = np.tile(np.arange(devices), last - first)
     steps = np.zeros(len(times), dtype=STEP_DTYPE)
     steps["alarm"] = slots < alarmed
     tallies.update(slots, times, steps)
