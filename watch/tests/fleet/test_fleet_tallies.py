@@ -212,7 +212,7 @@ def test_a_clock_out_of_range_is_refused(change: dict[str, int]) -> None:
     tallies.update(np.zeros(2, np.int64), np.array([0.0, 7200.0]), made_up(np.random.default_rng(0), 2))
     arrays = tallies.arrays()
     for name, value in change.items():
-        arrays["clock"][name] = value
+        arrays["clock"][("first", "last", "level").index(name)] = value
     with refused("damaged"):
         Tallies.restored(PARAMS, arrays)
     with refused("damaged"):

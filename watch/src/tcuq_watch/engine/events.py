@@ -127,22 +127,12 @@ class Decided:
     ----------
     version : str
         Name of the parameters.
-    devices : array of n texts
-        Whose step each row is.
-    boots, seqs : arrays of n integers
-        How often the device had started, and the place of the step since then, from 0.
-    times : array of n numbers
-        Seconds since 1970 (UTC); NaN where an event had none.
+    devices, boots, seqs, times : arrays
+        Of which event each step is, as in `Events`; times are NaN where an event had none.
     steps : Steps
         One row an event.
-    probs, features : int8 arrays, optional
-        What the monitors saw, where the fleet keeps it; so are the following.
-    labels : array of n integers, optional
-        True classes that devices told, -1 where they did not.
-    resets : array of n booleans, optional
-        Before which steps the monitor forgot its past.
-    signals : array, optional
-        As `Monitor.run` gives them; they are not in the folder of a fleet.
+    probs, features, labels, signals, resets : arrays, optional
+        What the monitors saw and found, and before which steps they forgot their past, where that is kept.
     slots : array of n integers, optional
         Places of the devices in the list of their version.
     """

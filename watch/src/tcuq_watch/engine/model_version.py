@@ -33,9 +33,9 @@ from .events import (
     read_features,
     row_bytes,
 )
-from .order import BRIDGE, HOLD, PLACE_DTYPE, Integers, Order, Released, with_room
+from .order import BRIDGE, HOLD, Integers, Order, Released, with_room
 from .packing import from_json, to_json
-from .tallies import DEVICE_DTYPE, Tallies
+from .tallies import Tallies
 
 
 class ModelVersion:
@@ -346,38 +346,39 @@ class ModelVersion:
         **options: Any,
     ) -> ModelVersion:
         """Return a model from what `rows` gave, oldest first; later rows of a device replace earlier ones."""
-        model = cls(version, params, **options)
-        names = np.empty(0, dtype=object)
-        places, tallied = np.zeros(0, dtype=PLACE_DTYPE), np.zeros(0, dtype=DEVICE_DTYPE)
-        newest = np.zeros(0, dtype=np.int64)  # the part that has the last word on a device
-        held: list[dict[str, npt.NDArray[Any]]] = []
-        arrays: Mapping[str, npt.NDArray[Any]] = {}
-        for number, arrays in enumerate(parts):
-            count, kind = arrays["count"].tolist()
-            slots = arrays["slots"].astype(np.int64)
-            if kind >= 0 and model.by_device is None:
-                model._choose(bool(kind))
-            names, places, tallied, newest = (
-                with_room(each, count)[:count] for each in (names, places, tallied, newest)
-            )
-            names[slots] = from_json(arrays["names"])
-            places[slots], tallied[slots], newest[slots] = arrays["places"], arrays["devices"], number
-            if not model.by_device:
-                model.bank.grow(count - len(model.bank))
-                model.bank.load_many(slots, arrays["states"])
-            held.append({name: arrays[name] for name in ("held_slots", "held_keys", "held_rows")})
-        if not arrays:
+        model, kept = cls(version, params, **options), list(parts)
+        if not kept:
             return model
-        if not all(map(name_fits, names)) or len(set(names)) < len(names):
+        count, kind = kept[-1]["count"].tolist()
+        slots = np.concatenate([part["slots"] for part in kept]).astype(np.int64)
+
+        def newest(name: str) -> npt.NDArray[Any]:
+            rows = np.concatenate([part[name] for part in kept])
+            by_slot = np.zeros((count, *rows.shape[1:]), dtype=rows.dtype)
+            by_slot[slots] = rows  # of several rows of a slot, the last one stays
+            return by_slot
+
+        names = np.empty(count, dtype=object)
+        names[slots] = [name for part in kept for name in from_json(part["names"])]
+        if not all(map(name_fits, names)) or len(set(names)) < count:
             raise InputError("damaged", "a device is missing, or is there twice")
-        model.devices, model._names = names.tolist(), names
-        model._slot_of = dict(zip(model.devices, range(len(names)), strict=True))
-        model.refused = Counter(from_json(arrays["refused"]))
-        model.tallies = Tallies.restored(params, {**arrays, "devices": tallied})
-        waiting = {name: np.concatenate([part[name] for part in held]) for name in held[0]}
-        number_of = np.repeat(np.arange(len(held)), [len(part["held_slots"]) for part in held])
-        last = newest[waiting["held_slots"]] == number_of
-        model._order.grow(len(names))
-        model._order.load({"places": places, **{name: array[last] for name, array in waiting.items()}})
+        model.refused = Counter(from_json(kept[-1]["refused"]))
+        if kind >= 0:
+            model._choose(bool(kind))
+        model._slot_of = dict(zip(names.tolist(), range(count), strict=True))
+        model._grow()
+        if not model.by_device:
+            model.bank.load_many(np.arange(count), newest("states"))
+        model.tallies = Tallies.restored(params, {**kept[-1], "devices": newest("devices")})
+        last_part = np.zeros(count, dtype=np.int64)
+        waiting: dict[str, list[npt.NDArray[Any]]] = {"held_slots": [], "held_keys": [], "held_rows": []}
+        for number, part in enumerate(kept):
+            last_part[part["slots"]] = number
+        for number, part in enumerate(kept):
+            still = last_part[part["held_slots"]] == number
+            for name, arrays in waiting.items():
+                arrays.append(part[name][still])
+        held = {name: np.concatenate(arrays) for name, arrays in waiting.items()}
+        model._order.load({"places": newest("places"), **held})
         model.settle()
         return model

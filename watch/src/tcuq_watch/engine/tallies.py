@@ -41,11 +41,7 @@ CLASS_DTYPE = row_dtype("steps:u8 flagged:u8 abstained:u8 risk:u8 predictions:u8
 """Of the steps with one answer; `predictions` counts the steps that predicted it."""
 
 SUMS = ("steps", "flagged", "abstained", "alarm_steps", "onsets", "risk", "accuracy")
-BUCKET_DTYPE = np.dtype([(name, "u8") for name in SUMS])
 """Of all steps in a bucket of time."""
-
-CLOCK_DTYPE = row_dtype("first:i8 last:i8 level:i8 untimed:u8")
-"""First and last hour since 1970, how often the width of buckets has doubled, steps that are in no bucket."""
 
 
 class Tallies:
@@ -62,10 +58,10 @@ class Tallies:
         self._room = np.zeros(0, dtype=DEVICE_DTYPE)
         self.devices = self._room
         self.classes = np.zeros(params.classes, dtype=CLASS_DTYPE)
-        self._buckets = np.zeros(BUCKETS, dtype=BUCKET_DTYPE)
+        self._buckets = np.zeros((BUCKETS, len(SUMS)), dtype=np.uint64)
         self._seen = np.zeros((2, LEVELS, BUCKETS), dtype=np.uint32)
-        self._clock = np.zeros(1, dtype=CLOCK_DTYPE)
-        self._clock["last"] = -1  # before the first: nothing yet
+        # First and last hour since 1970 (last before first: none yet), how often the width has doubled.
+        self._clock = np.array([0, -1, 0])
 
     def grow(self, count: int) -> None:
         """Add new devices."""
@@ -89,22 +85,22 @@ class Tallies:
     @property
     def width(self) -> int:
         """Seconds of a bucket of time."""
-        return int(HOUR << int(self._clock["level"][0]))
+        return int(HOUR << self._clock[2])
 
     @property
     def untimed(self) -> int:
         """Steps that are in no bucket of time."""
-        return int(self._clock["untimed"][0])
+        return int(self.classes["steps"].sum()) - int(self._buckets[:, 0].sum())
 
     def over_time(self) -> dict[str, npt.NDArray[Any]]:
-        """Return `time` (when each bucket begins), `devices`, `in_alarm` and the sums of `BUCKET_DTYPE`.
+        """Return `time` (when each bucket begins), `devices`, `in_alarm` and the sums of `SUMS`.
 
         `devices` and `in_alarm` count devices that made at least one step in a bucket, at least one in alarm.
         """
-        level = int(self._clock["level"][0])
-        found = dict(zip(("time", "devices", "in_alarm"), self.heard_of(level), strict=True))
-        rows = self._buckets[self._places(level) % BUCKETS]
-        return found | {name: rows[name].astype(np.int64) for name in SUMS}
+        level = int(self._clock[2])
+        sums = self._buckets[self._places(level) % BUCKETS].astype(np.int64).T
+        names = ("time", "devices", "in_alarm", *SUMS)
+        return dict(zip(names, (*self.heard_of(level), *sums), strict=True))
 
     def heard_of(self, level: int) -> tuple[npt.NDArray[np.int64], ...]:
         """Return `time`, `devices` and `in_alarm` in buckets of 2**level hours, not narrower than `width`."""
@@ -116,12 +112,12 @@ class Tallies:
 
     def _places(self, level: int) -> npt.NDArray[np.int64]:
         """Return the numbers of all buckets between the first and the last, at some width."""
-        first, last = int(self._clock["first"][0]), int(self._clock["last"][0])
+        first, last, _ = self._clock.tolist()
         return np.arange(first >> level, (last >> level) + 1 if last >= first else first >> level)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that must be kept; of the buckets, those in use."""
-        level = int(self._clock["level"][0])
+        level = int(self._clock[2])
         seen = [self._seen[:, k, self._places(k) % BUCKETS] for k in range(level, LEVELS)]
         return {
             "devices": self.devices,
@@ -143,7 +139,7 @@ class Tallies:
                 raise InputError("damaged", f"{problem}, expected {empty.dtype} {shape}")
         found._room = found.devices = np.array(arrays["devices"])
         found.classes, found._clock = np.array(arrays["classes"]), np.array(arrays["clock"])
-        first, last, level, _ = found._clock[0].tolist()
+        first, last, level = found._clock.tolist()
         wide = (last >> max(level, 0)) - (first >> max(level, 0)) >= BUCKETS
         if not 0 <= level < LEVELS or (last >= first and (first < 0 or last > MOST_HOUR or wide)):
             problem = f"clock of the tallies is at hours {first} to {last} and level {level}"
@@ -160,28 +156,23 @@ class Tallies:
     def merged(cls, parts: Sequence[Tallies]) -> Tallies:
         """Return the counts over disjoint sets of devices: classes and time, without devices."""
         found = cls(parts[0].params)
-        used = [part for part in parts if part._clock["last"][0] >= part._clock["first"][0]]
         for part in parts:
             for name in CLASS_DTYPE.names or ():
                 found.classes[name] += part.classes[name]
-            found._clock["untimed"] += part._clock["untimed"]
+        used = [part for part in parts if part._clock[1] >= part._clock[0]]
         if not used:
             return found
-        first = min(int(part._clock["first"][0]) for part in used)
-        last = max(int(part._clock["last"][0]) for part in used)
-        level = max(int(part._clock["level"][0]) for part in used)
+        clocks = np.stack([part._clock for part in used])
+        first, last, level = int(clocks[:, 0].min()), int(clocks[:, 1].max()), int(clocks[:, 2].max())
         while (last >> level) - (first >> level) >= BUCKETS:
             level += 1
-        found._clock["first"], found._clock["last"], found._clock["level"] = first, last, level
+        found._clock[:] = first, last, level
         for part in used:
-            own = int(part._clock["level"][0])
+            own = int(part._clock[2])
             places = part._places(own)
-            for name in SUMS:
-                np.add.at(
-                    found._buckets[name],
-                    (places >> (level - own)) % BUCKETS,
-                    part._buckets[name][places % BUCKETS],
-                )
+            wider = (places >> (level - own)) % BUCKETS
+            np.add.at(found._buckets, wider, part._buckets[places % BUCKETS])
             for k in range(level, LEVELS):
-                found._seen[:, k, part._places(k) % BUCKETS] += part._seen[:, k, part._places(k) % BUCKETS]
+                places = part._places(k) % BUCKETS
+                found._seen[:, k, places] += part._seen[:, k, places]
         return found

@@ -39,7 +39,6 @@ typedef uint64_t bucket_t[SUMS];
 /* Buckets are a ring: hour h is at (h >> level) % BUCKETS. first > last: nothing yet. */
 typedef struct {
     int64_t first, last, level;
-    uint64_t untimed;
 } clock_row_t;
 
 /* A row of what Monitor.run() gives: tcuq.STEP_DTYPE, 72 bytes. */
@@ -58,16 +57,12 @@ typedef struct {
     clock_row_t *clock;
 } tally_t;
 
-/* value / 2^shift, rounded down; >> of a negative number is up to the compiler. */
-static int64_t shifted(int64_t value, int shift)
+/* A slow mean over 2^shift values after one more; between both, so it fits. */
+static int32_t nearer(int32_t mean, int64_t value, int shift)
 {
-    return value >= 0 ? value >> shift : -(-(value + 1) >> shift) - 1;
-}
-
-/* A slow mean after one more value; between both, so it fits. Wide, since anybody may have written the mean. */
-static int32_t nearer(int32_t mean, int64_t value, int64_t half, int shift)
-{
-    return (int32_t)(mean + shifted(value - mean + half, shift));
+    int64_t scale = (int64_t)1 << shift;
+    int64_t ahead = value - mean + scale / 2;
+    return (int32_t)(mean + (ahead >= 0 ? ahead : ahead - scale + 1) / scale); /* rounded down */
 }
 
 /* Join buckets in pairs. The counts of devices are kept at every level already: sums would count a device twice. */
@@ -155,9 +150,9 @@ static void take(tally_t *t, size_t slot, double time, const step_row_t *step)
     int32_t severity = (int32_t)(step->severity * ONE + (step->severity < 0 ? -0.5 : 0.5));
     d->accuracy = step->expected_accuracy > 0 ? (uint16_t)(step->expected_accuracy * ONE + 0.5) : (uint16_t)0;
     d->recent_risk = d->steps == 0 ? (int32_t)(risk << 8)
-                                   : nearer(d->recent_risk, (int64_t)risk << 8, 128, 8);
-    d->severity = d->steps == 0 ? severity : nearer(d->severity, severity, 64, 7);
-    d->recent_alarm = nearer(d->recent_alarm, in_alarm ? 1 << 24 : 0, 2048, 12);
+                                   : nearer(d->recent_risk, (int64_t)risk << 8, 8);
+    d->severity = d->steps == 0 ? severity : nearer(d->severity, severity, 7);
+    d->recent_alarm = nearer(d->recent_alarm, in_alarm ? 1 << 24 : 0, 12);
     d->steps++;
     d->flagged += step->flagged;
     d->abstained += step->abstain;
@@ -188,10 +183,8 @@ static void take(tally_t *t, size_t slot, double time, const step_row_t *step)
             for (k = 0; k < SUMS; k++) {
                 t->buckets[(hour >> t->clock->level) % BUCKETS][k] += sums[k];
             }
-            return;
         }
     }
-    t->clock->untimed++;
 }
 
 /* Whether these are steps of a monitor: 1, or 0 with an exception. */
