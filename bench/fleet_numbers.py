@@ -25,6 +25,7 @@ from tcuq import Bank, Params, fit
 from tcuq.base.step_hashes import device_keys
 from tcuq.demo import digits as demo
 from tcuq.monitor.label_interval import interval
+from tcuq_watch.engine.events import Decided
 from tcuq_watch.engine.labels import Labels
 from tcuq_watch.engine.tallies import MEAN_ONE, Tallies
 from tcuq_watch.verdicts.baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period
@@ -217,7 +218,7 @@ def labeled(found: World, name: str, fleets: int, per_day: int, degraded: float)
             chosen = rng.choice(len(flat), size, replace=False)
             whose, noon = chosen % devices, np.full(size, day * 86400.0 + 43200)
             place = np.full(size, day), chosen // devices
-            labels.offer("v", names[whose], *place, noon, flat[chosen], keys[whose])
+            labels.offer(Decided("v", names[whose], *place, noon, flat[chosen]), keys[whose])
             told = []
             for row in labels.pick(day):
                 at = row["seq"] * devices + int(row["device"][1:])

@@ -177,16 +177,12 @@ def by_device(decisions: Any) -> Any:
         **{name: f"max_by({name}, struct(boot, seq))" for name in ("alarm", "severity", "boot", "seq")},
         "last_time": "max(nanvl(time, null))",
     }
-    named = (_functions().expr(text).alias(name) for name, text in columns.items())
+    named = (_needed("pyspark.sql.functions").expr(text).alias(name) for name, text in columns.items())
     return decisions.groupBy("version", "device").agg(*named)
 
 
-def _functions() -> Any:
-    return needed("pyspark.sql.functions", "tcuq-watch[spark]", "a fleet on Spark")
-
-
-def _pandas() -> Any:
-    return needed("pandas", "tcuq-watch[spark]", "a fleet on Spark")
+def _needed(module: str) -> Any:
+    return needed(module, "tcuq-watch[spark]", "a fleet on Spark")
 
 
 class _Job:
@@ -201,7 +197,7 @@ class _Job:
 
     def grouped(self, df: Any) -> Any:
         """Return the columns that are read, of fixed types, by version and shard."""
-        sql = _functions()
+        sql = _needed("pyspark.sql.functions")
         for name in ("device", "boot", "seq", "probs"):
             if name not in df.columns:
                 raise InputError(
@@ -231,8 +227,9 @@ class _Job:
         if model is None:
             state.update((None, unknown + sum(len(frame) for frame in frames)))
             return
-        decided = run_rows(model, _pandas().concat(list(frames), ignore_index=True), by_arrival=True)
-        state.update((pack_arrays(model.arrays() | {MADE_WITH: np.array([self.shards, model.hold])}), 0))
+        decided = run_rows(model, _needed("pandas").concat(list(frames), ignore_index=True), by_arrival=True)
+        made_with = np.array([self.shards, self.options["hold"]])
+        state.update((pack_arrays(model.arrays() | {MADE_WITH: made_with}), 0))
         if len(decided):
             yield _frame(decided)
 
@@ -240,7 +237,7 @@ class _Job:
         """Take all of one shard's rows."""
         model = self.model(key[0], None)
         if model is None:
-            return _pandas().DataFrame()
+            return _needed("pandas").DataFrame()
         return _frame(joined([run_rows(model, frame, by_arrival=False), model.flush()]))
 
     def model(self, version: str | None, state: bytes | None) -> ModelVersion | None:
@@ -260,7 +257,7 @@ class _Job:
 
 def _numbers(df: Any, name: str) -> Any:
     """Return posteriors or features as they are if they are int8, else as doubles, which loses nothing."""
-    sql, kind = _functions(), df.schema[name].dataType.simpleString()
+    sql, kind = _needed("pyspark.sql.functions"), df.schema[name].dataType.simpleString()
     if not kind.startswith("array<"):
         raise InputError("value", f"column {name!r} of df is {kind}, expected a list of numbers")
     if kind != "array<tinyint>":
@@ -329,5 +326,5 @@ def _frame(decided: Decided) -> Any:
         **step_columns(np.asarray(decided.steps)),
     }
     for name in ("version", "device", "reason"):  # Spark cannot send all that pandas makes of texts
-        columns[name] = _pandas().Series(columns[name], dtype=object)
-    return _pandas().DataFrame(columns)
+        columns[name] = _needed("pandas").Series(columns[name], dtype=object)
+    return _needed("pandas").DataFrame(columns)

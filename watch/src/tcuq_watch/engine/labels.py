@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer, number
 from tcuq.base.errors import InputError, wrong_value
-from tcuq.base.step_hashes import U64, device_keys
+from tcuq.base.step_hashes import U64
 from tcuq.monitor.label_interval import interval
 from tcuq.monitor.questions import drawn, spread
 
+from .events import Decided
 from .packing import from_json, to_json
 
 Integers = npt.NDArray[np.int64]
@@ -96,38 +97,28 @@ class Labels:
         """Set another budget, for the days that have not begun; 0 ends asking at once."""
         self.per_day = integer("per_day", per_day, 0, MOST_A_DAY)
 
-    def offer(
-        self,
-        version: str,
-        devices: Any,
-        boots: npt.NDArray[np.int64],
-        seqs: npt.NDArray[np.int64],
-        times: npt.NDArray[np.float64],
-        steps: npt.NDArray[Any],
-        keys: U64 | None = None,
-    ) -> None:
-        """Take in steps, each once, in the order in which they were decided."""
+    def offer(self, decided: Decided, keys: U64) -> None:
+        """Take in steps, each once, in the order in which they were decided; keys are those of devices."""
+        steps, times = decided.steps, decided.times
         if not self.per_day or not len(steps):
             return
-        names = np.asarray(devices, dtype=object)
-        found = device_keys(version, names.tolist()) if keys is None else np.asarray(keys, dtype=np.uint64)
-        moments = np.asarray(times, dtype=np.float64)
-        days = np.full(len(moments), self._days[-1].day)
-        known = np.isfinite(moments) & (np.abs(moments) < 1e15)
-        days[known] = np.floor(moments[known] / DAY)
+        days = np.full(len(times), self._days[-1].day)
+        known = np.isfinite(times) & (np.abs(times) < 1e15)
+        days[known] = np.floor(times[known] / DAY)
         days = np.maximum.accumulate(np.maximum(days, self._days[-1].day))
         cuts = [0, *(np.flatnonzero(np.diff(days)) + 1).tolist(), len(days)]
         for first, last in pairwise(cuts):
             part = slice(first, last)
             if days[first] > self._days[-1].day:
                 self._begin(int(days[first]))
-            kinds, asked = self._drawn(found[part], boots[part], seqs[part], steps[part])
+            kinds, asked = self._drawn(keys[part], decided.boots[part], decided.seqs[part], steps[part])
             self._rest += np.bincount(kinds[~asked], minlength=CELLS)
             for at in (np.flatnonzero(asked) + first).tolist():
-                moment = float(moments[at]) if np.isfinite(moments[at]) else None
-                place = [version, str(names[at]), int(boots[at]), int(seqs[at]), moment]
+                moment = float(times[at]) if np.isfinite(times[at]) else None
+                name = [decided.version, str(decided.devices[at])]
+                place = [int(decided.boots[at]), int(decided.seqs[at]), moment]
                 about = [float(steps["risk"][at]), int(steps["answer"][at]), int(kinds[at - first])]
-                self._days[-1].rows.append([*place, *about])
+                self._days[-1].rows.append([*name, *place, *about])
             self._saved.pop(self._days[-1].day, None)
 
     def _drawn(self, keys: U64, boots: Any, seqs: Any, steps: Any) -> tuple[Integers, npt.NDArray[np.bool_]]:

@@ -108,11 +108,6 @@ class ModelVersion:
         np.fmax.at(found, slots, heads_of(cells["row"])["time"])
         return found
 
-    @property
-    def hold(self) -> int:
-        """Events that are held back a device."""
-        return self._order.hold
-
     def slot(self, device: str) -> int | None:
         """Return the slot of a device, None for one that was not heard of."""
         return self._slot_of.get(device)
@@ -142,7 +137,7 @@ class ModelVersion:
         """Say what comes: posteriors, or decisions of devices. The other kind is refused from then on."""
         self.by_device = by_device
         if by_device:
-            order = Order(row_bytes(self.params, True), self.hold, self._order.bridge)
+            order = Order(row_bytes(self.params, True), self._order.hold, self._order.bridge)
             order.grow(len(self.devices))
             self._order = order
 
@@ -176,17 +171,16 @@ class ModelVersion:
 
     def _check_state(self, device: str, state: bytes, boot: int, seq: int) -> tuple[int, int]:
         place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, -1, MAX_NUMBER - 1)
-        slot = self._slot_of.get(device) if isinstance(device, str) else None
-        refused = self._refusal(device) if slot is None else None
-        if refused == "bad name":
-            raise wrong_value("device", device, f"a text of 1 to {MAX_NAME} characters")
-        if refused == "unknown device" or (self.known is not None and device not in self.known):
-            raise InputError("unknown", f"device {device!r} is unknown, expected one of those given")
-        if refused:
-            expected = limits_given().beyond("devices", len(self.devices) + 1, "devices")
-            raise InputError("limit", f"device {device!r} is one too many, {expected}")
         if not isinstance(state, (bytes, bytearray)):
             raise wrong_type("state", state, "bytes")
+        if not name_fits(device):
+            raise wrong_value("device", device, f"a text of 1 to {MAX_NAME} characters")
+        if self.known is not None and device not in self.known:
+            raise InputError("unknown", f"device {device!r} is unknown, expected one of those given")
+        slot = self._slot_of.get(device)
+        if slot is None and len(self.devices) >= self._most:
+            expected = limits_given().beyond("devices", len(self.devices) + 1, "devices")
+            raise InputError("limit", f"device {device!r} is one too many, {expected}")
         if self.by_device:
             raise InputError("value", f"state of {device} comes among decisions, expected more of these")
         with located(f"state of {device}"):
@@ -215,14 +209,6 @@ class ModelVersion:
         self.stale |= bool(known)
         return int(self.bank.feedback(slots, agos, labels).sum())
 
-    def _refusal(self, name: Any) -> str | None:
-        """Return why a device that is not there yet is not taken, by kind."""
-        if not name_fits(name):
-            return "bad name"
-        if self.known is not None and name not in self.known:
-            return "unknown device"
-        return "too many devices" if len(self._slot_of) >= self._most else None
-
     def _slots(self, names: npt.NDArray[Any]) -> Integers:
         """Return slots of devices, -1 for those that are refused; new ones are added."""
         try:
@@ -231,10 +217,16 @@ class ModelVersion:
             return self._slots(np.array([name if isinstance(name, str) else "" for name in names], object))
         for place in np.flatnonzero(slots < 0).tolist():
             name = names[place]
-            if name not in self._slot_of and (refused := self._refusal(name)):
-                self.refused[refused] += 1
+            if name in self._slot_of:
+                slots[place] = self._slot_of[name]
+            elif not name_fits(name):
+                self.refused["bad name"] += 1
+            elif self.known is not None and name not in self.known:
+                self.refused["unknown device"] += 1
+            elif len(self._slot_of) >= self._most:
+                self.refused["too many devices"] += 1
             else:
-                slots[place] = self._slot_of.setdefault(str(name), len(self._slot_of))
+                slots[place] = self._slot_of[str(name)] = len(self._slot_of)
         self._grow()
         if self.known is not None:  # devices that were accepted before may not be any more
             out = np.fromiter((name not in self.known for name in names), bool, len(names)) & (slots >= 0)
@@ -244,17 +236,16 @@ class ModelVersion:
 
     def _grow(self) -> None:
         """Make room for devices that have a slot, and nothing else yet."""
-        first, total = len(self.devices), len(self._slot_of)
-        if first == total:
+        fresh = list(islice(self._slot_of, len(self.devices), None))
+        if not fresh:
             return
-        fresh = list(islice(self._slot_of, first, None))
         self.devices.extend(fresh)
-        self._names = with_room(self._names, total)
-        self._names[first:total] = fresh
+        self._names = with_room(self._names, len(self.devices))
+        self._names[len(self.devices) - len(fresh) : len(self.devices)] = fresh
+        self._order.grow(len(fresh))
+        self.tallies.grow(len(fresh))
         if not self.by_device:
             self.bank.grow(len(fresh))
-        self.tallies.grow(len(fresh))
-        self._order.grow(len(fresh))
 
     def _decide(self, released: Released) -> Decided:
         slots, boots, seqs, rows, resets = released
@@ -269,18 +260,19 @@ class ModelVersion:
                 features = np.ascontiguousarray(content[:, self.params.classes :]).view(np.int8)
             steps, signals = self._run(slots, probs, features, resets)
         times, devices = head["time"].astype(np.float64), self._names[slots]
-        if len(slots):
-            self.tallies.update(slots, times, steps)
-            if self.labels is not None:
-                fresh = device_keys(self.version, self.devices[len(self._keys) :])
-                self._keys = np.concatenate([self._keys, fresh])
-                self.labels.offer(self.version, devices, boots, seqs, times, steps, self._keys[slots])
         seen: dict[str, Any] = {}
         if self.keep_events:
             labels = head["label"].astype(np.int64)
             seen = {"probs": probs, "features": features, "labels": labels}
             seen |= {"resets": resets, "signals": signals}
-        return Decided(self.version, devices, boots, seqs, times, steps, slots=slots, **seen)
+        decided = Decided(self.version, devices, boots, seqs, times, steps, slots=slots, **seen)
+        if len(slots):
+            self.tallies.update(slots, times, steps)
+        if self.labels is not None:
+            fresh = device_keys(self.version, self.devices[len(self._keys) :])
+            self._keys = np.concatenate([self._keys, fresh])
+            self.labels.offer(decided, self._keys[slots])
+        return decided
 
     def _run(
         self, slots: Integers, probs: Any, features: Any, resets: npt.NDArray[np.bool_]
@@ -371,14 +363,16 @@ class ModelVersion:
             model.bank.load_many(np.arange(count), newest("states"))
         model.tallies = Tallies.restored(params, {**kept[-1], "devices": newest("devices")})
         last_part = np.zeros(count, dtype=np.int64)
-        waiting: dict[str, list[npt.NDArray[Any]]] = {"held_slots": [], "held_keys": [], "held_rows": []}
         for number, part in enumerate(kept):
             last_part[part["slots"]] = number
-        for number, part in enumerate(kept):
-            still = last_part[part["held_slots"]] == number
-            for name, arrays in waiting.items():
-                arrays.append(part[name][still])
-        held = {name: np.concatenate(arrays) for name, arrays in waiting.items()}
+        held: dict[str, Any] = {}
+        for name in ("held_slots", "held_keys", "held_rows"):
+            still = [
+                part[name][last_part[part["held_slots"]] == number]
+                for number, part in enumerate(kept)
+                if part["count"][1] == kind  # before devices chose what to send, nothing was held
+            ]
+            held[name] = np.concatenate(still)
         model._order.load({"places": newest("places"), **held})
         model.settle()
         return model
