@@ -177,16 +177,6 @@ def test_a_clock_that_goes_back_is_not_counted_twice() -> None:
     assert tallies.devices["last_time"][0] == times[-1] - 2 * 86400 and tallies.over_time()["devices"][0] == 1
 
 
-def test_the_usual_pause_survives_bursts() -> None:
-    tallies = Tallies(PARAMS)
-    tallies.grow(1)
-    # Every hour, fifty steps within five seconds.
-    times = (1.7e9 + 3600.0 * np.arange(40)[:, None] + 0.1 * np.arange(50)).ravel()
-    count = len(times)
-    tallies.update(np.zeros(count, np.int64), times, made_up(np.random.default_rng(0), count))
-    assert 1500 < tallies.devices["gap"][0] / 1000 < 3600
-
-
 def test_what_is_checked_is_what_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     # Another thread may write to the arrays of the caller between the check and the count.
     steps, slots = made_up(np.random.default_rng(0), 4), np.zeros(4, np.int64)
