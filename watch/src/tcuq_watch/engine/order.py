@@ -54,9 +54,9 @@ class Order:
         self.bridge = integer("bridge", bridge, 0, 2**31)
         self._count = 0
         self._places = np.zeros(0, dtype=PLACE_DTYPE)
-        self._first = np.zeros(0, dtype=np.int32)
+        self._last = np.zeros(0, dtype=np.int32)
         self._touched = np.zeros(0, dtype=bool)
-        # Held events: lists, as native/order.c keeps them.
+        # Held events: rings, as native/order.c keeps them.
         cell = [("boot", "i8"), ("seq", "i8"), ("next", "i8"), ("row", "u1", (width,))]
         self._cells = np.zeros(0, dtype=np.dtype(cell, align=True))
         self._held, self._vacant, self._top = 0, -1, 0
@@ -70,10 +70,10 @@ class Order:
         """Add devices that nothing was heard of yet."""
         total = self._count + count
         self._places = with_room(self._places, total)
-        self._first = with_room(self._first, total)
+        self._last = with_room(self._last, total)
         self._touched = with_room(self._touched, total)
         fresh = slice(self._count, total)
-        self._places["boot"][fresh] = self._places["seq"][fresh] = self._first[fresh] = -1
+        self._places["boot"][fresh] = self._places["seq"][fresh] = self._last[fresh] = -1
         self._count = total
 
     def take(self, slots: Any, boots: Any, seqs: Any, rows: npt.NDArray[np.uint8]) -> Released:
@@ -86,7 +86,7 @@ class Order:
 
     def release_all(self) -> Released:
         """Release all that is held, device by device."""
-        slots = np.flatnonzero(self._first[: self._count] >= 0)
+        slots = np.flatnonzero(self._last[: self._count] >= 0)
         ends = np.full(len(slots), MAX_NUMBER)
         return self.release(slots, ends, ends)
 
@@ -100,7 +100,7 @@ class Order:
         state = (0, self._held, self._vacant, self._top)
         numbers = np.array([*state, self.hold, self.bridge, self.width, releasing], dtype=np.int64)
         out, out_rows = np.empty((4, room), np.int64), np.empty((room, self.width), np.uint8)
-        standing = (self.places, self._first[: self._count], self._cells.view(np.uint8))
+        standing = (self.places, self._last[: self._count], self._cells.view(np.uint8))
         _native.order(numbers, *standing, out, out_rows, events, rows)
         released, self._held, self._vacant, self._top = numbers[:4].tolist()
         slots, boots, seqs, resets = out[:, :released]
@@ -135,14 +135,14 @@ class Order:
 
     def held(self, slots: Integers | None = None) -> tuple[Integers, npt.NDArray[Any]]:
         """Return whose events are held, and their cells: of all devices, or of some."""
-        slots = np.flatnonzero(self._first[: self._count] >= 0) if slots is None else slots
-        numbers = self._first[slots].astype(np.int64)
-        owners, cells = [slots[:0]], [numbers[:0]]
-        while (more := numbers >= 0).any():
-            slots, numbers = slots[more], numbers[more]
+        slots = np.arange(self._count) if slots is None else slots
+        slots = slots[self._last[slots] >= 0]
+        numbers, owners, cells = self._cells["next"][self._last[slots]], [slots[:0]], [slots[:0]]
+        while len(slots):
             owners.append(slots)
             cells.append(numbers)
-            numbers = self._cells["next"][numbers]
+            more = numbers != self._last[slots]
+            slots, numbers = slots[more], self._cells["next"][numbers[more]]
         owner = np.concatenate(owners)
         order = np.argsort(owner, kind="stable")
         return owner[order], self._cells[np.concatenate(cells)[order]]
@@ -177,8 +177,8 @@ class Order:
         self._cells["next"] = np.arange(1, len(order) + 1)
         ends = np.cumsum(counts)
         holds = counts > 0
-        self._cells["next"][ends[holds] - 1] = -1
-        self._first[: self._count] = np.where(holds, ends - counts, -1)
+        self._cells["next"][ends[holds] - 1] = (ends - counts)[holds]
+        self._last[: self._count] = np.where(holds, ends - 1, -1)
         self._held, self._vacant, self._top = len(order), -1, len(order)
 
 

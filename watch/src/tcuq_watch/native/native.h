@@ -14,7 +14,7 @@ void close_arrays(Py_buffer *views, Py_ssize_t count);
 /* Whether slots[0..count) are numbers of devices: 1, or 0 with an exception. */
 int slots_fit(const int64_t *slots, size_t count, size_t devices);
 
-/* order(numbers, places, first, cells, out, out_rows, events, rows): see order.c and engine/order.py. */
+/* order(numbers, places, last, cells, out, out_rows, events, rows): see order.c and engine/order.py. */
 PyObject *order_events(PyObject *module, PyObject *args);
 
 /* tally(devices, classes, buckets, seen, clock, slots, times, steps): see tally.c and engine/tallies.py. */

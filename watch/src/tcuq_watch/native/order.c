@@ -18,10 +18,11 @@ typedef struct {
     uint16_t held, unused;
 } place_t;
 
-/* A held event; its row follows. The cells of a device are a list in the order of release, vacant ones another. */
+/* A held event; its row follows. The cells of a device are a ring in the order of release, entered by the last one:
+ * most events come behind it. Vacant ones are a list. */
 typedef struct {
     mark_t mark;
-    int64_t next; /* -1: none */
+    int64_t next; /* the first one after the last; -1 at the end of the vacant ones */
 } cell_t;
 
 /* Numbers of a call, in and out. */
@@ -38,7 +39,7 @@ typedef struct {
 typedef struct {
     numbers_t *n;
     place_t *places;
-    int32_t *first; /* held event of a device; -1: none */
+    int32_t *last; /* held event of a device; -1: none */
     uint8_t *cells;
     int64_t *out; /* slots, boots, seqs, and whether the monitor forgets its past */
     uint8_t *out_rows;
@@ -91,12 +92,21 @@ static void release(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
     memcpy(o->out_rows + at * o->width, row, o->width);
 }
 
+static int64_t first_of(const order_t *o, size_t slot)
+{
+    return cell_at(o, o->last[slot])->next;
+}
+
 static void release_first(order_t *o, size_t slot)
 {
-    int32_t number = o->first[slot];
+    int64_t number = first_of(o, slot);
     cell_t *cell = cell_at(o, number);
     release(o, slot, cell->mark, (const uint8_t *)(cell + 1));
-    o->first[slot] = (int32_t)cell->next;
+    if (number == o->last[slot]) {
+        o->last[slot] = -1;
+    } else {
+        cell_at(o, o->last[slot])->next = cell->next;
+    }
     cell->next = o->n->vacant;
     o->n->vacant = number;
     o->n->held--;
@@ -105,7 +115,7 @@ static void release_first(order_t *o, size_t slot)
 
 static void release_up_to(order_t *o, size_t slot, mark_t bound)
 {
-    while (o->first[slot] >= 0 && !before(bound, cell_at(o, o->first[slot])->mark)) {
+    while (o->last[slot] >= 0 && !before(bound, cell_at(o, first_of(o, slot))->mark)) {
         release_first(o, slot);
     }
 }
@@ -113,16 +123,17 @@ static void release_up_to(order_t *o, size_t slot, mark_t bound)
 /* Hold an event: 1, or 0 where it is held already. */
 static int hold_back(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
 {
-    int64_t previous = -1;
-    int64_t next = o->first[slot];
+    int64_t previous = o->last[slot];
     int64_t number = o->n->vacant;
+    int behind = previous < 0 || before(cell_at(o, previous)->mark, mark); /* all that are held */
     cell_t *cell;
-    while (next >= 0 && before(cell_at(o, next)->mark, mark)) {
-        previous = next;
-        next = cell_at(o, next)->next;
-    }
-    if (next >= 0 && !before(mark, cell_at(o, next)->mark)) {
-        return 0;
+    if (!behind) {
+        while (before(cell_at(o, cell_at(o, previous)->next)->mark, mark)) {
+            previous = cell_at(o, previous)->next;
+        }
+        if (!before(mark, cell_at(o, cell_at(o, previous)->next)->mark)) {
+            return 0;
+        }
     }
     if (number < 0) {
         number = o->n->top++;
@@ -131,12 +142,13 @@ static int hold_back(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
     }
     cell = cell_at(o, number);
     cell->mark = mark;
-    cell->next = next;
+    cell->next = previous < 0 ? number : cell_at(o, previous)->next;
     memcpy(cell + 1, row, o->width);
-    if (previous < 0) {
-        o->first[slot] = (int32_t)number;
-    } else {
+    if (previous >= 0) {
         cell_at(o, previous)->next = number;
+    }
+    if (behind) {
+        o->last[slot] = (int32_t)number;
     }
     o->n->held++;
     o->places[slot].held++;
@@ -184,14 +196,14 @@ static void take(order_t *o, size_t slot, mark_t mark, const uint8_t *row)
     } else {
         release_first(o, slot);
     }
-    while (o->first[slot] >= 0 && follows(cell_at(o, o->first[slot])->mark, place->last)) {
+    while (o->last[slot] >= 0 && follows(cell_at(o, first_of(o, slot))->mark, place->last)) {
         release_first(o, slot);
     }
 }
 
 PyObject *order_events(PyObject *module, PyObject *args)
 {
-    enum { NUMBERS, PLACES, FIRST, CELLS, OUT, OUT_ROWS, WRITTEN, EVENTS = WRITTEN, ROWS, ARRAYS };
+    enum { NUMBERS, PLACES, LAST, CELLS, OUT, OUT_ROWS, WRITTEN, EVENTS = WRITTEN, ROWS, ARRAYS };
     Py_buffer v[ARRAYS];
     size_t len[ARRAYS];
     size_t i;
@@ -210,12 +222,12 @@ PyObject *order_events(PyObject *module, PyObject *args)
         size_t width = (size_t)n->width;
         size_t stride = (sizeof(cell_t) + width + 7u) / 8u * 8u;
         size_t room = count + (size_t)n->held;
-        order_t o = {n, v[PLACES].buf, v[FIRST].buf, v[CELLS].buf, v[OUT].buf, v[OUT_ROWS].buf, room, width, stride};
-        if (len[PLACES] / sizeof(place_t) != len[FIRST] / sizeof(int32_t) ||
+        order_t o = {n, v[PLACES].buf, v[LAST].buf, v[CELLS].buf, v[OUT].buf, v[OUT_ROWS].buf, room, width, stride};
+        if (len[PLACES] / sizeof(place_t) != len[LAST] / sizeof(int32_t) ||
             len[CELLS] / stride < (size_t)n->top + count || len[OUT] != 4 * room * sizeof(int64_t) ||
             len[OUT_ROWS] != room * width || len[ROWS] != (n->releasing != 0 ? 0u : count * width)) {
             PyErr_SetString(PyExc_ValueError, "arrays of the order do not belong together");
-        } else if (slots_fit(events, count, len[FIRST] / sizeof(int32_t))) {
+        } else if (slots_fit(events, count, len[LAST] / sizeof(int32_t))) {
             for (i = 0; i < count; i++) { /* with Python's lock: nobody else may see these arrays half done */
                 mark_t mark = {events[count + i], events[2 * count + i]};
                 if (n->releasing != 0) {

@@ -60,9 +60,8 @@ typedef struct {
 /* A slow mean over 2^shift values after one more; between both, so it fits. */
 static int32_t nearer(int32_t mean, int64_t value, int shift)
 {
-    int64_t scale = (int64_t)1 << shift;
-    int64_t ahead = value - mean + scale / 2;
-    return (int32_t)(mean + (ahead >= 0 ? ahead : ahead - scale + 1) / scale); /* rounded down */
+    int64_t ahead = value - mean + ((int64_t)1 << (shift - 1));
+    return (int32_t)(mean + (ahead >= 0 ? ahead >> shift : ~(~ahead >> shift))); /* rounded down */
 }
 
 /* Join buckets in pairs. The counts of devices are kept at every level already: sums would count a device twice. */
