@@ -121,7 +121,7 @@ def test_a_reader_of_decisions_that_goes_away_loses_nothing(place):
         (["m.json", "in.jsonl", "--host", "0.0.0.0", "--folder", "new"], "token"),
         (["m.json", "in.jsonl", "--webhook", "x", "--port", "0"], "--webhook is 'x'"),
         (["m.json", "in.jsonl", "--folder", "in.jsonl"], "is a file, expected a folder"),
-        (["m.json", "in.jsonl", "--folder", "/proc/x"], "choose another folder"),
+        (["m.json", "in.jsonl", "--folder", "/proc/x"], "/proc/x: No such file"),
         (["other.json", "in.jsonl", "--folder", "kept"], "holds a session of other parameters"),
         (["m.json", "in.jsonl", "--logits-scale", "1"], "without --logits"),
     ],

@@ -16,9 +16,8 @@ from tcuq.cli import main
 from tcuq.cli.process import complain
 from tcuq_watch.live.publisher import Notices
 from tcuq_watch.live.session import Session
-from tcuq_watch.verdicts.metrics import _labels, metrics_text
-from tcuq_watch.verdicts.otlp import otlp_metrics
-from tcuq_watch.verdicts.webhook import WAITING, Poster
+from tcuq_watch.verdicts.alerts import WAITING, Poster
+from tcuq_watch.verdicts.metrics import metrics_text
 
 SAMPLE = re.compile(
     r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'
@@ -199,11 +198,3 @@ def test_metrics_go_to_a_collector(server, tmp_path, monkeypatch):
     assert metrics["tcuq_risk"]["description"]
     [info] = metrics["tcuq_info"]["gauge"]["dataPoints"]
     assert {"key": "title", "value": {"stringValue": "standard input"}} in info["attributes"]
-
-
-def test_labels_of_metrics_come_through_as_they_were():
-    odd = 'a "b"\\n\n\u2028,c="d"} 7'
-    text = f"# HELP a_total A.\n# TYPE a_total counter\na_total{_labels(kind=odd, other='')} 3\n"
-    [found] = otlp_metrics(text, 1, 2, "")["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
-    [point] = found["sum"]["dataPoints"]
-    assert [each["value"]["stringValue"] for each in point["attributes"]] == [odd, ""]

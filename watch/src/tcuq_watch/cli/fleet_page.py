@@ -103,7 +103,7 @@ class Look:
             summary = fleet.summary(self.clock(), WORST, self.baseline)
             if "histogram" not in summary:
                 summary["histogram"] = histograms(fleet)
-            summary["process"] = process_of(fleet.folder, fleet.commit_number, fleet.refused)
+            summary["process"] = process_of(fleet)
             return summary, timelines(fleet, summary["worst"])
 
     def data(self, find: str) -> dict[str, Any]:
