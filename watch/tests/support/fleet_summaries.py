@@ -47,7 +47,7 @@ def _shard(version: str, devices: int, trouble: bool) -> Shard:
         steps["alarm"] = late & (np.arange(devices) < round((0.071 if trouble else 0.005) * devices))
         slots = heard if late else np.arange(devices)
         times = np.full(len(slots), NOW - 3600.0 * (HOURS - 1 - hour))
-        tallies.update(slots, times, zeros[slots], zeros[slots], steps[slots])
+        tallies.update(slots, times, steps[slots])
     tallies.devices["steps"] += 500  # enough to compare severities
     tallies.devices["severity"] = rng.normal(-0.5, 0.01, devices) * RISK_ONE
     if trouble:
