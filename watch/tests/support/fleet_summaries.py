@@ -36,7 +36,7 @@ LABELS |= {"estimate": 0.931, "interval": [0.908, 0.950], "level": 0.95}
 
 def _shard(version: str, devices: int, trouble: bool) -> Shard:
     """Devices that make a step an hour; in the last ones, some in alarm, and some silent."""
-    rng, tallies, zeros = np.random.default_rng(devices), Tallies(PARAMS), np.zeros(devices, dtype=np.int64)
+    rng, tallies = np.random.default_rng(devices), Tallies(PARAMS)
     tallies.grow(devices)
     steps = np.zeros(devices, dtype=STEP_DTYPE)
     steps["risk"], steps["expected_accuracy"] = rng.beta(2, 26, devices), 0.9
