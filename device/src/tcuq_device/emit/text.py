@@ -16,7 +16,7 @@ from ..firmware.build import SPLIT, STRICT, Levels
 from ..generate.source import sources as network_sources
 from .application import Application
 
-OPTIONS = (*STRICT[:3], *SPLIT[1:])
+OPTIONS = (*STRICT[:3], *SPLIT)
 """Options of the compiler for every file, on a computer as well."""
 
 START = ("-fno-tree-loop-distribute-patterns",)
@@ -260,7 +260,7 @@ def cmake(application: Application, board: Board | None) -> str:
             NAME=name.upper(),
             files=" ".join(files),
             level=";".join(level),
-            core=" ".join((*SPLIT[:1], *board.compiler)),
+            core=" ".join(board.compiler),
             linking=" ".join(LINKING),
         )
         board_text = (
