@@ -31,13 +31,18 @@ class Emulated:
 
 @dataclass(frozen=True)
 class Chip:
-    """What a flashed image needs to know: where memories begin, the start-up in C, the UART in words."""
+    """What a flashed image needs to know: where memories begin, the start-up in C, the UART in words.
 
-    machine: str
+    `machine` is what the emulator calls it, None where it knows no such chip.
+    """
+
+    machine: str | None
     flash: int
     ram: int
     files: str
     uart: str
+    about: str
+    flashing: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -93,8 +98,8 @@ def names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names()
-    ('corstone300', 'esp32c3', 'microbit', 'netduinoplus2', 'rp2350', 'stm32f767zi', 'stm32l432kc')
+    >>> len(names()), "nrf52840" in names()
+    (8, True)
     """
     files = (entry.name for entry in resources.files(__package__).iterdir())
     return tuple(sorted(name.removesuffix(".json") for name in files if name.endswith(".json")))
@@ -135,7 +140,10 @@ def board(name: str) -> Board:
         ),
         chip=None
         if chip is None
-        else Chip(**{**chip, "flash": int(chip["flash"], 0), "ram": int(chip["ram"], 0)}),
+        else Chip(
+            **{**chip, "flash": int(chip["flash"], 0), "ram": int(chip["ram"], 0)}
+            | {"flashing": tuple(chip["flashing"])}
+        ),
         cycles=None if cycles is None else _cycles(cycles),
         energy=None if energy is None else Energy(**energy),
     )

@@ -22,6 +22,9 @@ OPTIONS = (*STRICT[:3], *SPLIT)
 START = ("-fno-tree-loop-distribute-patterns",)
 """For what runs before the memory is set up: it may not call the library."""
 
+SHARED = ("startup.c", "stack.c")
+"""Files of C that serve all chips."""
+
 LINKING = ("-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections")
 
 
@@ -53,9 +56,13 @@ def texts(application: Application, board: Board | None) -> dict[str, str]:
     found["CMakeLists.txt"] = cmake(application, board)
     found["feed.py"] = (resources.files("tcuq_device") / "emit" / "feed.py").read_text(encoding="utf-8")
     if board is not None and board.chip is not None:
-        folder = resources.files("tcuq_device") / "boards" / board.chip.files
-        for file in ("board.h", "board.c", "startup.c"):
-            found[f"board/{file}"] = (folder / file).read_text(encoding="utf-8")
+        home = resources.files("tcuq_device") / "boards"
+        for folder, file in (
+            ("flash", "board.h"),
+            (board.chip.files, "board.c"),
+            *(("flash", f) for f in SHARED),
+        ):
+            found[f"board/{file}"] = (home / folder / file).read_text(encoding="utf-8")
         found["board/main.c"] = _filled(_template("main.c"), name, values)
         found["board/link.ld"] = linker_script(board)
         found["board/toolchain.cmake"] = _TOOLCHAIN.format(title=board.title)
@@ -73,7 +80,7 @@ def groups(application: Application, board: Board | None) -> list[tuple[list[str
         ([f"{name}.c", f"{name}_inputs.c"], [levels.rule]),
     ]
     if board is not None:
-        files = [f"board/{file}" for file in ("main.c", "board.c", "startup.c")]
+        files = [f"board/{file}" for file in ("main.c", "board.c", *SHARED)]
         found.append((files, [levels.rest, *START]))
     return found
 

@@ -69,10 +69,17 @@ def build(
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 SPLIT = ("-ffunction-sections", "-fdata-sections")
-# The harness may not lean on the C library, nor may its marks be folded into one function.
-ALONE = ("-O2", "-ffreestanding", "-fno-builtin", "-fno-tree-loop-distribute-patterns", "-fno-ipa-icf")
-# Nor may it push registers after it has looked where the stack ends.
-ALONE += ("-fno-shrink-wrap", "-fno-tree-vectorize")
+# The harness may not lean on the C library, nor may its marks be folded into one function, nor may it push
+# registers after it has looked where the stack ends.
+ALONE = (
+    "-O2",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fno-tree-loop-distribute-patterns",
+    "-fno-ipa-icf",
+    "-fno-shrink-wrap",
+    "-fno-tree-vectorize",
+)
 START = ("-fno-tree-loop-distribute-patterns",)
 """What runs before the memory is set up may not call the library either."""
 
