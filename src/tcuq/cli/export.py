@@ -58,6 +58,6 @@ def command(args: argparse.Namespace) -> int:
     contents = Contents(params, args.name, *more)
     hints = FORMS[args.form].hints(contents, args.folder)
     mask = f"0x{params.integers()['signals']:03X}u"
-    found = {"files": list(map(str, files)), "name": args.name, "form": args.form, "signals_mask": mask}
-    answer(args, found, "\n".join([*map(str, files), *hints]))
+    facts = {"files": list(map(str, files)), "name": args.name, "form": args.form, "signals_mask": mask}
+    answer(args, facts, "\n".join([*map(str, files), *hints]))
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..monitor.logits import posteriors, softmax_table
 from .contents import check_name
 from .forms import FORMS
-from .package import export, sources
+from .package import export, refuse_other_form, sources
 from .projection import IntegerProjection, integer_projection, load_projection
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "integer_projection",
     "load_projection",
     "posteriors",
+    "refuse_other_form",
     "softmax_table",
     "sources",
 ]

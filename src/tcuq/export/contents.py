@@ -304,16 +304,6 @@ def check_name(name: str) -> str:
     name : str
         As C would spell it: letters, digits and _, no digit first.
 
-    Returns
-    -------
-    str
-        The same name.
-
-    Raises
-    ------
-    ValueError
-        For a name that C, C++ or the core uses already, or that no compiler would take.
-
     Examples
     --------
     >>> check_name("camera_monitor")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from importlib import resources
 from pathlib import Path
 
-from ..base.atomic_folders import recover, write_folder
+from ..base.atomic_folders import prepare, write_folder
 from ..base.checks import known
 from ..base.errors import InputError
 from ..base.generated import RUNTIMES
@@ -78,11 +78,6 @@ def sources(
         Carry along a projection of wide features.
     glue : str, optional
         Carry along a header that runs network and monitor in this runtime, as `--glue` names it.
-
-    Returns
-    -------
-    dict of str to str
-        Text by path inside the package.
 
     Examples
     --------
@@ -158,16 +153,6 @@ def export(
     logits_scale, projection, glue : optional
         As of `sources`.
 
-    Returns
-    -------
-    list of Path
-        The files, sorted.
-
-    Raises
-    ------
-    ValueError
-        When a file exists already and `force` is False, or the folder holds a package of another form.
-
     Examples
     --------
     >>> import tempfile
@@ -183,12 +168,7 @@ def put(
     texts: dict[str, str], folder: str | Path, force: bool = False, form: Form | None = None
 ) -> list[Path]:
     """Write the files of a package, all of them or none."""
-    target = Path(folder)
-    if not target.parent.is_dir():
-        raise InputError("missing", f"{target}: folder {target.parent} does not exist; make it first")
-    recover(target)
-    if target.exists() and not target.is_dir():
-        raise InputError("exists", f"{target}: is a file, expected a folder; name another one")
+    target = prepare(folder)
     if form is not None:
         refuse_other_form(target, form)
     _refuse_other_kinds(texts, target)
@@ -202,7 +182,22 @@ def put(
 
 
 def refuse_other_form(folder: Path, form: Form) -> None:
-    """Refuse a folder that holds the monitor as a package for another platform."""
+    """Refuse a folder that holds the monitor as a package for another platform.
+
+    Parameters
+    ----------
+    folder : Path
+        Where a package shall be written.
+    form : Form
+        One of `FORMS`, by its name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tcuq.export import FORMS
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     refuse_other_form(Path(folder), FORMS["rust"])  # an empty folder is accepted
+    """
     present = [other for other in FORMS.values() if (folder / other.header).exists()]
     whole = [other for other in present if (folder / other.manifest).exists()]
     for other in (*whole, *present):

@@ -55,12 +55,12 @@ class World:
             features.append(
                 np.concatenate([np.asarray(log.features)[at : at + size] for log, at, size in cuts])
             )
-        slots, zeros = np.tile(np.arange(DEVICES), STEPS), np.zeros(STEPS * DEVICES, dtype=np.int64)
+        slots = np.tile(np.arange(DEVICES), STEPS)
         in_turn = [np.stack(each, axis=1).reshape(len(slots), -1) for each in (probs, features)]
         tallies = Tallies(self.params)
         tallies.grow(DEVICES)
         times = 1.7e9 + 60.0 * np.repeat(np.arange(STEPS), DEVICES)
-        tallies.update(slots, times, zeros, zeros, Bank(self.params, DEVICES).run(slots, *in_turn))
+        tallies.update(slots, times, Bank(self.params, DEVICES).run(slots, *in_turn))
         return Shard("v", names, tallies, np.zeros(DEVICES, dtype=PLACE)), bad
 
 

@@ -11,7 +11,7 @@ from fleet_shards import played
 
 from tcuq import Params
 from tcuq.monitor.alarm import Alarm, AlarmSide
-from tcuq.monitor.evidence_head import EvidenceHead
+from tcuq.monitor.heads import EvidenceHead
 from tcuq_watch.engine.events import Events
 from tcuq_watch.engine.model_version import ModelVersion
 from tcuq_watch.verdicts.summary import summarize

@@ -39,5 +39,5 @@ def played(version: str, names: list[str], params: Params, times: Iterable[float
     for name, column in columns.items():
         steps[name] = column
     for time in times:
-        tallies.update(slots, np.full(len(names), time), 0 * slots, 0 * slots, steps)
+        tallies.update(slots, np.full(len(names), time), steps)
     return Shard(version, names, tallies, np.zeros(len(names), dtype=PLACE))

@@ -10,7 +10,7 @@ from fleet_shards import PLACE, Shard
 
 from tcuq import Params
 from tcuq.monitor.alarm import Alarm, AlarmSide
-from tcuq.monitor.evidence_head import EvidenceHead
+from tcuq.monitor.heads import EvidenceHead
 from tcuq.monitor.steps import STEP_DTYPE
 from tcuq_watch.engine.tallies import RISK_ONE, Tallies
 from tcuq_watch.verdicts.summary import summarize
@@ -36,7 +36,7 @@ LABELS |= {"estimate": 0.931, "interval": [0.908, 0.950], "level": 0.95}
 
 def _shard(version: str, devices: int, trouble: bool) -> Shard:
     """Devices that make a step an hour; in the last ones, some in alarm, and some silent."""
-    rng, tallies, zeros = np.random.default_rng(devices), Tallies(PARAMS), np.zeros(devices, dtype=np.int64)
+    rng, tallies = np.random.default_rng(devices), Tallies(PARAMS)
     tallies.grow(devices)
     steps = np.zeros(devices, dtype=STEP_DTYPE)
     steps["risk"], steps["expected_accuracy"] = rng.beta(2, 26, devices), 0.9
@@ -47,7 +47,7 @@ def _shard(version: str, devices: int, trouble: bool) -> Shard:
         steps["alarm"] = late & (np.arange(devices) < round((0.071 if trouble else 0.005) * devices))
         slots = heard if late else np.arange(devices)
         times = np.full(len(slots), NOW - 3600.0 * (HOURS - 1 - hour))
-        tallies.update(slots, times, zeros[slots], zeros[slots], steps[slots])
+        tallies.update(slots, times, steps[slots])
     tallies.devices["steps"] += 500  # enough to compare severities
     tallies.devices["severity"] = rng.normal(-0.5, 0.01, devices) * RISK_ONE
     if trouble:

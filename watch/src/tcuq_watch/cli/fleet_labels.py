@@ -10,8 +10,8 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcuq.base.csv_text import csv_name, name_in_csv
 from tcuq.base.errors import InputError
+from tcuq.base.generated import csv_name, name_in_csv
 from tcuq.cli.common import answer, note
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError

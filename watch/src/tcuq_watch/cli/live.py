@@ -167,7 +167,7 @@ def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitSta
 
 def _merge(args: argparse.Namespace) -> int:
     from tcuq.io import write_log
-    from tcuq.io.writers import log_format
+    from tcuq.io.logs import log_format
 
     from ..live.marks import labeled_log
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError, one_line
-from tcuq.base.optional import needed
+from tcuq.base.errors import InputError, needed, one_line
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
 from ..engine.events import Decided

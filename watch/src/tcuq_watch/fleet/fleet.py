@@ -19,7 +19,7 @@ from tcuq.base.errors import InputError, InputTypeError, wrong_value
 from tcuq.base.locks import NonBlockingLock
 from tcuq.monitor.params import Params
 
-from ..engine.events import KINDS, MAX_NUMBER, Decided, Events, joined
+from ..engine.events import MAX_NUMBER, Decided, Events, joined
 from ..engine.labels import Labels
 from ..engine.model_version import ModelVersion
 from ..verdicts.summary import summarize
@@ -175,7 +175,7 @@ class Fleet:
     def refused(self) -> dict[str, int]:
         """Events and states that could not be taken, by kind."""
         total = sum((model.refused for model in self.models.values()), self._refused)
-        return {kind: total[kind] for kind in dict.fromkeys((*KINDS, *total)) if total[kind]}
+        return {kind: total[kind] for kind in sorted(total) if total[kind]}
 
     def refuse(self, kind: str, count: int = 1) -> None:
         """Count what could not even be read as an event, by a word; the next commit keeps it."""

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from tcuq._version import VERSION
-from tcuq.report.markup import fact, legend, section, table
 from tcuq.report.page import NOT_PROMISED, asset, policy
 from tcuq.report.plot import Axis, Plot, axis_top, nice_ticks, runs
-from tcuq.report.text import DASH, count, escape, plural
+from tcuq.report.text import DASH, count, escape, fact, legend, plural, section, table
 
 from ..engine.tallies import MEAN_ONE
 from ..verdicts.words import ALARMS, ORDER, alarmed, before, figure, moment, named, rollout, share, verdict

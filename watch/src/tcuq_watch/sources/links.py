@@ -10,8 +10,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from tcuq.base.errors import InputError
-from tcuq.base.optional import needed
+from tcuq.base.errors import InputError, needed
 
 from .arrivals import Notice
 from .streams import MOST, TICK, Stream

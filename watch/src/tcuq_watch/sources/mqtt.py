@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from tcuq.base.errors import InputError
+from tcuq.base.errors import InputError, needed
 from tcuq.base.limits import Limits, limits_given
-from tcuq.base.optional import needed
 
 from .arrivals import Arrived, Notice, is_name
 from .links import bracketed

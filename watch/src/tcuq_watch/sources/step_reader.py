@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tcuq.base.csv_text import name_in_csv
 from tcuq.base.errors import InputError
 from tcuq.base.fixed import ONE
+from tcuq.base.generated import name_in_csv
 from tcuq.base.json_text import check_depth
 from tcuq.base.limits import Limits, limits_given
 from tcuq.io.binary_frames import DecisionsFrame, Decoder, Item, StateFrame, Text

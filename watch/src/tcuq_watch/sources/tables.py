@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError, located
+from tcuq.base.errors import InputError, located, needed
 from tcuq.base.limits import limits_given
-from tcuq.base.optional import needed
 from tcuq.monitor.columns import Layout
 
 from ..engine.events import MAX_NUMBER, Events

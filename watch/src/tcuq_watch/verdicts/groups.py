@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tcuq.base.csv_text import name_in_csv
 from tcuq.base.errors import InputError, one_line
+from tcuq.base.generated import name_in_csv
 from tcuq.base.limits import read_limited
 from tcuq.report.text import NBSP, count
 

@@ -1,4 +1,4 @@
-"""Reading logs in whatever format they are."""
+"""Reading and writing logs in whatever format they are."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..base.errors import InputError
 from ..base.limits import Limits, limits_given
 from ..monitor.log import Log
 from ..monitor.logits import paired, softmax
 from ..monitor.params import Params
 from .csv import csv_table
 from .jsonl import RowParser, Steps
-from .npz import read_npz
-from .sources import TABLES, decode_lines, format_of, read_bytes, read_lines, shown
-from .tables import table_parts
+from .npz import encode_log, read_npz
+from .sources import TABLES, decode_lines, format_of, put, read_bytes, read_lines, shown
+from .tables import encode_table, log_table, package, table_parts
 from .values import Bad, Shape, log_parts
 
 
@@ -59,11 +60,6 @@ def read_log(
         In the text formats, the first valid row tells whether posteriors and features are int8
         (written as integers) or float; see `tcuq.io.values.written_int8`.
 
-    Raises
-    ------
-    ValueError
-        The message names the file, the line where there is one, and what was expected.
-
     Warns
     -----
     InputNote
@@ -104,21 +100,59 @@ def read_parts(
     limits = limits_given(limits)
     shape = None if params is None else Shape.of(params)
     apply = (lambda table: softmax(paired(table), logits_scale)) if logits else None
-    found: Iterator[Log]
+    parts: Iterator[Log]
     if kind == "npz":
         log = read_npz(read_bytes(path, limits), where, limits, apply)
         step = len(log) if rows is None else rows
-        found = (log.take(slice(at, at + step)) for at in range(0, len(log), step))
+        parts = (log.take(slice(at, at + step)) for at in range(0, len(log), step))
     elif kind in TABLES:
-        found = table_parts(path, kind, where, limits, apply, rows is None)
+        parts = table_parts(path, kind, where, limits, apply, rows is None)
     else:
         lines = enumerate(decode_lines(read_lines(path, limits, whole=True)), 1)
         if kind == "csv":
-            found = log_parts(lines, csv_table(lines, where, apply, limits), where, on_bad, rows)
+            parts = log_parts(lines, csv_table(lines, where, apply, limits), where, on_bad, rows)
         else:
             steps = Steps(RowParser(shape, apply, where, limits))
-            found = log_parts(lines, steps, where, on_bad, rows)
-    for part in found:
+            parts = log_parts(lines, steps, where, on_bad, rows)
+    for part in parts:
         if shape is not None:
             shape.check_log(part, where)
         yield part
+
+
+LOG_ENDINGS = ".npz, .parquet, .arrow or .feather"
+
+
+def log_format(path: str | Path) -> str:
+    """Return the format of a log that is to be written; refuse one that only is read."""
+    if Path(path).suffix.lower() not in LOG_ENDINGS.replace(" or", ",").split(", "):
+        raise InputError("unsupported", f"{path}: a log is written as {LOG_ENDINGS}")
+    kind = format_of(path)
+    if kind in TABLES:
+        package(kind)  # missing, it is to be missed before the work
+    return kind
+
+
+def write_log(path: str | Path, log: Log) -> None:
+    """Write a log, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        ``.npz``, or ``.parquet``, ``.arrow`` and ``.feather``, which need pyarrow. In tables posteriors and
+        features are columns of lists; names and the scale of features are in the metadata.
+    log : Log
+        What to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tcuq import Log
+    >>> from tcuq.io import read_log
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_log(f"{folder}/dev.npz", Log([[0.9, 0.1]], labels=[0]))
+    ...     read_log(f"{folder}/dev.npz").labels.tolist()
+    [0]
+    """
+    kind = log_format(path)
+    put(path, encode_table(log_table(log), kind) if kind in TABLES else encode_log(log))

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError
-from ..base.optional import needed
+from ..base.errors import InputError, needed
 from .columns import ALIASES, PLAIN, Layout, numbered
 
 DETAILS = "tcuq"
@@ -117,8 +116,8 @@ def details_of(metadata: Any) -> dict[str, Any]:
     if content is None:
         return {}
     try:
-        found = json.loads(content)
-        return {key: found[key] for key in DETAIL_KEYS if found.get(key) is not None}
+        details = json.loads(content)
+        return {key: details[key] for key in DETAIL_KEYS if details.get(key) is not None}
     except (ValueError, AttributeError, RecursionError):
         raise InputError("damaged", f"the metadata {DETAILS!r} is damaged, expected a JSON object") from None
 
@@ -136,21 +135,21 @@ def columns_of(table: Any, layout: Layout) -> Columns:
         if not names:
             return None
         parts = [values(name) for name in names]
-        found = np.stack(parts, axis=1) if len(parts) > 1 else parts[0]
-        if found.dtype.kind not in "iufb":
+        stacked = np.stack(parts, axis=1) if len(parts) > 1 else parts[0]
+        if stacked.dtype.kind not in "iufb":
             shown = names[0] if len(names) == 1 else f"columns {names[0]} to {names[-1]}"
             verb = "holds" if len(names) == 1 else "hold"
-            raise InputError("value", f"{shown} {verb} {found.dtype}, expected numbers")
-        return found.reshape(-1, 1) if found.ndim == 1 else found
+            raise InputError("value", f"{shown} {verb} {stacked.dtype}, expected numbers")
+        return stacked.reshape(-1, 1) if stacked.ndim == 1 else stacked
 
     def column(name: str) -> npt.NDArray[Any] | None:
         if name not in places:
             return None
-        found = values(name)
-        if name == "shifted" and found.dtype.kind == "O" and any(isinstance(each, str) for each in found):
-            found = np.array(["" if _is_missing(each) else each for each in found], dtype=object)
-        _refuse_missing(name, found)
-        return found
+        cells = values(name)
+        if name == "shifted" and cells.dtype.kind == "O" and any(isinstance(each, str) for each in cells):
+            cells = np.array(["" if _is_missing(each) else each for each in cells], dtype=object)
+        _refuse_missing(name, cells)
+        return cells
 
     probs = rows(layout.probs)
     assert probs is not None  # a layout without them is refused

@@ -32,7 +32,7 @@ __attribute__((used)) void fault_told(void)
 
 typedef void (*handler_t)(void);
 
-/* The core's 15 exceptions, then the 82 interrupts of the chip. */
+/* The core's 15 exceptions, then 82 interrupts: as many as any chip here has. */
 typedef struct {
     uint32_t *stack;
     handler_t handlers[15 + 82];
@@ -46,8 +46,10 @@ void reset_handler(void)
     uint32_t *to;
     /* Exceptions come here whoever started this program. */
     *(volatile uint32_t *)0xE000ED08u = (uint32_t)&vectors;
+#if defined(__ARM_FP)
     /* Coprocessors 10 and 11, before the first instruction that needs them. */
     *(volatile uint32_t *)0xE000ED88u |= 0xFu << 20;
+#endif
     __asm__ volatile("dsb\n\tisb" ::: "memory");
     for (to = data_begin; to != data_end; to++) {
         *to = *from++;
