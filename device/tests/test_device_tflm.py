@@ -45,6 +45,7 @@ KERNELS = FOLDER / "tflite-micro" / "tensorflow" / "lite" / "micro" / "kernels"
 EXAMPLES = ROOT / "examples" / "runtimes"
 OTHERS = ("test", "fake_", "mock_", "recording_", "system_setup", "micro_time", "hexdump", "compression")
 FLAGS = [*SPLIT, *BOARD.compiler, "-Os", *(f"-isystem{FOLDER / name}" for name in SOURCES)]
+UART = [f"-DUART_{BOARD.emulated.uart[0].upper()}", f"-DUART={BOARD.emulated.uart[1]:#x}u"]
 CPP = ["-std=c++17", "-fno-rtti", "-fno-exceptions", "-fno-threadsafe-statics", "-fno-use-cxa-atexit"]
 CPP += ["-DTF_LITE_STATIC_MEMORY", "-DTF_LITE_STRIP_ERROR_STRINGS"]
 ENDS = r"""
@@ -149,13 +150,13 @@ def linked(runtime: list[Path], model: bytes, params: tcuq.Params, folder: Path)
     objects: list[Path | str] = [*runtime]
     for file in files:
         objects.append(f"{file.stem}.o")
-        own = ["-std=c99", *START] if file.suffix == ".c" else [*CPP, "-Wall", "-Wextra", "-Werror"]
+        own = ["-std=c99", *START, *UART] if file.suffix == ".c" else [*CPP, "-Wall", "-Wextra", "-Werror"]
         where = [f"-I{path}" for path in (folder, FIRMWARE, EXAMPLES)]
         call("arm-none-eabi-gcc", [*FLAGS, *own, *where, "-c", file, "-o", folder / str(objects[-1])])
     ends = ["-Wl,--gc-sections,--defsym=end=0,--wrap=tcuq_step", "--specs=nano.specs", "--specs=nosys.specs"]
     ends += ["-nostartfiles", "-T", str(BOARDS / "image.ld"), "-lm", "-o", "image.elf"]
     call("arm-none-eabi-g++", [*FLAGS, *objects, *ends], folder)
-    return Image(BOARD, folder / "image.elf", sizes_of(folder / "image.elf"))
+    return Image(BOARD, folder / "image.elf", sizes_of(folder / "image.elf", BOARD.toolchain))
 
 
 @pytest.mark.parametrize("layers", ["convolutional", "dense"])
