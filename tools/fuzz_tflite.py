@@ -4,7 +4,7 @@ Needs tensorflow to make models, and ai-edge-litert with a C compiler to compare
 its own if need be::
 
     python tools/fuzz_tflite.py make FOLDER --count 300 --seed 0
-    python tools/fuzz_tflite.py compare FOLDER --inputs 8
+    python tools/fuzz_tflite.py compare FOLDER --inputs 8    # of any models, in folders below too
 """
 
 from __future__ import annotations
@@ -161,8 +161,11 @@ def make(folder: Path, count: int, seed: int) -> None:
             print(f"{number}: not converted: {str(error).splitlines()[:1]}", flush=True)
 
 
-def compare(folder: Path, inputs: int) -> int:
-    """Run every model both ways; return how many differ."""
+def compared(path: Path, inputs: int) -> tuple[int, list[str]]:
+    """Run one model both ways, its inputs one after the other; return how many tensors, and which differ.
+
+    The model is refused with a ValueError of one line.
+    """
     from make_tflite_models import answers, random_inputs
 
     from tcuq_device.graph import oracle
@@ -170,37 +173,48 @@ def compare(folder: Path, inputs: int) -> int:
     from tcuq_device.tflite.convert import graph_of
     from tcuq_device.tflite.read import read_model
 
-    equal, tensors, refused, wrong = 0, 0, {}, 0
-    for path in sorted(folder.glob("*.tflite"), key=lambda each: int(each.stem)):
-        content = path.read_bytes()
+    content = path.read_bytes()
+    model = read_model(content, path.name)
+    graph = graph_of(model)
+    given = random_inputs(model.tensors[model.inputs[0]].shape, inputs)
+    made = {number for operator in model.operators for number in operator.outputs}
+    wanted = answers(content, given, model.tensors[model.inputs[0]], made)
+    x = np.stack([each.reshape(graph.tensors[graph.input].shape) for each in given])
+    # Views of a state have other values after the run.
+    lasting = {name: name for name in graph.tensors}
+    for step in graph.steps:
+        if type(step).__name__ == "View":
+            lasting[step.target] = lasting[step.source]
+    every = {f"made_{name}": name for name, root in lasting.items() if root not in graph.states}
+    found = Network(replace(graph, outputs=every)).run(x)
+    own, last = oracle.run(graph, x, every=True), Network(graph).run(x)
+    bad = [name for use, name in graph.outputs.items() if not np.array_equal(last[use], own[name])]
+    for number in sorted(made):
+        name = f"t{number}"
+        right = np.stack([each[number].reshape(graph.tensors[name].shape) for each in wanted])
+        in_c = found.get(f"made_{name}", right)
+        if not (np.array_equal(in_c, right) and np.array_equal(own[name], right)):
+            bad.append(name)
+    return len(made), bad
+
+
+def compare(folder: Path, inputs: int) -> int:
+    """Compare all models below a folder, print a line for each; return how many differ."""
+    counts = {"equal": 0, "differ": 0, "refused": 0}
+    total = 0
+    for path in sorted(folder.rglob("*.tflite")):
         try:
-            model = read_model(content, path.name)
-            graph = graph_of(model)
+            tensors, bad = compared(path, inputs)
         except ValueError as error:
-            refused[path.name] = str(error)
-            continue
-        given = random_inputs(model.tensors[model.inputs[0]].shape, inputs)
-        wanted = answers(content, given)
-        x = np.stack([each.reshape(graph.tensors[graph.input].shape) for each in given])
-        every = replace(graph, outputs={f"made_{name}": name for name in graph.tensors})
-        found, own, last = Network(every).run(x), oracle.run(graph, x, every=True), Network(graph).run(x)
-        bad = [name for use, name in graph.outputs.items() if not np.array_equal(last[use], own[name])]
-        for operator in model.operators:
-            number = operator.outputs[0]
-            name = f"t{number}"
-            right = np.stack([each[number].reshape(graph.tensors[name].shape) for each in wanted])
-            if not (np.array_equal(found[f"made_{name}"], right) and np.array_equal(own[name], right)):
-                bad.append(f"{name} ({operator.code})")
-            tensors += 1
-        wrong += bool(bad)
-        equal += not bad
-        if bad:
-            print(f"{path.name}: differs in {', '.join(bad)}", flush=True)
-    for name, reason in refused.items():
-        print(f"refused: {name}: {reason}")
-    print(f"{equal} models equal, {wrong} differ, {len(refused)} refused")
-    print(f"compared: {tensors} tensors, {inputs} inputs each")
-    return wrong
+            kind, said = "refused", str(error)
+        else:
+            kind, said = "differ" if bad else "equal", ", ".join(bad) or f"{tensors} tensors"
+            total += tensors
+        counts[kind] += 1
+        print(f"{kind:<8} {path.relative_to(folder)}: {said}", flush=True)
+    print(f"{', '.join(f'{count} {kind}' for kind, count in counts.items())}")
+    print(f"compared: {total} tensors, {inputs} inputs each")
+    return counts["differ"]
 
 
 def main() -> int:

@@ -20,13 +20,16 @@ from ..graph.steps import (
     Dense,
     Depthwise,
     Drop,
+    Extreme,
     FixedSoftmax,
+    Keep,
     MeanPool,
     Mul,
     Pad,
     Pool,
     Softmax,
     Step,
+    Strided,
     Table,
     TableAdd,
     sources_of,
@@ -76,7 +79,7 @@ def call_of(graph: Graph, step: Step, constants: Constants, pointers: list[str],
     """
     name = step.target
     target = graph.tensors[name]
-    if isinstance(step, (TableAdd, Mul)):
+    if isinstance(step, (TableAdd, Mul, Extreme)):
         return _both(graph, step, constants, pointers)
     if isinstance(step, Concat):
         return _joined(graph, step, pointers)
@@ -121,6 +124,13 @@ def call_of(graph: Graph, step: Step, constants: Constants, pointers: list[str],
         borders = ((0,) * missing + each for each in (step.before, step.after))
         lines = [_braced(lengths), *(_braced(each) for each in borders), str(step.value)]
         return f"tcuq_nn_pad(&{constants.record('tcuq_nn_frame', f'{name}_frame', lines)}, {among});"
+    if isinstance(step, Keep):
+        return f"tcuq_nn_rows({among}, 1, {target.size}, {target.size});"
+    if isinstance(step, Strided):
+        missing = 6 - len(step.lengths)
+        lengths, strides = (1,) * missing + step.lengths, (0,) * missing + step.strides
+        lines = [_braced(lengths), _braced(strides), str(step.offset)]
+        return f"tcuq_nn_strided(&{constants.record('tcuq_nn_strides', f'{name}_strides', lines)}, {among});"
     if isinstance(step, FixedSoftmax):
         table = constants.array("int32_t", f"{name}_table", step.table)
         rows, columns = target.size // target.shape[-1], target.shape[-1]
@@ -173,15 +183,16 @@ def _braced(values: Sequence[int]) -> str:
     return f"{{{_list(values)}}}"
 
 
-def _both(graph: Graph, step: TableAdd | Mul, constants: Constants, pointers: list[str]) -> str:
+def _both(graph: Graph, step: TableAdd | Mul | Extreme, constants: Constants, pointers: list[str]) -> str:
     name = step.target
     target, names = graph.tensors[name], [step.first, step.second]
     zero = target.zero
+    record, kernel = "", "larger" if isinstance(step, Extreme) and step.kind == "max" else "smaller"
     if isinstance(step, Mul):
         zeros = [graph.tensors[each].zero for each in names]
         lines = [_list([*zeros, step.multiplier, step.shift, zero])]
         record, kernel = constants.record("tcuq_nn_product", f"{name}_product", lines), "mul"
-    else:
+    elif isinstance(step, TableAdd):
         left, right = (2 * each.astype(np.int64) for each in (step.left, step.right))
         if _slope(left) is None and _slope(right) is not None:
             left, right = right, left
@@ -197,7 +208,7 @@ def _both(graph: Graph, step: TableAdd | Mul, constants: Constants, pointers: li
     a, b = (graph.tensors[each].shape for each in names)
     shapes = pairs_of(a, b, target.shape)
     pairs = constants.record("tcuq_nn_pairs", f"{name}_pairs", [_braced(each) for each in shapes])
-    return f"tcuq_nn_{kernel}(&{record}, &{pairs}, {', '.join(pointers)});"
+    return f"tcuq_nn_{kernel}({f'&{record}, ' if record else ''}&{pairs}, {', '.join(pointers)});"
 
 
 def _slope(table: npt.NDArray[np.int64]) -> int | None:

@@ -20,14 +20,17 @@ from .steps import (
     Dense,
     Depthwise,
     Drop,
+    Extreme,
     FixedSoftmax,
     Int8,
+    Keep,
     MeanPool,
     Mul,
     Pad,
     Pool,
     Softmax,
     Step,
+    Strided,
     Table,
     TableAdd,
     UInt16,
@@ -36,7 +39,7 @@ from .steps import (
 )
 
 Int64 = npt.NDArray[np.int64]
-WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax)
+WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, Strided, Extreme, View, Constant, FixedSoftmax)
 """Kinds of steps that `moved` takes, beside a MeanPool with a shift."""
 
 BATCH = 32
@@ -70,7 +73,7 @@ class Random:
 
 
 def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = False) -> dict[str, Int8]:
-    """Run a checked graph over examples, int8 (n, ...).
+    """Run a checked graph over examples, int8 (n, ...); with states they are a stream, from its beginning.
 
     `random` serves graphs that drop values, example after example, from state 1 by default. With `every`,
     return every tensor by its own name, in place of the outputs by theirs.
@@ -82,8 +85,11 @@ def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = Fa
     source = random or Random(1)
     kept = list(graph.tensors) if every else list(dict.fromkeys(graph.outputs.values()))
     found: dict[str, list[Int8]] = {name: [] for name in kept}
-    for part in (x[at : at + BATCH] for at in range(0, max(len(x), 1), BATCH)):
-        values = _forward(graph, part, source)
+    tensors, batch = graph.tensors, 1 if graph.states else BATCH
+    states = {name: np.full((1, *tensors[name].shape), byte, np.int8) for name, byte in graph.states.items()}
+    for part in (x[at : at + batch] for at in range(0, max(len(x), 1), batch)):
+        values = _forward(graph, {graph.input: part, **states}, source)
+        states = {name: values[name] for name in states}
         for name in kept:
             found[name].append(values[name])
     joined = {name: np.concatenate(parts) for name, parts in found.items()}
@@ -99,11 +105,13 @@ def softmax(logits: Int8, table: UInt16) -> Int8:
     return np.asarray(np.minimum(p, 255) - 128, dtype=np.int8)
 
 
-def _forward(graph: Graph, x: Int8, random: Random) -> dict[str, Int8]:
-    values = {graph.input: x}
+def _forward(graph: Graph, values: dict[str, Int8], random: Random) -> dict[str, Int8]:
+    x = values[graph.input]
     drawn = _drawn(graph, len(x), random)
     for step in graph.steps:
-        if isinstance(step, WITHOUT_WEIGHTS) or (isinstance(step, MeanPool) and step.shift is not None):
+        if isinstance(step, Keep):
+            values[step.target] = values[step.source]
+        elif isinstance(step, WITHOUT_WEIGHTS) or (isinstance(step, MeanPool) and step.shift is not None):
             values[step.target] = _moved(graph, step, values, len(x))
         else:
             values[step.target] = _step(graph, step, values, drawn)
@@ -239,6 +247,9 @@ def _moved(graph: Graph, step: Step, values: Mapping[str, Int8], count: int) -> 
         else:
             acc = (a - graph.tensors[step.first].zero) * (b - graph.tensors[step.second].zero)
         made = _twice(acc, step.multiplier, step.shift) + target.zero
+    elif isinstance(step, Extreme):
+        a, b = (_lifted(each, len(target.shape)) for each in sources)
+        return np.asarray((np.maximum if step.kind == "max" else np.minimum)(a, b))
     elif isinstance(step, MeanPool):
         assert step.shift is not None
         inner = target.size // step.outer
@@ -253,7 +264,7 @@ def _moved(graph: Graph, step: Step, values: Mapping[str, Int8], count: int) -> 
     return np.asarray(np.clip(made, step.low, step.high), dtype=np.int8).reshape(count, *target.shape)
 
 
-def _lifted(x: Int64, rank: int) -> Int64:
+def _lifted(x: npt.NDArray[Any], rank: int) -> npt.NDArray[Any]:
     """Return values with ones before their dimensions, behind that of the examples."""
     return x.reshape(len(x), *(1,) * (rank + 1 - x.ndim), *x.shape[1:])
 
@@ -267,6 +278,9 @@ def _placed(step: Step, sources: list[Int8], shape: tuple[int, ...]) -> Int8:
         return np.pad(x, borders, constant_values=step.value)
     if isinstance(step, Concat):
         return np.concatenate(sources, axis=step.axis + 1)
+    if isinstance(step, Strided):
+        places = np.tensordot(step.strides, np.indices(step.lengths), 1) + step.offset
+        return np.asarray(x.reshape(len(x), -1)[:, places.ravel()].reshape(len(x), *shape))
     assert isinstance(step, View)
     return x.reshape(len(x), *shape)
 

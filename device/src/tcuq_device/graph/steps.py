@@ -208,6 +208,39 @@ class Concat:
 
 
 @dataclass(frozen=True)
+class Strided:
+    """The bytes of a source in another order: target[i] = source[offset + sum of index * stride].
+
+    `lengths` are those of up to six dimensions, whose product is the target's size; `strides` may be
+    negative, or 0 where values are repeated.
+    """
+
+    source: str
+    target: str
+    offset: int
+    lengths: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The larger or the smaller of two raw values, `kind` "max" or "min"; all have one scale and zero."""
+
+    first: str
+    second: str
+    target: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Keep:
+    """A copy of a tensor into a state, for the run after this one and for steps after this one."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
 class View:
     """The same bytes in another shape; takes neither time nor memory."""
 
@@ -280,6 +313,9 @@ Step = (
     | Table
     | Pad
     | Concat
+    | Strided
+    | Extreme
+    | Keep
     | View
     | Constant
     | Drop
@@ -290,7 +326,7 @@ Step = (
 
 def sources_of(step: Step) -> tuple[str, ...]:
     """Return the names of the tensors that a step reads."""
-    if isinstance(step, (Add, TableAdd, Mul)):
+    if isinstance(step, (Add, TableAdd, Mul, Extreme)):
         return (step.first, step.second)
     if isinstance(step, Concat):
         return step.sources

@@ -57,7 +57,7 @@ def save_graph(path: str | Path, graph: Graph) -> None:
         "about": dict(graph.about),
         "tensors": tensors,
         "steps": steps,
-    }
+    } | ({"states": dict(graph.states)} if graph.states else {})
     arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
@@ -104,7 +104,13 @@ def load_graph(path: str | Path, limits: Limits | None = None) -> Graph:
         if arrays:
             raise InputError("damaged", f"array {next(iter(arrays))!r} belongs to no step")
         graph = Graph(
-            header["name"], tensors, steps, header["input"], dict(header["outputs"]), dict(header["about"])
+            header["name"],
+            tensors,
+            steps,
+            header["input"],
+            dict(header["outputs"]),
+            dict(header["about"]),
+            dict(header.get("states", {})),
         )
         return check(graph)
     except KeyError as error:

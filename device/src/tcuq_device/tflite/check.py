@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tcuq.base.errors import InputError, located
 
 from .model import NO_TENSOR, Model, Operator, Tensor, spread
+from .moves import MOVES, moved
 
 MOST_VALUES = 2**24
 """In one tensor."""
@@ -40,16 +41,19 @@ def check(model: Model) -> Model:
             if model.tensors[number].data is not None:
                 raise InputError("damaged", "is a constant and an input of the model")
         ready.add(number)
+    ready.update(model.states)
     for operator in model.operators:
         with located(place_of(model, operator)):
+            if operator.code == "ASSIGN_VARIABLE":
+                _assigned(model, operator, ready)
+                continue
             if len(operator.outputs) != 1:
                 raise InputError(
                     "unsupported", f"{len(operator.outputs)} outputs, expected one", operator.code
                 )
             target = operator.outputs[0]
             if operator.code not in _CHECKS:
-                said = f"not supported, expected one of {', '.join(_CHECKS)}"
-                raise InputError("unsupported", said, operator.code)
+                raise InputError("unsupported", f"not supported: {REMEDY}", operator.code)
             if target in ready or model.tensors[target].data is not None:
                 raise InputError("damaged", "the tensor is made twice, is an input or is a constant")
             read = [model.tensors[each] for each in operator.inputs if each != NO_TENSOR]
@@ -63,6 +67,16 @@ def check(model: Model) -> Model:
             title = model.tensors[number].title
             raise InputError("damaged", "made by no operator", where=f"output, tensor {number} {title}")
     return model
+
+
+def _assigned(model: Model, operator: Operator, ready: set[int]) -> None:
+    known = len(operator.inputs) == 2 and operator.inputs[0] in model.states
+    if not known or operator.inputs[1] not in ready:
+        raise InputError("unsupported", "expected a variable that is read, and a tensor that is there")
+    state, value = (model.tensors[each] for each in operator.inputs)
+    if (value.dtype, value.shape) != ("int8", state.shape):
+        found = f"{value.dtype} {value.shape}"
+        raise InputError("value", f"what is stored is {found}, expected int8 {state.shape}")
 
 
 def place_of(model: Model, operator: Operator) -> str:
@@ -293,7 +307,7 @@ def axes_of(axes: npt.NDArray[Any], rank: int) -> tuple[int, ...]:
     return tuple(sorted({each % rank for each in found}))
 
 
-def _mean(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+def _reduced(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> tuple[int, ...]:
     source = _source(tensors)
     axes = axes_of(_whole(tensors[1], "the list of axes"), len(source.shape))
     if not axes:
@@ -303,6 +317,16 @@ def _mean(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> N
         target,
         tuple(1 if at in axes else each for at, each in enumerate(source.shape) if kept or at not in axes),
     )
+    return axes
+
+
+def _largest(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    _reduced(operator, tensors, target)
+    _same_scale(_source(tensors), target)
+
+
+def _mean(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    source, axes = _source(tensors), _reduced(operator, tensors, target)
     count = math.prod(source.shape[at] for at in axes)
     _rescaled(255 * count, float(source.scale) / float(target.scale))
 
@@ -349,6 +373,19 @@ def _joined(operator: Operator, tensors: list[Tensor | None], target: Tensor) ->
     _same_scale(target, *sources)
 
 
+def _packed(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    if None in tensors:
+        raise InputError("missing", "an input is left out")
+    sources = [_source(tensors, at) for at in range(len(tensors))]
+    shape = list(sources[0].shape)
+    axis = operator.options.axis
+    if not -len(shape) - 1 <= axis <= len(shape) or any(each.shape != sources[0].shape for each in sources):
+        raise InputError("value", f"shapes differ, or the axis {axis} is none of {len(shape) + 1} dimensions")
+    shape.insert(axis % (len(shape) + 1), len(sources))
+    _shape(target, tuple(shape))
+    _same_scale(target, *sources)
+
+
 def _reshaped(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
     source = _source(tensors)
     if source.size != target.size:
@@ -385,6 +422,43 @@ def _curve(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> 
         )
 
 
+def _tanh(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    _looked_up(operator, tensors, target)
+    if (float(target.scale), target.zero) != (1 / 128, 0):
+        found = f"scale {target.scale:g} and zero point {target.zero}"
+        raise InputError("value", f"the output has {found}, expected 1/128 and 0")
+
+
+def _looked_up(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    _shape(target, _source(tensors).shape)
+
+
+def _leaky(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    source = _source(tensors)
+    _shape(target, source.shape)
+    slope = abs(operator.options.beta)
+    if not 2.0**-20 <= slope <= 2.0**20:
+        raise InputError("value", f"the slope is {slope:g}, expected 2^-20 to 2^20")
+    _rescaled(255, max(1.0, slope) * float(source.scale) / float(target.scale))
+
+
+def _hard_swish(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    _looked_up(operator, tensors, target)
+    if float(_source(tensors).scale) >= 128 * float(target.scale):
+        raise InputError("value", f"the output's scale is {target.scale:g}, too small for its input's")
+
+
+def _moved(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    source = _source(tensors)
+    constants = [_whole(each, "a shape, axis or index") for each in tensors[1:]]
+    moved(operator, constants, target, np.broadcast_to(np.int8(0), source.shape))
+    _same_scale(source, target)
+
+
+def _extreme(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    _same_scale(target, *_pair(operator, tensors, target))
+
+
 def _softmax(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
     _curve(operator, tensors, target)
     # The sum of exponentials has twelve bits before its point.
@@ -399,27 +473,57 @@ def _scaled(operator: Operator, tensors: list[Tensor | None], target: Tensor) ->
 
 
 _CHECKS: dict[str, tuple[int, int, Callable[[Operator, list[Tensor | None], Tensor], None]]] = {
+    "ABS": (1, 1, _scaled),
     "ADD": (2, 2, _add),
     "AVERAGE_POOL_2D": (1, 1, _pool),
     "CONCATENATION": (1, 32, _joined),
     "CONV_2D": (2, 3, _conv),
     "DEPTHWISE_CONV_2D": (2, 3, _depthwise),
+    "ELU": (1, 1, _looked_up),
+    "EXP": (1, 1, _looked_up),
     "EXPAND_DIMS": (2, 2, _squeezed),
     "FULLY_CONNECTED": (2, 3, _dense),
+    "GELU": (1, 1, _looked_up),
+    "HARD_SWISH": (1, 1, _hard_swish),
+    "LEAKY_RELU": (1, 1, _leaky),
     "LOGISTIC": (1, 1, _curve),
+    "MAXIMUM": (2, 2, _extreme),
     "MAX_POOL_2D": (1, 1, _pool),
     "MEAN": (2, 2, _mean),
+    "MINIMUM": (2, 2, _extreme),
     "MUL": (2, 2, _mul),
+    "NEG": (1, 1, _scaled),
+    "PACK": (1, 32, _packed),
     "PAD": (2, 2, _pad),
     "PADV2": (3, 3, _pad),
     "QUANTIZE": (1, 1, _scaled),
+    "READ_VARIABLE": (1, 1, _squeezed),
+    "REDUCE_MAX": (2, 2, _largest),
+    "REDUCE_MIN": (2, 2, _largest),
     "RELU": (1, 1, _scaled),
     "RELU6": (1, 1, _scaled),
+    "RELU_0_TO_1": (1, 1, _scaled),
+    "RELU_N1_TO_1": (1, 1, _scaled),
     "RESHAPE": (1, 2, _reshaped),
     "SOFTMAX": (1, 1, _softmax),
     "SQUEEZE": (1, 1, _squeezed),
+    "SUB": (2, 2, _add),
+    "TANH": (1, 1, _tanh),
+    **dict.fromkeys(MOVES, (1, 4, _moved)),
 }
 """Fewest and most inputs of each operator, and what else must hold."""
 
-SUPPORTED = tuple(_CHECKS)
+SUPPORTED = tuple(sorted([*_CHECKS, "ASSIGN_VARIABLE", "CALL_ONCE", "VAR_HANDLE"]))
 """Names of the operators that are compiled."""
+
+REMEDY = "replace the layer by supported ones, or run the model in TFLite Micro and export the monitor alone"
+_UNROLL = "build the layer with unroll=True, which converts to supported operators"
+REMEDIES = {
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": _UNROLL,
+    "UNIDIRECTIONAL_SEQUENCE_RNN": _UNROLL,
+    "BIDIRECTIONAL_SEQUENCE_LSTM": _UNROLL,
+    "WHILE": f"for a recurrent layer, {_UNROLL}",
+    "IF": "convert the model without branches",
+    "SVDF": f"a streaming DEPTHWISE_CONV_2D does the same; {REMEDY}",
+}
+"""What to do about operators that people meet."""

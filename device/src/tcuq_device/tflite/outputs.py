@@ -77,7 +77,7 @@ def _main(builder: GraphBuilder, asked: OutputChoice) -> int | None:
 
 def _operator(builder: GraphBuilder, number: int) -> Operator | None:
     """Return the operator behind a tensor, past all changes of shape."""
-    makers = {each.outputs[0]: each for each in builder.model.operators}
+    makers = {made: each for each in builder.model.operators for made in each.outputs}
     found = makers.get(number)
     while found is not None and found.code in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS"):
         found = makers.get(found.inputs[0])

@@ -1,0 +1,82 @@
+"""Variables of a streaming model as state tensors.
+
+Such a model has a VAR_HANDLE for each variable, READ_VARIABLE, ASSIGN_VARIABLE, and CALL_ONCE with a subgraph
+that fills them before the first run. Here a variable becomes a tensor by the number of its handle, that
+READ_VARIABLE copies and ASSIGN_VARIABLE replaces; the other operators go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from tcuq.base.errors import InputError, located
+
+from .model import Model, Operator
+
+HANDLES = ("VAR_HANDLE", "CALL_ONCE")
+
+
+def _names(model: Model) -> dict[int, str]:
+    """Return the names of variables by the tensors of their handles."""
+    handles = (each for each in model.operators if each.code == "VAR_HANDLE")
+    return {each.outputs[0]: each.options.state for each in handles}
+
+
+def _filled(model: Model) -> dict[str, int]:
+    """Return the bytes that a subgraph fills variables with, by their names."""
+    names, found = _names(model), {}
+    for operator in model.operators:
+        with located(f"operator {operator.number} ({operator.code}) of the subgraph that fills states"):
+            if operator.code == "VAR_HANDLE":
+                continue
+            value = model.tensors[operator.inputs[-1]] if operator.inputs else None
+            data = None if value is None or value.dtype != "int8" else value.data
+            if operator.code != "ASSIGN_VARIABLE" or data is None or np.ptp(data):
+                raise InputError("unsupported", "expected one int8 constant, the same for all values")
+            found[names[operator.inputs[0]]] = int(data.flat[0])
+    return found
+
+
+def with_states(model: Model, subgraph: Callable[[int], Model]) -> Model:
+    """Return a model whose variables are states."""
+    names = _names(model)
+    if not names:
+        return model
+    handles = {name: handle for handle, name in reversed(names.items())}
+    values: dict[str, int] = {}
+    for operator in model.operators:
+        if operator.code == "CALL_ONCE":
+            values |= _filled(subgraph(operator.options.subgraph))
+    tensors, kept, states = list(model.tensors), [], {}
+    for operator in model.operators:
+        if operator.code in HANDLES:
+            continue
+        inputs = tuple(handles[names[each]] if each in names else each for each in operator.inputs)
+        kept.append(replace(operator, inputs=inputs))
+        if operator.code == "READ_VARIABLE" and inputs[0] not in states:
+            name = names.get(inputs[0], "")
+            if name not in values:
+                raise InputError("unsupported", f"state {name!a} is read before anything fills it")
+            tensors[inputs[0]] = replace(model.tensors[operator.outputs[0]], name=name)
+            states[inputs[0]] = values[name]
+    return replace(model, tensors=tensors, operators=kept, states=states)
+
+
+def overwritten(model: Model, at: int) -> bool:
+    """Return whether a state changes while what operator `at`, a READ_VARIABLE, read is still needed."""
+    operator = model.operators[at]
+    same, changed = set(operator.outputs), False
+    for later in model.operators[at + 1 :]:
+        if changed and not same.isdisjoint(later.inputs):
+            return True
+        if later.code in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS") and later.inputs[0] in same:
+            same.update(later.outputs)
+        changed = changed or _assigns(later, operator.inputs[0])
+    return changed and not same.isdisjoint(model.outputs)
+
+
+def _assigns(operator: Operator, state: int) -> bool:
+    return operator.code == "ASSIGN_VARIABLE" and operator.inputs[0] == state
