@@ -11,12 +11,14 @@ from tcuq_device.graph.model import Graph
 from tcuq_device.graph.steps import (
     Concat,
     Constant,
+    Extreme,
     FixedSoftmax,
     MeanPool,
     Mul,
     Pad,
     Pool,
     Step,
+    Strided,
     Table,
     TableAdd,
     View,
@@ -44,8 +46,10 @@ def evaluate_step(step: Step, values: dict[str, np.ndarray], graph: Graph) -> np
     target = graph.tensors[step.target]
     if isinstance(step, Constant):
         return step.values
-    if isinstance(step, (TableAdd, Mul)):
+    if isinstance(step, (TableAdd, Mul, Extreme)):
         a, b = (np.broadcast_to(values[name], target.shape).ravel().tolist() for name in sources_of(step))
+        if isinstance(step, Extreme):
+            return np.array([(max if step.kind == "max" else min)(pair) for pair in zip(a, b, strict=True)])
         if isinstance(step, TableAdd):
             left, right = step.left.tolist(), step.right.tolist()
             sums = [left[x + 128] + right[y + 128] for x, y in zip(a, b, strict=True)]
@@ -71,6 +75,10 @@ def evaluate_step(step: Step, values: dict[str, np.ndarray], graph: Graph) -> np
         return framed
     if isinstance(step, Concat):
         return np.concatenate([values[name] for name in step.sources], step.axis)
+    if isinstance(step, Strided):
+        places = product(*(range(length) for length in step.lengths))
+        steps = [sum(i * by for i, by in zip(index, step.strides, strict=True)) for index in places]
+        return np.array([x.ravel()[step.offset + each] for each in steps])
     if isinstance(step, View):
         return x
     assert isinstance(step, FixedSoftmax)

@@ -55,6 +55,7 @@ extern "C" {{
 {input_at}#define {NAME}_CLASSES {classes}
 #define {NAME}_FEATURES {features}
 #define {NAME}_RANDOM {random} /* whether a run takes a generator */
+#define {NAME}_STATES {states} /* bytes that live from run to run: whether there is a reset function */
 
 /* Into the arena, valid until the next run. */
 typedef struct {{
@@ -167,6 +168,7 @@ def _header(graph: Graph, name: str, where: ArenaLayout) -> str:
         classes=sizes.get("probs", 0),
         features=sizes.get("features", 0),
         random=int(draws),
+        states=sum(graph.tensors[state].size for state in graph.states),
         outputs="".join(f"    const int8_t *{purpose}; /* {size} */\n" for purpose, size in sizes.items()),
         run_text=run_text,
         run=_signature(graph, name, where),

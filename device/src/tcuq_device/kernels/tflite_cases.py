@@ -16,15 +16,18 @@ from ..graph.steps import (
     Conv,
     Dense,
     Depthwise,
+    Extreme,
     FixedSoftmax,
     Int8,
     Int32,
+    Keep,
     MeanPool,
     Mul,
     Pad,
     Pair,
     Pool,
     Step,
+    Strided,
     Table,
     TableAdd,
     View,
@@ -58,6 +61,13 @@ POOLS: tuple[tuple[str, str, Shape, tuple[int, int], tuple[int, int], tuple[int,
     ("max, padded", "max", (5, 6, 5), (2, 3), (1, 2), (0, 1, 1, 1)),
     ("max, 8 channels", "max", (4, 6, 8), (2, 2), (2, 2), (0, 0, 0, 0)),
 )
+EXTREMES = (("the larger", "max", (3, 4, 5)), ("the smaller of what is repeated", "min", (4, 1)))
+ORDERS: tuple[tuple[str, Shape, int, Shape, Shape], ...] = (
+    ("transposed", (5, 3, 4), 0, (5, 3, 4), (1, 20, 5)),
+    ("six dimensions, backwards and repeated", (3, 64), 59, (3, 2, 2, 2, 2, 4), (-20, 0, -10, 0, -5, -1)),
+    ("rows", (2, 10), 20, (2, 10), (20, 1)),
+)
+"""Shape of the target, offset, lengths, strides."""
 SOFTMAXES = (("", (1, 10), 250), ("rows", (3, 7), 230), ("one class is certain", (1, 5), 1))
 """Shapes, and 256 times the ratio of one entry of the table to the one before."""
 
@@ -89,8 +99,9 @@ class _Case:
         self.steps.append(Constant(name, self.int8(*shape)))
         return name
 
-    def made(self, name: str) -> tuple[str, Graph, Int8]:
-        graph = Graph("kernel_case", self.tensors, self.steps, "x", {"y": self.steps[-1].target})
+    def made(self, name: str, states: dict[str, int] | None = None) -> tuple[str, Graph, Int8]:
+        outputs = {"y": self.steps[-1].target}
+        graph = Graph("kernel_case", self.tensors, self.steps, "x", outputs, states=states or {})
         return name, graph, self.int8(1, *self.shape)
 
 
@@ -152,6 +163,19 @@ def step_cases() -> Iterator[tuple[str, Graph, Int8]]:
         table = np.array(powers, np.int32)
         now.steps.append(FixedSoftmax("x", now.tensor(shape, 1 / 256, -128), table))
         yield now.made(f"FixedSoftmax, {about}" if about else "FixedSoftmax")
+    for about, kind, second in EXTREMES:
+        now = case((3, 4, 5))
+        now.steps.append(Extreme("x", now.constant(second), now.tensor((3, 4, 5)), kind))
+        yield now.made(f"Extreme, {about}")
+    for about, small, offset, lengths, strides in ORDERS:
+        now = case((3, 4, 5))
+        now.steps.append(Strided("x", now.tensor(small), offset, lengths, strides))
+        yield now.made(f"Strided, {about}")
+    now = case((4,))
+    state = now.tensor((4,))
+    now.steps += [Table("x", now.tensor((4,)), now.int8(256)), Keep(f"step{number}_2", state)]
+    now.steps.append(Concat((state, "x"), now.tensor((8,)), 0))
+    yield now.made("Keep", {state: 7})
 
 
 def _line(case: _Case, slope: int) -> Int32:
