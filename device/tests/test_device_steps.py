@@ -67,7 +67,7 @@ def random_steps(seed: int) -> GraphCase:
     x, kept = "input", {}
     for number in range(7):
         height, width, channels = make.tensors[x].shape
-        kind = int(draw.integers(13))
+        kind = int(draw.integers(12))
         if kind == 0:
             x = make.table(x)
         elif kind == 1:
@@ -96,10 +96,7 @@ def random_steps(seed: int) -> GraphCase:
         elif kind == 9:
             x = make.strided(x)
         elif kind == 10:
-            pair = (x, make.constant((width, 1), x))[:: int(draw.choice([1, -1]))]
-            x = make.chosen(*pair, str(draw.choice(["max", "min"])))
-        elif kind == 11:
-            x = make.chosen(make.state(x, int(draw.integers(-128, 128))), x, "max")
+            x = make.mul(make.state(x, int(draw.integers(-128, 128))), x)
         elif kind == 8:
             x = make.view(x, (width, height, channels))
         else:

@@ -16,7 +16,6 @@ from tcuq_device.graph.steps import (
     Dense,
     Depthwise,
     Drop,
-    Extreme,
     FixedSoftmax,
     Keep,
     MeanPool,
@@ -33,7 +32,7 @@ from tcuq_device.graph.steps import (
 )
 
 CLASSES, FEATURES = 10, 32
-WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax, Strided, Extreme)
+WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax, Strided)
 
 
 def requantized(acc: np.ndarray, multiplier: np.ndarray | int, zero: int) -> np.ndarray:

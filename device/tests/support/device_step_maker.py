@@ -8,7 +8,6 @@ from device_graphs import Maker
 from tcuq_device.graph.steps import (
     Concat,
     Constant,
-    Extreme,
     FixedSoftmax,
     Keep,
     MeanPool,
@@ -57,11 +56,6 @@ class StepMaker(Maker):
         shift = int(self.draw.choice([15, 1, 0, -1, -31] if self.extreme else [-5, -6, -7, -8]))
         multiplier = int(self.draw.integers(2**30, 2**31))
         return self._add(Mul(first, second, target, multiplier, shift, low, high))
-
-    def chosen(self, first: str, second: str, kind: str) -> str:
-        shapes = [self.tensors[name].shape for name in (first, second)]
-        target = self.like(first, tuple(int(each) for each in np.broadcast_shapes(*shapes)))
-        return self._add(Extreme(first, second, target, kind))
 
     def strided(self, source: str) -> str:
         """Turn the dimensions of a picture around, some of them backwards, some cut or repeated."""

@@ -11,7 +11,6 @@ from tcuq_device.graph.model import Graph
 from tcuq_device.graph.steps import (
     Concat,
     Constant,
-    Extreme,
     FixedSoftmax,
     MeanPool,
     Mul,
@@ -46,10 +45,8 @@ def evaluate_step(step: Step, values: dict[str, np.ndarray], graph: Graph) -> np
     target = graph.tensors[step.target]
     if isinstance(step, Constant):
         return step.values
-    if isinstance(step, (TableAdd, Mul, Extreme)):
+    if isinstance(step, (TableAdd, Mul)):
         a, b = (np.broadcast_to(values[name], target.shape).ravel().tolist() for name in sources_of(step))
-        if isinstance(step, Extreme):
-            return np.array([(max if step.kind == "max" else min)(pair) for pair in zip(a, b, strict=True)])
         if isinstance(step, TableAdd):
             left, right = step.left.tolist(), step.right.tolist()
             sums = [left[x + 128] + right[y + 128] for x, y in zip(a, b, strict=True)]

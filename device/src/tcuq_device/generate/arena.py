@@ -35,7 +35,6 @@ from ..graph.steps import (
     Dense,
     Depthwise,
     Drop,
-    Extreme,
     FixedSoftmax,
     Keep,
     Mul,
@@ -119,7 +118,7 @@ def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
     """
     if isinstance(step, (Add, Drop, Softmax, Table, FixedSoftmax)):
         return 0
-    if isinstance(step, (TableAdd, Mul, Extreme)):
+    if isinstance(step, (TableAdd, Mul)):
         return 0 if source.size == target.size else None
     if isinstance(step, Dense):
         outputs, inputs = step.weights.shape

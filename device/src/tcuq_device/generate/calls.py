@@ -20,7 +20,6 @@ from ..graph.steps import (
     Dense,
     Depthwise,
     Drop,
-    Extreme,
     FixedSoftmax,
     Keep,
     MeanPool,
@@ -79,7 +78,7 @@ def call_of(graph: Graph, step: Step, constants: Constants, pointers: list[str],
     """
     name = step.target
     target = graph.tensors[name]
-    if isinstance(step, (TableAdd, Mul, Extreme)):
+    if isinstance(step, (TableAdd, Mul)):
         return _both(graph, step, constants, pointers)
     if isinstance(step, Concat):
         return _joined(graph, step, pointers)
@@ -183,16 +182,15 @@ def _braced(values: Sequence[int]) -> str:
     return f"{{{_list(values)}}}"
 
 
-def _both(graph: Graph, step: TableAdd | Mul | Extreme, constants: Constants, pointers: list[str]) -> str:
+def _both(graph: Graph, step: TableAdd | Mul, constants: Constants, pointers: list[str]) -> str:
     name = step.target
     target, names = graph.tensors[name], [step.first, step.second]
     zero = target.zero
-    record, kernel = "", "larger" if isinstance(step, Extreme) and step.kind == "max" else "smaller"
     if isinstance(step, Mul):
         zeros = [graph.tensors[each].zero for each in names]
         lines = [_list([*zeros, step.multiplier, step.shift, zero])]
         record, kernel = constants.record("tcuq_nn_product", f"{name}_product", lines), "mul"
-    elif isinstance(step, TableAdd):
+    else:
         left, right = (2 * each.astype(np.int64) for each in (step.left, step.right))
         if _slope(left) is None and _slope(right) is not None:
             left, right = right, left
@@ -208,7 +206,7 @@ def _both(graph: Graph, step: TableAdd | Mul | Extreme, constants: Constants, po
     a, b = (graph.tensors[each].shape for each in names)
     shapes = pairs_of(a, b, target.shape)
     pairs = constants.record("tcuq_nn_pairs", f"{name}_pairs", [_braced(each) for each in shapes])
-    return f"tcuq_nn_{kernel}({f'&{record}, ' if record else ''}&{pairs}, {', '.join(pointers)});"
+    return f"tcuq_nn_{kernel}(&{record}, &{pairs}, {', '.join(pointers)});"
 
 
 def _slope(table: npt.NDArray[np.int64]) -> int | None:
@@ -265,15 +263,12 @@ def _window(step: Conv | Depthwise, source: Tensor, target: Tensor, constants: C
         constants.array("uint32_t", f"{name}_weights", packed, "x"),
         constants.array("int32_t", f"{name}_affine", affine),
         constants.array("int8_t", f"{name}_pad", np.asarray(step.pad)),
-        ", ".join(map(str, source.shape)) + ", /* input */",
-        ", ".join(map(str, target.shape)) + ", /* output */",
-        f"{rows}, {columns}, /* kernel */",
-        ", ".join(map(str, (*step.stride, *step.dilation))) + ", /* strides, dilation */",
-        f"{step.padding[0]}, {step.padding[1]}, /* outside: above, left */",
+        f"/* input */ {_list(source.shape)}",
+        f"/* output */ {_list(target.shape)}",
+        f"/* kernel */ {rows}, {columns}",
+        f"/* strides, dilation */ {_list((*step.stride, *step.dilation))}",
+        f"/* outside: above, left */ {step.padding[0]}, {step.padding[1]}",
         f"{target.zero}",
         f"{int(general)}",
     ]
-    # Lines with a comment bring their own comma.
-    body = "".join(f"    {line}\n" if line.endswith("*/") else f"    {line},\n" for line in lines)
-    constants.text.append(f"static const tcuq_nn_window {name}_window = {{\n{body}}};\n\n")
-    return f"{name}_window"
+    return constants.record("tcuq_nn_window", f"{name}_window", lines)

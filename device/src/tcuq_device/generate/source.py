@@ -123,7 +123,7 @@ def _reset(graph: Graph, name: str, where: ArenaLayout, body: bool) -> str:
     if not body:
         return f"\n/* Fill what lives from run to run: before the first one, or to begin anew. */\n{begin};\n"
     fills = [
-        f"    tcuq_nn_fill(arena + {state}_at, {graph.tensors[state].size}, {value});\n"
+        f"    tcuq_nn_clamp(arena + {state}_at, {graph.tensors[state].size}, {value}, {value});\n"
         for state, value in graph.states.items()
     ]
     return f"\n{begin}\n{{\n{''.join(fills)}}}\n"

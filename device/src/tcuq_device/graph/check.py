@@ -24,7 +24,6 @@ from .steps import (
     Dense,
     Depthwise,
     Drop,
-    Extreme,
     FixedSoftmax,
     Keep,
     MeanPool,
@@ -251,26 +250,14 @@ def _softmax(graph: Graph, step: Softmax) -> None:
         )
 
 
-def _pairs(graph: Graph, step: TableAdd | Mul | Extreme) -> None:
+def _both(graph: Graph, step: TableAdd | Mul) -> None:
     shapes = [graph.tensors[name].shape for name in (step.first, step.second)]
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
         raise wrong_value("shapes", shapes, "equal lengths, or 1") from None
     same("target's shape", graph.tensors[step.target].shape, tuple(int(each) for each in shape))
-
-
-def _both(graph: Graph, step: TableAdd | Mul) -> None:
-    _pairs(graph, step)
     confined(step.low, step.high)
-
-
-def _extreme(graph: Graph, step: Extreme) -> None:
-    _pairs(graph, step)
-    if step.kind not in ("max", "min"):
-        raise wrong_value("kind", step.kind, "'max' or 'min'")
-    for name in (step.first, step.second):
-        alike(graph.tensors[name], graph.tensors[step.target])
 
 
 def _strided(graph: Graph, step: Strided) -> None:
@@ -428,7 +415,6 @@ _CHECKS: dict[type, Any] = {
     Pad: _pad,
     Concat: _concat,
     Strided: _strided,
-    Extreme: _extreme,
     Keep: _keep,
     View: _view,
     Constant: _constant,

@@ -20,7 +20,6 @@ from .steps import (
     Dense,
     Depthwise,
     Drop,
-    Extreme,
     FixedSoftmax,
     Int8,
     Keep,
@@ -39,7 +38,7 @@ from .steps import (
 )
 
 Int64 = npt.NDArray[np.int64]
-WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, Strided, Extreme, View, Constant, FixedSoftmax)
+WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, Strided, View, Constant, FixedSoftmax)
 """Kinds of steps that `moved` takes, beside a MeanPool with a shift."""
 
 BATCH = 32
@@ -247,9 +246,6 @@ def _moved(graph: Graph, step: Step, values: Mapping[str, Int8], count: int) -> 
         else:
             acc = (a - graph.tensors[step.first].zero) * (b - graph.tensors[step.second].zero)
         made = _twice(acc, step.multiplier, step.shift) + target.zero
-    elif isinstance(step, Extreme):
-        a, b = (_lifted(each, len(target.shape)) for each in sources)
-        return np.asarray((np.maximum if step.kind == "max" else np.minimum)(a, b))
     elif isinstance(step, MeanPool):
         assert step.shift is not None
         inner = target.size // step.outer
@@ -264,7 +260,7 @@ def _moved(graph: Graph, step: Step, values: Mapping[str, Int8], count: int) -> 
     return np.asarray(np.clip(made, step.low, step.high), dtype=np.int8).reshape(count, *target.shape)
 
 
-def _lifted(x: npt.NDArray[Any], rank: int) -> npt.NDArray[Any]:
+def _lifted(x: Int64, rank: int) -> Int64:
     """Return values with ones before their dimensions, behind that of the examples."""
     return x.reshape(len(x), *(1,) * (rank + 1 - x.ndim), *x.shape[1:])
 

@@ -223,16 +223,6 @@ class Strided:
 
 
 @dataclass(frozen=True)
-class Extreme:
-    """The larger or the smaller of two raw values, `kind` "max" or "min"; all have one scale and zero."""
-
-    first: str
-    second: str
-    target: str
-    kind: str
-
-
-@dataclass(frozen=True)
 class Keep:
     """A copy of a tensor into a state, for the run after this one and for steps after this one."""
 
@@ -314,7 +304,6 @@ Step = (
     | Pad
     | Concat
     | Strided
-    | Extreme
     | Keep
     | View
     | Constant
@@ -326,7 +315,7 @@ Step = (
 
 def sources_of(step: Step) -> tuple[str, ...]:
     """Return the names of the tensors that a step reads."""
-    if isinstance(step, (Add, TableAdd, Mul, Extreme)):
+    if isinstance(step, (Add, TableAdd, Mul)):
         return (step.first, step.second)
     if isinstance(step, Concat):
         return step.sources

@@ -103,16 +103,8 @@ def load_graph(path: str | Path, limits: Limits | None = None) -> Graph:
         steps = [_step(number, dict(plain), arrays) for number, plain in enumerate(header["steps"])]
         if arrays:
             raise InputError("damaged", f"array {next(iter(arrays))!r} belongs to no step")
-        graph = Graph(
-            header["name"],
-            tensors,
-            steps,
-            header["input"],
-            dict(header["outputs"]),
-            dict(header["about"]),
-            dict(header.get("states", {})),
-        )
-        return check(graph)
+        outputs, about, states = (dict(header.get(key, {})) for key in ("outputs", "about", "states"))
+        return check(Graph(header["name"], tensors, steps, header["input"], outputs, about, states))
     except KeyError as error:
         what = f"lacks {one_line(str(error), 60)}; not a tcuq graph, or a damaged one"
         raise InputError("damaged", what, where=str(path)) from None

@@ -74,7 +74,7 @@ class Network:
         self._run = _Run(graph, _library({_NAME: graph}, compiler, tuple(flags)), _NAME, seed)
 
     def run(self, x: Int8) -> dict[str, Int8]:
-        """Return the outputs of a batch of int8 inputs.
+        """Return the outputs of a batch of int8 inputs, which are the next ones of a stream.
 
         Parameters
         ----------
@@ -84,10 +84,6 @@ class Network:
         Returns
         -------
         dict of str to int8 array (n, ...)
-
-        Notes
-        -----
-        A streaming network takes them as the next inputs of its stream; see `reset`.
         """
         tensors = self.graph.tensors
         shape = tensors[self.graph.input].shape

@@ -148,10 +148,6 @@ void tcuq_nn_table_add(const tcuq_nn_tables *t, const tcuq_nn_pairs *p, const in
 /* out = sat8(twice((a - first) * (b - second), multiplier, shift) + zero), placed like a table_add. */
 void tcuq_nn_mul(const tcuq_nn_product *m, const tcuq_nn_pairs *p, const int8_t *a, const int8_t *b, int8_t *out);
 
-/* out = the larger, or the smaller, of a and b; placed like a table_add. */
-void tcuq_nn_larger(const tcuq_nn_pairs *p, const int8_t *a, const int8_t *b, int8_t *out);
-void tcuq_nn_smaller(const tcuq_nn_pairs *p, const int8_t *a, const int8_t *b, int8_t *out);
-
 /* The source is read as (outer, count, inner, tail). */
 typedef struct {
     int32_t outer, count, inner, tail;
@@ -193,9 +189,6 @@ typedef struct {
 } tcuq_nn_strides;
 
 void tcuq_nn_strided(const tcuq_nn_strides *s, const int8_t *in, int8_t *out);
-
-/* Set bytes to a value: states before the first run. */
-void tcuq_nn_fill(int8_t *out, int32_t count, int32_t value);
 
 /* Copy rows of so many bytes; those of `out` begin `apart` bytes after each other. */
 void tcuq_nn_rows(const int8_t *in, int8_t *out, int32_t rows, int32_t bytes, int32_t apart);

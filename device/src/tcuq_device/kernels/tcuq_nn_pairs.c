@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two tensors beside each other, in TFLite's arithmetic: sums by tables, products, the larger or smaller one. */
+/* Two tensors beside each other, in TFLite's arithmetic: sums by tables, products. */
 #include "tcuq_nn_inside.h"
 
 #if DSP
@@ -107,28 +107,4 @@ void tcuq_nn_mul(const tcuq_nn_product *m, const tcuq_nn_pairs *p, const int8_t 
                      b + i * p->second[0] + j * p->second[1], p->second[2], out, count);
         }
     }
-}
-
-/* The larger one of each pair; with `flip` = -1, which turns the order of bytes around, the smaller one. */
-ONCE void extremes(int32_t flip, const tcuq_nn_pairs *p, const int8_t *a, const int8_t *b, int8_t *out)
-{
-    int32_t i, j, k;
-    for (i = 0; i < p->lengths[0]; i++) {
-        for (j = 0; j < p->lengths[1]; j++) {
-            const int8_t *x = a + i * p->first[0] + j * p->first[1], *y = b + i * p->second[0] + j * p->second[1];
-            for (k = 0; k < p->lengths[2]; k++, x += p->first[2], y += p->second[2]) {
-                *out++ = (*x ^ flip) > (*y ^ flip) ? *x : *y;
-            }
-        }
-    }
-}
-
-void tcuq_nn_larger(const tcuq_nn_pairs *p, const int8_t *a, const int8_t *b, int8_t *out)
-{
-    extremes(0, p, a, b, out);
-}
-
-void tcuq_nn_smaller(const tcuq_nn_pairs *p, const int8_t *a, const int8_t *b, int8_t *out)
-{
-    extremes(-1, p, a, b, out);
 }

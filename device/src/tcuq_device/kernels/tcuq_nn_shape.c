@@ -75,8 +75,3 @@ void tcuq_nn_strided(const tcuq_nn_strides *s, const int8_t *in, int8_t *out)
         }
     }
 }
-
-void tcuq_nn_fill(int8_t *out, int32_t count, int32_t value)
-{
-    (void)filled(out, value, count);
-}

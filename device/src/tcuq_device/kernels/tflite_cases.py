@@ -16,7 +16,6 @@ from ..graph.steps import (
     Conv,
     Dense,
     Depthwise,
-    Extreme,
     FixedSoftmax,
     Int8,
     Int32,
@@ -61,7 +60,6 @@ POOLS: tuple[tuple[str, str, Shape, tuple[int, int], tuple[int, int], tuple[int,
     ("max, padded", "max", (5, 6, 5), (2, 3), (1, 2), (0, 1, 1, 1)),
     ("max, 8 channels", "max", (4, 6, 8), (2, 2), (2, 2), (0, 0, 0, 0)),
 )
-EXTREMES = (("the larger", "max", (3, 4, 5)), ("the smaller of what is repeated", "min", (4, 1)))
 ORDERS: tuple[tuple[str, Shape, int, Shape, Shape], ...] = (
     ("transposed", (5, 3, 4), 0, (5, 3, 4), (1, 20, 5)),
     ("six dimensions, backwards and repeated", (3, 64), 59, (3, 2, 2, 2, 2, 4), (-20, 0, -10, 0, -5, -1)),
@@ -163,10 +161,6 @@ def step_cases() -> Iterator[tuple[str, Graph, Int8]]:
         table = np.array(powers, np.int32)
         now.steps.append(FixedSoftmax("x", now.tensor(shape, 1 / 256, -128), table))
         yield now.made(f"FixedSoftmax, {about}" if about else "FixedSoftmax")
-    for about, kind, second in EXTREMES:
-        now = case((3, 4, 5))
-        now.steps.append(Extreme("x", now.constant(second), now.tensor((3, 4, 5)), kind))
-        yield now.made(f"Extreme, {about}")
     for about, small, offset, lengths, strides in ORDERS:
         now = case((3, 4, 5))
         now.steps.append(Strided("x", now.tensor(small), offset, lengths, strides))

@@ -79,15 +79,6 @@ class GraphBuilder:
         number = operator.inputs[at]
         return self.name(number), self.model.tensors[number]
 
-    def pair(self, operator: Operator) -> tuple[tuple[str, Tensor], tuple[str, Tensor]]:
-        """Return both inputs of an operator that repeats lengths of 1, which the graph must know."""
-        first, second = self.source(operator), self.source(operator, 1)
-        for _, tensor in (first, second):
-            if len(tensor.shape) > 4:
-                said = f"tensor {tensor.title} has shape {tensor.shape}, expected at most four dimensions"
-                raise InputError("unsupported", said)
-        return first, second
-
     def constant(self, operator: Operator, at: int) -> npt.NDArray[Any]:
         """Return an input of an operator that is a constant."""
         data = self.model.tensors[operator.inputs[at]].data

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tcuq.base.errors import InputError, located
 
+from .curves import REAL, WHOLE
 from .model import NO_TENSOR, Model, Operator, Tensor, spread
 from .moves import MOVES, moved
 
@@ -21,8 +22,8 @@ MOST_WEIGHTS = 2**26
 HIGHEST = 2**31 - 1
 SMALLEST, LARGEST = 2.0**-60, 2.0**20
 """Scales of tensors."""
-PROBABILITY = (1 / 256, -128)
-"""Scale and zero point of what lies between 0 and 1."""
+FIXED = {"LOGISTIC": (1 / 256, -128), "SOFTMAX": (1 / 256, -128), "TANH": (1 / 128, 0)}
+"""Scales and zero points of outputs that TFLite demands."""
 
 
 def check(model: Model) -> Model:
@@ -70,13 +71,9 @@ def check(model: Model) -> Model:
 
 
 def _assigned(model: Model, operator: Operator, ready: set[int]) -> None:
-    known = len(operator.inputs) == 2 and operator.inputs[0] in model.states
-    if not known or operator.inputs[1] not in ready:
-        raise InputError("unsupported", "expected a variable that is read, and a tensor that is there")
-    state, value = (model.tensors[each] for each in operator.inputs)
-    if (value.dtype, value.shape) != ("int8", state.shape):
-        found = f"{value.dtype} {value.shape}"
-        raise InputError("value", f"what is stored is {found}, expected int8 {state.shape}")
+    known = len(operator.inputs) == 2 and operator.inputs[0] in model.states and operator.inputs[1] in ready
+    if not known or len({model.tensors[each].shape for each in operator.inputs}) > 1:
+        raise InputError("unsupported", "expected a variable that is read, and a tensor of its shape")
 
 
 def place_of(model: Model, operator: Operator) -> str:
@@ -377,12 +374,11 @@ def _packed(operator: Operator, tensors: list[Tensor | None], target: Tensor) ->
     if None in tensors:
         raise InputError("missing", "an input is left out")
     sources = [_source(tensors, at) for at in range(len(tensors))]
-    shape = list(sources[0].shape)
-    axis = operator.options.axis
-    if not -len(shape) - 1 <= axis <= len(shape) or any(each.shape != sources[0].shape for each in sources):
-        raise InputError("value", f"shapes differ, or the axis {axis} is none of {len(shape) + 1} dimensions")
-    shape.insert(axis % (len(shape) + 1), len(sources))
-    _shape(target, tuple(shape))
+    dummies = [np.broadcast_to(np.int8(0), each.shape) for each in sources]
+    try:
+        _shape(target, np.stack(dummies, operator.options.flags[1]).shape)
+    except ValueError as error:
+        raise InputError("value", f"the output has shape {target.shape}: {error}") from None
     _same_scale(target, *sources)
 
 
@@ -410,42 +406,19 @@ def _squeezed(operator: Operator, tensors: list[Tensor | None], target: Tensor) 
 def _curve(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
     source = _source(tensors)
     _shape(target, source.shape)
-    if (float(target.scale), target.zero) != PROBABILITY:
-        raise InputError(
-            "value",
-            f"the output has scale {target.scale:g} and zero point {target.zero}, expected 1/256 and -128",
-        )
-    beta = operator.options.beta
-    if not 2.0**-20 <= beta * float(source.scale) <= 2.0**10:
-        raise InputError(
-            "value", f"the input's scale is {source.scale:g} times {beta:g}, expected 2^-20 to 2^10"
-        )
-
-
-def _tanh(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
-    _looked_up(operator, tensors, target)
-    if (float(target.scale), target.zero) != (1 / 128, 0):
+    scale, zero = FIXED.get(operator.code, (float(target.scale), target.zero))
+    if (float(target.scale), target.zero) != (scale, zero):
         found = f"scale {target.scale:g} and zero point {target.zero}"
-        raise InputError("value", f"the output has {found}, expected 1/128 and 0")
-
-
-def _looked_up(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
-    _shape(target, _source(tensors).shape)
-
-
-def _leaky(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
-    source = _source(tensors)
-    _shape(target, source.shape)
-    slope = abs(operator.options.beta)
-    if not 2.0**-20 <= slope <= 2.0**20:
-        raise InputError("value", f"the slope is {slope:g}, expected 2^-20 to 2^20")
-    _rescaled(255, max(1.0, slope) * float(source.scale) / float(target.scale))
-
-
-def _hard_swish(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
-    _looked_up(operator, tensors, target)
-    if float(_source(tensors).scale) >= 128 * float(target.scale):
-        raise InputError("value", f"the output's scale is {target.scale:g}, too small for its input's")
+        raise InputError("value", f"the output has {found}, expected 1/{1 / scale:g} and {zero}")
+    if operator.code not in WHOLE:
+        return
+    slope = abs(operator.options.beta) if operator.code == "LEAKY_RELU" else 1.0
+    ratio = float(source.scale) / float(target.scale)
+    if not slope <= LARGEST or (operator.code == "HARD_SWISH" and ratio >= 128):
+        raise InputError(
+            "limit", f"rescales by {ratio:g}, with slope {slope:g}; the output's scale is too small"
+        )
+    _rescaled(255, max(1.0, slope) * ratio)
 
 
 def _moved(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
@@ -461,54 +434,38 @@ def _extreme(operator: Operator, tensors: list[Tensor | None], target: Tensor) -
 
 def _softmax(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
     _curve(operator, tensors, target)
+    factor = operator.options.beta * float(_source(tensors).scale)
+    if not 2.0**-20 <= factor <= 2.0**10:
+        raise InputError("value", f"the input's scale times beta is {factor:g}, expected 2^-20 to 2^10")
     # The sum of exponentials has twelve bits before its point.
     if not target.shape or target.shape[-1] > 4095:
         raise InputError("limit", f"the output has shape {target.shape}, expected at most 4095 classes")
 
 
-def _scaled(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
-    source = _source(tensors)
-    _shape(target, source.shape)
-    _rescaled(255, float(source.scale) / float(target.scale))
-
-
 _CHECKS: dict[str, tuple[int, int, Callable[[Operator, list[Tensor | None], Tensor], None]]] = {
-    "ABS": (1, 1, _scaled),
     "ADD": (2, 2, _add),
     "AVERAGE_POOL_2D": (1, 1, _pool),
     "CONCATENATION": (1, 32, _joined),
     "CONV_2D": (2, 3, _conv),
     "DEPTHWISE_CONV_2D": (2, 3, _depthwise),
-    "ELU": (1, 1, _looked_up),
-    "EXP": (1, 1, _looked_up),
     "EXPAND_DIMS": (2, 2, _squeezed),
     "FULLY_CONNECTED": (2, 3, _dense),
-    "GELU": (1, 1, _looked_up),
-    "HARD_SWISH": (1, 1, _hard_swish),
-    "LEAKY_RELU": (1, 1, _leaky),
-    "LOGISTIC": (1, 1, _curve),
     "MAXIMUM": (2, 2, _extreme),
     "MAX_POOL_2D": (1, 1, _pool),
     "MEAN": (2, 2, _mean),
     "MINIMUM": (2, 2, _extreme),
     "MUL": (2, 2, _mul),
-    "NEG": (1, 1, _scaled),
     "PACK": (1, 32, _packed),
     "PAD": (2, 2, _pad),
     "PADV2": (3, 3, _pad),
-    "QUANTIZE": (1, 1, _scaled),
     "READ_VARIABLE": (1, 1, _squeezed),
     "REDUCE_MAX": (2, 2, _largest),
     "REDUCE_MIN": (2, 2, _largest),
-    "RELU": (1, 1, _scaled),
-    "RELU6": (1, 1, _scaled),
-    "RELU_0_TO_1": (1, 1, _scaled),
-    "RELU_N1_TO_1": (1, 1, _scaled),
     "RESHAPE": (1, 2, _reshaped),
     "SOFTMAX": (1, 1, _softmax),
     "SQUEEZE": (1, 1, _squeezed),
     "SUB": (2, 2, _add),
-    "TANH": (1, 1, _tanh),
+    **dict.fromkeys((*REAL, *WHOLE), (1, 1, _curve)),
     **dict.fromkeys(MOVES, (1, 4, _moved)),
 }
 """Fewest and most inputs of each operator, and what else must hold."""

@@ -39,6 +39,10 @@ def graph_of(model: Model, name: str = "model", asked: OutputChoice | None = Non
             if operator.code not in _STEPS:
                 said = f"the graph has no such step, expected one of {', '.join(_STEPS)}"
                 raise InputError("unsupported", said, operator.code)
+            deep = [each for each in operator.inputs if each >= 0 and len(model.tensors[each].shape) > 4]
+            if operator.code in ("ADD", "MUL", "PAD", "PADV2", "SUB") and deep:
+                shape = model.tensors[deep[0]].shape
+                raise InputError("unsupported", f"a tensor has shape {shape}, expected up to four dimensions")
             _STEPS[operator.code](builder, operator)
     outputs = outputs_of(builder, asked or OutputChoice())
     states = {builder.names[number]: value for number, value in model.states.items()}
@@ -154,7 +158,7 @@ def _dense(builder: GraphBuilder, operator: Operator) -> None:
 
 
 def _add(builder: GraphBuilder, operator: Operator) -> None:
-    (first, a), (second, b) = builder.pair(operator)
+    (first, a), (second, b) = builder.source(operator), builder.source(operator, 1)
     target = builder.target(operator)
     double = 2 * max(float(a.scale), float(b.scale))
     left, right = (_scaled(each, double) for each in (a, b))
@@ -173,7 +177,7 @@ def _scaled(tensor: Tensor, scale: float) -> steps.Int32:
 
 
 def _mul(builder: GraphBuilder, operator: Operator) -> None:
-    (first, a), (second, b) = builder.pair(operator)
+    (first, a), (second, b) = builder.source(operator), builder.source(operator, 1)
     target = builder.target(operator)
     # In single precision, as TFLite has it.
     factor = multiplier_of(float(a.scale * b.scale / target.scale))
@@ -223,10 +227,8 @@ def _pad(builder: GraphBuilder, operator: Operator) -> None:
     name, source = builder.source(operator)
     sides = builder.constant(operator, 1)
     batch = leading(source)
-    if sides[:batch].any() or len(source.shape) > 4:
-        raise InputError(
-            "unsupported", "padding adds to the batch, or to more than three dimensions, expected neither"
-        )
+    if sides[:batch].any():
+        raise InputError("unsupported", "padding adds to the batch, expected none there")
     before, after = (tuple(int(each) for each in sides[batch:, at]) for at in (0, 1))
     value = builder.target(operator).zero
     if len(operator.inputs) > 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from tcuq.base.errors import InputError
 from ..graph import steps
 from .builder import GraphBuilder
 from .check import axes_of
+from .curves import BYTES
 from .model import Operator
 from .moves import moved
 from .states import overwritten
@@ -72,8 +74,9 @@ def move(builder: GraphBuilder, operator: Operator) -> None:
 def stack(builder: GraphBuilder, operator: Operator) -> None:
     """Convert a PACK, or a CONCATENATION along the batch: rows of all sources after each other."""
     sources = [builder.source(operator, at) for at in range(len(operator.inputs))]
-    rank = len(sources[0][1].shape) + (operator.code == "PACK")
-    rows = math.prod(sources[0][1].shape[: operator.options.axis % rank])
+    packs = operator.code == "PACK"
+    axis = operator.options.flags[1] if packs else operator.options.axis
+    rows = math.prod(sources[0][1].shape[: axis % (len(sources[0][1].shape) + packs)])
     parts = [builder.reshaped(name, (rows, tensor.size // rows)) for name, tensor in sources]
     width = sum(tensor.size for _, tensor in sources) // rows
     whole = builder.like(sources[0][0], (rows, width))
@@ -104,40 +107,50 @@ def parts_of(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, int, i
 
 
 def largest(builder: GraphBuilder, operator: Operator) -> None:
-    """Convert a REDUCE_MAX to pools over whole dimensions; for a REDUCE_MIN bytes are turned around."""
+    """Convert a REDUCE_MAX or REDUCE_MIN to pools over whole dimensions."""
     name, source = builder.source(operator)
-    outer, count, inner, tail = parts_of(
-        source.shape, axes_of(builder.constant(operator, 1), len(source.shape))
-    )
-    turned = (-1 - np.arange(-128, 128)).astype(np.int8)
-    if operator.code == "REDUCE_MIN":
-        name = _table(builder, name, turned)
-    for before, window, after in (
-        ((outer * count, 1, inner * tail), (count, 1), (outer, 1, inner * tail)),
-        ((outer * inner, tail, 1), (1, tail), (outer * inner, 1, 1)),
-    ):
-        if window != (1, 1):
-            target = builder.like(name, after)
-            builder.steps.append(
-                steps.Pool(builder.reshaped(name, before), target, "max", window, window, (0, 0, 0, 0))
-            )
-            name = target
-    if operator.code == "REDUCE_MIN":
-        name = _table(builder, name, turned)
-    builder.steps.append(steps.View(name, builder.add(operator.outputs[0])))
-
-
-def _table(builder: GraphBuilder, name: str, values: steps.Int8) -> str:
-    target = builder.like(name, builder.tensors[name].shape)
-    builder.steps.append(steps.Table(name, target, values))
-    return target
+    axes = axes_of(builder.constant(operator, 1), len(source.shape))
+    outer, count, inner, tail = parts_of(source.shape, axes)
+    first = (outer * count, 1, inner * tail), (count, 1), (outer, 1, inner * tail)
+    _pools(builder, operator, name, first, ((outer * inner, tail, 1), (1, tail), (outer * inner, 1, 1)))
 
 
 def extreme(builder: GraphBuilder, operator: Operator) -> None:
-    """Convert a MAXIMUM or MINIMUM."""
-    (first, _), (second, _) = builder.pair(operator)
-    kind = "max" if operator.code == "MAXIMUM" else "min"
-    builder.steps.append(steps.Extreme(first, second, builder.add(operator.outputs[0]), kind))
+    """Convert a MAXIMUM or MINIMUM: a pool over both, after each other."""
+    target = builder.target(operator)
+    rows, columns = target.size // (target.shape or (1,))[-1], (target.shape or (1,))[-1]
+    parts = []
+    for at in (0, 1):
+        name, source = builder.source(operator, at)
+        numbers = np.arange(source.size).reshape(source.shape)
+        found = fitted(np.broadcast_to(numbers, target.shape).ravel())
+        assert found is not None
+        if source.size < target.size:
+            wide = builder.like(name, (rows, columns))
+            builder.steps.append(steps.Strided(name, wide, *found))
+            name = wide
+        parts.append(builder.reshaped(name, (rows, columns)))
+    both = builder.like(parts[0], (2 * rows, columns))
+    builder.steps.append(steps.Concat(tuple(parts), both, 0))
+    _pools(builder, operator, both, ((2, rows, columns), (2, 1), (1, rows, columns)))
+
+
+def _pools(builder: GraphBuilder, operator: Operator, name: str, *pools: Any) -> None:
+    """Add pools (shape before, window, shape after); for the smallest, bytes are turned around."""
+
+    def turned(source: str) -> str:
+        if operator.code not in ("MINIMUM", "REDUCE_MIN"):
+            return source
+        target = builder.like(source, builder.tensors[source].shape)
+        builder.steps.append(steps.Table(source, target, (-1 - BYTES).astype(np.int8)))
+        return target
+
+    name = turned(name)
+    for before, window, after in pools:
+        if window != (1, 1):
+            source, name = builder.reshaped(name, before), builder.like(name, after)
+            builder.steps.append(steps.Pool(source, name, "max", window, window, (0, 0, 0, 0)))
+    builder.steps.append(steps.View(turned(name), builder.add(operator.outputs[0])))
 
 
 def read(builder: GraphBuilder, operator: Operator) -> None:

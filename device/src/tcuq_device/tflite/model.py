@@ -60,8 +60,7 @@ class Options:
     The window is that of a pool. `multiplier` is the number of outputs for each channel of a depthwise
     convolution, `axis` where tensors are joined, `beta` the factor before a softmax or of what is negative;
     `keep` leaves dimensions of a mean, of length 1. `part` is which of `parts` outputs the operator makes,
-    `block` the side of the squares that become channels, `state` the name of a variable and `subgraph` the
-    one that fills it. `flags` are the other numbers, in the order of the file.
+    `state` the name of a variable. `flags` are other numbers, in the order of the file.
     """
 
     padding: str = "VALID"
@@ -75,9 +74,7 @@ class Options:
     beta: float = 1.0
     part: int = 0
     parts: int = 1
-    block: int = 1
     state: str = ""
-    subgraph: int = 0
     flags: tuple[int, ...] = ()
 
 

@@ -87,44 +87,22 @@ def _factor(table: Table) -> Options:
     return Options(beta=table.number(0, "<f4", 0.0))
 
 
-def _block(table: Table) -> Options:
-    return Options(block=table.number(0, "<i4", 0))
-
-
-def _stacked(table: Table) -> Options:
-    return Options(axis=table.number(1, "<i4", 0))
-
-
 def _variable(table: Table) -> Options:
     return Options(state=f"{table.text(0)}/{table.text(1)}")
 
 
-def _once(table: Table) -> Options:
-    return Options(subgraph=table.number(0, "<i4", 0))
-
-
-def _transposed_conv(table: Table) -> Options:
-    return Options(
-        padding=_padding(table), stride=_pair(table, "stride", 2, 1), activation=_activation(table, 3)
-    )
-
-
 def _flags(kind: str, first: int, last: int) -> Callable[[Table], Options]:
-    def flags(table: Table) -> Options:
-        return Options(flags=tuple(int(table.number(each, kind, 0)) for each in range(first, last)))
-
-    return flags
+    return lambda table: Options(flags=tuple(int(table.number(at, kind, 0)) for at in range(first, last)))
 
 
 READERS: dict[str, tuple[int, Callable[[Table], Options]]] = {
     "ADD": (11, _sum),
     "AVERAGE_POOL_2D": (5, _pool),
-    "BATCH_MATMUL": (101, _flags("<u1", 0, 2)),
-    "CALL_ONCE": (103, _once),
+    "CALL_ONCE": (103, _flags("<i4", 0, 1)),
     "CONCATENATION": (10, _joined),
     "CONV_2D": (1, _conv),
     "DEPTHWISE_CONV_2D": (2, _depthwise),
-    "DEPTH_TO_SPACE": (94, _block),
+    "DEPTH_TO_SPACE": (94, _flags("<i4", 0, 1)),
     "FULLY_CONNECTED": (8, _dense),
     "GATHER": (23, _flags("<i4", 0, 2)),
     "GELU": (116, _flags("<u1", 0, 1)),
@@ -132,17 +110,15 @@ READERS: dict[str, tuple[int, Callable[[Table], Options]]] = {
     "MAX_POOL_2D": (5, _pool),
     "MEAN": (27, _mean),
     "MUL": (21, _sum),
-    "PACK": (59, _stacked),
+    "PACK": (59, _flags("<i4", 0, 2)),
     "REDUCE_MAX": (27, _mean),
     "REDUCE_MIN": (27, _mean),
-    "RESIZE_BILINEAR": (15, _flags("<u1", 2, 4)),
     "RESIZE_NEAREST_NEIGHBOR": (74, _flags("<u1", 0, 2)),
     "SOFTMAX": (9, _factor),
-    "SPACE_TO_DEPTH": (19, _block),
+    "SPACE_TO_DEPTH": (19, _flags("<i4", 0, 1)),
     "STRIDED_SLICE": (32, _flags("<i4", 0, 5)),
     "SUB": (28, _sum),
-    "TRANSPOSE_CONV": (49, _transposed_conv),
-    "UNPACK": (64, _stacked),
+    "UNPACK": (64, _flags("<i4", 0, 2)),
     "VAR_HANDLE": (111, _variable),
 }
 """Operators whose options matter: their type, and what reads them."""

@@ -95,10 +95,6 @@ class _Step:
         assert found is not None
         return found
 
-    @property
-    def code(self) -> str:
-        return self.operator.code
-
     def constant(self, at: int) -> npt.NDArray[np.int64]:
         data = self.tensor(at).data
         assert data is not None
@@ -198,7 +194,7 @@ def _add(step: _Step) -> Int64:
         rescaled_twice(step.centered(at) << 20, *multiplier_of(scales[at] / twice)) for at in (0, 1)
     )
     factor = twice / (2**20 * float(step.target.scale))
-    acc = first - second if step.code == "SUB" else first + second
+    acc = first - second if step.operator.code == "SUB" else first + second
     return step.finished(rescaled_twice(acc, *multiplier_of(factor)))
 
 
@@ -250,7 +246,7 @@ def _same(step: _Step) -> Int64:
 
 
 def _packed(step: _Step) -> Int64:
-    return np.stack([step.raw(at) for at in range(len(step.tensors))], axis=step.options.axis)
+    return np.stack([step.raw(at) for at in range(len(step.tensors))], axis=step.options.flags[1])
 
 
 def _moved(step: _Step) -> Int64:
@@ -259,16 +255,18 @@ def _moved(step: _Step) -> Int64:
 
 
 def _looked_up(step: _Step) -> Int64:
-    return table_of(step.code, step.tensor(), step.target, step.options)[step.raw() + 128].astype(np.int64)
+    return table_of(step.operator.code, step.tensor(), step.target, step.options)[step.raw() + 128].astype(
+        np.int64
+    )
 
 
 def _extreme(step: _Step) -> Int64:
-    return (np.maximum if step.code == "MAXIMUM" else np.minimum)(step.raw(), step.raw(1))
+    return (np.maximum if step.operator.code == "MAXIMUM" else np.minimum)(step.raw(), step.raw(1))
 
 
 def _largest(step: _Step) -> Int64:
     axes = axes_of(step.constant(1), len(step.tensor().shape))
-    return np.asarray((np.max if step.code == "REDUCE_MAX" else np.min)(step.raw(), axis=axes))
+    return np.asarray((np.max if step.operator.code == "REDUCE_MAX" else np.min)(step.raw(), axis=axes))
 
 
 def _softmax(step: _Step) -> Int64:

@@ -12,31 +12,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from tcuq.base.errors import InputError, located
+from tcuq.base.errors import InputError
 
-from .model import Model, Operator
+from .model import Model
 
 HANDLES = ("VAR_HANDLE", "CALL_ONCE")
 
 
 def _names(model: Model) -> dict[int, str]:
     """Return the names of variables by the tensors of their handles."""
-    handles = (each for each in model.operators if each.code == "VAR_HANDLE")
-    return {each.outputs[0]: each.options.state for each in handles}
+    handles = [each for each in model.operators if each.code == "VAR_HANDLE"]
+    return {number: each.options.state for each in handles for number in each.outputs}
 
 
 def _filled(model: Model) -> dict[str, int]:
     """Return the bytes that a subgraph fills variables with, by their names."""
     names, found = _names(model), {}
     for operator in model.operators:
-        with located(f"operator {operator.number} ({operator.code}) of the subgraph that fills states"):
-            if operator.code == "VAR_HANDLE":
-                continue
-            value = model.tensors[operator.inputs[-1]] if operator.inputs else None
-            data = None if value is None or value.dtype != "int8" else value.data
-            if operator.code != "ASSIGN_VARIABLE" or data is None or np.ptp(data):
-                raise InputError("unsupported", "expected one int8 constant, the same for all values")
-            found[names[operator.inputs[0]]] = int(data.flat[0])
+        data = model.tensors[operator.inputs[-1]].data if len(operator.inputs) == 2 else None
+        if operator.code == "ASSIGN_VARIABLE" and data is not None and data.size and not np.ptp(data):
+            found[names.get(operator.inputs[0], "")] = int(data.flat[0])
     return found
 
 
@@ -49,17 +44,18 @@ def with_states(model: Model, subgraph: Callable[[int], Model]) -> Model:
     values: dict[str, int] = {}
     for operator in model.operators:
         if operator.code == "CALL_ONCE":
-            values |= _filled(subgraph(operator.options.subgraph))
+            values |= _filled(subgraph(operator.options.flags[0]))
     tensors, kept, states = list(model.tensors), [], {}
     for operator in model.operators:
         if operator.code in HANDLES:
             continue
         inputs = tuple(handles[names[each]] if each in names else each for each in operator.inputs)
         kept.append(replace(operator, inputs=inputs))
-        if operator.code == "READ_VARIABLE" and inputs[0] not in states:
+        if operator.code == "READ_VARIABLE" and len(inputs) == len(operator.outputs) == 1:
             name = names.get(inputs[0], "")
-            if name not in values:
-                raise InputError("unsupported", f"state {name!a} is read before anything fills it")
+            if not -128 <= values.get(name, 128) <= 127:
+                said = f"state {name!a} is filled before the first run by no constant byte, expected one"
+                raise InputError("unsupported", said, "states")
             tensors[inputs[0]] = replace(model.tensors[operator.outputs[0]], name=name)
             states[inputs[0]] = values[name]
     return replace(model, tensors=tensors, operators=kept, states=states)
@@ -74,9 +70,5 @@ def overwritten(model: Model, at: int) -> bool:
             return True
         if later.code in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS") and later.inputs[0] in same:
             same.update(later.outputs)
-        changed = changed or _assigns(later, operator.inputs[0])
+        changed |= later.code == "ASSIGN_VARIABLE" and later.inputs[0] == operator.inputs[0]
     return changed and not same.isdisjoint(model.outputs)
-
-
-def _assigns(operator: Operator, state: int) -> bool:
-    return operator.code == "ASSIGN_VARIABLE" and operator.inputs[0] == state
