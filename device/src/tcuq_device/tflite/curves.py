@@ -1,6 +1,6 @@
 """Functions of one byte as TFLite's reference kernels compute them: a table of 256 values each.
 
-QUANTIZE, RELU and its like, LEAKY_RELU, ABS and NEG rescale a difference from the zero point with two
+QUANTIZE, RELU and its like, LEAKY_RELU and ABS rescale a difference from the zero point with two
 roundings. HARD_SWISH has fixed-point numbers of 16 bits of its own. The others are made in single precision.
 """
 
@@ -71,10 +71,6 @@ def _absolute(centered: Int64, source: Tensor, target: Tensor, options: Options)
     return _scaled(np.abs(centered), source, target, options)
 
 
-def _negated(centered: Int64, source: Tensor, target: Tensor, options: Options) -> Int64:
-    return _scaled(-centered, source, target, options)
-
-
 def _leaky(centered: Int64, source: Tensor, target: Tensor, options: Options) -> Int64:
     slope = np.float32(options.beta)
     plain = float(source.scale / target.scale)
@@ -109,9 +105,8 @@ def _word(values: Int64) -> Int64:
 
 
 def _high(values: Int64, factor: int) -> Int64:
-    """Return the upper half of twice a product of 16 bits, half away from zero."""
-    product = values * factor
-    return _word(np.sign(product) * ((np.abs(product) + 2**14) >> 15))
+    """Return the upper half of twice a product of 16 bits, half upwards."""
+    return _word((values * factor + 2**14) >> 15)
 
 
 def _real(
@@ -137,10 +132,6 @@ def _logistic(x: Reals, options: Options) -> Reals:
     return np.asarray(np.float32(1) / (np.float32(1) + powers))
 
 
-def _elu(x: Reals, options: Options) -> Reals:
-    return np.where(x < 0, np.expm1(np.minimum(x, 0)), x)
-
-
 def _gelu(x: Reals, options: Options) -> Reals:
     if options.flags[0]:
         return np.asarray(0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
@@ -151,12 +142,10 @@ WHOLE: dict[str, Callable[[Int64, Tensor, Tensor, Options], Int64]] = {
     "ABS": _absolute,
     "HARD_SWISH": _hard_swish,
     "LEAKY_RELU": _leaky,
-    "NEG": _negated,
     "QUANTIZE": _scaled,
     **{name: _rectified(name) for name in ("RELU", "RELU6", "RELU_0_TO_1", "RELU_N1_TO_1")},
 }
 REAL: dict[str, Callable[[Reals, Options], Reals]] = {
-    "ELU": _elu,
     "EXP": lambda x, _: np.exp(x),
     "GELU": _gelu,
     "LOGISTIC": _logistic,
