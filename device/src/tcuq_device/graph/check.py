@@ -91,7 +91,7 @@ def check(graph: Graph) -> Graph:
     for use, name in graph.outputs.items():
         _output(use)
         if name not in ready:
-            raise wrong_value(f"output {use}", name, _all(ready & graph.tensors.keys()))
+            raise wrong_value(f"output {use}", name, _all(each for each in graph.tensors if each in ready))
     return graph
 
 
@@ -263,19 +263,13 @@ def _both(graph: Graph, step: TableAdd | Mul) -> None:
 def _strided(graph: Graph, step: Strided) -> None:
     source, target = graph.tensors[step.source], graph.tensors[step.target]
     alike(source, target)
-    for what in ("lengths", "strides"):
-        value = getattr(step, what)
-        if not isinstance(value, tuple) or not 1 <= len(value) <= 6:
-            raise wrong_value(what, value, "one to six numbers")
-    if len(step.lengths) != len(step.strides):
-        raise wrong_value("strides", step.strides, f"as many as lengths, {len(step.lengths)}")
+    if not 1 <= len(step.lengths) == len(step.strides) <= 6 or math.prod(step.lengths) != target.size:
+        expected = f"up to six of each, for {target.size} values"
+        raise wrong_value("lengths and strides", (step.lengths, step.strides), expected)
     reach = [integer("offset", step.offset, 0, source.size - 1)] * 2
     for length, stride in zip(step.lengths, step.strides, strict=True):
         integer("length", length, 1, MOST_VALUES)
-        integer("stride", stride, -source.size, source.size)
-        reach[stride > 0] += (length - 1) * stride
-    if math.prod(step.lengths) != target.size:
-        raise wrong_value("lengths", step.lengths, f"{target.size} values together")
+        reach[stride > 0] += (length - 1) * integer("stride", stride, -source.size, source.size)
     if reach[0] < 0 or reach[1] >= source.size:
         raise wrong_value("places", tuple(reach), f"0 to {source.size - 1}")
 

@@ -35,7 +35,24 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Conv:
+class Window:
+    """What moves over a picture: a `Conv` or a `Depthwise`."""
+
+    source: str
+    target: str
+    weights: Int8
+    bias: Int32
+    multiplier: Int32
+    stride: Pair
+    padding: tuple[int, int, int, int]
+    pad: Int8
+    shift: Int32 | None = None
+    low: int = -128
+    high: int = 127
+    dilation: Pair = (1, 1)
+
+
+class Conv(Window):
     """A convolution; a pointwise one has a kernel of 1 x 1.
 
     acc = bias + sum of weight * input over the raw int8 values, where an input outside the picture is `pad`
@@ -43,39 +60,12 @@ class Conv:
     `twice` in place of `scaled`.
     """
 
-    source: str
-    target: str
-    weights: Int8
-    bias: Int32
-    multiplier: Int32
-    stride: Pair
-    padding: tuple[int, int, int, int]
-    pad: Int8
-    shift: Int32 | None = None
-    low: int = -128
-    high: int = 127
-    dilation: Pair = (1, 1)
 
-
-@dataclass(frozen=True, eq=False)
-class Depthwise:
+class Depthwise(Window):
     """A kernel of its own for every output: weights (height, width, outputs), all else as in Conv.
 
     Outputs are a multiple n of the inputs; output o reads input o // n.
     """
-
-    source: str
-    target: str
-    weights: Int8
-    bias: Int32
-    multiplier: Int32
-    stride: Pair
-    padding: tuple[int, int, int, int]
-    pad: Int8
-    shift: Int32 | None = None
-    low: int = -128
-    high: int = 127
-    dilation: Pair = (1, 1)
 
 
 @dataclass(frozen=True, eq=False)

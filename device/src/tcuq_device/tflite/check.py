@@ -477,10 +477,7 @@ REMEDY = "replace the layer by supported ones, or run the model in TFLite Micro 
 _UNROLL = "build the layer with unroll=True, which converts to supported operators"
 REMEDIES = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": _UNROLL,
-    "UNIDIRECTIONAL_SEQUENCE_RNN": _UNROLL,
-    "BIDIRECTIONAL_SEQUENCE_LSTM": _UNROLL,
-    "WHILE": f"for a recurrent layer, {_UNROLL}",
-    "IF": "convert the model without branches",
+    "WHILE": _UNROLL,
     "SVDF": f"a streaming DEPTHWISE_CONV_2D does the same; {REMEDY}",
 }
 """What to do about operators that people meet."""

@@ -19,7 +19,7 @@ from .convert_moves import assign, extreme, largest, move, parts_of, read, stack
 from .curves import REAL, WHOLE, limits, table_of
 from .fixed_point import exponential, high_product, multiplier_of, radius, rescaled_twice
 from .model import Model, Operator, Tensor, spread
-from .moves import MOVES
+from .moves import MOVES, SHAPES
 from .outputs import OutputChoice, outputs_of
 
 Int64 = npt.NDArray[np.int64]
@@ -271,7 +271,6 @@ _STEPS: dict[str, Callable[[GraphBuilder, Operator], None]] = {
     "CONCATENATION": _concat,
     "CONV_2D": _conv,
     "DEPTHWISE_CONV_2D": _depthwise,
-    "EXPAND_DIMS": _view,
     "FULLY_CONNECTED": _dense,
     "MAXIMUM": extreme,
     "MAX_POOL_2D": _pool("max"),
@@ -284,10 +283,9 @@ _STEPS: dict[str, Callable[[GraphBuilder, Operator], None]] = {
     "READ_VARIABLE": read,
     "REDUCE_MAX": largest,
     "REDUCE_MIN": largest,
-    "RESHAPE": _view,
     "SOFTMAX": _softmax,
-    "SQUEEZE": _view,
     "SUB": _add,
+    **dict.fromkeys(SHAPES, _view),
     **dict.fromkeys((*WHOLE, *REAL), _table),
     **dict.fromkeys(MOVES, move),
 }

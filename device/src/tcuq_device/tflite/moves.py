@@ -19,6 +19,8 @@ from .model import Operator, Options, Tensor
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
+SHAPES = ("EXPAND_DIMS", "RESHAPE", "SQUEEZE")
+"""Operators that move nothing."""
 Move = Callable[[Array, Options, Shape, Sequence[list[int]]], Array]
 """From an array, options, the shape that is made, and constants to the array that is made."""
 

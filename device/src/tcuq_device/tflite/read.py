@@ -211,7 +211,5 @@ def _operators(number: int, table: Table, codes: list[str], tensors: list[Tensor
             inputs = inputs[::-1]
         if code not in ("SPLIT", "SPLIT_V", "UNPACK"):
             return [Operator(code, inputs, outputs, options, number)]
-        parts = [replace(options, part=part, parts=len(outputs)) for part in range(len(outputs))]
-        return [
-            Operator(code, inputs, (made,), part, number) for made, part in zip(outputs, parts, strict=True)
-        ]
+        each = [replace(options, part=part, parts=len(outputs)) for part in range(len(outputs))]
+        return [Operator(code, inputs, (outputs[at],), each[at], number) for at in range(len(outputs))]

@@ -40,7 +40,7 @@ from .fixed_point import (
     shifted_right,
 )
 from .model import Model, Operator, Tensor, spread
-from .moves import MOVES, moved
+from .moves import MOVES, SHAPES, moved
 
 Int8 = npt.NDArray[np.int8]
 Values = dict[int, Int8]
@@ -290,7 +290,6 @@ _OPERATORS: dict[str, Callable[[_Step], Int64]] = {
     "CONCATENATION": _joined,
     "CONV_2D": _conv,
     "DEPTHWISE_CONV_2D": _depthwise,
-    "EXPAND_DIMS": _same,
     "FULLY_CONNECTED": _dense,
     "MAXIMUM": _extreme,
     "MAX_POOL_2D": _max,
@@ -302,10 +301,9 @@ _OPERATORS: dict[str, Callable[[_Step], Int64]] = {
     "PADV2": _pad,
     "REDUCE_MAX": _largest,
     "REDUCE_MIN": _largest,
-    "RESHAPE": _same,
     "SOFTMAX": _softmax,
-    "SQUEEZE": _same,
     "SUB": _add,
+    **dict.fromkeys(SHAPES, _same),
     **dict.fromkeys((*WHOLE, *REAL), _looked_up),
     **dict.fromkeys(MOVES, _moved),
 }

@@ -15,6 +15,7 @@ import numpy as np
 from tcuq.base.errors import InputError
 
 from .model import Model
+from .moves import SHAPES
 
 HANDLES = ("VAR_HANDLE", "CALL_ONCE")
 
@@ -68,7 +69,7 @@ def overwritten(model: Model, at: int) -> bool:
     for later in model.operators[at + 1 :]:
         if changed and not same.isdisjoint(later.inputs):
             return True
-        if later.code in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS") and later.inputs[0] in same:
+        if later.code in SHAPES and later.inputs[0] in same:
             same.update(later.outputs)
         changed |= later.code == "ASSIGN_VARIABLE" and later.inputs[0] == operator.inputs[0]
     return changed and not same.isdisjoint(model.outputs)
