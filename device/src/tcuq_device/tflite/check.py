@@ -425,7 +425,8 @@ def _moved(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> 
     source = _source(tensors)
     constants = [_whole(each, "a shape, axis or index") for each in tensors[1:]]
     moved(operator, constants, target, np.broadcast_to(np.int8(0), source.shape))
-    _same_scale(source, target)
+    if operator.code != "REVERSE_V2":  # of which converters write others, though bytes are only moved
+        _same_scale(source, target)
 
 
 def _extreme(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:

@@ -65,7 +65,7 @@ def move(builder: GraphBuilder, operator: Operator) -> None:
         advice = "; resize by whole factors" if operator.code.startswith("RESIZE") else ""
         raise InputError("unsupported", said + advice, operator.code)
     target = builder.add(operator.outputs[0])
-    if found == (0, (source.size,), (1,)) or source.size == 1 == math.prod(found[1]):
+    if found == (0, (source.size,), (1,)) and operator.code != "REVERSE_V2":
         builder.steps.append(steps.View(name, target))
     else:
         builder.steps.append(steps.Strided(name, target, *found))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tcuq.base.errors import InputError, located
 from tcuq.base.limits import Limits, limits_given, read_limited
 
-from .check import REMEDIES, REMEDY, SUPPORTED, check
+from .check import REMEDIES, REMEDY, check
 from .edges import without_edges, without_shapes
 from .flatbuffer import Table, root
 from .model import NO_TENSOR, Model, Operator, Tensor
@@ -96,10 +96,10 @@ def _quantized(model: Model) -> None:
             advice = REMEDIES.get(operator.code, REMEDY)
             said = f"operator {operator.number} ({operator.code}) is not supported: {advice}"
             raise InputError("unsupported", said, operator.code)
-    partly = any(each.code in ("QUANTIZE", "DEQUANTIZE") for each in model.operators)
+    partly = any(model.tensors[number].dtype == "int8" for each in model.operators for number in each.outputs)
     for operator in model.operators if partly else ():
         left = [model.tensors[number].dtype for number in operator.outputs]
-        if operator.code not in (*SUPPORTED, "DEQUANTIZE") and any(each in floats for each in left):
+        if operator.code != "DEQUANTIZE" and any(each in floats for each in left):
             raise InputError(
                 "unsupported",
                 f"operator {operator.number} ({operator.code}) computes in {left[0]}: the converter has no "
