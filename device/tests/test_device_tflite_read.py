@@ -16,12 +16,11 @@ from places import ROOT
 from refusals import refused
 from tiers import first_quick
 
-from tcuq_device.tflite.check import SUPPORTED
+from tcuq_device.tflite.convert import _STEPS
 from tcuq_device.tflite.flatbuffer import MOST_ITEMS, root
 from tcuq_device.tflite.model import Model
 from tcuq_device.tflite.read import load_model, read_model
 from tcuq_device.tflite.reference import evaluate
-from tcuq_device.tflite.states import HANDLES
 
 FOLDER = ROOT / "device" / "tests" / "data"
 MODELS = sorted(FOLDER.glob("*.tflite"))
@@ -33,8 +32,8 @@ def model(name: str) -> Model:
 
 def test_the_models_use_every_supported_operator() -> None:
     # The converter writes others in place of these, which have tests of their own.
-    rare = {"EXPAND_DIMS", "PADV2", "RELU_0_TO_1"} | set(HANDLES)
-    assert {each.code for path in MODELS for each in load_model(path).operators} == set(SUPPORTED) - rare
+    rare = {"EXPAND_DIMS", "PADV2", "RELU_0_TO_1"}
+    assert {each.code for path in MODELS for each in load_model(path).operators} == set(_STEPS) - rare
 
 
 def test_unsupported_operators_are_named_with_their_place() -> None:

@@ -70,6 +70,10 @@ class Random:
         self.state = x
         return words.view(np.uint8)[:count]
 
+    def int8(self, *shape: int) -> Int8:
+        """Return bytes with sign, the same with every version of numpy."""
+        return self.bytes(int(np.prod(shape))).view(np.int8).reshape(shape).copy()
+
 
 def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = False) -> dict[str, Int8]:
     """Run a checked graph over examples, int8 (n, ...); with states they are a stream, from its beginning.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..generate.pack import kernel_of
 from ..graph.model import Graph, Tensor
 from ..graph.oracle import Random
 from ..graph.steps import (
@@ -90,7 +91,7 @@ class _Case:
         return name
 
     def int8(self, *shape: int) -> Int8:
-        return self.random.bytes(int(np.prod(shape))).view(np.int8).reshape(shape).copy()
+        return self.random.int8(*shape)
 
     def constant(self, shape: Shape) -> str:
         name = self.tensor(shape)
@@ -204,9 +205,6 @@ def window_cases() -> Iterator[tuple[str, Graph, Int8]]:
     draw = Random(2)
     number = 0
 
-    def bytes_of(*shape: int) -> Int8:
-        return draw.bytes(int(np.prod(shape))).view(np.int8).reshape(shape).copy()
-
     def target() -> str:
         nonlocal number
         number += 1
@@ -215,27 +213,25 @@ def window_cases() -> Iterator[tuple[str, Graph, Int8]]:
     def case(kind: str, about: str, step: Step, shape: Shape, made: Shape) -> tuple[str, Graph, Int8]:
         tensors = {"x": Tensor("x", shape, 1.0, 3), step.target: Tensor(step.target, made, 1.0, -4)}
         name = f"{kind}, by TFLite" + (f", {about}" if about else "")
-        return name, Graph("window_case", tensors, [step], "x", {"y": step.target}), bytes_of(1, *shape)
+        return name, Graph("window_case", tensors, [step], "x", {"y": step.target}), draw.int8(1, *shape)
 
     for about, shape, outputs, kernel, stride, padding, dilation, ends in CONVOLUTIONS:
-        fields = _window(stride, padding, dilation, ends, bytes_of(shape[2]))
-        weights = bytes_of(outputs, *kernel, shape[2])
+        fields = _window(stride, padding, dilation, ends, draw.int8(shape[2]))
+        weights = draw.int8(outputs, *kernel, shape[2])
         conv = Conv("x", target(), weights, **_affine(draw, outputs, weights[0].size), **fields)
-        yield case("Conv", about, conv, shape, (*_places(conv, shape, kernel), outputs))
+        yield case("Conv", about, conv, shape, (*places_of(conv, shape), outputs))
     for about, shape, each, kernel, stride, padding, dilation, ends in DEPTHWISE:
-        fields = _window(stride, padding, dilation, ends, bytes_of(shape[2]))
-        weights = bytes_of(*kernel, each * shape[2])
+        fields = _window(stride, padding, dilation, ends, draw.int8(shape[2]))
+        weights = draw.int8(*kernel, each * shape[2])
         affine = _affine(draw, each * shape[2], kernel[0] * kernel[1])
         depthwise = Depthwise("x", target(), weights, **affine, **fields)
-        yield case(
-            "Depthwise", about, depthwise, shape, (*_places(depthwise, shape, kernel), each * shape[2])
-        )
+        yield case("Depthwise", about, depthwise, shape, (*places_of(depthwise, shape), each * shape[2]))
     for about, rows, inputs, outputs in DENSE:
-        dense = Dense("x", target(), bytes_of(outputs, inputs), **_affine(draw, outputs, inputs))
+        dense = Dense("x", target(), draw.int8(outputs, inputs), **_affine(draw, outputs, inputs))
         yield case("Dense", about, dense, (rows, inputs), (rows, outputs))
     # Twice a byte, times a half, by 2 to 16: many are half way between two numbers.
     halves = _halves(4)
-    fields = _window((1, 1), NONE, (1, 1), (-128, 127), bytes_of(1))
+    fields = _window((1, 1), NONE, (1, 1), (-128, 127), draw.int8(1))
     conv = Conv("x", target(), np.full((4, 1, 1, 1), 2, np.int8), **halves, **fields)
     yield case("Conv", "halves", conv, (1, 21, 1), (1, 21, 4))
     dense = Dense("x", target(), np.full((4, 1), 2, np.int8), **halves)
@@ -271,11 +267,12 @@ def _halves(outputs: int) -> dict[str, Any]:
     return {name: value.astype(np.int32) for name, value in made.items()}
 
 
-def _places(step: Conv | Depthwise, shape: Shape, kernel: Pair) -> tuple[int, int]:
+def places_of(step: Conv | Depthwise, shape: Shape) -> tuple[int, int]:
+    """Return rows and columns of what a step makes of a picture."""
     down, across = (
-        (shape[at] + step.padding[at] + step.padding[2 + at] - (kernel[at] - 1) * step.dilation[at] - 1)
+        (shape[at] + step.padding[at] + step.padding[2 + at] - (side - 1) * step.dilation[at] - 1)
         // step.stride[at]
         + 1
-        for at in (0, 1)
+        for at, side in enumerate(kernel_of(step))
     )
     return down, across

@@ -471,9 +471,6 @@ _CHECKS: dict[str, tuple[int, int, Callable[[Operator, list[Tensor | None], Tens
 }
 """Fewest and most inputs of each operator, and what else must hold."""
 
-SUPPORTED = tuple(sorted([*_CHECKS, "ASSIGN_VARIABLE", "CALL_ONCE", "VAR_HANDLE"]))
-"""Names of the operators that are compiled."""
-
 REMEDY = "replace the layer by supported ones, or run the model in TFLite Micro and export the monitor alone"
 _UNROLL = "build the layer with unroll=True, which converts to supported operators"
 REMEDIES = {

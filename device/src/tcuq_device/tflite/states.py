@@ -17,8 +17,6 @@ from tcuq.base.errors import InputError
 from .model import Model
 from .moves import SHAPES
 
-HANDLES = ("VAR_HANDLE", "CALL_ONCE")
-
 
 def _names(model: Model) -> dict[int, str]:
     """Return the names of variables by the tensors of their handles."""
@@ -48,7 +46,7 @@ def with_states(model: Model, subgraph: Callable[[int], Model]) -> Model:
             values |= _filled(subgraph(operator.options.flags[0]))
     tensors, kept, states = list(model.tensors), [], {}
     for operator in model.operators:
-        if operator.code in HANDLES:
+        if operator.code in ("VAR_HANDLE", "CALL_ONCE"):
             continue
         inputs = tuple(handles[names[each]] if each in names else each for each in operator.inputs)
         kept.append(replace(operator, inputs=inputs))
@@ -67,9 +65,9 @@ def overwritten(model: Model, at: int) -> bool:
     operator = model.operators[at]
     same, changed = set(operator.outputs), False
     for later in model.operators[at + 1 :]:
+        changed |= later.code == "ASSIGN_VARIABLE" and later.inputs[0] == operator.inputs[0]
         if changed and not same.isdisjoint(later.inputs):
             return True
         if later.code in SHAPES and later.inputs[0] in same:
             same.update(later.outputs)
-        changed |= later.code == "ASSIGN_VARIABLE" and later.inputs[0] == operator.inputs[0]
     return changed and not same.isdisjoint(model.outputs)
