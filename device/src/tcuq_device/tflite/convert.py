@@ -17,10 +17,11 @@ from .builder import GraphBuilder, leading
 from .check import axes_of, place_of
 from .convert_moves import assign, extreme, largest, move, parts_of, read, stack
 from .curves import REAL, WHOLE, limits, table_of
-from .fixed_point import exponential, high_product, multiplier_of, radius, rescaled_twice
+from .fixed_point import multiplier_of, rescaled_twice
 from .model import Model, Operator, Tensor, spread
 from .moves import MOVES, SHAPES
 from .outputs import OutputChoice, outputs_of
+from .reference import channel_factors, mean_factor, powers_of
 
 Int64 = npt.NDArray[np.int64]
 
@@ -62,18 +63,13 @@ def _bias(builder: GraphBuilder, operator: Operator, weights: Int64) -> Int64:
 
 
 def _factors(builder: GraphBuilder, operator: Operator, outputs: int) -> tuple[steps.Int32, steps.Int32]:
-    """Return multipliers and shifts of the outputs, from scales in double precision."""
+    """Return multipliers and shifts of the outputs."""
     (_, source), target = builder.source(operator), builder.target(operator)
-    scales = np.broadcast_to(builder.model.tensors[operator.inputs[1]].scales.astype(np.float64), outputs)
-    factors = float(source.scale) * scales / float(target.scale)
-    if operator.code == "FULLY_CONNECTED" and len(builder.model.tensors[operator.inputs[1]].scales) == 1:
-        # Then TFLite takes the product of the scales in single precision.
-        product = source.scale * builder.model.tensors[operator.inputs[1]].scale
-        factors = np.full(outputs, float(product) / float(target.scale))
-    pairs = np.array([multiplier_of(each) for each in factors.tolist()], dtype=np.int64)
-    if pairs[:, 1].max() > 30:
-        raise InputError("limit", f"rescales by {factors.max():g}, expected below {2**30}")
-    return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32)
+    weights = builder.model.tensors[operator.inputs[1]]
+    multiplier, shift = channel_factors(operator.code, source, weights, target, outputs)
+    if shift.max() > 30:
+        raise InputError("limit", f"rescales by 2^{shift.max()}, expected below 2^30")
+    return multiplier.astype(np.int32), shift.astype(np.int32)
 
 
 def _picture(builder: GraphBuilder, operator: Operator) -> tuple[str, Tensor]:
@@ -191,10 +187,7 @@ def _mean(builder: GraphBuilder, operator: Operator) -> None:
     axes = axes_of(builder.constant(operator, 1), len(source.shape))
     outer, count, _, tail = parts_of(source.shape, axes)
     total = count * tail
-    multiplier, shift = multiplier_of(float(source.scale) / float(target.scale))
-    # The count is divided out of the multiplier, with as many bits as there is room for.
-    more = min(total.bit_length() - 1, 32, 31 + shift)
-    factor = (multiplier << more) // total, shift - more
+    factor = mean_factor(source, target, total)
     builder.steps.append(
         steps.MeanPool(
             name, builder.add(operator.outputs[0]), -source.zero * total, *factor, outer=outer, tail=tail
@@ -255,12 +248,7 @@ def _table(builder: GraphBuilder, operator: Operator) -> None:
 
 def _softmax(builder: GraphBuilder, operator: Operator) -> None:
     name, source = builder.source(operator)
-    beta = float(np.float32(operator.options.beta))
-    multiplier, shift = multiplier_of(min(beta * float(source.scale) * 2**26, 2.0**31 - 1))
-    below = -np.arange(256)
-    counted = below >= -radius(5, shift)
-    powers = exponential(high_product(np.where(counted, below, 0) << shift, multiplier), 5)
-    table = np.where(counted, powers, 0).astype(np.int32)
+    table = powers_of(source, operator.options.beta).astype(np.int32)
     builder.steps.append(steps.FixedSoftmax(name, builder.add(operator.outputs[0]), table))
 
 

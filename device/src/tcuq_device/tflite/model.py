@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,10 +32,7 @@ class Tensor:
     @property
     def size(self) -> int:
         """Number of values."""
-        size = 1
-        for each in self.shape:
-            size *= each
-        return size
+        return math.prod(self.shape)
 
     @property
     def title(self) -> str:

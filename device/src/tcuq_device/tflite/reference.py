@@ -111,18 +111,44 @@ class _Step:
     def bias(self) -> Int64 | int:
         return self.constant(2).reshape(-1) if len(self.tensors) > 2 and self.tensors[2] is not None else 0
 
+    def factors(self, outputs: int) -> tuple[Int64, Int64]:
+        return channel_factors(self.operator.code, self.tensor(), self.tensor(1), self.target, outputs)
+
     def finished(self, values: Int64) -> Int64:
         """Add the zero point and confine to the fused activation."""
         low, high = limits(self.options.activation, self.target)
         return np.clip(values + self.target.zero, low, high)
 
 
-def _channel_factors(step: _Step, outputs: int) -> tuple[Int64, Int64]:
+def channel_factors(
+    code: str, source: Tensor, weights: Tensor, target: Tensor, outputs: int
+) -> tuple[Int64, Int64]:
     """Return multipliers and shifts for output channels, from scales in double precision."""
-    weights = np.broadcast_to(step.tensor(1).scales.astype(np.float64), outputs)
-    factors = float(step.tensor().scale) * weights / float(step.target.scale)
-    pairs = [multiplier_of(each) for each in factors.tolist()]
-    return np.array([m for m, _ in pairs], dtype=np.int64), np.array([s for _, s in pairs], dtype=np.int64)
+    products = float(source.scale) * weights.scales.astype(np.float64)
+    if code == "FULLY_CONNECTED" and len(products) == 1:
+        # Then the product of the scales is one of single precision.
+        products = np.array([float(source.scale * weights.scale)])
+    factors = np.broadcast_to(products / float(target.scale), outputs)
+    pairs = np.array([multiplier_of(each) for each in factors.tolist()], dtype=np.int64)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def mean_factor(source: Tensor, target: Tensor, count: int) -> tuple[int, int]:
+    """Return multiplier and shift of a mean: the count is divided out, with as many bits as there is room."""
+    multiplier, shift = multiplier_of(float(source.scale) / float(target.scale))
+    more = min(count.bit_length() - 1, 32, 31 + shift)
+    return (multiplier << more) // count, shift - more
+
+
+def powers_of(source: Tensor, beta: float) -> Int64:
+    """Return the exponentials of a softmax by distance from the largest value; 0 for what does not count."""
+    factor = min(float(np.float32(beta)) * float(source.scale) * 2**26, 2.0**31 - 1)
+    multiplier, shift = multiplier_of(factor)
+    below = -np.arange(256)
+    counted = below >= -radius(5, shift)
+    return np.where(
+        counted, exponential(high_product(np.where(counted, below, 0) << shift, multiplier), 5), 0
+    )
 
 
 def _framed(step: _Step, x: Int64, window: tuple[int, int], value: int) -> tuple[Int64, int, int]:
@@ -163,7 +189,7 @@ def _conv(step: _Step) -> Int64:
         flat = mine.reshape(-1, height * width * depth)
         parts.append(_product(flat, part.reshape(len(part), -1).T).reshape(*seen.shape[:3], len(part)))
     acc = np.concatenate(parts, axis=3) + step.bias()
-    return step.finished(rescaled_twice(acc, *_channel_factors(step, outputs)))
+    return step.finished(rescaled_twice(acc, *step.factors(outputs)))
 
 
 def _depthwise(step: _Step) -> Int64:
@@ -174,17 +200,13 @@ def _depthwise(step: _Step) -> Int64:
     cells = _cells(step, framed, (height, width), rows, columns)
     for weight, seen in zip(weights.reshape(-1, outputs), cells, strict=True):
         acc += np.repeat(seen, step.options.multiplier, axis=3) * weight
-    return step.finished(rescaled_twice(acc, *_channel_factors(step, outputs)))
+    return step.finished(rescaled_twice(acc, *step.factors(outputs)))
 
 
 def _dense(step: _Step) -> Int64:
     weights = step.constant(1)
     acc = _product(step.centered().reshape(-1, weights.shape[1]), weights.T) + step.bias()
-    if len(step.tensor(1).scales) > 1:
-        return step.finished(rescaled_once(acc, *_channel_factors(step, len(weights))))
-    # The product of the scales is one of single precision.
-    factor = float(step.tensor().scale * step.tensor(1).scale) / float(step.target.scale)
-    return step.finished(rescaled_once(acc, *multiplier_of(factor)))
+    return step.finished(rescaled_once(acc, *step.factors(len(weights))))
 
 
 def _add(step: _Step) -> Int64:
@@ -226,10 +248,8 @@ def _max(step: _Step) -> Int64:
 def _mean(step: _Step) -> Int64:
     axes = axes_of(step.constant(1), len(step.tensor().shape))
     count = math.prod(step.tensor().shape[at] for at in axes)
-    multiplier, shift = multiplier_of(float(step.tensor().scale) / float(step.target.scale))
-    more = min(count.bit_length() - 1, 32, 31 + shift)
-    divided = (multiplier << more) // count
-    return step.finished(rescaled_twice(step.centered().sum(axis=axes), divided, shift - more))
+    factor = mean_factor(step.tensor(), step.target, count)
+    return step.finished(rescaled_twice(step.centered().sum(axis=axes), *factor))
 
 
 def _pad(step: _Step) -> Int64:
@@ -271,17 +291,12 @@ def _largest(step: _Step) -> Int64:
 
 def _softmax(step: _Step) -> Int64:
     x = step.raw()
-    factor = min(float(np.float32(step.options.beta)) * float(step.tensor().scale) * 2**26, 2.0**31 - 1)
-    multiplier, shift = multiplier_of(factor)
-    below = x - x.max(axis=-1, keepdims=True)
-    counted = below >= -radius(5, shift)
-    power = exponential(high_product(np.where(counted, below, 0) << shift, multiplier), 5)
-    total = np.where(counted, shifted_right(power, 12), 0).sum(axis=-1, keepdims=True)
+    power = powers_of(step.tensor(), step.options.beta)[x.max(axis=-1, keepdims=True) - x]
+    total = shifted_right(power, 12).sum(axis=-1, keepdims=True)
     # The sum has twelve bits before its point; it is shifted up to lie between 1 and 2.
     room = 32 - np.frexp(total.astype(np.float64))[1].astype(np.int64)
     scale = reciprocal((total << room) - 2**31)
-    made = shifted_right(high_product(power, scale), 12 - room + 23) - 128
-    return np.where(counted, np.clip(made, -128, 127), -128)
+    return np.clip(shifted_right(high_product(power, scale), 12 - room + 23) - 128, -128, 127)
 
 
 _OPERATORS: dict[str, Callable[[_Step], Int64]] = {
