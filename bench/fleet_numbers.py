@@ -22,9 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq import Bank, Params, fit
-from tcuq.base.step_hashes import device_keys
 from tcuq.demo import digits as demo
-from tcuq.monitor.label_interval import interval
+from tcuq.monitor.accuracy import interval
+from tcuq.monitor.questions import device_keys
+from tcuq_watch.engine.events import Decided
 from tcuq_watch.engine.labels import Labels
 from tcuq_watch.engine.tallies import MEAN_ONE, Tallies
 from tcuq_watch.verdicts.baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period
@@ -118,7 +119,7 @@ def judged(found: World, name: str, devices: int, degraded: float, seed: int) ->
     bank, tallies = Bank(params, devices), Tallies(params)
     tallies.grow(devices)
     shard = Shard("v", [str(n) for n in range(devices)], tallies, np.zeros(devices, dtype=PLACE))
-    slots, zeros, every = np.arange(devices), np.zeros(devices, dtype=np.int64), HALF // LOOKS
+    slots, every = np.arange(devices), HALF // LOOKS
     calls: dict[str, list[int]] = {"fit": [], "own": []}
     worse: dict[str, set[int]] = {"fit": set(), "own": set()}
     periods = {"fit": None, "own": (START, START + PERIOD * HALF)}
@@ -129,7 +130,7 @@ def judged(found: World, name: str, devices: int, degraded: float, seed: int) ->
             for part, source in zip(inputs, corrupted, strict=False):
                 part[bad] = source[where]
         times = np.full(devices, START + PERIOD * step)
-        tallies.update(slots, times, zeros, zeros, bank.run(slots, inputs[0], inputs[1]))
+        tallies.update(slots, times, bank.run(slots, inputs[0], inputs[1]))
         if step >= HALF and (step - HALF) % every == every - 1:
             for which, period in periods.items():
                 summary = summarize([shard], worst=0, baseline=period)
@@ -217,7 +218,7 @@ def labeled(found: World, name: str, fleets: int, per_day: int, degraded: float)
             chosen = rng.choice(len(flat), size, replace=False)
             whose, noon = chosen % devices, np.full(size, day * 86400.0 + 43200)
             place = np.full(size, day), chosen // devices
-            labels.offer("v", names[whose], *place, noon, flat[chosen], keys[whose])
+            labels.offer(Decided("v", names[whose], *place, noon, flat[chosen]), keys[whose])
             told = []
             for row in labels.pick(day):
                 at = row["seq"] * devices + int(row["device"][1:])

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import tcuq
-from tcuq_watch.spark import SETTINGS, decide_stream, summary
+from tcuq_watch.spark import SETTINGS, by_device, decide_stream
 
 EVENTS = "device string, boot long, seq long, time double, probs array<float>, arrival long"
 
@@ -129,9 +129,10 @@ def main() -> None:
     pace = {"processingTime": "10 seconds"} if arguments.keep_running else {"availableNow": True}
     writer.trigger(**pace).start().awaitTermination()
 
-    found = summary(session.read.parquet(arguments.out), worst=12)
-    print(f"{found['steps']:,} decisions of {found['devices']} devices, {found['alarm']['devices']} in alarm")
-    for row in found["worst"]:
+    devices = by_device(session.read.parquet(arguments.out)).cache()
+    total, count, in_alarm = devices.selectExpr("sum(steps)", "count(*)", "count_if(alarm > 0)").first()
+    print(f"{total:,} decisions of {count} devices, {in_alarm} in alarm")
+    for row in devices.orderBy("mean_risk", ascending=False).take(12):
         print(f"{row['device']}  mean risk {row['mean_risk']:.3f}  abstained {row['abstained']:.0%}")
     session.stop()
 

@@ -161,7 +161,6 @@ def _judged(error: ValueError) -> ValueError:
 
 def _live(path: Path) -> None:
     """Lines of a device, whatever they are, never raise; what is told of them fits on a line."""
-    from tcuq_watch.engine.events import checked
     from tcuq_watch.sources.arrivals import Bad
     from tcuq_watch.sources.step_reader import StepReader
 
@@ -172,11 +171,19 @@ def _live(path: Path) -> None:
         at += 333
     reader.end(whole=True)
     arrived = reader.rows.flush(None)
-    for events in [each for part in arrived.parts for each in part.events]:
-        for params in (PARAMS, WIDE):
-            checked(params, events)
-    for text in (*bad.first.values(), *(notice.text for notice in arrived.notices)):
+    _check_all(arrived)
+    for text in (*bad.last.values(), *(notice.text for notice in arrived.notices)):
         told(text)
+
+
+def _check_all(arrived: Any) -> None:
+    """Judge the events of a batch as fleets do."""
+    from tcuq_watch.engine.events import Events, checked
+
+    for item in () if arrived is None else arrived.batch:
+        if isinstance(item, Events):
+            for params in (PARAMS, WIDE):
+                checked(params, item)
 
 
 def told(text: str) -> None:
@@ -186,28 +193,23 @@ def told(text: str) -> None:
 
 
 def _events(path: Path) -> None:
-    from tcuq_watch.engine.events import checked
     from tcuq_watch.sources.files import FileSource
 
     source = FileSource(path)
     for arrived in source.batches(None, 100, 1.0):
-        for part in arrived.parts if arrived is not None else ():
-            for events in part.events:
-                for params in (PARAMS, WIDE):
-                    checked(params, events)
-    for text in source.bad.first.values():
+        _check_all(arrived)
+    for text in source.bad.last.values():
         told(text.replace(path.as_posix(), "").replace(path.name, ""))
 
 
 def _message(path: Path) -> None:
     """Take a message from a broker, of JSON or of frames."""
-    from tcuq_watch.sources.mqtt import MqttSource, _Message
-    from tcuq_watch.sources.mqtt_client import Address
+    from tcuq_watch.sources.mqtt import Address, MqttSource, _Message
 
     source = MqttSource(Address.of("mqtt://localhost/devices/+"), path.parent)
     source._take(1.7e9, _Message(1, 1, 1, "devices/a", path.read_bytes()))
     source.reader.rows.flush(None)
-    for text in source.bad.first.values():
+    for text in source.bad.last.values():
         told(text)
 
 

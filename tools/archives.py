@@ -39,6 +39,7 @@ FLAGS = {
     "msvc": ["/std:c11", "/O2", "/fp:precise", "/utf-8"],
 }
 FLAGS["mingw32"] = FLAGS["unix"]
+SECTIONS = ["-ffunction-sections", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
 
 PICTURES = (".gif", ".jpg", ".png", ".svg", ".webp")
 
@@ -49,9 +50,12 @@ class Build(build_ext):
     def build_extensions(self):
         """Choose the options once the compiler is known."""
         for extension in self.extensions:
-            extension.extra_compile_args = FLAGS.get(self.compiler.compiler_type, [])
-            # Names for debuggers are a tenth of a wheel's extension.
-            extension.extra_link_args = ["-s"] if sys.platform == "linux" else []
+            extension.extra_compile_args = list(FLAGS.get(self.compiler.compiler_type, []))
+            # Names for debuggers, functions that nobody calls and tables to unwind C++ exceptions, of which
+            # there are none, would be a quarter of the extension.
+            if sys.platform == "linux":
+                extension.extra_compile_args += SECTIONS
+                extension.extra_link_args = ["-s", "-Wl,--gc-sections"]
         super().build_extensions()
 
 

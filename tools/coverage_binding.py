@@ -29,8 +29,7 @@ TESTS = (
     "tests/monitor/test_feedback.py",
     "tests/monitor/test_input.py",
     "watch/tests/fleet/test_native.py",
-    "watch/tests/fleet/test_native_sharing.py",
-    "watch/tests/fleet/test_lane_order.py",
+    "watch/tests/fleet/test_event_order.py",
     "watch/tests/fleet/test_fleet_tallies.py",
     "tests/io/test_binary_frames.py",
 )

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from fleet_play import Plan, Played, play, write_truth
 from fleet_traffic import Network
 
-from tcuq.base.optional import needed
+from tcuq.base.errors import needed
 from tcuq.io import read_log
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tcuq import EvidenceHead, Params
 from tcuq.monitor.cost import cost
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.signals import SIGNALS, mask, profile_signals
 
 CORE = Path(__file__).parent.parent / "src" / "tcuq" / "core"

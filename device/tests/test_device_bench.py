@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +37,7 @@ from tcuq_lab.boards.agree import digest, words
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 SMALL, BIG = board("stm32l432kc"), board("stm32f767zi")
+OTHERS = [board(name) for name in ("microbit", "rp2350", "corstone300", "esp32c3")]
 CLASSES, FEATURES = 10, 32
 
 
@@ -47,8 +49,10 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "profile", first_quick(["standard, class mix", "paper", "standard", "standard, bet"], 2)
 )
-@pytest.mark.parametrize("on", first_quick([SMALL, BIG]), ids=lambda each: each.name)
+@pytest.mark.parametrize("on", first_quick([SMALL, BIG, *OTHERS]), ids=lambda each: each.name)
 def test_backbone_and_monitor_say_what_python_says(on: Any, profile: str, kept: Path, tmp_path: Path) -> None:
+    if shutil.which(f"{on.toolchain}-gcc") is None or shutil.which(on.emulated.emulator) is None:
+        pytest.skip(f"{on.toolchain}-gcc or {on.emulated.emulator} is missing")
     graph, x, params = graph_of(), pictures(40), bench.monitors()[profile]
     image = build(Firmware("f", [graph], rule=Watch(params)), on, tmp_path / "build", kept=kept)
     ran = emulate(image, x.tobytes())

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from device_emitted import BOARD, agree, fitting, image, lively, program, recorded, written
+from device_emitted import BOARD, agree, fed, fitting, image, lively, program, recorded, written
 from device_graphs import Maker, graph_of, pictures
 from refusals import refused
 
@@ -22,10 +22,12 @@ from tcuq.cli import main
 from tcuq.export.selfcheck import STEP_FIELDS
 from tcuq.recording.model import Format
 from tcuq.recording.ranges import quantized as recording
+from tcuq_device.boards import board
 from tcuq_device.cost.measure import measure
 from tcuq_device.emit import feed
 from tcuq_device.emit.application import Application
-from tcuq_device.emit.package import emit, flashed_board
+from tcuq_device.emit.package import build_package, emit, flashed_board
+from tcuq_device.emit.text import texts
 from tcuq_device.firmware.build import STRICT
 from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.firmware.image import symbols_of
@@ -91,6 +93,18 @@ def test_a_package_and_a_firmware_keep_states_from_step_to_step(tmp_path: Path) 
     assert ran is not None
     probs = Network(made.graph).run(x[:20])["probs"]
     assert [line.split()[2] for line in ran.lines] == [row.tobytes().hex() for row in probs]
+
+
+@tooled
+def test_the_files_of_the_nrf52840_run_on_the_chip_with_the_same_uart(tmp_path: Path) -> None:
+    """No emulator here has an nRF52840. The micro:bit's nRF51 has its map and UART, and a smaller core."""
+    graph, x = lively()
+    made = Application(graph, fitting(graph, "standard"), "kws")
+    small = replace(board("nrf52840"), compiler=("-mthumb", "-mcpu=cortex-m0"), ram_bytes=16384)
+    built = build_package(made, texts(made, small), small, tmp_path / "build")
+    (tmp_path / "inputs.bin").write_bytes(x[:40].tobytes())
+    rows, _ = fed(built, "microbit", tmp_path / "inputs.bin")
+    assert [[row[field] for field in STEP_FIELDS] for row in rows] == recorded(made, x[:40])
 
 
 # Files.

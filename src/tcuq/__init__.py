@@ -12,27 +12,18 @@ if TYPE_CHECKING:
     from .base.errors import InputError
     from .fitting.fit import fit
     from .fitting.options import FitOptions
-    from .monitor import (
-        PROFILES,
-        SIGNALS,
-        STEP_DTYPE,
-        Alarm,
-        AlarmSide,
-        Bank,
-        EvidenceHead,
-        Feedback,
-        InstantHead,
-        Log,
-        Monitor,
-        Params,
-        Questions,
-        Steps,
-        accuracy_band,
-        accuracy_from_labels,
-        reason_names,
-        softmax,
-        step_columns,
-    )
+    from .monitor.accuracy import accuracy_band, accuracy_from_labels
+    from .monitor.alarm import Alarm, AlarmSide
+    from .monitor.bank import Bank
+    from .monitor.feedback import Feedback
+    from .monitor.heads import EvidenceHead, InstantHead
+    from .monitor.log import Log
+    from .monitor.logits import softmax
+    from .monitor.monitor import Monitor
+    from .monitor.params import Params
+    from .monitor.questions import Questions
+    from .monitor.signals import PROFILES, SIGNALS
+    from .monitor.steps import STEP_DTYPE, Steps, reason_names, step_columns
     from .recording.run import record
     from .report.step_figure import plot_steps
 
@@ -65,15 +56,26 @@ __all__ = [
     "step_columns",
 ]
 
-_ELSEWHERE = {
-    "FitOptions": "fitting",
-    "InputError": "base.errors",
-    "Step": "_core",
-    "fit": "fitting",
-    "plot_steps": "report",
-    "record": "recording",
+_HOMES = {
+    "_core": ("Step",),
+    "base.errors": ("InputError",),
+    "fitting": ("FitOptions", "fit"),
+    "monitor.accuracy": ("accuracy_band", "accuracy_from_labels"),
+    "monitor.alarm": ("Alarm", "AlarmSide"),
+    "monitor.bank": ("Bank",),
+    "monitor.feedback": ("Feedback",),
+    "monitor.heads": ("EvidenceHead", "InstantHead"),
+    "monitor.log": ("Log",),
+    "monitor.logits": ("softmax",),
+    "monitor.monitor": ("Monitor",),
+    "monitor.params": ("Params",),
+    "monitor.questions": ("Questions",),
+    "monitor.signals": ("PROFILES", "SIGNALS"),
+    "monitor.steps": ("STEP_DTYPE", "Steps", "reason_names", "step_columns"),
+    "recording": ("record",),
+    "report": ("plot_steps",),
 }
-"""Where a public name lives when that is not `monitor`."""
+"""Where public names live."""
 
 _PARTS = (
     "audit",
@@ -95,8 +97,9 @@ def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for, so that the command starts at once."""
     from importlib import import_module
 
-    if name in __all__:
-        return getattr(import_module(f".{_ELSEWHERE.get(name, 'monitor')}", __name__), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f".{home}", __name__), name)
     if name in _PARTS:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module 'tcuq' has no attribute {name!r}")

@@ -22,7 +22,7 @@ from .monitor.monitor import Monitor
 from .monitor.params import Params
 from .monitor.steps import STEP_DTYPE, Steps
 from .recording.model import Features, Info
-from .recording.outputs import posteriors, refuse_model
+from .recording.session import posteriors, refuse_model
 from .recording.torch import Tap, array_of, is_module
 
 __all__ = ["Watch", "watch"]
@@ -90,16 +90,6 @@ class Watch:
         Remarks, such as features that were left out.
     monitor : Monitor or None
         The monitor that decides; None while outputs are collected for a fit.
-
-    Examples
-    --------
-    >>> import torch  # doctest: +SKIP
-    >>> model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(1))  # doctest: +SKIP
-    >>> watched = Watch(model)  # without params: collects a log for a fit  # doctest: +SKIP
-    >>> outputs = model(torch.zeros(5, 4))  # doctest: +SKIP
-    >>> watched.close()  # doctest: +SKIP
-    >>> watched.log(labels=[0, 1, 2, 0, 1]).classes  # doctest: +SKIP
-    3
     """
 
     def __init__(
@@ -186,16 +176,6 @@ class Watch:
             Names of the classes.
         shifted : array, optional
             Where the input was degraded, one value for each row, as of `Log`; it teaches the alarm.
-
-        Returns
-        -------
-        Log
-            One step for each row that the module has put out.
-
-        Raises
-        ------
-        ValueError
-            When nothing was collected, or the number of labels or of `shifted` is another one.
         """
         if self.monitor is not None:
             raise InputError(

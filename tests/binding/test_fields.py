@@ -10,7 +10,7 @@ import pytest
 
 from tcuq import SIGNALS, EvidenceHead, Feedback, Params
 from tcuq._core import FIELDS, Core
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.signals import PROFILES
 
 EVIDENCE = EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0])

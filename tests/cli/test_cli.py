@@ -128,7 +128,7 @@ def test_parts_of_a_log_decide_as_the_whole(place, capsys, monkeypatch, kind):
     for out in ("csv", "npz"):
         assert main(["run", "m.json", f"in.{kind}", "-o", f"whole.{out}", "--quiet"]) == 0
         for size in (1, 7, 40):
-            monkeypatch.setattr("tcuq.io.readers.PART", size)
+            monkeypatch.setattr("tcuq.io.logs.PART", size)
             monkeypatch.setattr("tcuq.io.tables.PIECE", size * 8)
             assert main(["run", "m.json", f"in.{kind}", "-o", f"parts.{out}", "--quiet"]) == 0
             assert (place / f"parts.{out}").read_bytes() == (place / f"whole.{out}").read_bytes(), size

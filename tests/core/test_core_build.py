@@ -16,7 +16,7 @@ from tiers import first_quick
 
 from tcuq import EvidenceHead, Params
 from tcuq.monitor.cost import CONTEXT_BYTES, cost
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.signals import SIGNALS
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", f"-I{CORE}"]

@@ -13,7 +13,7 @@ from refusals import refused
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Monitor, Params
 from tcuq.export import FORMS, check_name, export, sources
 from tcuq.export.contents import build_mask
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 from tcuq_device.cost.stock import standard
 
 CC = shutil.which("cc")

@@ -21,7 +21,7 @@ from tcuq import SIGNALS, EvidenceHead, Monitor, Params
 from tcuq.export import export, integer_projection, load_projection, posteriors, softmax_table
 from tcuq.export.contents import Contents
 from tcuq.export.selfcheck import SelfCheck
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 from tcuq_device.cost.stock import standard
 
 CC = shutil.which("cc")

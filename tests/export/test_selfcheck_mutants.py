@@ -16,7 +16,7 @@ from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.export import export
 from tcuq.export.contents import Contents
 from tcuq.export.selfcheck import SelfCheck
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 from tcuq_device.cost.stock import standard
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")

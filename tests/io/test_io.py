@@ -18,7 +18,7 @@ from tcuq import SIGNALS, STEP_DTYPE, EvidenceHead, Log, Monitor, Params
 from tcuq.io import Decisions, format_of, read_decisions, read_log, write_decisions, write_log
 from tcuq.io.decisions import COLUMNS, RowText
 from tcuq.io.sources import check_target, put
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 
 
 def stream(steps=40, classes=4, width=3, seed=0):

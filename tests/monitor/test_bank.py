@@ -17,7 +17,7 @@ from refusals import refused
 from streams import int8_stream, learned_params, same_steps
 
 from tcuq import Bank, Monitor, Params
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 
 STOCK = {"standard": FULL, "learned": learned_params(10), "paper": PLAIN}
 

@@ -10,7 +10,7 @@ import pytest
 from refusals import refused
 
 from tcuq import STEP_DTYPE, Questions, accuracy_from_labels
-from tcuq.monitor.label_interval import STAKES, gain
+from tcuq.monitor.accuracy import STAKES, gain
 from tcuq.monitor.questions import BURST, FLOOR
 
 SIZES = [(800, 60), pytest.param((3000, 300), marks=pytest.mark.slow)]

@@ -19,7 +19,7 @@ from tcuq.monitor import signals as signals_
 from tcuq.monitor.alarm import alarm_from
 from tcuq.monitor.class_names import checked_names
 from tcuq.monitor.fixed_point import part_from
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.logits import paired, posteriors
 from tcuq.monitor.params_file import plain
 from tcuq.monitor.state import HEADER, read_state

@@ -17,7 +17,7 @@ from refusals import refused
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Feedback, Monitor, Params
 from tcuq.monitor import fixed_point
 from tcuq.monitor.fixed_point import RANGE, core_integers
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.signals import FEATURE_BASED, SLOW
 from tcuq.monitor.state import fingerprint, read_state
 

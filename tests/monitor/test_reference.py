@@ -13,7 +13,7 @@ from tcuq import Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.demo import DEV_CORRUPTIONS, make_log, train
 from tcuq.demo.digits import load
 from tcuq.fitting import fit
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 from tcuq.monitor.quantize import quantize_features, quantize_probs
 from tcuq.monitor.signals import profile_signals
 from tcuq_lab.float_reference import reference

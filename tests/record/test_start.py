@@ -25,7 +25,7 @@ from tcuq.recording.shifts import choose
 from tcuq.recording.streams import paces_of
 from tcuq.start import start
 from tcuq.start.judge import judge
-from tcuq.start.parts import plan_parts, split_examples, split_kinds, steps_for
+from tcuq.start.run import plan_parts, split_examples, split_kinds, steps_for
 from tcuq.start.words import answers_words, summary, verdict
 
 NET = "from tiny_models import bar_net as net\ndef loud(x, rng):\n    return x * 3\n"

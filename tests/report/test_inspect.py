@@ -7,8 +7,7 @@ from refusals import refused
 
 from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
 from tcuq.monitor.cost import CONTEXT_BYTES
-from tcuq.monitor.evidence_head import EvidenceHead
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import EvidenceHead, InstantHead
 from tcuq.report.describe import bounds_in_words, describe_params, describe_state, render
 
 ALARM = Alarm(0.25, AlarmSide(0.125, 2.0, 3.0), AlarmSide(0.5, 1.0))

@@ -12,7 +12,7 @@ from tcuq.export import FORMS, integer_projection
 from tcuq.export.contents import Contents
 from tcuq.export.package import arranged
 from tcuq.export.selfcheck import SelfCheck
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 
 PLAIN = Params(classes=5, alarm=Alarm(0.4, AlarmSide(0.02, 2.0), AlarmSide(0.02, 2.0)), level=0.3, budget=0.2)
 FULL = Params(

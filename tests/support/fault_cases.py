@@ -156,21 +156,14 @@ def _fleet_begun(place: Path) -> None:
 
 
 def _fleet(place: Path) -> int:
-    return main(
-        _argv(
-            place,
-            "fleet run IN/params.json IN/events.jsonl --folder OUT/fleet --out OUT/dec --out-format jsonl "
-            "--batch 8 --labels-per-day 5 --quiet",
-        )
-    )
+    options = "--folder OUT/fleet --batch 8 --labels-per-day 5 --quiet"
+    return main(_argv(place, f"fleet run IN/params.json IN/events.jsonl {options}"))
 
 
 def _fleet_look(place: Path) -> Any:
     from fleet_runs import outcome
 
-    files = sorted((place / "out" / "dec").glob("*.jsonl"))
-    rows = [line for file in files for line in file.read_text().splitlines()]
-    return outcome(place / "out" / "fleet"), rows
+    return outcome(place / "out" / "fleet")
 
 
 def kept_cases() -> list[Kept]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from tcuq import EvidenceHead, Feedback, Params
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 
 FULL = Params(
     classes=3,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tcuq import STEP_DTYPE, Alarm, AlarmSide, EvidenceHead, Params
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import InstantHead
 
 
 def dwell_stream(

@@ -20,6 +20,8 @@ PACKAGES = {
     "arm-none-eabi-nm": "binutils-arm-none-eabi",
     "arm-none-eabi-objdump": "binutils-arm-none-eabi",
     "qemu-system-arm": "qemu-system-arm",
+    "riscv64-unknown-elf-gcc": "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
+    "qemu-system-riscv32": "qemu-system-misc",
     "gcc": "gcc",
     "cc": "gcc",
 }
@@ -31,8 +33,8 @@ class MissingTool(InputError):
 
 
 def missing() -> str | None:
-    """Return what to say when some program is missing, else None."""
-    for tool in PACKAGES:
+    """Return what to say when some program for Cortex-M is missing, else None."""
+    for tool in (tool for tool in PACKAGES if "riscv" not in tool):
         try:
             path_of(tool)
         except MissingTool as error:

@@ -91,6 +91,17 @@ def numbers(line: str) -> list[int]:
     return [int(word) for word in words[3::2]]
 
 
+def fed(built: Image, machine: str, inputs: Path) -> tuple[list[dict[str, int]], int]:
+    """Return the steps of an image in the emulator, and the depth of its stack."""
+    link = feed.emulator(built.path, machine)
+    try:
+        _, size = link.greeted()
+        rows = list(feed.replay(link, feed.read_inputs(inputs, size)))
+        return rows, int(link.ask(b"TS").split()[1])
+    finally:
+        link.close()
+
+
 def agree(made: Application, x: np.ndarray, wanted: list[list[int]], folder: Path) -> None:
     """Hold the package on this computer and the image in the emulator against what Python decided."""
     (folder / "inputs.bin").write_bytes(x.tobytes())
@@ -99,13 +110,7 @@ def agree(made: Application, x: np.ndarray, wanted: list[list[int]], folder: Pat
     assert done.returncode == 0, done.stderr
     assert [numbers(line) for line in done.stdout.splitlines()] == wanted
     built = image(made, folder / "build")
-    link = feed.emulator(built.path)
-    try:
-        _, size = link.greeted()
-        rows = list(feed.replay(link, feed.read_inputs(folder / "inputs.bin", size)))
-        depth = int(link.ask(b"TS").split()[1])
-    finally:
-        link.close()
+    rows, depth = fed(built, "netduinoplus2", folder / "inputs.bin")
     assert [[row[field] for field in STEP_FIELDS] for row in rows] == wanted
     assert [row["step"] for row in rows] == list(range(len(x)))
     assert 300 < depth <= bound_of(built).bytes <= BOARD.stack_bytes

@@ -168,7 +168,14 @@ def no_warnings_from_clang(rule: Rule, more: Sequence[Path], folder: Path) -> No
     files += [*more, BOARDS / "startup.c"]
     files += [FIRMWARE / name for name in ("main.c", "rule_top.c", "harness.c", "harness_report.c")]
     files.append(FIRMWARE / "harness_step.c")
-    flags = ["--target=thumbv7em-none-eabi", "-ffreestanding", "-fsyntax-only", "-DREPLAY_BYTES=64u"]
+    flags = [
+        "--target=thumbv7em-none-eabi",
+        "-ffreestanding",
+        "-fsyntax-only",
+        "-DREPLAY_BYTES=64u",
+        "-DUART_CMSDK",
+        "-DUART=0u",
+    ]
     flags += ["-DREPLAY_CLASSES=4u", "-DREPLAY_CENTERS=8u"]
     command = ["clang", *STRICT, *flags, f"-I{folder}", f"-I{CORE}", f"-I{FIRMWARE}", *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -58,16 +58,6 @@ def checked_state(params: Params, content: bytes) -> State:
     content : bytes
         As `Monitor.save` gave them.
 
-    Returns
-    -------
-    State
-        Number of steps, flags and abstentions so far, and the rest of the header.
-
-    Raises
-    ------
-    ValueError
-        For a state that is damaged or belongs to other parameters.
-
     Examples
     --------
     >>> from tcuq import Monitor, Params

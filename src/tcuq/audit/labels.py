@@ -50,13 +50,13 @@ class Told:
         self.quarter: int = params.integers()["rise_limit"] >> 2
         memory = self.p["memory"]
         self.entries = [0] * memory
-        self.debt = self.correction = self.case = self.next = self.level = self.taken = 0
+        self.debt = self.correction = self.case = self.next = self.quarters = self.taken = 0
         if state is not None:
             form = struct.Struct(f"<ihhHH{memory}H")
             end = len(state) - 4 - (2 * (5 * params.classes + 6) if params.instant is not None else 0)
             values = form.unpack_from(state, end - form.size - 2 * (memory & 1))
-            self.debt, self.correction, self.case, self.next, level, *self.entries = values
-            self.level = level - 16 if level > 13 else level
+            self.debt, self.correction, self.case, self.next, moved, *self.entries = values
+            self.quarters = moved - 16 if moved > 13 else moved
             self.taken = int.from_bytes(state[20:24], "little")
 
     @property
@@ -74,7 +74,7 @@ class Told:
     @property
     def move(self) -> int:
         """What is added to the limit of the alarm."""
-        return self.quarter * self.level
+        return self.quarter * self.quarters
 
     def remember(self, answer: int, uncertainty: int, vouched: bool, raised: bool, changed: bool) -> None:
         """Take a step in, after its alarm."""
@@ -109,7 +109,7 @@ class Told:
         if abs(self.case) < END:
             return False
         self.case = 0
-        self.level = min(13, self.level + 2) if raised else max(-2, self.level - 1)
+        self.quarters = min(13, self.quarters + 2) if raised else max(-2, self.quarters - 1)
         return raised
 
 

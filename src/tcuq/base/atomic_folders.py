@@ -41,6 +41,17 @@ def write_folder(folder: str | Path, texts: Mapping[str, str | bytes]) -> None:
         raise OSError(error.errno, error.strerror, str(folder)) from None
 
 
+def prepare(folder: str | Path) -> Path:
+    """Return a folder to write, after `recover`; refuse one that cannot be made."""
+    target = Path(folder)
+    if not target.parent.is_dir():
+        raise InputError("missing", f"{target}: folder {target.parent} does not exist; make it first")
+    recover(target)
+    if target.exists() and not target.is_dir():
+        raise InputError("exists", f"{target}: is a file, expected a folder; name another one")
+    return target
+
+
 def recover(folder: str | Path) -> None:
     """Undo what a killed `write_folder` left half done, and remove what it left behind."""
     target = Path(folder).resolve()

@@ -79,8 +79,8 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     if len(text) > LONGEST:  # the time grows with the square of it
         return None
     begun = [each for each in spelled if len(text) >= 3 and each.startswith(text)]
-    found = difflib.get_close_matches(text, spelled, n=1, cutoff=CLOSE) or begun
-    return spelled[found[0]] if found else None
+    near = difflib.get_close_matches(text, spelled, n=1, cutoff=CLOSE) or begun
+    return spelled[near[0]] if near else None
 
 
 Value = TypeVar("Value")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 CODES = {
@@ -95,9 +96,9 @@ def wrong_type(name: str, value: Any, expected: Any) -> InputTypeError:
 
 def placed(error: Exception, where: str) -> InputError:
     """Return an error that also says where it arose: a file, or a line of it."""
-    found = error if isinstance(error, InputError) else InputError("value", str(error))
-    found.where = f"{where}: {found.where}" if found.where else where
-    return found
+    refusal = error if isinstance(error, InputError) else InputError("value", str(error))
+    refusal.where = f"{where}: {refusal.where}" if refusal.where else where
+    return refusal
 
 
 @contextmanager
@@ -125,3 +126,12 @@ def one_line(text: str, most: int = MOST) -> str:
 def _cut(text: str, most: int) -> str:
     end = most // 4
     return text if len(text) <= most else f"{text[: most - end]} ... {text[-end:]}"
+
+
+def needed(module: str, install: str, what: str) -> Any:
+    """Import a package that is used here alone, or say in one line how to get it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        problem = f"{what} needs the package {module.partition('.')[0]}"
+        raise InputError("needs", f"{problem}; install it with: pip install '{install}'") from None

@@ -1,4 +1,4 @@
-"""What generated packages need, in a place that costs no import: their platforms, and safe text."""
+"""Text that is safe in generated code, pages and tables; platforms of packages. It costs no import."""
 
 from __future__ import annotations
 
@@ -16,6 +16,16 @@ PLATFORMS = {
 }
 """What `--form` takes, and what comes out; `tcuq.export.forms` has a module for each."""
 
+RUNTIMES = {
+    "tflm": ("TFLite Micro", '"tensorflow/lite/micro/micro_interpreter.h"'),
+    "edge-impulse": ("Edge Impulse", '"edge-impulse-sdk/classifier/ei_run_classifier.h"'),
+    "cubeai": ("STM32Cube.AI", '"network.h"'),
+    "executorch": ("ExecuTorch", "<executorch/runtime/executor/method.h>"),
+    "microtvm": ("microTVM", '"tvmgen_default.h"'),
+    "emlearn": ("emlearn", '"eml_net.h"'),
+}
+"""What `--glue` takes, with its name and header: templates/glue.txt has a section for each."""
+
 _OTHERS = re.compile(r"[^A-Za-z0-9 .,:;_+=()-]")
 
 
@@ -27,3 +37,17 @@ def plain_text(text: object) -> str:
     through here. String literals are escaped instead, by `tcuq.export.tables.string_of`.
     """
     return _OTHERS.sub("_", str(text))
+
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_QUOTED = re.compile(r"'+[=+\-@\t\r]")
+
+
+def csv_name(name: str) -> str:
+    """Return a name as it stands in CSV: one that a table program would take for a formula begins with '."""
+    return f"'{name}" if _FORMULA.match(name) else name
+
+
+def name_in_csv(text: str) -> str:
+    """Return the name that `csv_name` was given."""
+    return text[1:] if _QUOTED.match(text) else text

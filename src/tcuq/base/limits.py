@@ -102,14 +102,14 @@ class Limits:
 line, live_line, file, inputs, document, model, message, waiting, fields, nesting, pixels, devices
         """
         names = [item.name for item in fields(cls)]
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         for part in filter(None, (each.strip() for each in text.split(","))):
             match = re.fullmatch(r"(\w+)\s*=\s*([0-9]{1,19})([KMGT]?)", part, re.ASCII)
             if match is None or match[1] not in names:
                 expected = f"expected NAME=NUMBER such as file=4G, with a NAME of {', '.join(names)}"
                 raise InputError("value", f"{VARIABLE} has {part[:40]!r}, {expected}")
-            found[match[1]] = int(match[2]) << _UNITS[match[3]]
-        return cls(**found)
+            sizes[match[1]] = int(match[2]) << _UNITS[match[3]]
+        return cls(**sizes)
 
     def but(self, **changes: Any) -> Limits:
         """Return these limits with some of them changed; what is None stays.

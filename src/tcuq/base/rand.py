@@ -58,10 +58,7 @@ class Numbers:
 
 
 def waits(numbers: Numbers, mean: Fraction) -> Iterator[int]:
-    """Give geometric numbers, 0 or above, without end: failures before a success.
-
-    The numbers are used for nothing else.
-    """
+    """Give geometric numbers, 0 or above, without end: failures before a success."""
     of = chance(1 / (mean + 1))
     failures = 0
     while True:

@@ -32,10 +32,7 @@ class InputNote(UserWarning):
 
 
 def unknown_text(what: str, names: Sequence[str], known: Collection[str]) -> str | None:
-    """Return a sentence about the columns of an input that are not used, None where all are.
-
-    `what` is ``"column"``, ``"key"`` or ``"array"``.
-    """
+    """Return a sentence about the columns of an input that are not used, None where all are."""
     unknown = [name for name in names if name not in known]
     if not unknown:
         return None
@@ -58,12 +55,12 @@ def note_unknown(what: str, names: Sequence[str], known: Collection[str], where:
 
 def guess(names: Sequence[str], missing: str) -> str:
     """Return the question to add when a name is missing and another one looks like it, or nothing."""
-    found = set(names)
-    if missing in _POSTERIORS and found >= _DECIDED:
+    present = set(names)
+    if missing in _POSTERIORS and present >= _DECIDED:
         return ". These are decisions, as `tcuq run` writes them; pass the log that they were made from"
-    if missing in ("step", "prediction", *_DECIDED) and found & _POSTERIORS and not found & _DECIDED:
+    if missing in ("step", "prediction", *_DECIDED) and present & _POSTERIORS and not present & _DECIDED:
         return ". This is a log; `tcuq run` makes decisions of it"
-    if missing == "prediction" and "label" in found and found >= _DECIDED:
+    if missing == "prediction" and "label" in present and present >= _DECIDED:
         return ". An older tcuq called it 'label' and made these decisions; make them again with `tcuq run`"
     near = nearest(missing, [name for name in names[: 25 * MOST] if len(name) <= LONGEST])
     return "" if near is None else f". Is {near!r} meant to be {missing!r}?"

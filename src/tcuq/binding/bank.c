@@ -2,11 +2,11 @@
 /* Many monitors of the same params: records of one size in one block of memory. Loops over events run without
  * Python's lock; a second call that comes meanwhile is turned away, from another thread or from an object whose memory
  * is about to be read. */
-#include "binding/bank.h"
+#include "binding/module.h"
 
-#include "binding/alone.h"
 #include "binding/fields.h"
 #include "binding/input.h"
+#include "binding/lock.h"
 #include "binding/many.h"
 #include "binding/step.h"
 
@@ -21,10 +21,8 @@
 #define MOST_THREADS 64
 
 typedef struct {
-    PyObject_HEAD
-    held_params_t held;
+    base_t base;
     many_t many; /* the code for these params */
-    float feature_scale;
     uint8_t *records; /* a tcuq_t each, then its ring */
     uint8_t *fresh;   /* a record as a new monitor has it */
     size_t record;    /* bytes, a multiple of 8 */
@@ -62,10 +60,10 @@ static void renew(bank_t *self, size_t slot)
 static int begin(bank_t *self)
 {
     int busy;
-    ALONE_BEGIN(self)
+    LOCK_BEGIN(self)
     busy = self->busy;
     self->busy = 1;
-    ALONE_END()
+    LOCK_END()
     if (busy) {
         PyErr_SetString(PyExc_RuntimeError, "the bank is in use by another thread, or was when this process was forked; "
                                             "give each thread and process one of its own");
@@ -76,9 +74,9 @@ static int begin(bank_t *self)
 
 static void end(bank_t *self)
 {
-    ALONE_BEGIN(self)
+    LOCK_BEGIN(self)
     self->busy = 0;
-    ALONE_END()
+    LOCK_END()
 }
 
 /* Read one dimension of int64, each the number of a monitor. Return 0, or -1 with an exception. */
@@ -117,13 +115,17 @@ close:
     return slots->at == NULL ? -1 : 0;
 }
 
-/* Keep others out and read the slots, until leave(): 0, or -1 with an exception. */
-static int enter(bank_t *self, slots_t *slots, PyObject *object)
+/* Keep others out and read the slots, the first of so many arguments, until leave(): 0, or -1 with an exception. */
+static int enter(bank_t *self, slots_t *slots, PyObject *const *args, Py_ssize_t count, Py_ssize_t wanted)
 {
+    if (count != wanted) {
+        PyErr_Format(PyExc_TypeError, "%zd arguments, expected %zd", count, wanted);
+        return -1;
+    }
     if (begin(self) < 0) {
         return -1;
     }
-    if (slots_open(self, slots, object) < 0) {
+    if (slots_open(self, slots, args[0]) < 0) {
         end(self);
         return -1;
     }
@@ -138,22 +140,21 @@ static void leave(bank_t *self, slots_t *slots)
 
 /* Where events come from, and where steps go. */
 typedef struct {
-    const table_t *probs;
-    const table_t *features;
+    const run_tables_t *tables;
     float feature_scale;
-    step_row_t *out;
 } rows_t;
 
 const int8_t *run_read(const run_t *run, size_t event, int8_t *probs, int8_t *features)
 {
     const rows_t *rows = run->rows;
-    probs_row(rows->probs, (Py_ssize_t)event, probs);
-    return features_row(rows->features, (Py_ssize_t)event, rows->feature_scale, run->params->zero_point, features);
+    probs_row(&rows->tables->probs, (Py_ssize_t)event, probs);
+    return features_row(&rows->tables->features, (Py_ssize_t)event, rows->feature_scale, run->params->zero_point, features);
 }
 
 void run_write(const run_t *run, size_t event, const tcuq_step_t *step)
 {
-    step_row(((const rows_t *)run->rows)->out + event, step, run->params->horizon);
+    const rows_t *rows = run->rows;
+    step_row((step_row_t *)rows->tables->out.buf + event, step, run->params->horizon);
 }
 
 /* One of several threads: each has monitors of its own, so no order between threads changes a bit. */
@@ -172,14 +173,14 @@ static void work(void *argument)
     uint32_t own[CHUNK];
     size_t i = 0;
     while (i < worker->count) {
-        size_t end = worker->count - i < CHUNK ? worker->count : i + CHUNK, found = 0;
+        size_t end = worker->count - i < CHUNK ? worker->count : i + CHUNK, count = 0;
         for (; i < end; i++) {
-            /* Neighbors share lines of the cache, so four of them a thread; the product spreads these. */
-            uint32_t spread = (worker->run->slots[i] >> 2) * 2654435761u >> 16;
-            own[found] = (uint32_t)i;
-            found += spread * worker->shares >> 16 == worker->share ? 1u : 0u;
+            /* Neighbors share lines of the cache, so four of them a thread; the product scatters these. */
+            uint32_t scattered = (worker->run->slots[i] >> 2) * 2654435761u >> 16;
+            own[count] = (uint32_t)i;
+            count += scattered * worker->shares >> 16 == worker->share ? 1u : 0u;
         }
-        worker->many(worker->run, own, found);
+        worker->many(worker->run, own, count);
     }
     if (worker->done != NULL) {
         PyThread_release_lock(worker->done);
@@ -224,17 +225,9 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
 {
     bank_t *self = (bank_t *)object;
     PyObject *result = NULL;
-    Py_buffer out;
-    Py_buffer signals;
-    uint16_t *values = NULL;
+    run_tables_t tables;
     slots_t slots;
-    table_t p;
-    table_t f;
     long threads;
-    if (count < 5 || count > 6) {
-        PyErr_SetString(PyExc_TypeError, "run takes slots, probs, features, out, signals and threads");
-        return NULL;
-    }
     threads = count == 6 ? PyLong_AsLong(args[5]) : 1;
     if (threads < 1 || threads > MOST_THREADS) {
         if (PyErr_Occurred() == NULL) {
@@ -242,42 +235,18 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         }
         return NULL;
     }
-    if (enter(self, &slots, args[0]) < 0) {
+    if (enter(self, &slots, args, count, count == 5 ? 5 : 6) < 0) {
         return NULL;
     }
-    if (pair_open(&self->held.params, args[1], args[2], 2, &p, &f) < 0) {
-        goto close_slots;
-    }
-    if ((size_t)p.rows != slots.count) {
-        PyErr_Format(PyExc_ValueError, "probs have %zd rows, expected %zu, one for each of the slots", p.rows, slots.count);
-        goto close_tables;
-    }
-    if (space_open(&out, args[3], p.rows * (Py_ssize_t)sizeof(step_row_t)) < 0) {
-        goto close_tables;
-    }
-    if (args[4] != Py_None) {
-        if (space_open(&signals, args[4], p.rows * TCUQ_SIGNAL_COUNT * 2) < 0) {
-            goto close_out;
-        }
-        values = signals.buf;
-    }
-    Py_BEGIN_ALLOW_THREADS
-    {
-        rows_t rows = {&p, &f, self->feature_scale, out.buf};
-        run_t run = {&self->held.params, self->records, self->record, slots.at, values, &rows};
+    if (run_open(&tables, &self->base.held.params, (Py_ssize_t)slots.count, args + 1) == 0) {
+        rows_t rows = {&tables, self->base.feature_scale};
+        run_t run = {&self->base.held.params, self->records, self->record, slots.at, tables.signals, &rows};
+        Py_BEGIN_ALLOW_THREADS
         events(self, &run, slots.count, (size_t)threads);
+        Py_END_ALLOW_THREADS
+        run_close(&tables);
+        result = Py_NewRef(Py_None);
     }
-    Py_END_ALLOW_THREADS
-    if (values != NULL) {
-        PyBuffer_Release(&signals);
-    }
-    result = Py_NewRef(Py_None);
-close_out:
-    PyBuffer_Release(&out);
-close_tables:
-    table_close(&p);
-    table_close(&f);
-close_slots:
     leave(self, &slots);
     return result;
 }
@@ -286,17 +255,13 @@ close_slots:
 static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
-    size_t size = tcuq_state_size(&self->held.params);
+    size_t size = tcuq_state_size(&self->base.held.params);
     PyObject *result = NULL;
     Py_buffer out;
     slots_t slots;
     size_t i;
     int status = 0;
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "save_many takes slots and out");
-        return NULL;
-    }
-    if (enter(self, &slots, args[0]) < 0) {
+    if (enter(self, &slots, args, count, 2) < 0) {
         return NULL;
     }
     if (space_open(&out, args[1], (Py_ssize_t)(slots.count * size)) < 0) {
@@ -343,18 +308,14 @@ static int load_all(bank_t *self, uint8_t *spare, const slots_t *slots, const ui
 static PyObject *bank_load_many(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
-    size_t size = tcuq_state_size(&self->held.params);
+    size_t size = tcuq_state_size(&self->base.held.params);
     PyObject *result = NULL;
     Py_buffer states;
     slots_t slots;
     uint8_t *spare;
     size_t where = 0;
     int status;
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "load_many takes slots and states");
-        return NULL;
-    }
-    if (enter(self, &slots, args[0]) < 0) {
+    if (enter(self, &slots, args, count, 2) < 0) {
         return NULL;
     }
     if (PyObject_GetBuffer(args[1], &states, PyBUF_C_CONTIGUOUS) < 0) {
@@ -390,13 +351,8 @@ static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t 
     bank_t *self = (bank_t *)object;
     slots_t slots;
     size_t i;
-    int anew;
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "reset takes slots and whether they begin anew");
-        return NULL;
-    }
-    anew = PyObject_IsTrue(args[1]);
-    if (anew < 0 || enter(self, &slots, args[0]) < 0) {
+    int anew = count == 2 ? PyObject_IsTrue(args[1]) : 0;
+    if (anew < 0 || enter(self, &slots, args, count, 2) < 0) {
         return NULL;
     }
     for (i = 0; i < slots.count; i++) {
@@ -418,11 +374,7 @@ static PyObject *bank_feedback(PyObject *object, PyObject *const *args, Py_ssize
     Py_buffer ago, labels, out;
     slots_t slots;
     size_t i;
-    if (count != 4) {
-        PyErr_SetString(PyExc_TypeError, "feedback takes slots, ago, labels and out");
-        return NULL;
-    }
-    if (enter(self, &slots, args[0]) < 0) {
+    if (enter(self, &slots, args, count, 4) < 0) {
         return NULL;
     }
     if (space_open(&ago, args[1], (Py_ssize_t)(slots.count * 8u)) < 0) {
@@ -511,9 +463,9 @@ static int extend(bank_t *self, size_t more)
     for (i = self->count; i < all; i++) {
         renew(self, i);
     }
-    ALONE_BEGIN(self) /* sizes() may look at any time */
+    LOCK_BEGIN(self) /* sizes() may look at any time */
     self->count = all;
-    ALONE_END()
+    LOCK_END()
     return 0;
 }
 
@@ -541,48 +493,31 @@ static PyObject *bank_sizes(PyObject *object, PyObject *unused)
     bank_t *self = (bank_t *)object;
     size_t count;
     (void)unused;
-    ALONE_BEGIN(self)
+    LOCK_BEGIN(self)
     count = self->count;
-    ALONE_END()
+    LOCK_END()
     return Py_BuildValue("nnn", (Py_ssize_t)count, (Py_ssize_t)self->record,
-                         (Py_ssize_t)tcuq_state_size(&self->held.params));
+                         (Py_ssize_t)tcuq_state_size(&self->base.held.params));
 }
 
 /* Bank(fields, feature_scale) */
 static PyObject *bank_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    bank_t *self;
-    PyObject *fields;
-    double scale = 1.0;
+    bank_t *self = (bank_t *)base_new(type, args, kwargs);
     size_t ring_bytes;
-    if (kwargs != NULL && PyDict_Size(kwargs) > 0) {
-        PyErr_SetString(PyExc_TypeError, "Bank takes no keywords");
-        return NULL;
-    }
-    if (!PyArg_ParseTuple(args, "O!|d", &PyDict_Type, &fields, &scale) || !scale_ok(scale)) {
-        return NULL;
-    }
-    self = (bank_t *)PyType_GenericAlloc(type, 0); /* filled with zeros */
     if (self == NULL) {
         return NULL;
     }
-    self->feature_scale = (float)scale;
-    if (fields_read(&self->held, fields) < 0) {
-        goto fail;
-    }
-    self->many = many_any_fits(&self->held.params);
-    ring_bytes = tcuq_ring_size(&self->held.params);
+    self->many = many_any_fits(&self->base.held.params);
+    ring_bytes = tcuq_ring_size(&self->base.held.params);
     self->record = (MONITOR_BYTES + ring_bytes + 7u) & ~(size_t)7u;
     self->fresh = PyMem_Calloc(1, self->record);
     if (self->fresh == NULL) {
-        PyErr_NoMemory();
-        goto fail;
+        Py_DECREF((PyObject *)self);
+        return PyErr_NoMemory();
     }
-    tcuq_init((tcuq_t *)(void *)self->fresh, &self->held.params, ring_of(self->fresh), ring_bytes);
+    tcuq_init((tcuq_t *)(void *)self->fresh, &self->base.held.params, ring_of(self->fresh), ring_bytes);
     return (PyObject *)self;
-fail:
-    Py_DECREF((PyObject *)self);
-    return NULL;
 }
 
 static void bank_dealloc(PyObject *object)
@@ -591,7 +526,7 @@ static void bank_dealloc(PyObject *object)
     bank_t *self = (bank_t *)object;
     PyMem_Free(self->records);
     PyMem_Free(self->fresh);
-    fields_free(&self->held);
+    fields_free(&self->base.held);
     PyObject_Free(object);
     Py_DECREF((PyObject *)type);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "binding/fields.h"
 
+#include "binding/input.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -250,12 +252,13 @@ static int read_centers(held_params_t *held, PyObject *fields)
     return status;
 }
 
-int fields_read(held_params_t *held, PyObject *fields)
+/* Read what `Params.integers` gives, and check it. Return 0, or -1 with an exception that names the parameter, its value
+ * and what was expected. */
+static int fields_read(held_params_t *held, PyObject *fields)
 {
     tcuq_params_t *p = &held->params;
     Py_ssize_t lag_count;
     int error;
-    memset(held, 0, sizeof *held);
     lag_count = read_list(held->lags, fields, ROW_lags, 0, TCUQ_MAX_LAG);
     if (lag_count < 0 || read_numbers(p, fields, PARAM_NUMBER) < 0 ||
         read_list(held->lag_weights, fields, ROW_lag_weights, lag_count, lag_count) < 0 ||
@@ -275,6 +278,30 @@ int fields_read(held_params_t *held, PyObject *fields)
     }
     p->fingerprint = tcuq_fingerprint(p);
     return 0;
+}
+
+PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    base_t *self;
+    PyObject *fields;
+    double scale = 1.0;
+    if (kwargs != NULL && PyDict_Size(kwargs) > 0) {
+        PyErr_SetString(PyExc_TypeError, "Core and Bank take no keywords");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(args, "O!|d", &PyDict_Type, &fields, &scale) || !scale_ok(scale)) {
+        return NULL;
+    }
+    self = (base_t *)PyType_GenericAlloc(type, 0); /* filled with zeros */
+    if (self == NULL) {
+        return NULL;
+    }
+    self->feature_scale = (float)scale;
+    if (fields_read(&self->held, fields) < 0) {
+        Py_DECREF((PyObject *)self);
+        return NULL;
+    }
+    return (PyObject *)self;
 }
 
 void fields_free(held_params_t *held)

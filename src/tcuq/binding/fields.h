@@ -20,9 +20,15 @@ typedef struct {
     int8_t *centers; /* or NULL */
 } held_params_t;
 
-/* Read what `Params.integers` gives, and check it. Return 0, or -1 with an exception that names the
- * parameter, its value and what was expected. */
-int fields_read(held_params_t *held, PyObject *fields);
+/* What an object with params begins with. */
+typedef struct {
+    PyObject_HEAD
+    held_params_t held;
+    float feature_scale;
+} base_t;
+
+/* type(fields, feature_scale): an object of a type that begins with base_t, the rest zeros, or NULL with an exception. */
+PyObject *base_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 
 /* Give memory back, also after a failed read. */
 void fields_free(held_params_t *held);

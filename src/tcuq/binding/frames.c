@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "binding/frames.h"
+#include "binding/module.h"
 
 #include "binding/step.h"
 
@@ -146,7 +146,7 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
 
 PyObject *decision_rows(PyObject *module, PyObject *arguments)
 {
-    PyObject *content, *found = NULL;
+    PyObject *content, *bytes = NULL;
     int classes, horizon;
     step_row_t *rows;
     bits_t bits = {NULL, 0, 0, 0};
@@ -166,11 +166,11 @@ PyObject *decision_rows(PyObject *module, PyObject *arguments)
     }
     count = take_rows(&bits, (unsigned)classes, (unsigned)horizon, rows);
     if (count > 0u) {
-        found = PyBytes_FromStringAndSize((const char *)rows, (Py_ssize_t)(count * sizeof *rows));
+        bytes = PyBytes_FromStringAndSize((const char *)rows, (Py_ssize_t)(count * sizeof *rows));
     }
     PyMem_Free(rows);
     if (count == 0u) {
         Py_RETURN_NONE;
     }
-    return found;
+    return bytes;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "binding/input.h"
 
+#include "binding/step.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -12,8 +14,8 @@ void table_close(table_t *t)
     }
 }
 
-int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t width,
-                      int dimensions)
+/* Open rows of `width` values (2 dimensions) or one such row (1). Return 0, or -1 with an exception set. */
+static int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t width, int dimensions)
 {
     const char *format;
     t->kind = 0;
@@ -32,25 +34,19 @@ int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t width,
     if (strlen(format) != 1 || strchr("bBfd", *format) == NULL) {
         PyErr_Format(PyExc_TypeError, "%s has element type '%s', expected int8, uint8, float32 or float64",
                      name, t->view.format);
-        PyBuffer_Release(&t->view);
-        return -1;
+    } else if (t->view.ndim != dimensions) {
+        PyErr_Format(PyExc_ValueError, "%s has %d dimensions; %d expected", name, t->view.ndim, dimensions);
+    } else if (t->view.shape[dimensions - 1] != width) {
+        PyErr_Format(PyExc_ValueError, "%s has %zd values a step; the params say %zd", name,
+                     t->view.shape[dimensions - 1], width);
+    } else {
+        t->rows = dimensions == 2 ? t->view.shape[0] : 1;
+        t->width = width;
+        t->kind = *format;
+        return 0;
     }
-    if (t->view.ndim != dimensions) {
-        PyErr_Format(PyExc_ValueError, "%s has %d dimensions; %d expected", name, t->view.ndim,
-                     dimensions);
-        PyBuffer_Release(&t->view);
-        return -1;
-    }
-    t->rows = dimensions == 2 ? t->view.shape[0] : 1;
-    t->width = t->view.shape[dimensions - 1];
-    if (t->width != width) {
-        PyErr_Format(PyExc_ValueError, "%s has %zd values a step; the params say %zd", name, t->width,
-                     width);
-        PyBuffer_Release(&t->view);
-        return -1;
-    }
-    t->kind = *format;
-    return 0;
+    PyBuffer_Release(&t->view);
+    return -1;
 }
 
 static float value_at(const table_t *t, Py_ssize_t at)
@@ -90,7 +86,8 @@ static double sum_tolerance(Py_ssize_t classes, int units)
     return tolerance > 0.02 ? tolerance : 0.02;
 }
 
-int check_probs(const table_t *t)
+/* Refuse what is no posterior, or not finite: 0, or -1 with an exception set. Integers are always fine. */
+static int check_probs(const table_t *t)
 {
     Py_ssize_t row;
     Py_ssize_t i;
@@ -120,7 +117,7 @@ int check_probs(const table_t *t)
     return 0;
 }
 
-int check_features(const table_t *t)
+static int check_features(const table_t *t)
 {
     Py_ssize_t i;
     if (t->kind == 0 || t->kind == 'b') { /* uint8 was refused before */
@@ -230,11 +227,6 @@ const int8_t *features_row(const table_t *t, Py_ssize_t row, float scale, int ze
     return space;
 }
 
-int aligned(const Py_buffer *view)
-{
-    return ((uintptr_t)view->buf & 7u) == 0u;
-}
-
 int space_open(Py_buffer *view, PyObject *object, Py_ssize_t size)
 {
     if (PyObject_GetBuffer(object, view, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) < 0) {
@@ -242,15 +234,52 @@ int space_open(Py_buffer *view, PyObject *object, Py_ssize_t size)
     }
     if (view->len != size) {
         PyErr_Format(PyExc_ValueError, "output has %zd bytes, %zd needed", view->len, size);
-        PyBuffer_Release(view);
+    } else if (((uintptr_t)view->buf & 7u) != 0u) { /* where numbers of the structs of this binding may not lie */
+        PyErr_SetString(PyExc_ValueError, "output is not aligned to 8 bytes");
+    } else {
+        return 0;
+    }
+    PyBuffer_Release(view);
+    return -1;
+}
+
+int run_open(run_tables_t *run, const tcuq_params_t *params, Py_ssize_t rows, PyObject *const *args)
+{
+    run->signals = NULL;
+    if (pair_open(params, args[0], args[1], 2, &run->probs, &run->features) < 0) {
         return -1;
     }
-    if (!aligned(view)) {
-        PyErr_SetString(PyExc_ValueError, "output is not aligned to 8 bytes");
-        PyBuffer_Release(view);
-        return -1;
+    if (rows >= 0 && run->probs.rows != rows) {
+        PyErr_Format(PyExc_ValueError, "probs have %zd rows, expected %zd, one for each of the slots", run->probs.rows,
+                     rows);
+        goto close_tables;
+    }
+    rows = run->probs.rows;
+    if (space_open(&run->out, args[2], rows * (Py_ssize_t)sizeof(step_row_t)) < 0) {
+        goto close_tables;
+    }
+    if (args[3] != Py_None) {
+        if (space_open(&run->kept, args[3], rows * TCUQ_SIGNAL_COUNT * 2) < 0) {
+            PyBuffer_Release(&run->out);
+            goto close_tables;
+        }
+        run->signals = run->kept.buf;
     }
     return 0;
+close_tables:
+    table_close(&run->probs);
+    table_close(&run->features);
+    return -1;
+}
+
+void run_close(run_tables_t *run)
+{
+    if (run->signals != NULL) {
+        PyBuffer_Release(&run->kept);
+    }
+    PyBuffer_Release(&run->out);
+    table_close(&run->probs);
+    table_close(&run->features);
 }
 
 PyObject *quantize_probs(PyObject *module, PyObject *args)

@@ -17,15 +17,8 @@ typedef struct {
     Py_ssize_t width;
 } table_t;
 
-/* Open rows of `width` values (2 dimensions) or one such row (1). Return 0, or -1 with an exception set. */
-int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t width, int dimensions);
-
 /* Close what was opened; an absent table is fine. */
 void table_close(table_t *t);
-
-/* Refuse what is no posterior, or not finite: 0, or -1 with an exception set. Integers are always fine. */
-int check_probs(const table_t *t);
-int check_features(const table_t *t);
 
 /* Open both tables of a monitor, and check them. Features may be None where no signal reads them. Return 0, or -1 with
  * an exception set and nothing open. */
@@ -35,11 +28,22 @@ int pair_open(const tcuq_params_t *params, PyObject *probs, PyObject *features, 
 const int8_t *probs_row(const table_t *t, Py_ssize_t row, int8_t *space);
 const int8_t *features_row(const table_t *t, Py_ssize_t row, float scale, int zero, int8_t *space);
 
+/* The tables of a run, with the memory for its rows and, where they are wanted, its signals. */
+typedef struct {
+    table_t probs;
+    table_t features;
+    Py_buffer out;
+    Py_buffer kept;
+    uint16_t *signals; /* in `kept`, TCUQ_SIGNAL_COUNT a row, or NULL */
+} run_tables_t;
+
+/* Open what run() gets: probs of `rows` rows (of any number: -1), features, out, and signals or None. Return 0, or -1
+ * with an exception set and nothing open. */
+int run_open(run_tables_t *run, const tcuq_params_t *params, Py_ssize_t rows, PyObject *const *args);
+void run_close(run_tables_t *run);
+
 /* Whether float32 holds this scale as a positive number; others would divide by zero or give NaN. */
 int scale_ok(double scale);
-
-/* Whether the memory is where every number of the structs of this binding may lie. */
-int aligned(const Py_buffer *view);
 
 /* Open writable, aligned memory of exactly `size` bytes: 0, or -1 with an exception set. */
 int space_open(Py_buffer *view, PyObject *object, Py_ssize_t size);

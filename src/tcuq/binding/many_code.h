@@ -12,8 +12,8 @@
 #define tcuq_internal_prediction MANY(prediction)
 #define tcuq_internal_restore MANY(restore)
 #define tcuq_internal_signals MANY(signals)
-#define tcuq_internal_log2 MANY(log2)
-#define tcuq_internal_beliefs MANY(beliefs)
+#define tcuq_internal_log2 many_any_log2 /* these two know no set of signals: one copy serves all */
+#define tcuq_internal_beliefs many_any_beliefs
 #define tcuq_init MANY(init)
 #define tcuq_reset MANY(reset)
 #define tcuq_step MANY(step)
@@ -104,6 +104,7 @@ static inline uint32_t read_blocks_apart(blocks_t *blocks, const inference_t *no
 }
 #include "core/tcuq_signals.c"
 
+#ifndef MANY_SIGNALS
 #if defined(__GNUC__) && (defined(__aarch64__) || defined(__SSE2__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define persist persist_by_eight
 static uint32_t persist_by_eight(const tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out);
@@ -112,6 +113,7 @@ static uint32_t persist_by_eight(const tcuq_t *m, const layout_t *at, const int8
 #include "binding/many_beliefs.h"
 #else
 #include "core/tcuq_beliefs.c"
+#endif
 #endif
 
 #include "core/tcuq.c"
@@ -143,15 +145,15 @@ static void take(const run_t *run, const uint32_t *events, size_t count)
 many_t MANY(fits)(const tcuq_params_t *params)
 {
 #ifdef MANY_SIGNALS
-    return params->signals == MANY_SIGNALS && tcuq_internal_check(params) == TCUQ_OK ? take : NULL;
+    return params->signals == MANY_SIGNALS && build_can(params) ? take : NULL;
 #else
     many_t (*const others[])(const tcuq_params_t *) = {many_paper_fits, many_paper_alone_fits, many_standard_fits,
                                                        many_standard_alone_fits};
-    many_t found = NULL;
+    many_t fast = NULL;
     size_t i;
-    for (i = 0; i < sizeof others / sizeof others[0] && found == NULL; i++) {
-        found = others[i](params);
+    for (i = 0; i < sizeof others / sizeof others[0] && fast == NULL; i++) {
+        fast = others[i](params);
     }
-    return found != NULL ? found : take;
+    return fast != NULL ? fast : take;
 #endif
 }

@@ -2,12 +2,10 @@
 /* Python's door to the integer core, the module `tcuq._core`: buffers in, numbers out. */
 #include <Python.h>
 
-#include "binding/alone.h"
-#include "binding/bank.h"
-#include "binding/core.h"
 #include "binding/fields.h"
-#include "binding/frames.h"
 #include "binding/input.h"
+#include "binding/lock.h"
+#include "binding/module.h"
 #include "binding/step.h"
 #include "core/tcuq.h"
 
@@ -104,7 +102,7 @@ static void let_go(void *module)
     clear(module);
 }
 
-/* No state is shared between monitors, banks or interpreters; alone.h guards that of each object. */
+/* No state is shared between monitors, banks or interpreters; lock.h guards that of each object. */
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, SLOT(fill)},
 #if defined(Py_GIL_DISABLED)
                                           {Py_mod_gil, Py_MOD_GIL_NOT_USED},

@@ -78,6 +78,6 @@ def command(args: argparse.Namespace) -> int:
         with about(args.state):
             checked_state(params, state)
     labels = None if args.labels is None else _labels(args.labels)
-    found = audit(decisions, params, log, state, labels)
-    answer(args, found.to_dict(), found.text())
-    return 0 if found.ok else 1
+    result = audit(decisions, params, log, state, labels)
+    answer(args, result.to_dict(), result.text())
+    return 0 if result.ok else 1

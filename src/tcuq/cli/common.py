@@ -49,17 +49,17 @@ def note(args: argparse.Namespace, message: str) -> None:
         tell_line(args.program, message)
 
 
-def answer(args: argparse.Namespace, found: dict[str, Any], text: str) -> None:
+def answer(args: argparse.Namespace, result: dict[str, Any], text: str) -> None:
     """Print the result of a command, as JSON or for people."""
     if args.json:
-        print_json(found)
+        print_json(result)
     elif not args.quiet:
         print(text)
 
 
-def print_json(found: dict[str, Any]) -> None:
+def print_json(result: dict[str, Any]) -> None:
     """Print an object as JSON on standard output."""
-    print(json.dumps(found, indent=2, default=_plain, allow_nan=False))
+    print(json.dumps(result, indent=2, default=_plain, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:

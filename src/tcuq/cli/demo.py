@@ -40,7 +40,7 @@ def command(args: argparse.Namespace) -> int:
     if os.path.exists(args.out) and not os.path.isdir(args.out):
         raise InputError("exists", f"{args.out}: is a file, expected a folder; name another one with --out")
     with progress(args) as bar:
-        found = dict(import_module("tcuq.demo").main(args.out, args.seed, bar))
-    lines = [f"{name}: {value}" for name, value in found.items() if not isinstance(value, (dict, list))]
-    answer(args, found, str(found.get("text") or "\n".join(lines)))
+        figures = dict(import_module("tcuq.demo").main(args.out, args.seed, bar))
+    lines = [f"{name}: {value}" for name, value in figures.items() if not isinstance(value, (dict, list))]
+    answer(args, figures, str(figures.get("text") or "\n".join(lines)))
     return 0

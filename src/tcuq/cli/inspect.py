@@ -46,17 +46,17 @@ def command(args: argparse.Namespace) -> int:
         if args.seal:
             raise UsageError(f"--seal is for a parameter file; {args.file} is a saved state")
         with about(args.file):
-            found = describe_state(content)
+            facts = describe_state(content)
     elif content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
         params = Params.load(args.file, sealed=not args.seal)
         if args.seal:
             params.save(args.file)
-        found = describe_params(params)
+        facts = describe_params(params)
     else:
         kinds = "a parameter file (JSON, from tcuq fit) nor a saved state (from tcuq run --state-out)"
         raise InputError("value", f"{args.file}: is neither {kinds}")
     if args.json:
-        print_json({"file": args.file, **found})
+        print_json({"file": args.file, **facts})
     else:
-        print(render(found))
+        print(render(facts))
     return 0

@@ -120,8 +120,8 @@ class Parser(argparse.ArgumentParser):
 def like(word: str, known: Iterable[str]) -> str:
     """Return a question about the known word that is most like an unknown one, or nothing."""
     plain = {each.lstrip("-"): each for each in known}
-    found = nearest(word.partition("=")[0].lstrip("-"), plain)
-    return f"; did you mean {plain[found]}?" if found else ""
+    close = nearest(word.partition("=")[0].lstrip("-"), plain)
+    return f"; did you mean {plain[close]}?" if close else ""
 
 
 def epilog(example: str, then: str = "") -> str:

@@ -146,8 +146,8 @@ def find_own_modules() -> None:
 def command(args: argparse.Namespace) -> int:
     """Run the model and write the log."""
     from ..io import write_log
+    from ..io.logs import log_format
     from ..io.sources import check_target
-    from ..io.writers import log_format
     from ..recording import record
 
     need_files(args, "MODEL", "DATA", "--output", "--labels")
@@ -172,8 +172,8 @@ def command(args: argparse.Namespace) -> int:
         note(args, each)
     write_log(args.output, log)
     size = Path(args.output).stat().st_size
-    found = _facts(log) | {"log": args.output, "bytes": size, "seconds": round(seconds, 3), "notes": notes}
-    answer(args, found, _text(args.output, found, log))
+    facts = _facts(log) | {"log": args.output, "bytes": size, "seconds": round(seconds, 3), "notes": notes}
+    answer(args, facts, _text(args.output, facts, log))
     return 0
 
 
@@ -182,15 +182,15 @@ def _facts(log: Log) -> dict[str, Any]:
 
     from ..monitor.class_names import shift_shown
 
-    found: dict[str, Any] = {"inferences": len(log), "classes": log.classes}
-    found |= {"posteriors": str(log.probs.dtype), "features": log.width}
-    found |= {name: getattr(log, name) for name in ("feature_scale", "feature_zero_point", "names")}
-    found["accuracy"] = None if log.labels is None else float(1 - log.errors().mean())
+    facts: dict[str, Any] = {"inferences": len(log), "classes": log.classes}
+    facts |= {"posteriors": str(log.probs.dtype), "features": log.width}
+    facts |= {name: getattr(log, name) for name in ("feature_scale", "feature_zero_point", "names")}
+    facts["accuracy"] = None if log.labels is None else float(1 - log.errors().mean())
     if log.labels is not None and log.kinds is not None:
         wrong, kinds = log.errors(), log.kinds
         rates = {kind: float(wrong[kinds == kind].mean()) for kind in np.unique(kinds).tolist()}
-        found["wrong_by_kind"] = {shift_shown(kind, log.shift_names): rate for kind, rate in rates.items()}
-    return found
+        facts["wrong_by_kind"] = {shift_shown(kind, log.shift_names): rate for kind, rate in rates.items()}
+    return facts
 
 
 def _text(path: str, found: dict[str, Any], log: Log) -> str:

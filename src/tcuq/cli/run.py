@@ -108,9 +108,9 @@ def command(args: argparse.Namespace) -> int:
     bad = Skipped()
     try:
         if args.input == args.output == "-":
-            found = answer_lines(args, monitor, bad, save)
+            result = answer_lines(args, monitor, bad, save)
         else:
-            found = _recorded(args, monitor, kind, bad)
+            result = _recorded(args, monitor, kind, bad)
             save()
     except (KeyboardInterrupt, Stopped, BrokenPipeError):
         if bad.count:
@@ -118,13 +118,13 @@ def command(args: argparse.Namespace) -> int:
         raise
     if bad.count:
         note(args, str(bad))
-    found |= {"skipped": bad.count, "alarm": monitor.alarm}
+    result |= {"skipped": bad.count, "alarm": monitor.alarm}
     if args.output != "-":
         if args.json:
-            common.print_json({"decisions": args.output, **found})
+            common.print_json({"decisions": args.output, **result})
         else:
-            counts = f"{found['steps']:,} steps, {found['abstentions']:,} abstentions"
-            note(args, f"{counts}, alarm on {found['alarm_steps']:,} steps")
+            counts = f"{result['steps']:,} steps, {result['abstentions']:,} abstentions"
+            note(args, f"{counts}, alarm on {result['alarm_steps']:,} steps")
     return 0
 
 
@@ -136,13 +136,13 @@ def _recorded(args: argparse.Namespace, monitor: Monitor, kind: str, bad: Skippe
     from ..io.sources import put
 
     counts = dict.fromkeys(("steps", "flags", "abstentions", "alarm_steps"), 0)
-    found: dict[str, Any] = {**counts, "notes": []}
+    result: dict[str, Any] = {**counts, "notes": []}
     failed: list[OSError] = []
 
     def pieces() -> Iterator[bytes]:
         text, kept = None, []
         try:
-            for part in _decided(args, monitor, bad, found):
+            for part in _decided(args, monitor, bad, result):
                 if kind not in ("csv", "jsonl"):
                     kept.append(part)
                     continue
@@ -161,15 +161,15 @@ def _recorded(args: argparse.Namespace, monitor: Monitor, kind: str, bad: Skippe
         if failed:
             raise failed[0] from None
         raise
-    return found
+    return result
 
 
 def _decided(
-    args: argparse.Namespace, monitor: Monitor, bad: Skipped, found: dict[str, Any]
+    args: argparse.Namespace, monitor: Monitor, bad: Skipped, result: dict[str, Any]
 ) -> Iterator[Decisions]:
-    """Yield the decisions on each part of the input; count them in `found`."""
+    """Yield the decisions on each part of the input; count them in `result`."""
     from ..io.decisions import Decisions
-    from ..io.readers import read_parts
+    from ..io.logs import read_parts
     from ..io.sources import shown
     from ..monitor.log import watch
     from ..monitor.quantize import format_notes, refuse_logits
@@ -177,25 +177,25 @@ def _decided(
     params, where, segment = monitor.params, shown(args.input), None
     with spoken():
         for log in read_parts(args.input, bad if args.skip_bad else None, params, **logits_given(args)):
-            if not found["steps"]:
+            if not result["steps"]:
                 names = params.names or log.names
                 noted = (*log.notes, *format_notes(log, params))
-                found["notes"] = [f"{where}: {in_options(each)}" for each in noted]
-                for each in found["notes"]:
+                result["notes"] = [f"{where}: {in_options(each)}" for each in noted]
+                for each in result["notes"]:
                     note(args, each)
             first = monitor.steps
             with about(where):
-                if not found["steps"]:
+                if not result["steps"]:
                     refuse_logits(log.probs)
                 if log.segments is not None:
-                    if found["steps"] and log.segments[0] != segment:
+                    if result["steps"] and log.segments[0] != segment:
                         monitor.reset()
                     segment = log.segments[-1]
                 steps = watch(monitor, log)
-            found["steps"] += len(steps)
-            found["flags"] += int(steps["flagged"].sum())
-            found["abstentions"] += int(steps["abstain"].sum())
-            found["alarm_steps"] += int((steps["alarm"] > 0).sum())
+            result["steps"] += len(steps)
+            result["flags"] += int(steps["flagged"].sum())
+            result["abstentions"] += int(steps["abstain"].sum())
+            result["alarm_steps"] += int((steps["alarm"] > 0).sum())
             yield Decisions(steps, first, fingerprint=params.fingerprint, names=names)
 
 

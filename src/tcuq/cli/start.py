@@ -48,16 +48,16 @@ def command(args: argparse.Namespace) -> int:
     find_own_modules()
     begin = time.monotonic()
     with progress(args) as bar, spoken(WORDS):
-        found = start(args.model, args.data, args.out, force=args.force, progress=bar, **options)
-    found["seconds"] = round(time.monotonic() - begin, 1)
-    found["notes"] = [in_options(each, WORDS) for each in found["notes"]]
-    found["lines"] = [in_options(each, WORDS) for each in found["lines"]]
-    for each in found["notes"]:
+        figures = start(args.model, args.data, args.out, force=args.force, progress=bar, **options)
+    figures["seconds"] = round(time.monotonic() - begin, 1)
+    figures["notes"] = [in_options(each, WORDS) for each in figures["notes"]]
+    figures["lines"] = [in_options(each, WORDS) for each in figures["lines"]]
+    for each in figures["notes"]:
         note(args, each)
     where = str(args.out).rstrip("/")
-    done = f"Done in {found['seconds']:.0f} s."
+    done = f"Done in {figures['seconds']:.0f} s."
     then = f"Open {where}/report.html; {where}/README.md has the next steps."
     if args.quiet and not args.json:
-        print(found["lines"][0])  # the verdict is what the command is for
-    answer(args, found, "\n".join([*found["lines"], f"{done} {then}"]))
+        print(figures["lines"][0])  # the verdict is what the command is for
+    answer(args, figures, "\n".join([*figures["lines"], f"{done} {then}"]))
     return 0

@@ -27,14 +27,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """A trained network with one hidden layer of 32 units.
-
-    Examples
-    --------
-    >>> classifier = Classifier([np.zeros((64, 32)), np.zeros((32, 10))], [np.zeros(32), np.zeros(10)])
-    >>> len(classifier.weights)
-    2
-    """
+    """A trained network with one hidden layer of 32 units."""
 
     weights: list[Floats]
     biases: list[Floats]

@@ -8,9 +8,8 @@ from typing import Any
 
 from ..base.fixed import ONE
 from ..base.generated import plain_text
-from ..monitor.evidence_head import EvidenceHead
 from ..monitor.fixed_point import COEF_UNIT
-from ..monitor.instant_head import InstantHead
+from ..monitor.heads import EvidenceHead, InstantHead
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from .contents import Contents

@@ -6,15 +6,17 @@ from collections.abc import Collection, Iterator
 from importlib import resources
 from pathlib import Path
 
-from ..base.atomic_folders import recover, write_folder
+from ..base.atomic_folders import prepare, write_folder
 from ..base.checks import known
 from ..base.errors import InputError
+from ..base.generated import RUNTIMES
 from ..monitor.params import Params
 from .contents import Contents
 from .csource import monitor_header, monitor_source, names_header
 from .forms import FORMS, Form, plain_place
 from .projection import IntegerProjection
 from .selfcheck import SelfCheck
+from .templates import render, sections
 
 
 def readme(contents: Contents, check: SelfCheck, form: Form, paths: Collection[str]) -> str:
@@ -57,6 +59,7 @@ def sources(
     form: str = "c",
     logits_scale: float | None = None,
     projection: IntegerProjection | None = None,
+    glue: str | None = None,
 ) -> dict[str, str]:
     """Return the files of an exported monitor, text by path inside the package.
 
@@ -73,11 +76,8 @@ def sources(
         Carry along a softmax for int8 logits of this scale.
     projection : IntegerProjection, optional
         Carry along a projection of wide features.
-
-    Returns
-    -------
-    dict of str to str
-        Text by path inside the package.
+    glue : str, optional
+        Carry along a header that runs network and monitor in this runtime, as `--glue` names it.
 
     Examples
     --------
@@ -87,7 +87,11 @@ def sources(
     ['README.md', 'examples/SendFrames/SendFrames.ino', 'examples/Watch/Watch.ino']
     """
     known("form", form, FORMS)
-    contents = Contents(params, name, logits_scale, projection)
+    if glue is not None:
+        known("glue", glue, RUNTIMES)
+        if form in ("micropython", "rust"):
+            raise InputError("conflict", f"form {form} takes no glue, which is C or C++; choose another form")
+    contents = Contents(params, name, logits_scale, projection, glue)
     FORMS[form].check_name(name)
     return arranged(contents, SelfCheck(contents), FORMS[form])
 
@@ -107,6 +111,9 @@ def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]
     for file in contents.core_files:
         core, more = package / "core" / file, package / "export" / "c" / file
         texts[file] = (core if core.is_file() else more).read_text(encoding="utf-8")
+    if contents.glue is not None:
+        glue = sections("glue")
+        texts[contents.fields["glue_file"]] = render(glue[contents.glue], contents.fields, glue)
     if contents.params.feedback is not None:
         # Left out by default; on some platforms nobody can set a flag for a library.
         texts["tcuq.h"] = texts["tcuq.h"].replace(_DEFAULT, f"{_DEFAULT[:-1]} | TCUQ_FEEDBACK)")
@@ -123,6 +130,7 @@ def export(
     form: str = "c",
     logits_scale: float | None = None,
     projection: IntegerProjection | None = None,
+    glue: str | None = None,
 ) -> list[Path]:
     """Write a monitor as a package for firmware, all files or none.
 
@@ -142,20 +150,8 @@ def export(
         the new one has not would stay, and a compiler may take the old header.
     form : str, default "c"
         Package to write, one of `FORMS`: "c" for plain C files; see `sources`.
-    logits_scale : float, optional
-        Carry along a softmax for int8 logits of this scale.
-    projection : IntegerProjection, optional
-        Carry along a projection of wide features.
-
-    Returns
-    -------
-    list of Path
-        The files, sorted.
-
-    Raises
-    ------
-    ValueError
-        When a file exists already and `force` is False, or the folder holds a package of another form.
+    logits_scale, projection, glue : optional
+        As of `sources`.
 
     Examples
     --------
@@ -165,19 +161,14 @@ def export(
     >>> [file.name for file in files if file.name.startswith("door")]
     ['door.c', 'door.h', 'door_selfcheck.c', 'door_selfcheck.h']
     """
-    return put(sources(params, name, form, logits_scale, projection), folder, force, FORMS[form])
+    return put(sources(params, name, form, logits_scale, projection, glue), folder, force, FORMS[form])
 
 
 def put(
     texts: dict[str, str], folder: str | Path, force: bool = False, form: Form | None = None
 ) -> list[Path]:
     """Write the files of a package, all of them or none."""
-    target = Path(folder)
-    if not target.parent.is_dir():
-        raise InputError("missing", f"{target}: folder {target.parent} does not exist; make it first")
-    recover(target)
-    if target.exists() and not target.is_dir():
-        raise InputError("exists", f"{target}: is a file, expected a folder; name another one")
+    target = prepare(folder)
     if form is not None:
         refuse_other_form(target, form)
     _refuse_other_kinds(texts, target)
@@ -199,11 +190,6 @@ def refuse_other_form(folder: Path, form: Form) -> None:
         Where a package shall be written.
     form : Form
         One of `FORMS`, by its name.
-
-    Raises
-    ------
-    ValueError
-        The message names what was found and what to do.
 
     Examples
     --------

@@ -88,11 +88,6 @@ def integer_projection(
     params : Params
         With as many features as there are outputs.
 
-    Returns
-    -------
-    IntegerProjection
-        Call it on int8 features, or pass it to `export`.
-
     Examples
     --------
     >>> params = Params(classes=2, features=1, feature_scale=0.5)
@@ -177,16 +172,6 @@ def load_projection(path: str | Path, params: Params) -> IntegerProjection:
         (outputs,) where there is one.
     params : Params
         Of the monitor that reads the outputs.
-
-    Returns
-    -------
-    IntegerProjection
-        What `export` takes.
-
-    Raises
-    ------
-    ValueError
-        For a file without these arrays, or of another shape.
 
     Examples
     --------

@@ -43,10 +43,7 @@ def clean_part(params: Params, log: Log, clean: Log | None) -> Clean:
 
 
 def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
-    """Refuse a clean log that is not of the same classifier.
-
-    The number of features matters where the monitor reads them.
-    """
+    """Refuse a clean log that is not of the same classifier."""
     if clean.classes != log.classes:
         raise InputError("value", f"the clean log has {clean.classes} classes, the log has {log.classes}")
     if reads_features and clean.width != log.width:

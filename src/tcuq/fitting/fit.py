@@ -8,7 +8,7 @@ from ..monitor.params import Params
 from .options import FitOptions
 from .sources import Source
 from .stages.accuracy import estimate_accuracy
-from .stages.alarm import set_alarm
+from .stages.alarm import set_alarm, set_threshold
 from .stages.evidence import learn_evidence
 from .stages.findings import conclude
 from .stages.heads import fit_heads
@@ -16,7 +16,6 @@ from .stages.labels import set_feedback
 from .stages.read import read
 from .stages.signals import find_signals
 from .stages.state import Progress, Request, say_nothing
-from .stages.threshold import set_threshold
 
 
 def fit(
@@ -85,12 +84,6 @@ def fit(
     Params
         ``print(params)`` says in a few lines what was chosen and what it gains; ``notes["fit"]`` has the
         figures.
-
-    Raises
-    ------
-    ValueError
-        For a log that cannot be read or is too short, and for options that do not go together; the message
-        says what to do.
 
     Examples
     --------

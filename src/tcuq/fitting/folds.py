@@ -31,5 +31,5 @@ def folds(log: Log, order: npt.NDArray[np.int64] | None = None) -> npt.NDArray[n
 
 def shift_kinds(log: Log) -> list[int]:
     """Return the kinds of shift that a log tells apart; none when there are fewer than two."""
-    found = [] if log.kinds is None else [int(kind) for kind in np.unique(log.kinds) if kind]
-    return found if len(found) > 1 else []
+    kinds = [] if log.kinds is None else [int(kind) for kind in np.unique(log.kinds) if kind]
+    return kinds if len(kinds) > 1 else []

@@ -76,9 +76,9 @@ def learn_gated(names: Sequence[str], parts: Taught, l2: float, nonnegative: boo
         return fit_in_place(x, target, l2, low, balanced=False, start=start)
 
     long = sum(len(rows) for _, _, rows in chosen) > LONG
-    found = fitted(1, fitted(THINNED, None) if long else None)
-    assert found is not None
-    coef, bias = found
+    solution = fitted(1, fitted(THINNED, None) if long else None)
+    assert solution is not None
+    coef, bias = solution
     cut = 1 + len(instant)
     # The first column is s itself: what the bias of the steady head has beyond that of the instant one.
     return Gated(instant, steady, coef[1:cut], coef[cut:], bias, bias + float(coef[0]))

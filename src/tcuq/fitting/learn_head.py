@@ -103,10 +103,7 @@ def why_not(log: Log, clean_log: Log, names: Sequence[str]) -> str | None:
 
 
 def degraded_steps(log: Log, clean_rate: float) -> Flags:
-    """Return the shifted steps whose shift costs accuracy.
-
-    `clean_rate` is the share of errors on clean steps.
-    """
+    """Return the shifted steps whose shift costs accuracy."""
     assert log.kinds is not None
     wrong = log.errors()
     rates = {int(kind): float(wrong[log.kinds == kind].mean()) for kind in np.unique(log.kinds)}

@@ -41,18 +41,15 @@ def block_edges(width: int) -> list[int]:
 
 
 def find_reach(values: Ints, subject: Ints, clean: Flags, seed: int) -> int:
-    """Return the median squared distance of clean steps of one class that have nothing to do with each other.
-
-    Steps are drawn from the clean ones of the class that they speak of.
-    """
+    """Return the median squared distance of clean steps of one class that are far from each other."""
     rng = np.random.default_rng([seed, 6])
-    found: list[Ints] = []
+    parts: list[Ints] = []
     for each in np.unique(subject[clean]):
         rows = np.flatnonzero(clean & (subject == each))
         one, other = rng.choice(rows, PAIRS), rng.choice(rows, PAIRS)
         far = np.abs(one - other) > APART
-        found.append(np.square(values[one] - values[other]).sum(1)[far])
-    distances = np.concatenate(found) if found else np.zeros(0)
+        parts.append(np.square(values[one] - values[other]).sum(1)[far])
+    distances = np.concatenate(parts) if parts else np.zeros(0)
     median = int(np.median(distances)) if len(distances) else 0
     return min(max(REACH[0], median), REACH[1])
 
@@ -85,5 +82,5 @@ def still_from(clean: Floats, reach: int) -> float:
 def looks(values: Ints, reach: int, starts: Flags) -> Ints:
     """Return how new each step is, in 1/256."""
     gaps = np.square(np.diff(values, axis=0, prepend=values[:1])).sum(1)
-    found = np.clip(gaps // (reach >> 8), LEAST, MOST)
-    return np.where(starts, MOST, found)
+    units = np.clip(gaps // (reach >> 8), LEAST, MOST)
+    return np.where(starts, MOST, units)

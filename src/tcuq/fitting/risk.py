@@ -56,7 +56,7 @@ def scores(params: Params, table: SignalTable) -> Scores:
     numbers = [NUMBER[name] for name in params.signals]
     coef, instant = [held["coef"][n] for n in numbers], held["instant"]
     columns = table.columns(params.signals)
-    found = Scores(*(np.empty(len(table), dtype=np.uint16) for _ in range(2)))
+    result = Scores(*(np.empty(len(table), dtype=np.uint16) for _ in range(2)))
     for part in chunks(len(table)):
         z = np.full(part.stop - part.start, held["bias"], dtype=np.int64)
         half = table.past[part].astype(np.int64)
@@ -70,6 +70,6 @@ def scores(params: Params, table: SignalTable) -> Scores:
             z += (weight * table.units[part, column].astype(np.int64)) >> _SHIFT
         uncertainty = _logistic(z)
         mixed = uncertainty * held["blend"] + table.anchor[part].astype(np.int64) * (ONE - held["blend"])
-        found.uncertainty_units[part] = uncertainty
-        found.risk_units[part] = (mixed + ONE // 2) >> 16
-    return found
+        result.uncertainty_units[part] = uncertainty
+        result.risk_units[part] = (mixed + ONE // 2) >> 16
+    return result

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..base.errors import InputError, InputTypeError, placed
-from ..monitor.frames import is_frame
+from ..monitor.data_frames import is_frame
 from ..monitor.log import Log
 from ..monitor.logits import softmax
 from ..monitor.quantize import quantize_probs, refuse_logits
@@ -77,8 +77,8 @@ def refuse_one_class(log: Log) -> None:
 
 def one_prediction(log: Log) -> list[str]:
     """Return a note when the classifier answers with one class throughout, else nothing."""
-    found = np.unique(log.predictions())
-    if len(found) > 1:
+    seen = np.unique(log.predictions())
+    if len(seen) > 1:
         return []
     others = "the log says nothing about the other classes, nor about changes between them"
-    return [f"every prediction is class {found[0]}: {others}"]
+    return [f"every prediction is class {seen[0]}: {others}"]

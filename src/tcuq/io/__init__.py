@@ -6,9 +6,8 @@ from ..base.limits import Limits
 from ..base.unknown import InputNote
 from .decision_files import read_decisions
 from .decisions import Decisions, write_decisions
-from .readers import read_log
+from .logs import read_log, write_log
 from .sources import FORMATS, format_of
-from .writers import write_log
 
 __all__ = [
     "FORMATS",

@@ -287,13 +287,13 @@ class Decoder:
 
     def _take(self, block: bytes, items: list[Item]) -> None:
         content = unstuffed(block)
-        found = None if content is None else opened(content)
-        if isinstance(found, Part):
-            state, lost = self._state.take(found)
+        item = None if content is None else opened(content)
+        if isinstance(item, Part):
+            state, lost = self._state.take(item)
             self.broken += lost
             items += [] if state is None else [state]
-        elif found is not None:
-            items.append(found)
+        elif item is not None:
+            items.append(item)
         else:
             # A device that starts again within a frame, and prints: what ends the block is text.
             first, *lines = block.split(b"\n")

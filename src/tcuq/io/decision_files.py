@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.csv_text import name_in_csv
 from ..base.errors import InputError, located, placed, wrong_value
 from ..base.fixed import ONE
+from ..base.generated import name_in_csv
 from ..base.limits import Limits, limits_given
 from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_name, checked_names
@@ -64,16 +64,6 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
     limits : Limits, optional
         How large the file may be, as of `read_log`.
 
-    Returns
-    -------
-    Decisions
-        The decisions, with the fingerprint of their parameters.
-
-    Raises
-    ------
-    ValueError
-        The message names the file, the line where there is one, and what was expected.
-
     Examples
     --------
     >>> import tempfile
@@ -115,13 +105,13 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
 
 def _from_table(file: TableFile, where: str) -> Decisions:
     """Read decisions from a Parquet or Arrow file, whose columns are those of the text formats."""
-    found = _known_columns(file.names, where)
+    names = _known_columns(file.names, where)
     if NAME in file.names:
-        found = [*found, NAME]
-    parts = [{name: cells_of(piece, name) for name in found} for piece in file.pieces(found)]
+        names = [*names, NAME]
+    parts = [{name: cells_of(piece, name) for name in names} for piece in file.pieces(names)]
     if not sum(len(part["step"]) for part in parts):
         raise InputError("missing", f"{where}: holds no steps, expected at least one")
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in found}
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in names}
     lines = list(range(len(columns["step"])))
     named = columns.pop(NAME, None)
     with located(where):
@@ -160,14 +150,14 @@ def _known_columns(names: list[str], where: str) -> list[str]:
         if name not in names:
             expected = f"expected {', '.join(COLUMNS)}{guess(names, name)}"
             raise InputError("missing", f"{where}: column {name!r} is missing, {expected}")
-    found = [name for name in names if name in _KNOWN]
-    if len(set(found)) != len(found):
-        twice = next(name for name in found if found.count(name) > 1)
+    known = [name for name in names if name in _KNOWN]
+    if len(set(known)) != len(known):
+        twice = next(name for name in known if known.count(name) > 1)
         raise InputError("conflict", f"{where}: column {twice!r} is there twice, expected once")
-    if "low_mass" not in found and any(name in OWN_COLUMN for name in found):
+    if "low_mass" not in known and any(name in OWN_COLUMN for name in known):
         raise InputError("missing", f"{where}: column 'low_mass' is missing, expected beside signals")
     note_unknown("column", [name for name in names if name not in BESIDE[1:]], (*_KNOWN, NAME), where)
-    return found
+    return known
 
 
 def _told(told: Told, answer: float, name: Any) -> None:
@@ -313,8 +303,8 @@ def _assemble(
     if "params" in columns:
         fingerprints = [f"{int(value):08x}" for value in np.unique(columns["params"])]
         if len(fingerprints) > 1:
-            found = " and ".join(fingerprints[:2])
-            raise InputError("conflict", f"{where}: params is {found}, expected decisions of one monitor")
+            both = " and ".join(fingerprints[:2])
+            raise InputError("conflict", f"{where}: params is {both}, expected decisions of one monitor")
         named = fingerprints[0]
     names = tuple(told.get(number, "") for number in range(1 + max(told))) if told else None
     if names is not None and "answer" in columns:

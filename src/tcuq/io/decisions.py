@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.csv_text import csv_name
 from ..base.errors import InputError, wrong_type, wrong_value
+from ..base.generated import csv_name
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.steps import STEP_DTYPE, reason_names
@@ -41,10 +41,7 @@ OWN_COLUMN = tuple(name for name in SIGNALS if name not in (STEP_DTYPE.names or 
 
 
 def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool = False) -> tuple[str, ...]:
-    """Return the columns of a decision file in a text format.
-
-    `used` are the signals that are written, None for none at all.
-    """
+    """Return the columns of a decision file in a text format."""
     more = () if used is None else ("low_mass", *(name for name in used if name in OWN_COLUMN))
     return (*WRITTEN, *((NAME,) if names else ()), *more, *(("params",) if fingerprint else ()))
 
@@ -117,13 +114,7 @@ class Decisions:
         return decision_columns(used, self.fingerprint is not None, self.names is not None)
 
     def check_params(self, params: Params) -> None:
-        """Refuse parameters that these decisions were not made with; decisions that name none are accepted.
-
-        Parameters
-        ----------
-        params : Params
-            That the decisions should have been made with.
-        """
+        """Refuse parameters that these decisions were not made with; those that name none are accepted."""
         if self.fingerprint not in (None, params.fingerprint):
             expected = f"expected {params.fingerprint}, the fingerprint of the parameters given"
             raise InputError("conflict", f"made with parameters {self.fingerprint}, {expected}")
@@ -136,18 +127,18 @@ class Decisions:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the columns as arrays; `reason` as a code, 255 for none, and `names` of all classes."""
-        found: dict[str, npt.NDArray[Any]] = {"step": self.step_numbers()}
+        columns: dict[str, npt.NDArray[Any]] = {"step": self.step_numbers()}
         for name in self.columns[1:]:
             if name == "params":
                 number = fingerprint_number(self.fingerprint or "")
-                found[name] = np.full(len(self), number, dtype=np.uint32)
+                columns[name] = np.full(len(self), number, dtype=np.uint32)
             elif name == NAME:
-                found["names"] = np.array(self.names, dtype=str)
+                columns["names"] = np.array(self.names, dtype=str)
             elif self.signals is not None and name in OWN_COLUMN:
-                found[name] = np.ascontiguousarray(self.signals[:, NUMBER[name]])
+                columns[name] = np.ascontiguousarray(self.signals[:, NUMBER[name]])
             else:
-                found[name] = np.ascontiguousarray(self.steps[name])
-        return found
+                columns[name] = np.ascontiguousarray(self.steps[name])
+        return columns
 
     def worded(self) -> dict[str, Any]:
         """Return the columns as a person reads them: `reason` as a name, `params` as text, `answer_name`."""
@@ -161,13 +152,7 @@ class Decisions:
         return {name: columns[name] for name in self.columns}
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the columns of each step; `reason` as a name, "" for none, an unknown accuracy as None.
-
-        Yields
-        ------
-        tuple
-            Values in the order of `columns`.
-        """
+        """Yield the columns of each step; `reason` as a name, "" for none, an unknown accuracy as None."""
         columns = {
             name: values.tolist() if isinstance(values, np.ndarray) else values
             for name, values in self.worded().items()

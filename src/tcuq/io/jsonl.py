@@ -60,10 +60,7 @@ class RowParser:
         self.shifts = ShiftNumbers()
 
     def parse(self, text: str, line: int) -> Row | None:
-        """Return the step of one line, None for names of classes; a bad line is an error and settles nothing.
-
-        `line` is its number, for messages about later lines that contradict it.
-        """
+        """Return the step of one line, None for names of classes; a bad line settles nothing."""
         return self.take(parse_object(text, ALIASES, self._limits), line)
 
     def take(self, content: dict[str, Any], line: int) -> Row | None:
@@ -95,10 +92,10 @@ class RowParser:
             raise InputError("value", "names come after the first line, expected before the first step")
         if not isinstance(names, list):
             raise InputError("value", f"names is {_short(names)}, expected a list of texts", "names")
-        found = checked_names(names, len(names) if self._shape is None else self._shape.classes)
+        checked = checked_names(names, len(names) if self._shape is None else self._shape.classes)
         if self._shape is not None:
-            self._shape.check_names(found)
-        self.names = found
+            self._shape.check_names(checked)
+        self.names = checked
 
     def _check_keys(self, content: dict[str, Any]) -> None:
         unknown = [key for key in content if key not in KEYS]

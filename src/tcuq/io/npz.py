@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..base.errors import InputError, located, one_line
 from ..base.limits import Limits, limits_given
 from ..base.unknown import guess, note_unknown
-from ..monitor.frames import DETAIL_KEYS
+from ..monitor.data_frames import DETAIL_KEYS
 from ..monitor.log import Log
 from .values import ALIASES, Softmax, make_log, refuse_bad_rows
 

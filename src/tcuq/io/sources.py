@@ -36,16 +36,6 @@ def format_of(path: str | Path, chosen: str | None = None) -> str:
     chosen : str, optional
         One of `FORMATS`; it overrides the extension.
 
-    Returns
-    -------
-    str
-        One of `FORMATS`.
-
-    Raises
-    ------
-    ValueError
-        For an extension that is not known.
-
     Examples
     --------
     >>> format_of("log.csv"), format_of("-"), format_of("log.txt", "csv")

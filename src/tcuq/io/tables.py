@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError, located
+from ..base.errors import InputError, located, needed
 from ..base.limits import Limits, limits_given
-from ..base.optional import needed
 from ..base.unknown import note_unknown
 from ..monitor.columns import Layout
-from ..monitor.frames import DETAIL_KEYS, DETAILS, Columns, columns_of, details_of
+from ..monitor.data_frames import DETAIL_KEYS, DETAILS, Columns, columns_of, details_of
 from ..monitor.log import MAX_CLASSES, MAX_FEATURES, Log
 from .sources import STANDARD, read_bytes, shown
 from .values import Softmax, make_log, refuse_bad_rows

@@ -105,13 +105,13 @@ class Kind:
     def _judge_float(self, values: Sequence[float], cells: Sequence[str] | Sequence[float]) -> None:
         table = np.array([values], dtype=np.float64)
         bad = bad_posteriors if self._posteriors else bad_features
-        found = bad(table, self._columns)
-        if not found:
+        problems = bad(table, self._columns)
+        if not problems:
             return
         hint = logits_hint(table[0]) if self._posteriors else ""
         if written_whole(cells):
             hint = (f", or int8 {LOW} to {HIGH}" if self._raw is None else self._since("float")) + hint
-        raise InputError("value", found[0] + hint)
+        raise InputError("value", problems[0] + hint)
 
     def _column(self, at: int) -> str:
         return self._columns[at] if self._columns else f"{self._name}[{at}]"
@@ -167,12 +167,12 @@ def _first_wrong(
     wrong: npt.NDArray[np.bool_], values: npt.NDArray[Any], expected: str, name: str, names: Any
 ) -> dict[int, str]:
     """Return a message of the first wrong value of each row that has one."""
-    found = {}
+    problems = {}
     for row in np.flatnonzero(wrong.any(axis=1)).tolist():
         column = int(wrong[row].argmax())
         called = names[column] if names else f"{name}[{column}]"
-        found[row] = f"{called} is {number_shown(float(values[row, column]))}, expected {expected}"
-    return found
+        problems[row] = f"{called} is {number_shown(float(values[row, column]))}, expected {expected}"
+    return problems
 
 
 def check_label(label: int, classes: int) -> None:

@@ -67,9 +67,9 @@ class Bank:
         """
         more = integer("count", count, 0, MOST)
         start = len(self)
-        found = range(start, start + more)  # before: there is no way back when memory for it is missing
+        slots = range(start, start + more)  # before: there is no way back when memory for it is missing
         first = self._core.grow(more)
-        return found if first == start else range(first, first + more)
+        return slots if first == start else range(first, first + more)
 
     def run(
         self,
@@ -94,11 +94,6 @@ class Bank:
         threads : int, optional
             How many cores to use at most, 1 to 64; all that this process may use if not given. Results have
             the same bits for every number, and a small batch takes one.
-
-        Returns
-        -------
-        Steps
-            As `Monitor.run` gives it, one row an inference.
         """
         most = usable_cores() if threads is None else integer("threads", threads, 1, MOST_THREADS)
         rows = as_rows("probs", probs)
@@ -180,11 +175,6 @@ class Bank:
         -------
         uint8 array of shape (n, bytes of a state)
             What `load_many` takes, here or in another process.
-
-        Raises
-        ------
-        ValueError
-            For a monitor whose memory is damaged.
         """
         wanted = self._slots(slots)
         states = np.empty((len(wanted), self._core.sizes()[2]), dtype=np.uint8)
@@ -200,11 +190,6 @@ class Bank:
             Which monitors, in the order of `states`.
         states : uint8 array with one row a state, or bytes
             As `save_many` gives them, or what `Monitor.save` gave, one after the other.
-
-        Raises
-        ------
-        ValueError
-            For a state that is damaged or belongs to other parameters.
 
         Examples
         --------
@@ -234,14 +219,14 @@ class Bank:
         return (_restore, (self.params, states, type(self)), added(self, _OWN))
 
     def _slots(self, slots: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        found = np.asarray(slots)
-        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
-            raise InputError("value", f"slots are {found.dtype} {found.shape}, expected one row of integers")
-        if found.dtype == np.uint64:
+        array = np.asarray(slots)
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise InputError("value", f"slots are {array.dtype} {array.shape}, expected one row of integers")
+        if array.dtype == np.uint64:
             # As int64 they would be negative.
-            for at in np.flatnonzero(found > MOST)[:1]:
-                raise IndexError(f"slots[{at}] is {found[at]}, expected 0 to {len(self) - 1}")
-        return np.ascontiguousarray(found, dtype=np.int64)
+            for at in np.flatnonzero(array > MOST)[:1]:
+                raise IndexError(f"slots[{at}] is {array[at]}, expected 0 to {len(self) - 1}")
+        return np.ascontiguousarray(array, dtype=np.int64)
 
 
 def usable_cores() -> int:

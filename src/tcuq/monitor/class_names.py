@@ -87,10 +87,7 @@ _CLEAN = ("", "clean", "0", "false")
 
 
 class ShiftNumbers:
-    """Number the kinds of shift of one stream by name, in the order in which they come.
-
-    `names` are known already: that of kind 1, of kind 2, and so on.
-    """
+    """Number the kinds of shift of one stream by name, in the order in which they come."""
 
     def __init__(self, names: Sequence[str] = ()) -> None:
         self.names = list(names)

@@ -25,10 +25,10 @@ def numbered(names: Sequence[str], letter: str) -> list[str]:
     """
     if f"{letter}0" not in names:
         return []
-    found = {int(name[1:]) for name in names if re.fullmatch(rf"{letter}(0|[1-9][0-9]{{0,8}})", name)}
-    last = max(found)
-    if len(found) <= last:
-        gap = next(number for number in range(last + 1) if number not in found)
+    numbers = {int(name[1:]) for name in names if re.fullmatch(rf"{letter}(0|[1-9][0-9]{{0,8}})", name)}
+    last = max(numbers)
+    if len(numbers) <= last:
+        gap = next(number for number in range(last + 1) if number not in numbers)
         raise InputError(
             "missing", f"column '{letter}{gap}' is missing, expected {letter}0 to {letter}{last}"
         )

@@ -23,10 +23,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def label_note(log: Log) -> str | None:
-    """Say that labels are probably in another class order, or else that the model is at chance; else None.
-
-    Clean steps are looked at.
-    """
+    """Say that labels are probably in another class order, or else that the model is at chance; else None."""
     if log.labels is None:
         return None
     clean = slice(None) if log.shifted is None else ~log.shifted

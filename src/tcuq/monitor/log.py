@@ -14,8 +14,8 @@ from ..base.checks import integer, number
 from ..base.errors import InputError, wrong_value
 from ..base.unknown import unknown_text
 from .class_names import checked_names, counted, numbered, shifts_by_name
+from .data_frames import is_frame, mixes, read_frame
 from .fixed_point import put
-from .frames import is_frame, mixes, read_frame
 from .logits import paired, softmax
 from .monitor import Monitor
 from .quantize import as_rows, quantize_probs, sigmoid_pairs
@@ -57,11 +57,6 @@ class Log:
         reads them here unless it is told otherwise.
     shift_names : sequence of str, optional
         Names of the kinds of shift: that of kind 1, of kind 2, and so on.
-
-    Raises
-    ------
-    ValueError
-        For arrays of different lengths, or labels outside the classes.
 
     See Also
     --------
@@ -208,11 +203,6 @@ class Log:
             Names of the classes; the column label may then hold names.
         feature_scale, feature_zero_point : float, int, optional
             As of `Log`. An Arrow table that `tcuq.io.write_log` wrote has these, and names, in its metadata.
-
-        Raises
-        ------
-        ValueError
-            Without columns of posteriors, or with values that no log can hold.
         """
         layout, found, details = read_frame(frame)
         probs = softmax(paired(found.probs), logits_scale) if logits else sigmoid_pairs(found.probs)
@@ -287,13 +277,7 @@ class Log:
         return replace(self, **columns, shifted=part(self.kinds), _kinds=None)
 
     def change_points(self) -> list[int]:
-        """Return the steps at which a known shift begins, or one of another kind, also where a segment does.
-
-        Returns
-        -------
-        list of int
-            Numbers of steps, rising; empty where no shift is known.
-        """
+        """Return the steps at which a known shift begins, or one of another kind, also at a border."""
         return [part.start for part in self.stretches()]
 
     def stretches(self) -> list[slice]:

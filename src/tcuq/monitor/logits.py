@@ -45,8 +45,8 @@ def softmax(logits: npt.ArrayLike, scale: float | None = None) -> npt.NDArray[An
     if values.dtype == np.int8:
         if scale is None:
             raise InputError("missing", "logits are int8; pass `logits_scale`, what one unit is worth")
-        found = posteriors(np.atleast_2d(values), softmax_table(scale))
-        return found if values.ndim == 2 else found[0]
+        rows = posteriors(np.atleast_2d(values), softmax_table(scale))
+        return rows if values.ndim == 2 else rows[0]
     if values.dtype.kind not in "fiu":
         raise InputTypeError("value", f"logits have dtype {values.dtype}, expected int8 or float")
     if scale is not None:
@@ -86,5 +86,5 @@ def posteriors(logits: npt.NDArray[Any], table: npt.NDArray[np.uint16]) -> npt.N
     values = logits.astype(np.int64)
     shares = table.astype(np.int64)[values.max(axis=1, keepdims=True) - values]
     total = shares.sum(axis=1, keepdims=True)
-    found = (shares * 512 + total) // (2 * total)
-    return np.asarray(np.minimum(found, 255) - 128, np.int8)
+    units = (shares * 512 + total) // (2 * total)
+    return np.asarray(np.minimum(units, 255) - 128, np.int8)

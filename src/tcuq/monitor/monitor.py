@@ -16,7 +16,7 @@ from ..base.checks import integer
 from ..base.errors import InputError, InputTypeError, wrong_type
 from ..base.limits import read_limited
 from ..base.unknown import InputNote
-from .frames import holds_log, is_frame, opened
+from .data_frames import holds_log, is_frame, opened
 from .params import Params
 from .quantize import as_rows, as_vector, format_notes
 from .signals import NUMBER
@@ -161,11 +161,6 @@ class Monitor:
         bool
             False where the step had a label, or is too long ago: more than `memory` steps.
 
-        Raises
-        ------
-        ValueError
-            For a step that was not taken yet, a class that there is not, or params without feedback.
-
         Examples
         --------
         >>> from tcuq import Feedback
@@ -204,11 +199,6 @@ class Monitor:
         bytes
             What `load`, and `tcuq_load` of the C package, take.
 
-        Raises
-        ------
-        ValueError
-            For a monitor whose memory is damaged: what it would give could not be loaded.
-
         Examples
         --------
         >>> monitor = Monitor(Params(classes=2))
@@ -229,11 +219,6 @@ class Monitor:
         ----------
         state : bytes or path
             What `save` gave, or a file that holds it.
-
-        Raises
-        ------
-        ValueError
-            For a state that is damaged or belongs to other parameters.
 
         Examples
         --------

@@ -21,10 +21,9 @@ from ..base.limits import Limits, read_limited
 from . import fixed_point as fixed
 from .alarm import Alarm
 from .class_names import checked_names
-from .evidence_head import EvidenceHead
 from .feedback import Feedback
 from .fixed_point import COEF_LIMIT, RANGE, by_signal
-from .instant_head import InstantHead
+from .heads import EvidenceHead, InstantHead
 from .params_file import check_whole, content_from, content_of, plain, values_from
 from .signals import FEATURE_BASED, LAGGED, PROFILES, SLOW, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 
@@ -115,11 +114,6 @@ class Params:
         Names of the classes, shown wherever a class is; up to 64 printable characters each.
     notes : mapping, optional
         Free text and figures about the fit; never read by the monitor.
-
-    Raises
-    ------
-    ValueError
-        For a value outside its range; the message names the field, the value and what was expected.
 
     Examples
     --------
@@ -415,11 +409,6 @@ class Params:
             As `to_dict` gives it.
         sealed : bool, default True
             Whether the checksum must be that of the content; False after an edit of your own.
-
-        Raises
-        ------
-        ValueError
-            For a field that is unknown, missing or out of range, or a checksum that does not fit.
 
         Examples
         --------

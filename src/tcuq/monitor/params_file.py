@@ -15,10 +15,9 @@ from ..base.json_text import from_json
 from ..base.limits import Limits
 from .alarm import FIELDS as ALARM_FIELDS
 from .alarm import SIDE_FIELDS, Alarm, alarm_from
-from .evidence_head import EvidenceHead
 from .feedback import Feedback
 from .fixed_point import RANGE, as_json, part_from
-from .instant_head import InstantHead
+from .heads import EvidenceHead, InstantHead
 
 if TYPE_CHECKING:
     from .params import Params

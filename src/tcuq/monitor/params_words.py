@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 def in_words(params: Params, details: bool = False) -> str:
     """Return a few lines about parameters; of a fit, with what it found."""
-    found = params.notes.get("fit")
-    if not isinstance(found, Mapping):
+    fitted = params.notes.get("fit")
+    if not isinstance(fitted, Mapping):
         summed = "risk" if params.evidence is None else "evidence"
         alarm = f"Alarm: {summed if _has_alarm(params) else 'none'}."
         return "\n".join([_chosen(params, params.profile), _abstains(params), alarm])
-    lines = [f"Note: {found['suspect']}."] if "suspect" in found else []
+    lines = [f"Note: {fitted['suspect']}."] if "suspect" in fitted else []
     lines += [
-        _steps(params, found),
-        _chosen(params, found.get("profile")),
-        _gain(params, found),
+        _steps(params, fitted),
+        _chosen(params, fitted.get("profile")),
+        _gain(params, fitted),
         _abstains(params),
-        *_errors(params, found),
-        _alarm(params, found),
-        *_accuracy(params, found),
-        *(_details(found) if details else []),
-        *_dropped(found.get("dropped")),
+        *_errors(params, fitted),
+        _alarm(params, fitted),
+        *_accuracy(params, fitted),
+        *(_details(fitted) if details else []),
+        *_dropped(fitted.get("dropped")),
     ]
-    lines += [f"Note: {note}" if note.endswith("?") else f"Note: {note}." for note in found["warnings"]]
+    lines += [f"Note: {note}" if note.endswith("?") else f"Note: {note}." for note in fitted["warnings"]]
     return "\n".join(lines)
 
 
@@ -47,24 +47,24 @@ def _chosen(params: Params, profile: str | None) -> str:
     )
 
 
-def _gain(params: Params, found: Mapping[str, Any]) -> str:
-    if not found["labels"]:
+def _gain(params: Params, fitted: Mapping[str, Any]) -> str:
+    if not fitted["labels"]:
         way = "Fit with even a short labeled log to measure it and to learn weights."
         return f"Gain: unknown without labels. {way}"
-    wrong_predictions = found.get("prediction_errors", found["errors"])
-    wrong = f"Wrong: {_share(wrong_predictions, found['steps'])} of the predictions"
+    wrong_predictions = fitted.get("prediction_errors", fitted["errors"])
+    wrong = f"Wrong: {_share(wrong_predictions, fitted['steps'])} of the predictions"
     if params.about == "answer":
-        wrong += f", {_share(found['errors'], found['steps'])} of the answers"
+        wrong += f", {_share(fitted['errors'], fitted['steps'])} of the answers"
     if params.instant is None:
-        both = f"risk {found['auroc']:.3f}, 1 - max probability {found['auroc_confidence']:.3f}"
+        both = f"risk {fitted['auroc']:.3f}, 1 - max probability {fitted['auroc_confidence']:.3f}"
         return f"{wrong}. AUROC of errors on this log: {both}."
-    rules = (found.get("rules") or {}).get("of")
+    rules = (fitted.get("rules") or {}).get("of")
     if not rules:
         return f"{wrong}."
     own = rules["monitor"]
     best = min((name for name in rules if name != "monitor"), key=lambda name: float(rules[name]["left"]))
-    held = "kinds of shift" if found["rules"]["kinds"] else "parts of the log"
-    text = f"{wrong}. Of the surest {found['rules']['coverage']:.0%}, with {held} left out in turn: "
+    held = "kinds of shift" if fitted["rules"]["kinds"] else "parts of the log"
+    text = f"{wrong}. Of the surest {fitted['rules']['coverage']:.0%}, with {held} left out in turn: "
     text += f"{own['left']:.1%}; best simple rule, {best}: {rules[best]['left']:.1%}"
     if best != "confidence":
         text += f"; confidence: {rules['confidence']['left']:.1%}"
@@ -79,7 +79,7 @@ def _abstains(params: Params) -> str:
     return f"Abstains: {most}; flags {level}."
 
 
-def _errors(params: Params, found: Mapping[str, Any]) -> list[str]:
+def _errors(params: Params, fitted: Mapping[str, Any]) -> list[str]:
     """Say what labels that come late may do."""
     head = params.feedback
     if head is None:
@@ -93,7 +93,7 @@ def _errors(params: Params, found: Mapping[str, Any]) -> list[str]:
     return [
         f"Errors: of accepted steps that are labeled {late}, at most {100 * head.max_error:.4g}% and "
         f"{params.error_constant:.0f} more are wrong, proved; {first}. Steps without a label are not "
-        f"covered; {found['feedback']['accepted']:.0%} of this log would be accepted."
+        f"covered; {fitted['feedback']['accepted']:.0%} of this log would be accepted."
     ]
 
 
@@ -101,27 +101,27 @@ def _has_alarm(params: Params) -> bool:
     return params.alarm.rise is not None or params.alarm.fall is not None
 
 
-def _alarm(params: Params, found: Mapping[str, Any]) -> str:
+def _alarm(params: Params, fitted: Mapping[str, Any]) -> str:
     if not _has_alarm(params):
-        return f"Alarm: none, as {found['clean_steps']:,} clean steps are too few to set one."
+        return f"Alarm: none, as {fitted['clean_steps']:,} clean steps are too few to set one."
     what = "risk"
     if params.evidence is not None:
         names = ", ".join(name for name, value in params.evidence.coef.items() if value)
-        what = f"evidence from {names}, {_source(found['evidence'])}"
-    proved = (found.get("evidence") or {}).get("proved")
+        what = f"evidence from {names}, {_source(fitted['evidence'])}"
+    proved = (fitted.get("evidence") or {}).get("proved")
     if proved:
-        level = found["evidence"]["bet"]["level"]
+        level = fitted["evidence"]["bet"]["level"]
         text = (
             f"Alarm: {what}; at most one false alarm in {proved:,} clean steps on average, proved as long as "
             f"the mean score given the past stays below {level:.2f}"
         )
     else:
-        text = f"Alarm: {what}; set for one false alarm in {found['run_length']:,} clean steps"
-    elsewhere = found.get("run_length_elsewhere")
+        text = f"Alarm: {what}; set for one false alarm in {fitted['run_length']:,} clean steps"
+    elsewhere = fitted.get("run_length_elsewhere")
     if elsewhere:
         times = elsewhere["false_alarms"]
         text += f"; {times} came in {elsewhere['steps']:,} held-out clean steps"
-    return "\n".join([*_found(found.get("left_out")), f"{text}."])
+    return "\n".join([*_found(fitted.get("left_out")), f"{text}."])
 
 
 def _found(left_out: Mapping[str, Any] | None) -> list[str]:
@@ -143,13 +143,13 @@ def _source(evidence: Mapping[str, Any]) -> str:
     return f"{text}, as {evidence['why']}" if "why" in evidence else text
 
 
-def _accuracy(params: Params, found: Mapping[str, Any]) -> list[str]:
+def _accuracy(params: Params, fitted: Mapping[str, Any]) -> list[str]:
     if params.instant is None:
         return []
     if not params.horizon:
         return ["Expected accuracy: none without labels."]
     text = f"Expected accuracy: over about {params.horizon} steps"
-    measured = found["expected_accuracy"]
+    measured = fitted["expected_accuracy"]
     if "error" not in measured:  # a fit without an explanation
         return [f"{text}."]
     error = measured["error"]
@@ -169,14 +169,14 @@ def _accuracy(params: Params, found: Mapping[str, Any]) -> list[str]:
     return [f"{text}; a 90 % band is at least {off} wide on either side, {on} while the alarm is on."]
 
 
-def _steps(params: Params, found: Mapping[str, Any]) -> str:
+def _steps(params: Params, fitted: Mapping[str, Any]) -> str:
     """Say how many steps there are, and which of them set the threshold (and the alarm)."""
     what = "threshold and alarm" if _has_alarm(params) else "the threshold"
-    used, marked = found["clean_steps"], found["clean_marked"]
-    text = f"{_count(found['steps'], 'step')} in {_count(found['segments'], 'segment')}"
-    if found["clean_from"] == "all":
+    used, marked = fitted["clean_steps"], fitted["clean_marked"]
+    text = f"{_count(fitted['steps'], 'step')} in {_count(fitted['segments'], 'segment')}"
+    if fitted["clean_from"] == "all":
         return f"{text}, all taken as clean: they set {what}."
-    if found["clean_from"] == "clean log":
+    if fitted["clean_from"] == "clean log":
         text += f". The clean log has {_count(marked, 'step')}"
         text += " not marked as shifted" if used < marked else ""
     else:
@@ -187,18 +187,18 @@ def _steps(params: Params, found: Mapping[str, Any]) -> str:
     return f"{text}. Of these, {used:,} set {what}; {rest}, as the monitor still remembers a shift there."
 
 
-def _details(found: Mapping[str, Any]) -> list[str]:
+def _details(fitted: Mapping[str, Any]) -> list[str]:
     """Say what each signal adds, and what simple rules reach."""
     lines = []
-    if "signals" in found:
-        lines.append(found["time"])
-        if "explained_steps" in found:
-            count = f"{found['explained_steps']:,} of the steps, drawn at random"
+    if "signals" in fitted:
+        lines.append(fitted["time"])
+        if "explained_steps" in fitted:
+            count = f"{fitted['explained_steps']:,} of the steps, drawn at random"
             lines.append(f"These figures and those of the table are from {count}.")
-        lines += _signals(found["signals"])
-    rules = (found.get("rules") or {}).get("of")
+        lines += _signals(fitted["signals"])
+    rules = (fitted.get("rules") or {}).get("of")
     if rules:
-        surest = f"of the surest {found['rules']['coverage']:.0%}"
+        surest = f"of the surest {fitted['rules']['coverage']:.0%}"
         lines.append(f"{'rule':<22}{'wrong':>8}{surest:>24}")
         lines += [f"{name:<22}{row['wrong']:>8.1%}{row['left']:>24.1%}" for name, row in rules.items()]
     return lines

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +11,37 @@ import numpy.typing as npt
 
 from ..base.checks import integer, number
 from ..base.errors import InputError
-from ..base.step_hashes import U64, device_keys, step_hashes
+
+U64 = npt.NDArray[np.uint64]
+
+
+def device_keys(version: str, devices: Iterable[str]) -> U64:
+    """Return a number for each device of a version, from which `step_hashes` makes one for each of its steps.
+
+    Making it costs about a microsecond a device: keep it with the device where many steps are offered.
+    """
+    start = version.encode() + b"\0"
+    raw = (start + name.encode("utf-8", "surrogatepass") for name in devices)
+    digests = b"".join(hashlib.blake2b(name, digest_size=8).digest() for name in raw)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def mixed(values: U64) -> U64:
+    """Return numbers that look random, each a function of its value alone (the finalizer of splitmix64)."""
+    bits = values + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)), dtype=np.uint64)
+
+
+def step_hashes(seed: int, keys: U64, boots: npt.NDArray[Any], seqs: npt.NDArray[Any]) -> U64:
+    """Return a number for each step, from the seed and from what names the step."""
+    start = np.frombuffer(hashlib.blake2b(str(seed).encode(), digest_size=8).digest(), dtype="<u8")
+    hashes = mixed(keys ^ start.astype(np.uint64))
+    for part in (boots, seqs):
+        hashes = mixed(hashes ^ mixed(np.asarray(part, dtype=np.int64).astype(np.uint64)))
+    return hashes
+
 
 FLOOR = 0.5
 """Share of the rate that every step has: where the monitor is sure it may be wrong, and a label that is
@@ -101,6 +133,6 @@ class Questions:
         least = max(FLOOR * self.rate, 2 * self.rate - 1)  # so that a rate of 1 asks for all
         wanted = least + (self.rate - least) * doubt * (self.steps + 1) / self._total
         room = self.rate * (self.steps + 1) + BURST - self.expected
-        found = min(1.0, max(least, min(wanted, room)))
-        self.steps, self.expected, self._total = self.steps + 1, self.expected + found, self._total + doubt
-        return found
+        chance = min(1.0, max(least, min(wanted, room)))
+        self.steps, self.expected, self._total = self.steps + 1, self.expected + chance, self._total + doubt
+        return chance

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base.errors import InputError, InputTypeError, wrong_type
+from ..base.errors import InputError, InputTypeError, needed, wrong_type
 from ..base.fixed import ONE
-from ..base.optional import needed
 from .columns import ALIASES, PLAIN, Layout
-from .frames import column_at, holds_log, is_frame, names_of, opened
+from .data_frames import column_at, holds_log, is_frame, names_of, opened
 from .signals import SIGNALS
 
 _FRACTIONS = ("risk", "threshold", "uncertainty", "persistence", "look", "severity", "expected_accuracy")
@@ -60,9 +59,9 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         """
         if steps.dtype != STEP_DTYPE or steps.ndim != 1:
             raise InputTypeError("value", f"steps are {steps.dtype}, expected rows of tcuq.STEP_DTYPE")
-        found = steps.view(cls)
-        found.class_names = None if class_names is None else tuple(class_names)
-        return found
+        view = steps.view(cls)
+        view.class_names = None if class_names is None else tuple(class_names)
+        return view
 
     def __array_finalize__(self, obj: Any) -> None:
         self.class_names = getattr(obj, "class_names", None)
@@ -80,10 +79,10 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         super().__setstate__(array)
 
     def __getitem__(self, key: Any) -> Any:
-        found = super().__getitem__(key)
+        part = super().__getitem__(key)
         # One column is numbers, no steps.
-        whole = not isinstance(found, Steps) or found.dtype == STEP_DTYPE
-        return found if whole else found.view(np.ndarray)
+        whole = not isinstance(part, Steps) or part.dtype == STEP_DTYPE
+        return part if whole else part.view(np.ndarray)
 
     def to_pandas(self, beside: Any = None) -> Any:
         """Return the steps as a pandas DataFrame, one row a step.
@@ -98,11 +97,6 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         -------
         pandas.DataFrame
             The columns of `tcuq.step_columns`, after those of `beside`.
-
-        Raises
-        ------
-        ValueError
-            When pandas, or polars or pyarrow below, is not installed; the message says what to type.
         """
         pandas = needed("pandas", "pandas", "a pandas data frame")
         index = getattr(beside, "index", None)
@@ -118,11 +112,6 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         ----------
         beside : polars.DataFrame, optional
             As of `to_pandas`.
-
-        Returns
-        -------
-        polars.DataFrame
-            As of `to_pandas`.
         """
         polars = needed("polars", "polars", "a polars data frame")
         columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
@@ -135,11 +124,6 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         Parameters
         ----------
         beside : pyarrow.Table, optional
-            As of `to_pandas`.
-
-        Returns
-        -------
-        pyarrow.Table
             As of `to_pandas`.
         """
         arrow = needed("pyarrow", "tcuq[tables]", "an Arrow table")
@@ -192,18 +176,15 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
 
 
 class StepBuffer:
-    """Where a run writes. It is asked for before the run, whose steps cannot be taken back.
-
-    `bytes` and `raw` are what the core fills: steps, and signals in Q0.16 or None.
-    """
+    """Where a run writes. It is asked for before the run, whose steps cannot be taken back."""
 
     def __init__(self, count: int, class_names: Sequence[str] | None, signals: bool) -> None:
         steps = np.empty(count, dtype=STEP_DTYPE)
         self.bytes = steps.view(np.uint8)
         self.raw = np.empty((count, len(SIGNALS)), dtype=np.uint16) if signals else None
         self._values = np.empty((count, len(SIGNALS))) if signals else None
-        found = Steps.of(steps, class_names)
-        self._found: Any = found if self._values is None else (found, self._values)
+        joined = Steps.of(steps, class_names)
+        self._found: Any = joined if self._values is None else (joined, self._values)
 
     def filled(self) -> Any:
         """Return the steps, with their signals as numbers from 0 to 1 where they are wanted."""

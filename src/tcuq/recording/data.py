@@ -104,10 +104,10 @@ def _file(path: Path, y: Any) -> Data:
         return _arrays(_npy(path), y, where)
     given = limits_given()
     content = read_bytes(path, given, "inputs")
-    found = arrays_of(content, where, (*INPUTS, *LABELS, *COLUMNS), (INPUTS,), given, "inputs")
-    x_name = next(each for each in INPUTS if each in found)
-    y_name = next((each for each in LABELS if each in found), "")
-    more: dict[str, Any] = {key: found[key] for key in COLUMNS if key in found}
+    arrays = arrays_of(content, where, (*INPUTS, *LABELS, *COLUMNS), (INPUTS,), given, "inputs")
+    x_name = next(each for each in INPUTS if each in arrays)
+    y_name = next((each for each in LABELS if each in arrays), "")
+    more: dict[str, Any] = {key: arrays[key] for key in COLUMNS if key in arrays}
     for key, each in (("names", "class"), ("shift_names", "kind of shift")):
         if key not in more:
             continue
@@ -115,8 +115,8 @@ def _file(path: Path, y: Any) -> Data:
             raise InputError("value", f"{where}: {key} has shape {more[key].shape}, expected a name a {each}")
         with located(where):
             more[key] = texts_of(more[key])
-    labels = found.get(y_name) if y is None else y
-    return _arrays(found[x_name], labels, where, **more)
+    labels = arrays.get(y_name) if y is None else y
+    return _arrays(arrays[x_name], labels, where, **more)
 
 
 def _npy(path: Path) -> Array:
@@ -133,20 +133,22 @@ def _npy(path: Path) -> Array:
 
 
 def _folder(path: Path, asked: Asked) -> Data:
-    found = read_folder(path, asked)
-    labels = np.array([label for _, label in found.files])
+    folder = read_folder(path, asked)
+    labels = np.array([label for _, label in folder.files])
 
     def take(places: Array) -> Array:
-        return np.stack([found.read(found.files[place][0]) for place in places])
+        return np.stack([folder.read(folder.files[place][0]) for place in places])
 
     def batches(size: int) -> Iterator[Batch]:
         for start in range(0, len(labels), size):
             places = np.arange(start, min(start + size, len(labels)))
             yield Batch(take(places), labels[places])
 
-    family = "pictures" if found.pixels else "sound"
+    family = "pictures" if folder.pixels else "sound"
     more: dict[str, Any] = {"take": take, "labels": labels, "family": family}
-    return Data(shown(path), batches, len(labels), found.pixels, True, found.names, notes=found.notes, **more)
+    return Data(
+        shown(path), batches, len(labels), folder.pixels, True, folder.names, notes=folder.notes, **more
+    )
 
 
 def _made(source: Any, name: str) -> Data:

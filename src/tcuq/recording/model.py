@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.errors import InputError
-from ..base.optional import needed as needed
+from ..base.errors import needed as needed
 
 Array = npt.NDArray[Any]
 
@@ -36,8 +36,8 @@ class Format(NamedTuple):
 
     def numbers(self, integers: Array) -> npt.NDArray[np.float32]:
         """Return the numbers that integers stand for."""
-        found = np.float32(self.scale) * (integers.astype(np.float32) - np.float32(self.zero_point))
-        return np.asarray(found, np.float32)
+        values = np.float32(self.scale) * (integers.astype(np.float32) - np.float32(self.zero_point))
+        return np.asarray(values, np.float32)
 
     def __str__(self) -> str:
         return f"scale {self.scale:g} and zero point {self.zero_point}"

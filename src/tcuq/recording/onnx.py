@@ -82,11 +82,11 @@ def penultimate(found: list[Node]) -> str | None:
 
 
 def _piece(number: int, content: bytes) -> bytes:
-    size, head = len(content), bytearray([number << 3 | 2])
+    size, prefix = len(content), bytearray([number << 3 | 2])
     while size > 127:
-        head.append(size & 127 | 128)
+        prefix.append(size & 127 | 128)
         size >>= 7
-    return bytes([*head, size]) + content
+    return bytes([*prefix, size]) + content
 
 
 def tail_output(name: str) -> bytes:
@@ -155,14 +155,14 @@ class ONNX:
     def _choose_features(self, plain: Any, content: bytes, chosen: Features) -> None:
         info = self.info
         try:
-            found = nodes(content)
+            graph = nodes(content)
         except (ValueError, IndexError):
             raise info.refusal("damaged", "is no ONNX model, or is truncated") from None
-        name = str(chosen) if self._asked else penultimate(found)
+        name = str(chosen) if self._asked else penultimate(graph)
         if name is None:
             info.without_features("the model has no fully connected layer; name a tensor with `features`")
             return
-        made = [output for node in found for output in node.outputs]
+        made = [output for node in graph for output in node.outputs]
         if self._asked and name not in made:
             last = ", ".join(made[-5:])
             raise info.refusal("unknown", f"has no tensor {name!r}; the last ones are {last}")

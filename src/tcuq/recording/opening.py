@@ -105,13 +105,13 @@ def referred(text: str, what: str) -> Any:
     """Import what ``module:name`` stands for."""
     module, _, name = text.partition(":")
     try:
-        found = import_module(module)
+        loaded = import_module(module)
     except Exception as error:  # of the user's own code
         problem = f"{what} is {text}; {module} cannot be imported: {failure(error)}"
         raise InputError("failed", problem) from error
-    if not hasattr(found, name):
+    if not hasattr(loaded, name):
         raise InputError("unknown", f"{what} is {text}; the module {module} has no {name!r}")
-    return getattr(found, name)
+    return getattr(loaded, name)
 
 
 def is_keras(model: Any) -> bool:
@@ -155,10 +155,10 @@ class Keras:
     def __call__(self, x: Array) -> Outputs:
         """Run a batch."""
         try:
-            found = self._model.predict(x, verbose=0, batch_size=len(x))
+            outputs = self._model.predict(x, verbose=0, batch_size=len(x))
         except (ValueError, TypeError) as error:
             raise self.info.cannot_run(x, error) from None
-        probs, features = found if self._two else (found, None)
+        probs, features = outputs if self._two else (outputs, None)
         rows = None if features is None else np.asarray(features).reshape(len(x), -1)
         return Outputs(np.asarray(probs).reshape(len(x), -1), rows)
 
@@ -179,12 +179,12 @@ class Plain:
     def __call__(self, x: Array) -> Outputs:
         """Run a batch."""
         try:
-            found = self._call(x)
+            outputs = self._call(x)
         except Exception as error:  # of the user's own code
             problem = f"failed on input of shape {x.shape[1:]}: {failure(error)}"
             raise self.info.refusal("failed", problem) from error
-        pair = isinstance(found, tuple) and len(found) == 2
-        probs, features = found if pair else (found, None)
+        pair = isinstance(outputs, tuple) and len(outputs) == 2
+        probs, features = outputs if pair else (outputs, None)
         probs = self._rows("posteriors", probs, len(x))
         if features is None or not self._wanted:
             return Outputs(probs)

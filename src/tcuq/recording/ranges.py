@@ -93,8 +93,8 @@ def clearly_better(
     if before > 1 - margin:
         return None
     rest = [each for each in COMMON if not same_range(like, each)]
-    found = max((Best(each, accuracy(each), before) for each in rest), key=lambda each: each.accuracy)
-    return found if found.accuracy >= before + margin else None
+    best = max((Best(each, accuracy(each), before) for each in rest), key=lambda each: each.accuracy)
+    return best if best.accuracy >= before + margin else None
 
 
 def shown_range(ends: Range) -> str:
@@ -221,9 +221,9 @@ class Preparation:
             raise InputError("value", f"{self._name}: x has {x.ndim} dimensions, expected one row an input")
         if shape is None or _fits(given, shape):
             return x
-        found = with_ones(x, shape)
-        if found.shape != x.shape:
-            return found
+        shaped = with_ones(x, shape)
+        if shaped.shape != x.shape:
+            return shaped
         wanted = tuple("any" if each is None else each for each in shape)
         hint = ""
         if len(given) == len(shape) == 3 and sorted(given) == sorted(each or 0 for each in shape):

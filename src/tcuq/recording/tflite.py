@@ -69,12 +69,12 @@ class TFLite:
             raise self.info.refusal("missing", "is empty, expected a TFLite model")
         try:
             more = {"experimental_op_resolver_type": kind, "experimental_preserve_all_tensors": True}
-            found = litert.Interpreter(model_content=content, **more)
-            found.allocate_tensors()
+            interpreter = litert.Interpreter(model_content=content, **more)
+            interpreter.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             problem = "is no TFLite model that LiteRT can run, or is truncated"
             raise self.info.refusal("damaged", f"{problem}: {first_line(error)}") from None
-        return found
+        return interpreter
 
     def _wide_softmax(self) -> bool:
         tensors = {int(each["index"]): each for each in self._runner.get_tensor_details()}
@@ -94,16 +94,16 @@ class TFLite:
         return None
 
     def _choose_output(self, name: str | None) -> dict[str, Any]:
-        found: list[dict[str, Any]] = self._runner.get_output_details()
-        names = [each["name"] for each in found]
+        details: list[dict[str, Any]] = self._runner.get_output_details()
+        names = [each["name"] for each in details]
         if name is not None:
             if name not in names:
                 raise self.info.refusal("unknown", f"has no output {name!r}, expected {', '.join(names)}")
-            return found[names.index(name)]
-        if len(found) > 1:
-            problem = f"has {len(found)} outputs; name that of the posteriors with `posteriors`"
+            return details[names.index(name)]
+        if len(details) > 1:
+            problem = f"has {len(details)} outputs; name that of the posteriors with `posteriors`"
             raise self.info.refusal("missing", f"{problem}: {', '.join(names)}")
-        return found[0]
+        return details[0]
 
     def _choose_features(self, chosen: Features) -> dict[str, Any] | None:
         tensors = {int(each["index"]): each for each in self._runner.get_tensor_details()}

@@ -121,16 +121,16 @@ class Torch:
             self._model.eval()
             with self._torch.no_grad():
                 given = self._torch.from_numpy(np.ascontiguousarray(x))
-                found = self._model(given if self._where is None else given.to(self._where))
+                outputs = self._model(given if self._where is None else given.to(self._where))
         except (RuntimeError, ValueError, TypeError) as error:
             raise self.info.cannot_run(x, error) from None
         finally:
             self._tap.stop()
             for part, training in modes:
                 part.training = training
-        if not isinstance(found, self._torch.Tensor):
-            raise self.info.refusal("value", f"returns {type(found).__name__}, expected one tensor")
-        return Outputs(array_of(found).reshape(len(x), -1), self._tap.take(len(x)))
+        if not isinstance(outputs, self._torch.Tensor):
+            raise self.info.refusal("value", f"returns {type(outputs).__name__}, expected one tensor")
+        return Outputs(array_of(outputs).reshape(len(x), -1), self._tap.take(len(x)))
 
 
 def _copied(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from ..base.fixed import ONE
 from ..monitor.alarm import Alarm, AlarmSide, alarm_words
 from ..monitor.cost import CONTEXT_BYTES, cost
-from ..monitor.evidence_head import EvidenceHead
+from ..monitor.heads import EvidenceHead
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SLOW
 from ..monitor.state import fingerprint, read_state

@@ -8,10 +8,9 @@ import numpy.typing as npt
 from ..monitor.accuracy import accuracy_band
 from .data import Cells, per_cell
 from .figures import steps_axis
-from .markup import fact, figure, keyed, legend, pair, section, table
 from .plot import SIZE, Axis, Plot, nice_ticks
 from .summary import Facts
-from .text import count, decimal, percent, plural, short
+from .text import count, decimal, fact, figure, keyed, legend, pair, percent, plural, section, short, table
 
 WINDOW = 200
 """Steps over which the true accuracy is taken, to stand beside the expected one."""

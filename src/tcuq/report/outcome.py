@@ -12,9 +12,25 @@ from .. import metrics
 from ..monitor.log import Log
 from . import figures
 from .learned import answers
-from .markup import fact, figure, keyed, legend, pair, section, table, tile
 from .summary import Facts, Response, Share
-from .text import DASH, NBSP, count, decimal, escape, percent, plural, short
+from .text import (
+    DASH,
+    NBSP,
+    count,
+    decimal,
+    escape,
+    fact,
+    figure,
+    keyed,
+    legend,
+    pair,
+    percent,
+    plural,
+    section,
+    short,
+    table,
+    tile,
+)
 
 SHOWN_DELAYS = 60
 SIDES = {1: "rise", 2: "fall", 3: "rise and fall"}
@@ -39,8 +55,8 @@ def accuracy(shares: dict[str, dict[str, Share]]) -> str:
                     drawn,
                 ]
             )
-    head = ["steps", "count", "right", "accuracy", "95 % interval (Wilson)", ""]
-    return table(head, rows, "numbers intervals") + fact(
+    titles = ["steps", "count", "right", "accuracy", "95 % interval (Wilson)", ""]
+    return table(titles, rows, "numbers intervals") + fact(
         "The intervals take steps as independent. Neighboring steps of a stream are not, "
         "so these are too narrow."
     )
@@ -139,8 +155,8 @@ def _kinds(response: Response) -> str:
         median = "" if part.median is None else short(part.median)
         already = count(part.number("already raised"))
         rows.append([escape(kind), count(length), shown, already, median, percent(under)])
-    head = ["kind of shift", "steps", "found", "alarm on before", "median delay", "steps with the alarm on"]
-    return table(head, rows, "numbers kinds")
+    titles = ["kind of shift", "steps", "found", "alarm on before", "median delay", "steps with the alarm on"]
+    return table(titles, rows, "numbers kinds")
 
 
 def delays(response: Response, first: int = 0) -> str:
@@ -172,10 +188,10 @@ def delays(response: Response, first: int = 0) -> str:
         )
     more = len(response.delays) - len(rows)
     rest = fact(f"and {plural(more, 'more shift')}") if more > 0 else ""
-    head = ["kind", "shifted steps", "length", "alarm", "side", "delay in steps"]
+    titles = ["kind", "shifted steps", "length", "alarm", "side", "delay in steps"]
     body = f'<dl class="tiles">{tiles}</dl>'
     if rows:
-        body += _kinds(response) + table(head, rows, "numbers delays") + rest
+        body += _kinds(response) + table(titles, rows, "numbers delays") + rest
     lead = (
         "Stretches of different kinds count on their own. Delay counts from the first shifted step; 0 is an "
         "alarm at that very step. A shift is missed when it ends without an alarm. An alarm that begins at a "
@@ -205,10 +221,10 @@ def left_out(fit: Any) -> str:
         ]
         for name, row in kinds.items()
     ]
-    head = ["kind left out", "stretches", "found", "median delay", "steps with the alarm on"]
+    titles = ["kind left out", "stretches", "found", "median delay", "steps with the alarm on"]
     lead = (
         "The alarm was fitted again without each kind of shift that costs accuracy, then tried on it. It "
         f"found {number(notes, 'found')} of {number(notes, 'kinds')} kinds, and was on for "
         f"{number(notes, 'on_shifted', True)} of harmful and {number(notes, 'on_clean', True)} of clean time."
     )
-    return section("left-out", "Kinds of shift that the fit left out in turn", lead, table(head, rows))
+    return section("left-out", "Kinds of shift that the fit left out in turn", lead, table(titles, rows))

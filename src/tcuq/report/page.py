@@ -157,11 +157,6 @@ def render(
     verdict : str, optional
         A sentence that is known from elsewhere, to stand before the one on the stream.
 
-    Returns
-    -------
-    str
-        HTML with its styles and scripts.
-
     Examples
     --------
     >>> import numpy as np
@@ -201,20 +196,8 @@ def write_report(
     ----------
     path : path
         File to write, ``report.html``, say.
-    decisions : structured array of `tcuq.STEP_DTYPE`
-        As `Monitor.run` gives it.
-    params : Params, optional
-        Adds the bounds, the coefficients and the table of settings.
-    log : Log, optional
-        Of the same length; its labels, known shifts and segments are used where it has them.
-    signals : array of shape (T, 17), optional
-        In registry order; computed again when left out and both params and log are given.
-    title : str, optional
-        Heading of the page.
-    first : int, default 0
-        Number of the first step: above 0 for a monitor that had run before.
-    names : sequence of str, optional
-        Names of the classes; those of params or log go before.
+    decisions, params, log, signals, title, first, names
+        As of `render`.
 
     Examples
     --------

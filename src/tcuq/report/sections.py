@@ -10,10 +10,27 @@ from ..monitor.alarm import AlarmSide, alarm_words
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from . import figures
-from .markup import fact, figure, keyed, legend, pair, section, table, tile
 from .outcome import found_tile
 from .summary import Facts, FlagRate, flag_rate, share, windows
-from .text import NBSP, aim, count, decimal, escape, percent, plural, short, times
+from .text import (
+    NBSP,
+    aim,
+    count,
+    decimal,
+    escape,
+    fact,
+    figure,
+    keyed,
+    legend,
+    pair,
+    percent,
+    plural,
+    section,
+    short,
+    table,
+    tile,
+    times,
+)
 
 LEGENDS = {
     "range": "range of the risk",
@@ -39,7 +56,7 @@ def timeline(facts: Facts) -> str:
     """Return the chart of risk and threshold, which can be zoomed, and the same as a still figure."""
     kinds = ["range", "risk", "threshold", "abstain", "rise", *([] if facts.evidence else ["fall"])]
     summed = None if facts.params is None else facts.evidence
-    alarms = {side: f"alarm: {alarm_words(level, summed)}" for level, side in ((1, "rise"), (2, "fall"))}
+    alarms = {side: f"alarm: {alarm_words(raised, summed)}" for raised, side in ((1, "rise"), (2, "fall"))}
     words = {**LEGENDS, **alarms}
     if facts.shifts:
         kinds.append("shift")
@@ -146,11 +163,11 @@ def rates(facts: Facts) -> str:
             figures.worst_windows(worst, params.budget if params else None),
         ),
     )
-    head = ["any n steps", "most abstentions"]
+    titles = ["any n steps", "most abstentions"]
     rows = [[count(w.steps), keyed(f"window-{w.steps}", count(w.most))] for w in worst]
     if params is None or flags.debt is None:
         lead = "Measured only: the bounds follow from the parameters, which were not given."
-        return section("rates", "Rates", lead, charts + pair(table(head, rows), "<div></div>"))
+        return section("rates", "Rates", lead, charts + pair(table(titles, rows), "<div></div>"))
     for row, w in zip(rows, worst, strict=True):
         bound = w.bound if w.bound is not None else w.steps
         row += [count(bound), "held" if w.most <= bound else "NOT held"]
@@ -164,7 +181,7 @@ def rates(facts: Facts) -> str:
             "is not known, so the flags are held against the wider bound for any n consecutive steps."
         )
     body = charts + pair(
-        _debt(flags, flags.debt, params, facts.first), table([*head, "allowed", "bound"], rows)
+        _debt(flags, flags.debt, params, facts.first), table([*titles, "allowed", "bound"], rows)
     )
     return section("rates", "Rates against their bounds", lead, body)
 

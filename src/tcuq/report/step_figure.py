@@ -60,11 +60,6 @@ class StepsFigure:
         ----------
         path : path
             File to write; it ends in ``.svg``.
-
-        Raises
-        ------
-        ValueError
-            For another extension.
         """
         if Path(path).suffix.lower() != ".svg":
             raise InputError("value", f"{path}: a figure is written as .svg")

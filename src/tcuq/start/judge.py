@@ -32,7 +32,7 @@ Bools = npt.NDArray[np.bool_]
 
 def judge(params: Params, log: Log, steps: Any, seed: int, stay: float = 1.0) -> dict[str, Any]:
     """Return figures of a monitor's decisions; what needs labels or shifts is there if the log has them."""
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "steps": len(log),
         "budget": params.budget,
         "abstained": float(steps["abstain"].mean()),
@@ -42,12 +42,12 @@ def judge(params: Params, log: Log, steps: Any, seed: int, stay: float = 1.0) ->
     }
     on = np.asarray(steps["alarm"] != 0)
     if log.kinds is not None:
-        found |= _alarms(on, log.kinds, log.segments)
+        figures |= _alarms(on, log.kinds, log.segments)
     else:
-        found |= {"alarm_on": float(on.mean())}
+        figures |= {"alarm_on": float(on.mean())}
     if log.labels is not None:
-        found |= _errors(params, log, steps, seed, stay)
-    return found
+        figures |= _errors(params, log, steps, seed, stay)
+    return figures
 
 
 def _alarms(on: Bools, kinds: npt.NDArray[Any], segments: npt.NDArray[Any] | None) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float) -> dic
         return left_wrong(errors, score, coverage)
 
     gain = paired_difference(left, [wrong, risk], [model, doubt], min(block, len(log)), REPLICATES, rng)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "wrong_model": float(model.mean()),
         "wrong_answers": float(wrong.mean()),
         "wrong_accepted": float(wrong[kept].mean()) if kept.any() else None,
@@ -98,9 +98,9 @@ def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float) -> dic
     if params.horizon and len(ends):
         spans = [slice(end - SPAN, end) for end in ends]
         off = [abs(expected[span].mean() - (1 - wrong[span].mean())) for span in spans]
-        found |= {"accuracy": float(1 - wrong.mean()), "expected_accuracy": float(expected.mean())}
-        found |= {"expected_off": float(np.mean(off))}
-    return found
+        figures |= {"accuracy": float(1 - wrong.mean()), "expected_accuracy": float(expected.mean())}
+        figures |= {"expected_off": float(np.mean(off))}
+    return figures
 
 
 def block_for(steps: int, stay: float) -> int:
@@ -116,11 +116,11 @@ def _ranking(score: Any, wrong: Bools) -> float | None:
 def by_kind(log: Log, steps: Any) -> dict[str, dict[str, Any]]:
     """Return what `by_part` does for each kind of shift by name, and how many stretches of it were found."""
     assert log.kinds is not None
-    found = detection(steps["alarm"] != 0, log.kinds, log.segments)
+    detected = detection(steps["alarm"] != 0, log.kinds, log.segments)
     rows = {}
     for number, row in by_part(log, steps, log.kinds).items():
         if number:
-            delays = [delay for at, delay in zip(found.starts, found.delays, strict=True)
+            delays = [delay for at, delay in zip(detected.starts, detected.delays, strict=True)
                       if log.kinds[at] == number]  # fmt: skip
             row |= {"shifts": len(delays), "shifts_alarmed": len(delays) - delays.count(None)}
         rows[shift_shown(number, log.shift_names)] = row
@@ -129,12 +129,12 @@ def by_kind(log: Log, steps: Any) -> dict[str, dict[str, Any]]:
 
 def by_part(log: Log, steps: Any, parts: npt.NDArray[Any]) -> dict[Any, dict[str, Any]]:
     """Return errors and alarms for each value of an array, such as paces."""
-    found: dict[Any, dict[str, Any]] = {}
+    rows: dict[Any, dict[str, Any]] = {}
     for each in np.unique(parts).tolist():
         here = parts == each
         row = {"steps": int(here.sum()), "alarm_on": float((steps["alarm"][here] != 0).mean())}
         if log.labels is not None:
             row["wrong_model"] = float(log.errors()[here].mean())
             row["wrong_answers"] = float((steps["answer"] != log.labels)[here].mean())
-        found[each] = row
-    return found
+        rows[each] = row
+    return rows

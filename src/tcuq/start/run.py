@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.atomic_folders import recover, refuse_fixed, write_folder
+from ..base.atomic_folders import prepare, refuse_fixed, write_folder
 from ..base.checks import integer
 from ..base.errors import InputError
+from ..base.rand import Numbers
 from ..export import FORMS, refuse_other_form, sources
 from ..fitting import fit
 from ..io.decisions import Decisions, encode_decisions
@@ -19,17 +21,108 @@ from ..monitor.label_check import label_note
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
+from ..recording.data import Data
 from ..recording.options import RecordOptions
 from ..recording.session import Progress, Session, open_session, order_note
-from ..recording.shifts import choose, listed
+from ..recording.shifts import Chosen, Kind, choose, listed
 from ..recording.shifts.chosen import Shifts
-from ..recording.streams import arrange, joined, paces_of
-from ..recording.streams.made import fitting_paces, refuse_unfit, without_order
+from ..recording.streams import Pace, Plan, arrange, joined, make_plan, paces_of
+from ..recording.streams.made import (
+    fitting_paces,
+    groups_of,
+    no_room,
+    refuse_unfit,
+    shown_kinds,
+    without_order,
+)
+from ..recording.streams.plan import Ints
 from ..report.page import render
 from .judge import by_kind, by_part, judge
-from .parts import FEWEST, plan_parts, split_examples, split_stream, steps_for
-from .readme import readme
-from .words import summary, verdict
+from .words import readme, summary, verdict
+
+FITTED = 0.6
+"""Share of the examples, and of the steps, that the fit gets."""
+
+FEWEST = 400
+"""Examples, or steps of a stream, from which on two parts are made."""
+
+TIMES, USUAL, MOST = 3, 3_000, 12_000
+"""Steps: fewer examples than `USUAL` are shown up to `TIMES` times, for room for all kinds of shift; of more
+than `MOST`, some are left out."""
+
+
+class Parts(NamedTuple):
+    """What is shown to fit and to judge."""
+
+    fit: Plan
+    judge: Plan
+    fit_kinds: tuple[str, ...]
+    judge_kinds: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def steps_for(examples: int) -> int:
+    """Return how many steps are shown of so many examples."""
+    return min(examples, MOST) if examples >= USUAL else min(TIMES * examples, USUAL)
+
+
+def split_examples(data: Data, seed: int) -> tuple[Ints, Ints]:
+    """Return the examples to fit and those to judge, of each class the same share."""
+    groups, numbers = groups_of(data), Numbers(seed, "start/split")
+    order = numbers.shuffled(data.total)[0]
+    order = order[np.argsort(groups[order], kind="stable")]
+    # Every few of a class, in turn over all classes, so that classes of one example count as well.
+    first = np.floor(FITTED * np.arange(1, data.total + 1)) > np.floor(FITTED * np.arange(data.total))
+    return np.sort(order[first]), np.sort(order[~first])
+
+
+def split_kinds(kinds: Sequence[Kind], seed: int) -> tuple[list[int], list[int]]:
+    """Return the numbers of the shifts to fit with and of those to judge by; a single one is in both.
+
+    Shifts of the user, beside generic ones, are what the monitor is to be judged by. Of three collapses one
+    judges, so that every fit knows what a collapse looks like.
+    """
+    count = len(kinds)
+    if count < 2:
+        return [1] * count, [1] * count
+    parts: tuple[list[int], list[int]] = [], []
+    for collapse in (False, True):
+        numbers = [number for number, each in enumerate(kinds, 1) if each.collapse == collapse]
+        name = "start/collapses" if collapse else "start/kinds"
+        order = [numbers[place] for place in Numbers(seed, name).shuffled(len(numbers))[0].tolist()]
+        own = sum(kinds[number - 1].own for number in numbers)
+        if own < count:
+            order.sort(key=lambda number: not kinds[number - 1].own)  # those of the user first, else as drawn
+        judged = max(min(1, len(numbers)), own if own < count else 0, 3 * len(numbers) // 7)
+        parts[0].extend(order[judged:])
+        parts[1].extend(order[:judged])
+    return sorted(parts[0]), sorted(parts[1])
+
+
+def plan_parts(
+    data: Data, examples: tuple[Ints, Ints], paces: Sequence[Pace], chosen: Chosen, steps: int, seed: int
+) -> Parts:
+    """Return what is shown in both parts."""
+    groups, kinds = groups_of(data), split_kinds(chosen.kinds, seed)
+    lengths = round(FITTED * steps), steps - round(FITTED * steps)
+    fit, judge = (
+        make_plan(groups, own, length, paces, shown, seed, name)
+        for own, length, shown, name in zip(examples, lengths, kinds, ("fit", "judge"), strict=True)
+    )
+    fitted = tuple(chosen.kinds[number - 1].name for number in shown_kinds(fit))
+    judged = tuple(chosen.kinds[number - 1].name for number in shown_kinds(judge))
+    return Parts(fit, judge, fitted, judged, no_room(chosen, fit, judge))
+
+
+def split_stream(log: Log) -> int:
+    """Return the step of a recorded stream at which the part to judge begins.
+
+    Where a segment begins, if one does between 40 and 80 % of the way; else after 60 %.
+    """
+    middle = round(FITTED * len(log))
+    starts = [piece.start for piece in log.pieces() if 0.4 <= piece.start / len(log) <= 0.8]
+    return min(starts, key=lambda start: abs(start - middle), default=middle)
+
 
 FILES = ("README.md", "dev.npz", "test.npz", "monitor.json", "decisions.csv", "report.html")
 
@@ -76,18 +169,12 @@ def start(
 
     Parameters
     ----------
-    model : path, text or object
+    model, x, y, shifts
         As of `tcuq.record`.
-    x : path, text or array
-        Inputs, as of `tcuq.record`.
     out : path
         Folder to write: all files or, if anything fails, none.
-    y : array, optional
-        Labels, as of `tcuq.record`.
     stream : bool or str, optional
         As of `tcuq.record`; by default as it suits the data.
-    shifts : bool, str, callable or sequence, default True
-        As of `tcuq.record`.
     seed : int, optional
         Of the split, the streams and the fit; default 0.
     budget : float, default 0.15
@@ -105,12 +192,6 @@ def start(
     -------
     dict
         The figures; under ``"lines"`` about ten lines for a person.
-
-    Raises
-    ------
-    ValueError
-        For a model or data that cannot be read, for a model that is at chance on clean data, and for a folder
-        that holds files already.
 
     Examples
     --------
@@ -156,11 +237,11 @@ def start(
     format = session.model.info.probs
     logits = session.options.logits and format is not None and recorded.dev.probs.dtype == np.int8
     scale = format.scale if logits and format is not None else None  # so that the package has their softmax
-    found = _findings(session, recorded, params, decided, seed)
-    found["logits_scale"] = scale
+    figures = _findings(session, recorded, params, decided, seed)
+    figures["logits_scale"] = scale
 
     tell(0, 1, "writing")
-    title, said = f"{session.model.info.name}: judged on held-out steps", f"Verdict: {verdict(found)}."
+    title, said = f"{session.model.info.name}: judged on held-out steps", f"Verdict: {verdict(figures)}."
     decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
     contents: dict[str, str | bytes] = {
         "monitor.json": params.to_json(),
@@ -168,7 +249,7 @@ def start(
         "test.npz": encode_log(recorded.test),
         "decisions.csv": encode_decisions(decisions, "csv"),
         "report.html": render(decided, params, recorded.test, signals, title, verdict=said),
-        "README.md": readme(found),
+        "README.md": readme(figures),
     }
     for file, text in sources(params, "monitor", "c", scale).items():
         contents[f"firmware/{file}"] = text
@@ -176,18 +257,13 @@ def start(
         if (target / inside).is_dir():
             raise InputError("exists", f"{target / inside}: is a folder, expected a file or nothing")
     write_folder(target, contents)
-    found["files"] = sorted(contents)
-    return found
+    figures["files"] = sorted(contents)
+    return figures
 
 
 def check_folder(out: str | Path, force: bool) -> Path:
     """Return the folder to write, or refuse it before any work is done."""
-    target = Path(out)
-    if not target.parent.is_dir():
-        raise InputError("missing", f"{target}: folder {target.parent} does not exist; make it first")
-    recover(target)
-    if target.exists() and not target.is_dir():
-        raise InputError("exists", f"{target}: is a file, expected a folder; name another one")
+    target = prepare(out)
     refuse_fixed(target.resolve())
     if target.is_dir() and any(target.iterdir()) and not force:
         way = "choose another folder, or replace files with `force=True`"
@@ -281,7 +357,7 @@ def _findings(
     session: Session, recorded: Recorded, params: Params, decided: Any, seed: int
 ) -> dict[str, Any]:
     test, fitted = recorded.test, params.notes.get("fit") or {}
-    found = {
+    figures = {
         "model": session.model.info.name,
         "data": session.data.name,
         "seed": seed,
@@ -292,10 +368,10 @@ def _findings(
         "fit_accuracy": fitted.get("expected_accuracy"),
         "notes": list(fitted.get("warnings", ())),
     }
-    found["label_note"] = label_note(recorded.dev)
+    figures["label_note"] = label_note(recorded.dev)
     if test.kinds is not None:
-        found["by_kind"] = by_kind(test, decided)
+        figures["by_kind"] = by_kind(test, decided)
     if recorded.paces is not None:
-        found["by_pace"] = by_part(test, decided, recorded.paces)
-    found["lines"] = summary(found)
-    return found
+        figures["by_pace"] = by_part(test, decided, recorded.paces)
+    figures["lines"] = summary(figures)
+    return figures

@@ -1,38 +1,41 @@
-"""What came out, in about ten lines for a person."""
+"""What came out, in about ten lines for a person, and the page of next steps beside the files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._version import VERSION
+from ..base.generated import plain_text
+
 HARM = 0.05
 """Share of wrong predictions above that of clean steps from which on a kind of shift is harmful."""
 
 
-def summary(found: Mapping[str, Any]) -> list[str]:
+def summary(facts: Mapping[str, Any]) -> list[str]:
     """Return the result as lines; honest where the monitor adds nothing."""
     rows = [
-        ("Verdict", verdict(found)),
-        ("Answers", answers_words(found)),
-        ("Fitted on", f"{found['fit_steps']:,} steps{_kinds(found, 'fit_kinds')}"),
-        ("Judged on", f"{found['steps']:,} {_others(found)}{_kinds(found, 'judge_kinds')}"),
+        ("Verdict", verdict(facts)),
+        ("Answers", answers_words(facts)),
+        ("Fitted on", f"{facts['fit_steps']:,} steps{_kinds(facts, 'fit_kinds')}"),
+        ("Judged on", f"{facts['steps']:,} {_others(facts)}{_kinds(facts, 'judge_kinds')}"),
     ]
-    rows += _errors(found) if "wrong_model" in found else [("Wrong answers", "unknown without labels")]
-    rows.append(("Abstains", f"on {found['abstained']:.1%} of the steps (budget {share(found['budget'])})"))
-    rows.append(("Alarm", alarm_words(found)))
-    kinds = {name: row for name, row in (found.get("by_kind") or {}).items() if row.get("shifts")}
-    if found["has_alarm"] and len(kinds) > 1:
+    rows += _errors(facts) if "wrong_model" in facts else [("Wrong answers", "unknown without labels")]
+    rows.append(("Abstains", f"on {facts['abstained']:.1%} of the steps (budget {share(facts['budget'])})"))
+    rows.append(("Alarm", alarm_words(facts)))
+    kinds = {name: row for name, row in (facts.get("by_kind") or {}).items() if row.get("shifts")}
+    if facts["has_alarm"] and len(kinds) > 1:
         told = (f"{name} {row['shifts_alarmed']} of {row['shifts']}" for name, row in kinds.items())
         rows.append(("  by kind", ", ".join(told)))
-    left_out = (found.get("left_out") or {}).get("by_kind")
+    left_out = (facts.get("left_out") or {}).get("by_kind")
     if left_out:
         told = (f"{name} {row['found']} of {row['stretches']}" for name, row in left_out.items())
         rows.append(("  left out in turn", f"{', '.join(told)} (stretches of the fit)"))
-    if found.get("alarm_on_shifted") or found.get("alarm_on_clean"):
-        rows.append(("  on during", _during(found)))
-    if "expected_off" in found:
-        mean = f"{found['expected_accuracy']:.1%} on average (true: {found['accuracy']:.1%})"
-        off = f"off by {100 * found['expected_off']:.1f} points on average over 200 steps"
+    if facts.get("alarm_on_shifted") or facts.get("alarm_on_clean"):
+        rows.append(("  on during", _during(facts)))
+    if "expected_off" in facts:
+        mean = f"{facts['expected_accuracy']:.1%} on average (true: {facts['accuracy']:.1%})"
+        off = f"off by {100 * facts['expected_off']:.1f} points on average over 200 steps"
         rows.append(("Expected accuracy", f"{mean}; {off}"))
     width = max(len(name) for name, _ in rows) + 2
     return [f"{name:<{width}}{text}" for name, text in rows]
@@ -43,72 +46,72 @@ def share(part: float) -> str:
     return f"{100 * part:.6g}%"
 
 
-def _during(found: Mapping[str, Any]) -> str:
-    shifted, clean = found["alarm_on_shifted"], found["alarm_on_clean"]
+def _during(facts: Mapping[str, Any]) -> str:
+    shifted, clean = facts["alarm_on_shifted"], facts["alarm_on_clean"]
     parts = [] if shifted is None else [f"{shifted:.0%} of shifted steps"]
     if clean is not None:
-        before = "raised before them; " * (bool(parts) and clean > 0 and not found["false_alarms"])
+        before = "raised before them; " * (bool(parts) and clean > 0 and not facts["false_alarms"])
         parts.append(f"{clean:.0%} of clean {'ones' if parts else 'steps'} ({before}it takes time to clear)")
     return ", ".join(parts)
 
 
-def _kinds(found: Mapping[str, Any], key: str) -> str:
-    names: Sequence[str] = found[key]
+def _kinds(facts: Mapping[str, Any], key: str) -> str:
+    names: Sequence[str] = facts[key]
     return f", shifts: {', '.join(names)}" if names else ""
 
 
-def _others(found: Mapping[str, Any]) -> str:
-    return "steps of other examples" if found["made"] else "later steps of your stream"
+def _others(facts: Mapping[str, Any]) -> str:
+    return "steps of other examples" if facts["made"] else "later steps of your stream"
 
 
-def _errors(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    kept = share(1 - found["budget"])
-    wrong = f"{found['wrong_model']:.1%} without the monitor, {found['wrong_answers']:.1%} with its answers"
-    sure = f"{found['sure_by_confidence']:.1%} by confidence, {found['sure_by_monitor']:.1%} by the monitor"
+def _errors(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    kept = share(1 - facts["budget"])
+    wrong = f"{facts['wrong_model']:.1%} without the monitor, {facts['wrong_answers']:.1%} with its answers"
+    sure = f"{facts['sure_by_confidence']:.1%} by confidence, {facts['sure_by_monitor']:.1%} by the monitor"
     rows = [("Wrong answers", wrong), (f"  of the surest {kept}", sure)]
-    if found["auroc_confidence"] is not None and found["auroc_monitor"] is not None:
-        scores = f"confidence {found['auroc_confidence']:.3f}, monitor {found['auroc_monitor']:.3f}"
+    if facts["auroc_confidence"] is not None and facts["auroc_monitor"] is not None:
+        scores = f"confidence {facts['auroc_confidence']:.3f}, monitor {facts['auroc_monitor']:.3f}"
         rows.append(("Ranks errors", f"AUROC: {scores}"))
     return rows
 
 
-def alarm_words(found: Mapping[str, Any]) -> str:
+def alarm_words(facts: Mapping[str, Any]) -> str:
     """Say when the alarm came and when it should not have come."""
-    if not found["has_alarm"]:
+    if not facts["has_alarm"]:
         return "none: too few clean steps to set one; pass more examples"
-    if "shifts" not in found:
-        return f"on during {found['alarm_on']:.1%} of the steps; how many of them are shifted is not marked"
-    times = f"{found['false_alarms']} false alarm{'s' * (found['false_alarms'] != 1)}"
-    false = f"{times} in {found['clean_steps']:,} clean steps"
-    if not found["shifts"] and not found["shifts_already_raised"]:
+    if "shifts" not in facts:
+        return f"on during {facts['alarm_on']:.1%} of the steps; how many of them are shifted is not marked"
+    times = f"{facts['false_alarms']} false alarm{'s' * (facts['false_alarms'] != 1)}"
+    false = f"{times} in {facts['clean_steps']:,} clean steps"
+    if not facts["shifts"] and not facts["shifts_already_raised"]:
         return f"{false}; no shifts to detect"
-    text = f"raised in {found['shifts_alarmed']} of {found['shifts']} shifted stretches"
-    if found["delay_median"] is not None:
-        text += f", after {found['delay_median']:g} steps (median)"
-    if found["shifts_already_raised"]:
-        text += f", still on from before in {found['shifts_already_raised']} more"
+    text = f"raised in {facts['shifts_alarmed']} of {facts['shifts']} shifted stretches"
+    if facts["delay_median"] is not None:
+        text += f", after {facts['delay_median']:g} steps (median)"
+    if facts["shifts_already_raised"]:
+        text += f", still on from before in {facts['shifts_already_raised']} more"
     return f"{text}; {false}"
 
 
-def verdict(found: Mapping[str, Any]) -> str:
+def verdict(facts: Mapping[str, Any]) -> str:
     """Say what the alarm finds of shifts that it has not seen, how far off accuracy is, and of answers."""
-    if found.get("label_note"):
-        return f"DO NOT USE THIS MONITOR, written because it was forced: {found['label_note']}"
-    accuracy = _accuracy_verdict(found.get("fit_accuracy") or {}, found.get("expected_off"))
-    answers = f"answers {answers_words(found).partition(':')[0]}"
-    return "; ".join(filter(None, [_alarm_verdict(found), accuracy, answers]))
+    if facts.get("label_note"):
+        return f"DO NOT USE THIS MONITOR, written because it was forced: {facts['label_note']}"
+    accuracy = _accuracy_verdict(facts.get("fit_accuracy") or {}, facts.get("expected_off"))
+    answers = f"answers {answers_words(facts).partition(':')[0]}"
+    return "; ".join(filter(None, [_alarm_verdict(facts), accuracy, answers]))
 
 
-def _alarm_verdict(found: Mapping[str, Any]) -> str:
-    if not found["has_alarm"]:
+def _alarm_verdict(facts: Mapping[str, Any]) -> str:
+    if not facts["has_alarm"]:
         return "there is no alarm: too few clean steps to set one"
-    parts, told = [], found.get("left_out")
+    parts, told = [], facts.get("left_out")
     if told:
         delay = "" if told["delay"] is None else f"median delay {told['delay']:.0f} steps, "
         on = f"{told['on_shifted']:.0%} of harmful and {told['on_clean']:.0%} of clean time"
         kinds = f"{told['found']} of {told['kinds']} kinds of shift left out in turn"
         parts.append(f"{kinds} ({delay}on for {on})")
-    hit, of = _harmful(found)
+    hit, of = _harmful(facts)
     if of:
         parts.append(f"{hit} of {of} harmful stretches of the judged part")
     if not parts:
@@ -120,9 +123,9 @@ def _alarm_verdict(found: Mapping[str, Any]) -> str:
     return f"DO NOT RELY ON THE ALARM: it {said}" if missed else f"the alarm {said}"
 
 
-def _harmful(found: Mapping[str, Any]) -> tuple[int, int]:
+def _harmful(facts: Mapping[str, Any]) -> tuple[int, int]:
     """Return how many judged stretches were found, and how many there are, of kinds that cost accuracy."""
-    rows: Mapping[str, Mapping[str, Any]] = found.get("by_kind") or {}
+    rows: Mapping[str, Mapping[str, Any]] = facts.get("by_kind") or {}
     clean = (rows.get("clean") or {}).get("wrong_model")
     kinds = [row for row in rows.values() if row.get("shifts")]
     kinds = [row for row in kinds if clean is None or row["wrong_model"] >= clean + HARM]
@@ -142,25 +145,25 @@ def _accuracy_verdict(fit: Mapping[str, Any], judged: float | None) -> str:
     return f"{said}{f' ({beside})' if beside else ''}{also}"
 
 
-def answers_words(found: Mapping[str, Any]) -> str:
+def answers_words(facts: Mapping[str, Any]) -> str:
     """Say whether answers and abstentions are worth it, as far as these steps can tell."""
-    if "gain" not in found:
+    if "gain" not in facts:
         return "open: only labels can tell whether the monitor ranks errors better than confidence"
-    if found["wrong_model"] == found["wrong_answers"] == 0:
+    if facts["wrong_model"] == facts["wrong_answers"] == 0:
         return "open: there is no wrong answer on these steps to tell the monitor from confidence"
-    if found["gain_low"] is None:
-        few = f"{found['steps']:,} steps are too few blocks of {found['block']:,}"
+    if facts["gain_low"] is None:
+        few = f"{facts['steps']:,} steps are too few blocks of {facts['block']:,}"
         return f"open: a class may stay for long, and {few} to tell the monitor from confidence"
-    kept, points = (share(1 - found["budget"]), [_points(-found[each]) for each in ("gain_high", "gain_low")])
+    kept, points = (share(1 - facts["budget"]), [_points(-facts[each]) for each in ("gain_high", "gain_low")])
     interval = f"95% interval {min(map(abs, points)):.1f} to {max(map(abs, points)):.1f}"
-    if found["gain_high"] < 0:
-        fewer = f"{-100 * found['gain']:.1f} points fewer errors among the surest {kept}"
+    if facts["gain_high"] < 0:
+        fewer = f"{-100 * facts['gain']:.1f} points fewer errors among the surest {kept}"
         return f"better than confidence: {fewer} ({interval})"
-    if found["gain_low"] > 0:
-        more = f"{100 * found['gain']:.1f} points more errors among the surest {kept}"
+    if facts["gain_low"] > 0:
+        more = f"{100 * facts['gain']:.1f} points more errors among the surest {kept}"
         return f"WORSE than confidence: {more} ({interval}); use the alarm, and confidence to abstain"
     interval = f"95% interval {_fewer(points[0])} to {_fewer(points[1])}"
-    gained = f"{_fewer(_points(-found['gain']))} errors among the surest {kept} ({interval})"
+    gained = f"{_fewer(_points(-facts['gain']))} errors among the surest {kept} ({interval})"
     return f"undecided, too close to confidence to tell: {gained}"
 
 
@@ -172,3 +175,126 @@ def _fewer(points: float) -> str:
 def _points(share: float) -> float:
     """Return a share in percent, rounded as it is shown, and never as -0.0."""
     return round(100 * share, 1) + 0.0
+
+
+PAGE = """# A monitor for {model}
+
+Made by `tcuq start` (tcuq {version}, seed {seed}) from {data}.
+
+```
+{summary}
+```
+
+{meaning}
+
+## What is here
+
+| File | What it is |
+| --- | --- |
+| `report.html` | the judged stream, step by step: open it in a browser |
+| `monitor.json` | the monitor: `tcuq run`, `tcuq inspect` and `tcuq export` read it |
+| `firmware/` | the monitor as C files in one folder, with an example and a self-check; its README says \
+how to build it |
+| `dev.npz`, `test.npz` | what the model said on the steps to fit and on those to judge |
+| `decisions.csv` | what the monitor decided on `test.npz` |
+
+## How it was judged
+
+{judged}{tables}
+## What to do next
+
+1. Open `report.html`. Look at what the monitor does when a shift begins.
+2. Build `firmware/` and call the monitor after each inference. The self-check tells whether your compiler \
+agrees.
+3. Record a stream of your own, as the device will see it: `tcuq record MODEL stream.npz -o own.npz`. \
+Then try the monitor on it: `tcuq run monitor.json own.npz -o own.csv` and \
+`tcuq report own.csv -o own.html --params monitor.json --log own.npz`.
+4. Fit again, with how often the monitor may abstain and how rare false alarms must be: \
+`tcuq fit own.npz -o own.json --budget 0.1 --run-length 50000`, if you have labels for that stream. It \
+learns the pace and the shifts of your device, which a made stream can only guess. Else fit `dev.npz`.
+5. After a new fit `firmware/` is out of date: it holds `monitor.json`. Write it again: \
+`{export}`.
+{network}{notes}"""
+
+NETWORK = """6. If the model is int8, put the network itself on the board as well: \
+`tcuq device import MODEL -o network.npz`, then `tcuq device emit network.npz monitor.json -o board` \
+(after a new fit, `own.json`). Or keep the runtime that you have, such as TFLite Micro: \
+`tcuq device outputs MODEL -o features.tflite` and `tcuq export monitor.json glue --glue tflm`.
+"""
+
+MADE = """The streams are made of your examples: stretches in which a class stays, one example is held, or \
+all is shuffled, clean and degraded in turn. **The degradations are generic. Those of your device will be \
+others**, so expect other figures there. Add your own with `--shifts module:function`."""
+
+REAL = """Your data are a stream already, so nothing was made up: its first part fitted the monitor, the \
+rest judged it."""
+
+
+def readme(facts: Mapping[str, Any]) -> str:
+    """Return the page."""
+    notes = "".join(f"- {each}\n" for each in facts["notes"])
+    return PAGE.format(
+        export=_export(facts),
+        network=NETWORK if str(facts["model"]).endswith(".tflite") else "",
+        model=plain_text(facts["model"]),
+        version=VERSION,
+        seed=facts["seed"],
+        data=plain_text(facts["data"]),
+        summary="\n".join(facts["lines"]),
+        meaning=MADE if facts["made"] else REAL,
+        judged=_judged(facts),
+        tables=_tables(facts),
+        notes=f"\n## Notes\n\n{notes}" if notes else "",
+    )
+
+
+def _export(facts: Mapping[str, Any]) -> str:
+    """Return the command that writes ``firmware`` as it was written, of other parameters."""
+    scale = "" if facts["logits_scale"] is None else f" --logits-scale {facts['logits_scale']!r}"
+    return f"tcuq export own.json firmware --name monitor{scale} --force"
+
+
+def _judged(facts: Mapping[str, Any]) -> str:
+    if not facts["made"]:
+        fitted, judged = facts["fit_steps"], facts["steps"]
+        return f"The first {fitted:,} steps were used to fit, the last {judged:,} to judge.\n"
+    text = f"{facts['fit_examples']:,} examples were used to fit"
+    text += f", {facts['judge_examples']:,} others to judge."
+    if facts["fit_kinds"] and set(facts["fit_kinds"]).isdisjoint(facts["judge_kinds"]):
+        fitted, judged = (", ".join(map(plain_text, facts[key])) for key in ("fit_kinds", "judge_kinds"))
+        text += f" The fit saw the shifts {fitted}; it is judged by others: {judged}."
+    elif facts["fit_kinds"]:
+        text += " Both have the same kind of shift, as there is only one."
+    return f"{text}\n"
+
+
+def _tables(facts: Mapping[str, Any]) -> str:
+    text = _left_out(facts)
+    for title, key in (("Shift", "by_kind"), ("Pace", "by_pace")):
+        rows: Mapping[str, Mapping[str, Any]] = facts.get(key) or {}
+        if len(rows) < 2:
+            continue
+        labeled = all("wrong_model" in row for row in rows.values())
+        titles = [title, "Steps", *(["Model wrong", "Answers wrong"] if labeled else []), "Alarm on"]
+        titles += ["Found"] if key == "by_kind" else []
+        text += f"\n| {' | '.join(titles)} |\n|{' --- |' * len(titles)}\n"
+        for name, row in rows.items():
+            shares = [row[each] for each in ("wrong_model", "wrong_answers", "alarm_on") if each in row]
+            cells = [plain_text(name), f"{row['steps']:,}", *(f"{each:.1%}" for each in shares)]
+            if key == "by_kind":
+                cells.append(f"{row['shifts_alarmed']} of {row['shifts']}" if row.get("shifts") else "")
+            text += f"| {' | '.join(cells)} |\n"
+    return text
+
+
+def _left_out(facts: Mapping[str, Any]) -> str:
+    """Return what the alarm found of each kind of shift that it was fitted without."""
+    rows: Mapping[str, Mapping[str, Any]] = (facts.get("left_out") or {}).get("by_kind") or {}
+    if not rows:
+        return ""
+    text = "\nThe alarm was also fitted without each kind of shift in turn, and tried on it:\n"
+    text += "\n| Shift left out | Found | Median delay | Alarm on |\n| --- | --- | --- | --- |\n"
+    for name, row in rows.items():
+        delay = "" if row["delay"] is None else f"{row['delay']:.0f} steps"
+        text += f"| {plain_text(name)} | {row['found']} of {row['stretches']} | {delay} | {row['on']:.1%} |\n"
+    return f"{text}\nOn the judged part:\n"

@@ -2,7 +2,7 @@
 
 Devices are spread over shards by a hash of their name. A shard is a `ModelVersion`, the same engine as in
 `Fleet`; its state is one value in Spark's RocksDB state store. docs/SPARK.md says how to choose the number
-of shards.
+of shards, and in which order events are taken.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tcuq.base.checks import integer
-from tcuq.base.errors import InputError, wrong_type
-from tcuq.base.optional import needed
+from tcuq.base.errors import InputError, needed, wrong_type
 from tcuq.monitor.params import Params
-from tcuq.monitor.steps import STEP_DTYPE, Steps, step_columns
+from tcuq.monitor.steps import STEP_DTYPE, step_columns
 
-from .engine.events import Decided, joined
+from .engine.events import Decided, Events, joined
 from .engine.model_version import ModelVersion
 from .engine.order import BRIDGE, HOLD
 from .engine.packing import pack_arrays, unpack_arrays
-from .spark_rows import ShardRows
 
-__all__ = ["DECISIONS", "SETTINGS", "by_device", "decide_stream", "decide_table", "models", "summary"]
+__all__ = ["DECISIONS", "SETTINGS", "by_device", "decide_stream", "decide_table", "models"]
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
@@ -36,23 +35,26 @@ SETTINGS = {
 }
 """What a session for `decide_stream` is built with."""
 
-_STEP_TYPES = {"f": "double", "i": "int", "u": "int", "b": "boolean"}
+_TYPES = {"f": "double", "i": "int", "u": "int", "b": "boolean"}
 
-DECISIONS = ", ".join(
-    ["version string", "device string", "boot bigint", "seq bigint", "time double"]
-    + [
-        f"{name} {'string' if name == 'reason' else _STEP_TYPES[STEP_DTYPE[name].kind]}"
-        for name in STEP_DTYPE.names or ()
-    ]
+_STEPS = {name: _TYPES[STEP_DTYPE[name].kind] for name in STEP_DTYPE.names or ()} | {"reason": "string"}
+
+DECISIONS = "version string, device string, boot bigint, seq bigint, time double, " + ", ".join(
+    f"{name} {kind}" for name, kind in _STEPS.items()
 )
 """Columns of decisions: whose, which, and all that `Monitor.run` says; an unknown accuracy or time is NaN."""
 
-STATE = "lane binary, unknown bigint"
+STATE = "model binary, unknown bigint"
 """Of a shard: its model, or how many rows of a version that nobody knows."""
-
 
 MADE_WITH = "made_with"
 """Among the arrays of a model: shards and hold, which its content depends on."""
+
+COLUMNS = {"boot": "bigint", "seq": "bigint", "time": "double", "arrival": "bigint", "state": "binary"}
+"""Columns of events beside `device`, `probs` and `features`. A cast gives seconds for a timestamp as well."""
+
+NO_NUMBER = -2
+"""In place of a boot or seq that is none: it is refused and counted."""
 
 
 def decide_stream(
@@ -65,36 +67,18 @@ def decide_stream(
 ) -> Any:
     """Return decisions on a stream of events, each at most once, as `Fleet` gives them.
 
+    They have the columns `DECISIONS`, and are to be written in the mode "append".
+
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        A streaming data frame with the columns `device`, `boot`, `seq` and `probs` (a list a row), and where
-        there are any `features` (a list a row), `time` (seconds since 1970, or a timestamp), `version`,
-        `arrival` and `state`. A row with a `state` hands over what a device's own monitor saved after (boot,
-        seq); its `probs` are not read.
+        A streaming data frame with the columns of docs/SPARK.md: `device`, `boot`, `seq`, `probs` and more.
     params : Params or mapping of them
         One set, or several by the name of their version.
     shards : int, default 64
         Over how many models a version's devices are spread. It cannot change while a checkpoint is in use.
-    hold : int, default 8
+    hold, bridge : int, default 8 and 16
         As of `Fleet`.
-    bridge : int, default 16
-        As of `Fleet`.
-
-    Returns
-    -------
-    pyspark.sql.DataFrame
-        With the columns `DECISIONS`, to be written in the mode "append".
-
-    Notes
-    -----
-    Spark does not keep the order of rows. Each micro-batch is put in order here: by `arrival` if there is
-    such a column, then by (boot, seq). `arrival` is any integer that grows for each device, such as Kafka's
-    offset where the device is the key. The decisions are then those of `Fleet` on events in the order of
-    `arrival`, however they fall into micro-batches. Without it, the order inside a micro-batch is (boot,
-    seq): what is late within a micro-batch is put right and what is late beyond it is held or dropped, so
-    that the decisions depend on where micro-batches begin. In both cases a restart repeats a micro-batch
-    exactly.
 
     Examples
     --------
@@ -104,23 +88,16 @@ def decide_stream(
     """
     provider = df.sparkSession.conf.get(PROVIDER, "")
     if "RocksDB" not in provider:
-        raise InputError(
-            "conflict",
-            f"{PROVIDER} is {provider!r}, expected RocksDB; build the session with tcuq_watch.spark.SETTINGS",
-        )
+        problem = f"{PROVIDER} is {provider!r}, expected RocksDB"
+        raise InputError("conflict", f"{problem}; build the session with tcuq_watch.spark.SETTINGS")
     if not df.isStreaming:
         raise InputError("value", "df is a table, expected a stream; decide_table takes tables")
-    job = _Job(_versions(params), hold, bridge, shards)
-    grouped = _prepared(df, job.params, shards).groupBy("version", "shard")
-    return grouped.applyInPandasWithState(job.stream, DECISIONS, STATE, "append", "NoTimeout")
+    job = _Job(params, shards, hold=hold, bridge=bridge)
+    return job.grouped(df).applyInPandasWithState(job.stream, DECISIONS, STATE, "append", "NoTimeout")
 
 
 def decide_table(
-    df: Any,
-    params: Params | Mapping[str, Params],
-    *,
-    shards: int = 64,
-    bridge: int = BRIDGE,
+    df: Any, params: Params | Mapping[str, Params], *, shards: int = 64, bridge: int = BRIDGE
 ) -> Any:
     """Return decisions on a whole table of events.
 
@@ -138,11 +115,6 @@ def decide_table(
     bridge : int, default 16
         As of `Fleet`.
 
-    Returns
-    -------
-    pyspark.sql.DataFrame
-        With the columns `DECISIONS`.
-
     Examples
     --------
     >>> events = spark.read.parquet("events.parquet")  # doctest: +SKIP
@@ -150,120 +122,102 @@ def decide_table(
     """
     if df.isStreaming:
         raise InputError("value", "df is a stream, expected a table; decide_stream takes streams")
-    job = _Job(_versions(params), HOLD, bridge, shards)
-    grouped = _prepared(df, job.params, shards).groupBy("version", "shard")
+    job = _Job(params, shards, bridge=bridge)
     # Spark counts the arguments, and a method has one more.
-    return grouped.applyInPandas(lambda key, frame: job.table(key, frame), DECISIONS)
+    return job.grouped(df).applyInPandas(lambda key, frame: job.table(key, frame), DECISIONS)
 
 
-def models(
-    session: Any,
-    checkpoint: str,
-    params: Params | Mapping[str, Params],
-    *,
-    hold: int = HOLD,
-    bridge: int = BRIDGE,
-) -> list[ModelVersion]:
+def models(session: Any, checkpoint: str, params: Params | Mapping[str, Params]) -> list[ModelVersion]:
     """Return the models of a stream as its last commit left them, one a version and shard.
 
     `summarize` takes them as it takes those of a `Fleet`. They are collected into this process: about 300
-    bytes a device.
+    bytes a device. The query may run meanwhile.
 
     Parameters
     ----------
     session : pyspark.sql.SparkSession
         The session, or another one that sees the checkpoint.
     checkpoint : str
-        Folder that the query has as `checkpointLocation`. The query may run meanwhile.
+        Folder that the query has as `checkpointLocation`.
     params : Params or mapping of them
         As `decide_stream` was given them.
-    hold : int, default 8
-        As `decide_stream` was given it.
-    bridge : int, default 16
-        As `decide_stream` was given it.
-
-    Returns
-    -------
-    list of ModelVersion
-        One for each version and shard.
 
     Examples
     --------
     >>> from tcuq_watch.verdicts.summary import summarize  # doctest: +SKIP
     >>> found = summarize(models(spark, "checkpoint", Params.load("monitor.json")))  # doctest: +SKIP
     """
-    job = _Job(_versions(params), hold, bridge, None)
-    kept = (
-        session.read.format("statestore").load(str(checkpoint)).select("key.version", "value.groupState.lane")
-    )
-    rows = kept.where("lane is not null").collect()
-    found = (job.model(row["version"], bytes(row["lane"])) for row in rows)
-    return [model for model in found if model is not None]
+    job = _Job(params)
+    state = session.read.format("statestore").load(str(checkpoint))
+    rows = state.select("key.version", "value.groupState.model").where("model is not null").collect()
+    restored = (job.model(row["version"], bytes(row["model"])) for row in rows)
+    return [model for model in restored if model is not None]
 
 
-def _versions(params: Params | Mapping[str, Params]) -> dict[str, Params]:
-    if isinstance(params, Params):
-        return {params.fingerprint: params}
-    if not isinstance(params, Mapping) or not params:
-        raise wrong_type("params", params, "Params or versions by name")
-    return dict(params)
+def by_device(decisions: Any) -> Any:
+    """Return a row for each device and version of a table of decisions.
+
+    `alarm`, `severity`, `boot` and `seq` are of the last step, means over all of them.
+
+    Parameters
+    ----------
+    decisions : pyspark.sql.DataFrame
+        With the columns `DECISIONS`.
+
+    Examples
+    --------
+    >>> by_device(spark.read.parquet("decisions")).orderBy("severity").show()  # doctest: +SKIP
+    """
+    columns = {
+        "steps": "count(*)",
+        "mean_risk": "sum(risk) / count(*)",  # multiples of 1/65536: the sum is exact in any order
+        "abstained": "avg(int(abstain))",
+        "flagged": "avg(int(flagged))",
+        **{name: f"max_by({name}, struct(boot, seq))" for name in ("alarm", "severity", "boot", "seq")},
+        "last_time": "max(nanvl(time, null))",
+    }
+    named = (_needed("pyspark.sql.functions").expr(text).alias(name) for name, text in columns.items())
+    return decisions.groupBy("version", "device").agg(*named)
 
 
-def _prepared(df: Any, params: Mapping[str, Params], shards: int) -> Any:
-    """Return the columns that jobs read, of fixed types, and `version` and `shard`."""
-    functions = needed("pyspark.sql.functions", "tcuq-watch[spark]", "a fleet on Spark")
-    integer("shards", shards, 1, 2**31 - 1)
-    there = set(df.columns)
-    missing = [name for name in ("device", "boot", "seq", "probs") if name not in there]
-    if missing:
-        raise InputError("missing", f"df has no column {missing[0]!r}, expected device, boot, seq and probs")
-    only = next(iter(params)) if len(params) == 1 else None
-    version = functions.lit(only).cast("string")
-    if "version" in there:
-        told = functions.col("version").cast("string")
-        # Beside its name, the fingerprint of a version; an unknown one stays as it is, and is counted.
-        version = functions.coalesce(told, version)
-        for name, each in params.items():
-            print_ = each.fingerprint
-            if print_ not in params:
-                version = functions.when(told == print_, functions.lit(name)).otherwise(version)
-    columns = [
-        version.alias("version"),
-        functions.pmod(functions.xxhash64("device"), functions.lit(shards)).cast("int").alias("shard"),
-        functions.col("device").cast("string").alias("device"),
-    ]
-    # What is no number is null, and counted, instead of an end of the query.
-    columns += [functions.col(name).try_cast("bigint").alias(name) for name in ("boot", "seq")]
-    columns += [_rows_column(df, functions, name) for name in ("probs", "features") if name in there]
-    # A cast gives seconds for a timestamp as well.
-    columns += [functions.col("time").try_cast("double").alias("time")] if "time" in there else []
-    columns += [functions.col("arrival").try_cast("bigint").alias("arrival")] if "arrival" in there else []
-    columns += [functions.col("state").cast("binary").alias("state")] if "state" in there else []
-    return df.select(*columns)
-
-
-def _rows_column(df: Any, functions: Any, name: str) -> Any:
-    """Return posteriors or features as they are if they are int8, else as doubles, which loses nothing."""
-    kind = df.schema[name].dataType
-    element = getattr(getattr(kind, "elementType", None), "typeName", lambda: None)()
-    if element is None:
-        raise InputError(
-            "value", f"column {name!r} of df is {kind.simpleString()}, expected a list of numbers"
-        )
-    column = functions.col(name)
-    if element != "byte":
-        return column.try_cast("array<double>").alias(name)
-    # A list that lacks a number would turn all of them into floats.
-    return functions.when(~functions.exists(column, lambda each: each.isNull()), column).alias(name)
+def _needed(module: str) -> Any:
+    return needed(module, "tcuq-watch[spark]", "a fleet on Spark")
 
 
 class _Job:
     """What workers do. It travels to them, and holds no state of devices."""
 
-    def __init__(self, params: dict[str, Params], hold: int, bridge: int, shards: int | None) -> None:
-        self.params = params
-        self.options: dict[str, Any] = {"hold": hold, "bridge": bridge}
-        self.shards = shards
+    def __init__(self, params: Params | Mapping[str, Params], shards: int | None = None, **options: int):
+        if not isinstance(params, Params) and (not isinstance(params, Mapping) or not params):
+            raise wrong_type("params", params, "Params or versions by name")
+        self.params = {params.fingerprint: params} if isinstance(params, Params) else dict(params)
+        self.options: dict[str, Any] = options
+        self.shards = None if shards is None else integer("shards", shards, 1, 2**31 - 1)
+
+    def grouped(self, df: Any) -> Any:
+        """Return the columns that are read, of fixed types, by version and shard."""
+        sql = _needed("pyspark.sql.functions")
+        for name in ("device", "boot", "seq", "probs"):
+            if name not in df.columns:
+                raise InputError(
+                    "missing", f"df has no column {name!r}, expected device, boot, seq and probs"
+                )
+        version = sql.lit(next(iter(self.params)) if len(self.params) == 1 else None).cast("string")
+        if "version" in df.columns:
+            given = sql.col("version").cast("string")
+            # Beside its name, the fingerprint of a version; an unknown one stays as it is, and is counted.
+            version = sql.coalesce(given, version)
+            for name, params in self.params.items():
+                if params.fingerprint not in self.params:
+                    version = sql.when(given == params.fingerprint, sql.lit(name)).otherwise(version)
+        shard = sql.pmod(sql.xxhash64("device"), sql.lit(self.shards)).cast("int")
+        held = [name for name in ("probs", "features", "time") if name in df.columns]
+        columns = {"version": version, "shard": shard, "device": sql.col("device").cast("string")}
+        # What is no number is null, and counted, instead of an end of the query.
+        columns |= {name: sql.col(name).try_cast(COLUMNS[name]) for name in COLUMNS if name in df.columns}
+        columns |= {name: _numbers(df, name) for name in held if name != "time"}
+        columns |= {"content": sql.xxhash64(*held)}
+        return df.select(*(each.alias(name) for name, each in columns.items())).groupBy("version", "shard")
 
     def stream(self, key: tuple[Any, ...], frames: Iterable[Any], state: Any) -> Iterator[Any]:
         """Take one shard's rows of a micro-batch."""
@@ -272,20 +226,18 @@ class _Job:
         if model is None:
             state.update((None, unknown + sum(len(frame) for frame in frames)))
             return
-        found = self._run(model, list(frames), by_arrival=True)
-        state.update((pack_arrays(model.arrays() | {MADE_WITH: np.array([self.shards, model.hold])}), 0))
-        decided = joined(found)
+        decided = run_rows(model, _needed("pandas").concat(list(frames), ignore_index=True), by_arrival=True)
+        made_with = np.array([self.shards, self.options["hold"]])
+        state.update((pack_arrays(model.arrays() | {MADE_WITH: made_with}), 0))
         if len(decided):
             yield _frame(decided)
 
     def table(self, key: tuple[Any, ...], frame: Any) -> Any:
         """Take all of one shard's rows."""
         model = self.model(key[0], None)
-        return _frame(
-            _nothing()
-            if model is None
-            else joined([*self._run(model, [frame], by_arrival=False), model.flush()])
-        )
+        if model is None:
+            return _needed("pandas").DataFrame()
+        return _frame(joined([run_rows(model, frame, by_arrival=False), model.flush()]))
 
     def model(self, version: str | None, state: bytes | None) -> ModelVersion | None:
         """Return a shard's model, None for a version that nobody knows."""
@@ -295,43 +247,75 @@ class _Job:
             return ModelVersion(version, self.params[version], **self.options)
         arrays = unpack_arrays(state)
         shards, hold = arrays.pop(MADE_WITH).tolist()
-        if hold != self.options["hold"] or self.shards not in (shards, None):
-            raise InputError(
-                "conflict",
-                f"shards={self.shards}, hold={self.options['hold']}, expected {shards} and {hold}, "
-                "with which the checkpoint was made",
-            )
-        return ModelVersion.restored(version, self.params[version], [arrays], **self.options)
+        options = {"hold": hold} | self.options
+        if self.shards not in (shards, None) or options["hold"] != hold:
+            problem = f"shards={self.shards}, hold={options['hold']}, expected {shards} and {hold}"
+            raise InputError("conflict", f"{problem}, with which the checkpoint was made")
+        return ModelVersion.restored(version, self.params[version], [arrays], **options)
 
-    def _run(self, model: ModelVersion, frames: list[Any], by_arrival: bool) -> list[Decided]:
-        pandas = needed("pandas", "tcuq-watch[spark]", "a fleet on Spark")
-        frame = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
-        rows = ShardRows(frame, model)
-        order = rows.order(by_arrival)
-        handed = rows.hands_over[order]
-        if not handed.any():
-            return [model.take(rows.events(order))]
-        # What a device's own monitor hands over takes effect between two of that device's events; so do
-        # rounds with at most one handover a device.
-        codes = pandas.factorize(rows.devices[order])[0]
-        rounds = pandas.Series(handed.astype(np.int64)).groupby(codes).cumsum().to_numpy() - handed
-        found = []
-        for number in range(int(rounds.max()) + 1):
-            found.append(model.take(rows.events(order[(rounds == number) & ~handed])))
-            for row in order[(rounds == number) & handed]:
-                state, boot, seq = bytes(rows.states[row]), int(rows.boots[row]), int(rows.seqs[row])
-                # A state that is refused is counted there.
-                with suppress(ValueError):
-                    found.append(model.adopt(rows.devices[row], state, boot, seq))
-        return found
+
+def _numbers(df: Any, name: str) -> Any:
+    """Return posteriors or features as they are if they are int8, else as doubles, which loses nothing."""
+    sql, kind = _needed("pyspark.sql.functions"), df.schema[name].dataType.simpleString()
+    if not kind.startswith("array<"):
+        raise InputError("value", f"column {name!r} of df is {kind}, expected a list of numbers")
+    if kind != "array<tinyint>":
+        return sql.col(name).try_cast("array<double>")
+    # A list that lacks a number would turn all of them into floats.
+    return sql.when(~sql.exists(sql.col(name), lambda number: number.isNull()), sql.col(name))
+
+
+def run_rows(model: ModelVersion, frame: Any, by_arrival: bool) -> Decided:
+    """Take rows of a shard; what no array can hold is counted in `model.refused` and left out."""
+    seqs, boots, arrival = (
+        frame[name].to_numpy(dtype=np.int64, na_value=missing) if name in frame else np.zeros(len(frame))
+        for name, missing in (("seq", NO_NUMBER), ("boot", NO_NUMBER), ("arrival", -1))
+    )
+    devices = frame["device"].to_numpy(dtype=object)
+    hands_over = frame["state"].notna().to_numpy() if "state" in frame else np.zeros(len(frame), dtype=bool)
+    probs, good = _table(frame["probs"], model.params.classes)
+    more: dict[str, Any] = {}
+    if "features" in frame and model.params.features:
+        more["features"], fit = _table(frame["features"], model.params.features)
+        good &= fit
+    if "time" in frame:
+        more["times"] = frame["time"].to_numpy(dtype=np.float64, na_value=np.nan)
+    good |= hands_over
+    model.refused["wrong width"] += int((~good).sum())
+    # The last key counts most. Rows of the same place are told apart by what they hold, so that a batch that
+    # is run again gives the same, in whatever order Spark hands out its rows.
+    keys = (seqs, boots, arrival) if by_arrival else (arrival, seqs, boots)
+    order = np.lexsort([frame["content"].to_numpy(), hands_over, *keys])
+    order = order[good[order]]
+
+    def take(which: npt.NDArray[np.int64]) -> Decided:
+        some = {name: column[which] for name, column in more.items()}
+        return model.take(Events(devices[which], boots[which], seqs[which], probs[which], **some))
+
+    # What a device's own monitor hands over takes effect between two events.
+    parts, start = [], 0
+    for stop in np.flatnonzero(hands_over[order]).tolist():
+        row = order[stop]
+        parts.append(take(order[start:stop]))
+        with suppress(ValueError):  # a state that is refused is counted there
+            state = bytes(frame["state"].iloc[row])
+            parts.append(model.adopt(devices[row], state, int(boots[row]), int(seqs[row])))
+        start = stop + 1
+    return joined([*parts, take(order[start:])])
+
+
+def _table(column: Any, width: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """Return lists as a table, and which of them are as wide as it; others are zeros."""
+    lists = column.to_numpy(dtype=object)
+    fit = np.fromiter((row is not None and len(row) == width for row in lists), bool, len(lists))
+    rows = np.concatenate([*lists[fit], np.zeros(0, np.int8)]).reshape(-1, width)
+    table = np.zeros((len(lists), width), dtype=rows.dtype)
+    table[fit] = rows
+    return table, fit
 
 
 def _frame(decided: Decided) -> Any:
-    """Return decisions as a pandas data frame of the columns `DECISIONS`.
-
-    Texts are plain objects: Spark cannot send all that pandas makes of texts.
-    """
-    pandas = needed("pandas", "tcuq-watch[spark]", "a fleet on Spark")
+    """Return decisions as a pandas data frame of the columns `DECISIONS`."""
     columns: dict[str, Any] = {
         "version": np.full(len(decided), decided.version, dtype=object),
         "device": decided.devices,
@@ -340,103 +324,6 @@ def _frame(decided: Decided) -> Any:
         "time": decided.times,
         **step_columns(np.asarray(decided.steps)),
     }
-    for name in ("version", "device", "reason"):
-        columns[name] = pandas.Series(columns[name], dtype=object)
-    return pandas.DataFrame(columns)
-
-
-def _nothing() -> Decided:
-    empty = np.zeros(0, dtype=STEP_DTYPE)
-    numbers = np.zeros(0, dtype=np.int64)
-    return Decided("", np.zeros(0, dtype=object), numbers, numbers, np.zeros(0), Steps.of(empty))
-
-
-def by_device(decisions: Any) -> Any:
-    """Return a row for each device and version of a table of decisions.
-
-    Parameters
-    ----------
-    decisions : pyspark.sql.DataFrame
-        With the columns `DECISIONS`.
-
-    Returns
-    -------
-    pyspark.sql.DataFrame
-        `alarm`, `severity`, `boot` and `seq` are of the last step, means over all of them.
-
-    Examples
-    --------
-    >>> by_device(spark.read.parquet("decisions")).orderBy("severity").show()  # doctest: +SKIP
-    """
-    functions = needed("pyspark.sql.functions", "tcuq-watch[spark]", "a fleet on Spark")
-    place = functions.struct("boot", "seq")
-    last = [functions.max_by(name, place).alias(name) for name in ("alarm", "severity", "boot", "seq")]
-    # Risks are multiples of 1/65536: their sum is exact in any order.
-    return decisions.groupBy("version", "device").agg(
-        *_means(functions),
-        *last,
-        functions.max(functions.nanvl("time", functions.lit(None))).alias("last_time"),
-    )
-
-
-def _means(functions: Any) -> list[Any]:
-    count = functions.count("*")
-    return [
-        count.alias("steps"),
-        (functions.sum("risk") / count).alias("mean_risk"),
-        functions.avg(functions.col("abstain").cast("int")).alias("abstained"),
-        functions.avg(functions.col("flagged").cast("int")).alias("flagged"),
-    ]
-
-
-def summary(decisions: Any, worst: int = 20) -> dict[str, Any]:
-    """Sum up a table of decisions with Spark alone, for fleets that no single process holds.
-
-    Parameters
-    ----------
-    decisions : pyspark.sql.DataFrame
-        With the columns `DECISIONS`.
-    worst : int, default 20
-        Devices to list, by their mean risk.
-
-    Returns
-    -------
-    dict
-        Those entries of `Fleet.summary` that decisions tell: `devices`, `steps`, `alarm`, `versions`, `worst`
-        and `classes`. Tests for the whole fleet need its models: ``summarize(models(...))``.
-
-    Examples
-    --------
-    >>> found = summary(spark.read.parquet("decisions"))  # doctest: +SKIP
-    """
-    functions = needed("pyspark.sql.functions", "tcuq-watch[spark]", "a fleet on Spark")
-    devices = by_device(decisions)
-    in_alarm = functions.sum((functions.col("alarm") > 0).cast("int")).alias("in_alarm")
-    total = functions.sum("steps")
-    means = [
-        (functions.sum(functions.col(name) * functions.col("steps")) / total).alias(name)
-        for name in ("mean_risk", "abstained", "flagged")
-    ]
-    counted = functions.count("*").alias("devices")
-    versions = devices.groupBy("version").agg(counted, total.alias("steps"), in_alarm, *means)
-    found = [row.asDict() for row in versions.orderBy("version").collect()]
-    for row in found:
-        row["alarm"] = _alarm(row.pop("in_alarm"), row["devices"])
-    # A device that moved to another version is one device, in alarm if its last version is.
-    newest = functions.struct("last_time", "boot", "seq", "version")
-    moved = devices.groupBy("device").agg(functions.max_by("alarm", newest).alias("alarm"))
-    whole = moved.agg(counted, in_alarm).first()
-    first = devices.orderBy(functions.desc("mean_risk"), "version", "device").limit(worst)
-    classes = decisions.groupBy("version", functions.col("prediction").alias("class")).agg(*_means(functions))
-    return {
-        "devices": whole["devices"],
-        "steps": sum(row["steps"] for row in found),
-        "alarm": _alarm(whole["in_alarm"] or 0, whole["devices"]),
-        "versions": found,
-        "worst": [row.asDict() for row in first.collect()],
-        "classes": [row.asDict() for row in classes.orderBy("version", "class").collect()],
-    }
-
-
-def _alarm(in_alarm: int, devices: int) -> dict[str, Any]:
-    return {"devices": in_alarm, "share": in_alarm / devices if devices else None}
+    for name in ("version", "device", "reason"):  # Spark cannot send all that pandas makes of texts
+        columns[name] = _needed("pandas").Series(columns[name], dtype=object)
+    return _needed("pandas").DataFrame(columns)

@@ -4,32 +4,36 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
+from pathlib import Path
 
 import pytest
+from live_runs import PARAMS, json_lines, steps_of
 
-from tcuq_watch.cli.live import _Printer, _Stop
+from tcuq.cli import main
+from tcuq_watch.cli.live import _ending
 
 
 def test_the_second_interrupt_of_a_live_run_ends_it_at_once() -> None:
-    ending = _Stop()
-    ending.on_signal(signal.SIGTERM, None)
-    ending.on_signal(signal.SIGTERM, None)  # asks again for what is under way
-    with pytest.raises(KeyboardInterrupt):
-        ending.on_signal(signal.SIGINT, None)
+    with _ending() as stop:
+        assert not stop()
+        for _ in range(2):  # the second asks again for what is under way
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert stop()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_nothing_is_printed_after_the_reader_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[str] = []
-
+def test_a_reader_that_goes_away_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
-            tried.append(text)
             raise BrokenPipeError(32, "Broken pipe")
 
+    monkeypatch.chdir(tmp_path)
+    PARAMS.save("m.json")
+    Path("in.jsonl").write_bytes(json_lines(steps_of(5)))
     monkeypatch.setattr(sys, "stdout", Gone())
-    output = _Printer()
-    output("one")
-    output("two")
-    assert tried == ["one"] and isinstance(output.broken, BrokenPipeError)
+    assert main(["live", "m.json", "in.jsonl", "--no-page", "--json"]) != 0

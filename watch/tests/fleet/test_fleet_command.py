@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -15,14 +18,17 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
-from places import ROOT
+from fleet_runs import outcome
+from live_runs import kept
+from refusals import refused
 from report_pages import check_whole
 
 from tcuq import Monitor, Params
 from tcuq.cli import main
-from tcuq_watch.fleet.fleet import Fleet
-
-pytest.importorskip("tcuq_watch.fleet.fleet", reason="the fleet itself is not there")
+from tcuq_watch.cli.fleet_labels import asked_text, read_labels
+from tcuq_watch.cli.fleet_page import ended_by_signals
+from tcuq_watch.fleet import Fleet
+from tcuq_watch.fleet.store import Store
 
 DAY = 86_400
 START = 20_000 * DAY
@@ -59,35 +65,18 @@ def said(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def decisions(out: Path) -> list[dict[str, Any]]:
-    return [
-        json.loads(line) for path in sorted(out.glob("*.jsonl")) for line in path.read_text().splitlines()
-    ]
-
-
 def test_from_events_to_a_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    order = (
-        "run",
-        "monitor.json",
-        "events.jsonl",
-        "--folder",
-        "fleet",
-        "--out",
-        "out",
-        "--out-format",
-        "jsonl",
-    )
+    order = ("run", "monitor.json", "events.jsonl", "--folder", "fleet")
     found = said(capsys, *order, "--batch", "33")
     assert (found["events"], found["decisions"], found["devices"]) == (200, 200, 5)
     assert said(capsys, *order)["events"] == 0  # the position is at the end
-    rows = decisions(work / "out")
-    assert len(rows) == 200
+    decided = kept(work / "fleet")
+    assert decided is not None and len(decided) == 200
     params = Params.load("monitor.json")
     for device in range(5):
         probs = [row["probs"] for row in traffic(5, 40) if row["device"] == f"d{device}"]
-        expected = Monitor(params).run(probs)["risk"]
-        mine = [row["risk"] for row in rows if row["device"] == f"d{device}"]
-        assert np.round(np.array(mine) * 65536).tolist() == np.round(expected * 65536).tolist()
+        mine = decided.steps["risk"][decided.devices == f"d{device}"]
+        assert mine.tolist() == Monitor(params).run(probs)["risk"].tolist()
     assert said(capsys, "status", "fleet")["devices"] == 5
     assert run("status", "fleet") == 0
     assert "5 devices, 0 silent; 200 steps" in capsys.readouterr().out
@@ -99,19 +88,29 @@ def test_from_events_to_a_page(work: Path, capsys: pytest.CaptureFixture[str]) -
     assert "<title>fleet" in page and page.count('class="spark"') == 5
 
 
+RUN = ("run", "monitor.json", "events.jsonl", "--folder", "fleet")
 ERRORS = [
     (["run", "monitor.json", "nowhere.jsonl", "--folder", "fleet"], "no such file"),
-    (["run", "monitor.json", "events.jsonl", "--folder", "fleet", "--batch", "0"], "--batch is 0"),
-    (["run", "nothing.json", "events.jsonl", "--folder", "fleet"], "nothing.json"),
     (["run", "a=monitor.json", "a=monitor.json", "events.jsonl", "--folder", "fleet"], "given twice"),
+    (["run", "=monitor.json", "events.jsonl", "--folder", "fleet"], "expected NAME=FILE"),
     (["run", "monitor.json", "events.jsonl", "--folder", "monitor.json"], "monitor.json"),
     (["run", "monitor.json", "mqtt://127.0.0.1:9/a/+", "--folder", "fleet"], "mqtt://127.0.0.1:9/a/+"),
-    (["run", "monitor.json", "events.jsonl", "--folder", "fleet", "--out", "a.parquet"], "expected a folder"),
+    ([*RUN, "--batch", "0"], "--batch is 0"),
+    ([*RUN, "--keep", "5 PB"], "--keep is '5 PB'"),
+    ([*RUN, "--keep", "0", "--out", "mqtt://h/t"], "--keep is 0, expected a size"),
+    ([*RUN, "--out", "out"], "fleet/decisions has all"),
+    ([*RUN, "--closed", os.devnull], "names no device"),
     (["status", "nowhere"], "nowhere"),
+    (["status", "there", "--device", "nobody"], "no device is called 'nobody'"),
+    (["status", "there", "--healthy", "now", "then"], "--healthy is now then, expected two times"),
     (["labels", "nowhere"], "nowhere"),
-    (["page", "nowhere", "-o", "x.html"], "nowhere"),
+    (["labels", "there"], "--labels-per-day"),
+    (["labels", "there", "--tell", "l.csv", "--day", "2026-01-01"], "leave them out"),
+    (["labels", "there", "--tell", "events.jsonl"], "column 'boot' is missing"),
+    (["labels", "there", "--day", "yesterday"], "--day is 'yesterday'"),
     (["page", "nowhere", "--serve"], "nowhere"),
-    (["page", "nowhere"], "one of -o OUT.html and --serve"),
+    (["page", "there", "--serve", "--host", "0.0.0.0"], "token"),
+    (["page", "there"], "one of -o OUT.html and --serve"),
 ]
 
 
@@ -119,21 +118,50 @@ ERRORS = [
 def test_errors_are_one_line(
     work: Path, args: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    Fleet(Params.load("monitor.json"), "there").close()
     assert run(*args) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and message in err and "bug" not in err, err
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("device,boot\n", "missing"),
+        ("device,version,boot,seq,label\na,v,x,1,2\n", "value"),
+        ("device,version,boot,seq,label\na,v\n", "value"),
+        (f"device,version,boot,seq,label\n{'a' * 200_000},v,0,1,2\n", "damaged"),
+    ],
+)
+def test_files_of_labels_that_cannot_be_right(text: str, code: str, tmp_path: Path) -> None:
+    (tmp_path / "l.csv").write_text(text)
+    with refused(code):
+        read_labels(tmp_path / "l.csv")
+
+
+def test_names_that_a_table_program_would_run_come_back_as_they_were(tmp_path: Path) -> None:
+    names = ("=1+cmd|' /C calc'!A0", "-1+cmd|x", "+1", "@SUM(1)", "'=x", "'n", "n", '="a,b"')
+    about = {"boot": 0, "seq": 1, "risk": 0.5}
+    text = asked_text([{"device": name, "version": name, "answer_name": name, **about} for name in names])
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    shown = [row[key] for row in rows for key in ("device", "version", "answer_name")]
+    assert not any(name.startswith(("=", "+", "-", "@", "\t", "\r")) for name in shown)
+    fill_in(tmp_path / "l.csv", [{**row, "label": row["answer_name"]} for row in rows])
+    told = read_labels(tmp_path / "l.csv")
+    assert [(row["device"], row["version"], row["label"]) for row in told] == [(name,) * 3 for name in names]
+
+
+def fill_in(path: Path, rows: list[dict[str, Any]]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def started(work: Path, *args: str) -> subprocess.Popen[str]:
-    paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(
-        [sys.executable, "-m", "tcuq", "fleet", *args],
-        cwd=work,
-        env={**os.environ, "PYTHONPATH": paths},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "-m", "tcuq", "fleet", *args]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=work, stdout=pipe, stderr=pipe, text=True)
 
 
 def steps_of(capsys: pytest.CaptureFixture[str]) -> int:
@@ -158,7 +186,7 @@ def test_a_signal_ends_a_run_after_its_commit(
     try:
         until(lambda: steps_of(capsys) == 200)
         assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 2  # one writer at a time
-        assert capsys.readouterr().err.count("\n") == 1
+        assert capsys.readouterr().err.endswith("tcuq fleet status fleet\n")
         process.send_signal(number)
         out, err = process.communicate(timeout=20)
     finally:
@@ -172,7 +200,6 @@ def test_a_signal_ends_a_run_after_its_commit(
 def test_labels_are_asked_for_and_told_while_the_fleet_runs(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("tcuq_watch.engine.labels", reason="labels are not there")
     order = ("run", "monitor.json", "events.jsonl", "--folder", "fleet", "--labels-per-day", "1000")
     process = started(work, *order, "--follow")
     try:
@@ -184,18 +211,11 @@ def test_labels_are_asked_for_and_told_while_the_fleet_runs(
         assert len(asked) >= 4 and {row["answer_name"] for row in asked} <= {"x", "y", "z"}
         for place, row in enumerate(asked):
             row["label"] = ("x", "2", "", "nonsense")[min(place, 3)]
-        with (work / "told.csv").open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(asked[0]))
-            writer.writeheader()
-            writer.writerows(asked)
+        fill_in(work / "told.csv", asked)
         capsys.readouterr()
         found = said(capsys, "labels", "fleet", "--tell", "told.csv")
-        assert (found["told"], found["unlabeled"], found["bad"], found["unknown"]) == (
-            2,
-            1,
-            len(asked) - 3,
-            0,
-        )
+        counts = {"told": 2, "unlabeled": 1, "bad": len(asked) - 3, "unknown": 0}
+        assert {name: found[name] for name in counts} == counts
     finally:
         process.terminate()
         process.communicate(timeout=20)
@@ -204,8 +224,9 @@ def test_labels_are_asked_for_and_told_while_the_fleet_runs(
     assert (work / "again.csv").read_text() == (work / "ask.csv").read_text()
     capsys.readouterr()
     assert said(capsys, "status", "fleet")["labels"]["told"] == 2
-    assert run("labels", "fleet", "--day", "yesterday") == 2
-    assert run("labels", "fleet", "--tell", "events.jsonl") == 2
+    assert run("labels", "fleet", "--tell", "told.csv") == 0
+    assert "took 2 labels, 1 rows had none" in (text := capsys.readouterr().out)
+    assert "; accuracy of accepted answers " in text
 
 
 @pytest.mark.slow
@@ -213,21 +234,19 @@ def test_killed_and_started_again_the_decisions_are_the_same(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(work / "events.jsonl", traffic(50, 200))
-    order = ["run", "monitor.json", "events.jsonl", "--out-format", "jsonl", "--batch", "400"]
-    assert run(*order, "--folder", "whole", "--out", "whole-out") == 0
+    order = ["run", "monitor.json", "events.jsonl", "--batch", "400"]
+    assert run(*order, "--folder", "whole") == 0
     rng = np.random.default_rng(3)
     for _ in range(6):
-        process = started(work, *order, "--folder", "fleet", "--out", "out")
+        process = started(work, *order, "--folder", "fleet")
         time.sleep(0.5 + float(rng.uniform(0, 0.6)))
         process.kill()
         process.communicate()
-    assert run(*order, "--folder", "fleet", "--out", "out") == 0
-    capsys.readouterr()
-    assert decisions(work / "out") == decisions(work / "whole-out")
+    assert run(*order, "--folder", "fleet") == 0
+    assert outcome(work / "fleet") == outcome(work / "whole")
 
 
 def test_a_served_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("tcuq_watch.pages.server", reason="the server is not there")
     assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 0
     capsys.readouterr()
     process = started(work, "page", "fleet", "--serve", "--port", "0")
@@ -237,26 +256,15 @@ def test_a_served_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
         address = line.split(" at ")[1].split()[0]
         with urlopen(address) as answer:
             page = answer.read().decode()
-        check_whole(page.replace("data-view", "data-x"))
+        check_whole(page)
         assert 'id="find"' in page
-        with urlopen(f"{address}fleet/data") as answer:
-            parts = json.load(answer)["parts"]
-        assert "5 devices" in parts["top"] and "d4" in parts["worst"]
-        for asked, said in (
-            ("D", "5 devices"),
-            ("d4", "1 device"),
-            ("%3Cb%3E", "no device has that in its name"),
-        ):
-            with urlopen(f"{address}fleet/data?find={asked}") as answer:
-                devices = json.load(answer)
-            assert devices["said"] == said and ("d4" in devices["html"]) == ("device" in said[2:8])
+        for asked, said in (("D", "5 devices"), ("d4", "1 device"), ("%3Cb%3E", "No device has that")):
+            with urlopen(f"{address}?find={asked}") as answer:
+                page = answer.read().decode()
+            assert f'<p class="fact">{said}' in page
         with urlopen(f"{address}metrics") as answer:
             metrics = answer.read().decode()
-        assert (
-            "tcuq_fleet_devices 5\n" in metrics
-            and "tcuq_watch_last_commit" in metrics
-            and "d4" not in metrics
-        )
+        assert "tcuq_fleet_devices 5\n" in metrics and "d4" not in metrics
         taken = int(address.rstrip("/").rsplit(":", 1)[1])
         assert run("page", "fleet", "--serve", "--port", str(taken)) == 2
         assert capsys.readouterr().err.count("\n") == 1
@@ -266,30 +274,52 @@ def test_a_served_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     finally:
         process.kill()
         process.communicate()
-    assert run("page", "fleet", "--serve", "--host", "0.0.0.0") == 2
-    assert "token" in capsys.readouterr().err
 
 
-def test_a_roll_out_after_an_unnamed_version_is_told_what_to_type(
-    work: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_roll_out_names_the_version_that_is_there(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Params(classes=3, warmup=0, reference=0.4).save("new.json")
     name = Params.load("monitor.json").fingerprint
     assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 0
     capsys.readouterr()
-    for given, expected in (
-        (["old=monitor.json", "new=new.json"], f"{name}=monitor.json new=new.json"),
-        (["new.json"], f"{name}=FILE new=new.json"),
-        (["old=monitor.json"], f"{name}=monitor.json"),
-    ):
+    for given in (["old=monitor.json", "new=new.json"], ["new.json"]):
         assert run("run", *given, "events.jsonl", "--folder", "fleet") == 2
         err = capsys.readouterr().err
-        assert err.endswith(f"type: {expected}\n") and err.count("\n") == 1 and "Fleet(" not in err
-    assert run("run", f"{name}=monitor.json", "new=new.json", "events.jsonl", "--folder", "fleet") == 0
+        assert f"holds versions {name!r}" in err and err.count("\n") == 1
+    assert run("run", "monitor.json", "new=new.json", "events.jsonl", "--folder", "fleet") == 0
 
 
-def test_a_second_writer_is_told_what_to_type(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with Fleet(Params.load("monitor.json"), "fleet"):
-        assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 2
+def test_another_source_is_noted(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*RUN) == 0
+    Path("more.jsonl").write_text(Path("events.jsonl").read_text())
+    assert run("run", "monitor.json", "more.jsonl", "--folder", "fleet") == 0
+    assert "more.jsonl: the fleet had read another source before" in capsys.readouterr().err
+
+
+def test_a_disk_that_fails_says_that_nothing_is_lost(
+    work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Store, "put_part", full)
+    assert run(*RUN) == 2
     err = capsys.readouterr().err
-    assert "read_only" not in err and err.endswith("look at it with: tcuq fleet status fleet\n")
+    assert err.startswith("tcuq: fleet: commit 1 failed (No space left on device); nothing is lost")
+
+
+def test_the_second_signal_ends_at_once_and_other_threads_have_none() -> None:
+    stopped: list[int] = []
+    with ended_by_signals(lambda: stopped.append(1)):
+        signal.raise_signal(signal.SIGINT)
+        assert stopped == [1]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+    def elsewhere() -> None:
+        with ended_by_signals(stopped.clear):
+            stopped.append(2)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert stopped == [1, 2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -66,6 +67,19 @@ def test_any_moment(
 def fleet_files(folder: Path) -> list[Any]:
     with Fleet.open_read(folder) as fleet:
         return fleet.store._sql.execute("SELECT name FROM file").fetchall()
+
+
+def test_what_a_kill_left_to_roll_back_keeps_nobody_from_looking(events: Arrivals, place: Path) -> None:
+    with Fleet(VERSIONS, place / "fleet", hold=8) as fleet:
+        fleet.take(events.some(0, 40), position=40)
+    sql = sqlite3.connect(place / "fleet" / store.DATABASE, isolation_level=None)
+    for order in ("PRAGMA journal_mode = DELETE", "PRAGMA cache_size = 1", "BEGIN"):
+        sql.execute(order)
+    sql.execute("UPDATE part SET content = zeroblob(1000000)")
+    shutil.copytree(place / "fleet", place / "copy")
+    sql.close()
+    with Fleet.open_read(place / "copy") as looked:
+        assert looked.position == 40
 
 
 @pytest.mark.slow

@@ -73,40 +73,27 @@ def test_a_label_of_a_step_before_a_missing_one_or_another_start_reaches_nobody(
         assert fleet.tell([row(9, 0, "b"), row(20, 0, "b")]) == {"used": 1}
 
 
+def asking(folder: Path) -> Fleet:
+    """Return a fleet that asks for all steps of two days."""
+    fleet = Fleet(PARAMS, folder, labels_per_day=10_000)
+    times = [(TODAY - 1) * DAY] * 10 + [TODAY * DAY] * 10
+    fleet.take(Events(["a"] * 20, [0] * 20, np.arange(20), PROBS[:20], times=times))
+    return fleet
+
+
 def test_labels_that_were_asked_for_count_for_the_accuracy_and_for_monitors(tmp_path: Path) -> None:
-    with Fleet(PARAMS, tmp_path / "f", labels_per_day=10_000) as fleet:
-        seqs = list(range(20))
-        fleet.take(
-            Events(
-                ["a"] * 20, [0] * 20, seqs, PROBS[:20], times=[(TODAY - 1) * DAY] * 10 + [TODAY * DAY] * 10
-            )
-        )
-        rows = [{**each, "label": each["answer"]} for each in fleet.labels(TODAY)]
-        assert fleet.tell([*rows, row(99, 0)]) == {
-            "told": 10,
-            "unlabeled": 0,
-            "unknown": 1,
-            "bad": 0,
-            "used": 10,
-        }
+    with asking(tmp_path / "f") as fleet:
+        rows = [{**asked, "label": asked["answer"]} for asked in fleet.labels(TODAY)]
+        counts = {"told": 10, "unlabeled": 0, "unknown": 1, "bad": 0, "used": 10}
+        assert fleet.tell([*rows, row(99, 0)]) == counts
         assert fleet.accuracy()["told"] == 10
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed after a fork")
 def test_killed_while_told_and_told_again_it_is_told_once(tmp_path: Path) -> None:
     root = tmp_path / "work"
-    with Fleet(PARAMS, root / "fleet", labels_per_day=10_000) as fleet:
-        fleet.take(
-            Events(
-                ["a"] * 20,
-                [0] * 20,
-                list(range(20)),
-                PROBS[:20],
-                times=[(TODAY - 1) * DAY] * 10 + [TODAY * DAY] * 10,
-            )
-        )
-        rows = [{**each, "label": 1} for each in fleet.labels(TODAY)]
-
+    with asking(root / "fleet") as fleet:
+        rows = [{**asked, "label": 1} for asked in fleet.labels(TODAY)]
     with Fleet(PARAMS, root / "fleet") as fleet:
         fleet.tell(rows)
         copies = [*crashed(root / "fleet", tmp_path, 0)]

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from tcuq.base.step_hashes import device_keys
-from tcuq.monitor.label_interval import accuracy_from_labels
-from tcuq.monitor.steps import STEP_DTYPE
+from tcuq.monitor.accuracy import accuracy_from_labels
+from tcuq.monitor.questions import device_keys
+from tcuq.monitor.steps import STEP_DTYPE, Steps
 from tcuq_watch.engine import labels as module
+from tcuq_watch.engine.events import Decided
 from tcuq_watch.engine.labels import CHANCES, EXPECTED, KEPT, Labels
 
 DAY = 86400.0
@@ -26,10 +27,11 @@ def made_up(doubts: npt.ArrayLike) -> npt.NDArray[Any]:
     return steps
 
 
-def offered(labels: Labels, device: str, seqs: Any, times: Any, steps: Any, **more: Any) -> None:
+def offered(labels: Labels, device: str, seqs: Any, times: Any, steps: Any) -> None:
     places = np.asarray(seqs, dtype=np.int64)
-    names = np.full(len(places), device, dtype=object)
-    labels.offer("v", names, np.zeros(len(places), np.int64), places, np.asarray(times, float), steps, **more)
+    columns = (np.full(len(places), device, dtype=object), np.zeros(len(places), np.int64), places)
+    decided = Decided("v", *columns, np.asarray(times, float), Steps.of(steps))
+    labels.offer(decided, device_keys("v", decided.devices.tolist()))
 
 
 def total(labels: Labels) -> float:
@@ -70,7 +72,7 @@ def test_days_alike_use_most_of_the_budget_and_ask_where_the_doubt_is() -> None:
     assert len(small.pick(1)) == 20 and {row["chance"] for row in small.pick(1)} == {1.0}
 
 
-def test_neither_batches_nor_restarts_nor_given_keys_change_what_is_asked() -> None:
+def test_neither_batches_nor_restarts_change_what_is_asked() -> None:
     rng = np.random.default_rng(0)
     steps = made_up(rng.beta(0.3, 1, 3000))
     steps["abstain"] = rng.random(3000) < 0.1
@@ -82,8 +84,7 @@ def test_neither_batches_nor_restarts_nor_given_keys_change_what_is_asked() -> N
         for part in np.array_split(np.arange(3000), pieces):
             for place, name in enumerate(names):
                 mine = part[part * 4 // 3000 == place]
-                more = {"keys": device_keys("v", [name] * len(mine))} if pieces == 7 else {}
-                offered(labels, name, mine, times[mine], steps[mine], **more)
+                offered(labels, name, mine, times[mine], steps[mine])
             labels = Labels.restored({key: each.copy() for key, each in labels.arrays().items()})
         labels.tell([{**row, "label": 0} for row in labels.pick(1)])
         found.append(([labels.pick(day) for day in range(4)], labels.accuracy()))

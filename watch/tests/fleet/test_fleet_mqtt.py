@@ -9,7 +9,6 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,50 +16,38 @@ from typing import Any
 import numpy as np
 import pytest
 from brokers import Mosquitto, Publisher
-from fleet_stand_in import StandInFleet, places
+from mqtt_runner import PARAMS
 from places import ROOT
 from refusals import refused
 from source_kinds import until
 
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 from tcuq_watch.engine.events import Decided
-from tcuq_watch.fleet import sinks
+from tcuq_watch.fleet import Fleet, sinks
 from tcuq_watch.fleet.run import run
-from tcuq_watch.fleet.sinks import MqttSink, open_sink
+from tcuq_watch.fleet.sinks import MqttSink
 from tcuq_watch.sources.files import FileSource
-from tcuq_watch.sources.mqtt_client import Address
+from tcuq_watch.sources.mqtt import Address
 
 
 def step(seq: int, **more: Any) -> dict[str, Any]:
     return {"seq": seq, "probs": [0.25, 0.75], **more}
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Mosquitto]:
-    running = Mosquitto(tmp_path / "broker")
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def sender(broker: Mosquitto) -> Iterator[Publisher]:
-    device = Publisher(broker.port)
-    yield device
-    device.close()
-
-
 @pytest.mark.slow
-def test_killed_at_random_each_step_counts_once(tmp_path: Path, broker: Mosquitto, sender: Publisher) -> None:
+def test_killed_at_random_each_step_counts_once(
+    tmp_path: Path, mosquitto: Mosquitto, sender: Publisher
+) -> None:
     count, devices, kills = 600, 7, 6
     chance = random.Random(5)
     folder = tmp_path
-    address = f"{broker.url}/d/+/s"
+    address = f"{mosquitto.url}/d/+/s"
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT / "watch" / "tests" / "support"), *sys.path]),
     }
     command = [sys.executable, str(ROOT / "watch" / "tests" / "support" / "mqtt_runner.py"), address]
-    command += [str(folder / "fleet"), str(folder / "out")]
+    command.append(str(folder / "fleet"))
     sent = 0
 
     def start() -> Any:
@@ -81,47 +68,35 @@ def test_killed_at_random_each_step_counts_once(tmp_path: Path, broker: Mosquitt
         process.stdout.close()
         process = start()
     try:
-        until(lambda: len(StandInFleet(folder / "fleet").seen) == sent, 30)
+        until(lambda: len(places(folder / "fleet")) == sent, 30)
         time.sleep(0.5)
     finally:
         process.kill()
         process.wait()
         process.stdout.close()
-    fleet = StandInFleet(folder / "fleet")
-    assert sorted(places(fleet)) == sorted((f"n{i % devices}", -1, i // devices) for i in range(count))
-    # The last commit may have been killed before its file; the next start writes it.
-    run(fleet, Nothing(), sink_of(folder))  # type: ignore[arg-type]
-    written = [
-        json.loads(line)
-        for path in sorted((folder / "out").glob("*.jsonl"))
-        for line in path.read_text().splitlines()
-    ]
-    assert [(row["device"], row["boot"], row["seq"]) for row in written] == places(fleet)
+    expected = sorted((f"n{i % devices}", 0, i // devices) for i in range(count))
+    assert sorted(places(folder / "fleet")) == expected
 
 
-class Nothing:
-    def batches(self, *_: Any) -> list[Any]:
-        return []
+def places(folder: Path) -> list[tuple[str, int, int]]:
+    """Who was decided on."""
+    with Fleet.open_read(folder) as fleet:
+        parts = [(part.devices, part.boots.tolist(), part.seqs.tolist()) for part in fleet.decisions()]
+    return [place for part in parts for place in zip(*part, strict=True)]
 
 
-def sink_of(folder: Path) -> Any:
-    from tcuq_watch.fleet.sinks import FileSink
-
-    return FileSink(folder / "out", folder / "fleet", "jsonl")
-
-
-def test_decisions_go_to_a_topic(tmp_path: Path, broker: Mosquitto, sender: Publisher) -> None:
+def test_decisions_go_to_a_topic(tmp_path: Path, mosquitto: Mosquitto, sender: Publisher) -> None:
     rows = "".join(json.dumps({"device": f"d/{n}", **step(0)}) + "\n" for n in range(3))
     (tmp_path / "e.jsonl").write_text(rows)
     got: list[tuple[str, dict[str, Any]]] = []
     sender.client.on_message = lambda c, d, m: got.append((m.topic, json.loads(m.payload)))
     sender.client.subscribe("out/#", qos=1)
-    until(broker.subscriptions)
+    until(mosquitto.subscriptions)
     for _ in range(2):  # the second run has nothing new
-        fleet = StandInFleet(tmp_path / "fleet")
-        sink = MqttSink(Address.of(f"{broker.url}/out/{{device}}/{{version}}"), tmp_path / "fleet")
-        run(fleet, FileSource(tmp_path / "e.jsonl"), sink)
-        sink.close()
+        with Fleet({"one": PARAMS}, tmp_path / "fleet") as fleet:
+            sink = MqttSink(Address.of(f"{mosquitto.url}/out/{{device}}/{{version}}"), fleet.folder)
+            run(fleet, FileSource(tmp_path / "e.jsonl"), sink)
+            sink.close()
     until(lambda: len(got) == 3)
     time.sleep(0.2)
     assert sorted(topic for topic, _ in got) == [f"out/d_{n}/one" for n in range(3)]
@@ -140,8 +115,7 @@ def decided() -> Decided:
 def test_decisions_that_a_broker_does_not_take_are_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sink = open_sink("mqtt://127.0.0.1:1/out/{device}", tmp_path)
-    assert isinstance(sink, MqttSink)
+    sink = MqttSink(Address.of("mqtt://127.0.0.1:1/out/{device}"), tmp_path)
     sent: list[str] = []
 
     def publish(topic: str, line: str, qos: int) -> Any:

@@ -41,7 +41,7 @@ class World:
         self.clean = stream(20_000, demo.mirror, 0.0)
         self.degraded = [stream(4_000, *kind) for kind in KINDS]
 
-    def fleet(self, rng: np.random.Generator, kind: int | None) -> tuple[Shard, set[str]]:
+    def fleet(self, rng: np.random.Generator, kind: int | None) -> tuple[Any, set[str]]:
         """Return a fleet after its steps, and the devices whose input is degraded from some step on."""
         names = [f"d{n:02d}" for n in rng.permutation(DEVICES)]
         bad = set() if kind is None else set(names[:DEGRADED])
@@ -55,12 +55,12 @@ class World:
             features.append(
                 np.concatenate([np.asarray(log.features)[at : at + size] for log, at, size in cuts])
             )
-        slots, zeros = np.tile(np.arange(DEVICES), STEPS), np.zeros(STEPS * DEVICES, dtype=np.int64)
+        slots = np.tile(np.arange(DEVICES), STEPS)
         in_turn = [np.stack(each, axis=1).reshape(len(slots), -1) for each in (probs, features)]
         tallies = Tallies(self.params)
         tallies.grow(DEVICES)
         times = 1.7e9 + 60.0 * np.repeat(np.arange(STEPS), DEVICES)
-        tallies.update(slots, times, zeros, zeros, Bank(self.params, DEVICES).run(slots, *in_turn))
+        tallies.update(slots, times, Bank(self.params, DEVICES).run(slots, *in_turn))
         return Shard("v", names, tallies, np.zeros(DEVICES, dtype=PLACE)), bad
 
 
@@ -79,9 +79,10 @@ def test_of_twenty_devices_the_four_degraded_ones_are_named(world: World) -> Non
         said = set(summarize([fleet])["named"]["devices"])
         found[kind][0] += len(said & bad)
         found[kind][1] += len(said - bad)
-    for kind, (right, false) in found.items():
-        corruption, strength = KINDS[kind]
-        wrong = world.degraded[kind].errors().mean()
+    for (corruption, strength), log, (right, false) in zip(
+        KINDS, world.degraded, found.values(), strict=True
+    ):
+        wrong = log.errors().mean()
         print(f"{corruption.__name__:12}{strength:5}{wrong:7.1%} wrong: {right} of 24, {false} of 96 healthy")
     right, false = np.sum(list(found.values()), axis=0)
     assert false <= FALSE_SHARE * (right + false)
@@ -105,7 +106,7 @@ def test_text_page_and_figures_agree(world: World) -> None:
     assert {line.split()[1] for line in marked} == set(names)
     assert page(found)[0].count('aria-label="looks degraded"') == len(names)
     assert f"tcuq_fleet_devices_named {len(names)}\n" in metrics_text(found)
-    assert all(name in verdict(found) for name in names)
+    assert all(name in verdict(found) for name in names) and "at most 10" in verdict(found)
 
 
 def test_severity_is_compared_with_enough_devices_that_have_made_enough_steps() -> None:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
-import threading
+import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from streams import int8_stream
 
 from tcuq import Params
 from tcuq_watch.engine import events as fleet_events
-from tcuq_watch.engine.events import joined
 from tcuq_watch.fleet import Events, Fleet, requests
 from tcuq_watch.fleet.store import exchange
 from tcuq_watch.sources.arrivals import Bad, BatchBuilder, DeviceState
@@ -40,57 +40,27 @@ def events(devices: list[str], seqs: list[int], **more: Any) -> Events:
     return Events(devices, [0] * len(seqs), seqs, probs, **more)
 
 
-def row(device: str, seq: int, **more: Any) -> dict[str, Any]:
-    return {"device": device, "seq": seq, "probs": [0.25, 0.75], **more}
-
-
 PROBS = np.full((2, 2), 0.5)
-WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "devices": (
-        lambda: Events([["a"]], [0], [0], PROBS[:1]),
-        ValueError,
-        "devices have 2 dimensions, expected a list of names",
-    ),
-    "boots": (
-        lambda: Events(["a", "b"], [0.5, 1], [0, 0], PROBS),
-        ValueError,
-        r"boots are float64 \(2,\), expected 2 integers",
-    ),
-    "seqs": (
-        lambda: Events(["a", "b"], [0, 1], [0], PROBS),
-        ValueError,
-        r"seqs are int64 \(1,\), expected 2",
-    ),
-    "probs": (
-        lambda: Events(["a"], [0], [0], PROBS),
-        ValueError,
-        "probs have 2 rows, expected 1, one an event",
-    ),
-    "times": (
-        lambda: Events(["a", "b"], [0, 0], [0, 1], PROBS, times=[1.0]),
-        ValueError,
-        r"times have the shape \(1,\), expected \(2,\)",
-    ),
-    "nothing": (lambda: joined([]), ValueError, "nothing to join"),
-}
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_arrays_that_do_not_fit_are_named(name: str) -> None:
-    act, kind, message = WRONG[name]
-    with pytest.raises(kind, match=message):
-        act()
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    whole: dict[str, Any] = {"devices": ["a", "b"], "boots": [0, 0], "seqs": [0, 0], "probs": PROBS}
+    wrong = {"devices": [["a"]], "boots": [0.5, 1], "seqs": [0], "probs": PROBS[:1], "times": [1.0]}
+    for name, values in wrong.items():
+        with refused("value"):
+            Events(**whole | {name: values})
+    with refused("missing"):
+        Events(**whole | {"probs": None})
 
 
-def test_events_behind_a_state_of_their_device_are_a_part_of_their_own() -> None:
+def test_events_behind_a_state_stay_behind_it() -> None:
     rows = BatchBuilder(Bad())
     rows.add_state(DeviceState("a", 0, 4, b"state", None))
     rows.add_events(events(["b"], [0]))
     rows.add_events(events([], []))
     rows.add_events(events(["a"], [5]))
-    first, second = rows.flush(None).parts
-    assert [each.devices.tolist() for each in first.events] == [["b"]] and len(first.states) == 1
-    assert [each.devices.tolist() for each in second.events] == [["a"]] and not second.states
+    state, *after = rows.flush(None).batch
+    assert isinstance(state, DeviceState) and [item.devices.tolist() for item in after] == [["b"], ["a"]]
 
 
 def test_a_sum_at_the_edge_of_the_tolerance_costs_its_own_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,18 +92,8 @@ def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
         wrong = ["{", "[]", '{"pick": "x"}', '{"tell": 5}', "[" * 100_000, '{"pick": 1e999}', '{"pick": 3}']
         told = answers(fleet, wrong)
         assert all(set(each) == {"error"} and "\n" not in each["error"] for each in told)
-        assert told[-1]["error"] == "no labels are asked for here; run the fleet with --labels-per-day"
-
-        def answer() -> None:
-            while not requests.answer_requests(fleet):
-                time.sleep(0.01)
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        with refused("failed"):
-            requests.ask(folder, {"tell": []}, wait=10)
-        thread.join()
-        with refused("value"):
+        assert "--labels-per-day" in told[-1]["error"]
+        with refused("missing"):
             fleet.labels(3)
     with refused("missing"):
         requests.ask(folder, {"pick": None})
@@ -145,3 +105,33 @@ def test_labels_and_hostile_days(tmp_path: Path) -> None:
         wrong = ['{"pick": 1e999}', '{"pick": "x"}', '{"pick": true}', '{"tell": [{}]}', '{"tell": [5]}']
         for found in answers(fleet, wrong):
             assert "error" in found or found.get("accuracy") is not None, found
+
+
+def test_a_file_system_without_locks_is_not_taken_for_a_second_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(*args: Any) -> None:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    monkeypatch.setattr(pytest.importorskip("fcntl"), "flock", flock)
+    with refused("unsupported"):
+        Fleet(PARAMS, tmp_path / "f")
+
+
+@pytest.mark.parametrize("name", ["decisions", "fleet.sqlite", "fleet.sqlite-wal", "LOCK"])
+def test_a_link_in_the_folder_of_a_fleet_destroys_nothing_elsewhere(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("fcntl")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "theirs").write_text("kept")
+    for folder in (tmp_path / "old", tmp_path / "new"):
+        folder.mkdir()
+        if folder.name == "old":
+            Fleet(PARAMS, folder).close()
+            place = folder / name
+            shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+        (folder / name).symlink_to(outside if name == "decisions" else outside / "theirs")
+        with refused("unsupported"):
+            Fleet(PARAMS, folder)
+        assert [each.name for each in outside.iterdir()] == ["theirs"]
+        assert (outside / "theirs").read_text() == "kept"

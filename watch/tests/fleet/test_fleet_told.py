@@ -18,8 +18,7 @@ from tcuq.cli import main
 from tcuq_watch.cli import outlets
 from tcuq_watch.verdicts import alerts as alerts_module
 from tcuq_watch.verdicts.alerts import Alerts, fleet_messages
-from tcuq_watch.verdicts.groups import NONE, groups_text, read_tags
-from tcuq_watch.verdicts.versions import Standing
+from tcuq_watch.verdicts.groups import NONE, read_tags
 
 
 def test_of_any_troubles_the_right_messages_are_sent(tmp_path: Path) -> None:
@@ -50,26 +49,26 @@ def test_of_any_troubles_the_right_messages_are_sent(tmp_path: Path) -> None:
 
 
 def test_messages_of_a_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = Standing(set(), set(), set())
-    monkeypatch.setattr(alerts_module, "standing", lambda versions: now)
+    silent, named = set[str](), set[str]()
+    view = SimpleNamespace(silent=0, named=1, called=lambda which: (silent, named)[which])
+    monkeypatch.setattr(alerts_module, "by_version", lambda *_: [view])
     alarm = {"devices": 3, "of": 50, "unhealthy": True}
     alerts, summary = Alerts(), {"time": None, "alarm": alarm, "devices": 60}
 
     def sent(silence: bool = True) -> list[tuple[Any, ...]]:
-        found = fleet_messages(alerts, {}, summary, silence)
-        return [(m["event"], m["kind"], m["devices"], m["count"], m["text"]) for m in found]
+        messages = fleet_messages(alerts, {}, summary, silence)
+        return [(m["event"], m["kind"], m["devices"], m["count"], m["text"]) for m in messages]
 
     assert sent() == [("alarm", "unhealthy", [], 1, "unhealthy: the fleet")]
     alarm["unhealthy"] = False
-    many = {f"d{number:02}" for number in range(25)}
-    now = Standing({"s"}, set(), many)
+    silent, named = {"s"}, {f"d{number:02}" for number in range(25)}
     [over, degraded] = sent(silence=False)
     assert over[:2] == ("cleared", "unhealthy") and degraded[:2] == ("alarm", "degraded")
     assert len(degraded[2]) == 20 and degraded[3] == 25 and degraded[4].endswith("d19 and 5 more")
-    now = Standing({"s", "d00"}, set(), set())  # a device that says nothing has not recovered
-    [recovered, silent] = sent()
+    silent, named = {"s", "d00"}, set()  # a device that says nothing has not recovered
+    [recovered, quiet] = sent()
     assert recovered[:2] == ("cleared", "degraded") and recovered[3] == 24 and "d00" not in recovered[2]
-    assert silent == ("alarm", "silent", ["d00", "s"], 2, "silent: d00, s")
+    assert quiet == ("alarm", "silent", ["d00", "s"], 2, "silent: d00, s")
 
 
 def test_looks_at_a_fleet_are_rare_and_its_clock_goes_on(
@@ -99,12 +98,10 @@ def test_looks_at_a_fleet_are_rare_and_its_clock_goes_on(
     assert 29 <= len(looks) <= 31 and looks[-1][1] == 1.7e9 + looks[-1][0]
     assert sent[:14] == [False] * 14 and sent[-10:] == [True] * 10
     cost, looks, model.heard[0] = 6.0, [], 1.8e9
-    reports.look(ended=True)
-    assert looks[0][1] == 1.8e9
     for _ in range(3000):
         reports.look()
         now += 1
-    assert 10 <= len(looks) <= 12 and cost * len(looks) <= 0.02 * 3600
+    assert 10 <= len(looks) <= 12 and looks[0][1] == 1.8e9
     reports.close()
 
 
@@ -129,12 +126,7 @@ def test_a_run_tells_who_falls_silent_and_is_heard_again(work: Path) -> None:
         assert main(["fleet", "run", "m.json", "e.jsonl", *order]) == 0
         assert main(["fleet", "run", "m.json", "e.jsonl", *order]) == 0
         [silent] = server.bodies()
-        assert (silent["event"], silent["kind"], silent["devices"], silent["of"]) == (
-            "alarm",
-            "silent",
-            ["b"],
-            2,
-        )
+        assert [silent[key] for key in ("event", "kind", "devices", "of")] == ["alarm", "silent", ["b"], 2]
         assert silent["folder"] == "f" and silent["text"] == "silent: b" and silent["sent"] > 1.7e9
         events("more.jsonl", [("b", 3, 7300.0)])
         assert main(["fleet", "run", "m.json", "more.jsonl", *order]) == 0
@@ -164,12 +156,9 @@ def test_a_table_by_group(work: Path, capsys: pytest.CaptureFixture[str]) -> Non
     found = {row.pop("group"): row for row in groups["rows"]}
     counted = {name: (row["devices"], row["silent"]) for name, row in found.items()}
     assert counted == {"north": (2, 0), "=HYPERLINK()": (1, 0), NONE: (1, 1)}  # b moved: it is not silent
-    assert found["north"]["mean_risk"] > 0 and found[NONE]["mean_risk"] is None
+    assert found["north"]["recent_risk"] > 0 and found[NONE]["recent_risk"] is None
     shown = status(capsys, "--tags", "t.csv", "--by", "batch")
     assert "\x1b" not in shown and "\\x1b[2J" in shown and "batch" in shown and "degraded" in shown
-    row = {"devices": 1, "silent": 0, "in_alarm": 0, "named": 0, "severity": 0.5}
-    long = groups_text("x", [{"group": f"g{number}", **row} for number in range(30)])
-    assert long.endswith("and 10 more groups; --json gives all") and len(long.splitlines()) == 22
 
 
 @pytest.mark.parametrize(
@@ -179,7 +168,6 @@ def test_a_table_by_group(work: Path, capsys: pytest.CaptureFixture[str]) -> Non
         ("device\na\n", "missing"),
         ("device,batch\na,1\n", "unknown"),
         ("device,site\na,1\nb,1\na,2\n", "conflict"),
-        (f"device,site\na,{'x' * 200_000}\n", "damaged"),
         ("\xff", "damaged"),
     ],
 )

@@ -1,7 +1,6 @@
 """What is told to other programs: metrics, a webhook, remarks that are joined."""
 
 import json
-import re
 import socket
 import sys
 import threading
@@ -9,56 +8,13 @@ import time
 from pathlib import Path
 
 import pytest
-from live_runs import PARAMS, Feeder, decision, json_lines, steps_of, wait_until
+from live_runs import PARAMS, decision, json_lines, steps_of, wait_until
 from receivers import receiver
 
 from tcuq.cli import main
 from tcuq.cli.process import complain
 from tcuq_watch.live.publisher import Notices
-from tcuq_watch.live.session import Session
-from tcuq_watch.verdicts.metrics import _labels, metrics_text
-from tcuq_watch.verdicts.otlp import otlp_metrics
-from tcuq_watch.verdicts.webhook import WAITING, Poster
-
-SAMPLE = re.compile(
-    r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'
-)
-
-
-def parsed(text):
-    """Read the text as Prometheus does: help and type once, before the samples of a metric."""
-    assert text.endswith("\n")
-    found, helped, typed = {}, set(), {}
-    for line in text.splitlines():
-        if line.startswith("# HELP "):
-            name = line.split(" ")[2]
-            assert name not in helped
-            helped.add(name)
-        elif line.startswith("# TYPE "):
-            _, _, name, kind = line.split(" ")
-            assert name not in typed and name in helped and kind in ("counter", "gauge")
-            typed[name] = kind
-        else:
-            sample = SAMPLE.fullmatch(line)
-            assert sample is not None, line
-            assert sample["name"] in typed and sample["name"] not in found
-            assert sample["name"].endswith("_total") == (typed[sample["name"]] == "counter")
-            found[sample["name"]] = float(sample["value"])
-    return found
-
-
-def test_metrics_before_and_after_steps(tmp_path):
-    session = Session(PARAMS, tmp_path, 'a "quoted"\\name\nof two lines')
-    publisher = session.publisher
-    before = parsed(metrics_text(device=publisher.status, about=publisher.feed.about))
-    assert before["tcuq_steps_total"] == 0 and "tcuq_risk" not in before
-    Feeder(session).push(json_lines(steps_of(50)) + b"noise\n", 1.7e9)
-    after = parsed(metrics_text(device=publisher.status, about=publisher.feed.about))
-    assert after["tcuq_steps_total"] == 50 and after["tcuq_broken_lines_total"] == 1
-    assert after["tcuq_last_step_timestamp_seconds"] == 1.7e9
-    assert after["tcuq_abstentions_total"] == publisher.counts["abstained"] > 0
-    assert 0 <= after["tcuq_risk"] < 1 and after["tcuq_alarm"] == 0
-    session.close()
+from tcuq_watch.verdicts.alerts import WAITING, Poster
 
 
 @pytest.fixture
@@ -106,31 +62,6 @@ def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, caps
     assert told[1].isprintable()
     complain("tcuq", "a\x1b[2J")
     assert "\x1b" not in capsys.readouterr().err
-
-
-def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
-    told = []
-    session = Session(PARAMS, tmp_path, "-")
-    session.publisher.on_alarm.append(told.append)
-    feeder = Feeder(session)
-    feeder.push(b"".join(decision(step, int(step in (3, 4))) for step in range(8)))
-    assert [(each["event"], each["step"], each["alarm"]) for each in told] == [
-        ("alarm", 3, 1),
-        ("cleared", 5, 0),
-    ]
-    assert [(each["risk"], each["answer"]) for each in told] == [(3 / 64, 3), (5 / 64, 1)]
-    feeder.push(decision(8, 1))
-    feeder.tick()
-    session.close()
-    assert len(told) == 3
-    again = Session(PARAMS, tmp_path, "-")
-    again.publisher.on_alarm.append(told.append)
-    assert again.publisher.status["alarm"] == 1
-    Feeder(again).push(decision(9, 1))
-    assert len(told) == 3 and again.publisher.counts["alarms"] == 2
-    Feeder(again).push(decision(10, 0))
-    assert told[3]["event"] == "cleared" and told[3]["step"] == 10
-    again.close()
 
 
 def test_a_webhook_that_nobody_answers_never_blocks():
@@ -199,11 +130,3 @@ def test_metrics_go_to_a_collector(server, tmp_path, monkeypatch):
     assert metrics["tcuq_risk"]["description"]
     [info] = metrics["tcuq_info"]["gauge"]["dataPoints"]
     assert {"key": "title", "value": {"stringValue": "standard input"}} in info["attributes"]
-
-
-def test_labels_of_metrics_come_through_as_they_were():
-    odd = 'a "b"\\n\n\u2028,c="d"} 7'
-    text = f"# HELP a_total A.\n# TYPE a_total counter\na_total{_labels(kind=odd, other='')} 3\n"
-    [found] = otlp_metrics(text, 1, 2, "")["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
-    [point] = found["sum"]["dataPoints"]
-    assert [each["value"]["stringValue"] for each in point["attributes"]] == [odd, ""]

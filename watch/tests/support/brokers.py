@@ -79,15 +79,12 @@ class Publisher:
         self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
         self.client.max_inflight_messages_set(1000)
         self.seen: dict[str, list[bytes]] = {}
-        self.retained: set[str] = set()
         self.client.on_message = self._on_message
         self.client.connect("127.0.0.1", port)
         self.client.loop_start()
 
     def _on_message(self, client: Any, data: Any, message: Any) -> None:
         self.seen.setdefault(message.topic, []).append(bytes(message.payload))
-        if message.retain:
-            self.retained.add(message.topic)
 
     def send(self, topic: str, payload: bytes, qos: int = 1) -> None:
         self.client.publish(topic, payload, qos=qos).wait_for_publish(10)
@@ -95,3 +92,21 @@ class Publisher:
     def close(self) -> None:
         self.client.disconnect()
         self.client.loop_stop()
+
+
+@pytest.fixture
+def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
+    """Give a broker that keeps what it has when it is stopped."""
+    pytest.importorskip("paho.mqtt.client", reason="paho-mqtt is not installed")
+    kept = f"allow_anonymous true\npersistence true\npersistence_location {tmp_path / 'broker'}/"
+    running = Mosquitto(tmp_path / "broker", kept)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def sender(mosquitto: Mosquitto) -> Iterator[Publisher]:
+    """Give a device that publishes to it."""
+    device = Publisher(mosquitto.port)
+    yield device
+    device.close()

@@ -82,14 +82,8 @@ def outcome(folder: Path) -> dict[str, Any]:
     for version, model in fleet.models.items():
         parts = [each for each in fleet.decisions() if each.version == version]
         found[version] = (
-            rows_of(joined(parts)) if parts else b"",
-            model.devices,
-            model.places.tobytes(),
-            {
-                name: array.tobytes()
-                for name, array in model.arrays().items()
-                if name.startswith(("st", "ta"))
-            },
+            rows_of(joined(parts)) if parts else "",
+            {name: array.tobytes() for name, array in model.arrays().items() if name != "refused"},
         )
     return found
 

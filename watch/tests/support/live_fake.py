@@ -1,16 +1,11 @@
-"""A device that is not there: steps as a monitor would give them, for the live page.
-
-`python tests/support/live_fake.py [steps a second] [port]` shows the page without a board.
-"""
+"""A device that is not there: steps as a monitor would give them, for the live page."""
 
 from __future__ import annotations
 
-import math
-import random
-import sys
-import threading
 import time
 from typing import Any
+
+import numpy as np
 
 from tcuq_watch.pages.feed import Feed
 from tcuq_watch.pages.server import Server, serve
@@ -21,53 +16,48 @@ SIGNALS = ["odds", "severity", "magnitude", "distance", "disbelief", "drift"]
 
 def about(**more: Any) -> dict[str, Any]:
     told = {"title": "Key words at the door", "source": "/dev/ttyUSB0 at 115200 baud", "names": NAMES}
-    told |= {"classes": len(NAMES), "level": 0.1, "budget": 0.08, "params": "3fa91c07", "signals": SIGNALS}
-    return {**told, "version": "0", "decided_by": "host", "first_step": 0, "read_only": False, **more}
+    told |= {"classes": len(NAMES), "level": 0.1, "budget": 0.08, "params": "3fa91c07"}
+    return {**told, "decided_by": "host", **more}
 
 
 class Device:
-    """Makes steps: calm stretches, short doubts, and long troubles that raise the alarm."""
+    """Makes steps: calm stretches with short doubts, and a long trouble that raises the alarm."""
 
-    def __init__(self, seed: int = 1, trouble: tuple[int, int] = (0, 0)) -> None:
-        self.random = random.Random(seed)
-        self.step, self.level, self.answer, self.evidence = 0, 0.05, 0, 0.0
-        self.trouble = trouble
-        self.threshold, self.budget = 0.15, 10.0
+    def __init__(self, trouble: tuple[int, int] = (0, 0)) -> None:
+        self.rng, self.step, self.trouble = np.random.default_rng(1), 0, trouble
+        self.counts = dict.fromkeys(("steps", "flagged", "abstained"), 0)
 
     def steps(self, count: int, now: float, apart: float) -> tuple[int, dict[str, list[Any]]]:
-        first, rows = self.step, [self._one(now - (count - 1 - k) * apart) for k in range(count)]
-        return first, {name: [row[name] for row in rows] for name in rows[0]}
-
-    def _one(self, now: float) -> dict[str, Any]:
-        draw, step = self.random.random, self.step
-        troubled = self.trouble[0] <= step < self.trouble[1]
-        self.level += 0.04 * ((0.34 if troubled else 0.06) - self.level)
-        if draw() < 0.05:
-            self.answer = self.random.randrange(10)
-        risk = min(
-            0.98, max(0.0, self.level + 0.05 * (draw() - 0.5) + (0.4 * draw() if draw() < 0.07 else 0))
-        )
-        risk = round(risk * 65536) / 65536
-        threshold = round(self.threshold * 65536) / 65536
-        self.evidence = max(0.0, min(9.0, self.evidence + (0.05 if risk > 0.22 else -0.04)))
-        flagged = risk >= threshold
-        # As of a monitor: the threshold goes where a tenth is flagged, abstentions have a budget.
-        self.threshold = max(0.02, self.threshold + (0.009 if flagged else -0.001))
-        self.budget = min(20.0, self.budget + 0.08)
-        abstain = flagged and self.budget >= 1
-        self.budget -= abstain
-        prediction = self.random.randrange(10) if flagged and draw() < 0.5 else self.answer
-        self.step += 1
-        values = {name: min(1.0, risk * (0.6 + draw())) for name in SIGNALS}
-        return {
-            "time": now, "risk": risk, "threshold": threshold, "uncertainty": risk * 0.9,
-            "prediction": prediction, "answer": self.answer, "flagged": flagged, "abstain": abstain,
-            "alarm": int(self.evidence > 2), "warming_up": step < 50,
-            "reason": max(values, key=lambda name: values[name]) if flagged else "",
-            "persistence": 0.55 + 0.25 * math.sin(step / 300), "look": 0.3,
-            "severity": min(1.0, self.evidence / 9),
-            "expected_accuracy": 0.97 - 0.5 * self.level, "signals": values if flagged else None,
+        first, numbers = self.step, np.arange(self.step, self.step + count)
+        self.step += count
+        draw, doubt = self.rng.random((2, count))
+        low, high = self.trouble
+        troubled = (numbers >= low) & (numbers < high)
+        risk = 0.04 + 0.05 * draw + 0.4 * draw * (doubt < 0.1) + 0.25 * troubled
+        flagged = risk > 0.13 + 0.25 * troubled
+        columns = {
+            "time": now - apart * np.arange(count)[::-1], "risk": risk, "threshold": 0.13 + 0.25 * troubled,
+            "prediction": (numbers // 20 + 3 * flagged) % 10, "answer": numbers // 20 % 10,
+            "flagged": flagged, "abstain": flagged & (draw < 0.8),
+            "alarm": 1 * (troubled & (numbers > low + 40)),
+            "warming_up": numbers < 50, "persistence": 0.55 + 0.25 * np.sin(numbers / 300),
+            "look": 0.3 + 0 * risk, "severity": 0.4 * troubled, "expected_accuracy": 0.97 - 0.5 * risk,
         }  # fmt: skip
+        values = self.rng.random((count, len(SIGNALS))).round(3).tolist()
+        signals = [dict(zip(SIGNALS, row, strict=True)) for row in values]
+        told = {name: values.tolist() for name, values in columns.items()}
+        told["signals"] = [row if hit else None for row, hit in zip(signals, flagged, strict=True)]
+        told["reason"] = ["odds" if hit else "" for hit in flagged]
+        return first, told
+
+    def tell(self, feed: Feed, count: int, apart: float) -> None:
+        """Give a feed the steps of the time until now."""
+        first, columns = self.steps(count, time.time(), apart)
+        self.counts["steps"] += count
+        self.counts["flagged"] += sum(columns["flagged"])
+        self.counts["abstained"] += sum(columns["abstain"])
+        feed.add_steps(first, columns)
+        feed.counts = dict(self.counts)
 
 
 class Marks(list[tuple[int, int | None]]):
@@ -81,42 +71,14 @@ class Marks(list[tuple[int, int | None]]):
         if step == 13:
             raise ValueError("step 13 is not kept any more, expected one of the last 5")
         self.append((step, label))
-        told = f"step {step}: true class {label}" if label is not None else f"step {step}: wrong=1"
-        self.feed.add_remark("mark", told, step)
-        return f"{told}, written to door.csv"
+        self.feed.add_remark("mark", f"step {step}: true class {label}", step)
+        return f"step {step}: true class {label}, written to door.csv"
 
 
-class Playing:
-    """A feed that gets steps at a rate, in a thread; `close` ends it."""
-
-    def __init__(self, feed: Feed, device: Device, rate: float) -> None:
-        self.feed, self.device, self.rate = feed, device, rate
-        self.stopped = threading.Event()
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self.thread.start()
-
-    def _run(self) -> None:
-        began, told = time.monotonic(), 0
-        while not self.stopped.wait(max(0.02, 1 / self.rate)):
-            due = int((time.monotonic() - began) * self.rate) - told
-            if due > 0:
-                first, columns = self.device.steps(due, time.time(), 1 / self.rate)
-                self.feed.add_steps(first, columns)
-                told += due
-
-    def close(self) -> None:
-        self.stopped.set()
-        self.thread.join()
-
-
-def filled(
-    steps: int, rate: float = 100.0, trouble: tuple[int, int] = (0, 0), **more: Any
-) -> tuple[Feed, Device]:
+def filled(steps: int, rate: float = 100.0, trouble: tuple[int, int] = (0, 0)) -> tuple[Feed, Device]:
     """A feed with some history, and the device that goes on with it."""
-    feed, device = Feed(about(**more)), Device(trouble=trouble)
-    if steps:
-        first, columns = device.steps(steps, time.time(), 1 / rate)
-        feed.add_steps(first, columns)
+    feed, device = Feed(about()), Device(trouble)
+    device.tell(feed, steps, 1 / rate)
     return feed, device
 
 
@@ -124,25 +86,3 @@ def served(feed: Feed, **options: Any) -> tuple[Server, Marks]:
     marks = Marks(feed)
     options = {"port": 0, "mark": marks, "metrics": lambda: "tcuq_steps_total 7\n", **options}
     return serve(feed, **options), marks
-
-
-if __name__ == "__main__":
-    speed, port = float(sys.argv[1]) if sys.argv[1:] else 100.0, int(sys.argv[2]) if sys.argv[2:] else 8357
-    history = 20_000
-    shown, source = filled(history, speed, trouble=(history - int(4 * speed), history + int(6 * speed)))
-    for kind, text, step in (
-        ("connected", "/dev/ttyUSB0", 0),
-        ("broken", "3 lines could not be read", history - 300),
-        ("lost", "the device went away", history - 200),
-        ("connected", "/dev/ttyUSB0, after 4.2 s", history - 200),
-        ("missing", "17 steps never came", history - 100),
-    ):
-        shown.add_remark(kind, text, step)
-    server, _ = served(shown, port=port)
-    print(server.url, flush=True)
-    playing = Playing(shown, source, speed)
-    try:
-        playing.thread.join()
-    except KeyboardInterrupt:
-        playing.close()
-        server.close()

@@ -108,7 +108,7 @@ def watch(folder: str, name: str, until: int) -> None:
     """Watch a source in a process of its own, up to a number of steps."""
     session_module.COMMIT = 0.03  # many moments for a kill
     source = open_source(name, folder=Path(folder), follow=True, device=DEVICE)
-    session = Session(PARAMS, folder, name, key=source.key)
+    session = Session(PARAMS, folder, name)
     session.run(source, lambda: session.step >= until)
     source.close()
     session.close()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tcuq import STEP_DTYPE, Monitor, Params
+from tcuq import Monitor, Params
 from tcuq_watch.engine.events import Events
 
 
@@ -100,24 +100,12 @@ class NaiveFleet:
         return [(name, *each) for name, device in self.devices.items() for each in device.flush()]
 
 
-def rows_of(decided: Any) -> bytes:
-    """Return all that decisions say, as bytes: equal bytes are equal decisions, bit for bit."""
-    steps = np.zeros(len(decided), dtype=STEP_DTYPE)
-    for name in STEP_DTYPE.names:  # padding may differ
-        steps[name] = decided.steps[name]
-    names = "\0".join(map(str, decided.devices)).encode()
-    return b"|".join(
-        [names, *(np.asarray(x).tobytes() for x in (decided.boots, decided.seqs, decided.times, steps))]
-    )
+def rows_of(decided: Any) -> str:
+    """Return all that decisions say: equal texts are equal decisions, bit for bit."""
+    columns = (decided.devices, decided.boots, decided.seqs, decided.times, np.asarray(decided.steps))
+    return repr(list(zip(*(column.tolist() for column in columns), strict=True)))
 
 
-def naive_rows(rows: list[Any]) -> bytes:
+def naive_rows(rows: list[Any]) -> str:
     """Return what a naive fleet said, as `rows_of` would."""
-    steps = np.zeros(len(rows), dtype=STEP_DTYPE)
-    for at, row in enumerate(rows):
-        for name in STEP_DTYPE.names:
-            steps[name][at] = row[4][name]
-    columns = (np.array([r[1] for r in rows], np.int64), np.array([r[2] for r in rows], np.int64))
-    times = np.array([r[3] for r in rows], np.float64)
-    names = "\0".join(str(row[0]) for row in rows).encode()
-    return b"|".join([names, *(each.tobytes() for each in (*columns, times, steps))])
+    return repr([(*row[:3], float(row[3]), row[4].tolist()) for row in rows])

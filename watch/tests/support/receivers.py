@@ -15,6 +15,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.headers = self.headers
         self.server.got.append((self.path, self.headers["Content-Type"], json.loads(body)))
         self.send_response(self.server.answers.pop(0) if self.server.answers else 200)
         self.end_headers()
@@ -28,6 +29,7 @@ class Receiver(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.got: list[tuple[str, str, Any]] = []
         self.answers: list[int] = []
+        self.headers: Any = {}
         self.url = f"http://127.0.0.1:{self.server_port}"
 
     def bodies(self, path: str = "/x") -> list[Any]:

@@ -15,6 +15,7 @@ from typing import Any
 from frame_writing import encode_posteriors
 from streams import int8_stream
 
+from tcuq_watch.engine.events import Events
 from tcuq_watch.sources import IterableSource, open_source
 from tcuq_watch.sources.links import Listener
 from tcuq_watch.sources.streams import Pipe
@@ -66,10 +67,14 @@ def until(what: Callable[[], Any], seconds: float = 20.0) -> None:
         time.sleep(0.01)
 
 
+def events_of(arrived: list[Any]) -> list[Events]:
+    return [item for one in arrived if one for item in one.batch if isinstance(item, Events)]
+
+
 def columns_of(arrived: list[Any]) -> list[tuple[Any, ...]]:
     """Return all that events say, one tuple a step."""
     rows: list[tuple[Any, ...]] = []
-    for events in (each for one in arrived if one for part in one.parts for each in part.events):
+    for events in events_of(arrived):
         given = (events.steps if events.probs is None else events.probs).tolist()
         features = [None] * len(events) if events.features is None else events.features.tolist()
         columns = events.devices.tolist(), events.boots.tolist(), events.seqs.tolist(), given, features
@@ -94,7 +99,7 @@ def taken(source: Any, steps: int | None = None, position: Any = None, count: in
             source.committed(one)
         if steps is not None and sum(each.count for each in arrived) >= steps:
             source.stop()
-        assert time.monotonic() < limit, source.bad.first
+        assert time.monotonic() < limit, source.bad.last
     source.close()
     return arrived
 
@@ -173,11 +178,6 @@ def opened(kind: str, tmp_path: Path) -> Iterator[Any]:
         send(lambda: (os.write(write, data.rstrip(b"\n")), os.close(write)))
         yield Pipe(read, device=NAME)
         os.close(read)
-    elif kind == "fifo":
-        os.mkfifo(tmp_path / "fifo")
-        source = open_source(str(tmp_path / "fifo"), **options)
-        send(lambda: (tmp_path / "fifo").write_bytes(data))
-        yield source
     elif kind == "serial":
         port = Plugged(tmp_path / "ttyUSB0")
         source = open_source(f"{port.path}@9600", **options)
@@ -219,6 +219,6 @@ def opened(kind: str, tmp_path: Path) -> Iterator[Any]:
 
 TEXT_AND_FRAMES = ("", " csv", " frames")
 KINDS = [
-    *("parquet", "folder", "iterable", "tcp", "tcp-listen frames", "fifo csv", "mqtt", "mqtt frames"),
+    *("parquet", "folder", "iterable", "tcp", "tcp-listen frames", "mqtt", "mqtt frames"),
     *(f"{kind}{data}" for kind in ("file", "growing", "pipe", "serial") for data in TEXT_AND_FRAMES),
 ]

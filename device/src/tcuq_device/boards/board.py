@@ -16,26 +16,33 @@ class Emulated:
     """The emulator's machine with the same core, and where its memories lie.
 
     The harness lies in `harness_flash` and `harness_ram` (begin and bytes), beyond the board's own memories;
-    without them it shares those.
+    without them it shares those. It writes to `uart`: its kind and address.
     """
 
+    emulator: str
     machine: str
     flash: int
     ram: int
     harness_flash: tuple[int, int] | None
     harness_ram: tuple[int, int] | None
     input_end: int
+    uart: tuple[str, int]
 
 
 @dataclass(frozen=True)
 class Chip:
-    """What a flashed image needs to know: where memories begin, the start-up in C, the UART in words."""
+    """What a flashed image needs to know: where memories begin, the start-up in C, the UART in words.
 
-    machine: str
+    `machine` is what the emulator calls it, None where it knows no such chip.
+    """
+
+    machine: str | None
     flash: int
     ram: int
     files: str
     uart: str
+    about: str
+    flashing: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,9 @@ class Board:
     ram_bytes: int
     stack_bytes: int
     clock_mhz: float
+    toolchain: str
     compiler: tuple[str, ...]
+    library: str
     emulated: Emulated
     chip: Chip | None
     cycles: Cycles | None
@@ -89,8 +98,8 @@ def names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names()
-    ('microbit', 'netduinoplus2', 'stm32f767zi', 'stm32l432kc')
+    >>> len(names()), "nrf52840" in names()
+    (8, True)
     """
     files = (entry.name for entry in resources.files(__package__).iterdir())
     return tuple(sorted(name.removesuffix(".json") for name in files if name.endswith(".json")))
@@ -107,10 +116,10 @@ def board(name: str) -> Board:
     --------
     >>> board("stm32l432kc").flash_bytes // 1024, board("stm32l432kc").ram_bytes // 1024
     (256, 64)
-    >>> board("esp32")
+    >>> board("esp32")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    tcuq.InputError: board is 'esp32', expected one of microbit, netduinoplus2, stm32f767zi, stm32l432kc
+    tcuq.InputError: board is 'esp32', expected one of corstone300, esp32c3, microbit, ...
     """
     if name not in names():
         raise wrong_value("board", name, f"one of {', '.join(names())}")
@@ -120,16 +129,21 @@ def board(name: str) -> Board:
     return Board(
         **{**content, "compiler": tuple(content["compiler"])},
         emulated=Emulated(
+            machine["emulator"],
             machine["machine"],
             int(machine["flash"], 0),
             int(machine["ram"], 0),
             _region(machine["harness_flash"]),
             _region(machine["harness_ram"]),
             int(machine["input_end"], 0),
+            (machine["uart"][0], int(machine["uart"][1], 0)),
         ),
         chip=None
         if chip is None
-        else Chip(**{**chip, "flash": int(chip["flash"], 0), "ram": int(chip["ram"], 0)}),
+        else Chip(
+            **{**chip, "flash": int(chip["flash"], 0), "ram": int(chip["ram"], 0)}
+            | {"flashing": tuple(chip["flashing"])}
+        ),
         cycles=None if cycles is None else _cycles(cycles),
         energy=None if energy is None else Energy(**energy),
     )

@@ -11,7 +11,8 @@ extern uint32_t stack_top[];
 int main(void);
 void reset_handler(void);
 
-static void fault_handler(void)
+/* Aligned as a RISC-V core wants it. */
+__attribute__((aligned(4))) static void fault_handler(void)
 {
     harness_exit(HARNESS_FAULT);
 }
@@ -34,6 +35,18 @@ void reset_handler(void)
     harness_exit(main());
 }
 
+#if defined(__riscv)
+
+/* The core begins at the first word of flash. */
+__attribute__((naked, section(".vectors"), used)) void entry(void);
+
+void entry(void)
+{
+    __asm__ volatile(".option arch, +zicsr\n\tla sp, stack_top\n\tla t0, %0\n\tcsrw mtvec, t0\n\tj reset_handler" ::"i"(fault_handler));
+}
+
+#else
+
 typedef void (*handler_t)(void);
 
 /* The core's own exceptions; no interrupt is ever switched on. */
@@ -43,3 +56,5 @@ __attribute__((section(".vectors"), used)) static const struct {
 } vectors = {stack_top,
              {reset_handler, fault_handler, fault_handler, fault_handler, fault_handler, fault_handler, 0, 0, 0, 0,
               fault_handler, fault_handler, 0, fault_handler, fault_handler}};
+
+#endif

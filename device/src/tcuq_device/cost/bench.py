@@ -23,7 +23,7 @@ from .stock import CLASSES, FEATURES, PROJECTION, WIDE, Project, monitors
 from .stored import result
 
 STEPS = 1000
-BOARDS = ("microbit", "stm32f767zi", "stm32l432kc")
+BOARDS = ("microbit", "stm32l432kc", "stm32f767zi", "rp2350", "corstone300", "esp32c3")
 """One of each core: others with the same core give the same counts."""
 LEVELS = ("-Os", "-O2", "-O3")
 GOALS = {"flash": 4300, "ram": 512, "instructions": 2500}

@@ -10,8 +10,7 @@ import numpy as np
 
 from tcuq.export import integer_projection
 from tcuq.monitor.alarm import Alarm, AlarmSide
-from tcuq.monitor.evidence_head import EvidenceHead
-from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.heads import EvidenceHead, InstantHead
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import STOCK_INSTANT, STOCK_STEADY, profile_signals
 

@@ -11,7 +11,7 @@ from tcuq.base.errors import InputError, wrong_value
 from tcuq.export.package import put
 
 from ..boards import Board, board, names
-from ..firmware.build import SPLIT, fresh, linked
+from ..firmware.build import fresh, linked
 from ..firmware.image import Image, TooLarge, sizes_of
 from ..firmware.stack import OPTION, bound_of
 from ..tools import MissingTool, call, path_of, version
@@ -106,15 +106,14 @@ def build_package(
     for file, text in files.items():
         (work / file).parent.mkdir(parents=True, exist_ok=True)
         (work / file).write_text(text, encoding="utf-8")
-    core = [*SPLIT[:1], *board.compiler]
     objects = []
     for group, level in groups(application, board):
         for file in group:
             target = f"{Path(file).with_suffix('').as_posix().replace('/', '_')}.o"
-            options = [*OPTIONS, *core, *level, OPTION, *defines(application), "-I.", "-Iboard"]
+            options = [*OPTIONS, *board.compiler, *level, OPTION, *defines(application), "-I.", "-Iboard"]
             call(COMPILER, [*options, "-c", file, "-o", target], work)
             objects.append(target)
-    tool = [path_of(COMPILER), *core, *LINKING]
+    tool = [path_of(COMPILER), *board.compiler, *LINKING]
     over = linked([*tool, "-T", "board/link.ld", *objects, "-o", "image.elf"], work)
     if over:
         (work / "wide.ld").write_text(linker_script(board, wide=True), encoding="utf-8")

@@ -59,18 +59,12 @@ _BOARD = """\
 
 Flash it with one of these. They need the board and were not run by whoever made this package:
 
-    st-flash write build-board/{name}.bin {flash:#010x}
-    openocd -f interface/stlink.cfg -f target/stm32f4x.cfg \\
-        -c "program build-board/{name}.elf verify reset exit"
-    dfu-util -a 0 -s {flash:#010x}:leave -D build-board/{name}.bin    # boot loader of the chip, BOOT0 high
+{flashing}
 
-The same image in an emulator, without a board:
-
-    python3 feed.py --qemu build-board/{name}.elf inputs.npz
+{emulation}
 
 UART: {uart}.
-`board/board.h` has crystal, pins and rate as macros. No interrupt is used, no semihosting. Without a crystal
-that starts, the chip stays on its internal oscillator of 16 MHz.
+{about} `board/board.c` has what can be set as macros. No interrupt is used, no semihosting.
 
 {figures}
 ## What the board says
@@ -90,6 +84,13 @@ Numbers go with the lowest byte first; the CRC-32 is that of zlib, over the inpu
 `T`. When bytes were lost on the way, send {resync} zeros to get in step again. Risk and such are in 1/65536.
 `feed.py` speaks this protocol: `python3 feed.py /dev/ttyUSB0 inputs.npz`.
 """
+
+_EMULATED = """\
+The same image in an emulator, without a board:
+
+    python3 feed.py --qemu build-board/{name}.elf inputs.npz"""
+
+_NOT_RUN = "**Not run:** no emulator at hand has this chip, and no board was at hand."
 
 _FIGURES = """\
 | what | bytes |
@@ -126,7 +127,9 @@ def readme(application: Application, board: Board | None, figures: Figures | Non
     return text + _BOARD.format(
         name=name,
         title=board.title,
-        flash=board.chip.flash,
+        flashing="\n".join(f"    {line.format(name=name)}" for line in board.chip.flashing),
+        emulation=(_EMULATED if board.chip.machine else _NOT_RUN).format(name=name),
+        about=board.chip.about,
         uart=board.chip.uart,
         inputs=tensor.size,
         stored=len(application.inputs),

@@ -16,11 +16,14 @@ from ..firmware.build import SPLIT, STRICT, Levels
 from ..generate.source import sources as network_sources
 from .application import Application
 
-OPTIONS = (*STRICT[:3], *SPLIT[1:])
+OPTIONS = (*STRICT[:3], *SPLIT)
 """Options of the compiler for every file, on a computer as well."""
 
 START = ("-fno-tree-loop-distribute-patterns",)
 """For what runs before the memory is set up: it may not call the library."""
+
+SHARED = ("startup.c", "stack.c")
+"""Files of C that serve all chips."""
 
 LINKING = ("-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections")
 
@@ -53,9 +56,13 @@ def texts(application: Application, board: Board | None) -> dict[str, str]:
     found["CMakeLists.txt"] = cmake(application, board)
     found["feed.py"] = (resources.files("tcuq_device") / "emit" / "feed.py").read_text(encoding="utf-8")
     if board is not None and board.chip is not None:
-        folder = resources.files("tcuq_device") / "boards" / board.chip.files
-        for file in ("board.h", "board.c", "startup.c"):
-            found[f"board/{file}"] = (folder / file).read_text(encoding="utf-8")
+        home = resources.files("tcuq_device") / "boards"
+        for folder, file in (
+            ("flash", "board.h"),
+            (board.chip.files, "board.c"),
+            *(("flash", f) for f in SHARED),
+        ):
+            found[f"board/{file}"] = (home / folder / file).read_text(encoding="utf-8")
         found["board/main.c"] = _filled(_template("main.c"), name, values)
         found["board/link.ld"] = linker_script(board)
         found["board/toolchain.cmake"] = _TOOLCHAIN.format(title=board.title)
@@ -73,7 +80,7 @@ def groups(application: Application, board: Board | None) -> list[tuple[list[str
         ([f"{name}.c", f"{name}_inputs.c"], [levels.rule]),
     ]
     if board is not None:
-        files = [f"board/{file}" for file in ("main.c", "board.c", "startup.c")]
+        files = [f"board/{file}" for file in ("main.c", "board.c", *SHARED)]
         found.append((files, [levels.rest, *START]))
     return found
 
@@ -260,7 +267,7 @@ def cmake(application: Application, board: Board | None) -> str:
             NAME=name.upper(),
             files=" ".join(files),
             level=";".join(level),
-            core=" ".join((*SPLIT[:1], *board.compiler)),
+            core=" ".join(board.compiler),
             linking=" ".join(LINKING),
         )
         board_text = (

@@ -83,8 +83,9 @@ def command_of(image: Image, data: bytes, folder: Path) -> list[str]:
         raise InputError("limit", f"the input has {len(data):,} bytes, expected at most {MOST_INPUT:,}")
     at = image.board.emulated
     (folder / "input.bin").write_bytes(data + struct.pack("<I", len(data)))
-    command = [path_of("qemu-system-arm"), "-M", at.machine, "-display", "none", "-monitor", "none"]
+    command = [path_of(at.emulator), "-M", at.machine, "-display", "none", "-monitor", "none"]
     command += ["-nic", "none", "-no-reboot", "-serial", "stdio", "-kernel", str(image.path)]
+    command += ["-bios", "none"] if at.emulator == "qemu-system-riscv32" else []
     return [*command, "-device", f"loader,file=input.bin,addr={at.input_end - len(data) - 4:#x},force-raw=on"]
 
 
@@ -105,14 +106,14 @@ def _last(text: str) -> str:
 
 
 def _marks(image: Image) -> list[str]:
-    found = symbols_of(image.path)
+    found = symbols_of(image.path, image.board.toolchain)
     ends = [(found[f"{region}_begin"][0], found[f"{region}_end"][0]) for region in REGIONS]
     return [f"region={begin:x}:{end:x}" for begin, end in ends]
 
 
 def _read(path: Path, image: Image) -> dict[str, Counts]:
     counts = {region: Counts() for region in REGIONS}
-    marks = symbols_of(image.path)
+    marks = symbols_of(image.path, image.board.toolchain)
     own = {marks[f"{region}_{end}"][0] for region in REGIONS for end in ("begin", "end")}
     for line in path.read_text("ascii").splitlines():
         kind, number, *rest = line.split()

@@ -68,9 +68,18 @@ def build(
 
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
-SPLIT = ("-mthumb", "-ffunction-sections", "-fdata-sections")
-# The harness may not lean on the C library, nor may its marks be folded into one function.
-ALONE = ("-O2", "-ffreestanding", "-fno-builtin", "-fno-tree-loop-distribute-patterns", "-fno-ipa-icf")
+SPLIT = ("-ffunction-sections", "-fdata-sections")
+# The harness may not lean on the C library, nor may its marks be folded into one function, nor may it push
+# registers after it has looked where the stack ends.
+ALONE = (
+    "-O2",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fno-tree-loop-distribute-patterns",
+    "-fno-ipa-icf",
+    "-fno-shrink-wrap",
+    "-fno-tree-vectorize",
+)
 START = ("-fno-tree-loop-distribute-patterns",)
 """What runs before the memory is set up may not call the library either."""
 
@@ -129,32 +138,40 @@ def link(
     Files named harness* lie beyond the board's memories.
     """
     objects: list[Path] = []
-    seen = [*defines, *(f"-I{path}" for path in (work, CORE, FIRMWARE))]
+    kind, address = board.emulated.uart
+    seen = [
+        *defines,
+        f"-DUART_{kind.upper()}",
+        f"-DUART={address:#x}u",
+        *(f"-I{path}" for path in (work, CORE, FIRMWARE)),
+    ]
     for files, options in groups:
         for file in files:
             target = work / f"{file.stem}.o"
-            flags = [*STRICT, *SPLIT, *board.compiler, *options, OPTION]
-            _compile(file, target, flags, seen, kept)
+            flags = [*STRICT, *SPLIT, *board.compiler, f"--specs={board.library}", *options, OPTION]
+            _compile(f"{board.toolchain}-gcc", file, target, flags, seen, kept)
             objects.append(target)
     over = _link(board, work, objects, "image.elf", wide=False)
     if over:
         _link(board, work, objects, "wide.elf", wide=True)
-        raise TooLarge(name, board, over, sizes_of(work / "wide.elf"))
-    return Image(board, work / "image.elf", sizes_of(work / "image.elf"))
+        raise TooLarge(name, board, over, sizes_of(work / "wide.elf", board.toolchain))
+    return Image(board, work / "image.elf", sizes_of(work / "image.elf", board.toolchain))
 
 
-def _compile(file: Path, target: Path, flags: Sequence[str], names: Sequence[str], kept: Path | None) -> None:
+def _compile(
+    compiler: str, file: Path, target: Path, flags: Sequence[str], names: Sequence[str], kept: Path | None
+) -> None:
     """Compile, unless what the preprocessor makes of it was compiled with the same flags before."""
     if kept is not None:
         kept.mkdir(parents=True, exist_ok=True)
-        text = call("arm-none-eabi-gcc", [*flags, *names, "-E", "-P", file])
+        text = call(compiler, [*flags, *names, "-E", "-P", file])
         mark = hashlib.sha256("\0".join([*flags, text]).encode()).hexdigest()
         known = kept / f"{file.stem}-{mark}.o"
         if known.exists():
             shutil.copyfile(known, target)
             shutil.copyfile(known.with_suffix(".su"), target.with_suffix(".su"))
             return
-    call("arm-none-eabi-gcc", [*flags, *names, "-c", file, "-o", target])
+    call(compiler, [*flags, *names, "-c", file, "-o", target])
     if kept is not None:
         # Whole or not at all: another build would take half a file for one that was compiled. The usage file
         # first: whoever sees the other finds both.
@@ -165,10 +182,12 @@ def _compile(file: Path, target: Path, flags: Sequence[str], names: Sequence[str
 def _link(board: Board, work: Path, objects: Sequence[Path], target: str, wide: bool) -> dict[str, int]:
     """Link; return the bytes that each memory lacks, nothing when all is well."""
     (work / "memory.ld").write_text(memory(board, wide), encoding="utf-8")
-    options = [*SPLIT, *board.compiler, "-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections"]
+    options = [*SPLIT, *board.compiler, "-nostartfiles", f"--specs={board.library}"]
+    options += ["-Wl,--gc-sections"]
     # Names without folders: the linker script knows the harness by its files' names.
     names = [path.name for path in objects]
-    command = [path_of("arm-none-eabi-gcc"), *options, "-T", str(BOARDS / "image.ld"), *names, "-o", target]
+    compiler = path_of(f"{board.toolchain}-gcc")
+    command = [compiler, *options, "-T", str(BOARDS / "image.ld"), *names, "-o", target]
     return linked(command, work, wide)
 
 
@@ -177,13 +196,13 @@ def linked(command: Sequence[str], work: Path, wide: bool = False) -> dict[str, 
     done = subprocess.run(command, capture_output=True, text=True, cwd=work)
     if done.returncode == 0:
         return {}
-    if "nano.specs" in done.stderr:
-        package = PACKAGES["arm-none-eabi-gcc"]
+    tool = Path(command[0]).name
+    if ".specs" in done.stderr:
         raise MissingTool(
-            "needs", f"the C library of arm-none-eabi-gcc is missing: on Debian, apt-get install {package}"
+            "needs", f"the C library of {tool} is missing: on Debian, apt-get install {PACKAGES[tool]}"
         )
     found = re.findall(r"region `(FLASH|RAM)' overflowed by (\d+) byte", done.stderr)
     if not found or wide:
         said = [line for line in done.stderr.splitlines() if "warning" not in line] or ["nothing"]
-        raise InputError("failed", f"arm-none-eabi-gcc cannot link: {said[0].strip()}")
+        raise InputError("failed", f"{tool} cannot link: {said[0].strip()}")
     return {{"FLASH": "flash", "RAM": "RAM"}[region]: int(most) for region, most in found}

@@ -4,12 +4,7 @@
 #include "harness.h"
 
 #define PAINT 0xA5C3F00Du
-#define AIRCR (*(volatile uint32_t *)0xE000ED0Cu)
-#define RESET_REQUEST 0x05FA0004u
-
 #define REGISTER(address) (*(volatile uint32_t *)(address))
-#define NRF51_UART 0x40002000u /* machine microbit, whose input lies in flash */
-#define CMSDK_UART 0x40004000u /* machines mps2-an386 and mps2-an500 */
 
 extern uint32_t stack_limit[], stack_top[];
 /* The last word before it is the length of the input, which lies before that. */
@@ -20,21 +15,50 @@ static const volatile uint8_t *waiting;
 static uint32_t left;
 static char last;
 
-static int is_nrf51(void)
-{
-    return (uintptr_t)input_end < 0x20000000u;
-}
+/* The board's file says which UART the emulated machine has, and where. */
+#if defined(UART_NRF51)
 
 static void uart_on(void)
 {
-    if (is_nrf51()) {
-        REGISTER(NRF51_UART + 0x500u) = 4u; /* ENABLE */
-        REGISTER(NRF51_UART + 0x008u) = 1u; /* STARTTX */
-    } else {
-        REGISTER(CMSDK_UART + 0x10u) = 16u; /* BAUDDIV */
-        REGISTER(CMSDK_UART + 0x08u) = 1u;  /* CTRL: transmit */
+    REGISTER(UART + 0x500u) = 4u; /* ENABLE */
+    REGISTER(UART + 0x008u) = 1u; /* STARTTX */
+}
+
+static void uart_put(char letter)
+{
+    REGISTER(UART + 0x11Cu) = 0u; /* TXDRDY */
+    REGISTER(UART + 0x51Cu) = (uint8_t)letter;
+    while (REGISTER(UART + 0x11Cu) == 0u) {
     }
 }
+
+#elif defined(UART_CMSDK)
+
+static void uart_on(void)
+{
+    REGISTER(UART + 0x10u) = 16u; /* BAUDDIV */
+    REGISTER(UART + 0x08u) = 1u;  /* CTRL: transmit */
+}
+
+static void uart_put(char letter)
+{
+    REGISTER(UART) = (uint8_t)letter;
+    while ((REGISTER(UART + 0x04u) & 1u) != 0u) { /* STATE: full */
+    }
+}
+
+#elif defined(UART_NS16550)
+
+static void uart_on(void)
+{
+}
+
+static void uart_put(char letter)
+{
+    *(volatile uint8_t *)UART = (uint8_t)letter;
+}
+
+#endif
 
 void harness_open(void)
 {
@@ -59,16 +83,7 @@ int harness_read(void *to, uint32_t bytes)
 
 static void put(char letter)
 {
-    if (is_nrf51()) {
-        REGISTER(NRF51_UART + 0x11Cu) = 0u; /* TXDRDY */
-        REGISTER(NRF51_UART + 0x51Cu) = (uint8_t)letter;
-        while (REGISTER(NRF51_UART + 0x11Cu) == 0u) {
-        }
-    } else {
-        REGISTER(CMSDK_UART) = (uint8_t)letter;
-        while ((REGISTER(CMSDK_UART + 0x04u) & 1u) != 0u) { /* STATE: full */
-        }
-    }
+    uart_put(letter);
     last = letter;
 }
 
@@ -123,7 +138,11 @@ void harness_exit(int status)
     harness_text("exit");
     harness_number(status);
     put('\n');
-    AIRCR = RESET_REQUEST;
+#if defined(__riscv)
+    REGISTER(0x00100000u) = 0x5555u; /* the machine's own way to end */
+#else
+    REGISTER(0xE000ED0Cu) = 0x05FA0004u; /* AIRCR: reset */
+#endif
     for (;;) {
         __asm__ volatile("wfi");
     }
@@ -135,7 +154,11 @@ void harness_paint(void)
 {
     uint32_t *at = stack_limit;
     uint32_t *here;
+#if defined(__riscv)
+    __asm__ volatile("mv %0, sp" : "=r"(here));
+#else
     __asm__ volatile("mov %0, sp" : "=r"(here));
+#endif
     while (at < here) {
         *at++ = PAINT;
     }
@@ -144,6 +167,20 @@ void harness_paint(void)
 /* In assembler, as a compiler for a core with few registers saves some. */
 __attribute__((naked)) uint32_t harness_depth(void)
 {
+#if defined(__riscv)
+    __asm__ volatile("la a0, stack_limit\n"
+                     "li a1, %0\n"
+                     "la a2, stack_top\n"
+                     "1: bgeu a0, a2, 2f\n"
+                     "lw a3, 0(a0)\n"
+                     "bne a3, a1, 2f\n"
+                     "addi a0, a0, 4\n"
+                     "j 1b\n"
+                     "2: sub a0, a2, a0\n"
+                     "ret\n"
+                     :
+                     : "i"(PAINT));
+#else
     __asm__ volatile(".syntax unified\n"
                      "ldr r0, =stack_limit\n"
                      "ldr r1, =%c0\n"
@@ -160,26 +197,27 @@ __attribute__((naked)) uint32_t harness_depth(void)
                      ".ltorg\n"
                      :
                      : "i"(PAINT));
+#endif
 }
 
 /* Told apart by a comment in the assembly, or a compiler may make one of them. */
 
 void network_begin(void)
 {
-    __asm__ volatile("@ network begins");
+    __asm__ volatile("/* network begins */");
 }
 
 void network_end(void)
 {
-    __asm__ volatile("@ network ends");
+    __asm__ volatile("/* network ends */");
 }
 
 void rule_begin(void)
 {
-    __asm__ volatile("@ rule begins");
+    __asm__ volatile("/* rule begins */");
 }
 
 void rule_end(void)
 {
-    __asm__ volatile("@ rule ends");
+    __asm__ volatile("/* rule ends */");
 }

@@ -67,14 +67,14 @@ class TooLarge(InputError):
         super().__init__("limit", f"{name} is too large for {board.title}: {said}", name)
 
 
-def sizes_of(elf: Path) -> MemorySizes:
+def sizes_of(elf: Path, toolchain: str = "arm-none-eabi") -> MemorySizes:
     """Return the sizes of a linked image."""
     sections: dict[str, int] = {}
-    for line in call("arm-none-eabi-size", ["-A", elf]).splitlines():
+    for line in call(f"{toolchain}-size", ["-A", elf]).splitlines():
         words = line.split()
         if len(words) == 3 and words[0].startswith("."):
             sections[words[0]] = int(words[1])
-    symbols = symbols_of(elf)
+    symbols = symbols_of(elf, toolchain)
     return MemorySizes(
         code=sum(sections.get(name, 0) for name in (".vectors", ".text", ".ARM.exidx")),
         constants=sections.get(".rodata", 0),
@@ -87,10 +87,10 @@ def sizes_of(elf: Path) -> MemorySizes:
     )
 
 
-def symbols_of(elf: Path) -> dict[str, tuple[int, int]]:
+def symbols_of(elf: Path, toolchain: str = "arm-none-eabi") -> dict[str, tuple[int, int]]:
     """Return address and bytes of every symbol that has a size."""
     found = {}
-    for line in call("arm-none-eabi-nm", ["-S", elf]).splitlines():
+    for line in call(f"{toolchain}-nm", ["-S", elf]).splitlines():
         words = line.split()
         if len(words) == 4:
             # The lowest bit of a function's address says Thumb.

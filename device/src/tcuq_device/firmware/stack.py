@@ -86,14 +86,16 @@ def frame_change(mnemonic: str, operands: str) -> int | None:
     (12, 1040)
     >>> frame_change("vpush", "{d8-d9}"), frame_change("str.w", "lr, [sp, #-4]!")
     (16, 4)
-    >>> frame_change("add", "sp, #8"), frame_change("sub.w", "sp, sp, r3")
-    (0, None)
+    >>> frame_change("add", "sp, #8"), frame_change("sub.w", "sp, sp, r3"), frame_change("addi", "sp,sp,-32")
+    (0, None, 32)
     """
     name = mnemonic.partition(".")[0]
     if name in ("push", "vpush") or (name == "stmdb" and operands.startswith("sp!")):
         return registers(operands) * (8 if "{d" in operands else 4)
     if name.startswith("str") and (down := re.search(r"\[sp, #-(\d+)\]!", operands)):
         return int(down[1])
+    if name in ("addi", "add") and (change := re.fullmatch(r"sp,sp,(-?\d+)", operands.strip())):
+        return max(0, -int(change[1]))
     if name in ("sub", "subw", "subs") and operands.startswith("sp,"):
         size = re.search(r"#(\d+)$", operands.strip())
         return int(size[1]) if size else None
@@ -119,12 +121,13 @@ def stack_bound(
     usages: Mapping[str, int],
     root: str = ROOT,
     indirect: Mapping[str, Sequence[str]] | None = None,
+    toolchain: str = "arm-none-eabi",
 ) -> StackBound:
-    """Return how deep the stack of an image for a Cortex-M can get.
+    """Return how deep the stack of an image for a Cortex-M or RISC-V can get.
 
     `indirect` says what a function that calls through a pointer may call.
     """
-    listing = _listing(elf)
+    listing = _listing(elf, toolchain)
     starts = sorted(listing)
     declared = indirect or {}
     places = {function.name: at for at, function in listing.items()}
@@ -133,7 +136,8 @@ def stack_bound(
     known: dict[int, StackBound] = {}
 
     def usage(function: _Function) -> int | None:
-        names = (function.name, function.name.partition(".")[0])
+        # A copy of a function is NAME.constprop.0 in the image, NAME.constprop or NAME in the usage file.
+        names = (function.name, function.name.rpartition(".")[0], function.name.partition(".")[0])
         return next((usages[name] for name in names if name in usages), None)
 
     def frame_of(function: _Function) -> int:
@@ -174,15 +178,16 @@ def stack_bound(
 
 def bound_of(image: Image) -> StackBound:
     """Return how deep the stack of a built image can get; usage files lie beside it."""
-    return stack_bound(image.path, usage_of(sorted(image.path.parent.glob("*.su"))))
+    usages = usage_of(sorted(image.path.parent.glob("*.su")))
+    return stack_bound(image.path, usages, toolchain=image.board.toolchain)
 
 
-def _listing(elf: Path) -> dict[int, _Function]:
+def _listing(elf: Path, toolchain: str) -> dict[int, _Function]:
     """Return what the disassembler shows of every function, by address."""
     found: dict[int, _Function] = {}
     parts: dict[int, list[tuple[str, str]]] = {}
     section, at = "", 0
-    for line in call("arm-none-eabi-objdump", ["-d", elf]).splitlines():
+    for line in call(f"{toolchain}-objdump", ["-d", elf]).splitlines():
         if begun := _SECTION.match(line):
             section = begun[1]
         elif label := _LABEL.match(line):
@@ -205,18 +210,20 @@ def _read(function: _Function, at: int, lines: Sequence[tuple[str, str]]) -> Non
         end = (kind, operands)
         change = frame_change(mnemonic, operands)
         function.frame = None if change is None or function.frame is None else function.frame + change
-        if re.fullmatch(rf"(bl|blx|bx|b){CONDITIONS}?|cbn?z", kind):
+        if re.fullmatch(rf"(bl|blx|bx|b){CONDITIONS}?|cbn?z|jal|j|jalr", kind):
             target = _TARGET.search(operands)
             if target:
                 # A jump to the function's own beginning is a loop, a call of it is recursion.
-                inside = int(target[1], 16) == at and not kind.startswith("bl")
+                inside = int(target[1], 16) == at and not kind.startswith(("bl", "jal"))
                 function.targets |= set() if inside else {int(target[1], 16)}
             elif not operands.startswith("lr"):
                 function.indirect = True
-        elif kind == "mov" and operands.startswith("pc,") and not operands.endswith("lr"):
+        elif kind == "jr" or (kind == "mov" and operands.startswith("pc,") and not operands.endswith("lr")):
             # Within a function: a switch on cores without an instruction for it, or the kernels' own jump.
             function.switches = True
         elif kind.startswith("ldr") and operands.startswith("pc,") and "[sp]" not in operands:
             function.indirect = True
     returns = "pc" in end[1] and end[0] in ("pop", "ldmia", "ldr", "mov")
-    function.falls = not (returns or end[0] in ("", "b", "bx", "tbb", "tbh", "udf"))
+    function.falls = not (
+        returns or end[0] in ("", "b", "bx", "tbb", "tbh", "udf", "ret", "j", "jr", "ebreak")
+    )

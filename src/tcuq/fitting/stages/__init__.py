@@ -12,18 +12,9 @@ clean log if there is one, and over the shuffled log if a later stage needs it. 
 those tables. New coefficients need no new run: `tcuq.fitting.risk.scores` computes uncertainty and risk of a
 table with the core's integers.
 
-How to add something
---------------------
-An option
-    Add it to `tcuq.fitting.FitOptions`, with its check, and read it where it is needed.
-Another alarm
-    Write a function from `FitState` to `Summed` and choose it in `alarm.choose_sum`.
-Another stage
-    Write a function that takes a `FitState`, adds to it and calls ``state.progress(name, done, total)``. Call
-    it in `tcuq.fit`.
-Another finding
-    Write a function from `FitState` to figures and call it in `conclude`. If it takes long, only with
-    `explain`; on a long log, on the steps of `some_of`. `tcuq.monitor.params_words` says it in words.
+Another alarm is a function from `FitState` to `Summed` that `alarm.choose_sum` chooses. Another finding is
+a function from `FitState` to figures that `conclude` calls, only with `explain` if it takes long, and then on
+the steps of `some_of`; `tcuq.monitor.params_words` says it in words.
 
 Random numbers come from ``state.rng``, and each draw moves those that follow. New code makes a generator
 of its own (``np.random.default_rng([seed, 1])``, another number each), so that fits stay as they are.

@@ -61,8 +61,8 @@ def _error_elsewhere(state: FitState) -> dict[str, Any]:
         rows = parts[0][2]
         if wrong[rows].all() or not wrong[rows].any():
             continue
-        found = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
-        uncertainty = 1 / (1 + np.exp(-np.clip(found.logits(table), -50, 50)))
+        learned = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
+        uncertainty = 1 / (1 + np.exp(-np.clip(learned.logits(table), -50, 50)))
         gaps += _gaps(log, 1 - uncertainty, ~wrong, simple, held)
         shown = held | ((log.kinds == 0) & (np.arange(len(log)) // PIECE % len(kinds) == number))
         points.append(_points(log, 1 - uncertainty, ~wrong, table.look / MOST, alarms, shown))

@@ -1,4 +1,4 @@
-"""Sixth stage: what the alarm sums, and from which limit on it is raised."""
+"""Fifth and sixth stage: where the threshold starts; what the alarm sums, and its limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from ...base.fixed import ONE
 from ...monitor.alarm import Alarm, AlarmSide
 from ...monitor.class_names import shift_shown
-from ...monitor.evidence_head import EvidenceHead
+from ...monitor.heads import EvidenceHead
 from ...monitor.params import Params
 from ...monitor.signals import SLOW
 from .. import alarms
@@ -23,6 +23,26 @@ from ..looks import MOST
 from ..signal_table import Flags, Floats, chunks
 from .evidence import parts_of
 from .state import FitState, Summed
+
+
+def set_threshold(state: FitState) -> None:
+    """Set reference and slope from the risk on clean steps."""
+    state.progress("threshold", 0, 1)
+    level = state.params.level
+    state.clean_risk = [state.clean_scores.risk[run] for run in state.clean.runs]
+    pooled = np.sort(np.concatenate(state.clean_risk))
+    count = len(pooled)
+    # The rank that a fresh clean step exceeds with probability at most `level`.
+    rank = min(count, math.ceil((1 - level) * (count + 1)))
+    reference = float(pooled[rank - 1])
+    if (pooled >= reference).mean() > level:
+        # Flagging is >=, so a tie at the reference would flag all of it.
+        reference = min(1.0, reference + 1 / ONE)
+    high, low = np.quantile(pooled, [1 - level / 2, max(0.0, 1 - 2 * level)])
+    # Ten flags of debt move the threshold by half of what separates half the level from twice it.
+    slope = float(np.clip((high - low) / 20, 1e-4, 0.02))
+    state.params = state.params.replace(reference=reference, slope=slope)
+    state.progress("threshold", 1, 1)
 
 
 def set_alarm(state: FitState) -> None:
@@ -137,13 +157,13 @@ def alarm_parts(state: FitState) -> list[Part]:
 
 def added(parts: Sequence[Part], head: EvidenceHead) -> list[Floats]:
     """Return what the alarm adds to its sum at each step of the clean stretches, as the core does."""
-    found = []
+    stretches = []
     for part in parts:
         table, every = part.table, np.empty(len(part.table))
         for at in chunks(len(table)):
             every[at] = head.added(table.registry(at), table.subject[at], part.looks[at])
-        found += [every[run] for run in part.runs]
-    return found
+        stretches += [every[run] for run in part.runs]
+    return stretches
 
 
 SHORTEST = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...metrics import auroc
-from ...monitor.evidence_head import EvidenceHead
+from ...monitor.heads import EvidenceHead
 from ...monitor.params import Params
 from ...monitor.signals import SLOW, ordered
 from .. import learn_head as learn
@@ -90,8 +90,8 @@ def _moments(state: FitState, parts: list[Part]) -> tuple[Moments, dict[str, obj
             state.notes.append(f"the alarm sums deviations from clean steps: {error}")
         else:
             return moments, {**steps, **_told(state, parts, moments)}
-    found = {"from": "deviations", **steps} | ({} if why is None else {"why": why})
-    return learn.deviations(parts, names, classes), found
+    facts = {"from": "deviations", **steps} | ({} if why is None else {"why": why})
+    return learn.deviations(parts, names, classes), facts
 
 
 def _told(state: FitState, parts: list[Part], moments: Moments) -> dict[str, object]:

@@ -124,7 +124,7 @@ def _beside_rules(state: FitState) -> dict[str, Any]:
     uncertainty = 1 / (1 + np.exp(-np.clip(logits[seen], -50, 50)))
     blend = state.params.blend
     doubt = blend * uncertainty + (1 - blend) * table.anchor[seen] / ONE
-    found = {"monitor": {"wrong": float(wrong[seen].mean()), "left": left_wrong(wrong[seen], doubt)}}
+    rates = {"monitor": {"wrong": float(wrong[seen].mean()), "left": left_wrong(wrong[seen], doubt)}}
     part = log.take(rows)
     if len(rows) < len(log):  # each block is a stream of its own
         cuts = np.diff(rows, prepend=rows[0]) != 1
@@ -134,8 +134,8 @@ def _beside_rules(state: FitState) -> dict[str, Any]:
     inside = np.isin(rows, seen)
     for rule in simple_rules(part):
         missed = (rule.answers != part.labels)[inside]
-        found[rule.name] = {"wrong": float(missed.mean()), "left": left_wrong(missed, rule.doubt[inside])}
-    return {"coverage": COVERAGE, "steps": len(seen), "kinds": len(shift_kinds(log)), "of": found}
+        rates[rule.name] = {"wrong": float(missed.mean()), "left": left_wrong(missed, rule.doubt[inside])}
+    return {"coverage": COVERAGE, "steps": len(seen), "kinds": len(shift_kinds(log)), "of": rates}
 
 
 def _harmful(signals: Mapping[str, Mapping[str, float]]) -> list[str]:

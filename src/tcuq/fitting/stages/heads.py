@@ -105,13 +105,13 @@ def _learn_both(state: FitState) -> Floats:
         clean = state.clean_table
         missed = np.asarray(clean.subject != state.clean.log.labels)
         parts.append((clean, missed, inside_runs(clean, state.clean.runs) & clean.settled))
-    found = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
-    alone = dict(zip(found.instant, found.instant_coef.tolist(), strict=True))
+    learned = learn_gated(state.weighed, parts, options.l2, options.nonnegative)
+    alone = dict(zip(learned.instant, learned.instant_coef.tolist(), strict=True))
     steady = dict.fromkeys(state.params.signals, 0.0)
-    steady |= zip(found.steady, found.steady_coef.tolist(), strict=True)
-    head = replace(instant, coef=alone, bias=_within(found.instant_bias))
-    state.params = state.params.replace(instant=head, coef=steady, bias=_within(found.steady_bias))
-    logits = found.logits(table, table.settled)
+    steady |= zip(learned.steady, learned.steady_coef.tolist(), strict=True)
+    head = replace(instant, coef=alone, bias=_within(learned.instant_bias))
+    state.params = state.params.replace(instant=head, coef=steady, bias=_within(learned.steady_bias))
+    logits = learned.logits(table, table.settled)
     target = wrong[table.settled]
     state.findings |= {
         "labels": True,
@@ -186,7 +186,7 @@ def choose_weighed(
     some = [_drawn(rows, rng) for _, _, rows in parts]
     losses = {"with features": 0.0, "without features": 0.0}
     for what, chosen in (("with features", names), ("without features", bare)):
-        found: list[float] = []
+        values: list[float] = []
         for kind in left_out:
             kept = [rows & (kind_of != kind) for rows, kind_of in zip(some, kinds, strict=True)]
             taught = [(table, wrong, rows) for (table, wrong, _), rows in zip(parts, kept, strict=True)]
@@ -195,8 +195,8 @@ def choose_weighed(
                 held = rows & (kind_of == kind)
                 if held.any():
                     logits = learned.logits(table, held)
-                    found.append(log_loss(logits, wrong[held], np.ones(int(held.sum()))))
-        losses[what] = float(np.mean(found))
+                    values.append(log_loss(logits, wrong[held], np.ones(int(held.sum()))))
+        losses[what] = float(np.mean(values))
     better = names if losses["with features"] < losses["without features"] else bare
     return better, losses
 

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...base.errors import InputError
-from ...monitor.evidence_head import EvidenceHead
-from ...monitor.instant_head import InstantHead
+from ...monitor.heads import EvidenceHead, InstantHead
 from ...monitor.label_check import label_note
 from ...monitor.log import Log
 from ...monitor.params import Params
@@ -163,8 +162,8 @@ def find_centers(log: Log, classes: int, scale: float, zero_point: int) -> tuple
         counts += np.bincount(predicted[part][rows], minlength=classes)
     everywhere = sums.sum(0) / max(1.0, counts.sum())
     means = np.where((counts >= FEWEST)[:, None], sums / np.maximum(counts, 1)[:, None], everywhere)
-    found = np.clip(np.rint(means), -128, 127).astype(int)
-    return tuple(tuple(row) for row in found.tolist())
+    rounded = np.clip(np.rint(means), -128, 127).astype(int)
+    return tuple(tuple(row) for row in rounded.tolist())
 
 
 def class_shares(log: Log) -> list[float]:

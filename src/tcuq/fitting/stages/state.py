@@ -11,7 +11,7 @@ import numpy as np
 
 from ...base.checks import integer
 from ...base.errors import InputError, wrong_type, wrong_value
-from ...monitor.evidence_head import EvidenceHead
+from ...monitor.heads import EvidenceHead
 from ...monitor.log import Log
 from ...monitor.params import Params
 from ..clean import Clean

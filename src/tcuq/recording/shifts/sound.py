@@ -23,8 +23,8 @@ def noise(x: Floats, severity: float, rng: np.random.Generator) -> Floats:
     white = np.fft.rfft(rng.standard_normal(len(x)))
     tones = np.maximum(1, np.arange(len(white)))
     colored = np.fft.irfft(white * tones ** -rng.uniform(0, 1), len(x))
-    level = _loudness(x) * 10 ** (-(18 - 21 * severity) / 20)
-    return np.asarray(x + colored * (level / max(1e-12, float(np.sqrt(np.mean(colored**2))))))
+    loudness = _loudness(x) * 10 ** (-(18 - 21 * severity) / 20)
+    return np.asarray(x + colored * (loudness / max(1e-12, float(np.sqrt(np.mean(colored**2))))))
 
 
 def clipping(x: Floats, severity: float, rng: np.random.Generator) -> Floats:

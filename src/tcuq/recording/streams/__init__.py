@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .plan import Plan, arrange, joined, make_plan
-from .words import Pace, paces_of
+from .plan import Pace, Plan, arrange, joined, make_plan, paces_of
 
 __all__ = ["Pace", "Plan", "arrange", "joined", "make_plan", "paces_of"]

@@ -13,8 +13,7 @@ from ..data import Data
 from ..model import Array, Info
 from ..shifts import Chosen, choose, listed
 from ..shifts.chosen import Shifts
-from .plan import Ints, Plan, arrange, make_plan
-from .words import UNLABELED, Pace
+from .plan import UNLABELED, Ints, Pace, Plan, arrange, make_plan
 
 FEWEST = 50
 """Examples from which on a stream is made."""

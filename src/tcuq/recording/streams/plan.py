@@ -1,4 +1,4 @@
-"""What each step of a stream shows: an example, how it is degraded, and where a segment begins."""
+"""How a stream paces its classes, and what each step shows: an example, its shift, its segment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,56 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...base.checks import number
+from ...base.errors import InputError, InputTypeError, wrong_value
 from ...base.rand import Generators, Numbers, waits
 from ..data import Batch, Data
 from ..shifts import Chosen
-from .words import Pace
+
+LONGEST_STAY = 10_000
+"""Steps that a class stays on average, at most."""
+
+WANTED = "expected mixed, or a list of shuffled, dwell=N and held=N"
+
+
+class Pace(NamedTuple):
+    """How a part of a stream goes."""
+
+    word: str  # shuffled, dwell (examples of one class) or held (one example, shaken)
+    mean: float = 1.0  # steps that the class, or the example, stays
+
+    def __str__(self) -> str:
+        return self.word if self.word == "shuffled" else f"{self.word}={self.mean:g}"
+
+
+MIXED = (Pace("dwell", 16.0), Pace("shuffled"), Pace("held", 8.0), Pace("dwell", 4.0))
+"""Neither the pace nor the kind of dwell of a user's stream is known: some of each."""
+
+UNLABELED = (Pace("held", 8.0), Pace("shuffled"))
+"""What is left where no labels say which examples are of one class."""
+
+
+def paces_of(text: bool | str) -> tuple[Pace, ...]:
+    """Return the paces that a text names."""
+    if text is True or text == "mixed":
+        return MIXED
+    if not isinstance(text, str):
+        raise InputTypeError("value", f"stream is {text!r}, {WANTED}")
+    paces = []
+    for each in text.split(","):
+        word, equals, value = each.strip().partition("=")
+        if (word, equals) == ("shuffled", ""):
+            paces.append(Pace(word))
+            continue
+        if word not in ("dwell", "held") or not equals:
+            raise InputError("value", f"stream is {each.strip()!r}, {WANTED}")
+        try:
+            mean = float(value)
+        except ValueError:
+            raise wrong_value("stream", each.strip(), f"a number after {word}=") from None
+        paces.append(Pace(word, number(f"{word} of stream", mean, 1, LONGEST_STAY)))
+    return tuple(paces)
+
 
 Ints = npt.NDArray[np.int64]
 
@@ -32,10 +78,10 @@ class Pool:
         self._join()
 
     def _join(self) -> None:
-        for number, group in enumerate(self._groups):
+        for index, group in enumerate(self._groups):
             order = group[self._numbers.shuffled(len(group))[0]].tolist()
-            self._waiting[number] = [*order, *self._waiting[number]]  # taken from the end
-            self._left[number] += len(group)
+            self._waiting[index] = [*order, *self._waiting[index]]  # taken from the end
+            self._left[index] += len(group)
 
     def left(self, group: int) -> int:
         """Return how many examples of a class wait."""
@@ -92,26 +138,26 @@ def lay_out(
     pairs = _pairs(steps, kinds, mean, Numbers(seed, f"{name}/layout"))
     rounds = max(1, len(pairs) // (2 * len(paces)))
     segments = min(len(pairs), rounds * len(paces))
-    found = []
-    for number, pair in enumerate(pairs):
-        segment = number * segments // len(pairs)
+    stretches = []
+    for index, pair in enumerate(pairs):
+        segment = index * segments // len(pairs)
         pace = (segment + segment // len(paces)) % len(paces)
-        found += [Stretch(length, segment, pace, kind, by) for length, kind, by in pair if length]
-    return found
+        stretches += [Stretch(length, segment, pace, kind, by) for length, kind, by in pair if length]
+    return stretches
 
 
 def _pairs(
     steps: int, kinds: Sequence[int], mean: int, numbers: Numbers
 ) -> list[list[tuple[int, int, float]]]:
     """Return pairs of (steps, kind, severity), a clean stretch first; what is left at the end is clean."""
-    found: list[list[tuple[int, int, float]]] = []
+    pairs: list[list[tuple[int, int, float]]] = []
     order: list[int] = []
     left = steps
     while left:
         short, more = numbers.below(2, mean + 1).tolist()
         shifted = (mean + 1) // 2 + short
         clean = shifted + more
-        if not found:  # a stream too short for a pair has a short one
+        if not pairs:  # a stream too short for a pair has a short one
             shifted = min(shifted, left // 2)
             clean = min(clean, left - shifted)
         if not kinds or left < clean + shifted:
@@ -121,9 +167,9 @@ def _pairs(
             order = order or [kinds[n] for n in numbers.shuffled(len(kinds))[0]]
             severity = MILDEST + (1 - MILDEST) * int(numbers.below(1, 1001)[0]) / 1000
             pair.append((shifted, order.pop(0), severity))
-        found.append(pair)
+        pairs.append(pair)
         left -= clean + shifted
-    return found
+    return pairs
 
 
 @dataclass(frozen=True, eq=False)

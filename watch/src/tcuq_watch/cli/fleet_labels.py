@@ -10,8 +10,8 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcuq.base.csv_text import csv_name, name_in_csv
-from tcuq.base.errors import InputError, placed
+from tcuq.base.errors import InputError
+from tcuq.base.generated import csv_name, name_in_csv
 from tcuq.cli.common import answer, note
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("device", "version", "boot", "seq", "time", "risk", "answer", "answer_name", "chance", "label")
 """Of the file of steps to label; `label` is empty, to be filled in."""
-
-NAMES = ("device", "version", "answer_name")
-"""Columns of text that others chose."""
 
 EPOCH = date(1970, 1, 1)
 
@@ -40,20 +37,16 @@ def add(actions: Subparsers) -> None:
         about="Writes a table of steps for people to label. Fill in its column `label`, then hand the file "
         "back with --tell: tcuq fleet status then shows the true accuracy, with an interval.",
     )
-    parser.add_argument("folder", metavar="DIR", help="folder of the fleet, from tcuq fleet run")
-    parser.add_argument(
-        "--day",
-        metavar="DATE",
-        help="steps of this day, such as 2026-11-30 (default: the last that is over)",
-    )
-    parser.add_argument("-o", "--output", metavar="ASK.csv", help="table to write (default: standard output)")
-    parser.add_argument(
-        "--tell", metavar="LABELS.csv", help="take in this table, its column `label` filled in"
-    )
+    option = parser.add_argument
+    option("folder", metavar="DIR", help="folder of the fleet, from tcuq fleet run")
+    option("--day", metavar="DATE", help="steps of a day such as 2026-11-30 (default: the last that is over)")
+    option("-o", "--output", metavar="ASK.csv", help="table to write (default: standard output)")
+    option("--tell", metavar="LABELS.csv", help="take in this table, its column `label` filled in")
 
 
 def command(args: argparse.Namespace) -> int:
     """Pick steps, or take in labels."""
+    from tcuq.base.atomic_files import write_whole
     from tcuq.io.sources import check_target
 
     from ..fleet.requests import ask
@@ -61,46 +54,37 @@ def command(args: argparse.Namespace) -> int:
     if args.tell is not None:
         if args.day is not None or args.output is not None:
             raise UsageError("--tell takes in labels; --day and -o belong to picking: leave them out")
-        found = ask(args.folder, {"tell": read_labels(Path(args.tell))})
-        answer(args, found, told_text(found))
+        counts = ask(args.folder, {"tell": read_labels(Path(args.tell))})
+        answer(args, counts, told_text(counts))
         return 0
     if args.output is not None:
         check_target(args.output)
-    day = None if args.day is None else _day(args.day)
-    found = ask(args.folder, {"pick": day})
-    rows = found["rows"]
-    shown = str(EPOCH + timedelta(days=found["day"]))
-    if not rows and not args.json:
-        note(args, f"{args.folder}: there is nothing to label of {shown}; --day has the steps of another day")
+    try:
+        wanted = None if args.day is None else (date.fromisoformat(args.day) - EPOCH).days
+    except ValueError:
+        raise UsageError(f"--day is {args.day!r}, expected a date such as 2026-11-30") from None
+    picked = ask(args.folder, {"pick": wanted})
+    rows, day = picked["rows"], str(EPOCH + timedelta(days=picked["day"]))
+    if not rows:
+        note(args, f"{args.folder}: there is nothing to label of {day}; --day has the steps of another day")
     if args.json:
-        answer(args, {**found, "day": shown}, "")
+        answer(args, {"day": day, "rows": rows}, "")
     elif args.output is None:
         print(asked_text(rows), end="")
     else:
-        from tcuq.base.atomic_files import write_whole
-
         write_whole(args.output, asked_text(rows))
-        answer(args, {}, f"wrote {args.output}: {len(rows):,} steps of {shown}; fill in its column `label`")
+        answer(args, {}, f"wrote {args.output}: {len(rows):,} steps of {day}; fill in its column `label`")
     return 0
-
-
-def _day(text: str) -> int:
-    try:
-        return (date.fromisoformat(text) - EPOCH).days
-    except ValueError:
-        raise UsageError(f"--day is {text!r}, expected a date such as 2026-11-30") from None
 
 
 def asked_text(rows: list[Mapping[str, Any]]) -> str:
     """Return steps to label as CSV."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        risk = row.get("risk")
-        names = {key: csv_name(str(row[key])) for key in NAMES if key in row}
-        shown = f"{risk:.6f}" if isinstance(risk, float) else risk
-        writer.writerow({**row, **names, "risk": shown, "label": ""})
+        names = {key: csv_name(row[key]) for key in ("device", "version", "answer_name")}
+        writer.writerow({**row, **names, "risk": f"{row['risk']:.6f}", "label": ""})
     return text.getvalue()
 
 
@@ -108,63 +92,47 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
     """Read the file with its labels filled in; a label may be a number or a name, empty for unknown."""
     from tcuq.base.limits import read_limited
 
-    content = read_limited(path, "file")
     try:
-        return _rows(path, content.decode("utf-8-sig"))
+        text = read_limited(path, "file").decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("damaged", f"{path}: is no text, expected the file that was asked for") from None
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        missing = {"device", "version", "boot", "seq", "label"}.difference(reader.fieldnames or ())
+        rows = [] if missing else list(map(_label, reader))
     except csv.Error as error:
-        raise placed(error, str(path)) from None
-
-
-def _rows(path: Path, text: str) -> list[dict[str, Any]]:
-    with io.StringIO(text, newline="") as file:
-        reader = csv.DictReader(file)
-        try:
-            return _labels(reader, path)
-        except csv.Error as error:
-            raise InputError("damaged", f"{path}, line {reader.line_num + 1}: {error}") from None
-
-
-def _labels(reader: csv.DictReader[str], path: Path) -> list[dict[str, Any]]:
-    for name in ("device", "version", "boot", "seq", "label"):
-        if name not in (reader.fieldnames or ()):
-            raise InputError(
-                "missing",
-                f"{path}: column {name!r} is missing, expected those of the file that was asked for",
-            )
-    rows = []
-    for row in reader:
-        try:
-            place = {key: int(row[key]) for key in ("boot", "seq")}
-        except (TypeError, ValueError):
-            raise InputError("value", f"{path}, line {reader.line_num}: boot or seq is no integer") from None
-        names = {key: name_in_csv(row[key] or "") for key in ("device", "version")}
-        label = name_in_csv((row["label"] or "").strip())
-        rows.append({**names, **place, "label": label or None})
+        raise InputError("damaged", f"{path}, line {reader.line_num + 1}: {error}") from None
+    except ValueError:
+        raise InputError("value", f"{path}, line {reader.line_num}: boot or seq is no integer") from None
+    if missing:
+        expected = "expected those of the file that was asked for"
+        raise InputError("missing", f"{path}: column {min(missing)!r} is missing, {expected}")
     return rows
 
 
-def told_text(found: Mapping[str, Any]) -> str:
+def _label(row: Mapping[str, str | None]) -> dict[str, Any]:
+    names = {key: name_in_csv(row[key] or "") for key in ("device", "version")}
+    label = name_in_csv((row["label"] or "").strip())
+    return {**names, "boot": int(row["boot"] or ""), "seq": int(row["seq"] or ""), "label": label or None}
+
+
+def told_text(counts: Mapping[str, Any]) -> str:
     """Return what came of labels, in words."""
     from tcuq.report.text import NBSP
 
     from ..verdicts.words import share
 
-    said = f"took {found['told' if 'told' in found else 'used']:,} labels"
-    for name, words in (
-        ("used", "reached monitors"),
-        ("unlabeled", "rows had none"),
-        ("unknown", "were not asked for"),
-        ("bad", "are no class"),
-    ):
-        if found.get(name):
-            said += f", {found[name]:,} {words}"
-    accuracy = found.get("accuracy") or {}
+    said = f"took {counts.get('told', counts.get('used')):,} labels"
+    words = {
+        "used": "reached monitors",
+        "unlabeled": "rows had none",
+        "unknown": "were not asked for",
+        "bad": "are no class",
+    }
+    said += "".join(f", {counts[name]:,} {word}" for name, word in words.items() if counts.get(name))
+    accuracy = counts.get("accuracy", {})
     if accuracy.get("estimate") is not None:
-        low, high = accuracy["interval"]
-        said += (
-            f"; accuracy of accepted answers {share(accuracy['estimate'])}, {share(low)} to {share(high)} "
-            f"with {share(accuracy['level'], 0)} confidence"
-        )
+        low, high = map(share, accuracy["interval"])
+        confidence = f"{low} to {high} with {share(accuracy['level'], 0)} confidence"
+        said += f"; accuracy of accepted answers {share(accuracy['estimate'])}, {confidence}"
     return said.replace(NBSP, " ")

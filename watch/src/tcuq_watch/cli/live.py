@@ -6,8 +6,8 @@ import argparse
 import contextlib
 import os
 import signal
-import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..live.session import Session
 
 PORT = 8357
+TAKEN = {"busy": "another tcuq live writes there", "conflict": "holds a session of other parameters"}
 
 
 def add(subparsers: Subparsers) -> None:
@@ -51,41 +52,28 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--folder", metavar="DIR", help="where everything is kept, and continued (default: PARAMS-live)"
     )
-    parser.add_argument(
-        "--hold",
-        type=int,
-        metavar="N",
-        help="steps to hold back while earlier ones may still come, 1 to 64 (default: 1)",
-    )
+    held = "steps to hold back while earlier ones may still come, 1 to 64 (default: 1)"
+    parser.add_argument("--hold", type=int, metavar="N", help=held)
     add_logits_options(parser, "SOURCE")
     page = parser.add_argument_group("page")
     page.add_argument("--open", action="store_true", help="open the page in a browser")
-    page.add_argument(
-        "--port", type=int, default=PORT, metavar="N", help=f"port of the page (default: {PORT})"
-    )
+    page.add_argument("--port", type=int, default=PORT, metavar="N", help=f"its port (default: {PORT})")
     page.add_argument(
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="address of the page (default: 127.0.0.1, this machine alone); another one needs a secret in "
-        "the variable TCUQ_TOKEN, which the page then asks for",
+        help="its address (default: 127.0.0.1, this machine alone); another one needs a secret in the "
+        "variable TCUQ_TOKEN, which the page then asks for",
     )
     page.add_argument("--no-page", action="store_true", help="keep and judge steps, without a page")
-    tells = add_outlets(parser, "an alarm is raised")
-    tells.add_argument(
-        "--home-assistant",
-        metavar="mqtt://HOST",
-        help="show the device in Home Assistant, through its MQTT broker: alarm, risk, answer, expected "
-        "accuracy, abstention share",
+    home = "show the device in Home Assistant, through its MQTT broker"
+    add_outlets(parser, "an alarm is raised").add_argument(
+        "--home-assistant", metavar="mqtt://HOST", help=home
     )
     merge = parser.add_argument_group("recorded steps as a log")
-    merge.add_argument(
-        "--merge",
-        metavar="OUT",
-        help="write the received steps, with labels from your marks, to this log (.npz), and end; SOURCE is "
-        "then the folder",
-    )
-    merge.add_argument("--steps", metavar="A:B", help="with --merge: these steps, A and B included")
+    labeled = "write the steps of the folder SOURCE, with labels from your marks, to this log (.npz), and end"
+    merge.add_argument("--merge", metavar="OUT", help=labeled)
+    merge.add_argument("--steps", type=_span, metavar="A:B", help="with --merge: these steps, both included")
 
 
 def command(args: argparse.Namespace) -> int:
@@ -94,106 +82,80 @@ def command(args: argparse.Namespace) -> int:
 
     need_files(args, "PARAMS")
     logits_given(args)
-    _check(args)
+    check_outlets(args)
+    if args.merge is not None and (args.webhook or args.otlp or args.home_assistant):
+        raise UsageError("--merge sends nothing, expected it without --webhook, --otlp and --home-assistant")
+    if args.steps is not None and args.merge is None:
+        raise UsageError("--steps is given without --merge")
     expect_params(args.params)
     params = Params.load(args.params)
     if args.merge is not None:
         return _merge(args)
-    if args.steps is not None:
-        raise UsageError("--steps is given without --merge")
     with _ending() as stop:
         return _watch(args, params, stop)
 
 
-def _check(args: argparse.Namespace) -> None:
-    """Refuse options that cannot be, before anything is opened."""
-    check_outlets(args)
-    if args.home_assistant is not None:
-        from ..live.home_assistant import broker
-
-        broker(args.home_assistant)
-    if args.merge is not None and (args.webhook or args.otlp or args.home_assistant):
-        raise UsageError("--merge sends nothing, expected it without --webhook, --otlp and --home-assistant")
-
-
-def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
-    from ..live.session import DEVICE
+def _watch(args: argparse.Namespace, params: Params, stop: Callable[[], bool]) -> int:
+    from ..live.session import DEVICE, Session
     from ..sources.opening import open_source
 
     folder = Path(args.folder or f"{Path(args.params).stem}-live")
     options: dict[str, Any] = {"folder": folder, "softmax": _softmax(args), "names": params.names}
-    source, printer = open_source(args.source, follow=True, device=DEVICE, **options), _Printer()
-    session = _opened(
-        params,
-        folder,
-        source.where,
-        key=source.key,
-        hold=args.hold,
-        tell=[lambda kind, text, step: _tell(args, kind, text, step)],
-        decided=printer if args.json else None,
-    )
+    source = open_source(args.source, follow=True, device=DEVICE, **options)
+    broken: list[BrokenPipeError] = []
+
+    def show(text: str) -> None:  # a reader that goes away ends the watching, between two steps
+        try:
+            if not broken:
+                print(text, end="", flush=True)
+        except BrokenPipeError as error:
+            broken.append(error)
+
+    more: dict[str, Any] = {"hold": args.hold, "decided": show if args.json else None}
+    more["tell"] = [lambda kind, text, step: note(args, f"step {step:,}: {text}")]
+    try:
+        session = Session(params, folder, source.where, **more)
+    except InputError as error:
+        if error.code not in TAKEN:
+            raise
+        said = f"{folder}: {TAKEN[error.code]}; choose another folder with --folder"
+        raise InputError(error.code, said) from None
     with contextlib.ExitStack() as stack:
         stack.callback(session.close)
         stack.callback(source.close)
         source.open()
-        page = _serve(args, session, stack)
-        reports = _connect(args, session, stack)
+        page = None if args.no_page else _serve(args, session, stack)
+        reports = LiveReports(args, session)
+        stack.callback(reports.close)
         stack.callback(_summary, args, session)
-        if page:
+        if page is not None:
             note(args, f"the page is at {page}")
 
         def stopped() -> bool:  # asked between two steps, also while none comes
             reports.look()
-            return stop() or printer.broken is not None
+            return stop() or bool(broken)
 
-        session.run(source, stopped, ends=not page)
+        session.run(source, stopped, ends=page is None)
         reports.look(ended=True)
-    if printer.broken is not None:
-        raise printer.broken
+    if broken:
+        raise broken[0]
     return 1 if session.publisher.counts["unkept"] else 0
 
 
-def _opened(params: Params, folder: Path, source: str, **options: Any) -> Session:
-    """Open a session; say what is wrong with its folder in the words of the command line."""
-    from ..live.session import Session
-
-    other = "choose another folder with --folder, or move this one away"
-    try:
-        return Session(params, folder, source, **options)
-    except InputError as error:
-        if error.code == "busy":
-            said = f"{folder}: another tcuq live writes there; end it, or choose another folder with --folder"
-            raise InputError("busy", said) from None
-        if (error.code, error.name) == ("conflict", "versions"):
-            said = f"{folder}: holds a session of other parameters, expected {params.fingerprint}; {other}"
-            raise InputError("conflict", said) from None
-        raise
-    except OSError as error:
-        said = f"{folder}: {error.strerror}; choose another folder with --folder"
-        raise InputError("failed", said) from None
-
-
-def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> str | None:
-    if args.no_page:
-        return None
+def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> str:
     from ..pages.server import serve
     from ..verdicts.metrics import metrics_text, process_of
 
     publisher = session.publisher
-
-    def metrics() -> str:
-        status, fleet = publisher.status, session.fleet
-        refused = {kind: status["counts"][kind] for kind in ("broken", "others")}
-        process = process_of(fleet.folder, fleet.commit_number, refused)
-        return metrics_text(device=status, about=publisher.feed.about, process=process)
-
     server = serve(
         publisher.feed,
         host=args.host,
         port=args.port,
         token=os.environ.get("TCUQ_TOKEN") or None,
         mark=session.mark,
-        metrics=metrics,
+        metrics=lambda: metrics_text(
+            device=publisher.status, about=publisher.feed.about, process=process_of(session.fleet)
+        ),
     )
     stack.callback(server.close)
     if args.open:
@@ -203,45 +165,24 @@ def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitSta
     return server.url
 
 
-def _connect(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> LiveReports:
-    """Connect what else is told of the session."""
-
-    def tell(text: str) -> None:
-        session.publisher.notices.now("note", text, session.step)
-
-    reports = LiveReports(args, session, tell)
-    stack.callback(reports.close)
-    if args.home_assistant is not None:
-        from ..live.home_assistant import HomeAssistant, broker
-
-        home = HomeAssistant(broker(args.home_assistant), session, tell)
-        stack.callback(home.close)
-        reports.others.append(home.look)
-    return reports
-
-
 def _merge(args: argparse.Namespace) -> int:
     from tcuq.io import write_log
-    from tcuq.io.writers import log_format
+    from tcuq.io.logs import log_format
 
     from ..live.marks import labeled_log
 
     log_format(args.merge)
-    first, last = _span(args.steps)
+    first, last = args.steps or (0, None)
     with about(str(args.source)):
         log, marks = labeled_log(args.source, first, last)
     write_log(args.merge, log)
     merged = {"log": args.merge, "steps": len(log), "marks": marks, "errors": int(log.errors().sum())}
-    text = (
-        f"{len(log):,} steps with labels in {args.merge}, {marks:,} marked; steps not marked count as right"
-    )
+    text = f"{len(log):,} steps with labels in {args.merge}, {marks:,} marked; the others count as right"
     answer(args, merged, text)
     return 0
 
 
-def _span(text: str | None) -> tuple[int, int | None]:
-    if text is None:
-        return 0, None
+def _span(text: str) -> tuple[int, int | None]:
     first, mark, last = text.partition(":")
     if not mark or not (first or "0").isdigit() or not (last or "0").isdigit():
         raise UsageError(f"--steps is {text!r}, expected A:B such as 1000:2000")
@@ -256,69 +197,31 @@ def _softmax(args: argparse.Namespace) -> Any:
     return lambda row: softmax(paired(row), args.logits_scale)
 
 
-_SILENT = ("saved",)
-"""Notices that a terminal is not told of."""
-
-
-def _tell(args: argparse.Namespace, kind: str, text: str, step: int) -> None:
-    if kind not in _SILENT:
-        note(args, f"step {step:,}: {text}")
-
-
-class _Printer:
-    """Prints decisions; a reader that goes away ends the watching, between two steps."""
-
-    def __init__(self) -> None:
-        self.broken: BrokenPipeError | None = None
-
-    def __call__(self, text: str) -> None:
-        if self.broken is None:
-            try:
-                sys.stdout.write(text)
-                sys.stdout.flush()
-            except BrokenPipeError as error:
-                self.broken = error
-
-
 def _summary(args: argparse.Namespace, session: Session) -> None:
-    from tcuq.report.text import NBSP, plural
+    from tcuq.report.text import plural
 
     counts = session.publisher.counts
-    lost = counts["unkept"]
-    kept = f"kept in {session.fleet.folder}"
-    kept += f", but {plural(lost, 'step')} could not be written" if lost else ""
-    told = {"steps": "step", "abstained": "abstention", "alarms": "alarm", "broken": "broken line"}
-    shown = ", ".join(plural(counts[name], one) for name, one in told.items())
-    note(args, f"{shown}; {kept}".replace(NBSP, " "))
-
-
-class _Stop:
-    """Tells whether a signal asked to end. A second one ends at once."""
-
-    def __init__(self) -> None:
-        self._asked = False
-
-    def __call__(self) -> bool:
-        return self._asked
-
-    def on_signal(self, number: int, frame: Any) -> None:
-        if self._asked and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        self._asked = True
+    words = {"steps": "step", "abstained": "abstention", "alarms": "alarm", "broken": "broken line"}
+    shown = ", ".join(plural(counts[name], one) for name, one in words.items())
+    lost = f", but {plural(counts['unkept'], 'step')} could not be written" if counts["unkept"] else ""
+    note(args, f"{shown}; kept in {session.fleet.folder}{lost}")
 
 
 @contextlib.contextmanager
-def _ending() -> Iterator[_Stop]:
-    """Let signals end the watching between two steps, so that nothing is half-done."""
-    import threading
+def _ending() -> Iterator[Callable[[], bool]]:
+    """Let signals end the watching between two steps; a second Ctrl-C ends it at once."""
+    asked: list[int] = []
 
-    stop = _Stop()
-    names = ("SIGINT", "SIGTERM", "SIGHUP")
-    alone = threading.current_thread() is threading.main_thread()
-    known = [getattr(signal, name) for name in names if hasattr(signal, name)] if alone else []
-    before = {number: signal.signal(number, stop.on_signal) for number in known}
+    def handle(number: int, frame: Any) -> None:
+        if asked and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    main = threading.current_thread() is threading.main_thread()
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if main and hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), handle) for name in names}
     try:
-        yield stop
+        yield lambda: bool(asked)
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)

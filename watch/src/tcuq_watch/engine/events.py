@@ -16,11 +16,33 @@ from tcuq.monitor.quantize import as_rows, odd_sums, quantize_features, quantize
 from tcuq.monitor.signals import FEATURE_BASED
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
+from .packing import row_dtype
+
 MAX_NAME = 128
 """Characters of a device's name."""
 
 MAX_NUMBER = 2**62
 """Boots and places are below this."""
+
+EARLIEST, LATEST = 978_307_200.0, 2.0**33
+"""Seconds since 1970 between which a time is one. Clocks that were never set say 1970, 1980 or 2000; what is
+after 2242 is in milliseconds."""
+
+HEAD = row_dtype("time:<f8 label:<i2 begins:u1")
+"""What stands before the posterior and the features of a row, or before a decision."""
+
+_COLUMNS: dict[str, Any] = {
+    "devices": object,
+    "boots": np.int64,
+    "seqs": np.int64,
+    "probs": None,
+    "features": None,
+    "times": np.float64,
+    "steps": STEP_DTYPE,
+    "labels": np.int64,
+    "begins": np.bool_,
+}
+"""Types of the columns of events; None is a table that the core takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,62 +91,32 @@ class Events:
     begins: Any = None
 
     def __post_init__(self) -> None:
-        devices = np.asarray(self.devices, dtype=object)
-        if devices.ndim != 1:
-            raise InputError("value", f"devices have {devices.ndim} dimensions, expected a list of names")
-        object.__setattr__(self, "devices", devices)
         if (self.probs is None) == (self.steps is None):
-            raise InputError(
-                "missing", "events have neither or both of probs and steps, expected one of them"
-            )
-        for name in ("boots", "seqs", "labels"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, _integers(name, getattr(self, name), len(devices)))
-        for name, dtype in (("steps", STEP_DTYPE), ("begins", np.bool_)):
-            if getattr(self, name) is not None:
-                found = np.asarray(getattr(self, name), dtype=dtype)
-                if found.shape != devices.shape:
-                    raise InputError(
-                        "value", f"{name} have the shape {found.shape}, expected {devices.shape}"
-                    )
-                object.__setattr__(self, name, found)
-        for name in ("probs", "features"):
-            if getattr(self, name) is None:
+            problem = "events have neither or both of probs and steps, expected one of them"
+            raise InputError("missing", problem)
+        count = np.asarray(self.devices, dtype=object).size
+        for name, dtype in _COLUMNS.items():
+            value = getattr(self, name)
+            if value is None:
                 continue
-            rows = as_rows(name, getattr(self, name))
-            if len(rows) != len(devices):
-                raise InputError(
-                    "value", f"{name} have {len(rows)} rows, expected {len(devices)}, one an event"
-                )
-            object.__setattr__(self, name, rows)
-        if self.times is not None:
-            times = np.asarray(self.times, dtype=np.float64)
-            if times.shape != devices.shape:
-                raise InputError("value", f"times have the shape {times.shape}, expected {devices.shape}")
-            object.__setattr__(self, "times", times)
+            column = as_rows(name, value) if dtype is None else np.asarray(value)
+            if dtype is np.int64 and column.size and column.dtype.kind not in "iu":
+                raise InputError("value", f"{name} are {column.dtype}, expected integers", name)
+            if column.ndim != (2 if dtype is None else 1) or len(column) != count:
+                shape = f"{name} have the shape {column.shape}"
+                raise InputError("value", f"{shape}, expected {count} rows, one an event", name)
+            if dtype is not None:
+                column = np.ascontiguousarray(column, dtype=dtype)
+            object.__setattr__(self, name, column)
 
     def __len__(self) -> int:
         return len(self.devices)
 
     def some(self, which: Any) -> Events:
-        """Return some of the events: a slice, a mask or places.
-
-        Parameters
-        ----------
-        which : slice, array of integers or array of booleans
-            As an index of numpy.
-
-        Returns
-        -------
-        Events
-            In the order of `which`.
-        """
-        columns = {
-            each.name: None if getattr(self, each.name) is None else getattr(self, each.name)[which]
-            for each in fields(self)
-            if each.name != "version"
-        }
-        return Events(**columns, version=self.version)
+        """Return some of the events: a slice, a mask or places, as an index of numpy."""
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        some = {name: None if column is None else column[which] for name, column in columns.items()}
+        return Events(**some, version=self.version)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,35 +127,14 @@ class Decided:
     ----------
     version : str
         Name of the parameters.
-    devices : array of n texts
-        Whose step each row is.
-    boots : array of n integers
-        How often the device had started.
-    seqs : array of n integers
-        Place of the step since that start, from 0.
-    times : array of n numbers
-        Seconds since 1970 (UTC); NaN where an event had none.
+    devices, boots, seqs, times : arrays
+        Of which event each step is, as in `Events`; times are NaN where an event had none.
     steps : Steps
         One row an event.
-    probs, features : int8 arrays, optional
-        What the monitors saw, where the fleet keeps it.
-    labels : array of n integers, optional
-        True classes that devices told, -1 where they did not, where the fleet keeps them.
-    resets : array of n booleans, optional
-        Before which steps the monitor forgot its past, where the fleet keeps what it saw.
-    signals : array, optional
-        As `Monitor.run` gives them, where the fleet keeps what monitors saw; they are not in its folder.
+    probs, features, labels, signals, resets : arrays, optional
+        What the monitors saw and found, and before which steps they forgot their past, where that is kept.
     slots : array of n integers, optional
         Places of the devices in the list of their version.
-
-    Examples
-    --------
-    >>> from tcuq import Params
-    >>> from tcuq_watch.fleet import Events, ModelVersion
-    >>> events = Events(["a", "b"], [0, 0], [0, 0], [[0.9, 0.1]] * 2)
-    >>> decided = ModelVersion("v1", Params(classes=2)).take(events)
-    >>> decided.version, decided.devices.tolist(), decided.steps["prediction"].tolist()
-    ('v1', ['a', 'b'], [0, 0])
     """
 
     version: str
@@ -183,57 +154,17 @@ class Decided:
         return len(self.devices)
 
 
-def _integers(name: str, values: Any, count: int) -> npt.NDArray[np.int64]:
-    found = np.asarray(values)
-    if found.shape != (count,) or (found.size and found.dtype.kind not in "iu"):
-        raise InputError("value", f"{name} are {found.dtype} {found.shape}, expected {count} integers")
-    return np.ascontiguousarray(found, dtype=np.int64)
-
-
 def joined(parts: Sequence[Decided]) -> Decided:
-    """Return several answers of one version as one."""
-    if not parts:
-        raise InputError("value", "nothing to join")
-    if len(parts) == 1:
-        return parts[0]
+    """Return several answers of one version, at least one, as one."""
     first = parts[0]
+    if len(parts) == 1:
+        return first
     columns: dict[str, Any] = {}
-    for each in fields(Decided):
-        values = [getattr(part, each.name) for part in parts]
-        if each.name == "steps":
-            columns["steps"] = Steps.of(
-                np.concatenate([np.asarray(one) for one in values]), first.steps.class_names
-            )
-        elif each.name != "version":
-            columns[each.name] = None if values[0] is None else np.concatenate(values)
+    for name in [each.name for each in fields(Decided)][1:]:
+        values = [getattr(part, name) for part in parts]
+        columns[name] = None if values[0] is None else np.concatenate([np.asarray(one) for one in values])
+    columns["steps"] = Steps.of(columns["steps"], first.steps.class_names)
     return Decided(first.version, **columns)
-
-
-KINDS = (
-    "unknown version",
-    "bad number",
-    "wrong width",
-    "bad posterior",
-    "bad features",
-    "bad name",
-    "unknown device",
-    "bad time",
-    "bad state",
-    "old state",
-    "too many devices",
-    "bad decision",
-    "decisions among posteriors",
-    "posteriors among decisions",
-)
-"""What is refused, by kind, in the order in which a fleet keeps their numbers (new ones come last);
- an event of a bad time is taken, as one without a time."""
-
-EARLIEST, LATEST = 978_307_200.0, 2.0**33
-"""Seconds since 1970 between which a time is one. Clocks that were never set say 1970, 1980 or 2000; what is
-after 2242 is in milliseconds."""
-
-HEAD = np.dtype([("time", "<f8"), ("label", "<i2"), ("begins", "u1")])
-"""What stands before the posterior and the features of a row, or before a decision."""
 
 
 def read_features(params: Params) -> int:
@@ -247,6 +178,11 @@ def row_bytes(params: Params, by_device: bool = False) -> int:
     return HEAD.itemsize + content
 
 
+def heads_of(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+    """Return what stands before the content of rows: time, label, whether the input begins again."""
+    return np.ascontiguousarray(rows[:, : HEAD.itemsize]).view(HEAD)[:, 0]
+
+
 def checked(
     params: Params, events: Events, latest: float = LATEST
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8], Counter[str]]:
@@ -256,18 +192,18 @@ def checked(
     them, and features as the parameters say.
     """
     refused: Counter[str] = Counter()
-    numbers = (events.boots >= -1) & (events.seqs >= -1)
-    numbers &= (events.boots < MAX_NUMBER) & (events.seqs < MAX_NUMBER)
-    good = np.flatnonzero(numbers)
+    numbers = np.stack([events.boots, events.seqs])
+    good = np.flatnonzero(((numbers >= -1) & (numbers < MAX_NUMBER)).all(axis=0))
     refused["bad number"] = len(events) - len(good)
-    if events.steps is None:
-        good, content = _readings(params, events, good, refused)
-    else:
-        good, content = _decisions(params, events, good, refused)
+    read = _readings if events.steps is None else _decisions
+    good, content = read(params, events, good, refused)
     head = np.zeros(len(good), dtype=HEAD)
-    times = np.full(len(good), np.nan) if events.times is None else events.times[good]
-    head["time"], refused["bad time"] = _times(times, min(latest, LATEST))
-    head["label"] = -1
+    head["time"], head["label"] = np.nan, -1
+    if events.times is not None:
+        times = events.times[good]
+        fit = (times >= EARLIEST) & (times < min(latest, LATEST))
+        refused["bad time"] = int((~fit & ~np.isnan(times)).sum())
+        head["time"] = np.where(fit, times, np.nan)
     if events.labels is not None:
         labels = events.labels[good]
         head["label"] = np.where((labels < -1) | (labels >= params.classes), -1, labels)
@@ -282,21 +218,20 @@ def _readings(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
     """Return which events have a posterior, and features where they are needed, and both as bytes."""
     width = read_features(params)
-    wide = events.probs.shape[1] == params.classes
-    wide = wide and (not width or events.features is None or events.features.shape[1] == width)
-    if not wide or (width and events.features is None):
-        refused["bad features" if wide else "wrong width"] = len(good)
-        good = good[:0]
-    probs, keep = _posteriors(params, events.probs[good] if wide else events.probs[:0])
-    refused["bad posterior"] = len(good) - int(keep.sum())
-    good, content = good[keep], probs[keep].view(np.uint8)
-    if width:
-        if not len(good):
-            return good, np.zeros((0, params.classes + width), dtype=np.uint8)
-        features, keep = _features(params, events.features[good])
-        refused["bad features"] += len(good) - int(keep.sum())
-        good, content = good[keep], np.concatenate([content, features.view(np.uint8)], axis=1)[keep]
-    return good, content
+    features = events.features if width else None
+    if events.probs.shape[1] != params.classes or (features is not None and features.shape[1] != width):
+        refused["wrong width"] = len(good)
+    elif width and features is None:
+        refused["bad features"] = len(good)
+    else:
+        content, keep = _posteriors(events.probs[good])
+        refused["bad posterior"] = int((~keep).sum())
+        if features is not None:
+            more, fit = _features(params, features[good])
+            refused["bad features"] = int((keep & ~fit).sum())
+            content, keep = np.concatenate([content, more], axis=1), keep & fit
+        return good[keep], content[keep].view(np.uint8)
+    return good[:0], np.zeros((0, params.classes + width), dtype=np.uint8)
 
 
 def _decisions(
@@ -314,69 +249,46 @@ def _decisions(
     for name in ("prediction", "answer"):
         keep &= (steps[name] >= 0) & (steps[name] < params.classes)
     keep &= (steps["risk"] >= 0) & (steps["risk"] < 1) & (np.abs(steps["severity"]) < 2**15)
-    refused["bad decision"] = len(good) - int(keep.sum())
+    refused["bad decision"] = int((~keep).sum())
     return good[keep], steps[keep].view(np.uint8).reshape(-1, STEP_DTYPE.itemsize)
 
 
-def _posteriors(params: Params, probs: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], Any]:
-    keep = np.ones(len(probs), dtype=bool)
-    if not len(probs):
-        return np.zeros((0, params.classes), dtype=np.int8), keep
+def _posteriors(probs: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
     try:
-        return quantize_probs(probs), keep
+        return quantize_probs(probs), np.ones(len(probs), dtype=bool)
     except ValueError:
         keep = ~odd_sums(probs)
-    found = np.zeros(probs.shape, dtype=np.int8)
+    rows = np.zeros(probs.shape, dtype=np.int8)
     try:
-        found[keep] = quantize_probs(probs[keep])
+        rows[keep] = quantize_probs(probs[keep])
     except ValueError:  # a sum within a rounding of the tolerance: the core has the last word
         for row in np.flatnonzero(keep).tolist():
             try:
-                found[row] = quantize_probs(probs[row : row + 1])[0]
+                rows[row] = quantize_probs(probs[row : row + 1])[0]
             except ValueError:
                 keep[row] = False
-    return found, keep
+    return rows, keep
 
 
-def _features(params: Params, features: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], Any]:
+def _features(
+    params: Params, features: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
     if features.dtype == np.int8:
         return features, np.ones(len(features), dtype=bool)
-    found = np.zeros(features.shape, dtype=np.int8)
-    if features.dtype == np.uint8:  # as the core has it: nobody knows their zero point
-        return found, np.zeros(len(features), dtype=bool)
-    with np.errstate(over="ignore"):
-        keep = np.isfinite(features.astype(np.float32)).all(axis=1)
-    found[keep] = quantize_features(features[keep], params.feature_scale, params.feature_zero_point)
-    return found, keep
+    rows, keep = np.zeros(features.shape, dtype=np.int8), np.zeros(len(features), dtype=bool)
+    if features.dtype != np.uint8:  # as the core has it: nobody knows their zero point
+        with np.errstate(over="ignore"):
+            keep[:] = np.isfinite(features.astype(np.float32)).all(axis=1)
+        rows[keep] = quantize_features(features[keep], params.feature_scale, params.feature_zero_point)
+    return rows, keep
 
 
-def _times(times: npt.NDArray[np.float64], latest: float) -> tuple[npt.NDArray[np.float64], int]:
-    """Return times with NaN for those that cannot be; NaN itself says that there is none."""
-    with np.errstate(invalid="ignore"):
-        odd = ~np.isnan(times) & ~((times >= EARLIEST) & (times < latest))
-    return (np.where(odd, np.nan, times), int(odd.sum())) if odd.any() else (times, 0)
-
-
-def heads_of(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
-    """Return what stands before the content of rows: time, label, whether the input begins again."""
-    return np.ascontiguousarray(rows[:, : HEAD.itemsize]).view(HEAD)[:, 0]
-
-
-def name_problem(name: Any) -> str | None:
-    """Return what is wrong with a device's name, None if nothing is.
-
-    Examples
-    --------
-    >>> name_problem("door-1"), name_problem(7)
-    (None, '7 is int, expected a text of 1 to 128 characters')
-    """
-    expected = f"expected a text of 1 to {MAX_NAME} characters"
-    if not isinstance(name, str):
-        return f"{str(name)[:40]} is {type(name).__name__}, {expected}"
-    if not 1 <= len(name) <= MAX_NAME:
-        return f"{name[:20]!r} has {len(name)} characters, {expected}"
+def name_fits(name: Any) -> bool:
+    """Tell whether a device may be called so."""
+    if not isinstance(name, str) or not 1 <= len(name) <= MAX_NAME:
+        return False
     try:
         name.encode()
     except UnicodeEncodeError:
-        return f"{name!r} cannot be written as UTF-8, {expected}"
-    return None
+        return False
+    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,9 +13,11 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer, number
 from tcuq.base.errors import InputError, wrong_value
-from tcuq.base.step_hashes import U64, device_keys
-from tcuq.monitor.label_interval import interval
-from tcuq.monitor.questions import drawn, spread
+from tcuq.monitor.accuracy import interval
+from tcuq.monitor.questions import U64, drawn, spread
+
+from .events import Decided
+from .packing import from_json, to_json
 
 Integers = npt.NDArray[np.int64]
 
@@ -95,38 +96,28 @@ class Labels:
         """Set another budget, for the days that have not begun; 0 ends asking at once."""
         self.per_day = integer("per_day", per_day, 0, MOST_A_DAY)
 
-    def offer(
-        self,
-        version: str,
-        devices: Any,
-        boots: npt.NDArray[np.int64],
-        seqs: npt.NDArray[np.int64],
-        times: npt.NDArray[np.float64],
-        steps: npt.NDArray[Any],
-        keys: U64 | None = None,
-    ) -> None:
-        """Take in steps, each once, in the order in which they were decided."""
+    def offer(self, decided: Decided, keys: U64) -> None:
+        """Take in steps, each once, in the order in which they were decided; keys are those of devices."""
+        steps, times = decided.steps, decided.times
         if not self.per_day or not len(steps):
             return
-        names = np.asarray(devices, dtype=object)
-        found = device_keys(version, names.tolist()) if keys is None else np.asarray(keys, dtype=np.uint64)
-        moments = np.asarray(times, dtype=np.float64)
-        days = np.full(len(moments), self._days[-1].day)
-        known = np.isfinite(moments) & (np.abs(moments) < 1e15)
-        days[known] = np.floor(moments[known] / DAY)
+        days = np.full(len(times), self._days[-1].day)
+        known = np.isfinite(times) & (np.abs(times) < 1e15)
+        days[known] = np.floor(times[known] / DAY)
         days = np.maximum.accumulate(np.maximum(days, self._days[-1].day))
         cuts = [0, *(np.flatnonzero(np.diff(days)) + 1).tolist(), len(days)]
         for first, last in pairwise(cuts):
             part = slice(first, last)
             if days[first] > self._days[-1].day:
                 self._begin(int(days[first]))
-            kinds, asked = self._drawn(found[part], boots[part], seqs[part], steps[part])
+            kinds, asked = self._drawn(keys[part], decided.boots[part], decided.seqs[part], steps[part])
             self._rest += np.bincount(kinds[~asked], minlength=CELLS)
             for at in (np.flatnonzero(asked) + first).tolist():
-                moment = float(moments[at]) if np.isfinite(moments[at]) else None
-                place = [version, str(names[at]), int(boots[at]), int(seqs[at]), moment]
+                moment = float(times[at]) if np.isfinite(times[at]) else None
+                name = [decided.version, str(decided.devices[at])]
+                place = [int(decided.boots[at]), int(decided.seqs[at]), moment]
                 about = [float(steps["risk"][at]), int(steps["answer"][at]), int(kinds[at - first])]
-                self._days[-1].rows.append([*place, *about])
+                self._days[-1].rows.append([*name, *place, *about])
             self._saved.pop(self._days[-1].day, None)
 
     def _drawn(self, keys: U64, boots: Any, seqs: Any, steps: Any) -> tuple[Integers, npt.NDArray[np.bool_]]:
@@ -260,10 +251,10 @@ class Labels:
         """Return all that must be kept; what belongs to a day that has not changed is the same object."""
         numbers = [self.per_day, self.seed, self._budget, self._weight, self._usual]
         found: dict[str, npt.NDArray[Any]] = {"past": self._past}
-        found["numbers"] = _packed([*numbers, [day.day for day in self._days]])
+        found["numbers"] = to_json([*numbers, [day.day for day in self._days]])
         for day in self._counted():
             if day.day not in self._saved:
-                rows = _packed([day.rows, sorted(day.told.items())])
+                rows = to_json([day.rows, sorted(day.told.items())])
                 self._saved[day.day] = {f"rest-{day.day}": day.rest, f"rows-{day.day}": rows}
             found |= self._saved[day.day]
         return found
@@ -271,23 +262,17 @@ class Labels:
     @classmethod
     def restored(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Labels:
         """Return what `arrays` gave, as it was."""
-        per_day, seed, budget, weight, usual, days = _unpacked(arrays["numbers"])
+        per_day, seed, budget, weight, usual, days = from_json(arrays["numbers"])
         found = cls(per_day, seed)
         found._budget, found._weight, found._usual = budget, weight, usual
         found._past, found._days = arrays["past"], []
         for day in days:
-            rows, told = _unpacked(arrays[f"rows-{day}"])
+            rows, told = from_json(arrays[f"rows-{day}"])
             found._days.append(_Day(day, arrays[f"rest-{day}"], rows, dict(map(tuple, told))))
         _merged([found._past, *(day.counts() for day in found._days)])  # raises where something cannot be
         kinds, counts = found._days[-1].rest
         found._rest[kinds] = counts
         return found
-
-    @classmethod
-    def restarted(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Labels:
-        """Return the budget and the seed of what an earlier release kept, and nothing else of it."""
-        [per_day, _, seed, *_], _ = _unpacked(arrays["open"])
-        return cls(per_day, seed)
 
 
 def _merged(parts: Sequence[Integers]) -> Integers:
@@ -299,12 +284,3 @@ def _merged(parts: Sequence[Integers]) -> Integers:
     found = np.zeros(len(each), dtype=np.int64)
     np.add.at(found, where, counts)
     return np.stack([each, found])
-
-
-def _packed(content: Any) -> npt.NDArray[np.uint8]:
-    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
-    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
-
-
-def _unpacked(content: npt.NDArray[Any]) -> Any:
-    return json.loads(np.asarray(content, dtype=np.uint8).tobytes().decode("utf-8", "surrogatepass"))

@@ -4,39 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import replace
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import integer
-from tcuq.base.errors import InputError, located
+from tcuq.base.errors import InputError, located, wrong_type, wrong_value
 from tcuq.base.limits import limits_given
-from tcuq.base.step_hashes import U64, device_keys
 from tcuq.monitor.bank import Bank
 from tcuq.monitor.params import Params
+from tcuq.monitor.questions import U64, device_keys
 from tcuq.monitor.signals import SIGNALS
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
 from .events import (
     HEAD,
-    KINDS,
     LATEST,
+    MAX_NAME,
     MAX_NUMBER,
     Decided,
     Events,
     checked,
     heads_of,
     joined,
-    name_problem,
+    name_fits,
     read_features,
     row_bytes,
 )
-from .order import BRIDGE, HOLD, PLACE_DTYPE, Integers, Order, Released
-from .packing import packed, unpacked
-from .tallies import DEVICE_DTYPE, Tallies
+from .order import BRIDGE, HOLD, Integers, Order, Released, with_room
+from .packing import from_json, to_json
+from .tallies import Tallies
 
 
 class ModelVersion:
@@ -61,18 +60,6 @@ class ModelVersion:
     keep_events : bool, default False
         Whether `Decided` also has what the monitors saw.
 
-    Attributes
-    ----------
-    devices : list of str
-        Names by slot.
-    refused : Counter
-        Events that could not be taken, by kind.
-    tallies : Tallies
-        Counts by device, class and time.
-    by_device : bool or None
-        Whether devices decide themselves and send what they decided; None before the first event. What comes
-        of the other kind is refused.
-
     Examples
     --------
     >>> model = ModelVersion("v1", Params(classes=2))
@@ -96,9 +83,8 @@ class ModelVersion:
         self.labels = labels
         self.known = known
         self.keep_events = keep_events
-        self.by_device: bool | None = None
-        self._limits = limits_given()
-        self._most = self._limits.devices
+        self.by_device: bool | None = None  # whether devices decide themselves; None before the first event
+        self._most = limits_given().devices
         self.devices: list[str] = []
         self.refused: Counter[str] = Counter()
         self.bank = Bank(params)
@@ -107,7 +93,7 @@ class ModelVersion:
         self._slot_of: dict[str, int] = {}
         self._names = np.empty(0, dtype=object)
         self._keys: U64 = np.empty(0, dtype=np.uint64)
-        self._stale = False
+        self.stale = False  # whether anything has changed since `settle`
 
     @property
     def places(self) -> npt.NDArray[Any]:
@@ -118,24 +104,9 @@ class ModelVersion:
     def heard(self) -> npt.NDArray[np.float64]:
         """When devices were last heard of, by slot, events that are held included; NaN: never with a time."""
         found = self.tallies.devices["last_time"].copy()
-        slots, _, rows = self._order.held()
-        np.fmax.at(found, slots, heads_of(rows)["time"])
+        slots, cells = self._order.held()
+        np.fmax.at(found, slots, heads_of(cells["row"])["time"])
         return found
-
-    @property
-    def hold(self) -> int:
-        """Events that are held back a device."""
-        return self._order.hold
-
-    @property
-    def bridge(self) -> int:
-        """Missing events that a monitor passes over."""
-        return self._order.bridge
-
-    @property
-    def stale(self) -> bool:
-        """Whether anything has changed since `settle`."""
-        return self._stale
 
     def slot(self, device: str) -> int | None:
         """Return the slot of a device, None for one that was not heard of."""
@@ -144,20 +115,15 @@ class ModelVersion:
     def take(self, events: Events, latest: float = LATEST) -> Decided:
         """Take events in the order of arrival; return what monitors say of those that are released.
 
-        Parameters
-        ----------
-        events : Events
-            Of this version, in the order of arrival.
-        latest : float, default 8589934592.0
-            Seconds since 1970 after which a time can only be that of a wrong clock.
-
-        Returns
-        -------
-        Decided
-            Decisions on the released events.
+        A time after `latest`, in seconds since 1970, can only be that of a wrong clock.
         """
-        self._stale = True
-        if not self._takes(events):
+        self.stale = True
+        by_device = events.steps is not None
+        if self.by_device is None and len(events):
+            self._choose(by_device)
+        if self.by_device not in (None, by_device):
+            kind = "decisions among posteriors" if by_device else "posteriors among decisions"
+            self.refused[kind] += len(events)
             return self._decide(self._order.release([], [], []))
         good, rows, refused = checked(self.params, events, latest)
         self.refused.update(refused)
@@ -167,62 +133,27 @@ class ModelVersion:
             good, rows, slots = good[keep], rows[keep], slots[keep]
         return self._decide(self._order.take(slots, events.boots[good], events.seqs[good], rows))
 
-    def _takes(self, events: Events) -> bool:
-        """Tell whether events are of the kind that came first: posteriors, or decisions."""
-        by_device = events.steps is not None
-        if self.by_device is None and len(events):
-            self._choose(by_device)
-        if self.by_device not in (None, by_device):
-            kind = "decisions among posteriors" if by_device else "posteriors among decisions"
-            self.refused[kind] += len(events)
-            return False
-        return True
-
     def _choose(self, by_device: bool) -> None:
+        """Say what comes: posteriors, or decisions of devices. The other kind is refused from then on."""
         self.by_device = by_device
         if by_device:
-            order = Order(row_bytes(self.params, True), self.hold, self.bridge)
+            order = Order(row_bytes(self.params, True), self._order.hold, self._order.bridge)
             order.grow(len(self.devices))
             self._order = order
 
     def flush(self) -> Decided:
-        """Release all that is held back, as at the end of the input.
-
-        Returns
-        -------
-        Decided
-            Decisions on the events that were held.
-        """
-        self._stale = True
+        """Release all that is held back, as at the end of the input."""
+        self.stale = True
         return self._decide(self._order.release_all())
 
     def adopt(self, device: str, state: bytes, boot: int, seq: int) -> Decided:
         """Take over the state that a device saved after its event (boot, seq); seq -1 is before the first.
 
         Events up to there that are held are released first, by the old state; those that come later are
-        late. What is held and follows at once is released by the new state.
-
-        Parameters
-        ----------
-        device : str
-            Whose state it is.
-        state : bytes
-            As `Monitor.save` or the C package gives it.
-        boot, seq : int
-            The last event that the state has seen.
-
-        Returns
-        -------
-        Decided
-            Events that were held and became free.
-
-        Raises
-        ------
-        ValueError
-            For a state that is damaged, of other parameters, or older than the last released event; it is
-            counted in `refused`, and nothing else changes.
+        late. What is held and follows at once is released by the new state. A state that is damaged, of other
+        parameters, or older than the last released event is refused and counted, and nothing else changes.
         """
-        self._stale = True
+        self.stale = True
         try:
             boot, seq = self._check_state(device, state, boot, seq)
         except InputError as error:
@@ -231,12 +162,33 @@ class ModelVersion:
         slot = int(self._slots(np.array([device], dtype=object))[0])
         parts = [self._decide(self._order.release([slot], [boot], [seq]))]
         self._order.move(slot, boot, seq)
-        self.bank.load_many([slot], np.frombuffer(state, dtype=np.uint8)[None])
+        self.bank.load_many([slot], state)
         while parts[-1] or len(parts) == 1:
             place = self.places[slot]
             following = self._order.release([slot], [place["boot"]], [place["seq"] + 1])
             parts.append(self._decide(following))
         return joined(parts)
+
+    def _check_state(self, device: str, state: bytes, boot: int, seq: int) -> tuple[int, int]:
+        place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, -1, MAX_NUMBER - 1)
+        if not isinstance(state, (bytes, bytearray)):
+            raise wrong_type("state", state, "bytes")
+        if not name_fits(device):
+            raise wrong_value("device", device, f"a text of 1 to {MAX_NAME} characters")
+        if self.known is not None and device not in self.known:
+            raise InputError("unknown", f"device {device!r} is unknown, expected one of those given")
+        slot = self._slot_of.get(device)
+        if slot is None and len(self.devices) >= self._most:
+            expected = limits_given().beyond("devices", len(self.devices) + 1, "devices")
+            raise InputError("limit", f"device {device!r} is one too many, {expected}")
+        if self.by_device:
+            raise InputError("value", f"state of {device} comes among decisions, expected more of these")
+        with located(f"state of {device}"):
+            Bank(self.params, 1).load_many([0], state)
+        if slot is not None and place < (last := self.places[slot].tolist()[:2]):
+            problem = f"state of {device} is of boot {boot}, seq {seq}"
+            raise InputError("conflict", f"{problem}, expected none before {last[0]}, {last[1]}")
+        return place
 
     def feedback(self, rows: Iterable[tuple[str, int, int, int]]) -> int:
         """Give monitors the truth about steps that they remember; it needs `Params.feedback`.
@@ -244,93 +196,56 @@ class ModelVersion:
         Which of the monitor's steps an event was is known for the last 64 events of a device's present start,
         up to the last one that is missing.
         """
-        found = []
+        known = []
         for device, boot, seq, label in rows:
             slot = self._slot_of.get(device, -1)
             last_boot, last_seq, seen = self.places[slot].tolist()[:3] if slot >= 0 else (-1, -1, 0)
             ago = last_seq - seq
             every = (2 << ago) - 1 if 0 <= ago < 64 else -1
             if boot == last_boot and seen & every == every:
-                found.append((slot, ago, label))
-        slots, agos, labels = np.array(found, dtype=np.int64).reshape(-1, 3).T
+                known.append((slot, ago, label))
+        slots, agos, labels = np.array(known, dtype=np.int64).reshape(-1, 3).T
         self._order.touch(slots)
-        self._stale |= bool(found)
+        self.stale |= bool(known)
         return int(self.bank.feedback(slots, agos, labels).sum())
-
-    def _check_state(self, device: str, state: bytes, boot: int, seq: int) -> tuple[int, int]:
-        problem = name_problem(device)
-        if problem:
-            raise InputError("value", f"device {problem}")
-        slot = self._slot_of.get(device)
-        if self.known is not None and device not in self.known:
-            raise InputError(
-                "unknown", f"device {device!r} is unknown, expected one that the fleet was opened with"
-            )
-        if slot is None and len(self._slot_of) >= self._most:
-            count = len(self._slot_of) + 1
-            expected = self._limits.beyond("devices", count, "devices")
-            raise InputError("limit", f"device {device!r} would be number {count:,}, {expected}")
-        place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, -1, MAX_NUMBER - 1)
-        if not isinstance(state, (bytes, bytearray, memoryview)):
-            raise InputError("value", f"state of {device} is {type(state).__name__}, expected bytes")
-        if self.by_device:
-            raise InputError("value", f"state of {device} comes among decisions, expected more of these")
-        content = np.frombuffer(state, dtype=np.uint8)
-        if len(content) != self.params.state_bytes:
-            expected = f"expected {self.params.state_bytes}"
-            raise InputError("value", f"state of {device} has {len(content)} bytes, {expected}")
-        with located(f"state of {device}"):
-            Bank(self.params, 1).load_many([0], content[None])
-        if slot is not None and place < (at := self.places[slot].tolist()[:2]):
-            said = f"state of {device} is of boot {boot}, seq {seq}; it is already at {at[0]}, {at[1]}"
-            raise InputError("conflict", said)
-        return place
 
     def _slots(self, names: npt.NDArray[Any]) -> Integers:
         """Return slots of devices, -1 for those that are refused; new ones are added."""
         try:
             slots = np.fromiter(map(self._slot_of.get, names, repeat(-1)), np.int64, len(names))
         except TypeError:  # a name that cannot be looked up
-            names = np.array([each if isinstance(each, str) else None for each in names], dtype=object)
-            slots = np.fromiter(map(self._slot_of.get, names, repeat(-1)), np.int64, len(names))
-        fresh: list[str] = []
-        for at in np.flatnonzero(slots < 0).tolist():
-            name = names[at]
-            slot = self._slot_of.get(name)
-            if slot is None:
-                if name_problem(name):
-                    self.refused["bad name"] += 1
-                    continue
-                if self.known is not None and name not in self.known:
-                    self.refused["unknown device"] += 1
-                    continue
-                if len(self._slot_of) >= self._most:
-                    self.refused["too many devices"] += 1
-                    continue
-                name = str(name)
-                slot = self._slot_of[name] = len(self.devices) + len(fresh)
-                fresh.append(name)
-            slots[at] = slot
-        self._grow(fresh)
+            return self._slots(np.array([name if isinstance(name, str) else "" for name in names], object))
+        for place in np.flatnonzero(slots < 0).tolist():
+            name = names[place]
+            if name in self._slot_of:
+                slots[place] = self._slot_of[name]
+            elif not name_fits(name):
+                self.refused["bad name"] += 1
+            elif self.known is not None and name not in self.known:
+                self.refused["unknown device"] += 1
+            elif len(self._slot_of) >= self._most:
+                self.refused["too many devices"] += 1
+            else:
+                slots[place] = self._slot_of[str(name)] = len(self._slot_of)
+        self._grow()
         if self.known is not None:  # devices that were accepted before may not be any more
             out = np.fromiter((name not in self.known for name in names), bool, len(names)) & (slots >= 0)
             self.refused["unknown device"] += int(out.sum())
             slots[out] = -1
         return slots
 
-    def _grow(self, fresh: list[str]) -> None:
+    def _grow(self) -> None:
+        """Make room for devices that have a slot, and nothing else yet."""
+        fresh = list(islice(self._slot_of, len(self.devices), None))
         if not fresh:
             return
-        first = len(self.devices)
         self.devices.extend(fresh)
-        if len(self.devices) > len(self._names):
-            room = max(len(self.devices), len(self._names) * 5 // 4 + 16)
-            self._names = np.concatenate([self._names[:first], np.empty(room - first, dtype=object)])
-        self._names[first : len(self.devices)] = fresh
+        self._names = with_room(self._names, len(self.devices))
+        self._names[len(self.devices) - len(fresh) : len(self.devices)] = fresh
+        self._order.grow(len(fresh))
+        self.tallies.grow(len(fresh))
         if not self.by_device:
             self.bank.grow(len(fresh))
-        self.tallies.grow(len(fresh))
-        self._order.grow(len(fresh))
 
     def _decide(self, released: Released) -> Decided:
         slots, boots, seqs, rows, resets = released
@@ -345,23 +260,19 @@ class ModelVersion:
                 features = np.ascontiguousarray(content[:, self.params.classes :]).view(np.int8)
             steps, signals = self._run(slots, probs, features, resets)
         times, devices = head["time"].astype(np.float64), self._names[slots]
+        seen: dict[str, Any] = {}
+        if self.keep_events:
+            labels = head["label"].astype(np.int64)
+            seen = {"probs": probs, "features": features, "labels": labels}
+            seen |= {"resets": resets, "signals": signals}
+        decided = Decided(self.version, devices, boots, seqs, times, steps, slots=slots, **seen)
         if len(slots):
-            self.tallies.update(slots, times, boots, seqs, steps)
-            if self.labels is not None:
-                self.labels.offer(self.version, devices, boots, seqs, times, steps, self._label_keys()[slots])
-        decided = Decided(self.version, devices, boots, seqs, times, steps, slots=slots)
-        if not self.keep_events:
-            return decided
-        labels = head["label"].astype(np.int64)
-        seen = replace(decided, probs=probs, features=features, labels=labels)
-        return replace(seen, resets=resets, signals=signals)
-
-    def _label_keys(self) -> U64:
-        """Return what the choice of labels knows devices by, by slot."""
-        if len(self._keys) < len(self.devices):
+            self.tallies.update(slots, times, steps)
+        if self.labels is not None:
             fresh = device_keys(self.version, self.devices[len(self._keys) :])
             self._keys = np.concatenate([self._keys, fresh])
-        return self._keys
+            self.labels.offer(decided, self._keys[slots])
+        return decided
 
     def _run(
         self, slots: Integers, probs: Any, features: Any, resets: npt.NDArray[np.bool_]
@@ -369,27 +280,27 @@ class ModelVersion:
         """Run events in their order; each device forgets its past where it is told to."""
         if not resets.any():
             return self._some(slots, probs, features)
+        # Rounds: in each, a device's events up to its next reset.
         order = np.argsort(slots, kind="stable")
         sorted_slots, flags = slots[order], resets[order].astype(np.int64)
         begins = np.r_[True, sorted_slots[1:] != sorted_slots[:-1]]
         turn = np.cumsum(flags)
         rounds = np.empty(len(slots), dtype=np.int64)
         rounds[order] = turn - np.maximum.accumulate(np.where(begins, turn - flags, 0))
-        by_round = np.argsort(rounds, kind="stable")
         steps = np.empty(len(slots), dtype=STEP_DTYPE)
         signals = np.empty((len(slots), len(SIGNALS))) if self.keep_events else None
+        by_round = np.argsort(rounds, kind="stable")
         for some in np.split(by_round, np.cumsum(np.bincount(rounds))[:-1]):
-            if rounds[some[:1]].any():
-                self.bank.reset(slots[some[resets[some]]])
+            self.bank.reset(slots[some[resets[some]]])
             more = None if features is None else features[some]
-            steps[some], found = self._some(slots[some], probs[some], more)
+            steps[some], some_signals = self._some(slots[some], probs[some], more)
             if signals is not None:
-                signals[some] = found
+                signals[some] = some_signals
         return Steps.of(steps, self.params.names), signals
 
     def _some(self, slots: Integers, probs: Any, features: Any) -> tuple[Steps, Any]:
-        found = self.bank.run(slots, probs, features, signals=self.keep_events)
-        return found if self.keep_events else (found, None)
+        answer = self.bank.run(slots, probs, features, signals=self.keep_events)
+        return answer if self.keep_events else (answer, None)
 
     def changed(self) -> Integers:
         """Return the slots of which something has changed since `settle`."""
@@ -398,23 +309,21 @@ class ModelVersion:
     def settle(self) -> None:
         """Say that all that has changed is kept elsewhere."""
         self._order.settle()
-        self._stale = False
+        self.stale = False
 
     def rows(self, slots: Integers) -> dict[str, npt.NDArray[Any]]:
         """Return what must be kept of these devices, and the counts of all."""
-        names, name_ends = packed([self.devices[slot] for slot in slots.tolist()])
-        kept: dict[str, npt.NDArray[Any]] = {
+        counts = self.tallies.arrays()
+        return {
             "count": np.array([len(self.devices), -1 if self.by_device is None else int(self.by_device)]),
-            "names": names,
-            "name_ends": name_ends,
+            "names": to_json([self.devices[slot] for slot in slots.tolist()]),
             "slots": slots.astype(np.uint32),
             "states": self.bank.save_many([] if self.by_device else slots),
-            "refused": np.array([self.refused[kind] for kind in KINDS], dtype=np.int64),
+            "refused": to_json(self.refused),
             **self._order.rows(slots),
+            **counts,
+            "devices": counts["devices"][slots],
         }
-        for name, array in self.tallies.arrays().items():
-            kept[f"tallies.{name}"] = array[slots] if name in Tallies.PER_SLOT else array
-        return kept
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything that `restored` needs."""
@@ -429,44 +338,41 @@ class ModelVersion:
         **options: Any,
     ) -> ModelVersion:
         """Return a model from what `rows` gave, oldest first; later rows of a device replace earlier ones."""
-        model = cls(version, params, **options)
-        names = np.empty(0, dtype=object)
-        places, tallied = np.zeros(0, dtype=PLACE_DTYPE), np.zeros(0, dtype=DEVICE_DTYPE)
-        newest = np.zeros(0, dtype=np.int64)  # the part that has the last word on a device
-        held: list[tuple[Integers, ...]] = []
-        arrays: Mapping[str, npt.NDArray[Any]] = {}
-        for number, arrays in enumerate(parts):
-            count, kind = arrays["count"].tolist()
-            slots = arrays["slots"].astype(np.int64)
-            if kind >= 0 and model.by_device is None:
-                model._choose(bool(kind))
-            names, places, tallied, newest = (_longer(a, count) for a in (names, places, tallied, newest))
-            names[slots] = unpacked(arrays["names"], arrays["name_ends"])
-            places[slots], tallied[slots], newest[slots] = arrays["places"], arrays["tallies.devices"], number
-            if not model.by_device:
-                model.bank.grow(count - len(model.bank))
-                model.bank.load_many(slots, arrays["states"])
-            held.append((arrays["held_slots"], arrays["held_keys"], arrays["held_rows"]))
-        if arrays:
-            model._restore(names, places, tallied, arrays)
-            owners, keys, rows = (np.concatenate(each) for each in zip(*held, strict=True))
-            parts_of = np.repeat(np.arange(len(held)), [len(each[0]) for each in held])
-            last = newest[owners] == parts_of
-            waiting = {"held_slots": owners[last], "held_keys": keys[last], "held_rows": rows[last]}
-            model._order.load({"places": places, **waiting})
+        model, kept = cls(version, params, **options), list(parts)
+        if not kept:
+            return model
+        count, kind = kept[-1]["count"].tolist()
+        slots = np.concatenate([part["slots"] for part in kept]).astype(np.int64)
+
+        def newest(name: str) -> npt.NDArray[Any]:
+            rows = np.concatenate([part[name] for part in kept])
+            by_slot = np.zeros((count, *rows.shape[1:]), dtype=rows.dtype)
+            by_slot[slots] = rows  # of several rows of a slot, the last one stays
+            return by_slot
+
+        names = np.empty(count, dtype=object)
+        names[slots] = [name for part in kept for name in from_json(part["names"])]
+        if not all(map(name_fits, names)) or len(set(names)) < count:
+            raise InputError("damaged", "a device is missing, or is there twice")
+        model.refused = Counter(from_json(kept[-1]["refused"]))
+        if kind >= 0:
+            model._choose(bool(kind))
+        model._slot_of = dict(zip(names.tolist(), range(count), strict=True))
+        model._grow()
+        if not model.by_device:
+            model.bank.load_many(np.arange(count), newest("states"))
+        model.tallies = Tallies.restored(params, {**kept[-1], "devices": newest("devices")})
+        last_part = np.zeros(count, dtype=np.int64)
+        for number, part in enumerate(kept):
+            last_part[part["slots"]] = number
+        held: dict[str, Any] = {}
+        for name in ("held_slots", "held_keys", "held_rows"):
+            still = [
+                part[name][last_part[part["held_slots"]] == number]
+                for number, part in enumerate(kept)
+                if part["count"][1] == kind  # before devices chose what to send, nothing was held
+            ]
+            held[name] = np.concatenate(still)
+        model._order.load({"places": newest("places"), **held})
         model.settle()
         return model
-
-    def _restore(self, names: Any, places: Any, tallied: Any, last: Mapping[str, npt.NDArray[Any]]) -> None:
-        if any(name_problem(name) for name in names) or len(set(names)) < len(names):
-            raise InputError("damaged", "a device is missing, or is there twice")
-        self.devices, self._names = names.tolist(), names
-        self._slot_of = dict(zip(self.devices, range(len(names)), strict=True))
-        self._order.grow(len(names))
-        self.refused = +Counter(dict(zip(KINDS, last["refused"].tolist(), strict=False)))
-        counts = {key.partition(".")[2]: last[key] for key in last if key.startswith("tallies.")}
-        self.tallies = Tallies.restored(self.params, counts | {"devices": tallied})
-
-
-def _longer(array: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
-    return np.concatenate([array, np.zeros(max(0, count - len(array)), dtype=array.dtype)])

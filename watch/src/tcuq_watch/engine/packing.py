@@ -1,33 +1,30 @@
-"""Texts and arrays as bytes, without pickle: what a commit or a shard of Spark keeps."""
+"""Values and arrays as bytes, without pickle: what a commit or a shard of Spark keeps."""
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 
-def packed(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Return texts as the bytes of their UTF-8, one after the other, and the end of each."""
-    whole = "".join(texts).encode()
-    lengths: Any = map(len, texts)
-    if not whole.isascii():
-        lengths = [len(text.encode()) for text in texts]
-    ends = np.cumsum(np.fromiter(lengths, np.int64, len(texts)))
-    return np.frombuffer(whole, dtype=np.uint8), ends
+def row_dtype(text: str) -> np.dtype[Any]:
+    """Return the type of rows whose fields are named, each with its type."""
+    return np.dtype([(name, kind) for name, kind in (field.split(":") for field in text.split())])
 
 
-def unpacked(content: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> list[str]:
-    """Return the texts that `packed` was given."""
-    whole, places = content.tobytes(), ends.tolist()
-    if whole.isascii():
-        text = whole.decode("ascii")
-        return [text[a:b] for a, b in zip([0, *places], places, strict=False)]
-    return [whole[a:b].decode() for a, b in zip([0, *places], places, strict=False)]
+def to_json(content: Any) -> npt.NDArray[np.uint8]:
+    """Return texts, numbers and lists of them as an array of bytes."""
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+
+def from_json(content: npt.NDArray[np.uint8]) -> Any:
+    """Return what `to_json` was given."""
+    return json.loads(content.tobytes().decode("utf-8", "surrogatepass"))
 
 
 def pack_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
@@ -43,17 +40,10 @@ def pack_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
 def unpack_arrays(content: bytes) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays that `pack_arrays` was given."""
     (length,) = struct.unpack_from("<I", content)
-    at, found = 4 + length, {}
-    for name, descr, shape in json.loads(content[4:at]):
-        dtype = np.lib.format.descr_to_dtype(_tuples(descr))
+    start, arrays = 4 + length, {}
+    for name, descr, shape in json.loads(content[4:start]):
+        dtype = np.dtype([tuple(field) for field in descr] if isinstance(descr, list) else descr)
         count = int(np.prod(shape, dtype=np.int64))
-        found[name] = np.frombuffer(content, dtype, count, at).reshape(shape).copy()
-        at += count * dtype.itemsize
-    return found
-
-
-def _tuples(descr: Any) -> Any:
-    """Return a description of a type as numpy wants it: JSON knows lists alone."""
-    if not isinstance(descr, list):
-        return descr
-    return [(field[0], _tuples(field[1]), *(tuple(more) for more in field[2:])) for field in descr]
+        arrays[name] = np.frombuffer(content, dtype, count, start).reshape(shape).copy()
+        start += count * dtype.itemsize
+    return arrays

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError, InputTypeError
-from tcuq.base.locks import NonBlockingLock
+from tcuq.base.errors import InputError
 from tcuq.monitor.params import Params
-from tcuq.monitor.steps import STEP_DTYPE
 
 from .. import _native
+from .order import with_room
+from .packing import row_dtype
 
 HOUR = 3600
 BUCKETS, LEVELS = 512, 14
 """Buckets of time that are kept, and how often they may double in width, as in native/tally.c."""
 
-END_OF_TIME = 2**33
-MOST_HOUR = END_OF_TIME // HOUR
+MOST_HOUR = 2**33 // HOUR
 """Since 1970; steps after it are in no bucket."""
 
 RISK_ONE, MEAN_ONE = 2**16, 2**24
@@ -30,41 +28,20 @@ RISK_ONE, MEAN_ONE = 2**16, 2**24
 ALARM_WINDOW, SEVERITY_WINDOW = 4096, 128
 """Steps that `recent_alarm` and `severity` look back."""
 
-DEVICE_DTYPE = np.dtype(
-    [
-        ("steps", "u8"),
-        ("flagged", "u8"),
-        ("abstained", "u8"),
-        ("alarm_steps", "u8"),
-        ("risk", "u8"),
-        ("last_time", "f8"),
-        ("alarm_since", "f8"),
-        ("onsets", "u4"),
-        ("gap", "u4"),
-        ("recent_risk", "i4"),
-        ("recent_alarm", "i4"),
-        ("severity", "i4"),
-        ("bucket", "i4"),
-        ("alarm_bucket", "i4"),
-        ("accuracy", "u2"),
-        ("alarm", "u1"),
-        ("unused", "u1"),
-    ]
+DEVICE_DTYPE = row_dtype(
+    "steps:u8 flagged:u8 abstained:u8 alarm_steps:u8 risk:u8 last_time:f8 alarm_since:f8 onsets:u4 gap:u4 "
+    "recent_risk:i4 recent_alarm:i4 severity:i4 bucket:i4 alarm_bucket:i4 accuracy:u2 alarm:u1 unused:u1"
 )
 """Of one device: `risk` is a sum in 1/65536; `recent_risk` and `recent_alarm` are slow means over about 256
 and 4096 steps in 2**-24, `severity` one over 128 in 1/65536; `onsets` counts how often an alarm began; `gap`
 is the usual pause between two steps in milliseconds; `bucket` and `alarm_bucket` the last hours that counted
 it."""
 
-CLASS_DTYPE = np.dtype([(name, "u8") for name in ("steps", "flagged", "abstained", "risk", "predictions")])
+CLASS_DTYPE = row_dtype("steps:u8 flagged:u8 abstained:u8 risk:u8 predictions:u8")
 """Of the steps with one answer; `predictions` counts the steps that predicted it."""
 
 SUMS = ("steps", "flagged", "abstained", "alarm_steps", "onsets", "risk", "accuracy")
-BUCKET_DTYPE = np.dtype([(name, "u8") for name in SUMS])
 """Of all steps in a bucket of time."""
-
-CLOCK_DTYPE = np.dtype([("first", "i8"), ("last", "i8"), ("level", "i8"), ("untimed", "u8")])
-"""First and last hour since 1970, how often the width of buckets has doubled, steps that are in no bucket."""
 
 
 class Tallies:
@@ -73,107 +50,74 @@ class Tallies:
     Over time they are kept in buckets of an hour; after 512 of those in buckets of two, and so on. A step
     without a time (NaN, before 1970, after 2242), or from so long ago that all buckets would have to grow,
     counts everywhere but there, and in `untimed`. A device counts once in a bucket; one whose clock goes back
-    by less than a day is not counted again. Other threads run meanwhile; a second one that comes to count is
-    turned away.
+    by less than a day is not counted again.
     """
-
-    PER_SLOT: ClassVar[tuple[str, ...]] = ("devices",)
 
     def __init__(self, params: Params) -> None:
         self.params = params
-        self._turn = NonBlockingLock("the tallies")
         self._room = np.zeros(0, dtype=DEVICE_DTYPE)
         self.devices = self._room
         self.classes = np.zeros(params.classes, dtype=CLASS_DTYPE)
-        self._buckets = np.zeros(BUCKETS, dtype=BUCKET_DTYPE)
+        self._buckets = np.zeros((BUCKETS, len(SUMS)), dtype=np.uint64)
         self._seen = np.zeros((2, LEVELS, BUCKETS), dtype=np.uint32)
-        self._clock = np.zeros(1, dtype=CLOCK_DTYPE)
-        self._clock["last"] = -1  # before the first: nothing yet
+        # First and last hour since 1970 (last before first: none yet), how often the width has doubled.
+        self._clock = np.array([0, -1, 0])
 
     def grow(self, count: int) -> None:
         """Add new devices."""
-        with self._turn:
-            self._grow(count)
-
-    def _grow(self, count: int) -> None:
-        have, want = len(self.devices), len(self.devices) + count
-        if want > len(self._room):
-            room = np.zeros(max(want, have + have // 2), dtype=DEVICE_DTYPE)
-            room[:have] = self.devices
-            for name in ("last_time", "alarm_since"):
-                room[name][have:] = np.nan
-            for name in ("bucket", "alarm_bucket"):
-                room[name][have:] = -1
-            self._room = room
-        self.devices = self._room[:want]
+        first, total = len(self.devices), len(self.devices) + count
+        self._room = with_room(self._room, total)
+        fresh = self._room[first:total]
+        fresh["last_time"] = fresh["alarm_since"] = np.nan
+        fresh["bucket"] = fresh["alarm_bucket"] = -1
+        self.devices = self._room[:total]
 
     def update(
-        self,
-        slots: npt.NDArray[np.int64],
-        times: npt.NDArray[np.float64],
-        boots: npt.NDArray[np.int64],
-        seqs: npt.NDArray[np.int64],
-        steps: npt.NDArray[Any],
+        self, slots: npt.NDArray[np.int64], times: npt.NDArray[np.float64], steps: npt.NDArray[Any]
     ) -> None:
         """Take in steps in the order of their release; all of them, or none where one is refused."""
-        if steps.dtype != STEP_DTYPE:
-            raise InputTypeError("value", f"steps are {steps.dtype}, expected tcuq.STEP_DTYPE")
         rows = np.ascontiguousarray(np.asarray(steps)).view(np.uint8)  # numpy copies fields much more slowly
-        with self._turn:
-            # Copies, which are aligned. Another thread may write to the caller's arrays while they are read.
-            _native.tally(
-                self.devices.view(np.uint8),
-                self.classes.view(np.uint8),
-                self._buckets.view(np.uint8),
-                self._seen,
-                self._clock.view(np.uint8),
-                np.array(slots, dtype=np.int64, order="C"),
-                np.array(times, dtype=np.float64, order="C"),
-                rows.copy(),
-            )
-
-    def __copy__(self) -> Tallies:
-        return copy.deepcopy(self)  # two that share arrays would count into each other
+        counts = (self.devices, self.classes, self._buckets, self._seen, self._clock)
+        # Copies: another thread may write to the caller's arrays while they are read.
+        events = (np.array(slots, dtype=np.int64), np.array(times, dtype=np.float64), rows.copy())
+        _native.tally(*(array.view(np.uint8) for array in counts), *events)
 
     @property
     def width(self) -> int:
         """Seconds of a bucket of time."""
-        return int(HOUR << int(self._clock["level"][0]))
+        return int(HOUR << self._clock[2])
 
     @property
     def untimed(self) -> int:
         """Steps that are in no bucket of time."""
-        return int(self._clock["untimed"][0])
+        return int(self.classes["steps"].sum()) - int(self._buckets[:, 0].sum())
 
     def over_time(self) -> dict[str, npt.NDArray[Any]]:
-        """Return `time` (when each bucket begins), `devices`, `in_alarm` and the sums of `BUCKET_DTYPE`.
+        """Return `time` (when each bucket begins), `devices`, `in_alarm` and the sums of `SUMS`.
 
         `devices` and `in_alarm` count devices that made at least one step in a bucket, at least one in alarm.
         """
-        level = int(self._clock["level"][0])
-        found = dict(zip(("time", "devices", "in_alarm"), self.heard_of(level), strict=True))
-        rows = self._buckets[self._places(level) % BUCKETS]
-        return found | {name: rows[name].astype(np.int64) for name in SUMS}
+        level = int(self._clock[2])
+        sums = self._buckets[self._places(level) % BUCKETS].astype(np.int64).T
+        names = ("time", "devices", "in_alarm", *SUMS)
+        return dict(zip(names, (*self.heard_of(level), *sums), strict=True))
 
     def heard_of(self, level: int) -> tuple[npt.NDArray[np.int64], ...]:
         """Return `time`, `devices` and `in_alarm` in buckets of 2**level hours, not narrower than `width`."""
         places = self._places(level)
-        return places * (HOUR << level), self._distinct(0, level, places), self._distinct(1, level, places)
-
-    def _distinct(self, kind: int, level: int, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return devices a bucket; one whose clock goes back and forth is counted again, others are there."""
-        seen = self._seen[kind, level, places % BUCKETS].astype(np.int64)
-        most: int = len(self.devices) or int(seen.max(initial=0))
-        return np.asarray(np.minimum(seen, most), dtype=np.int64)
+        seen = self._seen[:, level, places % BUCKETS].astype(np.int64)
+        # A device whose clock goes back and forth is counted again: there are no more than all.
+        devices, in_alarm = np.minimum(seen, len(self.devices) or seen.max(initial=0))
+        return places * (HOUR << level), devices, in_alarm
 
     def _places(self, level: int) -> npt.NDArray[np.int64]:
         """Return the numbers of all buckets between the first and the last, at some width."""
-        first, last = int(self._clock["first"][0]), int(self._clock["last"][0])
+        first, last, _ = self._clock.tolist()
         return np.arange(first >> level, (last >> level) + 1 if last >= first else first >> level)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that must be kept; of the buckets, those in use."""
-        level = int(self._clock["level"][0])
+        level = int(self._clock[2])
         seen = [self._seen[:, k, self._places(k) % BUCKETS] for k in range(level, LEVELS)]
         return {
             "devices": self.devices,
@@ -187,107 +131,48 @@ class Tallies:
     def restored(cls, params: Params, arrays: Mapping[str, npt.NDArray[Any]]) -> Tallies:
         """Return what `arrays` gave, as it was."""
         found = cls(params)
-        devices = np.asarray(arrays.get("devices", found.devices))
-        classes = np.asarray(arrays["classes"])
-        if classes.dtype != CLASS_DTYPE:
-            raise InputError("damaged", f"classes of the tallies are {classes.dtype}, expected CLASS_DTYPE")
-        if devices.dtype != DEVICE_DTYPE or devices.ndim != 1 or classes.shape != found.classes.shape:
-            raise InputError(
-                "damaged",
-                f"tallies have {devices.dtype.itemsize} bytes a device and {len(classes)} "
-                f"classes, expected {DEVICE_DTYPE.itemsize} and {params.classes}",
-            )
-        _check_devices(devices)
-        found._room = found.devices = np.array(devices)
-        found.classes = np.array(classes)
-        found._clock = _checked_clock(arrays["clock"])
-        level, at = int(found._clock["level"][0]), 0
+        kept = {"devices": found.devices, "classes": found.classes, "clock": found._clock}
+        for name, empty in kept.items():
+            shape = arrays[name].shape if name == "devices" else empty.shape
+            if arrays[name].dtype != empty.dtype or arrays[name].shape != shape:
+                problem = f"{name} of the tallies are {arrays[name].dtype} {arrays[name].shape}"
+                raise InputError("damaged", f"{problem}, expected {empty.dtype} {shape}")
+        found._room = found.devices = np.array(arrays["devices"])
+        found.classes, found._clock = np.array(arrays["classes"]), np.array(arrays["clock"])
+        first, last, level = found._clock.tolist()
+        wide = (last >> max(level, 0)) - (first >> max(level, 0)) >= BUCKETS
+        if not 0 <= level < LEVELS or (last >= first and (first < 0 or last > MOST_HOUR or wide)):
+            problem = f"clock of the tallies is at hours {first} to {last} and level {level}"
+            raise InputError("damaged", f"{problem}, expected {BUCKETS} buckets up to hour {MOST_HOUR}")
         found._buckets[found._places(level) % BUCKETS] = arrays["buckets"]
+        start = 0
         for k in range(level, LEVELS):
             places = found._places(k)
-            found._seen[:, k, places % BUCKETS] = arrays["seen"][:, at : at + len(places)]
-            at += len(places)
+            found._seen[:, k, places % BUCKETS] = arrays["seen"][:, start : start + len(places)]
+            start += len(places)
         return found
 
     @classmethod
     def merged(cls, parts: Sequence[Tallies]) -> Tallies:
         """Return the counts over disjoint sets of devices: classes and time, without devices."""
         found = cls(parts[0].params)
-        used = [part for part in parts if part._clock["last"][0] >= part._clock["first"][0]]
         for part in parts:
             for name in CLASS_DTYPE.names or ():
                 found.classes[name] += part.classes[name]
-            found._clock["untimed"] += part._clock["untimed"]
+        used = [part for part in parts if part._clock[1] >= part._clock[0]]
         if not used:
             return found
-        first = min(int(part._clock["first"][0]) for part in used)
-        last = max(int(part._clock["last"][0]) for part in used)
-        level = max(int(part._clock["level"][0]) for part in used)
+        clocks = np.stack([part._clock for part in used])
+        first, last, level = int(clocks[:, 0].min()), int(clocks[:, 1].max()), int(clocks[:, 2].max())
         while (last >> level) - (first >> level) >= BUCKETS:
             level += 1
-        found._clock["first"], found._clock["last"], found._clock["level"] = first, last, level
+        found._clock[:] = first, last, level
         for part in used:
-            own = int(part._clock["level"][0])
+            own = int(part._clock[2])
             places = part._places(own)
-            for name in SUMS:
-                np.add.at(
-                    found._buckets[name],
-                    (places >> (level - own)) % BUCKETS,
-                    part._buckets[name][places % BUCKETS],
-                )
+            wider = (places >> (level - own)) % BUCKETS
+            np.add.at(found._buckets, wider, part._buckets[places % BUCKETS])
             for k in range(level, LEVELS):
-                found._seen[:, k, part._places(k) % BUCKETS] += part._seen[:, k, part._places(k) % BUCKETS]
+                places = part._places(k) % BUCKETS
+                found._seen[:, k, places] += part._seen[:, k, places]
         return found
-
-
-RANGES: dict[str, tuple[int, int]] = {
-    "recent_risk": (0, MEAN_ONE - 1),
-    "recent_alarm": (0, MEAN_ONE),
-    "bucket": (-1, MOST_HOUR),
-    "alarm_bucket": (-1, MOST_HOUR),
-    "alarm": (0, 3),
-}
-
-
-def _check_devices(devices: npt.NDArray[Any]) -> None:
-    """Refuse rows that no steps leave behind."""
-    for name in ("flagged", "abstained", "alarm_steps", "onsets"):
-        for at in np.flatnonzero(devices[name] > devices["steps"])[:1]:
-            raise InputError(
-                "damaged",
-                f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected at most "
-                f"{devices['steps'][at]}, its steps",
-            )
-    for name, (low, high) in RANGES.items():
-        for at in np.flatnonzero((devices[name] < low) | (devices[name] > high))[:1]:
-            raise InputError(
-                "damaged",
-                f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected {low} to {high}",
-            )
-    for name in ("last_time", "alarm_since"):
-        for at in np.flatnonzero((devices[name] < 0) | (devices[name] >= END_OF_TIME))[:1]:
-            raise InputError(
-                "damaged",
-                f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected a time from 0 to "
-                f"{END_OF_TIME}, or NaN",
-            )
-
-
-def _checked_clock(clock: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a copy of a clock that the core can go on with."""
-    found = np.array(clock)
-    if found.dtype != CLOCK_DTYPE or found.shape != (1,):
-        raise InputError(
-            "damaged", f"clock of the tallies is {found.dtype} {found.shape}, expected one of CLOCK_DTYPE"
-        )
-    first, last, level = (int(found[name][0]) for name in ("first", "last", "level"))
-    used = last >= first
-    if not 0 <= level < LEVELS or (
-        used and (first < 0 or last > MOST_HOUR or (last >> level) - (first >> level) >= BUCKETS)
-    ):
-        raise InputError(
-            "damaged",
-            f"clock of the tallies is at hours {first} to {last} and level {level}, expected hours 0 to "
-            f"{MOST_HOUR} in {BUCKETS} buckets and level 0 to {LEVELS - 1}",
-        )
-    return found

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError, one_line
-from tcuq.base.optional import needed
+from tcuq.base.errors import InputError, needed, one_line
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 
 from ..engine.events import Decided
@@ -21,6 +22,11 @@ arrow, ipc, parquet = (
 EXACT = ("severity",)
 """Fields that single precision does not hold; the others are multiples of 1/65536 from 0 to 1."""
 
+FRACTIONS = [name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f"]
+
+OPTIONAL = {"probs": "probs", "features": "features", "resets": "reset", "labels": "label"}
+"""What a fleet may keep of events, and the columns of that."""
+
 
 def as_table(number: int, decided: Sequence[Decided]) -> Any:
     """Return the decisions of a commit, of all versions, as one table."""
@@ -31,36 +37,35 @@ def _table(number: int, decided: Decided) -> Any:
     count, steps = len(decided), np.asarray(decided.steps)
     columns: dict[str, Any] = {
         "commit": np.full(count, number),
-        "version": arrow.array(np.full(count, decided.version, dtype=object), arrow.string()),
+        "version": arrow.DictionaryArray.from_arrays(np.zeros(count, np.int32), [decided.version]),
         "device": _devices(decided),
         "boot": decided.boots,
         "seq": decided.seqs,
         "time": arrow.array(decided.times, mask=np.isnan(decided.times)),
     }
     for name in STEP_DTYPE.names or ():
-        values = np.ascontiguousarray(steps[name])
-        if values.dtype == np.float64 and name not in EXACT:
-            values = values.astype(np.float32)
-        columns[name] = values
-    for name, rows in (("probs", decided.probs), ("features", decided.features)):
-        if rows is not None:
-            ends = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
-            columns[name] = arrow.ListArray.from_arrays(ends, rows.reshape(-1))
-    if decided.resets is not None:
-        columns["reset"] = decided.resets
-    if decided.labels is not None:
-        columns["label"] = arrow.array(decided.labels, mask=decided.labels < 0)
-    return arrow.table(columns)
+        single = steps[name].dtype == np.float64 and name not in EXACT
+        columns[name] = np.ascontiguousarray(steps[name], np.float32 if single else None)
+    for field, name in OPTIONAL.items():
+        values = getattr(decided, field)
+        if values is not None and values.ndim == 2:
+            ends = np.arange(0, values.size + 1, values.shape[1], dtype=np.int32)
+            columns[name] = arrow.ListArray.from_arrays(ends, values.reshape(-1))
+        elif values is not None:
+            columns[name] = arrow.array(values, mask=values < 0 if field == "labels" else None)
+    table, nulls = arrow.table(columns), {"time", *OPTIONAL.values()}
+    schema = arrow.schema([field.with_nullable(field.name in nulls) for field in table.schema])
+    return arrow.Table.from_arrays(table.columns, schema=schema)
 
 
 def _devices(decided: Decided) -> Any:
     if decided.slots is None:
-        return arrow.array(decided.devices, arrow.string())
+        return arrow.array(decided.devices, arrow.string()).dictionary_encode()
     coded = arrow.array(decided.slots).dictionary_encode()
-    first = np.zeros(len(coded.dictionary), dtype=np.int64)
-    first[coded.indices.to_numpy()[::-1]] = np.arange(len(decided))[::-1]
-    names = arrow.array(decided.devices[first], arrow.string())
-    return arrow.DictionaryArray.from_arrays(coded.indices, names).cast(arrow.string())
+    row_of = np.empty(len(coded.dictionary), dtype=np.int64)
+    row_of[coded.indices.to_numpy()] = np.arange(len(decided))
+    names = arrow.array(decided.devices[row_of], arrow.string())
+    return arrow.DictionaryArray.from_arrays(coded.indices, names)
 
 
 def to_bytes(table: Any) -> bytes:
@@ -86,8 +91,11 @@ def to_parquet(tables: Sequence[Any]) -> tuple[bytes, float | None]:
         sink,
         compression="lz4",
         use_dictionary=["version", "device"],
+        use_byte_stream_split=FRACTIONS,
+        write_batch_size=1 << 16,
         write_statistics=["commit"],
         write_page_checksum=True,
+        store_schema=False,  # so that names are read as plain texts
     )
     until = float(np.nanmax(times)) if np.isfinite(times).any() else None
     return bytes(memoryview(sink.getvalue())), until
@@ -97,20 +105,29 @@ def decided_of(
     content: bytes, class_names: Mapping[str, Sequence[str] | None], first: int, where: str
 ) -> Iterator[tuple[int, list[Decided]]]:
     """Yield the commits in bytes of either kind, from one on, each with its decisions by version."""
-    try:
+    commits: dict[int, list[Decided]] = {}
+    with named_damage(where):
         table = _read(content)
-        numbers, versions = (_values(table, name) for name in ("commit", "version"))
-        found = [
-            (number, _by_version(table, versions, numbers == number))
-            for number in np.unique(numbers).tolist()
-            if number >= first
-        ]
-    except MemoryError:
+        numbers, versions = (_values(table[name]) for name in ("commit", "version"))
+        changes = (numbers[1:] != numbers[:-1]) | (versions[1:] != versions[:-1])
+        for begin, end in pairwise([0, *(np.flatnonzero(changes) + 1).tolist(), len(numbers)]):
+            if numbers[begin] >= first:
+                rows, version = table.slice(begin, end - begin), versions[begin]
+                part = _decided(rows, version, class_names.get(version))
+                commits.setdefault(int(numbers[begin]), []).append(part)
+    yield from commits.items()
+
+
+@contextmanager
+def named_damage(what: str) -> Iterator[None]:
+    """Say in one line that something is damaged, whatever its decoder runs into."""
+    try:
+        yield
+    except (MemoryError, OSError):
         raise
-    except Exception as error:  # damage comes as whatever the decoder of the day runs into
-        raise InputError("damaged", f"{where} is damaged: {one_line(str(error), 100)}") from None
-    for number, parts in found:
-        yield number, [_named(part, class_names) for part in parts]
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}" if isinstance(error, LookupError) else str(error)
+        raise InputError("damaged", f"{what} is damaged: {one_line(why, 100)}") from None
 
 
 def _read(content: bytes) -> Any:
@@ -122,38 +139,22 @@ def _read(content: bytes) -> Any:
     return table
 
 
-def _by_version(table: Any, versions: npt.NDArray[Any], mine: npt.NDArray[np.bool_]) -> list[Decided]:
-    return [
-        _decided(table.take(arrow.array(np.flatnonzero(mine & (versions == version)))), version)
-        for version in dict.fromkeys(versions[mine].tolist())
-    ]
+def _values(column: Any) -> npt.NDArray[Any]:
+    if arrow.types.is_dictionary(column.type):
+        column = column.cast(arrow.string())
+    if not arrow.types.is_list(column.type):
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.combine_chunks().flatten()).reshape(len(column), -1)
 
 
-def _values(table: Any, name: str) -> npt.NDArray[Any]:
-    column = table[name].combine_chunks()
-    if arrow.types.is_list(column.type):
-        return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), -1)
-    return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _decided(table: Any, version: str) -> Decided:
+def _decided(table: Any, version: str, class_names: Sequence[str] | None) -> Decided:
     steps = np.zeros(table.num_rows, dtype=STEP_DTYPE)
     for name in STEP_DTYPE.names or ():
-        steps[name] = _values(table, name)
-    devices, boots, seqs, times = (_values(table, name) for name in ("device", "boot", "seq", "time"))
-    kept: dict[str, Any] = {
-        name: _values(table, name)
-        for name in ("probs", "features")
-        if name in table.column_names and not table[name].null_count
-    }
-    if "reset" in table.column_names and not table["reset"].null_count:
-        kept["resets"] = _values(table, "reset").astype(bool)
-    if "label" in table.column_names:
-        labels = _values(table, "label").astype(np.float64)
-        kept["labels"] = np.where(np.isnan(labels), -1, labels).astype(np.int64)
-    return Decided(version, devices, boots, seqs, times.astype(np.float64), Steps.of(steps), **kept)
-
-
-def _named(part: Decided, class_names: Mapping[str, Sequence[str] | None]) -> Decided:
-    part.steps.class_names = None if (names := class_names.get(part.version)) is None else tuple(names)
-    return part
+        steps[name] = _values(table[name])
+    devices, boots, seqs, times = (_values(table[name]) for name in ("device", "boot", "seq", "time"))
+    kept: dict[str, Any] = {}
+    for field, name in OPTIONAL.items():
+        if name in table.column_names and (name == "label" or not table[name].null_count):
+            kept[field] = _values(table[name].fill_null(-1) if name == "label" else table[name])
+    class_steps = Steps.of(steps, None if class_names is None else tuple(class_names))
+    return Decided(version, devices, boots, seqs, times.astype(np.float64), class_steps, **kept)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,13 @@ from tcuq.monitor.params import Params
 
 from ..engine.events import Decided
 from ..sources import Arrived, Source
+from ..sources.arrivals import DeviceState
 from ..sources.opening import open_source
 from ..sources.streams import IterableSource
 from .fleet import Fleet
-from .sinks import Sink
+
+COUNT, EVERY = 20_000, 1.0
+"""Events of a commit at most, and seconds after which fewer are committed."""
 
 
 @dataclass
@@ -28,20 +31,17 @@ class RunStats:
     states: int = 0
     commits: int = 0
     seconds: float = 0.0
-    refused: dict[str, int] = field(default_factory=dict)  # what the source could not read, by kind
-    turned_down: dict[str, int] = field(default_factory=dict)
 
 
 def run(
     fleet: Any,
     source: Source,
-    sink: Sink | None = None,
+    sink: Any = None,
     *,
-    count: int = 20_000,
-    every: float = 1.0,
+    count: int = COUNT,
+    every: float = EVERY,
     flush: bool = False,
-    told: Callable[[RunStats], None] | None = None,
-    idle: Callable[[], Any] | None = None,
+    look: Callable[[RunStats], None] | None = None,
 ) -> RunStats:
     """Take all that a source gives, until it ends or is stopped.
 
@@ -50,32 +50,40 @@ def run(
     sink is given what it lacks.
 
     `flush` releases what is still held when the source has come to its end, not if it was stopped before.
-    `idle` is called after each commit, and about as often while nothing arrives.
+    `look` is called after each commit, and about as often while nothing arrives.
     """
-    done = RunStats()
-    began = time.monotonic()
+    stats, began = RunStats(), time.monotonic()
     if sink is not None:
         for number, decided in fleet.commits(sink.begin(fleet.commit_number) + 1):
             sink.write(number, decided)
+    for arrived, decided in _commits(fleet, source, count, every, flush):
+        if sink is not None and decided:
+            sink.write(fleet.commit_number, decided)
+        if arrived:
+            stats.events += arrived.count
+            stats.states += sum(isinstance(item, DeviceState) for item in arrived.batch)
+            stats.commits += 1
+        stats.decisions += sum(map(len, decided))
+        stats.seconds = time.monotonic() - began
+        if look is not None:
+            look(stats)
+    return stats
+
+
+def _commits(
+    fleet: Any, source: Source, count: int, every: float, flush: bool
+) -> Iterator[tuple[Arrived | None, list[Decided]]]:
+    """Yield what arrived, and what was decided with its commit; the source hears of that afterwards."""
     for arrived in source.batches(fleet.position, count, every):
-        if idle is not None:
-            idle()
         if not arrived:
+            yield None, []
             continue
-        decided = _committed(fleet, arrived, done)
-        if sink is not None:
-            sink.write(fleet.commit_number, decided)
+        for kind, number in arrived.refused.items():
+            fleet.refuse(kind, number)
+        yield arrived, fleet.take(arrived.batch, arrived.position)
         source.committed(arrived)
-        done.seconds = time.monotonic() - began
-        if told is not None:
-            told(done)
     if flush and source.ended:
-        decided = fleet.flush()
-        done.decisions += sum(map(len, decided))
-        if sink is not None:
-            sink.write(fleet.commit_number, decided)
-    done.seconds = time.monotonic() - began
-    return done
+        yield None, fleet.flush()
 
 
 def watch(
@@ -85,16 +93,12 @@ def watch(
 
     Parameters
     ----------
-    params : Params or mapping of str to Params
-        As of `Fleet`.
+    params, folder, **options
+        As of `Fleet`. A second call goes on in the folder.
     source : str or iterable
         What `tcuq fleet run` takes as SOURCE, or any iterable of steps: dicts with `device`, `probs` and what
-        else JSON lines may have, or `Events`.
-    folder : path
-        Where the fleet is kept. A second call goes on there; an iterable must then begin where the first one
-        ended, or give each step its `boot` and `seq`.
-    **options
-        As of `Fleet`.
+        else JSON lines may have, or `Events`. An iterable must begin where the call before ended, or give
+        each step its `boot` and `seq`.
 
     Yields
     ------
@@ -112,42 +116,5 @@ def watch(
     """
     made = open_source(source, folder=Path(folder)) if isinstance(source, str) else IterableSource(source)
     with Fleet(params, folder, **options) as fleet, closing(made):
-        for arrived in made.batches(fleet.position, 20_000, 1.0):
-            if arrived:
-                yield from _committed(fleet, arrived, RunStats())
-                made.committed(arrived)
-        if made.ended:
-            yield from fleet.flush()
-
-
-def _committed(fleet: Any, arrived: Arrived, done: RunStats) -> Sequence[Decided]:
-    """Commit what arrived at once, so that a kill repeats nothing that was counted; return the decisions."""
-    before = dict(fleet.refused)
-    for kind, number in arrived.refused.items():
-        fleet.refuse(kind, number)
-        done.refused[kind] = done.refused.get(kind, 0) + number
-    batch = [each for part in arrived.parts for each in (*part.events, *part.states)]
-    decided: Sequence[Decided] = fleet.take(batch, arrived.position)
-    down = _more(fleet.refused, before, arrived.refused)
-    for kind, number in down.items():
-        done.turned_down[kind] = done.turned_down.get(kind, 0) + number
-    states = [state for part in arrived.parts for state in part.states]
-    if states:
-        strange = sum(not _knows(fleet, state.version) for state in states)
-        done.states += len(states) - strange - down.get("bad state", 0) - down.get("old state", 0)
-    done.events += arrived.count
-    done.decisions += sum(map(len, decided))
-    done.commits += 1
-    return decided
-
-
-def _knows(fleet: Any, version: str | None) -> bool:
-    if version is None:
-        return len(fleet.models) == 1
-    prints = [model.params.fingerprint for model in fleet.models.values()]
-    return version in fleet.models or prints.count(version) == 1
-
-
-def _more(now: Mapping[str, int], before: Mapping[str, int], told: Mapping[str, int]) -> dict[str, int]:
-    found = {kind: number - before.get(kind, 0) - told.get(kind, 0) for kind, number in now.items()}
-    return {kind: number for kind, number in found.items() if number > 0}
+        for _, decided in _commits(fleet, made, COUNT, EVERY, flush=True):
+            yield from decided

@@ -17,13 +17,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
+
 from tcuq.base.atomic_files import NO_LINK, make_folder, refuse_links, write_whole
 from tcuq.base.errors import InputError, one_line
 from tcuq.base.json_text import from_json
 from tcuq.base.locks import lock_file
 
 from ..engine.events import Decided
+from ..engine.packing import pack_arrays, unpack_arrays
 from .decision_tables import as_table, decided_of, from_bytes, to_bytes, to_parquet
+
+Array = npt.NDArray[Any]
 
 FORMAT, LAYOUT = "tcuq fleet", 2
 DATABASE, LOCK, DECISIONS = "fleet.sqlite", "LOCK", "decisions"
@@ -54,6 +59,8 @@ class Store:
 
     def __init__(self, folder: Path, read_only: bool) -> None:
         self.folder, self.read_only = folder, read_only
+        self._path = folder / DATABASE
+        self._uri = f"{self._path.resolve().as_uri()}?mode=ro"
         self._lock = -1
         self._check()
         if not read_only:
@@ -61,7 +68,8 @@ class Store:
             refuse_links(folder, DECISIONS)
             self._lock = _locked(folder)
         try:
-            self._sql = self._connected()
+            with self._damage():
+                self._sql = self._connected()
             if not read_only:
                 self._clean()
         except BaseException:
@@ -69,14 +77,8 @@ class Store:
             raise
 
     def _check(self) -> None:
-        """Refuse what is no folder of a fleet of this release."""
-        if (self.folder / "HEAD").exists() or (self.folder / "session.json").exists():
-            raise InputError(
-                "conflict",
-                f"{self.folder} is of an earlier release, whose states this one cannot read; "
-                "begin in a new folder, with the same source",
-            )
-        if (self.folder / DATABASE).is_file():
+        """Refuse what is no folder of a fleet."""
+        if self._path.is_file():
             return
         if self.read_only:
             raise InputError(
@@ -84,43 +86,38 @@ class Store:
             )
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("value", f"{self.folder} is a file, expected a folder")
-        own = (DATABASE, LOCK, DECISIONS)
-        there = [each.name for each in self.folder.iterdir()] if self.folder.is_dir() else []
-        others = sorted(name for name in there if not name.startswith(own))
-        if others:
-            raise InputError(
-                "exists",
-                f"{self.folder} holds {others[0]!r} and no fleet, expected an empty folder or a fleet's",
-            )
+        for path in self.folder.iterdir() if self.folder.exists() else ():
+            if not path.name.startswith((DATABASE, LOCK, DECISIONS)):
+                said = f"holds {path.name!r} and no fleet, expected an empty folder or a fleet's"
+                raise InputError("exists", f"{self.folder} {said}")
 
     def _connected(self) -> sqlite3.Connection:
-        sql: sqlite3.Connection
-        path = self.folder / DATABASE
         options: dict[str, Any] = {"timeout": BUSY, "isolation_level": None, "check_same_thread": False}
-        with _damage(path):
-            if self.read_only:
-                sql = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, **options)
-                sql.execute("BEGIN")  # all that is read is of one commit
-                known = sql.execute("PRAGMA user_version").fetchone()[0]
-            else:
-                sql = sqlite3.connect(path, **options)
-                sql.execute("PRAGMA page_size = 16384")
-                sql.execute("PRAGMA journal_mode = WAL")
-                sql.execute("PRAGMA synchronous = FULL")
-                known = sql.execute("PRAGMA user_version").fetchone()[0]
-                if known == 0 and not sql.execute("SELECT 1 FROM sqlite_master").fetchone():
-                    sql.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {LAYOUT}; COMMIT")
-                    known = LAYOUT
-        if known != LAYOUT:
+        sql: sqlite3.Connection
+        if self.read_only:
+            sql = sqlite3.connect(self._uri, uri=True, **options)
+            try:
+                sql.execute("SELECT 1 FROM sqlite_master").fetchone()
+            except sqlite3.OperationalError:  # what a kill left to roll back needs a writer
+                with contextlib.closing(sqlite3.connect(self._path, **options)) as writer:
+                    writer.execute("SELECT 1 FROM sqlite_master").fetchone()
+            sql.execute("BEGIN")  # all that is read is of one commit
+        else:
+            sql = sqlite3.connect(self._path, **options)
+            for setting in ("page_size = 16384", "journal_mode = WAL", "synchronous = FULL"):
+                sql.execute(f"PRAGMA {setting}")
+            if not sql.execute("SELECT 1 FROM sqlite_master").fetchone():
+                sql.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {LAYOUT}; COMMIT")
+        [layout] = sql.execute("PRAGMA user_version").fetchone()
+        if layout != LAYOUT:
             sql.close()
-            raise InputError(
-                "conflict", f"{path} has layout {known}, expected {LAYOUT}; use the release that wrote it"
-            )
+            said = f"{self._path} has layout {layout}, expected {LAYOUT}; use the release that wrote it"
+            raise InputError("conflict", said)
         return sql
 
     def _clean(self) -> None:
         """Remove files that no commit names: a process was killed before it."""
-        named = {name for (name,) in self._sql.execute("SELECT name FROM file")}
+        named = {name for (name,) in self._read("SELECT name FROM file")}
         for path in (self.folder / DECISIONS).iterdir():
             if path.name not in named:
                 _remove(path)
@@ -138,8 +135,31 @@ class Store:
             self._lock = -1
 
     @contextlib.contextmanager
+    def _damage(self) -> Iterator[None]:
+        """Say in one line what is wrong with the database."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise _os_error(error, str(self._path)) from None
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            said = f"{self._path} is damaged: {one_line(str(error), 100)}"
+            raise InputError("damaged", said) from None
+
+    def _read(self, query: str, *values: Any) -> list[Any]:
+        with self._damage():
+            return self._sql.execute(query, values).fetchall()
+
+    def _put(self, table: str, *values: Any) -> None:
+        self._sql.execute(f"REPLACE INTO {table} VALUES ({', '.join('?' * len(values))})", values)
+
+    def _sound(self, content: bytes, crc: int) -> bytes:
+        if zlib.crc32(content) != crc:
+            raise InputError("damaged", f"{self._path} is damaged: a checksum is another")
+        return content
+
+    @contextlib.contextmanager
     def commit(self) -> Iterator[None]:
-        """Write all that is told inside, or nothing."""
+        """Write all that is put inside, or nothing."""
         try:
             self._sql.execute("BEGIN IMMEDIATE")
             yield
@@ -149,168 +169,130 @@ class Store:
                 with contextlib.suppress(sqlite3.Error):
                     self._sql.execute("ROLLBACK")
             if isinstance(error, sqlite3.OperationalError):
-                raise _os_error(error) from error
+                raise _os_error(error, str(self._path)) from error
             raise
 
     def head(self) -> dict[str, Any] | None:
         """Return what the last commit said of the whole fleet; None before the first."""
-        with _damage(self.folder / DATABASE):
-            row = self._sql.execute("SELECT content, crc FROM head").fetchone()
-        if row is None:
-            return None
-        self._sound(row[0].encode(), row[1])
-        found = from_json(row[0])
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise InputError("damaged", f"{self.folder / DATABASE} is not of a fleet")
-        return found
+        for text, crc in self._read("SELECT content, crc FROM head"):
+            head = from_json(self._sound(text.encode(), crc).decode())
+            if not isinstance(head, dict) or head.get("format") != FORMAT:
+                raise InputError("damaged", f"{self._path} is not of a fleet")
+            return head
+        return None
 
     def put_head(self, head: Mapping[str, Any]) -> None:
         """Replace what is said of the whole fleet."""
         text = json.dumps({"format": FORMAT, **head}, allow_nan=False)
-        self._sql.execute("REPLACE INTO head VALUES (1, ?, ?)", (text, zlib.crc32(text.encode())))
+        self._put("head", 1, text, zlib.crc32(text.encode()))
 
     def versions(self) -> dict[str, str]:
         """Return the parameters of versions by name, as JSON."""
-        with _damage(self.folder / DATABASE):
-            return dict(self._sql.execute("SELECT name, params FROM version ORDER BY number").fetchall())
+        return dict(self._read("SELECT name, params FROM version ORDER BY number"))
 
     def put_version(self, name: str, params: str) -> None:
-        """Keep the parameters of a version."""
-        self._sql.execute(
-            "INSERT INTO version (name, params) VALUES (?, ?) "
-            "ON CONFLICT (name) DO UPDATE SET params = excluded.params",
-            (name, params),
-        )
+        """Add a version."""
+        self._put("version", None, name, params)
 
     def parts(self, version: str) -> Iterator[tuple[int, bytes]]:
         """Yield the parts of a version's state, oldest first, each with the number of its commit."""
-        query = "SELECT number, content, crc FROM part WHERE version = ? ORDER BY id"
-        with _damage(self.folder / DATABASE):
-            for number, content, crc in self._sql.execute(query, (version,)):
-                self._sound(content, crc)
-                yield number, content
+        for (one,) in self._read("SELECT id FROM part WHERE version = ? ORDER BY id", version):
+            [(number, content, crc)] = self._read("SELECT number, content, crc FROM part WHERE id = ?", one)
+            yield number, self._sound(content, crc)
 
     def put_part(self, version: str, number: int, content: bytes) -> None:
         """Add a part to a version's state."""
-        self._sql.execute(
-            "INSERT INTO part (version, number, content, crc) VALUES (?, ?, ?, ?)",
-            (version, number, content, zlib.crc32(content)),
-        )
+        self._put("part", None, version, number, content, zlib.crc32(content))
 
-    def drop_parts(self, version: str, numbers: Sequence[int]) -> None:
-        """Remove the parts of some commits: a later one holds all of them."""
-        self._sql.executemany(
-            "DELETE FROM part WHERE version = ? AND number = ?", [(version, number) for number in numbers]
-        )
+    def drop_part(self, version: str, number: int) -> None:
+        """Remove what a commit wrote: a later one holds all of it."""
+        self._sql.execute("DELETE FROM part WHERE version = ? AND number = ?", (version, number))
 
-    def labels(self) -> dict[str, bytes]:
+    def labels(self) -> dict[str, Array]:
         """Return what is kept of labels."""
-        with _damage(self.folder / DATABASE):
-            rows = self._sql.execute("SELECT name, content, crc FROM label").fetchall()
-        for _, content, crc in rows:
-            self._sound(content, crc)
-        return {name: content for name, content, _ in rows}
+        rows = self._read("SELECT name, content, crc FROM label")
+        return {name: unpack_arrays(self._sound(content, crc))["it"] for name, content, crc in rows}
 
-    def put_labels(self, changed: Mapping[str, bytes], gone: Sequence[str]) -> None:
-        """Keep what has changed of labels."""
-        self._sql.executemany("DELETE FROM label WHERE name = ?", [(name,) for name in gone])
-        rows = [(name, content, zlib.crc32(content)) for name, content in changed.items()]
-        self._sql.executemany("REPLACE INTO label VALUES (?, ?, ?)", rows)
-
-    def _sound(self, content: bytes, crc: int) -> None:
-        if zlib.crc32(content) != crc:
-            raise InputError("damaged", f"{self.folder / DATABASE} is damaged: a checksum is another")
+    def put_labels(self, labels: Mapping[str, Array], kept: Mapping[str, Array]) -> None:
+        """Keep labels in place of those that were kept; what is the same object has not changed."""
+        for name in set(kept) - set(labels):
+            self._sql.execute("DELETE FROM label WHERE name = ?", (name,))
+        for name, array in labels.items():
+            if kept.get(name) is not array:
+                content = pack_arrays({"it": array})
+                self._put("label", name, content, zlib.crc32(content))
 
     def put_decided(self, number: int, decided: Sequence[Decided]) -> None:
-        """Keep the decisions of a commit; with those that wait, in a file where they are enough."""
+        """Keep the decisions of a commit: in a file with those that wait, or with these until then."""
         table = as_table(number, decided)
-        content = to_bytes(table)
-        row = (number, table.num_rows, content, zlib.crc32(content))
-        self._sql.execute("INSERT INTO decided VALUES (?, ?, ?, ?)", row)
-        [waiting] = self._sql.execute("SELECT SUM(rows) FROM decided").fetchone()
-        if waiting >= ROLL:
-            self.roll()
-
-    def roll(self) -> None:
-        """Move the decisions that wait into a file; part of a commit."""
-        waiting = list(self._waiting(0))
-        if not waiting:
+        [(rows, first)] = self._read("SELECT COALESCE(SUM(rows), 0), MIN(number) FROM decided")
+        if rows + table.num_rows < ROLL:
+            content = to_bytes(table)
+            self._put("decided", number, table.num_rows, content, zlib.crc32(content))
             return
-        content, until = to_parquet([from_bytes(each) for _, each in waiting])
-        first, last = waiting[0][0], waiting[-1][0]
-        name = f"{first:08d}-{last:08d}.parquet"
+        first = first or number
+        content, until = to_parquet([*map(from_bytes, self._waiting(0)), table])
+        name = f"{first:08d}-{number:08d}.parquet"
         write_whole(self.folder / DECISIONS / name, content, links=False)
         self._sql.execute("DELETE FROM decided")
-        self._sql.execute("INSERT INTO file VALUES (?, ?, ?, ?, ?)", (name, first, last, len(content), until))
+        self._put("file", name, first, number, len(content), until)
 
-    def _waiting(self, first: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the decisions that are in no file yet, from a commit on."""
-        query = "SELECT number, content, crc FROM decided WHERE number >= ? ORDER BY number"
-        for number, content, crc in self._sql.execute(query, (first,)).fetchall():
-            self._sound(content, crc)
-            yield number, content
+    def _waiting(self, first: int) -> list[bytes]:
+        """Return the decisions that are in no file yet, from a commit on."""
+        query = "SELECT content, crc FROM decided WHERE number >= ? ORDER BY number"
+        return [self._sound(content, crc) for content, crc in self._read(query, first)]
 
     def drop_decided(self, most_bytes: int, since: float) -> None:
         """Remove the oldest files: those of before a time, and those beyond a size."""
-        files = self._sql.execute("SELECT name, bytes, until FROM file ORDER BY first DESC").fetchall()
-        total = 0
-        for name, size, until in files:
-            total += size
-            if total > most_bytes or (until is not None and until < since):
-                with self.commit():
-                    self._sql.execute("DELETE FROM file WHERE name = ?", (name,))
-                _remove(self.folder / DECISIONS / name)
+        sizes = "SELECT name, until, SUM(bytes) OVER (ORDER BY first DESC) AS total FROM file"
+        old = f"SELECT name FROM ({sizes}) WHERE total > ? OR until < ?"
+        for (name,) in self._read(old, most_bytes, since):
+            with self.commit():
+                self._sql.execute("DELETE FROM file WHERE name = ?", (name,))
+            _remove(self.folder / DECISIONS / name)
 
     def decided(
         self, first: int, class_names: Mapping[str, Sequence[str] | None]
     ) -> Iterator[tuple[int, list[Decided]]]:
         """Yield commits that have decisions, from one on, with these."""
-        with _damage(self.folder / DATABASE):
-            files = self._sql.execute(
-                "SELECT name FROM file WHERE last >= ? ORDER BY first", (first,)
-            ).fetchall()
-            waiting = [content for _, content in self._waiting(first)]
+        files = self._read("SELECT name FROM file WHERE last >= ? ORDER BY first", first)
+        waiting = self._waiting(first)
         for (name,) in files:
             path = self.folder / DECISIONS / name
-            if not path.is_file() and self._named(name):
-                raise InputError("missing", f"{path} was removed; put it back, or begin a new folder")
-            if path.is_file():  # else whoever writes dropped it meanwhile
-                with contextlib.closing(open(path, "rb")) as file:
-                    yield from decided_of(file.read(), class_names, first, str(path))
+            try:
+                content = path.read_bytes()
+            except FileNotFoundError:
+                if self._named(name):  # else whoever writes dropped it meanwhile
+                    said = f"{path} was removed; put it back, or begin a new folder"
+                    raise InputError("missing", said) from None
+                continue
+            yield from decided_of(content, class_names, first, str(path))
         for content in waiting:
-            yield from decided_of(content, class_names, first, str(self.folder / DATABASE))
+            yield from decided_of(content, class_names, first, str(self._path))
 
     def _named(self, name: str) -> bool:
         """Tell whether the newest commit names a file."""
-        sql = sqlite3.connect(f"{(self.folder / DATABASE).resolve().as_uri()}?mode=ro", uri=True)
-        with contextlib.closing(sql):
+        with contextlib.closing(sqlite3.connect(self._uri, uri=True)) as sql:
             return sql.execute("SELECT 1 FROM file WHERE name = ?", (name,)).fetchone() is not None
 
     def recent(self, most: int) -> int:
-        """Return the number of the commit from which on the decisions take so many bytes at most."""
-        rows = self._sql.execute("SELECT first, bytes FROM file ORDER BY first DESC").fetchall()
-        [first] = self._sql.execute("SELECT MIN(number) FROM decided").fetchone()
-        total = 0
-        for number, size in rows:
-            total += size
-            if total > most and first is not None:
-                break
-            first = number
-        return int(first or 0)
+        """Return the number of the commit from which on the decisions take about so many bytes."""
+        sizes = "SELECT first, SUM(bytes) OVER (ORDER BY first DESC) - bytes AS newer FROM file"
+        [(first,)] = self._read(f"SELECT MIN(first) FROM ({sizes}) WHERE newer < ?", most)
+        return first or 0
 
     def marks(self) -> dict[int, int]:
         """Return the labels of steps that a person marked, by the number of the step."""
-        with _damage(self.folder / DATABASE):
-            return dict(self._sql.execute("SELECT step, label FROM mark").fetchall())
+        return dict(self._read("SELECT step, label FROM mark"))
 
     def put_marks(self, marks: Sequence[tuple[int, int, float]]) -> None:
         """Keep labels of steps, each with the time of its mark; the last one of a step counts."""
-        self._sql.executemany("REPLACE INTO mark VALUES (?, ?, ?)", marks)
+        for mark in marks:
+            self._put("mark", *mark)
 
     def requests(self) -> list[tuple[str, str]]:
-        """Return the requests of other processes that have no answer yet, and forget old answers."""
-        query = "SELECT id, asked FROM request WHERE answer IS NULL ORDER BY time"
-        return self._sql.execute(query).fetchall()
+        """Return the requests of other processes that have no answer yet."""
+        return self._read("SELECT id, asked FROM request WHERE answer IS NULL ORDER BY time")
 
     def answer(self, name: str, text: str, forget: float) -> None:
         """Answer a request; answers to those of before a time are removed: nobody waits for them."""
@@ -336,37 +318,26 @@ def _locked(folder: Path) -> int:
     """Return an open file that keeps other writers out until it is closed, or this process ends."""
     path = folder / LOCK
     handle = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o666)
-    locked = lock_file(handle)
-    if locked is False:
-        owner = os.read(handle, 20).decode(errors="replace").strip() or "?"
-        os.close(handle)
-        said = f"{folder} is in use by process {owner}; open it with read_only=True to look"
-        raise InputError("busy", said, "folder", owner)
-    if locked is None and os.name == "posix":  # SQLite needs them as well
-        os.close(handle)
-        said = f"{folder} cannot be locked, expected a file system that keeps locks"
-        raise InputError("unsupported", said)
     try:
+        locked = lock_file(handle)
+        if locked is False:
+            owner = os.read(handle, 20).decode(errors="replace").strip() or "?"
+            look = f"look at it with Fleet.open_read or tcuq fleet status {folder}"
+            raise InputError("busy", f"{folder} is in use by process {owner}; {look}", "folder", owner)
+        if locked is None and os.name == "posix":  # SQLite needs them as well
+            said = f"{folder} cannot be locked, expected a file system that keeps locks"
+            raise InputError("unsupported", said)
         os.ftruncate(handle, 0)
         os.write(handle, str(os.getpid()).encode())
-    except OSError as error:
+    except BaseException as error:
         os.close(handle)
-        raise type(error)(error.errno, error.strerror, str(path)) from None
+        if isinstance(error, OSError):
+            raise type(error)(error.errno, error.strerror, str(path)) from None
+        raise
     return handle
 
 
-@contextlib.contextmanager
-def _damage(path: Path) -> Iterator[None]:
-    """Say in one line what is wrong with a database."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise _os_error(error, str(path)) from None
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise InputError("damaged", f"{path} is damaged: {one_line(str(error), 100)}") from None
-
-
-def _os_error(error: sqlite3.OperationalError, path: str | None = None) -> OSError:
+def _os_error(error: sqlite3.OperationalError, path: str) -> OSError:
     """Return what the system said, as far as SQLite tells."""
     text = str(error)
     if re.search("disk is full|max_page_count", text):

@@ -11,23 +11,20 @@ from typing import Any
 from tcuq._version import VERSION
 from tcuq.base.errors import InputError
 
-from ..sources.mqtt_client import SETTLE, Address, Connection
+from ..sources.mqtt import SETTLE, Address, Connection
 
-EVERY = 1.0
-"""Seconds between two states at least, unless the alarm changes."""
-
-PREFIX = "homeassistant"
-"""Where Home Assistant looks for devices unless it is told otherwise."""
+EVERY, PREFIX = 1.0, "homeassistant"
+"""Seconds between two states at least, unless the alarm changes, and the usual prefix of discovery."""
 
 
 def broker(text: str) -> Address:
     """Read ``mqtt://HOST``, or ``mqtt://HOST/PREFIX`` with another prefix of discovery."""
     scheme, _, rest = text.partition("://")
-    if scheme not in ("mqtt", "mqtts"):
-        raise InputError("value", "--home-assistant names no broker, expected mqtt://HOST or mqtts://HOST")
     place, _, topic = rest.partition("/")
-    if set("+#?") & set(topic):
-        raise InputError("value", f"--home-assistant has the prefix {topic!r}, expected one without +, #, ?")
+    if scheme not in ("mqtt", "mqtts") or set("+#?") & set(topic):
+        raise InputError(
+            "value", "--home-assistant names no broker, expected mqtt://HOST or mqtts://HOST/PREFIX"
+        )
     return Address.of(f"{scheme}://{place}/{topic.rstrip('/') or PREFIX}")
 
 

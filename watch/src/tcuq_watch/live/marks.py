@@ -31,27 +31,24 @@ def labeled_log(folder: str | Path, first: int = 0, last: int | None = None) -> 
     Returns
     -------
     tuple of Log and int
-        The log has `feature_scale` and `feature_zero_point` where there are features.
     """
     with Fleet.open_read(folder) as fleet:
         [model] = fleet.models.values()
-        parts = [each for each in fleet.decisions() if each.probs is not None]
+        parts = [part for part in fleet.decisions() if part.probs is not None]
         marks, params = fleet.store.marks(), model.params
         names = params.names or fleet.about.get("names")
         total = int(model.tallies.devices["steps"].sum())
-    end = f"steps {first} to {last if last is not None else 'the end'}"
-    if not parts:
-        raise InputError("missing", f"{folder}: holds no received posteriors in {end}")
-    kept = joined(parts)
-    numbers = np.arange(total - len(kept), total)  # older ones were dropped with their files
-    wanted = (numbers >= first) & (numbers <= (total if last is None else last))
-    if not wanted.any():
-        raise InputError("missing", f"{folder}: holds no received posteriors in {end}")
+    kept = joined(parts) if parts else None
+    begin = total - (0 if kept is None else len(kept))  # older ones were dropped with their files
+    last = total - 1 if last is None else min(last, total - 1)
+    wanted = slice(max(first - begin, 0), max(last + 1 - begin, 0))
+    if kept is None or wanted.start >= wanted.stop:
+        raise InputError("missing", f"{folder}: holds no received posteriors in steps {first} to {last}")
     assert kept.probs is not None and kept.labels is not None and kept.resets is not None
     labels = np.where(kept.labels >= 0, kept.labels, kept.steps["answer"]).astype(np.int64)
-    marked = [number for number in marks if numbers[0] <= number < total and wanted[number - numbers[0]]]
+    marked = [number for number in marks if max(first, begin) <= number <= last]
     for number in marked:
-        labels[number - numbers[0]] = marks[number]
+        labels[number - begin] = marks[number]
     more: dict[str, Any] = {"segments": np.cumsum(kept.resets)[wanted], "names": names}
     if kept.features is not None:
         more |= {"feature_scale": params.feature_scale, "feature_zero_point": params.feature_zero_point}

@@ -14,14 +14,15 @@ import numpy as np
 
 from tcuq._version import VERSION
 from tcuq.base.errors import wrong_value
+from tcuq.io.decisions import Decisions, RowText
 from tcuq.monitor.class_names import checked_names
 from tcuq.monitor.params import Params
 
 from ..engine.events import Decided, Events
 from ..fleet.fleet import Fleet
 from ..fleet.store import DATABASE
-from ..sources.arrivals import Arrived, Notice, Source
-from .publisher import DecisionLines, Publisher, Tell
+from ..sources import Arrived, Notice, Source
+from .publisher import Publisher, Tell
 
 DEVICE = "device"
 """Name of the only one, whatever its lines say."""
@@ -53,22 +54,12 @@ class Session:
         What is kept, and where a session that was ended goes on: that of a `Fleet`.
     source : str
         Name of the source, as a person reads it.
-    key : str, optional
-        What the source is known by after a restart; its name by default.
     hold : int, optional
         As of `Fleet`; a new folder takes 1: a page waits for nothing.
     tell : sequence of callables
         Called with kind, text and step of each notice.
     decided : callable, optional
         Called with the decisions as lines of JSON.
-
-    Attributes
-    ----------
-    publisher : Publisher
-        With the feed of the page.
-    fleet : Fleet
-    step : int
-        Number of the next step.
     """
 
     def __init__(
@@ -77,7 +68,6 @@ class Session:
         folder: str | Path,
         source: str,
         *,
-        key: str | None = None,
         hold: int | None = None,
         tell: Sequence[Tell] = (),
         decided: Callable[[str], None] | None = None,
@@ -96,17 +86,12 @@ class Session:
                 self._places.extend(zip(part.boots.tolist(), part.seqs.tolist(), strict=True))
         kept = self.fleet.about
         self.names = params.names or checked_names(kept.get("names"), params.classes)
-        self._lines = DecisionLines(params, self.names)
         rows = self.model.tallies.devices
         self.step = int(rows["steps"].sum())
         alarm = int(rows["alarm"][0]) if len(rows) else 0
         self.publisher = Publisher(params, self._about(), tell, self._counted(kept), alarm)
-        before, now = kept.get("source"), key or source
-        kept["source"] = now
         if self.step:
             self._notice("restart", f"started again at step {self.step:,}")
-        if before not in (None, now):
-            self._notice("note", f"steps came from {before} before, now from {now}")
 
     def _about(self) -> dict[str, Any]:
         params = self.params
@@ -130,12 +115,12 @@ class Session:
         """Return what the folder says was counted before."""
         rows, places = self.model.tallies.devices, self.model.places
         names = {"steps": "steps", "flagged": "flagged", "abstained": "abstained", "alarms": "onsets"}
-        found = {name: int(rows[field].sum()) for name, field in names.items()}
-        found |= {name: int(places[name].sum()) for name in ("missing", "duplicates", "late", "reboots")}
+        counts = {name: int(rows[field].sum()) for name, field in names.items()}
+        counts |= {name: int(places[name].sum()) for name in ("missing", "duplicates", "late", "reboots")}
         refused = self.fleet.refused
-        found["others"] = sum(refused.get(kind, 0) for kind in OTHERS)
-        found["broken"] = sum(refused.values()) - found["others"] - refused.get("bad time", 0)
-        return found | {name: kept.get(name, 0) for name in ("lost", "unkept")}
+        counts["others"] = sum(refused.get(kind, 0) for kind in OTHERS)
+        counts["broken"] = sum(refused.values()) - counts["others"] - refused.get("bad time", 0)
+        return counts | {name: kept.get(name, 0) for name in ("lost", "unkept")}
 
     def run(self, source: Source, stop: Callable[[], bool], ends: bool = True) -> None:
         """Take what comes until told to stop, or until a source that ends has ended.
@@ -156,22 +141,21 @@ class Session:
     def take(self, arrived: Arrived, source: Source) -> None:
         """Take what arrived, and tell of it."""
         with self._lock:  # a mark comes before or after it
-            before, counts = Counter(self.fleet.refused), self.publisher.counts
+            before, counts = Counter(self.fleet.refused), dict(self.publisher.counts)
             for kind, count in arrived.refused.items():
                 self.fleet.refuse(kind, count)
-            if arrived.names is not None and self.names is None:
-                self._take_names(arrived.names)
-            self._happened(each for each in arrived.notices if each.kind == "connected")
-            batch = [self._own(each) for part in arrived.parts for each in (*part.events, *part.states)]
-            decided = self.fleet.take(batch, arrived.position, commit=False)
+            if arrived.names is not None and self.names is None and len(arrived.names) == self.params.classes:
+                self.names = arrived.names
+                self.publisher.feed.about["names"] = self.fleet.about["names"] = list(arrived.names)
+            self._happened(notice for notice in arrived.notices if notice.kind == "connected")
+            decided = self.fleet.take([*map(self._own, arrived.batch)], arrived.position, commit=False)
             self._uncommitted.append(arrived)
             for part in decided:
                 self._show(part)
-            old = dict(counts)
-            counts |= self._counted(self.fleet.about)
-            self._tell_order(old, counts)
+            self.publisher.counts = self._counted(self.fleet.about)
+            self._tell_order(Counter(self.publisher.counts) - Counter(counts))
             self._tell_refused(Counter(self.fleet.refused) - before, source)
-            self._happened(each for each in arrived.notices if each.kind != "connected")
+            self._happened(notice for notice in arrived.notices if notice.kind != "connected")
             self.publisher.refresh()
             if arrived.tokens:
                 self._commit(source)
@@ -183,12 +167,6 @@ class Session:
             return replace(item, devices=np.full(len(item), DEVICE, dtype=object), times=times)
         return item._replace(device=DEVICE)
 
-    def _take_names(self, names: tuple[str, ...]) -> None:
-        if len(names) == self.params.classes:
-            self.names = names
-            self._lines = DecisionLines(self.params, names)
-            self.publisher.feed.about["names"] = self.fleet.about["names"] = list(names)
-
     def _show(self, part: Decided) -> None:
         first, self.step = self.step, self.step + len(part)
         self._places.extend(zip(part.boots.tolist(), part.seqs.tolist(), strict=True))
@@ -196,50 +174,47 @@ class Session:
         times = np.nan_to_num(part.times, nan=time.time()).tolist()
         steps = np.asarray(part.steps)
         if self._decided is not None:
-            self._decided(self._lines.lines(first, steps, times, part.boots.tolist(), part.seqs.tolist()))
+            self._decided(self._lines(first, part, times))
         self.publisher.steps(first, steps, times, part.signals)
 
-    def _tell_order(self, old: dict[str, int], now: dict[str, int]) -> None:
-        def more(name: str) -> int:
-            return now[name] - old[name]
+    def _lines(self, first: int, part: Decided, times: list[float]) -> str:
+        """Return decisions as lines that `tcuq report` and `tcuq audit` read."""
+        steps = np.asarray(part.steps)
+        decisions = Decisions(steps, first, fingerprint=self.params.fingerprint, names=self.names)
+        line, places = RowText(decisions.columns, "jsonl").line, (part.boots.tolist(), part.seqs.tolist())
+        return "".join(
+            f'{line(row)[:-2]}, "time": {when:.3f}, "boot": {boot}, "seq": {seq}}}\n'
+            for row, when, boot, seq in zip(decisions.rows(), times, *places, strict=True)
+        )
 
+    def _tell_order(self, more: Counter[str]) -> None:
         often = self.publisher.notices.often
-        if missing := more("missing"):
+        if missing := more["missing"]:
             often("missing", f"{missing:,} {'step is' if missing == 1 else 'steps are'} missing", self.step)
-        if again := more("duplicates") + more("late"):
+        if again := more["duplicates"] + more["late"]:
             often("note", f"{again:,} repeated or late steps left out", self.step)
-        if more("reboots"):
+        if more["reboots"]:
             boot, seq = self._places[-1] if self._places else (0, 0)
             often("reboot", f"the device has started again: now at boot {boot}, step {seq}", self.step)
 
     def _tell_refused(self, refused: Counter[str], source: Source) -> None:
-        often = self.publisher.notices.often
-        for kind, count in refused.items():
-            why = source.bad.first.get(kind) or self._why(kind)
-            if kind in OTHERS:
-                often("note", f"steps are left out: {why}", self.step)
-            elif kind != "bad time":
-                often("broken", f"could not be read: {why}", self.step, count)
-
-    def _why(self, kind: str) -> str:
         params = self.params
-        return {
-            "wrong width": f"posteriors or features of another length, expected {params.classes} classes"
-            + (f" and {params.features} features" if params.features else ""),
+        words = {
+            "wrong width": f"expected {params.classes} classes and {params.features} features",
             "bad features": f"features are missing or are no numbers, expected {params.features}",
             "bad posterior": "a posterior does not add up to 1 (--logits reads logits)",
             "unknown version": f"made with other parameters, expected {params.fingerprint}",
-            "decisions among posteriors": "the device sends decisions beside posteriors",
-            "posteriors among decisions": "the device sends posteriors beside decisions",
-        }.get(kind, kind)
+        }
+        for kind, count in refused.items():
+            why = source.bad.last.get(kind) or words.get(kind, kind)
+            if kind in OTHERS:
+                self.publisher.notices.often("note", f"steps are left out: {why}", self.step)
+            elif kind != "bad time":
+                self.publisher.notices.often("broken", f"could not be read: {why}", self.step, count)
 
     def _happened(self, notices: Iterable[Notice]) -> None:
         for kind, text in notices:
-            if kind == "broken":
-                self.publisher.notices.often(kind, text, self.step)
-                continue
-            if kind in ("connected", "lost", "ended"):
-                self.publisher.connected = kind == "connected"
+            self.publisher.connected = kind == "connected"
             if kind == "lost":
                 self.fleet.about["lost"] = self.fleet.about.get("lost", 0) + 1
                 self.publisher.counts["lost"] += 1
@@ -258,24 +233,21 @@ class Session:
     def _commit(self, source: Source) -> None:
         """Write what was taken; what cannot be written now waits, or is lost where it is too much."""
         self._due = time.monotonic() + COMMIT
-        place = self.fleet.folder
+        about, place = self.fleet.about, self.fleet.folder
         try:
             self.fleet.commit()
         except OSError as error:
             if not self._full:
                 self._notice("note", f"{place}: {error.__cause__ or error}; watching goes on")
             self._full = True
-            lost = self.fleet.drop_waiting(WAITING)
-            self.fleet.about["unkept"] = self.fleet.about.get("unkept", 0) + lost
+            about["unkept"] = about.get("unkept", 0) + self.fleet.drop_waiting(WAITING)
             return
         if self._full:
-            lost = self.fleet.about.get("unkept", 0)
-            what = f"{lost:,} steps were lost" if lost else "nothing was lost"
-            self._notice("note", f"{place} is written again; {what}")
+            self._notice("note", f"{place} is written again; {about.get('unkept', 0):,} steps were lost")
             self._full = False
         done, self._uncommitted = self._uncommitted, []
-        for each in done:
-            source.committed(each)
+        for arrived in done:
+            source.committed(arrived)
 
     def mark(self, step: int, label: int | None) -> str:
         """Keep that an answer was wrong, with the true class where it is known; any thread may call this.
@@ -287,18 +259,17 @@ class Session:
                 raise wrong_value("step", step, f"0 to {self.step - 1}")
             if label is not None and (type(label) is not int or not -1 <= label < self.params.classes):
                 raise wrong_value("label", label, f"-1 to {self.params.classes - 1}")
-            text = f"step {step:,} was {'wrong' if label is None else self.publisher.name(label)}"
+            named = self.names is not None and label is not None and label >= 0
+            name = self.names[label] if named else f"class {label}"  # type: ignore[index]
+            text = f"step {step:,} was {'wrong' if label in (None, -1) else name}"
             ago = self.step - 1 - step
             boot, seq = self._places[-1 - ago] if ago < len(self._places) else (-1, -1)
             try:
                 used = self.fleet.mark(step, -1 if label is None else label, DEVICE, boot, seq)
+                if self.params.feedback is not None and not self.model.by_device:
+                    text += "; the monitor uses it" if used else "; too late, or told before, for the monitor"
             except OSError as error:
                 text += f"; it waits for the disk ({error.__cause__ or error})"
-            else:
-                if self.params.feedback is not None and not self.model.by_device:
-                    text += (
-                        "; the monitor uses it" if used else "; too long ago, or told before, for the monitor"
-                    )
             self.publisher.notices.now("mark", text, step)
         return text
 

@@ -15,99 +15,53 @@
 #define ONE 65536.0
 #define NONE (-1)
 
-#define AHEAD 4
-#if defined(__GNUC__)
-#define FETCH(address) __builtin_prefetch(address, 1)
-#else
-#define FETCH(address) ((void)(address))
-#endif
-
 typedef struct {
-    uint64_t steps;
-    uint64_t flagged;
-    uint64_t abstained;
-    uint64_t alarm_steps;
+    uint64_t steps, flagged, abstained, alarm_steps;
     uint64_t risk;      /* sum, in 1/65536 */
     double last_time;   /* NaN: none yet */
     double alarm_since; /* NaN: quiet, or unknown */
     uint32_t onsets;
-    uint32_t gap;           /* usual pause, ms */
-    int32_t recent_risk;    /* slow means, Q0.24 */
-    int32_t recent_alarm;
-    int32_t severity;       /* slow mean, Q16.16 */
-    int32_t bucket;         /* last hour in which it was counted, NONE before */
-    int32_t alarm_bucket;   /* the same while in alarm */
-    uint16_t accuracy;      /* expected, Q0.16; 0 where there is none */
-    uint8_t alarm;
-    uint8_t unused; /* 88 bytes on every ABI */
+    uint32_t gap;                      /* usual pause, ms */
+    int32_t recent_risk, recent_alarm; /* slow means, Q0.24 */
+    int32_t severity;                  /* slow mean, Q16.16 */
+    int32_t bucket, alarm_bucket;      /* last hours in which it was counted, at all and in alarm; NONE before */
+    uint16_t accuracy;                 /* expected, Q0.16; 0 where there is none */
+    uint8_t alarm, unused;             /* 88 bytes on every ABI */
 } device_t;
 
 typedef struct {
-    uint64_t steps;
-    uint64_t flagged;
-    uint64_t abstained;
-    uint64_t risk;
-    uint64_t predictions;
+    uint64_t steps, flagged, abstained, risk, predictions;
 } class_t;
 
-typedef struct {
-    uint64_t steps;
-    uint64_t flagged;
-    uint64_t abstained;
-    uint64_t alarm_steps;
-    uint64_t onsets;
-    uint64_t risk;
-    uint64_t accuracy;
-} bucket_t;
+enum { STEPS, FLAGGED, ABSTAINED, ALARM_STEPS, ONSETS, RISK, ACCURACY, SUMS };
+typedef uint64_t bucket_t[SUMS];
 
 /* Buckets are a ring: hour h is at (h >> level) % BUCKETS. first > last: nothing yet. */
 typedef struct {
-    int64_t first;
-    int64_t last;
-    int64_t level;
-    uint64_t untimed;
+    int64_t first, last, level;
 } clock_row_t;
 
 /* A row of what Monitor.run() gives: tcuq.STEP_DTYPE, 72 bytes. */
 typedef struct {
-    double risk;
-    double threshold;
-    double uncertainty;
-    double persistence;
-    double look;
-    double severity;
+    double risk, threshold, uncertainty, persistence, look, severity;
     double expected_accuracy; /* NaN where there is none */
-    int32_t prediction;
-    int32_t answer;
-    uint8_t flagged;
-    uint8_t abstain;
-    uint8_t alarm;
-    uint8_t warming_up;
-    uint8_t reason;
-    uint8_t low_mass;
-    uint8_t unused[2];
+    int32_t prediction, answer;
+    uint8_t flagged, abstain, alarm, warming_up, reason, low_mass, unused[2];
 } step_row_t;
-
-typedef uint32_t seen_t[LEVELS][BUCKETS];
 
 typedef struct {
     device_t *devices;
     class_t *classes;
     bucket_t *buckets;
-    seen_t *seen; /* devices, then devices in alarm */
+    uint32_t (*seen)[LEVELS][BUCKETS]; /* devices, then devices in alarm */
     clock_row_t *clock;
 } tally_t;
 
-/* value / 2^shift, rounded down; >> of a negative number is up to the compiler. */
-static int64_t shifted(int64_t value, int shift)
+/* A slow mean over 2^shift values after one more; between both, so it fits. */
+static int32_t nearer(int32_t mean, int64_t value, int shift)
 {
-    return value >= 0 ? value >> shift : -(-(value + 1) >> shift) - 1;
-}
-
-/* A slow mean after one more value; between both, so it fits. Wide, since anybody may have written the mean. */
-static int32_t nearer(int32_t mean, int64_t value, int64_t half, int shift)
-{
-    return (int32_t)(mean + shifted(value - mean + half, shift));
+    int64_t ahead = value - mean + ((int64_t)1 << (shift - 1));
+    return (int32_t)(mean + (ahead >= 0 ? ahead >> shift : ~(~ahead >> shift))); /* rounded down */
 }
 
 /* Join buckets in pairs. The counts of devices are kept at every level already: sums would count a device twice. */
@@ -120,15 +74,10 @@ static void widen(tally_t *t)
     memset(t->seen[0][t->clock->level], 0, sizeof t->seen[0][0]);
     memset(t->seen[1][t->clock->level], 0, sizeof t->seen[1][0]);
     for (at = t->clock->first >> t->clock->level; at <= t->clock->last >> t->clock->level; at++) {
-        const bucket_t *from = old + at % BUCKETS;
-        bucket_t *to = t->buckets + (at >> 1) % BUCKETS;
-        to->steps += from->steps;
-        to->flagged += from->flagged;
-        to->abstained += from->abstained;
-        to->alarm_steps += from->alarm_steps;
-        to->onsets += from->onsets;
-        to->risk += from->risk;
-        to->accuracy += from->accuracy;
+        int k;
+        for (k = 0; k < SUMS; k++) {
+            t->buckets[(at >> 1) % BUCKETS][k] += old[at % BUCKETS][k];
+        }
     }
     t->clock->level++;
 }
@@ -200,9 +149,9 @@ static void take(tally_t *t, size_t slot, double time, const step_row_t *step)
     int32_t severity = (int32_t)(step->severity * ONE + (step->severity < 0 ? -0.5 : 0.5));
     d->accuracy = step->expected_accuracy > 0 ? (uint16_t)(step->expected_accuracy * ONE + 0.5) : (uint16_t)0;
     d->recent_risk = d->steps == 0 ? (int32_t)(risk << 8)
-                                   : nearer(d->recent_risk, (int64_t)risk << 8, 128, 8);
-    d->severity = d->steps == 0 ? severity : nearer(d->severity, severity, 64, 7);
-    d->recent_alarm = nearer(d->recent_alarm, in_alarm ? 1 << 24 : 0, 2048, 12);
+                                   : nearer(d->recent_risk, (int64_t)risk << 8, 8);
+    d->severity = d->steps == 0 ? severity : nearer(d->severity, severity, 7);
+    d->recent_alarm = nearer(d->recent_alarm, in_alarm ? 1 << 24 : 0, 12);
     d->steps++;
     d->flagged += step->flagged;
     d->abstained += step->abstain;
@@ -224,113 +173,67 @@ static void take(tally_t *t, size_t slot, double time, const step_row_t *step)
         int32_t hour = (int32_t)(time / HOUR);
         take_time(d, time);
         if (place(t, hour)) {
-            bucket_t *b = t->buckets + (hour >> t->clock->level) % BUCKETS;
+            const bucket_t sums = {1, step->flagged, step->abstain, in_alarm, onset, risk, d->accuracy};
+            int k;
             count_device(t, 0, &d->bucket, hour);
             if (in_alarm) {
                 count_device(t, 1, &d->alarm_bucket, hour);
             }
-            b->steps++;
-            b->flagged += step->flagged;
-            b->abstained += step->abstain;
-            b->alarm_steps += in_alarm;
-            b->onsets += onset;
-            b->risk += risk;
-            b->accuracy += d->accuracy;
-            return;
+            for (k = 0; k < SUMS; k++) {
+                t->buckets[(hour >> t->clock->level) % BUCKETS][k] += sums[k];
+            }
         }
     }
-    t->clock->untimed++;
 }
 
-/* Look at all steps before one is taken: 0, or -1 with an exception. */
-static int check(const int64_t *slots, const step_row_t *steps, Py_ssize_t count, Py_ssize_t devices, Py_ssize_t classes)
+/* Whether these are steps of a monitor: 1, or 0 with an exception. */
+static int steps_fit(const step_row_t *steps, size_t count, int32_t classes)
 {
-    Py_ssize_t i;
+    size_t i;
     for (i = 0; i < count; i++) {
         const step_row_t *s = steps + i;
-        if (slots[i] < 0 || slots[i] >= devices) {
-            PyErr_Format(PyExc_IndexError, "slots[%zd] is %lld, expected 0 to %zd", i, (long long)slots[i],
-                         devices - 1);
-            return -1;
-        }
         if (s->answer < 0 || s->answer >= classes || s->prediction < 0 || s->prediction >= classes ||
             !(s->risk >= 0 && s->risk < 1) || !(s->severity > -32768 && s->severity < 32768) ||
             s->expected_accuracy >= 1) {
-            PyErr_Format(PyExc_ValueError, "steps[%zd] is no step of a monitor of %zd classes", i, classes);
-            return -1;
+            PyErr_Format(PyExc_ValueError, "steps[%zu] is no step of a monitor of %d classes", i, (int)classes);
+            return 0;
         }
     }
-    return 0;
-}
-
-/* Shifts, and places in the rings, stay in range with such a clock, and take() leaves one. */
-static int clock_fits(const clock_row_t *c)
-{
-    return c->level >= 0 && c->level < LEVELS &&
-           (c->first > c->last || (c->first >= 0 && c->last <= (int64_t)(END_OF_TIME / HOUR) &&
-                                   (c->last >> c->level) - (c->first >> c->level) < BUCKETS));
+    return 1;
 }
 
 PyObject *tally(PyObject *module, PyObject *args)
 {
-    enum { DEVICES, CLASSES, BUCKET_ROWS, SEEN, CLOCK, SLOTS, TIMES, STEPS, ALL };
-    static const size_t unit[ALL] = {sizeof(device_t),    sizeof(class_t), sizeof(bucket_t),   sizeof(uint32_t),
-                                     sizeof(clock_row_t), sizeof(int64_t), sizeof(double), sizeof(step_row_t)};
-    PyObject *object[ALL];
-    Py_buffer view[ALL];
-    Py_ssize_t count[ALL];
-    PyObject *result = NULL;
-    int open;
+    enum { DEVICES, CLASSES, BUCKET_ROWS, SEEN, CLOCK, WRITTEN, SLOTS = WRITTEN, TIMES, STEP_ROWS, ARRAYS };
+    static const size_t unit[ARRAYS] = {sizeof(device_t),    sizeof(class_t), sizeof(bucket_t), sizeof(uint32_t),
+                                        sizeof(clock_row_t), sizeof(int64_t), sizeof(double),   sizeof(step_row_t)};
+    Py_buffer v[ARRAYS];
+    size_t count[ARRAYS];
+    size_t i;
+    int done = 0;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOOOOOOO", object, object + 1, object + 2, object + 3, object + 4, object + 5,
-                          object + 6, object + 7)) {
+    if (open_arrays(args, ARRAYS, WRITTEN, v) < 0) {
         return NULL;
     }
-    for (open = 0; open < ALL; open++) {
-        if (PyObject_GetBuffer(object[open], view + open, PyBUF_C_CONTIGUOUS | (open < SLOTS ? PyBUF_WRITABLE : 0)) < 0) {
-            goto close;
-        }
-        count[open] = view[open].len / (Py_ssize_t)unit[open];
-        if (view[open].len % (Py_ssize_t)unit[open] != 0 || !ALIGNED(&view[open])) {
-            PyErr_Format(PyExc_ValueError, "argument %d has %zd bytes, expected rows of %zu, aligned to 8", open,
-                         view[open].len, unit[open]);
-            open++;
-            goto close;
-        }
+    for (i = 0; i < ARRAYS; i++) {
+        count[i] = (size_t)v[i].len / unit[i];
     }
     if (count[BUCKET_ROWS] != BUCKETS || count[SEEN] != 2 * LEVELS * BUCKETS || count[CLOCK] != 1 ||
-        count[TIMES] != count[SLOTS] || count[STEPS] != count[SLOTS]) {
-        PyErr_SetString(PyExc_ValueError, "arrays of tally do not belong together");
-        goto close;
-    }
-    if (!clock_fits(view[CLOCK].buf)) {
-        PyErr_SetString(PyExc_ValueError, "clock of the tallies is out of range");
-        goto close;
-    }
-    if (check(view[SLOTS].buf, view[STEPS].buf, count[SLOTS], count[DEVICES], count[CLASSES]) == 0) {
-        tally_t t;
-        const int64_t *slots = view[SLOTS].buf;
-        const double *times = view[TIMES].buf;
-        const step_row_t *steps = view[STEPS].buf;
-        Py_ssize_t i;
-        t.devices = view[DEVICES].buf;
-        t.classes = view[CLASSES].buf;
-        t.buckets = view[BUCKET_ROWS].buf;
-        t.seen = view[SEEN].buf;
-        t.clock = view[CLOCK].buf;
+        count[TIMES] != count[SLOTS] || count[STEP_ROWS] != count[SLOTS]) {
+        PyErr_SetString(PyExc_ValueError, "arrays of the tallies do not belong together");
+    } else if (slots_fit(v[SLOTS].buf, count[SLOTS], count[DEVICES]) &&
+               steps_fit(v[STEP_ROWS].buf, count[SLOTS], (int32_t)count[CLASSES])) {
+        tally_t t = {v[DEVICES].buf, v[CLASSES].buf, v[BUCKET_ROWS].buf, v[SEEN].buf, v[CLOCK].buf};
+        const int64_t *slots = v[SLOTS].buf;
+        const double *times = v[TIMES].buf;
+        const step_row_t *steps = v[STEP_ROWS].buf;
         Py_BEGIN_ALLOW_THREADS
         for (i = 0; i < count[SLOTS]; i++) {
-            if (i + AHEAD < count[SLOTS]) {
-                FETCH(t.devices + slots[i + AHEAD]);
-            }
             take(&t, (size_t)slots[i], times[i], steps + i);
         }
         Py_END_ALLOW_THREADS
-        result = Py_NewRef(Py_None);
+        done = 1;
     }
-close:
-    while (open > 0) {
-        PyBuffer_Release(view + --open);
-    }
-    return result;
+    close_arrays(v, ARRAYS);
+    return done ? Py_NewRef(Py_None) : NULL;
 }

@@ -14,19 +14,16 @@ import re
 import secrets
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice, pairwise, takewhile
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from tcuq.base.errors import InputError, wrong_value
-from tcuq.report.data import ABSTAIN, FALL, FLAGGED, RISE, WARM
+from tcuq.report.data import ABSTAIN, FLAGGED, RISE, WARM
 
-REALS = ("risk", "threshold", "uncertainty", "persistence", "look", "severity", "expected_accuracy")
+REALS = ("risk", "threshold", "persistence", "look", "severity", "expected_accuracy")
 
 COLUMNS: dict[str, str] = {
     "time": "<f8",
@@ -38,220 +35,108 @@ COLUMNS: dict[str, str] = {
 }
 """Columns of a message, one after the other in base64, the widest first so that each lies aligned."""
 
-ROW = np.dtype([("number", "<i8"), *COLUMNS.items()])
+ROW = np.dtype(list(COLUMNS.items()))
 """A step in the ring."""
 
-BITS = {"flagged": FLAGGED, "abstain": ABSTAIN, "warming_up": WARM}
-"""Columns that share the byte `flags`, with the two bits of `alarm`."""
+BITS = {"flagged": FLAGGED, "abstain": ABSTAIN, "warming_up": WARM, "alarm": RISE}
+"""Columns that share the byte `flags`; the alarm, 0 to 3, has two bits."""
 
-NONE = 255
-"""Number of no reason."""
+NO_REASON = 255
 
 REMARKS = 1000
-"""Notices that are kept at most."""
-
-TEXT = 500
-"""Characters of a remark that are kept at most."""
-
-GATHERED = 64
-"""Steps that are gathered at most before they are written into the ring."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """Steps and remarks after some place of a feed."""
-
-    at: tuple[int, int]
-    lost: int
-    rows: npt.NDArray[Any]
-    reasons: list[str]
-    signals: list[tuple[int, Mapping[str, float]]]
-    remarks: list[dict[str, Any]]
-    totals: dict[str, Any]
-
-    def runs(self) -> list[tuple[int, int]]:
-        """Return first number and length of each run of steps whose numbers follow each other."""
-        numbers = self.rows["number"]
-        cuts = [0, *(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist(), len(numbers)]
-        return [(int(numbers[a]), b - a) for a, b in pairwise(cuts) if b > a]
-
-    def message(self) -> str:
-        """Return the part as JSON: columns in base64, the rest in words."""
-        raw = b"".join(self.rows[name].tobytes() for name in COLUMNS)
-        told: dict[str, Any] = {
-            "count": len(self.rows),
-            "runs": self.runs(),
-            "data": base64.b64encode(raw).decode("ascii"),
-            "lost": self.lost,
-            "remarks": self.remarks,
-            "totals": self.totals,
-        }
-        if (self.rows["reason"] != NONE).any():
-            told["reasons"] = self.reasons
-        if self.signals:
-            names = sorted({name for _, values in self.signals for name in values})
-            rows = [[place, *(_short(values.get(name)) for name in names)] for place, values in self.signals]
-            told["signals"] = {"names": names, "rows": rows}
-        return json.dumps(told, separators=(",", ":"), allow_nan=False)
-
-
-def _short(value: Any) -> float | None:
-    return None if value is None or not math.isfinite(value) else round(float(value), 5)
+"""Remarks that are kept at most; those who tell them keep each short."""
 
 
 class Feed:
     """Messages to pages, in one order; any thread may add, any number may follow."""
 
     def __init__(self, about: Mapping[str, Any], keep: int = 20_000) -> None:
-        if keep < 1:
-            raise wrong_value("keep", keep, "at least 1 step")
         self.about = dict(about)
-        self.counts: dict[str, int] = {}
+        self.counts: dict[str, int] = {}  # is replaced and never changed
         self.keep = keep
-        self.instance = secrets.token_hex(4)
         self.closed = False
+        self._instance = secrets.token_hex(4)
         self._lock = threading.Lock()
         self._ring = np.zeros(keep, dtype=ROW)
         self._reasons: list[str] = []
-        self._signals: deque[tuple[int, Mapping[str, float]]] = deque()
+        self._signals: deque[tuple[int, Mapping[str, float]]] = deque(maxlen=keep)
         self._remarks: deque[dict[str, Any]] = deque(maxlen=REMARKS)
-        self._new: dict[str, list[Any]] = {}
-        self._new_first = self._new_count = 0
-        self._steps = self._remarked = 0
-        self._totals = dict.fromkeys(("flagged", "abstained", "alarms"), 0)
-        self._raised = False
-        self._kinds: Counter[str] = Counter()
-        self._device: dict[str, Any] | None = None
+        self._steps = self._remarked = self._next = 0
 
     def add_steps(self, first: int, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Tell of steps from number `first` on, a column each; a column that is left out is not known."""
-        lengths = {name: len(values) for name, values in columns.items()}
-        count = next(iter(lengths.values()), 0)
-        if set(lengths.values()) - {count}:
-            raise InputError("value", f"columns have lengths {lengths}, expected one length for all")
-        if not count:
-            return
+        """Tell of steps from number `first` on, after all before; a column that is left out is not known."""
+        rows = np.zeros(len(next(iter(columns.values()))), dtype=ROW)
+        rows["time"] = columns.get("time", time.time())
+        for name in REALS:
+            rows[name] = columns.get(name, math.nan)
+        for name in ("prediction", "answer"):
+            rows[name] = columns.get(name, -1)
+        for name, bit in BITS.items():
+            rows["flags"] |= bit * np.asarray(columns.get(name, 0), dtype=np.uint8)
         with self._lock:
-            # Steps that come one by one are gathered: a row of small arrays would cost more than its steps.
-            follows = first == self._new_first + self._new_count and self._new.keys() == columns.keys()
-            if not follows:
-                self._settle()
-                self._new_first, self._new = first, {name: [] for name in columns}
-            for name, values in columns.items():
-                self._new[name].extend(values)
-            self._new_count += count
-            if self._new_count >= GATHERED:
-                self._settle()
+            rows["reason"] = [self._reason(name) for name in columns.get("reason", ())] or NO_REASON
+            for place, values in enumerate(columns.get("signals", ()), self._steps):
+                if values:
+                    self._signals.append((place, values))
+            self._steps += len(rows)
+            self._next = first + len(rows)
+            newest = rows[-self.keep :]  # the others would be written over at once
+            self._ring[np.arange(self._steps - len(newest), self._steps) % self.keep] = newest
 
     def add_remark(self, kind: str, text: str, step: int) -> None:
         """Tell of something that happened before step number `step`."""
-        shown = text if len(text) <= TEXT else text[:TEXT] + "..."
-        told = {"kind": kind, "text": shown, "step": step, "time": time.time()}
         with self._lock:
-            self._settle()
-            self._remarks.append(told)
+            self._remarks.append({"kind": kind, "text": text, "step": step, "time": time.time()})
             self._remarked += 1
-            self._kinds[kind] += 1
-            if kind in ("lost", "connected"):
-                self._device = told
 
     def close(self) -> None:
         """Tell that nothing more will come."""
         self.closed = True
 
     @property
-    def arrived(self) -> int:
-        """How many steps and remarks came so far."""
-        return self._steps + self._new_count + self._remarked
+    def arrived(self) -> tuple[int, int, dict[str, int]]:
+        """What changes with all that comes."""
+        return self._steps, self._remarked, self.counts
 
-    def name(self, at: tuple[int, int]) -> str:
+    def name(self, place: tuple[int, int]) -> str:
         """Return the name of a place, which a page gives back when it returns."""
-        return f"{self.instance}.{at[0]}.{at[1]}"
+        return f"{self._instance}.{place[0]}.{place[1]}"
 
     def place(self, name: str) -> tuple[int, int] | None:
-        """Return how many steps and remarks a page has seen, None where it has not seen this feed.
-
-        Examples
-        --------
-        >>> feed = Feed({})
-        >>> feed.place(feed.name((3, 1))), feed.place("nonsense")
-        ((3, 1), None)
-        """
-        known = re.fullmatch(rf"{self.instance}\.([0-9]+)\.([0-9]+)", name[:64])
+        """Return how many steps and remarks a page has seen, None where it has not seen this feed."""
+        known = re.fullmatch(rf"{self._instance}\.([0-9]+)\.([0-9]+)", name[:64])
         return None if known is None else (int(known[1]), int(known[2]))
 
-    def hello(self, known: bool) -> dict[str, Any]:
-        """Return what a page is told first; `known` where it goes on with the steps that it has."""
-        return {
-            "about": self.about,
-            "instance": self.instance,
-            "known": known,
-            "device": self._device,
-            "columns": list(COLUMNS.items()),
-        }
-
-    def take(self, at: tuple[int, int] | None) -> Part:
-        """Return what came after a place, as far as it is kept; all that is kept for None."""
+    def take(self, after: tuple[int, int] | None) -> tuple[tuple[int, int], str]:
+        """Return what came after a place, as far as it is kept, as JSON, and the place after it."""
+        steps, remarks = after or (0, 0)
         with self._lock:
-            self._settle()
-            oldest = max(0, self._steps - self.keep)
-            asked, remarks = (oldest, 0) if at is None else at
-            first = min(max(asked, oldest), self._steps)
-            wanted = min(len(self._remarks), max(0, self._remarked - remarks))
-            return Part(
-                at=(self._steps, self._remarked),
-                lost=max(0, oldest - asked),
-                rows=self._ring.take(np.arange(first, self._steps), mode="wrap"),
-                reasons=list(self._reasons),
-                signals=[
-                    (place - first, values)
-                    for place, values in takewhile(lambda each: each[0] >= first, reversed(self._signals))
-                ][::-1],
-                remarks=list(islice(self._remarks, len(self._remarks) - wanted, None)),
-                totals={
-                    "steps": self._steps,
-                    **self._totals,
-                    "remarks": dict(self._kinds),
-                    "counts": dict(self.counts),
-                },
-            )
-
-    def _settle(self) -> None:
-        """Move gathered steps into the ring; the lock is held."""
-        columns, count = self._new, self._new_count
-        self._new, self._new_count = {}, 0
-        if not count:
-            return
-        rows = np.zeros(count, dtype=ROW)
-        rows["number"] = np.arange(self._new_first, self._new_first + count)
-        for name in ("time", *REALS, "prediction", "answer"):
-            unknown = {"time": time.time(), "prediction": -1, "answer": -1}.get(name, math.nan)
-            values = columns.get(name, ())
-            rows[name] = [unknown if value is None else value for value in values] if values else unknown
-        for name, bit in BITS.items():
-            rows["flags"] |= np.array(columns.get(name, 0), dtype=bool) * np.uint8(bit)
-        rows["flags"] |= (np.array(columns.get("alarm", 0), dtype=np.uint8) & np.uint8(3)) * np.uint8(RISE)
-        rows["reason"] = [self._reason(name) for name in columns.get("reason", ())] or NONE
-        places = self._steps + np.arange(count)
-        # Of more steps than are kept, the first would be written over at once.
-        self._ring[places[-self.keep :] % self.keep] = rows[-self.keep :]
-        for place, values in zip(places.tolist(), columns.get("signals", ()), strict=False):
-            if values:
-                self._signals.append((place, dict(values)))
-        self._steps += count
-        while self._signals and self._signals[0][0] < self._steps - self.keep:
-            self._signals.popleft()
-        self._count(rows["flags"])
+            first = min(max(steps, self._steps - self.keep, 0), self._steps)
+            rows = self._ring.take(np.arange(first, self._steps), mode="wrap")
+            signals = [*takewhile(lambda pair: pair[0] >= first, reversed(self._signals))][::-1]
+            place, number = (self._steps, self._remarked), self._next - len(rows)
+            new = max(0, self._remarked - remarks)
+            told: dict[str, Any] = {
+                "first": number,
+                "count": len(rows),
+                "remarks": [*self._remarks][max(0, len(self._remarks) - new) :],
+                "counts": self.counts,
+                "reasons": [*self._reasons],
+            }
+        names = sorted({name for _, values in signals for name in values})
+        told["data"] = base64.b64encode(b"".join(rows[name].tobytes() for name in COLUMNS)).decode()
+        told["names"] = names
+        told["signals"] = [
+            [number + at - first, *(_short(values.get(name)) for name in names)] for at, values in signals
+        ]
+        return place, json.dumps(told, separators=(",", ":"), allow_nan=False)
 
     def _reason(self, name: str | None) -> int:
         """Return the number of a reason by its name; the lock is held."""
-        if name and name not in self._reasons and len(self._reasons) < NONE:
+        if name and name not in self._reasons and len(self._reasons) < NO_REASON:
             self._reasons.append(name)
-        return self._reasons.index(name) if name in self._reasons else NONE
+        return self._reasons.index(name) if name in self._reasons else NO_REASON
 
-    def _count(self, flags: npt.NDArray[np.uint8]) -> None:
-        raised = (flags & (RISE | FALL)) != 0
-        begun = raised & ~np.concatenate([[self._raised], raised[:-1]])
-        self._raised = bool(raised[-1])
-        for name, hits in (("flagged", flags & FLAGGED), ("abstained", flags & ABSTAIN), ("alarms", begun)):
-            self._totals[name] += int(np.count_nonzero(hits))
+
+def _short(value: Any) -> float | None:
+    return None if value is None or not math.isfinite(value) else round(float(value), 5)

@@ -1,24 +1,24 @@
-"""The fleet's page: one HTML file that needs nothing else, or a view of the live server."""
+"""The fleet's page: one HTML file that needs nothing else, or served; names of devices are escaped."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tcuq._version import VERSION
-from tcuq.base.atomic_files import write_whole
-from tcuq.report.page import asset, policy
-from tcuq.report.text import DASH, count, escape, plural
+from tcuq.report.page import NOT_PROMISED, asset, policy
+from tcuq.report.plot import Axis, Plot, axis_top, nice_ticks, runs
+from tcuq.report.text import DASH, count, escape, fact, legend, plural, section, table
 
-from ..verdicts.words import ALARMS, alarmed, figure, moment, named, verdict
-from . import sections
+from ..engine.tallies import MEAN_ONE
+from ..verdicts.words import ALARMS, ORDER, alarmed, before, figure, moment, named, rollout, share, verdict
 from .live_page import closed, own
-from .sections import Timelines
+
+Summary = Mapping[str, Any]
+Timelines = Mapping[tuple[str, str], Mapping[str, Sequence[Any]]]
 
 CELLS = 60
 """Parts of the time that a timeline has."""
@@ -29,84 +29,36 @@ MOST_BYTES = 20_000_000
 MATCHES = 20
 """Devices that a search shows."""
 
-BINS = 40
-RISK, SEVERITY = 2**24, 2**16
-"""Units of the slow mean of the risk, and of the severity, in the tallies of a device."""
+STYLES = "abcd"
+"""Names of line styles, each a color and a dash pattern; versions beyond them share the last."""
 
 
-def timelines(
-    fleet: Any, rows: Sequence[Mapping[str, Any]], cells: int = CELLS, most: int = MOST_BYTES
-) -> dict[tuple[str, str], dict[str, list[Any]]]:
-    """Return mean risk and alarm over time of some devices, from the newest decisions that are kept.
-
-    By (version, device): `time`, `mean_risk` (None where there is none) and `in_alarm`, a cell each.
-    """
+def timelines(fleet: Any, rows: Sequence[Summary]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return mean risk (nan: none) and alarm over time by (version, device), from the newest decisions."""
     wanted = {(row["version"], row["device"]): place for place, row in enumerate(rows)}
-    taken: list[tuple[npt.NDArray[Any], ...]] = []
+    taken = [np.zeros((0, 4))]
     # Who writes may drop old decisions meanwhile: what was read until then is shown.
     with contextlib.suppress(OSError):
-        for _, parts in fleet.commits(fleet.store.recent(most)) if wanted else ():
+        for _, parts in fleet.commits(fleet.store.recent(MOST_BYTES)) if wanted else ():
             for part in parts:
-                places = [wanted.get((part.version, name), -1) for name in part.devices.tolist()]
-                place = np.array(places, dtype=np.int64)
+                place = np.array([wanted.get((part.version, name), -1) for name in part.devices.tolist()])
                 mine = (place >= 0) & np.isfinite(part.times)
                 steps = part.steps[mine]
-                taken.append((place[mine], part.times[mine], steps["risk"], steps["alarm"] > 0))
-    columns = [np.concatenate(column) for column in zip(*taken, strict=True)]
-    return _in_cells(list(wanted), *columns, cells=cells) if taken and len(columns[0]) else {}
-
-
-def _in_cells(
-    keys: Sequence[tuple[str, str]],
-    place: npt.NDArray[np.int64],
-    times: npt.NDArray[np.float64],
-    risk: npt.NDArray[Any],
-    alarm: npt.NDArray[np.bool_],
-    *,
-    cells: int,
-) -> dict[tuple[str, str], dict[str, list[Any]]]:
-    low, high = float(times.min()), float(times.max())
-    cell = np.minimum(cells - 1, ((times - low) / max(1e-9, high - low) * cells).astype(np.int64))
-    at, shape = place * cells + cell, (len(keys), cells)
-    counts, sums, hits = (
-        np.bincount(at, weights, len(keys) * cells).reshape(shape) for weights in (None, risk, alarm)
+                columns = place[mine], part.times[mine], steps["risk"], steps["alarm"] > 0
+                taken.append(np.column_stack(columns))
+    place, times, risk, alarm = np.concatenate(taken).T
+    if not len(times):
+        return {}
+    edges = np.linspace(times.min(), times.max(), CELLS + 1)
+    bins = np.arange(len(wanted) + 1), edges
+    steps, sums, hits = (
+        np.histogram2d(place, times, bins, weights=weights)[0] for weights in (None, risk, alarm)
     )
-    edges = np.linspace(low, high, cells + 1)[:-1].tolist()
+    mean = np.divide(sums, steps, out=np.full_like(sums, np.nan), where=steps > 0)
     return {
-        key: {
-            "time": edges,
-            "mean_risk": [
-                round(a / n, 4) if n else None for a, n in zip(sums[row], counts[row], strict=True)
-            ],
-            "in_alarm": (hits[row] > 0).tolist(),
-        }
-        for row, key in enumerate(keys)
-        if counts[row].any()
-    }
-
-
-def find_devices(fleet: Any, text: str) -> dict[str, str]:
-    """Return devices with a text in their names as a table: first the name itself, then its beginnings."""
-    wanted, hits = text.strip().lower(), []
-    for version, model in fleet.models.items():
-        for name in model.devices:
-            at = name.lower().find(wanted)
-            if at >= 0:
-                hits.append((len(name) > len(wanted), at > 0, name, version))
-    if not hits:
-        return {"said": "no device has that in its name", "html": ""}
-    rows = []
-    for *_, name, version in sorted(hits)[:MATCHES]:
-        [found] = one_device(fleet, name, version)
-        alarm = ALARMS[found["alarm"]] if found["alarm"] else DASH
-        cells = (figure(found["recent_risk"]), alarm, count(found["steps"]), moment(found["last_time"]))
-        rows.append((escape(name), escape(version), *cells))
-    numbers = ("Recent risk", "Alarm", "Steps", "Last heard")
-    columns = [("Device", ""), ("Version", ""), *((title, "n") for title in numbers)]
-    more = f"The first {MATCHES} of {count(len(hits))}" if len(hits) > MATCHES else ""
-    return {
-        "said": plural(len(hits), "device"),
-        "html": f'<p class="hint">{more}</p>' * bool(more) + sections.table("matches", columns, rows),
+        key: {"time": edges[:-1], "mean_risk": mean[row], "in_alarm": hits[row] > 0}
+        for row, key in enumerate(wanted)
+        if steps[row].any()
     }
 
 
@@ -124,93 +76,256 @@ def one_device(fleet: Any, name: str, only: str | None = None) -> list[dict[str,
                 "device": name,
                 "version": version,
                 "steps": int(row["steps"]),
-                "recent_risk": float(row["recent_risk"]) / RISK,
+                "recent_risk": float(row["recent_risk"]) / MEAN_ONE,
                 "alarm": int(row["alarm"]),
-                "last_time": None if time != time else time,
+                "last_time": time if np.isfinite(time) else None,
                 **{key: int(place[key]) for key in ("boot", "seq", "missing", "late", "duplicates", "held")},
             }
         )
     return rows
 
 
-def histograms(fleet: Any) -> dict[str, dict[str, list[Any]]]:
-    """Return how the devices are spread by recent risk and, where parameters have it, by severity."""
-    made = {}
-    for name, unit in (("recent_risk", RISK), ("severity", SEVERITY)):
-        parts = [
-            model.tallies.devices[name] / unit
-            for model in fleet.models.values()
-            if len(model.devices) and (name != "severity" or model.params.evidence is not None)
-        ]
-        if parts:
-            values = np.concatenate(parts)
-            counts, edges = np.histogram(values, BINS, (min(0.0, values.min()), max(0.1, values.max())))
-            made[name] = {"edges": edges.tolist(), "counts": counts.tolist()}
-    return made
+def spark(line: Mapping[str, Sequence[Any]] | None, top: float) -> str:
+    """Return the mean risk of one device over time as a small drawing, shaded where it was in alarm."""
+    if line is None:
+        return '<span class="none">no decisions kept</span>'
+    risk = np.array(line["mean_risk"], dtype=float)
+    plot = Plot("", "", Axis(0, len(risk)), Axis(0, top), grid=False, width=100, height=32)
+    plot.boxes(runs(np.array(line["in_alarm"])), 0, top, "rise tint")
+    for first, end in runs(np.isfinite(risk)):
+        plot.line(np.arange(first, end) + 0.5, risk[int(first) : int(end)], "risk")
+    return (
+        '<svg class="spark" viewBox="0 0 100 32" preserveAspectRatio="none" aria-hidden="true">'
+        f"{plot.drawing()}</svg>"
+    )
 
 
-NOT_PROMISED = (
-    "What is not promised: the error rate. An alarm says that the steps of a device look unlike those that "
-    "its parameters were fitted to. Confident mistakes can pass unseen; labels measure them."
-)
+def listed(rows: Iterable[Any], columns: Mapping[str, Callable[[Any], str]], name: str = "") -> str:
+    """Return a table of rows, a column for each title: what its function makes of a row, as HTML."""
+    cells = [[cell(row) for cell in columns.values()] for row in rows]
+    return table(list(columns), cells, f"numbers {name}")
 
-EVERY = 5.0
-"""Seconds between two looks of a served page at its data, at least."""
+
+def _cell(key: str, shown: Callable[[Any], str]) -> Callable[[Summary], str]:
+    return lambda row: shown(row[key])
+
+
+def find_devices(fleet: Any, text: str) -> str:
+    """Return devices with a text in their names as a table, the shortest names first."""
+    wanted = text.strip().lower()
+    hits = [
+        (len(name), name, version)
+        for version, model in fleet.models.items()
+        for name in model.devices
+        if wanted in name.lower()
+    ]
+    if not hits:
+        return fact("No device has that in its name.")
+    columns = {
+        "Device": _cell("device", escape),
+        "Version": _cell("version", escape),
+        "Recent risk": _cell("recent_risk", figure),
+        "Alarm": lambda row: ALARMS[row["alarm"]],
+        "Steps": _cell("steps", count),
+        "Last heard": _cell("last_time", moment),
+    }
+    rows = [row for _, name, version in sorted(hits)[:MATCHES] for row in one_device(fleet, name, version)]
+    more = f", the first {MATCHES} of them" if len(hits) > MATCHES else ""
+    return fact(f"{plural(len(hits), 'device')}{more}:") + listed(rows, columns, "named")
 
 
 def page(
-    summary: Mapping[str, Any],
+    summary: Summary,
     timelines: Timelines | None = None,
     title: str = "Fleet",
-    served: str | None = None,
+    find: str | None = None,
+    matches: str = "",
 ) -> tuple[str, str]:
     """Return the page and its content security policy.
 
-    A page that is `served` under that name keeps itself up to date and can find devices.
+    With `find`, what was searched for, the page is served: it keeps itself up to date and can find devices.
     """
-    style = "\n" + asset("report.css") + own("fleet.css")
-    code = closed(own("fleet.js"))
-    allowed = policy(style, (code,)) + ("; connect-src 'self'" if served else "")
-    about = f' data-view="{escape(served)}" data-every="{EVERY:g}"' if served else ""
-    top, *body = (
-        f'<div data-part="{key}">{html}</div>' for key, html in parts(summary, timelines, served).items()
-    )
+    style, code = "\n" + asset("report.css") + own("fleet.css"), closed(own("fleet.js"))
+    allowed, search = policy(style, (code,)), ""
+    if find is not None:
+        allowed = allowed.replace("form-action 'none'", "form-action 'self'; connect-src 'self'")
+        search = (
+            '<form class="find" role="search"><label for="find">Find a device</label>'
+            f'<input id="find" name="find" type="search" value="{escape(find)}" autocomplete="off" '
+            'placeholder="part of its name"><button>Find</button></form>'
+        )
+    parts = {
+        "over-time": over_time(summary),
+        "worst": worst(summary, timelines or {}),
+        "versions": versions(summary),
+        "silent": silent(summary),
+        "arrivals": arrivals(summary),
+    }
+    body = "".join(f'<div data-part="{key}">{html}</div>' for key, html in parts.items())
     return (
-        f'<!doctype html>\n<html lang="en"{about}><head><meta charset="utf-8">'
+        f'<!doctype html>\n<html lang="en"{" data-served" * (find is not None)}><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
         f'<meta name="generator" content="tcuq {escape(VERSION)}"><title>{escape(title)}</title>'
-        f"<style>{style}</style></head><body>"
-        f'<header><p class="kind">tcuq {DASH} fleet</p><h1>{escape(title)}</h1>{top}</header>'
-        f"<main>{''.join(body)}</main><footer><p>{escape(NOT_PROMISED)}</p>"
+        f'<style>{style}</style></head><body><header><p class="kind">tcuq {DASH} fleet</p>'
+        f'<h1>{escape(title)}</h1><div data-part="top">{top(summary)}</div></header>'
+        f"<main>{search}{matches}{body}</main><footer><p>{escape(NOT_PROMISED)}</p>"
         f"<p>Made with tcuq {escape(VERSION)}.</p></footer>"
         f"<script>{code}</script></body></html>\n"
     ), allowed
 
 
-def parts(summary: Mapping[str, Any], timelines: Timelines | None, served: str | None) -> dict[str, str]:
-    """Return the HTML of each part of the page, "" for those that have nothing to say."""
+def top(summary: Summary) -> str:
+    """Return what the reader needs to know first, and the figures on top."""
+    alarm, labels = summary["alarm"], summary["labels"] or {}
+    shares = f"{share(alarm['share'])}; at most {share(alarm['baseline'])} when clean"
+    tiles = [
+        (False, "Devices", count(summary["devices"]), f"{count(summary['steps'])} steps"),
+        (alarmed(summary), "In alarm", count(alarm["devices"]), shares),
+        (named(summary), "Look degraded", count(named(summary)), "by alarm or severity, at this look"),
+        (False, "Silent", count(summary["silent"]), "not heard of for long"),
+    ]
+    if labels.get("interval"):
+        low, high = labels["interval"]
+        by_labels = f"{share(low)} to {share(high)}, by {plural(labels['told'], 'label')}"
+        tiles.append((False, "Measured accuracy", share(labels["estimate"]), by_labels))
+    body = "".join(
+        f'<div class="{"hot" * bool(hot)}"><dt>{name}</dt><dd><b>{value}</b><small>{more}</small></dd></div>'
+        for hot, name, value, more in tiles
+    )
     hot = " hot" if alarmed(summary) or named(summary) else ""
-    when = f"State of {moment(summary['time'])}" if summary.get("time") is not None else ""
-    return {
-        "top": f'<p class="verdict{hot}" role="status">{escape(verdict(summary))}</p>'
-        f'{sections.tiles(summary)}<p class="when">{when}<span id="state"></span></p>',
-        "over-time": sections.over_time(summary),
-        "worst": sections.worst(summary, timelines or {}, served is not None),
-        "spread": sections.spread(summary),
-        "versions": sections.versions(summary),
-        "labels": sections.labels(summary),
-        "classes": sections.classes(summary),
-        "silent": sections.silent(summary),
-        "arrivals": sections.arrivals(summary),
+    return (
+        f'<p class="verdict{hot}" role="status">{escape(verdict(summary))}</p><dl class="tiles">{body}</dl>'
+        f'<p class="when">State of {moment(summary["time"])}<span id="state"></span></p>'
+    )
+
+
+def over_time(summary: Summary) -> str:
+    """Return the share of devices in alarm over time, one line a version, and clean baselines."""
+    title, source = "Devices in alarm over time", summary["alarm"]["baseline_from"]
+    lead = "The share of devices in alarm at a moment, on average over each part of the time."
+    lead += f" The baseline: {source}." if source else ""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for each in summary["over_time"]:
+        # How many devices had an alarm at least once in an hour could not be compared with a baseline.
+        rows = zip(each["time"], each["alarm_steps"], each["steps"], strict=True)
+        lines[each["version"]] = [
+            (time + each["width"] / 2, hits / steps) for time, hits, steps in rows if steps
+        ]
+    points = [point for line in lines.values() for point in line]
+    if not points:
+        return section("over-time", title, lead, fact("Nothing to draw yet: no step with a time has come."))
+    times, shares = zip(*points, strict=True)
+    low, high = min(times), max(*times, min(times) + 1)
+    ticks = [low + part * (high - low) for part in (0.12, 0.5, 0.88)]  # so that three fit a telephone
+    levels = sorted({row["alarm"]["baseline"] for row in summary["versions"]} - {None})
+    top = axis_top(max(1.15 * max(shares), *(1.6 * level for level in levels), 0.01))
+    plot = Plot(
+        title,
+        "; ".join(f"{name}: {share(line[-1][1])} at last" for name, line in lines.items() if line),
+        Axis(low, high, "time (UTC)", ticks=tuple((t, moment(t, brief=True)) for t in ticks)),
+        Axis(0, top, "devices in alarm", ticks=tuple((t, share(t, 0)) for t in nice_ticks(0, top, 5))),
+        "over-time",
+    )
+    keys = [("level", f"clean baseline, at most {share(level)}") for level in levels]
+    for level in levels:
+        plot.line([low, high], [level, level], "level")
+    for place, (name, line) in enumerate(lines.items()):
+        style = f"version-{STYLES[min(place, len(STYLES) - 1)]}"
+        keys.insert(place, (style, name))
+        if line:
+            plot.line([time for time, _ in line], [value for _, value in line], style)
+    return section("over-time", title, lead, legend(keys) + plot.html())
+
+
+def worst(summary: Summary, timelines: Timelines) -> str:
+    """Return the worst devices with their timelines."""
+    rows, now = summary["worst"], summary["time"]
+    # Without evidence there is no severity, and devices are ranked by their recent risk.
+    severe = all(row["severity"] is not None for row in rows)
+    by, rank = ("severity", "Severity") if severe else ("recent_risk", "Recent risk")
+    highest = max([0.25, *(float(np.nanmax(line["mean_risk"])) for line in timelines.values())])
+
+    def device(row: Summary) -> str:
+        dot = '<i class="dot" role="img" aria-label="looks degraded"></i>' if row["named"] else ""
+        return f'<span class="device">{dot}{escape(row["device"])}</span>'
+
+    def alarm(row: Summary) -> str:
+        if not row["alarm"]:
+            return DASH
+        since = f"<small>{before(row['alarm_since'], now)}</small>"
+        return f'<b class="alarm-{row["alarm"]}">{ALARMS[row["alarm"]]}</b>{since}'
+
+    columns = {
+        "Device": device,
+        "Version": _cell("version", escape),
+        "Mean risk over time": lambda row: spark(timelines.get((row["version"], row["device"])), highest),
+        rank: _cell(by, figure),
+        "Alarm": alarm,
+        "Mean risk": _cell("mean_risk", figure),
+        "Abstained": _cell("abstained", share),
+        "Steps": _cell("steps", count),
+        "Last heard": lambda row: before(row["last_time"], now),
     }
+    span = "".join(
+        f"All timelines go from {moment(line['time'][0])} to {moment(line['time'][-1])}. "
+        for line in [*timelines.values()][:1]
+    )
+    hint = f"{span}Shaded: in alarm. A dot marks devices that look degraded by alarm or severity."
+    none = fact("No device has been judged yet. <code>tcuq fleet run</code> takes events in.")
+    body = f'{listed(rows, columns, "named worst")}<p class="hint">{hint}</p>' if rows else none
+    lead = f"Devices that look degraded first, then by {rank.lower()}: the mean of their last steps."
+    return section("worst", "The worst devices", lead, body)
 
 
-def write_page(
-    path: str | Path, summary: Mapping[str, Any], timelines: Timelines | None = None, title: str = "Fleet"
-) -> int:
-    """Write the page, whole or not at all; return its bytes."""
-    content = page(summary, timelines, title)[0].encode()
-    write_whole(path, content)
-    return len(content)
+def versions(summary: Summary) -> str:
+    """Return versions side by side, and what is said of each new one."""
+
+    def between(ends: Sequence[float] | None) -> str:
+        return f"<small>{share(ends[0])} to {share(ends[1])}</small>" if ends else ""
+
+    columns = {
+        "Version": lambda row: f"{escape(row['version'])}<small>{escape(row['fingerprint'])}</small>",
+        "Devices": _cell("devices", count),
+        "Silent": _cell("silent", count),
+        "In alarm": lambda row: share(row["alarm"]["share"]) + between(row["alarm"]["interval"]),
+        "Abstained": _cell("abstained", share),
+        "Flagged": _cell("flagged", share),
+        "Mean risk": _cell("mean_risk", figure),
+        "Expected accuracy": lambda row: share(row["expected_accuracy"]) + between(row.get("accuracy_band")),
+    }
+    compared = "".join(
+        f'<p class="fact{" hot" * each["worse"]}">{escape(rollout(each))}</p>'
+        for each in summary.get("rollouts", ())
+    )
+    lead = "Accuracy as expected of the last answers, without labels; intervals stand under the figures."
+    body = listed(summary["versions"], columns) + compared
+    return section("versions", "Versions side by side", lead, body) if summary["versions"] else ""
+
+
+def silent(summary: Summary) -> str:
+    """Return devices that were not heard of for long."""
+    number, rows = summary["silent"], summary["silent_devices"]
+    columns = {
+        "Device": _cell("device", escape),
+        "Version": _cell("version", escape),
+        "Last heard": lambda row: before(row["last_time"], summary["time"]),
+    }
+    lead = f"{plural(number, 'device')} sent nothing for long, measured by how often they used to send."
+    body = listed(rows, columns, "named")
+    return section("silent", "Silent devices", f"{lead} Those silent longest:", body) if number else ""
+
+
+def arrivals(summary: Summary) -> str:
+    """Return what was missing, late, sent again or refused."""
+    rows = [(f"{name}<small>{meaning}</small>", summary[name]) for name, meaning in ORDER.items()]
+    refused = sorted(summary["refused"].items(), key=lambda pair: -pair[1])
+    rows += [(f"refused: {escape(kind)}", number) for kind, number in refused]
+    columns = {
+        "What": lambda row: row[0],
+        "Count": lambda row: count(row[1]),
+        "Of steps": lambda row: share(row[1] / max(1, summary["steps"]), 2),
+    }
+    lead = "Nothing here stops the fleet; each is counted."
+    return section("arrivals", "What arrived", lead, listed(rows, columns))

@@ -1,42 +1,215 @@
-// The page: what moves with the stream, what the buttons and keys do, and when it is drawn.
+// The page: what is drawn and told of the steps, and what the buttons and keys do.
 
 const root = document.documentElement;
-const find = (query, from) => (from || document).querySelector(query);
 const QUIET = 10; // seconds without a step after which the page says so, in place of "live"
+// Sign, color and title of what happened beside the steps.
+const SIGNS = {
+  lost: ["\u2715", "abstain", "Device lost"], connected: ["\u25cf", "fall", "Device connected"],
+  broken: ["\u25b2", "abstain", "Not readable"], missing: ["\u25cb", "abstain", "Steps missing"],
+  restart: ["\u25a0", "risk", "Program started"], reboot: ["\u25a0", "shift", "Device started again"],
+  alarm: ["\u25b2", "rise", "Alarm"], cleared: ["\u25cb", "fall", "Alarm over"],
+  mark: ["\u25c6", "wrong", "Marked wrong"], note: ["\u2022", "muted", "Note"],
+};
 
-function howLong(seconds) {
-  const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
-  const [size, name] = units.find((unit) => seconds >= unit[0]) || units[3];
-  return Math.floor(seconds / size) + " " + name;
+const find = (query, from) => (from || document).querySelector(query);
+const signOf = (kind) => (Object.hasOwn(SIGNS, kind) ? SIGNS[kind] : SIGNS.note);
+const share = (part, whole) => (whole ? ((100 * part) / whole).toFixed(1) + " %" : "\u2013");
+const real = (value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits) : "\u2013");
+const nameOf = (stream, k) => (k < 0 ? "\u2013" : stream.names[k] || "class " + k);
+
+function put(query, text) {
+  const element = find(query);
+  if (element.textContent !== text) element.textContent = text;
 }
 
-function tellState(state, { device, paused, steps, quiet }) {
-  const away = device && device.kind === "lost", here = paused ? "paused" : quiet >= QUIET ? "quiet" : "here";
-  const shown = state === "here" ? (away ? "lost" : here) : state;
-  const words = {
-    opening: "connecting\u2026", away: "connection lost, trying again\u2026", ended: "the program has ended",
-    locked: "the token is no longer valid: open the new link", lost: "device lost, waiting for it", paused: "paused",
-    here: steps ? "live" : "connected, no step yet", quiet: steps ? "no step for " + howLong(quiet) : "connected, no step yet",
+function element(tag, properties, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+// A clock that was never set may tell anything.
+function clock(seconds) {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? "no time" : date.toLocaleTimeString("en-GB");
+}
+
+// Under the numbers of the steps, the time of day.
+function drawTicks(stream) {
+  return (pen, view, width, y, first, ink) => {
+    timeTicks(pen, view, width, y, first, ink);
+    const x = scaleX(view, width), step = Math.max(1, niceStep((view.to - view.from) / Math.max(2, (width - GUTTER) / 110)));
+    pen.globalAlpha = 0.75;
+    for (let i = Math.ceil((first + view.from) / step) * step - first; i < Math.min(stream.steps, view.to); i += step) {
+      if (x(i) + 30 < width) pen.fillText(clock(stream.time[i]), x(i), y + 21);
+    }
+    pen.globalAlpha = 1;
   };
-  root.dataset.state = shown;
-  put("#state", words[shown]);
+}
+
+// Signs of what happened; those at one place stand side by side, as long as there is room.
+function drawEvents(stream) {
+  return (pen, view, x, from, to, ink) => {
+    pen.font = "12px " + ink.font;
+    pen.textAlign = "center";
+    let free = -Infinity;
+    for (const { kind, step } of stream.remarks) {
+      const i = step - stream.first, px = x(i);
+      if (i < view.from || i > view.to) continue;
+      const [sign, color] = signOf(kind), place = free - px > 30 ? px : Math.max(px, free, GUTTER + 6);
+      free = place + 12;
+      pen.fillStyle = ink[color];
+      pen.fillText(sign, Math.min(place, x(view.to) - 6), (from + to) / 2 + 1);
+    }
+  };
+}
+
+// The expected accuracy with its band, as tcuq.accuracy_band gives it; whole percents, so that they fit a line.
+function accuracyOf(stream, i) {
+  const { horizon, error } = stream.band || {}, expected = stream.accuracy[i] / 255;
+  if (!Number.isFinite(expected)) return "\u2013";
+  if (!error) return share(expected, 1);
+  let looks = 0;
+  for (let k = Math.max(0, i - 2 * horizon + 2); k <= i; k++) looks += stream.look[k] || 1;
+  const off = error[stream.flags[i] & (BIT.rise | BIT.fall) ? 1 : 0];
+  const half = 1.645 * Math.sqrt((expected * (1 - expected)) / Math.max(looks, 1) + off * off);
+  const percent = (value) => (100 * Math.min(1, Math.max(0, value))).toFixed(0);
+  return percent(expected) + " % (" + percent(expected - half) + "\u2013" + percent(expected + half) + ")";
+}
+
+function tellAnswer(stream, i) {
+  const flags = stream.flags[i], kept = !(flags & BIT.abstain), limit = stream.threshold[i], notes = [];
+  put("#answer", nameOf(stream, stream.answer[i]));
+  find("#now").dataset.decision = kept ? "accepted" : "abstained";
+  put("#decision", kept ? "accepted" : "not sure");
+  if (stream.prediction[i] !== stream.answer[i]) {
+    notes.push("At this step alone the model said \u201c" + nameOf(stream, stream.prediction[i]) + "\u201d.");
+  }
+  if (kept && flags & BIT.flagged) notes.push("Flagged, but the budget for abstaining is spent.");
+  if (flags & BIT.warm) notes.push("Still warming up.");
+  put("#notes", notes.join(" "));
+  put("#risk", risk(stream.risk[i]));
+  put("#threshold", limit === 65535 ? "1 or more" : limit === 0 ? "0 or less" : risk(limit));
+  put("#persistence", real(stream.persistence[i] / 255));
+  put("#accuracy", accuracyOf(stream, i));
+  const gauge = find("#gauge"), across = (word) => (100 * Math.min(1, word / 65536 / stream.top)).toFixed(2) + "%";
+  gauge.style.setProperty("--risk-at", across(stream.risk[i]));
+  gauge.style.setProperty("--limit-at", across(limit));
+}
+
+// The signals of the step, or of the last flagged one before it.
+function tellReason(stream, i, meaning) {
+  let at = i;
+  while (at >= 0 && at > i - 20000 && !stream.signals.has(stream.number(at))) at--;
+  const signals = stream.signals.get(stream.number(at)), list = find("#bars");
+  list.hidden = !signals;
+  if (!signals) return put("#reason", "No step was flagged yet.");
+  const [name, meant] = stream.reasons[stream.reason[at]] || ["", ""];
+  const how = stream.flags[at] & BIT.abstain ? " was not sure" : " was flagged";
+  put("#reason", "Step " + number(stream.number(at)) + how + (name ? ": " + (meant || name) + "." : "."));
+  list.replaceChildren(...signals.names.map((title, k) => {
+    const value = signals.values[k], filled = element("i");
+    filled.style.width = Math.max(0, Math.min(1, value || 0)) * 100 + "%";
+    const bar = element("span", { className: "bar" }, filled), shown = element("output", {}, real(value, 2));
+    const className = title === name ? "chosen" : "";
+    return element("li", { className, title: meaning(title) }, element("b", {}, title), bar, shown);
+  }));
+}
+
+function tellCounts(stream, about) {
+  const { steps = 0, flagged = 0, abstained = 0, alarms = 0 } = stream.counts, rate = stream.rate();
+  const kinds = [["broken", "not readable"], ["missing", "missing"], ["lost", "device lost"], ["reboots", "reboots"]];
+  const troubles = kinds.filter(([kind]) => stream.counts[kind]);
+  const listed = troubles.map(([kind, text]) => number(stream.counts[kind]) + "\u00d7 " + text).join(", ");
+  const tiles = [
+    ["Steps", number(steps), rate === null ? "" : real(rate, rate < 9.95 ? 1 : 0) + " a second"],
+    ["Flagged", share(flagged, steps), Number.isFinite(about.level) ? "aim " + share(about.level, 1) : ""],
+    ["Abstained", share(abstained, steps), Number.isFinite(about.budget) ? "budget " + share(about.budget, 1) : ""],
+    ["Alarms", number(alarms), ""],
+    ["Troubles", number(troubles.reduce((sum, [kind]) => sum + stream.counts[kind], 0)), listed || "all arrived"],
+    ["Marked wrong", number(stream.remarks.filter(({ kind }) => kind === "mark").length), ""],
+  ];
+  find("#counts").replaceChildren(...tiles.map(([name, value, note]) => {
+    const figures = element("dd", {}, element("b", {}, value), element("small", {}, note));
+    return element("div", {}, element("dt", {}, name), figures);
+  }));
+}
+
+function listRemarks(stream, goTo) {
+  const list = find("#remarks");
+  if (list.told === stream.remarks || !stream.remarks.length) return;
+  list.told = stream.remarks;
+  list.replaceChildren(...stream.remarks.slice(-60).reverse().map(({ kind, text, time, step }) => {
+    const [shape, color, title] = signOf(kind), sign = element("i", {}, shape);
+    sign.style.color = "var(--" + color + ")";
+    const words = [element("b", {}, title), element("span", {}, text), element("time", {}, clock(time))];
+    const button = element("button", { type: "button", title: "Step " + number(step) }, sign, ...words);
+    button.addEventListener("click", () => goTo(step));
+    return element("li", {}, button);
+  }));
+}
+
+// The mark "this was wrong": asks for the true class, sends it, and shows what was written.
+function makeWrong(stream, about, told) {
+  const dialog = find("#wrong"), search = find("#search"), failed = find("#failed");
+  let step = 0, options = [];
+
+  async function send(label) {
+    failed.textContent = "";
+    const headers = { "Content-Type": "application/json", "X-Tcuq": "1" };
+    try {
+      const answer = await fetch("/mark", { method: "POST", headers, body: JSON.stringify({ step, label }) });
+      const text = (await answer.text()).trim();
+      if (!answer.ok) throw new Error(text);
+      dialog.close();
+      told(text);
+    } catch (error) {
+      const away = error instanceof TypeError ? "the server does not answer; nothing was written" : error.message;
+      failed.textContent = "Not written: " + away;
+    }
+  }
+
+  const all = () => Array.from({ length: about().classes || stream.names.length }, (_, k) => k);
+  function fill() {
+    const text = search.value.trim().toLowerCase();
+    options = all().filter((k) => String(k) === text);
+    if (!options.length) options = all().filter((k) => nameOf(stream, k).toLowerCase().includes(text));
+    find("#classes").replaceChildren(...options.map((k) => {
+      const button = element("button", { type: "button" }, element("kbd", {}, String(k)), nameOf(stream, k));
+      button.addEventListener("click", () => send(k));
+      return button;
+    }));
+  }
+
+  search.addEventListener("input", fill);
+  search.addEventListener("keydown", ({ key }) => key === "Enter" && search.value && options.length && send(options[0]));
+  find("#unknown").addEventListener("click", () => send(null));
+  find("#cancel").addEventListener("click", () => dialog.close());
+
+  return (i) => {
+    step = stream.number(i);
+    failed.textContent = search.value = "";
+    put("#asked", "Step " + number(step) + " answered \u201c" + nameOf(stream, stream.answer[i]) + "\u201d. What was it really?");
+    fill();
+    dialog.showModal();
+    search.focus();
+  };
 }
 
 function start() {
   const meanings = JSON.parse(find("#meanings").textContent);
-  const stream = makeSteps(), stage = find("#stage"), overview = find("#overview"), spoken = find("#spoken");
-  stream.meaning = (name) => (Object.hasOwn(meanings, name) ? meanings[name] : "");
-  const canvas = find("canvas", stage), strip = find("canvas", overview);
+  const meaning = (name) => (Object.hasOwn(meanings, name) ? meanings[name] : "");
+  const stream = makeSteps(meaning), stage = find("#stage"), overview = find("#overview"), spoken = find("#spoken");
   const rows = stream.rows.map((row) => {
     const part = find('[data-signal="' + row.name + '"]');
     return { row, part, chart: find(".chart", part), canvas: find("canvas", part), output: find("output", part) };
   });
   const inside = (step) => Math.max(0, Math.min(stream.steps - 1, Math.floor(step)));
+  const raised = (i) => i >= 0 && Boolean(stream.flags[i] & (BIT.rise | BIT.fall));
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
-  let about = {}, columns = [], device = null, state = "opening", replace = false, first = true, rate = null;
-  let acted = true, ink = palette(), frame = 0, told = -1e9, due = 0, px = null, pinned = null;
-  let came = Date.now(); // when the last step did
-  const rateOf = makeRate();
+  let about = {}, state = "opening", acted = true, ink = null, frame = 0, told = -1e9, due = 0;
+  let px = null, pinned = null; // where the pointer reads, and the number of the step that was chosen
+  let came = Date.now(), fresh = true; // when the last step came, and whether none was told yet
 
   function soon() {
     if (!frame) frame = requestAnimationFrame(draw);
@@ -49,34 +222,26 @@ function start() {
     if (!due) due = setTimeout(soon, calm.matches ? 1000 : 250);
   }
 
-  // A picture that is paused keeps its scale, whatever comes in behind it.
-  const view = makeFollowing(stream, () => {
-    if (view.arriving && !view.following) return;
-    stream.top = stream.reach;
-    if (!view.arriving) redraw();
-  });
+  const view = makeFollowing(stream, soon, redraw);
   const reading = makeReading(stream, view, stage, rows, spoken);
   const page = { stream, stage, view, reading, inside, scrolled: -1e9, listening: document };
+  const outside = (at) => at < GUTTER || at > stage.clientWidth - RIGHT;
   page.room = () => Math.max(1, stage.clientWidth - GUTTER - RIGHT);
   page.stepAt = (at) => view.from + ((at - GUTTER) / page.room()) * view.span();
-  const outside = (at) => at < GUTTER || at > stage.clientWidth - RIGHT;
   page.read = (at) => {
     px = outside(at) ? null : at;
     soon();
   };
   page.press = (at) => {
     if (outside(at) || !stream.steps) return;
-    const i = inside(page.stepAt(at));
-    pinned = pinned === i ? null : i;
+    const chosen = stream.number(inside(page.stepAt(at)));
+    pinned = pinned === chosen ? null : chosen;
     redraw();
   };
   Object.assign(stream, {
-    axis: LIVE_AXIS, ticks: liveTicks(stream), over: drawBreaks(stream),
-    lanes: [{ name: "events", draw: drawRemarkLane(stream) }, { name: "marked", draw: drawMarkLane(stream) }],
-    more: moreFacts(stream, (i) => {
-      const reach = Math.max(0.5, (7 / page.room()) * view.span());
-      return stream.remarks.filter((remark) => Math.abs(stream.placeOf(remark.step) - i - 0.5) <= reach).slice(-4);
-    }),
+    axis: 38, ticks: drawTicks(stream),
+    more: (i) => [["severity", real(stream.severity[i])], ["persistence", real(stream.persistence[i] / 255)], ["time", clock(stream.time[i])]],
+    lanes: [{ name: "events", draw: drawEvents(stream) }],
   });
   // Keys of the report move the reading by themselves; the pointer's place gives way to them.
   reading.clear = () => {
@@ -85,62 +250,75 @@ function start() {
   };
   const announce = reading.announce;
   reading.announce = () => {
-    pinned = reading.step;
+    pinned = stream.number(reading.step);
     announce();
     reading.clear();
   };
   const lastShown = () => inside(Math.ceil(view.to) - 1);
-  const selected = () => (reading.step !== null ? reading.step : view.following ? inside(stream.steps - 1) : lastShown());
+  const selected = () => (reading.step !== null ? reading.step : lastShown());
 
-  function tellRange() {
-    const from = stream.number(inside(view.from)), to = stream.number(lastShown());
-    const behind = stream.steps - 1 - lastShown(), lag = behind > 0 ? ", " + number(behind) + " newer" : "";
-    put("#range", "Steps " + number(from) + "\u2013" + number(to) + lag);
-    Object.assign(root.dataset, { from, to });
+  function tellState() {
+    const device = stream.remarks.findLast(({ kind }) => kind === "lost" || kind === "connected");
+    const quiet = Math.round((Date.now() - came) / 1000), none = "connected, no step yet";
+    const span = quiet < 120 ? quiet + " s" : number(Math.floor(quiet / 60)) + " min";
+    let shown = state;
+    if (state === "here" && device && device.kind === "lost") shown = "lost";
+    else if (state === "here") shown = !view.following ? "paused" : quiet >= QUIET ? "quiet" : "here";
+    const words = {
+      opening: "connecting\u2026", away: "connection lost, trying again\u2026", ended: "the program has ended",
+      locked: "the token is no longer valid: open the new link", lost: "device lost, waiting for it",
+      paused: "paused", here: stream.steps ? "live" : none, quiet: stream.steps ? "no step for " + span : none,
+    };
+    root.dataset.state = shown;
+    put("#state", words[shown]);
   }
 
-  function drawStrip() {
-    drawOverview(strip, stream, ink);
+  function tellPanel() {
+    const i = selected(), last = stream.steps - 1;
+    const which = i === last ? "Last " : reading.step !== null ? "Selected " : "Shown ";
+    const when = (k) => "step " + number(stream.number(k)) + ", " + clock(stream.time[k]);
+    put("#which", which + when(i));
+    tellAnswer(stream, i);
+    tellReason(stream, i, meaning);
+    tellCounts(stream, about);
+    let since = last;
+    while (raised(since - 1)) since--;
+    find("#alarm").dataset.raised = raised(last) ? "1" : "0";
+    put("#alarm-word", raised(last) ? "Alarm since " + when(since) : "No alarm");
+  }
+
+  function tellRange() {
+    const from = stream.number(inside(view.from)), to = stream.number(lastShown()), behind = stream.steps - 1 - lastShown();
+    put("#range", "Steps " + number(from) + "\u2013" + number(to) + (behind ? ", " + number(behind) + " newer" : ""));
+    Object.assign(root.dataset, { from, to, held: stream.steps });
+    drawOverview(find("canvas", overview), stream, ink);
     const width = overview.clientWidth - GUTTER - RIGHT, pane = find(".window", overview);
     pane.style.left = GUTTER + (view.from / view.steps) * width + "px";
     pane.style.width = Math.max(4, (view.span() / view.steps) * width) + "px";
   }
 
-  function tellPanel() {
-    const i = selected(), last = stream.steps - 1, raised = (k) => stream.flags[k] & (BIT.rise | BIT.fall);
-    const which = i === last ? "Last " : reading.step !== null ? "Selected " : "Shown ";
-    const when = (k) => "step " + number(stream.number(k)) + ", " + clock(stream.time[k]);
-    tellAnswer(stream, i, which + when(i));
-    tellReason(stream, i);
-    tellCounts(stream, about, rate);
-    let from = last;
-    while (raised(last) && from > 0 && raised(from - 1)) from--;
-    find("#alarm").dataset.raised = raised(last) ? "1" : "0";
-    put("#alarm-word", raised(last) ? "Alarm since " + when(from) : "No alarm");
-  }
-
   function draw(now) {
     frame = 0;
-    tellState(state, { device, paused: !view.following, steps: stream.steps, quiet: (Date.now() - came) / 1000 });
+    tellState();
     find("#waiting").hidden = stream.steps > 0;
     find('[data-act="pause"]').setAttribute("aria-pressed", String(!view.following));
     put("#pause-word", view.following ? "Pause" : "Back to live");
-    listRemarks();
-    if (!stream.steps) return tellCounts(stream, about, rate);
-    reading.step = px !== null ? inside(page.stepAt(px)) : pinned;
+    listRemarks(stream, goToStep);
+    if (!stream.steps) return tellCounts(stream, about);
+    // A picture that is paused keeps its scale, whatever comes in behind it.
+    if (view.following || acted) stream.top = stream.reach();
+    if (acted) ink = palette();
+    reading.step = px !== null ? inside(page.stepAt(px)) : stream.holds(pinned) && pinned !== null ? pinned - stream.first : null;
     stage.classList.toggle("pinned", px === null);
     rows[1].part.hidden = !Number.isFinite(stream.accuracy[stream.steps - 1]);
-    const shown = rows.filter((r) => !r.part.hidden);
-    rows.forEach((r) => r.part.classList.toggle("last", r === shown[shown.length - 1]));
-    drawTimeline(canvas, stream, view, ink);
-    shown.forEach((r) => drawSignal(r.canvas, r.row, stream, view, false, ink));
+    drawTimeline(find("canvas", stage), stream, view, ink);
+    rows.forEach((r) => r.part.hidden || drawSignal(r.canvas, r.row, stream, view, false, ink));
     reading.show();
     // The strip moves slowly and nobody reads twenty numbers a second: both are told less often, the last for sure.
     if (acted || px !== null || now - told > (calm.matches ? 950 : 240)) {
       told = now;
       clearTimeout(due);
       due = 0;
-      drawStrip();
       tellPanel();
       tellRange();
     } else later();
@@ -150,47 +328,34 @@ function start() {
   }
 
   function goToStep(step) {
-    const at = stream.placeOf(step);
-    if (at < 0) {
-      spoken.textContent = "That step is no longer held by this page.";
-      return;
-    }
-    const half = Math.min(view.span(), 1000) / 2;
-    pinned = inside(at);
+    if (!stream.holds(step)) return;
+    const half = Math.min(view.span(), 1000) / 2, at = step - stream.first;
+    pinned = step;
     view.goTo(at - half, at + half);
     stage.focus({ preventScroll: true });
     stage.scrollIntoView({ block: "nearest" });
   }
-  const listRemarks = makeRemarkList(find("#remarks"), find("#saved"), stream, goToStep);
   page.nextAlarm = (back) => {
-    const found = nextOnset(stream, reading.or(back ? stream.steps : -1), back);
-    if (found < 0) spoken.textContent = back ? "No alarm before." : "No alarm after.";
-    else goToStep(stream.number(found));
+    const step = back ? -1 : 1;
+    let i = reading.or(back ? stream.steps : -1) + step;
+    while (i >= 0 && i < stream.steps && !(raised(i) && !raised(i - 1))) i += step;
+    goToStep(stream.number(i));
   };
 
-  let toast = 0;
-  const wrong = makeWrong(stream, () => about, (step, label, text) => {
-    put("#marked", text || "Step " + number(step) + " marked wrong.");
-    clearTimeout(toast);
-    toast = setTimeout(() => put("#marked", ""), 12000);
-    soon();
+  const wrong = makeWrong(stream, () => about, (text) => {
+    put("#marked", text);
+    setTimeout(() => put("#marked", ""), 12000);
   });
-  const saved = (ending, make) => () => {
-    if (!stream.steps) return;
-    const from = inside(view.from), to = lastShown() + 1, name = fileName(about.title, stream, from, to, ending);
-    make(from, to, (blob) => save(blob, name));
-  };
   const acts = {
     pause: () => {
       view.following = !view.following;
       if (view.following) pinned = null;
-      view.moved(0, rate);
+      view.moved(0);
       redraw();
     },
     live: () => {
-      pinned = null;
-      if (!view.following) acts.pause();
-      redraw();
+      view.following = false;
+      acts.pause();
     },
     in: () => view.zoom(0.5, reading.or(view.middle())),
     out: () => view.zoom(2, reading.or(view.middle())),
@@ -198,36 +363,24 @@ function start() {
     right: () => view.pan(view.span() / 3),
     alarm: () => page.nextAlarm(false),
     whole: () => view.whole(),
-    csv: saved("csv", (from, to, done) => done(new Blob([csvOf(stream, from, to)], { type: "text/csv" }))),
-    png: saved("png", (from, to, done) => {
-      const more = rows.filter((r) => !r.part.hidden).map((r) => ({ canvas: r.canvas, title: find("b", r.part).textContent }));
-      pictureOf([{ canvas }, ...more], (about.title || "tcuq") + ": " + find("#range").textContent, done);
-    }),
     wrong: () => about.marks && stream.steps && wrong(selected()),
   };
   page.keys = {
-    " ": acts.pause, l: acts.live, w: acts.wrong, c: acts.csv, s: acts.png, 0: acts.whole,
-    Escape: acts.live, Home: () => view.goTo(0, view.span()), End: acts.live,
+    " ": acts.pause, l: acts.live, w: acts.wrong, 0: acts.whole, Escape: acts.live, End: acts.live,
+    Home: () => view.goTo(0, view.span()),
   };
   page.leaves = (event, name) => {
-    const target = event.target, typed = target.closest && target.closest("input, dialog, select, textarea");
-    const pressed = name === " " && target.closest && target.closest("button, summary, a");
+    const { target } = event, within = (query) => Boolean(target.closest && target.closest(query));
     const moves = name.length > 1 && name !== "Escape" && !stage.contains(target);
-    return !stream.steps || Boolean(typed || pressed || moves || (event.repeat && name === " "));
+    return !stream.steps || moves || within("input, dialog") || (name === " " && (event.repeat || within("button")));
   };
   for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", acts[button.dataset.act]);
   onKeys(page, acts);
-  // A range that was drawn with the mouse, or the strip, is a look at the past.
-  const looking = { ...page, view: Object.create(view, { look: { value: view.goTo } }) };
-  onPointers(looking, [stage, ...rows.map((r) => r.chart)]);
-  onStrip(looking.view, overview);
-  window.addEventListener("scroll", () => (page.scrolled = looking.scrolled = performance.now()), { passive: true });
-  const afresh = () => {
-    ink = palette();
-    redraw();
-  };
-  new ResizeObserver(afresh).observe(stage);
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", afresh);
+  onPointers(page, [stage, ...rows.map((r) => r.chart)]);
+  onStrip(view, overview);
+  window.addEventListener("scroll", () => (page.scrolled = performance.now()), { passive: true });
+  new ResizeObserver(redraw).observe(stage);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
   connect({
     state: (now) => {
@@ -235,12 +388,10 @@ function start() {
       soon();
     },
     hello: (said) => {
-      about = { ...said.about, marks: said.marks };
-      columns = said.columns;
-      device = said.device;
+      about = said;
+      state = "here";
       stream.names = about.names || [];
       stream.band = about.band;
-      replace = first = !said.known;
       document.title = (about.title || "Live") + " \u2013 tcuq";
       put("#title", about.title || "Live");
       const judged = { device: "decided on the device", host: "decided on this computer" }[about.decided_by];
@@ -248,29 +399,16 @@ function start() {
       find('[data-act="wrong"]').hidden = !about.marks;
     },
     part: (part) => {
-      if (replace && part.count) {
-        stream.cutFrom(part.runs[0][0]);
-        replace = false;
-      }
-      const gone = stream.append(part, columns);
-      if (pinned !== null) pinned = pinned >= gone && pinned - gone < stream.steps ? pinned - gone : null;
+      const before = stream.first;
+      stream.append(part, about.columns);
       // What was there before this page was opened came when the server says; after that its own clock counts.
-      if (part.count) came = first ? Math.min(Date.now(), stream.time[stream.steps - 1] * 1000) : Date.now();
-      first = false;
-      stream.totals = part.totals;
-      stream.addRemarks(part.remarks);
-      device = part.remarks.findLast((remark) => remark.kind === "lost" || remark.kind === "connected") || device;
-      rate = rateOf(part.totals.steps);
-      if (stream.steps) view.moved(gone, rate || spanRate(stream));
-      if (calm.matches && root.dataset.ready) later();
-      else soon();
+      if (part.count) came = fresh ? Math.min(Date.now(), stream.time[stream.steps - 1] * 1000) : Date.now();
+      fresh = false;
+      if (stream.steps) view.moved(stream.first - before);
+      (calm.matches && root.dataset.ready ? later : soon)();
     },
   });
-  setInterval(() => {
-    if (state === "here") rate = rateOf(stream.totals.steps);
-    tellCounts(stream, about, rate);
-    soon();
-  }, 1000);
+  setInterval(soon, 1000);
   soon();
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -12,18 +11,6 @@ from tcuq.monitor.alarm import alarm_words
 from tcuq.monitor.signals import DESCRIPTION
 from tcuq.report.page import SHARED, asset, content_hash
 from tcuq.report.text import escape
-
-SCRIPTS = (
-    "steps.js",
-    "connection.js",
-    "remarks.js",
-    "panel.js",
-    "saving.js",
-    "wrong.js",
-    "following.js",
-    "live.js",
-)
-"""In this order, after those of the report, in one scope."""
 
 
 def own(name: str) -> str:
@@ -37,15 +24,13 @@ def closed(code: str) -> str:
 
 
 @cache
-def live_page(views: Sequence[tuple[str, str]] = ()) -> tuple[str, str]:
-    """Return the page, with links to other `views` (name and title), and its content security policy."""
+def live_page() -> tuple[str, str]:
+    """Return the page and its content security policy."""
     style = "\n" + asset("report.css") + own("live.css")
-    code = closed("".join([*map(asset, SHARED), *map(own, SCRIPTS)]))
-    links = "".join(f'<a href="/{escape(name)}">{escape(title)}</a>' for name, title in views)
+    code = closed("".join([*map(asset, SHARED), own("state.js"), own("live.js")]))
     page = own("live.html")
     for name, text in {
         "style": style,
-        "nav": f'<nav aria-label="Other pages">{links}</nav>' if links else "",
         "rise": alarm_words(1),
         "fall": alarm_words(2),
         "version": escape(VERSION),

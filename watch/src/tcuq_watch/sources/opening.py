@@ -13,13 +13,13 @@ from tcuq.base.errors import InputError
 from tcuq.io.sources import STANDARD
 from tcuq.io.values import Softmax
 
-from .arrivals import Source
-from .files import FileSource, check_readable
-from .streams import Pipe
+from .files import ENDINGS, FileSource
+from .streams import Pipe, Source
 
 _SERIAL = re.compile(r"(/dev/(tty|cu|serial|pts/|rfcomm).*|COM\d+)", re.IGNORECASE)
 
-EXPECTED = "-, a file, a folder, a serial port, mqtt://, mqtts://, tcp:// or tcp-listen://"
+OTHERS = (".npz", ".npy", ".arrow", ".feather", ".json", ".zip", ".gz")
+"""Files that are of another kind than those that are read here."""
 
 
 def open_source(
@@ -43,11 +43,6 @@ def open_source(
     --------
     >>> open_source("/dev/ttyUSB0", folder=Path("here")).where
     '/dev/ttyUSB0@115200'
-    >>> open_source("udp://board.local:9000", folder=Path("here"))
-    Traceback (most recent call last):
-    ...
-    tcuq.InputError: SOURCE is 'udp://...', expected -, a file, a folder, a serial port, mqtt://, mqtts://, \
-tcp:// or tcp-listen://
     """
     options: dict[str, Any] = {"device": device, "softmax": softmax, "names": names}
     if text == STANDARD:
@@ -55,47 +50,40 @@ tcp:// or tcp-listen://
     if "://" in text:
         return _at_address(text, folder, options)
     port, mark, baud = text.rpartition("@")
-    named = bool(mark and baud.isdigit() and not os.path.exists(text))
-    if named or _SERIAL.fullmatch(text) or (_is(text, stat.S_ISCHR) and text != os.devnull):
+    mode = os.stat(text).st_mode if os.path.exists(text) else 0
+    rated = bool(mark and baud.isdigit() and not mode)
+    if rated or _SERIAL.fullmatch(text) or (stat.S_ISCHR(mode) and text != os.devnull):
         from .links import BAUD, Serial
 
-        return Serial(port if named else text, int(baud) if named else BAUD, **options)
-    if _is(text, stat.S_ISFIFO):
-        return Pipe(where=text, **options)
-    path = Path(text)
-    if not path.exists():
+        return Serial(port if rated else text, int(baud) if rated else BAUD, **options)
+    if stat.S_ISFIFO(mode):
+        raise InputError("value", f"{text}: is a named pipe, expected - as SOURCE and < {text}")
+    if not mode:
         others = "a serial port, tcp://, tcp-listen:// or mqtt://"
         raise InputError("missing", f"{text}: no such file; create it first, or name {others}")
-    check_readable(path)
+    path = Path(text)
+    if path.suffix.lower() in OTHERS:
+        expected = f"expected {', '.join(ENDINGS)}"
+        raise InputError("unknown", f"{path}: extension {path.suffix!r} is unknown, {expected}")
     return FileSource(path, follow, **options)
 
 
 def _at_address(text: str, folder: Path, options: dict[str, Any]) -> Source:
     parts = urlsplit(text)
-    if parts.scheme in ("mqtt", "mqtts"):
-        from .mqtt import MqttSource
-        from .mqtt_client import Address
+    scheme, host = parts.scheme, parts.hostname or ""
+    if scheme in ("mqtt", "mqtts"):
+        from .mqtt import Address, MqttSource
 
         return MqttSource(Address.of(text), folder, **options)
-    if parts.scheme not in ("tcp", "tcp-listen"):
-        raise InputError("value", f"SOURCE is '{parts.scheme}://...', expected {EXPECTED}")
+    if scheme not in ("tcp", "tcp-listen"):
+        expected = "-, a file, a folder, a serial port, mqtt://, mqtts://, tcp:// or tcp-listen://"
+        raise InputError("value", f"SOURCE is '{scheme}://...', expected {expected}")
     try:
         port = parts.port
     except ValueError:
-        raise InputError(
-            "value", f"the port of {parts.scheme}://{parts.hostname} is no number from 0 to 65535"
-        ) from None
-    if port is None or (parts.scheme == "tcp" and not parts.hostname):
-        raise InputError("value", f"{text}: expected {parts.scheme}://HOST:PORT")
+        port = None
+    if port is None or (scheme == "tcp" and not host):
+        raise InputError("value", f"{text}: expected {scheme}://HOST:PORT, with a port of 0 to 65535")
     from .links import Listener, Tcp
 
-    if parts.scheme == "tcp":
-        return Tcp(parts.hostname or "", port, **options)
-    return Listener(parts.hostname or "127.0.0.1", port, **options)
-
-
-def _is(path: str, kind: Any) -> bool:
-    try:
-        return bool(kind(os.stat(path).st_mode))
-    except OSError:
-        return False
+    return Tcp(host, port, **options) if scheme == "tcp" else Listener(host or "127.0.0.1", port, **options)

@@ -1,4 +1,4 @@
-"""Streams: standard input, pipes and Python iterables, read by a thread and given in batches."""
+"""What all sources share, and streams: standard input, pipes and Python iterables, read by a thread."""
 
 from __future__ import annotations
 
@@ -21,17 +21,11 @@ from .step_reader import StepReader
 PACE = 0.02
 """Seconds between two reads of a source: many small reads would cost more than the steps in them."""
 
-TICK = 0.1
-"""Seconds after which a thread looks whether it is to end."""
+TICK, IDLE = 0.1, 0.2
+"""Seconds after which a thread looks whether it is to end, and between two words that nothing has come."""
 
-IDLE = 0.2
-"""Seconds at least between two words that nothing has come."""
-
-SMALL = 1 << 15
-"""Bytes of a read after which the next one waits for `PACE`."""
-
-MOST = 1 << 18
-"""Bytes of one read."""
+SMALL, MOST = 1 << 15, 1 << 18
+"""Bytes of a read after which the next one waits for `PACE`, and of one read at most."""
 
 WAITING = 32 << 20
 """Bytes that wait at most; a source that is read faster than steps are taken then waits itself."""
@@ -40,21 +34,19 @@ MOST_GIVEN = 1000
 """Items of a program that wait at most."""
 
 
-class Stream:
-    """A source whose input comes by a thread, with `_open`, `_read` (in the thread) and `_shut`.
+class Source:
+    """Gives events in batches, each with a position: a JSON value that is committed with the batch.
 
-    Its position holds nothing but what tells that an unnumbered stream, or a segment, begins again.
+    A source that is opened again goes on from the last committed position, so that nothing is taken twice
+    or left out. `where` stands in messages and on a page, without a password, and `key` stays the same after
+    a restart. `ended`: all of the input was given, and nothing more will come; it was not stopped before.
     """
 
-    def __init__(self, where: str, line: str = "live_line", stream: bool = True, **options: Any) -> None:
-        self.where = where
-        self.bad, self.ended = Bad(), False
-        self.reader = StepReader(where, self.bad, line=line, stream=stream, **options)
-        self._items: queue.SimpleQueue[tuple[float, Any]] = queue.SimpleQueue()
-        self._came = self._taken = 0  # bytes; each number is written by one thread alone
+    def __init__(self, where: str, **options: Any) -> None:
+        self.where, self.bad, self.ended = where, Bad(), False
+        self.reader = StepReader(where, self.bad, **options)
         self._stopping = self._is_open = False
         self._failed: BaseException | None = None
-        self._thread: threading.Thread | None = None
 
     @property
     def key(self) -> str:
@@ -62,43 +54,103 @@ class Stream:
         return self.where
 
     def open(self) -> None:
-        """Open the source; raise in one line where that is not possible."""
+        """Open files and connections, so that an error comes early; `batches` does it else."""
         if not self._is_open:
             self._open()
             self._is_open = True
 
     def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
-        """Yield what arrives; see `Source`."""
+        """Yield what arrives after a position, about `count` events at a time.
+
+        A batch is given at latest `every` seconds after it began. While nothing arrives, None is given every
+        now and then.
+        """
+        self._begun, self.ended = position, False
         own = isinstance(position, dict) and position.get("source") == self.key
-        self.reader.recall(position if own else None)
+        self._resume(position if own else {})
         self.open()
-        self._thread = threading.Thread(target=self._run, name=f"tcuq {self.where}", daemon=True)
-        self._thread.start()
         rows, since = self.reader.rows, time.monotonic()
         while not (self.ended or self._stopping or self._failed):
-            due = since + (every if rows else max(every, IDLE)) - time.monotonic()
-            begun = bool(rows)
-            self._take_one(max(0.001, min(due, TICK)))
+            begun, pause = bool(rows), every if rows else max(every, IDLE)
+            self._take_some(count, max(0.001, min(since + pause - time.monotonic(), TICK)))
             now = time.monotonic()
             if rows and not begun:
                 since = now
             if rows.count >= count or (rows and (now - since >= every or self._stalls(now))):
-                yield rows.flush(self._position(position))
+                yield rows.flush(self._position())
                 since = now
             elif not rows and now - since >= max(every, IDLE):
                 since = now
                 yield None
         self._drain()
         if rows:
-            yield rows.flush(self._position(position))
+            yield rows.flush(self._position())
         if self._failed is not None:
             raise self._failed
 
-    def _position(self, position: Any) -> Any:
-        kept = self.reader.memory()
-        return {"source": self.key, **kept} if kept else position
+    def committed(self, arrived: Arrived) -> None:
+        """Hear that a batch is safe."""
 
-    def _take_one(self, timeout: float) -> bool:
+    def stop(self) -> None:
+        """End `batches` soon; may be called by a signal handler."""
+        self._stopping = True
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self.stop()
+        if self._is_open:
+            self._shut()
+            self._is_open = False
+
+    def _resume(self, position: dict[str, Any]) -> None:
+        """Begin where a position of this source says; an empty one says nothing."""
+        self.reader.recall(position)
+
+    def _position(self) -> Any:
+        kept = self.reader.memory()
+        return {"source": self.key, **kept} if kept else self._begun
+
+    def _take_some(self, count: int, timeout: float) -> bool:
+        """Take what there is, or wait for it; tell whether there was something."""
+        raise NotImplementedError
+
+    def _stalls(self, now: float) -> bool:
+        """Tell whether whoever sends may be waiting for a commit."""
+        return False
+
+    def _open(self) -> None:
+        """Open what is read; raise in one line where that is not possible."""
+
+    def _drain(self) -> None:
+        """Take what was read before the end."""
+
+    def _shut(self) -> None:
+        """Free what was opened."""
+
+
+class Stream(Source):
+    """A source whose input comes by a thread, which runs `_read`."""
+
+    def __init__(self, where: str, line: str = "live_line", stream: bool = True, **options: Any) -> None:
+        super().__init__(where, line=line, stream=stream, **options)
+        self._items: queue.SimpleQueue[tuple[float, Any]] = queue.SimpleQueue()
+        self._came = self._taken = 0  # bytes; each number is written by one thread alone
+        self._thread: threading.Thread | None = None
+
+    def _run(self) -> None:
+        try:
+            self._read()
+        except Exception as error:  # a thread that ends without a word would look like a silent device
+            if not self._stopping:
+                self._items.put((0.0, error))
+
+    def _read(self) -> None:
+        raise NotImplementedError
+
+    def _take_some(self, count: int, timeout: float) -> bool:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=f"tcuq {self.where}", daemon=True)
+            self._thread.start()
         try:
             when, item = self._items.get(timeout=timeout)
         except queue.Empty:
@@ -107,7 +159,11 @@ class Stream:
             self._taken += len(item)
             self.reader.push(item, when)
         elif isinstance(item, Notice):
-            self._happened(item)
+            if item.kind in ("lost", "ended"):
+                self.reader.end(whole=item.kind == "ended")
+                self.reader.interrupted()
+            self.ended = self.ended or item.kind == "ended"
+            self.reader.rows.notices.append(item)
         elif isinstance(item, BaseException):
             self._failed = item
         elif item is not None:
@@ -117,30 +173,15 @@ class Stream:
     def _take(self, when: float, item: Any) -> None:
         """Take what is neither bytes nor a notice."""
 
-    def _happened(self, notice: Notice) -> None:
-        if notice.kind in ("lost", "ended"):
-            self.reader.end(whole=notice.kind == "ended")
-            self.reader.interrupted()
-        self.ended = self.ended or notice.kind == "ended"
-        self.reader.rows.notices.append(notice)
-
-    def _stalls(self, now: float) -> bool:
-        """Tell whether whoever sends may be waiting for a commit."""
-        return False
-
     def _drain(self) -> None:
-        """Take what was read before the end."""
         if self._thread is not None:
             self._thread.join(2 * TICK)
-        while self._take_one(0):
+        while self._take_some(0, 0):
             pass
-
-    def committed(self, arrived: Arrived) -> None:
-        """Do nothing: nobody waits for word of it."""
 
     def stop(self) -> None:
         """End `batches` soon."""
-        self._stopping = True
+        super().stop()
         self._items.put((0.0, None))  # in a signal handler too: this queue allows it
 
     def close(self) -> None:
@@ -148,9 +189,7 @@ class Stream:
         self.stop()
         if self._thread is not None:
             self._thread.join(2.0)
-        if self._is_open:
-            self._shut()
-            self._is_open = False
+        super().close()
 
     def put(self, item: Any) -> None:
         """Hand over from the thread; waits while too much was not taken yet."""
@@ -162,51 +201,23 @@ class Stream:
         if isinstance(item, bytes) and len(item) < SMALL:
             time.sleep(PACE)
 
-    def pause(self, seconds: float) -> None:
-        """Wait in the thread, not beyond the end."""
-        until = time.monotonic() + seconds
-        while not self._stopping and (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, TICK / 2))
-
-    def _run(self) -> None:
-        try:
-            self._read()
-        except Exception as error:  # a thread that ends without a word would look like a silent device
-            if not self._stopping:
-                self._items.put((0.0, error))
-
-    def _open(self) -> None:
-        """Open what is read."""
-
-    def _read(self) -> None:
-        raise NotImplementedError
-
-    def _shut(self) -> None:
-        """Free what was opened."""
-
 
 class Pipe(Stream):
-    """Standard input or another open file, which ends with its writer; a named pipe goes on with the next."""
+    """Standard input or another open file, which ends with its writer."""
 
-    def __init__(self, handle: int | None = None, where: str = "standard input", **options: Any) -> None:
-        super().__init__(where, "line", **options)
-        self._handle, self._named = handle, where != "standard input"
-        if handle is None and not self._named and sys.stdin is None:
+    def __init__(self, handle: int | None = None, **options: Any) -> None:
+        super().__init__("standard input", "line", **options)
+        if handle is None and sys.stdin is None:
             raise InputError("missing", "standard input is closed")
+        self._handle = handle
 
     @property
     def key(self) -> str:
-        """The sign for standard input, or the name of a pipe."""
-        return self.where if self._named else STANDARD
-
-    def _open(self) -> None:
-        if self._handle is None:
-            # Open for writing too: a named pipe then does not end between two writers.
-            self._handle = os.open(self.where, os.O_RDWR) if self._named else sys.stdin.fileno()
+        """The sign for standard input."""
+        return STANDARD
 
     def _read(self) -> None:
-        handle = self._handle
-        assert handle is not None
+        handle = sys.stdin.fileno() if self._handle is None else self._handle
         self.put(Notice("connected", f"reading {self.where}"))
         while not self._stopping:
             # Windows cannot wait for a pipe; there the thread is left behind at the end.
@@ -220,10 +231,6 @@ class Pipe(Stream):
                 self.put(Notice("ended", f"{self.where} ended"))
                 return
             self.put(data)
-
-    def _shut(self) -> None:
-        if self._named and self._handle is not None:
-            os.close(self._handle)
 
 
 class IterableSource(Stream):

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import zlib
-from array import array
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.errors import InputError, located
+from tcuq.base.errors import InputError, located, needed
 from tcuq.base.limits import limits_given
-from tcuq.base.optional import needed
 from tcuq.monitor.columns import Layout
 
-from ..engine.events import MAX_NUMBER
-from .arrivals import odd_names
-from .step_reader import StepReader
+from ..engine.events import MAX_NUMBER, Events
+from .arrivals import is_name, seconds
+from .step_reader import NO_TIME, StepReader
 
 PLAIN = ("device", "boot", "seq", "time", "version", "params", "label", "segment")
-FEW = 16
-"""Rows of which some are odd that are not looked at as columns any more."""
 
-ENDS = 4096
-"""Bytes of both ends of a file by which it is known again."""
+Array = npt.NDArray[Any]
 
 
 def _arrow(module: str = "pyarrow") -> Any:
@@ -33,97 +28,66 @@ def _arrow(module: str = "pyarrow") -> Any:
 
 
 class EventTable:
-    """A Parquet file of events that is being read."""
+    """A Parquet file of events that is being read, from row `at` on."""
 
-    def __init__(self, path: Path, row: int, rows: int, reader: StepReader) -> None:
-        self.path, self.at, self._reader = path, row, reader
-        parquet = self.check_package()
+    def __init__(self, path: Path, at: int, reader: StepReader) -> None:
+        self.path, self.at, self._reader = path, at, reader
+        parquet = _arrow("pyarrow.parquet")
         try:
             self._file = parquet.ParquetFile(
                 path, pre_buffer=False, thrift_string_size_limit=1 << 24, thrift_container_size_limit=1 << 20
             )
             metadata = self._file.metadata
             self.rows: int = metadata.num_rows
-            sizes = [metadata.row_group(each).num_rows for each in range(metadata.num_row_groups)]
+            sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
             names = list(self._file.schema_arrow.names)
         except Exception as error:
-            if isinstance(error, OSError) and error.errno:
-                raise
+            _raise_of_disk(error)
             raise InputError("damaged", f"{path}: is not a Parquet file, or is damaged") from None
-        self._mark = _ends(path)
         self._layout = _layout(path, names)
         wanted = {*PLAIN, *self._layout.probs, *self._layout.features}
-        called = zip(names, self._layout.names, strict=True)
-        self._names = {name: ours for name, ours in called if ours in wanted}
+        ours = dict(zip(names, self._layout.names, strict=True))
+        self._names = {name: own for name, own in ours.items() if own in wanted}
         ends = np.cumsum(sizes, dtype=np.int64)
-        group = int(np.searchsorted(ends, row, side="right"))
-        self._skip = row - (int(ends[group - 1]) if group else 0)
-        self._batches: Iterator[Any] = iter(())
-        if group < len(sizes):
-            groups = list(range(group, len(sizes)))
-            self._batches = self._file.iter_batches(
-                min(rows, 1 << 16), groups, columns=list(self._names), use_threads=False
-            )
-
-    @staticmethod
-    def check_package() -> Any:
-        """Return the package that reads Parquet files, or say in one line how to get it."""
-        return _arrow("pyarrow.parquet")
+        first = int(np.searchsorted(ends, at, side="right"))
+        self._skip = at - (int(ends[first - 1]) if first else 0)
+        self._groups = list(range(first, len(sizes)))
+        self._batches: Iterator[Any] | None = None
 
     def read(self, count: int) -> bool:
-        """Take some rows; tell whether there may be more.
+        """Take about `count` rows; tell whether there may be more.
 
         A file that breaks off in the middle is counted, and counts as read.
         """
         try:
-            batch = next(self._batches, None)
+            if self._batches is None:
+                names, size = list(self._names), min(count, 1 << 16)
+                self._batches = self._file.iter_batches(size, self._groups, names, use_threads=False)
+            batch = next(self._batches, None) if self._groups else None
             if batch is None:
                 return False
-            batch = _validated(batch)
             batch = batch.rename_columns([self._names[name] for name in batch.schema.names])
             skipped = min(self._skip, batch.num_rows)
             self._skip -= skipped
-            batch = batch.slice(skipped)
-            if batch.num_rows:
-                add_batch(self._reader, batch, self._layout, f"{self.path.name}, row {self.at}")
-        except MemoryError:
-            raise
+            add_batch(self._reader, batch.slice(skipped), self._layout, f"{self.path.name}, row {self.at}")
+            self.at += batch.num_rows - skipped
         except Exception as error:
-            if isinstance(error, OSError) and error.errno:
-                raise  # of the disk, not of the file
-            self._reader.rows.refuse(
-                "unreadable file",
-                f"{self.path}, from row {self.at} on: {' '.join(str(error).split())[:120]}",
-                max(1, self.rows - self.at),
-            )
+            _raise_of_disk(error)
+            problem = f"{self.path}, from row {self.at} on: {str(error)[:120]}"
+            self._reader.bad("unreadable file", problem, max(1, self.rows - self.at))
             self.at = self.rows
             return False
-        self.at += batch.num_rows
         return True
-
-    def mark(self) -> list[int]:
-        """Return what tells this file from another one."""
-        return self._mark
-
-    def has_mark(self, mark: Any) -> bool:
-        """Tell whether this is the file that had a mark; what is no mark says nothing."""
-        return not isinstance(mark, list) or mark == self._mark
-
-    def shrunk(self) -> str | None:
-        """Return what happened to the file where it has fewer rows than were read of it."""
-        return f"has {self.rows:,} rows, {self.at:,} were read" if self.rows < self.at else None
 
     def close(self) -> None:
         """Let go of the file."""
         self._file.close(force=True)
 
 
-def _ends(path: Path) -> list[int]:
-    """Return the mark of a file that does not grow: its bytes, and a checksum of its two ends."""
-    with path.open("rb") as file:
-        first = file.read(ENDS)
-        file.seek(max(0, path.stat().st_size - ENDS))
-        return [path.stat().st_size, zlib.crc32(file.read(), zlib.crc32(first))]
+def _raise_of_disk(error: Exception) -> None:
+    """Raise what is no fault of a file."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno):
+        raise error
 
 
 def _layout(path: Path, names: list[str]) -> Layout:
@@ -135,192 +99,156 @@ def _layout(path: Path, names: list[str]) -> Layout:
         return Layout.of(names, lists=True)
 
 
-class _Irregular(Exception):
-    """Rows that are not all of one form."""
-
-
 def add_batch(reader: StepReader, batch: Any, layout: Layout, where: str) -> None:
-    """Take the rows of an Arrow record batch; bad ones are counted.
+    """Take the rows of an Arrow record batch as columns; bad ones are counted."""
+    columns = dict(zip(batch.schema.names, map(_plain, batch.columns), strict=True))
+    nothing = _arrow().nulls(batch.num_rows)
+    good = np.ones(batch.num_rows, dtype=bool)
 
-    Rows of one form are taken as columns, which is quick, and what is left over as lines are.
-    """
-    for kind, name in (("device name", "device"), ("probs", layout.probs[0])):
-        column = batch.schema.get_field_index(name)
-        nulls = batch.column(column).null_count if column >= 0 else 0
-        if nulls and (name != "device" or reader.device is None):
-            reader.rows.refuse(kind, f"{where}: {kind} is missing", nulls)
-            batch = batch.filter(batch.column(column).is_valid())
-    try:
-        _add_columns(reader, batch, layout)
-    except _Irregular:
-        half = batch.num_rows // 2
-        if half >= FEW:
-            add_batch(reader, batch.slice(0, half), layout, where)
-            add_batch(reader, batch.slice(half), layout, where)
-            return
-        for row in _as_lines(batch, layout):
-            reader.take(row, shown=where)
+    def kept(kind: str, values: Any, fine: Array) -> Any:
+        nonlocal good
+        if lost := int((good & ~fine).sum()):
+            reader.bad(kind, f"{where} and after: {kind} is missing or out of range", lost)
+        good &= fine
+        return values
 
+    devices = kept("device name", *_devices(columns.get("device", nothing), reader.device))
+    numbers = {
+        name: kept(name, *_integers(columns.get(name, nothing), least))
+        for name, least in (("boot", 0), ("seq", 0), ("label", -MAX_NUMBER), ("segment", -MAX_NUMBER))
+    }
+    probs = _Rows([columns[name] for name in layout.probs], reader.rows.softmax is None)
+    kept("probs", None, probs.fine)
+    features = _Rows([columns[name] for name in layout.features], False) if layout.features else None
+    shapes = probs.shapes if features is None else probs.shapes * (1 << 20) + features.shapes
+    if features is not None:
+        kept("features", None, features.fine)
+    versions = kept("version", *_texts(columns.get("version", columns.get("params", nothing)), _is_version))
+    times = _times(columns.get("time", nothing))
 
-def _add_columns(reader: StepReader, batch: Any, layout: Layout) -> None:
-    names, times = _names(batch, reader.device), _times(batch)
-    boots, seqs, labels, segments = (
-        _integers(batch, name, low)
-        for name, low in (("boot", 0), ("seq", 0), ("label", -MAX_NUMBER), ("segment", -MAX_NUMBER))
-    )
-    probs = _rows(batch, layout.probs, reader.rows.softmax is None)
-    features = _rows(batch, layout.features, False) if layout.features else None
-    versions = _texts(batch, "version" if "version" in batch.schema.names else "params")
-    different = dict.fromkeys(versions.tolist())
-    if len(different) > FEW:
-        raise _Irregular
-    begins = np.zeros(len(names), dtype=bool)
-    for row in np.flatnonzero(segments != -1).tolist():
-        begins[row] = reader.segment_begins(names[row], int(segments[row]))
-    for version in different:
-        which = np.array([each == version for each in versions.tolist()])
-        reader.rows.add_table(
-            probs[which],
-            devices=names[which],
-            boots=boots[which],
-            seqs=seqs[which],
-            features=None if features is None else features[which],
-            times=None if np.isnan(times[which]).all() else times[which],
-            version=version,
-            labels=labels[which] if (labels[which] >= 0).any() else None,
-            begins=begins[which] if begins[which].any() else None,
-        )
+    begins, segments = np.zeros(batch.num_rows, dtype=bool), numbers["segment"]
+    for row in np.flatnonzero(good & (segments != -1)).tolist():
+        begins[row] = reader.segment_begins(devices[row], int(segments[row]))
+    for version in dict.fromkeys(versions[good].tolist()):
+        rows = np.flatnonzero(good & (versions == version))
+        for some in np.split(rows, np.flatnonzero(np.diff(shapes[rows])) + 1):
+            when, labels, starts = times[some], numbers["label"][some], begins[some]
+            events = Events(
+                devices[some],
+                numbers["boot"][some],
+                numbers["seq"][some],
+                probs.table(some),
+                None if features is None else features.table(some),
+                None if np.isnan(when).all() else when,
+                version,
+                labels=labels if (labels >= 0).any() else None,
+                begins=starts if starts.any() else None,
+            )
+            reader.rows.add_events(events)
 
 
-def _as_lines(batch: Any, layout: Layout) -> Iterator[dict[str, Any]]:
-    """Give rows as JSON would have them."""
+def _plain(column: Any) -> Any:
+    """Return a whole column without a dictionary, and texts as bytes: they may be no UTF-8."""
     arrow = _arrow()
-    columns, zeros = {}, {arrow.int8(): 0, arrow.uint8(): 128}
-    for name, values in zip(batch.schema.names, map(_decoded, batch.columns), strict=True):
-        if _is_text(values.type):
-            values = values.cast(arrow.binary())  # a text that is not UTF-8 costs its row alone
-        elif arrow.types.is_temporal(values.type):
-            values = arrow.array(_times(batch), mask=_missing(values))
-        columns[name] = values
-    for row in zip(*(values.to_pylist() for values in columns.values()), strict=True):
-        content = dict(zip(columns, row, strict=True))
-        for name, value in content.items():
-            if isinstance(value, bytes):
-                content[name] = value.decode(errors="replace" if name != "device" else "surrogateescape")
-            elif isinstance(value, list) and columns[name].type.value_type in zeros and None not in value:
-                zero = zeros[columns[name].type.value_type]
-                content[name] = array("b", [each - zero for each in value])
-        for name, numbered in (("probs", layout.probs), ("features", layout.features)):
-            if numbered and name not in columns:
-                content[name] = [content.pop(each) for each in numbered]
-        yield {name: value for name, value in content.items() if value is not None}
+    if arrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    binary = {arrow.string(): arrow.binary(), arrow.large_string(): arrow.large_binary()}
+    column = column.cast(binary.get(column.type, column.type))
+    column.validate(full=True)
+    return column
 
 
-def _validated(batch: Any) -> Any:
-    """Return a batch whose buffers are whole; texts that are not UTF-8 become bytes."""
-    arrow = _arrow()
-    try:
-        batch.validate(full=True)
-        return batch
-    except arrow.ArrowInvalid:
-        binary = {arrow.string(): arrow.binary(), arrow.large_string(): arrow.large_binary()}
-        columns = [values.cast(binary.get(values.type, values.type)) for values in batch.columns]
-        batch = arrow.RecordBatch.from_arrays(columns, names=batch.schema.names)
-        batch.validate(full=True)
-        return batch
+def _numpy(column: Any) -> Array:
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _is_text(kind: Any) -> bool:
+def _texts(column: Any, check: Callable[[Any], bool]) -> tuple[Array, Array]:
+    """Return texts, None where there is none, and which can be taken; equal ones are one object."""
     types = _arrow().types
-    return bool(types.is_string(kind) or types.is_large_string(kind))
+    if not types.is_binary(column.type) and not types.is_large_binary(column.type):
+        fine = check(None) & _numpy(column.is_null())
+        return np.full(len(column), None, dtype=object), fine
+    coded = column.dictionary_encode()
+    texts = [*(text.decode(errors="surrogateescape") for text in coded.dictionary.to_pylist()), None]
+    places = _numpy(coded.indices.fill_null(len(texts) - 1))
+    return np.array(texts, dtype=object)[places], np.array([*map(check, texts)])[places]
 
 
-def _decoded(values: Any) -> Any:
-    return values.dictionary_decode() if hasattr(values.type, "index_type") else values
+def _is_version(text: str | None) -> bool:
+    return text is None or text.isprintable()
 
 
-def _column(batch: Any, name: str) -> Any:
-    return _decoded(batch.column(batch.schema.get_field_index(name)))
+def _devices(column: Any, device: str | None) -> tuple[Array, Array]:
+    arrow = _arrow()
+    if arrow.types.is_integer(column.type):
+        column = column.cast(arrow.string())
+    if device is not None:
+        column = column.cast(arrow.binary()).fill_null(device.encode())
+    return _texts(_plain(column), is_name)
 
 
-def _texts(batch: Any, name: str) -> npt.NDArray[Any]:
-    if name not in batch.schema.names:
-        return np.full(batch.num_rows, None, dtype=object)
-    values = _column(batch, name)
-    if not _is_text(values.type) and values.null_count < len(values):
-        raise _Irregular
-    return np.asarray(values.cast(_arrow().string()).to_numpy(zero_copy_only=False), dtype=object)
+def _integers(column: Any, least: int) -> tuple[npt.NDArray[np.int64], Array]:
+    """Return integers, -1 where there is none, and which could be read."""
+    missing = _numpy(column.is_null())
+    if not _arrow().types.is_integer(column.type):
+        return np.full(len(column), -1, dtype=np.int64), missing
+    numbers = _numpy(column.fill_null(0))
+    fine = (numbers < MAX_NUMBER) & (numbers >= least)
+    return np.where(missing | ~fine, -1, numbers).astype(np.int64), fine
 
 
-def _names(batch: Any, device: str | None) -> npt.NDArray[Any]:
-    """Return names; equal ones as one object, which saves memory and time in dicts."""
-    if "device" not in batch.schema.names:
-        if device is None:
-            raise _Irregular
-        return np.full(batch.num_rows, device, dtype=object)
-    values = batch.column(batch.schema.get_field_index("device"))
-    coded = values if hasattr(values.type, "index_type") else values.dictionary_encode()
-    table = np.asarray(coded.dictionary.to_numpy(zero_copy_only=False), dtype=object)
-    if values.null_count or not _is_text(coded.dictionary.type) or odd_names(table.tolist()):
-        raise _Irregular
-    return np.asarray(table[coded.indices.to_numpy(zero_copy_only=False)])
-
-
-def _integers(batch: Any, name: str, low: int) -> npt.NDArray[np.int64]:
-    """Return integers, -1 where there is none."""
-    if name not in batch.schema.names:
-        return np.full(batch.num_rows, -1, dtype=np.int64)
-    values = _column(batch, name)
-    if not _arrow().types.is_integer(values.type):
-        raise _Irregular
-    numbers = values.fill_null(0).to_numpy(zero_copy_only=False)
-    if not ((numbers < MAX_NUMBER) & (numbers >= low)).all():
-        raise _Irregular
-    return np.where(_missing(values), -1, numbers).astype(np.int64)
-
-
-def _missing(values: Any) -> npt.NDArray[Any]:
-    return np.asarray(values.is_null().to_numpy(zero_copy_only=False))
-
-
-def _times(batch: Any) -> npt.NDArray[np.float64]:
+def _times(column: Any) -> npt.NDArray[np.float64]:
     """Return seconds since 1970, NaN where nothing is said."""
-    if "time" not in batch.schema.names:
-        return np.full(batch.num_rows, np.nan)
-    values = _column(batch, "time")
-    times = values.to_numpy(zero_copy_only=False)
-    if times.dtype.kind == "M":
-        missing = np.isnat(times)
-        return np.where(missing, np.nan, times.astype("datetime64[us]").astype(np.int64) / 1e6)
-    if times.dtype.kind not in "iuf" or np.isnan(times).sum() > values.null_count:
-        raise _Irregular
-    return np.asarray(times, dtype=np.float64)
+    arrow = _arrow()
+    if arrow.types.is_temporal(column.type):
+        whole = column.cast(arrow.timestamp("us"), safe=False).cast(arrow.int64())
+        return _numpy(whole.cast(arrow.float64(), safe=False)) / 1e6
+    if not arrow.types.is_binary(column.type):
+        return _numpy(column.cast(arrow.float64(), safe=False))
+    told = [None if text is None else seconds(text.decode(errors="replace")) for text in column.to_pylist()]
+    return np.array([math.nan if when is None else NO_TIME if math.isnan(when) else when for when in told])
 
 
-def _rows(batch: Any, names: list[str], posteriors: bool) -> npt.NDArray[Any]:
-    """Return posteriors or features: lists, or one column a number."""
-    values, types = _column(batch, names[0]), _arrow().types
-    if (
-        types.is_fixed_size_list(values.type)
-        or types.is_list(values.type)
-        or types.is_large_list(values.type)
-    ):
-        flat = values.flatten()
-        table = np.asarray(flat.to_numpy(zero_copy_only=False))
-        width = len(flat) // len(values)
-        lengths = values.value_lengths().to_numpy(zero_copy_only=False)
-        if values.null_count or flat.null_count or not width or (lengths != width).any():
-            raise _Irregular
-        table = table.reshape(-1, width)
-    else:
-        columns = [_column(batch, name) for name in names]
-        if any(column.null_count for column in columns):
-            raise _Irregular
-        table = np.stack([column.to_numpy(zero_copy_only=False) for column in columns], axis=1)
-    if table.dtype in (np.int8, np.uint8, np.float32, np.float64):
-        return table
-    if table.dtype.kind not in "iu" or table.min() < -128 or table.max() > 127:
-        raise _Irregular
-    if posteriors and ((table.min(axis=1) >= 0) & (table.max(axis=1) <= 1) & (table.sum(axis=1) == 1)).any():
-        raise _Irregular  # a one-hot row is float, the others are int8
-    return table.astype(np.int8)
+class _Rows:
+    """Posteriors or features: a column of lists, or a column a number. `fine` tells which rows are whole.
+
+    Integers of other types than int8 are int8 or float by row, as in text; `shapes` differ where rows differ
+    in that, or in their width.
+    """
+
+    def __init__(self, columns: list[Any], posteriors: bool) -> None:
+        first = columns[0]
+        if hasattr(first, "value_lengths"):
+            lengths, flat = _numpy(first.value_lengths().fill_null(0)), first.flatten()
+            holes, flat = _numpy(flat.is_null()), _numpy(flat)
+        else:
+            lengths = np.full(len(first), len(columns))
+            flat = np.stack([_numpy(column) for column in columns], axis=1).reshape(-1)
+            holes = np.stack([_numpy(column.is_null()) for column in columns], axis=1).reshape(-1)
+        self._flat, self._lengths = flat, lengths.astype(np.int64)
+        self._starts = np.cumsum(lengths) - lengths
+        self.fine = (lengths > 0) & (flat.dtype.kind in "iuf") & (self._over(np.add, holes) == 0)
+        self._raw = np.zeros(len(lengths), dtype=bool)
+        if flat.dtype.kind in "iu" and flat.dtype.itemsize > 1:
+            least, most, total = (self._over(how, flat) for how in (np.minimum, np.maximum, np.add))
+            certain = (least >= 0) & (most <= 1) & ((total == 1) | (lengths == 1))
+            self._raw = (least >= -128) & (most <= 127) & ~(certain & posteriors)
+        self.shapes = 2 * self._lengths + self._raw
+
+    def _over(self, how: Any, flat: Array) -> Array:
+        """Return a reduction of each row; 0 for an empty one."""
+        made, some = np.zeros(len(self._lengths)), self._lengths > 0
+        if some.any():
+            made[some] = how.reduceat(flat.astype(np.float64), self._starts[some])
+        return made
+
+    def table(self, rows: Array) -> Array:
+        """Return rows that have one shape."""
+        width = int(self._lengths[rows[0]])
+        if len(rows) == len(self._lengths):
+            values = self._flat.reshape(-1, width)
+        else:
+            values = self._flat[self._starts[rows][:, None] + np.arange(width)]
+        if values.dtype in (np.int8, np.uint8, np.float32, np.float64):
+            return np.asarray(values)
+        return np.asarray(values, dtype=np.int8 if self._raw[rows[0]] else np.float64)

@@ -24,9 +24,7 @@ def binomial_tail(x: int, n: int, p: float) -> float:
 
     Trials may differ in their chance: beyond the mean, the tail for their mean is at least as large.
     """
-    if x <= 0:
-        return 1.0
-    return float(special.betainc(x, n - x + 1, min(p, 1.0))) if x <= n and p > 0 else 0.0
+    return float(special.bdtrc(x - 1, n, p))
 
 
 def share_interval(x: int, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -43,21 +41,15 @@ def count_bounds(count: float, side: float) -> tuple[float, float]:
     return low, float(special.gammainccinv(count + 1, side))
 
 
-LEVEL = 0.05
-"""Chance that a healthy fleet is ever called unhealthy, over all looks, and that any device of it is ever
-called worse."""
-
-MISSED, SPENT = LEVEL / 2, LEVEL / 2
-"""How it is divided: the baseline is higher than its bound, or the counts are higher than chance allows."""
-
-LENGTH = 32
-"""Steps that a false alarm lasts where none has been seen: a clean stream works one off in about 12."""
-
-PART = 8
-"""All looks within a window count as one: it sees one new alarm for so many that are there at any moment."""
-
-FINE = 32
-"""Steps of a fleet's size between two powers of two."""
+LEVEL = 0.05  # chance that a healthy fleet is ever called unhealthy, and a device of it ever worse
+MISSED, SPENT = (
+    LEVEL / 2,
+    LEVEL / 2,
+)  # a baseline above its bound, counts above what chance allows
+LENGTH = 32  # steps of a false alarm where none has been seen: a clean stream works one off in about 12
+PART = 8  # looks within a window count as one: it sees one new alarm for so many that are there
+FINE = 32  # steps of a fleet's size between two powers of two
+COUNTED = ("steps", "onsets", "alarm_steps")
 
 
 @dataclass(frozen=True)
@@ -80,12 +72,8 @@ class Baseline:
         return max(1.0, self.share / self.onsets / PART) if self.onsets else 1.0
 
     @classmethod
-    def counted(
-        cls, steps: int, onsets: int, alarm_steps: int, source: str, versions: int = 1
-    ) -> Baseline | None:
-        """Return what clean steps show; None without any."""
-        if steps <= 0:
-            return None
+    def counted(cls, steps: int, onsets: int, alarm_steps: int, source: str, versions: int = 1) -> Baseline:
+        """Return what clean steps show; `versions` share the chance to be missed."""
         side = MISSED / 3 / versions
         rate = min(1.0, count_bounds(onsets, side)[1] / steps)
         expected = min(1.0, max(alarm_steps, LENGTH) / steps)
@@ -103,54 +91,48 @@ class Baseline:
 def from_fit(params: Params, versions: int = 1) -> Baseline | str:
     """Return the baseline that a fit found on held-out clean steps, or why there is none."""
     if params.alarm.rise is None and params.alarm.fall is None:
-        return "no alarm is set"
-    fit = params.notes.get("fit")
-    found = fit if isinstance(fit, Mapping) else {}
-    held_out, aim = found.get("run_length_elsewhere"), _count(found.get("run_length"))
-    if isinstance(held_out, Mapping) and _count(held_out.get("steps")):
-        steps, onsets = _count(held_out["steps"]), _count(held_out.get("false_alarms"))
-        inside = _count(held_out.get("alarm_steps", onsets * LENGTH))
+        return "the parameters set no alarm"
+    fit = _mapping(params.notes.get("fit"))
+    held_out, aim = _mapping(fit.get("run_length_elsewhere")), _count(fit.get("run_length"))
+    if steps := _count(held_out.get("steps")):
+        onsets = _count(held_out.get("false_alarms"))
+        alarm_steps = _count(held_out.get("alarm_steps", onsets * LENGTH))
         source = f"the fit: {plural(onsets, 'false alarm')} in {steps:,} held-out clean steps"
-        return Baseline.counted(steps, onsets, inside, source, versions) or "the fit had no clean steps"
+        return Baseline.counted(steps, onsets, alarm_steps, source, versions)
     if aim:
         source = f"what the fit aimed at: a false alarm in {aim:,} clean steps, not measured"
-        return Baseline.counted(aim, 1, LENGTH, source, versions) or "the fit aimed at none"
+        return Baseline.counted(aim, 1, LENGTH, source, versions)
     return "the parameters do not say how often false alarms come"
 
 
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """Return a part of the notes; they are anyone's to write."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def _count(value: Any) -> int:
-    """Return a count of the notes; they are anyone's to write, so what is no count is 0."""
     return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def from_period(
     series: Mapping[str, npt.NDArray[Any]], width: int, period: tuple[float, float], versions: int = 1
 ) -> Baseline | str:
-    """Return the baseline of a time in which the fleet was healthy, or why there is none.
-
-    Buckets that lie in the period altogether count; `versions` share the chance to be missed.
-    """
-    start, end = period
-    inside = (series["time"] >= start) & (series["time"] + width <= end)
-    steps, onsets, alarm_steps = (
-        int(series[name][inside].sum()) for name in ("steps", "onsets", "alarm_steps")
-    )
-    hours = int(inside.sum()) * width / 3600
-    source = (
-        f"{hours:,.0f} hours declared healthy: {plural(onsets, 'alarm')} in {steps:,} steps of this fleet"
-    )
-    none = f"the healthy period holds no steps in parts of {width // 3600:,} h that lie in it altogether"
-    return Baseline.counted(steps, onsets, alarm_steps, source, versions) or none
+    """Return the baseline of the buckets in a time in which the fleet was healthy, or why there is none."""
+    inside = (series["time"] >= period[0]) & (series["time"] + width <= period[1])
+    steps, onsets, alarm_steps = (int(series[name][inside].sum()) for name in COUNTED)
+    if not steps:
+        return f"the healthy period has no steps in whole parts of {width // 3600:,} h"
+    hours = int(inside.sum()) * width // 3600
+    source = f"{hours:,} hours declared healthy: {plural(onsets, 'alarm')} in {steps:,} steps of this fleet"
+    return Baseline.counted(steps, onsets, alarm_steps, source, versions)
 
 
-def spending(steps: npt.ArrayLike, window: float, choices: int = 1) -> npt.NDArray[np.float64]:
-    """Return the share of a level that is spent on the window in which this step lies.
+def spending(steps: npt.ArrayLike, window: float, choices: int = 1) -> Floats:
+    """Return the share of a level that is spent on one of the `choices` of tests for the window of a step.
 
     Windows are of `window` steps, rounded down to a power of two; shares over all windows of all such sizes
     add up to at most 1. So a test at this share of a level, at any step one likes, errs with that level over
     all.
-
-    `choices` are the tests for each window.
     """
     octave = np.floor(np.log2(np.maximum(1.0, np.asarray(steps, dtype=np.float64))))
     size = np.minimum(octave, math.floor(math.log2(max(1.0, window))))
@@ -176,9 +158,7 @@ def fleet_p(in_alarm: int, devices: int, steps: int, baseline: Baseline) -> tupl
     return now, min(1.0, max(now, always))
 
 
-def device_p(
-    recent_alarm: npt.NDArray[np.float64], steps: npt.NDArray[Any], baseline: Baseline
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def device_p(recent_alarm: Floats, steps: npt.NDArray[Any], baseline: Baseline) -> tuple[Floats, Floats]:
     """Return the chance that a healthy device was in alarm so long lately: at this look, and over all looks.
 
     Alarms that begin at random, last exponentially long and are forgotten exponentially add up to a gamma
@@ -193,21 +173,15 @@ def device_p(
     return now, np.minimum(1.0, np.maximum(now, lower / spending(steps, window)))
 
 
-def adjusted(p: npt.NDArray[np.float64], any_dependence: bool = True) -> npt.NDArray[np.float64]:
+def adjusted(p: Floats, any_dependence: bool = True) -> Floats:
     """Return p values corrected for their number, after Benjamini and Yekutieli: valid for any dependence.
 
     Without `any_dependence` after Benjamini and Hochberg: for p values that are independent or rise together.
-
     Of those at or below x, at most a share of x is false on average. Where all are healthy, any is found with
     a chance of at most x.
     """
-    count = len(p)
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * count / np.arange(1, count + 1) * (_harmonic(count) if any_dependence else 1.0)
-    found = np.empty(count)
-    found[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
-    return found
-
-
-def _harmonic(count: int) -> float:
-    return float((1 / np.arange(1, count + 1)).sum()) if count else 0.0
+    order, ranks = np.argsort(p, kind="stable"), np.arange(1, len(p) + 1)
+    scaled = p[order] * len(p) / ranks * ((1 / ranks).sum() if any_dependence else 1.0)
+    q = np.empty(len(p))
+    q[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
+    return q

@@ -9,83 +9,78 @@ from typing import Any
 
 import numpy as np
 
-from tcuq.base.csv_text import name_in_csv
 from tcuq.base.errors import InputError, one_line
+from tcuq.base.generated import name_in_csv
 from tcuq.base.limits import read_limited
 from tcuq.report.text import NBSP, count
 
-from ..engine.tallies import RISK_ONE
+from ..engine.tallies import MEAN_ONE, RISK_ONE
 from .status import table
-from .versions import VersionView, standing
+from .versions import VersionView
 from .words import figure
 
-NONE = "(none)"
-"""The group of devices without a row, or without a value in it."""
-
-SHOWN, NAME = 20, 30
-"""Groups that are printed, and characters of their names."""
+NONE = "(none)"  # the group of devices without a row, or without a value in it
+SHOWN, NAME = 20, 30  # groups that are printed, and characters of their names
 
 
 def read_tags(path: str, by: str | None = None) -> tuple[str, dict[str, str]]:
     """Read a CSV file with a column `device`; return the column to group by and its value by device."""
+    tags: dict[str, str] = {}
     try:
         reader = csv.DictReader(io.StringIO(read_limited(path, "file").decode("utf-8-sig"), newline=""))
-        others = [name for name in reader.fieldnames or () if name != "device"]
-        if "device" not in (reader.fieldnames or ()) or not others:
+        columns = list(reader.fieldnames or ())
+        others = [name for name in columns if name != "device"]
+        if len(others) == len(columns) or not others:
             raise InputError("missing", f"{path}: expected a column 'device' and others, such as 'site'")
         column = others[0] if by is None else by
         if column not in others:
             known = ", ".join(others)
             raise InputError("unknown", f"{path}: has no column {by!r} to group by, expected one of: {known}")
-        tags: dict[str, str] = {}
         for row in reader:
             device, value = (name_in_csv((row[name] or "").strip()) for name in ("device", column))
             if tags.setdefault(device, value or NONE) != (value or NONE):
-                said = f"{path}, line {reader.line_num}: device {device!r} comes again with another {column}"
-                raise InputError("conflict", said)
-    except UnicodeDecodeError:
-        raise InputError("damaged", f"{path}: is no text, expected CSV") from None
-    except csv.Error as error:
-        raise InputError("damaged", f"{path}: {error}") from None
+                where = f"{path}, line {reader.line_num}"
+                raise InputError("conflict", f"{where}: device {device!r} comes again with another {column}")
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError("damaged", f"{path}: is no CSV file ({error})") from None
     return column, tags
 
 
-def by_group(versions: Sequence[VersionView], tags: Mapping[str, str]) -> list[dict[str, Any]]:
+def by_group(views: Sequence[VersionView], tags: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return a row a group, those with the largest share of named devices first.
 
-    The last figure is the median severity of the devices that report where every version has one, else the
-    mean of their mean risks.
+    The last figure is the median over the devices that report: of the severity where every version has one,
+    else of the recent risk.
     """
-    severe = all(version.params.evidence is not None for version in versions)
-    now, values, groups = standing(versions), dict[str, float](), dict[str, set[str]]()
-    for version in versions:
-        rows = version.rows
-        found = rows["severity"] if severe else rows["risk"] / np.maximum(1, rows["steps"])
-        values.update(zip(version.names, (found / RISK_ONE).tolist(), strict=True))
+    severe = all(view.params.evidence is not None for view in views)
+    key, unit = ("severity", RISK_ONE) if severe else ("recent_risk", MEAN_ONE)
+    values, members = dict[str, float](), dict[str, list[str]]()
+    for view in views:
+        values.update(zip(view.names, (view.rows[key] / unit).tolist(), strict=True))
     for name in values:
-        groups.setdefault(tags.get(name, NONE), set()).add(name)
-    found_rows = []
-    for group, names in groups.items():
-        row: dict[str, Any] = {"group": group, "devices": len(names)}
-        row |= {key: len(names & some) for key, some in now._asdict().items()}
-        reports = [values[name] for name in names - now.silent]
-        middle = np.median if severe else np.mean
-        row["severity" if severe else "mean_risk"] = float(middle(reports)) if reports else None
-        found_rows.append(row)
-    return sorted(
-        found_rows, key=lambda row: (-row["named"] / row["devices"], -row["in_alarm"], row["group"])
-    )
+        members.setdefault(tags.get(name, NONE), []).append(name)
+    kinds = {
+        kind: {name for view in views for name in view.called(getattr(view, kind))}
+        for kind in ("silent", "in_alarm", "named")
+    }
+    rows = []
+    for group, names in members.items():
+        reports = [values[name] for name in names if name not in kinds["silent"]]
+        counts = {kind: len(some.intersection(names)) for kind, some in kinds.items()}
+        middle = float(np.median(reports)) if reports else None
+        rows.append({"group": group, "devices": len(names), **counts, key: middle})
+    return sorted(rows, key=lambda row: (-row["named"] / row["devices"], -row["in_alarm"], row["group"]))
 
 
 def groups_text(column: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the groups as a table for a terminal."""
-    titles = {"devices": "devices", "silent": "silent", "in_alarm": "in alarm", "named": "degraded"}
-    key = "severity" if rows and "severity" in rows[0] else "mean_risk"
-    lines = [
-        (one_line(row["group"], NAME), *(count(row[name]) for name in titles), figure(row[key]))
+    key = "severity" if rows and "severity" in rows[0] else "recent_risk"
+    counts = {"devices": "devices", "silent": "silent", "in_alarm": "in alarm", "named": "degraded"}
+    cells = [
+        (one_line(row["group"], NAME), *(count(row[name]) for name in counts), figure(row[key]))
         for row in rows[:SHOWN]
     ]
-    shown = table((one_line(column, NAME), *titles.values(), key.replace("_", " ")), lines, 1)
+    lines = table((one_line(column, NAME), *counts.values(), key.replace("_", " ")), cells, 1)
     if len(rows) > SHOWN:
-        shown.append(f"and {count(len(rows) - SHOWN)} more groups; --json gives all")
-    return "\n".join(shown).replace(NBSP, " ")
+        lines.append(f"and {count(len(rows) - SHOWN)} more groups; --json gives all")
+    return "\n".join(lines).replace(NBSP, " ")

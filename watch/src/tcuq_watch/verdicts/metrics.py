@@ -1,10 +1,11 @@
-"""Figures for Prometheus: a fleet, a device that is watched alone, and the process that watches."""
+"""Figures of a fleet, of a device that is watched alone, and of the process: for Prometheus and for OTLP."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from tcuq._version import VERSION
 
 from .words import known
 
@@ -18,30 +19,21 @@ FLEET: tuple[Row, ...] = (
     ("alarm.share", "alarm_share", "Share of devices in alarm."),
     ("alarm.baseline", "alarm_baseline", "How large that share is in a healthy fleet, at most."),
     ("alarm.p", "alarm_p", "Chance of so many alarms in a healthy fleet, right for a single look."),
-    (
-        "alarm.p_always",
-        "alarm_p_always",
-        "Chance of so many alarms in a healthy fleet, right for all looks: alert on this one.",
-    ),
+    ("alarm.p_always", "alarm_p_always", "The same, right for all looks: alert on this one."),
     ("alarm.unhealthy", "unhealthy", "1: more alarms than a healthy fleet has."),
     ("steps", "steps_total", "Steps that were run."),
-    ("missing", "events_missing_total", "Events: missing."),
-    ("late", "events_late_total", "Events: late."),
-    ("duplicates", "events_duplicates_total", "Events: duplicates."),
-    ("reboots", "events_reboots_total", "Events: reboots."),
+    ("missing", "events_missing_total", "Events that never came."),
+    ("late", "events_late_total", "Events that came after later ones had been run; dropped."),
+    ("duplicates", "events_duplicates_total", "Events that came again; dropped."),
+    ("reboots", "events_reboots_total", "Starts of devices after the first."),
     ("held", "events_held", "Events that wait for an earlier one."),
-    ("refused", "refused_total", "Input that was refused."),
     ("versions.devices", "version_devices", "Devices of a version."),
     ("versions.alarm.share", "version_alarm_share", "Share of them in alarm."),
     ("versions.abstained", "version_abstained", "Share of steps that abstained."),
     ("versions.mean_risk", "version_mean_risk", "Mean risk."),
     ("versions.expected_accuracy", "version_expected_accuracy", "Expected accuracy."),
     ("rollouts.worse", "version_worse", "1: the version is worse than the one before it."),
-    (
-        "rollouts.p_always",
-        "version_worse_p_always",
-        "Chance of such a difference between equal versions, right for all looks.",
-    ),
+    ("rollouts.p_always", "version_worse_p_always", "Chance of such a difference between equal versions."),
     ("labels.estimate", "labeled_accuracy", "Accuracy by labels."),
 )
 
@@ -71,80 +63,96 @@ DEVICE: tuple[Row, ...] = (
 PROCESS: tuple[Row, ...] = (
     ("commits", "commits_total", "Commits that were written."),
     ("last_commit", "last_commit_timestamp_seconds", "Time of the last commit, Unix seconds."),
-    ("events", "events_total", "Events that were taken."),
     ("refused", "refused_total", "Input that was refused, by kind."),
-    ("connected", "connected", "1 while the source is connected."),
 )
 
 TABLES = {"tcuq_fleet_": FLEET, "tcuq_": DEVICE, "tcuq_watch_": PROCESS}
 
-NAMES = frozenset(prefix + name for prefix, rows in TABLES.items() for _, name, _ in rows)
-"""Of all metrics that may be written."""
-
-TOLD = ("title", "source", "params", "version", "decided_by")
-"""What `tcuq_info` tells of a device."""
+TOLD = ("title", "source", "params", "version", "decided_by")  # of a device, as labels of `tcuq_info`
+Metric = tuple[str, str, bool, list[tuple[dict[str, Any], float]]]
+"""Name, help, whether it is a counter, and values with labels: a label a version, never one a device."""
 
 
-def metrics_text(
+def metrics(
     summary: Mapping[str, Any] | None = None,
     device: Mapping[str, Any] | None = None,
     about: Mapping[str, Any] | None = None,
     process: Mapping[str, Any] | None = None,
-) -> str:
-    """Return what is known, in Prometheus' exposition format: a label a version, never one a device.
+) -> Iterator[Metric]:
+    """Yield what is known.
 
     `summary` is that of a fleet; `device` the status of one that is watched alone, with what its page is told
-    `about` it; `process` has `commits`, `last_commit` (Unix seconds), `events`, `refused` by kind and
-    `connected`.
+    `about` it; `process` is what `process_of` returns.
     """
-    if device is not None:
-        watched = {key: about[key] for key in TOLD if about and key in about}
-        device = {**device, "info": [(_labels(**watched), 1)]}
-    if process is not None:
-        counts: Mapping[str, Any] = summary or (device or {}).get("counts") or {}
-        taken = sum(counts.get(name) or 0 for name in ("steps", "held", "late", "duplicates"))
-        process = {"events": taken, "connected": (device or {}).get("connected"), **process}
-    lines: list[str] = []
+    if device is not None and about is not None:
+        device = {**device, "info": [({key: about[key] for key in TOLD if key in about}, 1)]}
     for (prefix, rows), source in zip(TABLES.items(), (summary, device, process), strict=True):
-        for path, name, help in rows:
-            kind = "counter" if name.endswith("_total") else "gauge"
-            values = [
-                f"{prefix}{name}{labels} {float(value):.14g}"
-                for labels, value in _values(source, path)
-                if known(value)
-            ]
-            if values:
-                lines += [f"# HELP {prefix}{name} {help}", f"# TYPE {prefix}{name} {kind}", *values]
+        for path, name, help in rows if source is not None else ():
+            samples = [(labels, float(value)) for labels, value in _values(source, path) if known(value)]
+            if samples:
+                yield prefix + name, help, name.endswith("_total"), samples
+
+
+def process_of(fleet: Any) -> dict[str, Any]:
+    """Return how the process does that writes a fleet, as its folder tells."""
+    files = [path for path in fleet.folder.glob("fleet.sqlite*") if path.suffix != ".sqlite-shm"]
+    last = max((path.stat().st_mtime for path in files), default=None)
+    return {"commits": fleet.commit_number, "refused": fleet.refused, "last_commit": last}
+
+
+def _values(source: Any, path: str) -> Iterable[tuple[dict[str, Any], Any]]:
+    """Return labels and value at a place: one a version, one a kind, or one alone."""
+    first, _, rest = path.partition(".")
+    value: Any = (source or {}).get(first)
+    if first in ("versions", "rollouts"):
+        return [({"version": row["version"]}, found) for row in value for _, found in _values(row, rest)]
+    if rest:
+        return _values(value, rest)
+    if isinstance(value, Mapping):
+        return [({"kind": kind}, number) for kind, number in value.items()]
+    return value if isinstance(value, list) else [({}, value)]
+
+
+def metrics_text(*args: Any, **kwargs: Any) -> str:
+    """Return what is known, in Prometheus' exposition format; arguments are those of `metrics`."""
+    lines = []
+    for name, help, counter, samples in metrics(*args, **kwargs):
+        lines += [f"# HELP {name} {help}", f"# TYPE {name} {'counter' if counter else 'gauge'}"]
+        lines += [f"{name}{_labels(labels)} {value:.14g}" for labels, value in samples]
     return "\n".join([*lines, ""])
 
 
-def process_of(folder: Path, commits: int, refused: Mapping[str, int]) -> dict[str, Any]:
-    """Return how the process does that writes a fleet, as its folder tells."""
-    times = [path.stat().st_mtime for path in folder.glob("fleet.sqlite*") if path.suffix != ".sqlite-shm"]
-    return {"commits": commits, "refused": refused, "last_commit": max(times, default=None)}
-
-
-def _values(source: Mapping[str, Any] | None, path: str) -> Iterator[tuple[str, Any]]:
-    """Give labels and value at a place: one a version, one a kind, or one alone."""
-    first, _, rest = path.partition(".")
-    value = (source or {}).get(first)
-    if first in ("versions", "rollouts"):
-        for each in value or ():
-            for _, found in _values(each, rest):
-                yield _labels(version=each["version"]), found
-    elif rest:
-        yield from _values(value, rest)
-    elif isinstance(value, Mapping):
-        yield from ((_labels(kind=kind), count) for kind, count in value.items())
-    elif isinstance(value, list):
-        yield from value
-    else:
-        yield "", value
-
-
-def _labels(**values: Any) -> str:
+def _labels(labels: Mapping[str, Any]) -> str:
     parts = []
-    for name, value in values.items():
+    for name, value in labels.items():
         escaped = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         parts.append(f'{name}="{escaped}"')
-    return f"{{{','.join(parts)}}}"
+    return f"{{{','.join(parts)}}}" if parts else ""
+
+
+def otlp_metrics(found: Iterable[Metric], began: float, now: float, instance: str) -> dict[str, Any]:
+    """Return metrics as a request of OTLP over HTTP, in JSON.
+
+    `began` is when the counters were 0, in seconds since 1970: a restart does not change it, as they go on.
+    """
+    shown = []
+    for name, help, counter, samples in found:
+        times = {"timeUnixNano": _nano(now), **({"startTimeUnixNano": _nano(began)} if counter else {})}
+        points = [
+            {"attributes": _attributes(labels), **times, "asDouble": value} for labels, value in samples
+        ]
+        data: dict[str, Any] = {"dataPoints": points}
+        if counter:
+            data |= {"aggregationTemporality": 2, "isMonotonic": True}  # 2: cumulative
+        shown.append({"name": name, "description": help, "sum" if counter else "gauge": data})
+    resource = {"service.name": "tcuq", "service.version": VERSION, "service.instance.id": instance}
+    scope = {"scope": {"name": "tcuq", "version": VERSION}, "metrics": shown}
+    return {"resourceMetrics": [{"resource": {"attributes": _attributes(resource)}, "scopeMetrics": [scope]}]}
+
+
+def _nano(seconds: float) -> str:
+    return str(round(seconds * 1e9))
+
+
+def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": {"stringValue": str(value)}} for key, value in values.items()]

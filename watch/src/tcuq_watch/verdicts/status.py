@@ -8,39 +8,34 @@ from typing import Any
 
 from tcuq.report.text import NBSP, count, plural
 
-from .words import ALARMS, ago, figure, known, moment, rollout, share, verdict
+from .words import ALARMS, ago, before, figure, known, moment, rollout, share, verdict
 
-WORST = 8
-"""Devices that are listed."""
-
-WIDTH = 79
-"""Columns of a terminal that are used."""
-
-NAME = 20
-"""Characters of a name that are shown in a table."""
+WORST, WIDTH, NAME = 8, 79, 20  # devices that are listed, columns of a terminal, characters of a name
 
 
 def status_text(summary: Mapping[str, Any]) -> str:
     """Return the summary for a terminal of 80 columns."""
-    parts = textwrap.wrap(verdict(summary), WIDTH)
-    if summary.get("devices"):
-        parts.append(
-            f"{plural(summary['devices'], 'device')}, {count(summary.get('silent') or 0)} silent; "
-            f"{plural(summary.get('steps') or 0, 'step')} up to {moment(summary.get('time'))}"
+    lines = textwrap.wrap(verdict(summary), WIDTH)
+    if summary["devices"]:
+        lines.append(
+            f"{plural(summary['devices'], 'device')}, {count(summary['silent'])} silent; "
+            f"{plural(summary['steps'], 'step')} up to {moment(summary['time'])}"
         )
-        parts += ["", *_versions(summary), "", *_worst(summary), "", *_rest(summary)]
-    elif summary.get("refused"):
-        parts += _refused(summary)
-    return "\n".join(parts).replace(NBSP, " ")
+        lines += ["", *_versions(summary), "", *_worst(summary), "", *_events(summary)]
+    if any(summary["refused"].values()):
+        kinds = sorted(summary["refused"].items(), key=lambda pair: -pair[1])
+        refused = f"refused: {', '.join(f'{number:,} {kind}' for kind, number in kinds if number)}"
+        lines += textwrap.wrap(refused, WIDTH, subsequent_indent="  ")
+    return "\n".join(lines).replace(NBSP, " ")
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
     """Return aligned lines: the first columns to the left, the rest to the right."""
     lines = [titles, *rows]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(titles))]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  ".join(
-            f"{cell:<{width}}" if place < left else f"{cell:>{width}}"
+            f"{cell:{'<' if place < left else '>'}{width}}"
             for place, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
@@ -51,119 +46,81 @@ def _short(name: str) -> str:
     return name if len(name) <= NAME else f"{name[: NAME - 3]}..."
 
 
-def _band(version: Mapping[str, Any]) -> str:
-    low, high = version.get("accuracy_band") or (None, None)
-    return "" if low is None else f" ({share(low)} to {share(high)})"
-
-
 def _versions(summary: Mapping[str, Any]) -> list[str]:
-    rows = [
-        (
-            _short(each["version"]),
-            count(each["devices"]),
-            share((each.get("alarm") or {}).get("share")) + _worse(each),
-            _most((each.get("alarm") or {}).get("baseline")),
-            share(each.get("abstained")),
-            figure(each.get("mean_risk")),
-            share(each.get("expected_accuracy")) + _band(each),
+    rows = []
+    for version in summary["versions"]:
+        alarm = version["alarm"]
+        low, high = version["accuracy_band"] or (None, None)
+        band = f" ({share(low)} to {share(high)})" if known(low) else ""
+        rows.append(
+            (
+                _short(version["version"]),
+                count(version["devices"]),
+                share(alarm["share"]) + " !" * alarm["unhealthy"],
+                "<= " * known(alarm["baseline"]) + share(alarm["baseline"]),
+                share(version["abstained"]),
+                figure(version["mean_risk"]),
+                share(version["expected_accuracy"]) + band,
+            )
         )
-        for each in summary.get("versions") or ()
-    ]
     titles = ("version", "devices", "in alarm", "healthy", "abstained", "mean risk", "expected")
-    compared = [
-        line
-        for each in summary.get("rollouts") or ()
-        if not each["worse"]  # else the sentence on top says so
-        for line in textwrap.wrap(rollout(each), WIDTH)
-    ]
-    return [*table(titles, rows, 1), *compared]
-
-
-def _worse(version: Mapping[str, Any]) -> str:
-    return " !" if (version.get("alarm") or {}).get("unhealthy") else ""
-
-
-def _most(baseline: Any) -> str:
-    """Return how large a share may be in a healthy fleet."""
-    return f"<= {share(baseline)}" if known(baseline) else share(None)
+    compared = [rollout(pair) for pair in summary["rollouts"] if not pair["worse"]]  # else it is on top
+    return [*table(titles, rows, 1), *(line for text in compared for line in textwrap.wrap(text, WIDTH))]
 
 
 def _worst(summary: Mapping[str, Any]) -> list[str]:
-    now = summary.get("time")
-    listed = list(summary.get("worst") or ())[:WORST]
-    severe = any(known(row.get("severity")) for row in listed)
-    key = "severity" if severe else "recent_risk"
-    rows = [
-        (
-            ("! " if row.get("named") else "  ") + _short(row["device"]),
-            _short(row["version"]),
-            figure(row.get(key), 2 if severe else 3),
-            figure(row.get("mean_risk")),
-            _alarm(row, now),
-            f"{ago(row['last_time'], now)} ago" if known(row.get("last_time")) else "-",
+    now, listed = summary["time"], summary["worst"][:WORST]
+    key = "severity" if any(known(row["severity"]) for row in listed) else "recent_risk"
+    rows = []
+    for row in listed:
+        since = f", {ago(row['alarm_since'], now)}" if known(row["alarm_since"]) else ""
+        rows.append(
+            (
+                ("! " if row["named"] else "  ") + _short(row["device"]),
+                _short(row["version"]),
+                figure(row[key]),
+                figure(row["mean_risk"]),
+                f"{ALARMS[row['alarm']]}{since}" if row["alarm"] else "-",
+                before(row["last_time"], now),
+            )
         )
-        for row in listed
-    ]
     titles = ("  worst devices", "version", key.replace("_", " "), "mean risk", "alarm", "last heard")
     lines = table(titles, rows, 2)
-    if any(row.get("named") for row in listed):
+    if any(row["named"] for row in listed):
         lines.append("! looks degraded, by its alarm or by its severity beside the other devices")
     return lines
 
 
-def _alarm(row: Mapping[str, Any], now: Any) -> str:
-    alarm = int(row.get("alarm") or 0)
-    if not alarm:
-        return "-"
-    since = f", {ago(row['alarm_since'], now)}" if known(row.get("alarm_since")) else ""
-    return f"{ALARMS.get(alarm, alarm)}{since}"
+def _order(counts: Mapping[str, Any]) -> str:
+    names = {"missing": "missing", "late": "late", "duplicates": "repeated", "held": "held"}
+    return ", ".join(f"{counts[name]:,} {word}" for name, word in names.items())
 
 
-def _rest(summary: Mapping[str, Any]) -> list[str]:
-    def number(name: str) -> str:
-        return count(summary.get(name) or 0)
-
-    events = (
-        f"events: {number('missing')} missing, {number('late')} late, {number('duplicates')} came again, "
-        f"{number('held')} held; {plural(summary.get('reboots') or 0, 'reboot')}"
-    )
-    lines = [*textwrap.wrap(events, WIDTH, subsequent_indent="  "), *_refused(summary)]
-    told = summary.get("labels")
-    if told:
-        said = "no estimate yet"
-        if known(told.get("estimate")) and told.get("interval"):
-            low, high = told["interval"]
-            said = (
-                f"accuracy of accepted answers {share(told['estimate'])} ({share(low)} to {share(high)} with "
-                f"{share(told.get('level') or 0.95, 0)} confidence)"
-            )
-        lines.append(
-            f"labels: {count(told.get('told') or 0)} of {count(told.get('asked') or 0)} asked for came back, "
-            f"{plural(told.get('errors_found') or 0, 'error')} found;"
-        )
-        lines.append(f"  {said}")
+def _events(summary: Mapping[str, Any]) -> list[str]:
+    events = f"events: {_order(summary)}; {plural(summary['reboots'], 'reboot')}"
+    lines = textwrap.wrap(events, WIDTH, subsequent_indent="  ")
+    if labels := summary["labels"]:
+        returned = f"{count(labels['told'])} of {count(labels['asked'])} asked for came back"
+        lines.append(f"labels: {returned}, {plural(labels['errors_found'], 'error')} found;")
+        lines.append(f"  {_accuracy(labels)}")
     return lines
 
 
-def _refused(summary: Mapping[str, Any]) -> list[str]:
-    kinds = sorted((summary.get("refused") or {}).items(), key=lambda pair: -pair[1])
-    if not kinds:
-        return []
-    said = f"refused: {', '.join(f'{count(number)} {kind}' for kind, number in kinds if number)}"
-    return textwrap.wrap(said, WIDTH, subsequent_indent="  ")
+def _accuracy(labels: Mapping[str, Any]) -> str:
+    if not known(labels["estimate"]):
+        return "no estimate yet"
+    low, high = labels["interval"]
+    sure = f"{share(low)} to {share(high)} with {share(labels['level'], 0)} confidence"
+    return f"accuracy of accepted answers {share(labels['estimate'])} ({sure})"
 
 
 def device_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return what is known of one device, a paragraph a version."""
-    parts = []
-    for row in rows:
-        alarm = ALARMS.get(row["alarm"], str(row["alarm"]))
-        parts.append(
-            f"{row['device']}, version {row['version']}: {plural(row['steps'], 'step')}, last heard "
-            f"{moment(row['last_time'])}\n"
-            f"  alarm: {alarm}; recent risk {figure(row['recent_risk'])}; "
-            f"boot {row['boot']}, seq {row['seq']}\n"
-            f"  {count(row['missing'])} missing, {count(row['late'])} late, "
-            f"{count(row['duplicates'])} came again, {count(row['held'])} held"
-        )
-    return "\n".join(parts).replace(NBSP, " ")
+    return "\n".join(
+        f"{row['device']}, version {row['version']}: {plural(row['steps'], 'step')}, "
+        f"last heard {moment(row['last_time'])}\n"
+        f"  alarm: {ALARMS[row['alarm']]}; recent risk {figure(row['recent_risk'])}; "
+        f"boot {row['boot']}, seq {row['seq']}\n"
+        f"  {_order(row)}"
+        for row in rows
+    )

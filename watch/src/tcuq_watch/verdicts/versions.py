@@ -1,109 +1,77 @@
-"""The shards of a version put together, and who of its devices is silent."""
+"""The shards of a version put together: who of its devices is silent, and who looks degraded."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
-from tcuq.monitor.params import Params
+from ..engine.model_version import ModelVersion
+from ..engine.tallies import MEAN_ONE, RISK_ONE, SEVERITY_WINDOW, Tallies
+from .baseline import SPENT, Baseline, Floats, adjusted, device_p, from_fit, from_period
 
-from ..engine.tallies import DEVICE_DTYPE, MEAN_ONE, RISK_ONE, SEVERITY_WINDOW, Tallies
-from .baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period
+Mask = npt.NDArray[np.bool_]
+Period = tuple[float, float]
 
-SILENT_PAUSES, SILENT_SECONDS = 4, 900.0
-"""A device is silent after so many of its usual pauses, and after no less than so many seconds."""
-
-
-class HasTallies(Protocol):
-    """What is read of a model."""
-
-    version: str
-    devices: list[str]
-    tallies: Tallies
-
-    @property
-    def places(self) -> npt.NDArray[Any]:
-        """One row a slot: boot, seq, missing, late, duplicates, reboots, held."""
-        ...
-
-    @property
-    def heard(self) -> npt.NDArray[np.float64]:
-        """When devices were last heard of, by slot."""
-        ...
+SILENT_PAUSES, SILENT_SECONDS = 4, 900.0  # after so many usual pauses, and no less than so many seconds
+FALSE_SHARE = 0.1  # of healthy devices among those that are named at a look, on average, at most
+PEERS = 8  # devices at least that one device is compared with
+SPREAD = 0.05  # nats by which the severities of healthy devices differ at least
 
 
-@dataclass(frozen=True, eq=False)
 class VersionView:
     """All shards of one version, one row a device."""
 
-    name: str
-    params: Params
-    names: Sequence[str]
-    rows: npt.NDArray[Any]
-    places: npt.NDArray[Any]
-    heard: npt.NDArray[np.float64]
-    counts: Tallies
-    silent: npt.NDArray[np.bool_]
-    baseline: Baseline | str
+    def __init__(
+        self, shards: Sequence[ModelVersion], time: float | None, period: Period | None, versions: int
+    ) -> None:
+        first, alone = shards[0], len(shards) == 1
+        self.name, self.params = first.version, first.tallies.params
+        self.names = first.devices if alone else [name for shard in shards for name in shard.devices]
+        self.counts = first.tallies if alone else Tallies.merged([shard.tallies for shard in shards])
+        self.rows = _together([shard.tallies.devices for shard in shards])
+        self.places = _together([shard.places for shard in shards])
+        self.heard: Floats = _together([shard.heard for shard in shards])
+        self.baseline = from_fit(self.params, versions)
+        if period is not None:
+            self.baseline = from_period(self.counts.over_time(), self.counts.width, period, versions)
+        self.steps = int(self.rows["steps"].sum())
+        self.silent = silence(self.rows, self.heard, time)
+        self.reports = ~self.silent
+        self.in_alarm = self.reports & (self.rows["alarm"] > 0)
+        self.judged = np.flatnonzero(self.reports & (self.rows["steps"] > 0))  # compared with others
+        self.q = np.ones(len(self.rows))
+        self.worse = np.zeros(len(self.rows), dtype=np.bool_)  # lately in alarm for too long, over all looks
+        self.named = self.worse
 
-    @property
-    def steps(self) -> int:
-        """Steps of all devices."""
-        return int(self.rows["steps"].sum())
-
-    @property
-    def active(self) -> int:
-        """Devices that are not silent."""
-        return int((~self.silent).sum())
-
-    @property
-    def in_alarm(self) -> int:
-        """Devices in alarm that are not silent."""
-        return int(((self.rows["alarm"] > 0) & ~self.silent).sum())
+    def called(self, mask: Mask) -> list[str]:
+        """Return the names of some devices."""
+        return [self.names[slot] for slot in np.flatnonzero(mask).tolist()]
 
 
 def by_version(
-    shards: Sequence[HasTallies], time: float | None, period: tuple[float, float] | None
+    shards: Sequence[ModelVersion], time: float | None, period: Period | None
 ) -> list[VersionView]:
-    """Put shards of a version together, and find out who is silent."""
-    found = []
-    names = list(dict.fromkeys(shard.version for shard in shards))
-    for name in names:
-        mine = [shard for shard in shards if shard.version == name]
-        params = mine[0].tallies.params
-        rows = _together([shard.tallies.devices for shard in mine])
-        heard = _together([shard.heard for shard in mine])
-        counts = mine[0].tallies if len(mine) == 1 else Tallies.merged([shard.tallies for shard in mine])
-        found.append(
-            VersionView(
-                name,
-                params,
-                mine[0].devices if len(mine) == 1 else [name for shard in mine for name in shard.devices],
-                rows,
-                _together([shard.places for shard in mine]),
-                heard,
-                counts,
-                silence(rows, heard, time),
-                from_fit(params, len(names))
-                if period is None
-                else from_period(counts.over_time(), counts.width, period, len(names)),
-            )
-        )
-    return found
+    """Put shards of a version together; find out who is silent, and who looks degraded."""
+    versions: dict[str, list[ModelVersion]] = {}
+    for shard in shards:
+        versions.setdefault(shard.version, []).append(shard)
+    views = [VersionView(mine, time, period, len(versions)) for mine in versions.values()]
+    if len(views) > 1 and any(view.silent.any() for view in views):
+        _leave_out_moved(views)
+    if views:
+        _judge(views)
+    return views
 
 
 def _together(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def silence(
-    rows: npt.NDArray[Any], heard: npt.NDArray[np.float64], now: float | None
-) -> npt.NDArray[np.bool_]:
+def silence(rows: npt.NDArray[Any], heard: Floats, now: float | None) -> Mask:
     """Say which devices have been quiet for longer than they use to be; one that never told a time is not."""
     if now is None:
         return np.zeros(len(rows), dtype=np.bool_)
@@ -114,132 +82,52 @@ def silence(
     return np.asarray(now - heard > np.maximum(SILENT_SECONDS, SILENT_PAUSES * usual))
 
 
-def without_moved(versions: Sequence[VersionView]) -> list[npt.NDArray[np.int64]]:
-    """Return the silent devices of each version, without those that now report under another one."""
-    silent = [np.flatnonzero(v.silent) for v in versions]
-    if len(versions) < 2 or not any(map(len, silent)):
-        return silent
-    last: dict[str, tuple[float, int]] = {}  # a device that is silent everywhere counts where it was last
-    for own, version in enumerate(versions):
-        heard = np.where(version.silent, version.heard, np.inf).tolist()
-        for name, time in zip(version.names, heard, strict=True):
-            last[name] = max(last.get(name, (-np.inf, own)), (time, own))
-    return [
-        np.array([slot for slot in slots.tolist() if last[version.names[slot]][1] == own], dtype=np.int64)
-        for own, (version, slots) in enumerate(zip(versions, silent, strict=True))
-    ]
+def _leave_out_moved(views: Sequence[VersionView]) -> None:
+    """Call a device silent only under the version that heard of it last, and not while another hears it."""
+    last: dict[str, tuple[float, int]] = {}
+    for number, view in enumerate(views):
+        heard = np.where(view.silent, view.heard, np.inf).tolist()
+        for name, time in zip(view.names, heard, strict=True):
+            last[name] = max(last.get(name, (time, number)), (time, number))
+    for number, view in enumerate(views):
+        here = np.fromiter((last[name][1] == number for name in view.names), np.bool_, len(view.names))
+        view.silent = view.silent & here
 
 
-Floats = npt.NDArray[np.float64]
-
-FALSE_SHARE = 0.1
-"""Share of healthy devices among those that are named at a look, on average, at most."""
-
-PEERS = 8
-"""Devices at least that one device is compared with."""
-
-SPREAD = 0.05
-"""Nats by which the severities of healthy devices differ at least."""
-
-LISTED = 100
-"""Named devices that are listed; all are counted."""
+def _judge(views: Sequence[VersionView]) -> None:
+    """Compare every device that reports with the baseline and with the others."""
+    now, always = [], []
+    for view in views:
+        rows = view.rows[view.judged]
+        by_alarm, by_severity, for_long = np.ones((3, len(rows)))
+        if isinstance(view.baseline, Baseline):
+            by_alarm[rows["alarm"] > 0] = view.baseline.expected
+            _, for_long = device_p(rows["recent_alarm"] / MEAN_ONE, rows["steps"], view.baseline)
+        if view.params.evidence is not None:
+            by_severity = severity_p(rows["severity"] / RISK_ONE, rows["steps"])
+        now.append(np.minimum(1.0, 2 * np.minimum(by_alarm, by_severity)))  # two ways to be named
+        always.append(for_long)
+    ends = np.cumsum([len(p) for p in now])[:-1]
+    q = np.split(adjusted(np.concatenate(now), any_dependence=False), ends)
+    worse = np.split(adjusted(np.concatenate(always)) <= SPENT, ends)
+    for view, mine, longer in zip(views, q, worse, strict=True):
+        view.q[view.judged], view.worse[view.judged] = mine, longer
+        view.named = (view.q <= FALSE_SHARE) | view.worse
 
 
 def severity_p(severity: Floats, steps: npt.NDArray[Any]) -> Floats:
-    """Return the chance of so high a severity among devices of one version; 1 where it is not above 0.
+    """Return the chance of so high a severity, in nats, among devices of one version; 1 if not above 0.
 
     The middle of all devices and their median deviation stand for healthy ones, so fewer than half may be
     degraded. Clean streams differ more than normal variables do: the tail is that of Student's t with four
-    degrees of freedom.
-
-    Severity is in nats. Devices with fewer steps than a severity looks back are not compared.
+    degrees of freedom. Devices with fewer steps than a severity looks back are not compared.
     """
-    found = np.ones(len(severity))
+    chance = np.ones(len(severity))
     known = np.asarray(steps >= SEVERITY_WINDOW)
     if known.sum() < PEERS:
-        return found
+        return chance
     middle = np.median(severity[known])
     spread = max(SPREAD, 1.4826 * float(np.median(np.abs(severity[known] - middle))))
     high = known & (severity > max(0.0, middle))
-    found[high] = _student_tail((severity[high] - middle) / spread)
-    return found
-
-
-def _student_tail(t: Floats) -> Floats:
-    """Return the upper tail of Student's t with four degrees of freedom, for t above 0."""
-    part = t / np.sqrt(t * t + 4)
-    return np.asarray((1 - part) ** 2 * (2 + part) / 4)
-
-
-class Named(NamedTuple):
-    """The devices that report, and which of them look degraded."""
-
-    places: npt.NDArray[np.int64]  # number of the version, and slot
-    rows: npt.NDArray[Any]
-    q: Floats
-    worse: npt.NDArray[np.bool_]  # in alarm for longer lately than the baseline allows, over all looks
-
-    @property
-    def named(self) -> npt.NDArray[np.bool_]:
-        """Which devices are named: those of either kind."""
-        return np.asarray((self.q <= FALSE_SHARE) | self.worse)
-
-    def summary(self, versions: Sequence[VersionView]) -> dict[str, Any]:
-        """Return who is named, and how often healthy devices are."""
-        names = [versions[at].names[slot] for at, slot in self.places[self.named].tolist()]
-        severe = any(v.params.evidence is not None for v in versions)
-        shares = [v.baseline.expected for v in versions if isinstance(v.baseline, Baseline) and v.active]
-        share, count = max(shares, default=None), len(self.q)
-        return {
-            "devices": sorted(set(names))[:LISTED],
-            "count": len(set(names)),
-            "of": count,
-            "false_share": FALSE_SHARE,
-            "clean_share": share,
-            "from_alarms": None if share is None else max(1, math.ceil(2 * share * count / FALSE_SHARE)),
-            "by_severity": severe and count >= PEERS,
-        }
-
-
-def find_named(versions: Sequence[VersionView]) -> Named:
-    """Judge every device that reports."""
-    places, rows, now, always = [], [], [], []
-    for number, version in enumerate(versions):
-        slots = np.flatnonzero(~version.silent & (version.rows["steps"] > 0))
-        mine, baseline = version.rows[slots], version.baseline
-        by_alarm, by_severity, for_long = np.ones((3, len(slots)))
-        if isinstance(baseline, Baseline):
-            by_alarm[mine["alarm"] > 0] = baseline.expected
-            _, for_long = device_p(mine["recent_alarm"] / MEAN_ONE, mine["steps"], baseline)
-        if version.params.evidence is not None:
-            by_severity = severity_p(mine["severity"] / RISK_ONE, mine["steps"])
-        places.append(np.stack([np.full(len(slots), number), slots], axis=1))
-        rows.append(mine)
-        now.append(np.minimum(1.0, 2 * np.minimum(by_alarm, by_severity)))  # two ways to be named
-        always.append(for_long)
-    if not places:
-        return Named(
-            np.zeros((0, 2), np.int64), np.zeros(0, DEVICE_DTYPE), np.zeros(0), np.zeros(0, np.bool_)
-        )
-    worse = adjusted(np.concatenate(always)) <= SPENT
-    q = adjusted(np.concatenate(now), any_dependence=False)
-    return Named(np.concatenate(places), np.concatenate(rows), q, worse)
-
-
-class Standing(NamedTuple):
-    """Names of devices by how they are doing; one that changed its version is in a set once."""
-
-    silent: set[str]
-    in_alarm: set[str]
-    named: set[str]
-
-
-def standing(versions: Sequence[VersionView]) -> Standing:
-    """Return who is silent, in alarm, and named."""
-    judged, found = find_named(versions), Standing(set(), set(), set())
-    for number, (version, silent) in enumerate(zip(versions, without_moved(versions), strict=True)):
-        mine = judged.places[judged.named & (judged.places[:, 0] == number), 1]
-        alarm = np.flatnonzero((version.rows["alarm"] > 0) & ~version.silent)
-        for names, slots in zip(found, (silent, alarm, mine), strict=True):
-            names.update(version.names[slot] for slot in slots.tolist())
-    return found
+    chance[high] = special.stdtr(4, (middle - severity[high]) / spread)
+    return chance

@@ -2,6 +2,21 @@
 /* Registers by address, as the reference manual of the STM32F405 (RM0090) gives them. */
 #include "board.h"
 
+/* Of the crystal at the chip, 4 to 26 MHz: 25 on a Netduino Plus 2. Without one that runs the chip stays on its
+ * internal oscillator of 16 MHz. */
+#ifndef BOARD_CRYSTAL_MHZ
+#define BOARD_CRYSTAL_MHZ 25u
+#endif
+
+#ifndef BOARD_BAUD
+#define BOARD_BAUD 115200u
+#endif
+
+/* Pins of USART1: 0 for PB6 (TX) and PB7 (RX), 1 for PA9 (TX) and PA10 (RX). */
+#ifndef BOARD_UART_PA9
+#define BOARD_UART_PA9 0
+#endif
+
 #define REGISTER(address) (*(volatile uint32_t *)(address))
 
 #define RCC_CR REGISTER(0x40023800u)
@@ -32,9 +47,6 @@
 #define FAST_HZ 168000000u
 /* Looks at a register: some milliseconds on the internal oscillator, the longest that a crystal takes to start. */
 #define PATIENCE 100000u
-#define PAINT 0xA5C3F00Du
-
-extern uint32_t stack_limit[], stack_top[];
 
 static uint32_t clock_hz = INTERNAL_HZ;
 
@@ -131,25 +143,4 @@ uint8_t board_get(void)
     while ((USART1_SR & 1u << 5) == 0u) {
     }
     return (uint8_t)USART1_DR;
-}
-
-/* Both keep to registers that need no saving, so that they touch no stack themselves. */
-
-void board_paint(void)
-{
-    uint32_t *at = stack_limit;
-    uint32_t *here;
-    __asm__ volatile("mov %0, sp" : "=r"(here));
-    while (at < here) {
-        *at++ = PAINT;
-    }
-}
-
-uint32_t board_depth(void)
-{
-    const uint32_t *at = stack_limit;
-    while (at < stack_top && *at == PAINT) {
-        at++;
-    }
-    return (uint32_t)(stack_top - at) * 4u;
 }

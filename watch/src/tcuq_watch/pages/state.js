@@ -1,0 +1,185 @@
+// What the page holds, the view that moves along with it, and the connection that brings it.
+
+const CAPACITY = 1 << 18; // steps; beyond that the oldest go
+const SECONDS_SHOWN = 60;
+const SILENCE = 14000; // ms; the server says something every 5 s
+const SLOWEST = 4000; // ms between two tries to connect
+const KINDS = { "<f8": Float64Array, "<f4": Float32Array, "<i2": Int16Array, u1: Uint8Array };
+const COPIED = {
+  time: Float64Array, flags: Uint8Array, prediction: Int16Array, answer: Int16Array, look: Float32Array,
+  severity: Float32Array,
+};
+const MADE = {
+  risk: Uint16Array, threshold: Uint16Array, reason: Uint8Array, flagged: Uint8Array, abstain: Uint8Array,
+  persistence: Float32Array, accuracy: Float32Array,
+};
+const ARRAYS = Object.entries({ ...COPIED, ...MADE });
+const AXIS_TOPS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1];
+
+const asWord = (value) => Math.max(0, Math.min(65535, Math.round(value * 65536) || 0));
+
+// The steps, one after the other, in the shape that the drawing of the report reads: one cell a step.
+function makeSteps(meaning) {
+  const stream = {
+    steps: 0, cells: 0, first: 0, per: 1, phase: 0, top: 0.1, peak: 0, reasons: [], names: [], shifts: false,
+    wrong: null, about: "answer", remarks: [], signals: new Map(), counts: {},
+  };
+  for (const [name, Kind] of ARRAYS) stream[name] = new Kind(CAPACITY);
+  stream.riskLow = stream.riskHigh = stream.risk;
+  stream.thresholdLow = stream.threshold;
+  // Rows are drawn in 1/255, as the report has them; a real number keeps all its digits there.
+  stream.rows = ["persistence", "accuracy"].map((name) => {
+    return { name, per: 1, cells: 0, low: stream[name], mean: stream[name], high: stream[name] };
+  });
+  stream.number = (i) => stream.first + i;
+  stream.holds = (number) => number >= stream.first && number < stream.first + stream.steps;
+
+  function forget(gone) {
+    for (const number of stream.signals.keys()) if (gone(number)) stream.signals.delete(number);
+  }
+
+  function dropOldest(count) {
+    for (const [name] of ARRAYS) stream[name].copyWithin(0, count, stream.steps);
+    stream.steps -= count;
+    stream.first += count;
+    forget((number) => number < stream.first);
+  }
+
+  // Steps usually follow those that are held. After a restart of the program the last ones come again, and after
+  // a long absence or a new start there is a gap: the page then begins with what came.
+  function makeRoom(first, count) {
+    const follows = first >= stream.first && first <= stream.first + stream.steps;
+    forget((number) => !follows || number >= first);
+    if (follows) {
+      stream.steps = first - stream.first;
+      if (stream.steps + count > CAPACITY) dropOldest(CAPACITY >> 3);
+      return;
+    }
+    const unseen = first - stream.first - stream.steps;
+    if (unseen <= 0) stream.remarks = [];
+    else if (stream.steps) {
+      const text = number(unseen) + " steps were not seen by this page";
+      stream.remarks = [...stream.remarks, { kind: "missing", text, step: first, time: Date.now() / 1000 }];
+    }
+    Object.assign(stream, { first, steps: 0, peak: 0 });
+  }
+
+  function reasonNumber(name) {
+    const at = stream.reasons.findIndex((known) => known[0] === name);
+    return at < 0 ? stream.reasons.push([name, meaning(name)]) - 1 : at;
+  }
+
+  stream.append = (part, columns) => {
+    const raw = bytes(part.data).buffer, came = {}, reasons = part.reasons.map(reasonNumber);
+    let at = 0;
+    for (const [name, kind] of columns) {
+      came[name] = new KINDS[kind](raw, at, part.count);
+      at += came[name].byteLength;
+    }
+    if (part.count) makeRoom(part.first, part.count);
+    const base = stream.steps;
+    for (const name of Object.keys(COPIED)) stream[name].set(came[name], base);
+    for (let i = 0; i < part.count; i++) {
+      const to = base + i, flags = came.flags[i], limit = asWord(came.threshold[i]);
+      stream.risk[to] = asWord(came.risk[i]);
+      stream.threshold[to] = limit;
+      stream.flagged[to] = flags & BIT.flagged ? 255 : 0;
+      stream.abstain[to] = flags & BIT.abstain ? 255 : 0;
+      stream.reason[to] = reasons[came.reason[i]] ?? 255;
+      stream.persistence[to] = came.persistence[i] * 255;
+      stream.accuracy[to] = came.expected_accuracy[i] * 255;
+      stream.peak = Math.max(stream.peak, stream.risk[to], limit < 65535 ? limit : 0);
+    }
+    for (const [number, ...values] of part.signals) stream.signals.set(number, { names: part.names, values });
+    stream.steps += part.count;
+    stream.phase = stream.first;
+    stream.cells = stream.steps;
+    for (const row of stream.rows) row.cells = stream.steps;
+    stream.counts = part.counts;
+    if (part.remarks.length) stream.remarks = [...stream.remarks, ...part.remarks].slice(-1000);
+  };
+  stream.reach = () => AXIS_TOPS.find((top) => stream.peak / 65536 <= top) || 1;
+  // Steps a second, by the clock of the last ones.
+  stream.rate = () => {
+    const last = stream.steps - 1, first = Math.max(0, last - 500);
+    const seconds = stream.time[last] - stream.time[first];
+    return seconds > 0 ? (last - first) / seconds : null;
+  };
+  return stream;
+}
+
+// The view follows the end until someone looks back or pauses.
+function makeFollowing(stream, changed, acted) {
+  const view = makeView(stream, changed);
+  const { look, zoom, pan } = view;
+  Object.assign(view, { following: true, chosen: 0, usual: 300 });
+
+  view.look = (from, to) => {
+    look(from, to);
+    view.chosen = view.span() >= view.steps ? Infinity : view.span();
+    if (view.to < view.steps) view.following = false;
+    acted();
+  };
+  view.zoom = (factor, around) => zoom(factor, view.following ? view.to : around);
+  view.pan = (distance) => {
+    pan(distance);
+    view.following = view.to >= view.steps;
+  };
+  view.goTo = (from, to) => {
+    view.look(from, to);
+    view.following = false;
+  };
+  // New steps came, and so many of the oldest went.
+  view.moved = (gone) => {
+    const usual = Math.max(300, Math.min(20000, niceStep((stream.rate() || 1) * SECONDS_SHOWN)));
+    // A rate that wavers must not make the picture breathe.
+    if (usual > 2.1 * view.usual || usual < view.usual / 2.1) view.usual = usual;
+    if (view.following) look(view.steps - Math.min(view.chosen || view.usual, view.steps), view.steps);
+    else look(view.from - gone, view.to - gone);
+  };
+  return view;
+}
+
+// The connection comes back by itself, and goes on where it was.
+function connect(heard) {
+  let source = null, known = "", tries = 0, watch = 0, ended = false;
+
+  function lose() {
+    source.close();
+    clearTimeout(watch);
+    tries += 1;
+    if (tries <= 2) heard.state(ended ? "ended" : "away");
+    // A stream that is refused does not say why.
+    if (tries === 2) fetch("/").then((answer) => answer.status === 401 && heard.state("locked"), () => {});
+    setTimeout(open, Math.min(SLOWEST, 250 * 2 ** Math.min(tries, 6)));
+  }
+
+  function hear(kind, act) {
+    source.addEventListener(kind, (event) => {
+      clearTimeout(watch);
+      watch = setTimeout(lose, SILENCE);
+      act(JSON.parse(event.data), event.lastEventId);
+    });
+  }
+
+  function open() {
+    source = new EventSource("/feed" + (known ? "?after=" + encodeURIComponent(known) : ""));
+    source.addEventListener("error", lose);
+    watch = setTimeout(lose, SILENCE);
+    hear("beat", () => {});
+    hear("hello", (about) => {
+      tries = 0;
+      ended = false;
+      heard.hello(about);
+    });
+    hear("part", (part, name) => {
+      known = name;
+      heard.part(part);
+    });
+    hear("end", () => {
+      ended = true;
+      lose();
+    });
+  }
+  open();
+}

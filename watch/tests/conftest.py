@@ -1,0 +1,3 @@
+"""Fixtures that several tests of watch use."""
+
+from brokers import mosquitto, sender  # noqa: F401
