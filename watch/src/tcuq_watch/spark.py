@@ -24,7 +24,7 @@ from .engine.model_version import ModelVersion
 from .engine.order import BRIDGE, HOLD
 from .engine.packing import pack_arrays, unpack_arrays
 
-__all__ = ["DECISIONS", "SETTINGS", "by_device", "decide_stream", "decide_table", "models"]
+__all__ = ["DECISIONS", "SETTINGS", "decide_stream", "decide_table", "models"]
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
@@ -44,17 +44,10 @@ DECISIONS = "version string, device string, boot bigint, seq bigint, time double
 )
 """Columns of decisions: whose, which, and all that `Monitor.run` says; an unknown accuracy or time is NaN."""
 
-STATE = "model binary, unknown bigint"
-"""Of a shard: its model, or how many rows of a version that nobody knows."""
-
-MADE_WITH = "made_with"
-"""Among the arrays of a model: shards and hold, which its content depends on."""
-
+STATE = "model binary, unknown bigint"  # of a shard: its model, or the rows of a version that nobody knows
+MADE_WITH = "made_with"  # among the arrays of a model: shards and hold, which its content depends on
 COLUMNS = {"boot": "bigint", "seq": "bigint", "time": "double", "arrival": "bigint", "state": "binary"}
-"""Columns of events beside `device`, `probs` and `features`. A cast gives seconds for a timestamp as well."""
-
-NO_NUMBER = -2
-"""In place of a boot or seq that is none: it is refused and counted."""
+NO_NUMBER = -2  # in place of a boot or seq that is none: it is refused and counted
 
 
 def decide_stream(
@@ -65,9 +58,7 @@ def decide_stream(
     hold: int = HOLD,
     bridge: int = BRIDGE,
 ) -> Any:
-    """Return decisions on a stream of events, each at most once, as `Fleet` gives them.
-
-    They have the columns `DECISIONS`, and are to be written in the mode "append".
+    """Return decisions on a stream of events, each at most once, as `Fleet` gives them, to be appended.
 
     Parameters
     ----------
@@ -99,21 +90,16 @@ def decide_stream(
 def decide_table(
     df: Any, params: Params | Mapping[str, Params], *, shards: int = 64, bridge: int = BRIDGE
 ) -> Any:
-    """Return decisions on a whole table of events.
-
-    Events of a device are taken by (boot, seq), whatever their order in the table. Of rows of the same place
-    the first by `arrival` is taken.
+    """Return decisions on a whole table; of rows of the same (boot, seq) the first by `arrival` is taken.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
         As of `decide_stream`, but not streaming.
-    params : Params or mapping of them
-        One set, or several by the name of their version.
+    params, bridge
+        As of `decide_stream`.
     shards : int, default 64
         Groups that the devices of a version are split into. Each is one call in the memory of one worker.
-    bridge : int, default 16
-        As of `Fleet`.
 
     Examples
     --------
@@ -128,10 +114,7 @@ def decide_table(
 
 
 def models(session: Any, checkpoint: str, params: Params | Mapping[str, Params]) -> list[ModelVersion]:
-    """Return the models of a stream as its last commit left them, one a version and shard.
-
-    `summarize` takes them as it takes those of a `Fleet`. They are collected into this process: about 300
-    bytes a device. The query may run meanwhile.
+    """Return the models of a stream as its last commit left them, for `summarize`, about 300 bytes a device.
 
     Parameters
     ----------
@@ -154,32 +137,6 @@ def models(session: Any, checkpoint: str, params: Params | Mapping[str, Params])
     return [model for model in restored if model is not None]
 
 
-def by_device(decisions: Any) -> Any:
-    """Return a row for each device and version of a table of decisions.
-
-    `alarm`, `severity`, `boot` and `seq` are of the last step, means over all of them.
-
-    Parameters
-    ----------
-    decisions : pyspark.sql.DataFrame
-        With the columns `DECISIONS`.
-
-    Examples
-    --------
-    >>> by_device(spark.read.parquet("decisions")).orderBy("severity").show()  # doctest: +SKIP
-    """
-    columns = {
-        "steps": "count(*)",
-        "mean_risk": "sum(risk) / count(*)",  # multiples of 1/65536: the sum is exact in any order
-        "abstained": "avg(int(abstain))",
-        "flagged": "avg(int(flagged))",
-        **{name: f"max_by({name}, struct(boot, seq))" for name in ("alarm", "severity", "boot", "seq")},
-        "last_time": "max(nanvl(time, null))",
-    }
-    named = (_needed("pyspark.sql.functions").expr(text).alias(name) for name, text in columns.items())
-    return decisions.groupBy("version", "device").agg(*named)
-
-
 def _needed(module: str) -> Any:
     return needed(module, "tcuq-watch[spark]", "a fleet on Spark")
 
@@ -197,19 +154,17 @@ class _Job:
     def grouped(self, df: Any) -> Any:
         """Return the columns that are read, of fixed types, by version and shard."""
         sql = _needed("pyspark.sql.functions")
-        for name in ("device", "boot", "seq", "probs"):
-            if name not in df.columns:
-                raise InputError(
-                    "missing", f"df has no column {name!r}, expected device, boot, seq and probs"
-                )
+        if missing := {"device", "boot", "seq", "probs"}.difference(df.columns):
+            expected = "expected device, boot, seq and probs"
+            raise InputError("missing", f"df has no column {min(missing)!r}, {expected}")
         version = sql.lit(next(iter(self.params)) if len(self.params) == 1 else None).cast("string")
         if "version" in df.columns:
-            given = sql.col("version").cast("string")
+            named = sql.col("version").cast("string")
             # Beside its name, the fingerprint of a version; an unknown one stays as it is, and is counted.
-            version = sql.coalesce(given, version)
+            version = sql.coalesce(named, version)
             for name, params in self.params.items():
                 if params.fingerprint not in self.params:
-                    version = sql.when(given == params.fingerprint, sql.lit(name)).otherwise(version)
+                    version = sql.when(named == params.fingerprint, sql.lit(name)).otherwise(version)
         shard = sql.pmod(sql.xxhash64("device"), sql.lit(self.shards)).cast("int")
         held = [name for name in ("probs", "features", "time") if name in df.columns]
         columns = {"version": version, "shard": shard, "device": sql.col("device").cast("string")}
@@ -217,7 +172,9 @@ class _Job:
         columns |= {name: sql.col(name).try_cast(COLUMNS[name]) for name in COLUMNS if name in df.columns}
         columns |= {name: _numbers(df, name) for name in held if name != "time"}
         columns |= {"content": sql.xxhash64(*held)}
-        return df.select(*(each.alias(name) for name, each in columns.items())).groupBy("version", "shard")
+        return df.select(*(column.alias(name) for name, column in columns.items())).groupBy(
+            "version", "shard"
+        )
 
     def stream(self, key: tuple[Any, ...], frames: Iterable[Any], state: Any) -> Iterator[Any]:
         """Take one shard's rows of a micro-batch."""

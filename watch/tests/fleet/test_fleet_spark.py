@@ -18,7 +18,7 @@ from spark_stream import session as make_session
 from tcuq import Monitor, Params
 from tcuq_watch.engine.events import Events, joined
 from tcuq_watch.fleet import Fleet, ModelVersion
-from tcuq_watch.spark import PROVIDER, by_device, decide_stream, decide_table, models
+from tcuq_watch.spark import PROVIDER, decide_stream, decide_table, models
 
 # PySpark and Py4J warn of their own affairs.
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -111,35 +111,6 @@ def test_a_checkpoint_of_other_shards_or_hold_is_refused(
     for options in ({"shards": 3}, {"shards": 2, "hold": 16}):
         with pytest.raises(StreamingQueryException, match="expected 2 and 8, with which the checkpoint"):
             streamed(spark, source, tmp_path, params, **options)
-
-
-def test_kinds_of_columns(spark: Any) -> None:
-    """Texts, timestamps and int8 are read; what is no number is left out and ends nothing."""
-    params = Params(classes=2, warmup=0, reference=0.3)
-    rows = [("a", "0", "0", [100, -100]), ("a", "0", "x", [100, -100]), ("a", "0", "1", [None, 3])]
-    rows.append(("a", "0", "1", [-100, 100]))
-    frame = spark.createDataFrame(rows, "device string, boot string, seq string, probs array<tinyint>")
-    frame = frame.selectExpr("*", "timestamp_seconds(1700000000.5) as time")
-    found = decide_table(frame, params, shards=1).toPandas().sort_values("seq")
-    assert found["seq"].tolist() == [0, 1] and found["prediction"].tolist() == [0, 1]
-    assert found["time"].tolist() == [1700000000.5] * 2
-
-
-def test_sums_are_those_of_the_decisions(spark: Any, simulation: tuple[Params, Events, Path]) -> None:
-    params, _, source = simulation
-    decisions = decide_table(spark.read.parquet(str(source)), params).cache()
-    groups = decisions.toPandas().sort_values(["device", "boot", "seq"]).groupby("device")
-    rows = by_device(decisions).toPandas().set_index("device").sort_index()
-    last = groups.last()
-    for name, wanted in (
-        ("steps", groups.size()),
-        ("mean_risk", groups["risk"].mean()),
-        ("abstained", groups["abstain"].mean()),
-        ("alarm", last["alarm"]),
-        ("seq", last["seq"]),
-        ("last_time", groups["time"].max()),
-    ):
-        np.testing.assert_allclose(rows[name], wanted, rtol=1e-12, err_msg=name)
 
 
 def test_versions_bad_rows_and_states(spark: Any, tmp_path: Path) -> None:

@@ -55,12 +55,12 @@ def names(count: int, start: int = 0) -> list[str]:
 
 def test_a_healthy_and_an_unhealthy_fleet() -> None:
     quiet = summarize([shard(names(300), 20)])
-    assert not quiet["alarm"]["unhealthy"] and quiet["alarm"]["p"] == 1
+    assert not quiet["alarm"]["unhealthy"] and quiet["alarm"]["p_always"] == 1
     assert quiet["alarm"]["baseline_from"] == "the fit: 10 false alarms in 1,000,000 held-out clean steps"
     loud = summarize([shard(names(300), 20, alarm=np.arange(300) < 30)])
     alarm = loud["alarm"]
     assert alarm["unhealthy"] and (alarm["devices"], alarm["share"]) == (30, 0.1)
-    assert alarm["p"] < alarm["p_always"] < 0.001 and "than chance explains" in verdict(loud)
+    assert alarm["p_always"] < 0.001 and "than chance explains" in verdict(loud)
     low, high = alarm["interval"]
     assert 0.06 < low < 0.1 < high < 0.15
     assert (loud["devices"], loud["steps"], loud["missing"], loud["silent"]) == (300, 6000, 600, 0)

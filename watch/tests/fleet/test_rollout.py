@@ -12,9 +12,9 @@ from scipy.stats import hypergeom
 
 from tcuq import Params
 from tcuq_watch.pages.fleet_page import page
-from tcuq_watch.verdicts.rollout import LEVEL, worse_p
 from tcuq_watch.verdicts.status import status_text
 from tcuq_watch.verdicts.summary import summarize
+from tcuq_watch.verdicts.versions import LEVEL, worse_p
 from tcuq_watch.verdicts.words import verdict
 
 

@@ -133,8 +133,8 @@ def check_url(option: str, url: str) -> str:
 class Poster:
     """Send JSON to an address, from a thread of its own; nobody waits for it.
 
-    The second attempt comes after `first` seconds; each further one waits twice as long. `tell` is called
-    with a sentence when a message was delivered or given up; with `quiet`, of the first one that fails.
+    The second attempt comes after `first` seconds; each further one waits twice as long. `tell` hears of each
+    message that was delivered or given up; with `quiet`, of the first one that fails.
     """
 
     def __init__(
