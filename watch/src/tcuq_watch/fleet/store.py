@@ -32,12 +32,8 @@ Array = npt.NDArray[Any]
 
 FORMAT, LAYOUT = "tcuq fleet", 2
 DATABASE, LOCK, DECISIONS = "fleet.sqlite", "LOCK", "decisions"
-
-ROLL = 20_000
-"""Decisions that are enough for a file."""
-
-BUSY = 30.0
-"""Seconds that a transaction waits for one of another process."""
+ROLL = 20_000  # decisions that are enough for a file
+BUSY = 30.0  # seconds that a transaction waits for one of another process
 
 SCHEMA = """
 CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), content TEXT NOT NULL, crc INTEGER NOT NULL);
@@ -262,10 +258,10 @@ class Store:
             try:
                 content = path.read_bytes()
             except FileNotFoundError:
-                if self._named(name):  # else whoever writes dropped it meanwhile
-                    said = f"{path} was removed; put it back, or begin a new folder"
-                    raise InputError("missing", said) from None
-                continue
+                if not self._named(name):  # whoever writes dropped it meanwhile
+                    continue
+                removed = f"{path} was removed; put it back, or begin a new folder"
+                raise InputError("missing", removed) from None
             yield from decided_of(content, class_names, first, str(path))
         for content in waiting:
             yield from decided_of(content, class_names, first, str(self._path))
@@ -332,7 +328,7 @@ def _locked(folder: Path) -> int:
     except BaseException as error:
         os.close(handle)
         if isinstance(error, OSError):
-            raise type(error)(error.errno, error.strerror, str(path)) from None
+            error.filename = str(path)
         raise
     return handle
 

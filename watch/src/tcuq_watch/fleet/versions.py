@@ -20,11 +20,8 @@ from .store import Store
 
 DEFAULTS = {"hold": HOLD, "bridge": BRIDGE}
 
-MAX_VERSION = 64
-"""Characters of a version's name."""
-
-PIECE = 1 << 16
-"""Devices of one part: a fleet of millions is never copied at once."""
+MAX_VERSION = 64  # characters of a version's name
+PIECE = 1 << 16  # devices of one part: a fleet of millions is never copied at once
 
 
 def named_params(params: Any) -> dict[str, Params]:
