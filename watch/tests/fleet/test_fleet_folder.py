@@ -81,14 +81,9 @@ def test_other_parameters_are_refused_with_what_to_do(tmp_path: Path) -> None:
 
 
 def test_bad_arguments(tmp_path: Path) -> None:
-    for params, options in (
-        ({"a\n": PARAMS}, {}),
-        ({"a": 3}, {}),
-        (PARAMS, {"hold": 0}),
-        (PARAMS, {"keep_days": -1}),
-    ):
+    for params, hold in (({"a\n": PARAMS}, 8), ({"a": 3}, 8), (PARAMS, 0)):
         with refused("value"):
-            Fleet(params, tmp_path / "f", **options)  # type: ignore[arg-type]
+            Fleet(params, tmp_path / "f", hold=hold)  # type: ignore[arg-type]
     with refused("missing"):
         Fleet(None, tmp_path / "f")
 
@@ -134,7 +129,6 @@ def test_folders_that_are_no_fleet(tmp_path: Path) -> None:
 
 CHANGES = {
     "layout": "PRAGMA user_version = 9",
-    "format": """UPDATE head SET content = '{"format": "x"}'""",
     "head": "UPDATE head SET content = replace(content, 'commit\": 1', 'commit\": 0')",
     "flipped state": "UPDATE part SET content = CAST(substr(content, 1, 900) || 'X' || substr(content, 902) "
     "AS BLOB)",
@@ -365,19 +359,6 @@ def test_states_that_are_refused(tmp_path: Path) -> None:
         assert fleet.refused == {"unknown version": 2, "bad state": 6, "old state": 1}
 
 
-NOW = 1.7e9
-
-
-def test_clocks_that_are_wrong_move_nobody_else(tmp_path: Path) -> None:
-    probs, _ = device(4)
-    with small(tmp_path / "f", clock=lambda: NOW) as fleet:
-        times = [12.5, NOW, 4_102_444_800.0, NOW + 60]  # never set, right, the year 2100, right
-        fleet.take(Events(["a", "b", "c", "d"], [0] * 4, [0] * 4, probs[:4], times=times))
-        found = fleet.summary(worst=0)
-        assert fleet.refused == {"bad time": 2}
-        assert (found["time"], found["silent"], found["over_time"][0]["width"]) == (NOW + 60, 0, 3600)
-
-
 def test_more_devices_than_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TCUQ_LIMITS", "devices=2")
     state = Monitor(PARAMS).save()
@@ -399,17 +380,6 @@ def test_a_list_of_devices_holds_for_those_that_are_there(tmp_path: Path) -> Non
         assert decided.devices.tolist() == ["b"] and fleet.refused == {"unknown device": 1}
         with refused("unknown"):
             fleet.adopt("a", monitor.save(), 0, 5)
-
-
-def test_another_budget_is_kept_and_classes_that_are_none_are_bad(tmp_path: Path) -> None:
-    with small(tmp_path / "f", labels_per_day=1000) as fleet:
-        fleet.take(clean(["a"] * 9, np.arange(9), times=[NOW - 86400] * 4 + [NOW] * 5))
-    small(tmp_path / "f", labels_per_day=3).close()
-    with small(tmp_path / "f") as fleet:
-        assert fleet.label_choice is not None and fleet.label_choice.per_day == 3
-        rows = fleet.labels(int(NOW // 86400))
-        told = fleet.tell([{**row, "label": PARAMS.classes} for row in rows])
-        assert len(rows) == 5 and (told["told"], told["bad"]) == (0, 5)
 
 
 def test_decisions_of_devices_are_ordered_counted_and_kept(tmp_path: Path) -> None:

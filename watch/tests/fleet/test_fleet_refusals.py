@@ -17,27 +17,19 @@ import numpy as np
 import pytest
 from fleet_runs import folder_in_memory
 from refusals import refused
-from streams import int8_stream
 
 from tcuq import Params
 from tcuq_watch.engine import events as fleet_events
 from tcuq_watch.fleet import Events, Fleet, requests
 from tcuq_watch.fleet.store import exchange
-from tcuq_watch.sources.arrivals import Bad, BatchBuilder, DeviceState
 
 PARAMS = Params(classes=3, warmup=0)
-DAY = 86400
 
 
 @pytest.fixture
 def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with folder_in_memory(tmp_path_factory.mktemp("refusals")) as folder:
         yield folder
-
-
-def events(devices: list[str], seqs: list[int], **more: Any) -> Events:
-    probs, _ = int8_stream(len(seqs), 3, 0)
-    return Events(devices, [0] * len(seqs), seqs, probs, **more)
 
 
 PROBS = np.full((2, 2), 0.5)
@@ -51,16 +43,6 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
             Events(**whole | {name: values})
     with refused("missing"):
         Events(**whole | {"probs": None})
-
-
-def test_events_behind_a_state_stay_behind_it() -> None:
-    rows = BatchBuilder(Bad())
-    rows.add_state(DeviceState("a", 0, 4, b"state", None))
-    rows.add_events(events(["b"], [0]))
-    rows.add_events(events([], []))
-    rows.add_events(events(["a"], [5]))
-    state, *after = rows.flush(None).batch
-    assert isinstance(state, DeviceState) and [item.devices.tolist() for item in after] == [["b"], ["a"]]
 
 
 def test_a_sum_at_the_edge_of_the_tolerance_costs_its_own_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,14 +81,6 @@ def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
         requests.ask(folder, {"pick": None})
 
 
-def test_labels_and_hostile_days(tmp_path: Path) -> None:
-    with Fleet(PARAMS, tmp_path / "f", labels_per_day=5) as fleet:
-        fleet.take([events(["a", "b"], [0, 0], times=[1.7e9, 1.7e9 + DAY])])
-        wrong = ['{"pick": 1e999}', '{"pick": "x"}', '{"pick": true}', '{"tell": [{}]}', '{"tell": [5]}']
-        for found in answers(fleet, wrong):
-            assert "error" in found or found.get("accuracy") is not None, found
-
-
 def test_a_file_system_without_locks_is_not_taken_for_a_second_writer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +92,7 @@ def test_a_file_system_without_locks_is_not_taken_for_a_second_writer(
         Fleet(PARAMS, tmp_path / "f")
 
 
-@pytest.mark.parametrize("name", ["decisions", "fleet.sqlite", "fleet.sqlite-wal", "LOCK"])
+@pytest.mark.parametrize("name", ["decisions", "fleet.sqlite", "LOCK"])
 def test_a_link_in_the_folder_of_a_fleet_destroys_nothing_elsewhere(tmp_path: Path, name: str) -> None:
     pytest.importorskip("fcntl")
     outside = tmp_path / "outside"

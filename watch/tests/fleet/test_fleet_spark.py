@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from refusals import refused
-from spark_events import SHARDS, expected, need_spark, same, simulated, write_files
+from spark_events import SHARDS, need_spark, same, simulated, write_files
 from spark_stream import SCHEMA
 from spark_stream import session as make_session
 
@@ -44,10 +44,9 @@ def simulation(tmp_path_factory: pytest.TempPathFactory) -> tuple[Params, Events
 
 def streamed(spark: Any, source: Path, out: Path, params: Any, files: int = 1, **options: Any) -> Any:
     """Return decisions on a folder of files as a pandas data frame."""
-    without = options.pop("without", ())
     schema = options.pop("schema", SCHEMA)
     events = spark.readStream.schema(schema).option("maxFilesPerTrigger", files).parquet(str(source))
-    decisions = decide_stream(events.drop(*without), params, **options)
+    decisions = decide_stream(events, params, **options)
     writer = decisions.writeStream.format("parquet").option("path", str(out / "decisions"))
     writer = writer.option("checkpointLocation", str(out / "checkpoint"))
     writer.trigger(availableNow=True).start().awaitTermination()
@@ -71,16 +70,6 @@ def test_a_stream_is_a_fleet_however_it_is_batched(
         for name in ("received", "missing", "late", "duplicates", "reboots", "held"):
             there = sum(model.places[name].sum() for model in kept)
             assert there == sum(model.places[name].sum() for model in fleet.models.values()) > 0
-
-
-def test_without_arrival_a_micro_batch_is_taken_by_place(
-    spark: Any, simulation: tuple[Params, Events, Path], tmp_path: Path
-) -> None:
-    params, events, source = simulation
-    parts = np.array_split(np.arange(len(events)), FILES)
-    by_place = [part[np.lexsort([events.seqs[part], events.boots[part]])] for part in parts]
-    found = streamed(spark, source, tmp_path, params, shards=SHARDS, without=["arrival"])
-    same(found, expected(params, events, by_place))
 
 
 def test_a_table_is_taken_by_place_to_its_end(
@@ -185,18 +174,14 @@ def test_bad_use_is_refused(spark: Any, simulation: tuple[Params, Events, Path])
     params, _, source = simulation
     frame = spark.read.parquet(str(source))
     stream = spark.readStream.schema(SCHEMA).parquet(str(source))
-    with refused("missing"):
-        decide_table(frame.drop("seq"), params)
-    with refused("value"):
-        decide_table(frame.withColumn("probs", frame["time"]), params)
-    with refused("value", "shards"):
-        decide_table(frame, params, shards=0)
-    with refused("value"):
-        decide_stream(frame, params)
-    with refused("value"):
-        decide_table(stream, params)
-    with refused("value", "params"):
-        decide_table(frame, "monitor.json")  # type: ignore[arg-type]
+    for code, act in (
+        ("missing", lambda: decide_table(frame.drop("seq"), params)),
+        ("value", lambda: decide_table(frame.withColumn("probs", frame["time"]), params)),
+        ("value", lambda: decide_stream(frame, params)),
+        ("value", lambda: decide_table(stream, params)),
+    ):
+        with refused(code):
+            act()
     before = spark.conf.get(PROVIDER)
     spark.conf.set(PROVIDER, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
     try:

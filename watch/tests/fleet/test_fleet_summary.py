@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from fleet_shards import played
+from fleet_summaries import played
 
 from tcuq import Params
 from tcuq.monitor.alarm import Alarm, AlarmSide
@@ -72,17 +71,6 @@ def test_a_healthy_and_an_unhealthy_fleet() -> None:
         assert again["alarm"]["unhealthy"] == bool(more)
 
 
-def test_few_alarms_in_a_small_fleet_are_not_called_normal_in_silence() -> None:
-    few = {"fit": {"run_length_elsewhere": {"steps": 2454, "false_alarms": 3, "alarm_steps": 99}}}
-    alarms = np.arange(100) < 20
-    found = summarize([shard(names(100), 20, alarm=alarms, params=replace(EVIDENCE, notes=few))])
-    alarm, said = found["alarm"], verdict(found)
-    assert alarm["expected"] < alarm["share"] < alarm["baseline"] and not alarm["unhealthy"]
-    assert "more than expected" in said and alarm["baseline_from"] in said
-    assert f"{alarm['unhealthy_from']:,} in alarm would be called unhealthy" in said
-    assert "No device is named as degraded: " in said and str(found["named"]["from_alarms"]) in said
-
-
 def test_the_worst_come_first_and_those_that_are_worse_for_sure_are_named() -> None:
     severity = np.linspace(-1, 1, 50)
     alarm = np.arange(50) == 49
@@ -142,14 +130,3 @@ def test_events_that_are_held_are_heard_of() -> None:
     assert (found["time"], found["held"], found["silent"]) == (START + 10_000.0, 5, 1)
     assert [row["device"] for row in found["silent_devices"]] == ["b"]
     assert {row["device"]: row["last_time"] for row in found["worst"]} == {"a": START + 10_000.0}
-
-
-def test_a_failing_version_is_named_first() -> None:
-    rare = {"fit": {"run_length_elsewhere": {"steps": 10**7, "false_alarms": 100, "alarm_steps": 2000}}}
-    params = replace(EVIDENCE, notes=rare)
-    good = shard(names(600), 20, params=params)
-    bad = shard(names(30, 600), 20, np.arange(30) < 15, version="v2", params=params)
-    found = summarize([good, bad])
-    assert [each["alarm"]["unhealthy"] for each in found["versions"]] == [False, True]
-    said = verdict({**found, "alarm": {**found["alarm"], "unhealthy": False}})
-    assert said.startswith("More devices are in alarm than chance explains: 15 of 30 devices of version v2")
