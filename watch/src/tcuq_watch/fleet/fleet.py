@@ -24,8 +24,7 @@ from ..engine.labels import Labels
 from ..engine.model_version import ModelVersion
 from ..verdicts.summary import summarize
 from .decision_tables import named_damage
-from .store import Store
-from .versions import Parts, agreed_options, agreed_versions, named_params
+from .store import Parts, Store, agreed_options, agreed_versions, named_params
 
 AHEAD = 86400.0
 """Seconds that a device's clock may be ahead of that of the fleet."""

@@ -120,14 +120,12 @@ _OPENER = urllib.request.build_opener(_NoRedirects)
 
 def check_url(option: str, url: str) -> str:
     """Return the host of an address; refuse what no request line can hold."""
-    try:
+    with contextlib.suppress(ValueError):
         parts = urlsplit(url)
-        host = parts.hostname if parts.port != 0 and parts.scheme in ("http", "https") else None
-    except ValueError:
-        host = None
-    if host is None or not url.isascii() or not url.isprintable() or " " in url:
-        raise InputError("value", f"{option} is {url!r}, expected http://... or https://... without spaces")
-    return host
+        fits = parts.port != 0 and parts.scheme in ("http", "https") and url.isascii() and url.isprintable()
+        if parts.hostname and fits and " " not in url:
+            return parts.hostname
+    raise InputError("value", f"{option} is {url!r}, expected http://... or https://... without spaces")
 
 
 class Poster:

@@ -92,7 +92,7 @@ def verdict(summary: Mapping[str, Any]) -> str:
     bad = [version for version in summary["versions"] if version["alarm"]["unhealthy"]]
     if bad and not alarmed(summary):
         news += [_alarms(version["alarm"], f" of version {version['version']}") for version in bad]
-    about_fleet = [_alarms(alarm), _degraded(summary["named"], alarm["devices"])]
+    about_fleet = [_alarms(alarm), _degraded(summary["named"])]
     if named(summary) and not alarmed(summary):
         about_fleet.reverse()
     return " ".join(filter(None, [*news, *about_fleet]))
@@ -113,16 +113,14 @@ def _alarms(alarm: Mapping[str, Any], which: str = "") -> str:
     healthy += f", {share(most)} at most"
     if alarm["unhealthy"]:
         return f"More devices are in alarm than chance explains: {hits}; {healthy}."
-    judged = "That is no more than expected"
-    if hit / of > most:
-        judged = "That is more than expected, but may be chance"
-    elif hit / of > expected:
-        judged = f"That is more than expected, but the baseline is uncertain ({alarm['baseline_from']})"
+    judged = "That is more than expected, but may be chance"
+    if hit / of <= expected:
+        judged = "That is no more than expected"
     return f"{hits}; {healthy}. {judged}. {alarm['unhealthy_from']:,} in alarm would be called unhealthy."
 
 
-def _degraded(judged: Mapping[str, Any], in_alarm: int) -> str:
-    """Say who looks degraded and how many of them may be healthy, or why nobody is named."""
+def _degraded(judged: Mapping[str, Any]) -> str:
+    """Say who looks degraded and how many of them may be healthy."""
     count, of, names = judged["count"], judged["of"], judged["devices"][:FEW]
     if count:
         more = f" and {count - len(names):,} more" if count > len(names) else ""
@@ -131,16 +129,7 @@ def _degraded(judged: Mapping[str, Any], in_alarm: int) -> str:
         if 2 * count > of:
             rate += " So many may also mean that the field differs from the clean data of the fit."
         return f"{who}: {', '.join(names)}{more}. {rate}"
-    if of == 1:
-        return ""
-    reasons = []
-    if judged["from_alarms"] is None:
-        reasons.append("alarms have no baseline")
-    elif in_alarm:
-        reasons.append(f"of fewer than {judged['from_alarms']:,} in alarm, too many may be healthy")
-    if not judged["by_severity"]:
-        reasons.append("severity is not compared")
-    return f"No device is named as degraded{': ' if reasons else ''}{', and '.join(reasons)}."
+    return "" if of == 1 else "No device is named as degraded."
 
 
 def accuracy(labels: Mapping[str, Any]) -> str:
