@@ -160,7 +160,7 @@ def test_shards_merge(span: int) -> None:
         shard.update(slots[mine] % 3, times[mine], steps[mine])
     merged = Tallies.merged(shards)
     for name, values in whole.arrays().items():
-        if name not in ("devices",):
+        if name != "devices":
             assert values.tobytes() == merged.arrays()[name].tobytes(), name
 
 

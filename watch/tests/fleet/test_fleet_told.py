@@ -125,16 +125,9 @@ def test_a_table_by_group(work: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "\x1b" not in shown and "\\x1b[2J" in shown and "batch" in shown and "degraded" in shown
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("name,site\n", "missing"),
-        ("device,batch\na,1\n", "unknown"),
-        ("device,site\na,1\nb,1\na,2\n", "conflict"),
-        ("\xff", "damaged"),
-    ],
-)
-def test_files_of_tags_that_cannot_be_right(text: str, code: str, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(text, encoding="latin-1")
-    with refused(code):
-        read_tags(str(tmp_path / "t.csv"), "site")
+def test_files_of_tags_that_cannot_be_right(tmp_path: Path) -> None:
+    wrong = {"missing": "name,site\n", "unknown": "device,batch\na,1\n", "damaged": "\xff"}
+    for code, text in (wrong | {"conflict": "device,site\na,1\nb,1\na,2\n"}).items():
+        (tmp_path / "t.csv").write_text(text, encoding="latin-1")
+        with refused(code):
+            read_tags(str(tmp_path / "t.csv"), "site")
