@@ -26,6 +26,8 @@ from .engine.packing import pack_arrays, unpack_arrays
 
 __all__ = ["DECISIONS", "SETTINGS", "decide_stream", "decide_table", "models"]
 
+Versions = Params | Mapping[str, Params]
+
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 SETTINGS = {
@@ -51,12 +53,7 @@ NO_NUMBER = -2  # in place of a boot or seq that is none: it is refused and coun
 
 
 def decide_stream(
-    df: Any,
-    params: Params | Mapping[str, Params],
-    *,
-    shards: int = 64,
-    hold: int = HOLD,
-    bridge: int = BRIDGE,
+    df: Any, params: Versions, *, shards: int = 64, hold: int = HOLD, bridge: int = BRIDGE
 ) -> Any:
     """Return decisions on a stream of events, each at most once, as `Fleet` gives them, to be appended.
 
@@ -87,17 +84,13 @@ def decide_stream(
     return job.grouped(df).applyInPandasWithState(job.stream, DECISIONS, STATE, "append", "NoTimeout")
 
 
-def decide_table(
-    df: Any, params: Params | Mapping[str, Params], *, shards: int = 64, bridge: int = BRIDGE
-) -> Any:
+def decide_table(df: Any, params: Versions, *, shards: int = 64, bridge: int = BRIDGE) -> Any:
     """Return decisions on a whole table; of rows of the same (boot, seq) the first by `arrival` is taken.
 
     Parameters
     ----------
-    df : pyspark.sql.DataFrame
-        As of `decide_stream`, but not streaming.
-    params, bridge
-        As of `decide_stream`.
+    df, params, bridge
+        As of `decide_stream`; `df` is not streaming.
     shards : int, default 64
         Groups that the devices of a version are split into. Each is one call in the memory of one worker.
 
@@ -113,22 +106,19 @@ def decide_table(
     return job.grouped(df).applyInPandas(lambda key, frame: job.table(key, frame), DECISIONS)
 
 
-def models(session: Any, checkpoint: str, params: Params | Mapping[str, Params]) -> list[ModelVersion]:
+def models(session: Any, checkpoint: str, params: Versions) -> list[ModelVersion]:
     """Return the models of a stream as its last commit left them, for `summarize`, about 300 bytes a device.
 
     Parameters
     ----------
     session : pyspark.sql.SparkSession
         The session, or another one that sees the checkpoint.
-    checkpoint : str
-        Folder that the query has as `checkpointLocation`.
-    params : Params or mapping of them
-        As `decide_stream` was given them.
+    checkpoint, params
+        Folder that the query has as `checkpointLocation`, and what `decide_stream` was given.
 
     Examples
     --------
-    >>> from tcuq_watch.verdicts.summary import summarize  # doctest: +SKIP
-    >>> found = summarize(models(spark, "checkpoint", Params.load("monitor.json")))  # doctest: +SKIP
+    >>> summarize(models(spark, "checkpoint", Params.load("monitor.json")))  # doctest: +SKIP
     """
     job = _Job(params)
     state = session.read.format("statestore").load(str(checkpoint))
@@ -144,7 +134,7 @@ def _needed(module: str) -> Any:
 class _Job:
     """What workers do. It travels to them, and holds no state of devices."""
 
-    def __init__(self, params: Params | Mapping[str, Params], shards: int | None = None, **options: int):
+    def __init__(self, params: Versions, shards: int | None = None, **options: int):
         if not isinstance(params, Params) and (not isinstance(params, Mapping) or not params):
             raise wrong_type("params", params, "Params or versions by name")
         self.params = {params.fingerprint: params} if isinstance(params, Params) else dict(params)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -174,27 +175,23 @@ class Labels:
         asked: dict[tuple[Any, ...], tuple[_Day, int]] = {
             tuple(row[:4]): (day, place) for day in self._days for place, row in enumerate(day.rows)
         }
-        found = {"told": 0, "unlabeled": 0, "unknown": 0, "bad": 0}
+        counts = {"told": 0, "unlabeled": 0, "unknown": 0, "bad": 0}
         for row in rows:
-            name = tuple(row.get(part) for part in PARTS)
+            where = None
+            with suppress(TypeError):  # of a list, say, which can name nothing
+                where = asked.get(tuple(row.get(part) for part in PARTS))
+            if where is None or row.get("label") is None:
+                counts["unknown" if where is None else "unlabeled"] += 1
+                continue
+            day, place = where
             try:
-                where = asked.get(name)
-            except TypeError:  # a list, say, which can name nothing
-                where = None
-            if where is None:
-                found["unknown"] += 1
-            elif row.get("label") is None:
-                found["unlabeled"] += 1
-            else:
-                try:
-                    label = integer("label", row["label"], -1, MOST_CLASS)
-                except ValueError:
-                    found["bad"] += 1
-                    continue
-                where[0].told[where[1]] = label
-                self._saved.pop(where[0].day, None)
-                found["told"] += 1
-        return found
+                day.told[place] = integer("label", row["label"], -1, MOST_CLASS)
+            except ValueError:
+                counts["bad"] += 1
+                continue
+            self._saved.pop(day.day, None)
+            counts["told"] += 1
+        return counts
 
     def accuracy(self, level: float = 0.95, among: str = "accepted") -> dict[str, Any]:
         """Return the share of right answers, labeled or not, with an interval that holds at every look.
