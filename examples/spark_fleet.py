@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import tcuq
-from tcuq_watch.spark import SETTINGS, by_device, decide_stream
+from tcuq_watch.spark import SETTINGS, decide_stream
 
 EVENTS = "device string, boot long, seq long, time double, probs array<float>, arrival long"
 
@@ -129,7 +129,16 @@ def main() -> None:
     pace = {"processingTime": "10 seconds"} if arguments.keep_running else {"availableNow": True}
     writer.trigger(**pace).start().awaitTermination()
 
-    devices = by_device(session.read.parquet(arguments.out)).cache()
+    from pyspark.sql.functions import expr
+
+    by_device = session.read.parquet(arguments.out).groupBy("device")
+    columns = {
+        "steps": "count(*)",
+        "mean_risk": "avg(risk)",
+        "abstained": "avg(int(abstain))",
+        "alarm": "max_by(alarm, struct(boot, seq))",
+    }
+    devices = by_device.agg(*(expr(text).alias(name) for name, text in columns.items())).cache()
     total, count, in_alarm = devices.selectExpr("sum(steps)", "count(*)", "count_if(alarm > 0)").first()
     print(f"{total:,} decisions of {count} devices, {in_alarm} in alarm")
     for row in devices.orderBy("mean_risk", ascending=False).take(12):

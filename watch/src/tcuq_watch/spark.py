@@ -24,7 +24,9 @@ from .engine.model_version import ModelVersion
 from .engine.order import BRIDGE, HOLD
 from .engine.packing import pack_arrays, unpack_arrays
 
-__all__ = ["DECISIONS", "SETTINGS", "by_device", "decide_stream", "decide_table", "models"]
+__all__ = ["DECISIONS", "SETTINGS", "decide_stream", "decide_table", "models"]
+
+Versions = Params | Mapping[str, Params]
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
@@ -44,30 +46,16 @@ DECISIONS = "version string, device string, boot bigint, seq bigint, time double
 )
 """Columns of decisions: whose, which, and all that `Monitor.run` says; an unknown accuracy or time is NaN."""
 
-STATE = "model binary, unknown bigint"
-"""Of a shard: its model, or how many rows of a version that nobody knows."""
-
-MADE_WITH = "made_with"
-"""Among the arrays of a model: shards and hold, which its content depends on."""
-
+STATE = "model binary, unknown bigint"  # of a shard: its model, or the rows of a version that nobody knows
+MADE_WITH = "made_with"  # among the arrays of a model: shards and hold, which its content depends on
 COLUMNS = {"boot": "bigint", "seq": "bigint", "time": "double", "arrival": "bigint", "state": "binary"}
-"""Columns of events beside `device`, `probs` and `features`. A cast gives seconds for a timestamp as well."""
-
-NO_NUMBER = -2
-"""In place of a boot or seq that is none: it is refused and counted."""
+NO_NUMBER = -2  # in place of a boot or seq that is none: it is refused and counted
 
 
 def decide_stream(
-    df: Any,
-    params: Params | Mapping[str, Params],
-    *,
-    shards: int = 64,
-    hold: int = HOLD,
-    bridge: int = BRIDGE,
+    df: Any, params: Versions, *, shards: int = 64, hold: int = HOLD, bridge: int = BRIDGE
 ) -> Any:
-    """Return decisions on a stream of events, each at most once, as `Fleet` gives them.
-
-    They have the columns `DECISIONS`, and are to be written in the mode "append".
+    """Return decisions on a stream of events, each at most once, as `Fleet` gives them, to be appended.
 
     Parameters
     ----------
@@ -96,24 +84,15 @@ def decide_stream(
     return job.grouped(df).applyInPandasWithState(job.stream, DECISIONS, STATE, "append", "NoTimeout")
 
 
-def decide_table(
-    df: Any, params: Params | Mapping[str, Params], *, shards: int = 64, bridge: int = BRIDGE
-) -> Any:
-    """Return decisions on a whole table of events.
-
-    Events of a device are taken by (boot, seq), whatever their order in the table. Of rows of the same place
-    the first by `arrival` is taken.
+def decide_table(df: Any, params: Versions, *, shards: int = 64, bridge: int = BRIDGE) -> Any:
+    """Return decisions on a whole table; of rows of the same (boot, seq) the first by `arrival` is taken.
 
     Parameters
     ----------
-    df : pyspark.sql.DataFrame
-        As of `decide_stream`, but not streaming.
-    params : Params or mapping of them
-        One set, or several by the name of their version.
+    df, params, bridge
+        As of `decide_stream`; `df` is not streaming.
     shards : int, default 64
         Groups that the devices of a version are split into. Each is one call in the memory of one worker.
-    bridge : int, default 16
-        As of `Fleet`.
 
     Examples
     --------
@@ -127,57 +106,25 @@ def decide_table(
     return job.grouped(df).applyInPandas(lambda key, frame: job.table(key, frame), DECISIONS)
 
 
-def models(session: Any, checkpoint: str, params: Params | Mapping[str, Params]) -> list[ModelVersion]:
-    """Return the models of a stream as its last commit left them, one a version and shard.
-
-    `summarize` takes them as it takes those of a `Fleet`. They are collected into this process: about 300
-    bytes a device. The query may run meanwhile.
+def models(session: Any, checkpoint: str, params: Versions) -> list[ModelVersion]:
+    """Return the models of a stream as its last commit left them, for `summarize`, about 300 bytes a device.
 
     Parameters
     ----------
     session : pyspark.sql.SparkSession
         The session, or another one that sees the checkpoint.
-    checkpoint : str
-        Folder that the query has as `checkpointLocation`.
-    params : Params or mapping of them
-        As `decide_stream` was given them.
+    checkpoint, params
+        Folder that the query has as `checkpointLocation`, and what `decide_stream` was given.
 
     Examples
     --------
-    >>> from tcuq_watch.verdicts.summary import summarize  # doctest: +SKIP
-    >>> found = summarize(models(spark, "checkpoint", Params.load("monitor.json")))  # doctest: +SKIP
+    >>> summarize(models(spark, "checkpoint", Params.load("monitor.json")))  # doctest: +SKIP
     """
     job = _Job(params)
     state = session.read.format("statestore").load(str(checkpoint))
     rows = state.select("key.version", "value.groupState.model").where("model is not null").collect()
     restored = (job.model(row["version"], bytes(row["model"])) for row in rows)
     return [model for model in restored if model is not None]
-
-
-def by_device(decisions: Any) -> Any:
-    """Return a row for each device and version of a table of decisions.
-
-    `alarm`, `severity`, `boot` and `seq` are of the last step, means over all of them.
-
-    Parameters
-    ----------
-    decisions : pyspark.sql.DataFrame
-        With the columns `DECISIONS`.
-
-    Examples
-    --------
-    >>> by_device(spark.read.parquet("decisions")).orderBy("severity").show()  # doctest: +SKIP
-    """
-    columns = {
-        "steps": "count(*)",
-        "mean_risk": "sum(risk) / count(*)",  # multiples of 1/65536: the sum is exact in any order
-        "abstained": "avg(int(abstain))",
-        "flagged": "avg(int(flagged))",
-        **{name: f"max_by({name}, struct(boot, seq))" for name in ("alarm", "severity", "boot", "seq")},
-        "last_time": "max(nanvl(time, null))",
-    }
-    named = (_needed("pyspark.sql.functions").expr(text).alias(name) for name, text in columns.items())
-    return decisions.groupBy("version", "device").agg(*named)
 
 
 def _needed(module: str) -> Any:
@@ -187,7 +134,7 @@ def _needed(module: str) -> Any:
 class _Job:
     """What workers do. It travels to them, and holds no state of devices."""
 
-    def __init__(self, params: Params | Mapping[str, Params], shards: int | None = None, **options: int):
+    def __init__(self, params: Versions, shards: int | None = None, **options: int):
         if not isinstance(params, Params) and (not isinstance(params, Mapping) or not params):
             raise wrong_type("params", params, "Params or versions by name")
         self.params = {params.fingerprint: params} if isinstance(params, Params) else dict(params)
@@ -197,19 +144,17 @@ class _Job:
     def grouped(self, df: Any) -> Any:
         """Return the columns that are read, of fixed types, by version and shard."""
         sql = _needed("pyspark.sql.functions")
-        for name in ("device", "boot", "seq", "probs"):
-            if name not in df.columns:
-                raise InputError(
-                    "missing", f"df has no column {name!r}, expected device, boot, seq and probs"
-                )
+        if missing := {"device", "boot", "seq", "probs"}.difference(df.columns):
+            expected = "expected device, boot, seq and probs"
+            raise InputError("missing", f"df has no column {min(missing)!r}, {expected}")
         version = sql.lit(next(iter(self.params)) if len(self.params) == 1 else None).cast("string")
         if "version" in df.columns:
-            given = sql.col("version").cast("string")
+            named = sql.col("version").cast("string")
             # Beside its name, the fingerprint of a version; an unknown one stays as it is, and is counted.
-            version = sql.coalesce(given, version)
+            version = sql.coalesce(named, version)
             for name, params in self.params.items():
                 if params.fingerprint not in self.params:
-                    version = sql.when(given == params.fingerprint, sql.lit(name)).otherwise(version)
+                    version = sql.when(named == params.fingerprint, sql.lit(name)).otherwise(version)
         shard = sql.pmod(sql.xxhash64("device"), sql.lit(self.shards)).cast("int")
         held = [name for name in ("probs", "features", "time") if name in df.columns]
         columns = {"version": version, "shard": shard, "device": sql.col("device").cast("string")}
@@ -217,7 +162,9 @@ class _Job:
         columns |= {name: sql.col(name).try_cast(COLUMNS[name]) for name in COLUMNS if name in df.columns}
         columns |= {name: _numbers(df, name) for name in held if name != "time"}
         columns |= {"content": sql.xxhash64(*held)}
-        return df.select(*(each.alias(name) for name, each in columns.items())).groupBy("version", "shard")
+        return df.select(*(column.alias(name) for name, column in columns.items())).groupBy(
+            "version", "shard"
+        )
 
     def stream(self, key: tuple[Any, ...], frames: Iterable[Any], state: Any) -> Iterator[Any]:
         """Take one shard's rows of a micro-batch."""
@@ -324,6 +271,5 @@ def _frame(decided: Decided) -> Any:
         "time": decided.times,
         **step_columns(np.asarray(decided.steps)),
     }
-    for name in ("version", "device", "reason"):  # Spark cannot send all that pandas makes of texts
-        columns[name] = _needed("pandas").Series(columns[name], dtype=object)
-    return _needed("pandas").DataFrame(columns)
+    texts = ("version", "device", "reason")  # Spark cannot send all that pandas makes of them
+    return _needed("pandas").DataFrame(columns).astype(dict.fromkeys(texts, object))

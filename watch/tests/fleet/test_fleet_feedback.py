@@ -12,7 +12,6 @@ from fleet_runs import crashed
 from streams import same_steps
 
 from tcuq import Feedback, Monitor, Params
-from tcuq.cli import main
 from tcuq_watch.engine.events import Events
 from tcuq_watch.fleet import Fleet
 
@@ -81,14 +80,6 @@ def asking(folder: Path) -> Fleet:
     return fleet
 
 
-def test_labels_that_were_asked_for_count_for_the_accuracy_and_for_monitors(tmp_path: Path) -> None:
-    with asking(tmp_path / "f") as fleet:
-        rows = [{**asked, "label": asked["answer"]} for asked in fleet.labels(TODAY)]
-        counts = {"told": 10, "unlabeled": 0, "unknown": 1, "bad": 0, "used": 10}
-        assert fleet.tell([*rows, row(99, 0)]) == counts
-        assert fleet.accuracy()["told"] == 10
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed after a fork")
 def test_killed_while_told_and_told_again_it_is_told_once(tmp_path: Path) -> None:
     root = tmp_path / "work"
@@ -105,19 +96,3 @@ def test_killed_while_told_and_told_again_it_is_told_once(tmp_path: Path) -> Non
             outcomes.add((before, fleet.tell(rows)["used"]))
             assert (state(fleet), fleet.accuracy()) == expected
     assert outcomes == {(0, 10), (10, 0)}
-
-
-def test_the_command_tells_monitors_without_a_budget(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with Fleet(PARAMS, tmp_path / "f") as fleet:
-        fleet.take(events("a", 0, 20))
-    table = tmp_path / "told.csv"
-    version = PARAMS.fingerprint
-    table.write_text(
-        f"device,version,boot,seq,label\na,{version},0,19,1\na,{version},0,18,\na,{version},0,77,1\n"
-    )
-    assert main(["fleet", "labels", str(tmp_path / "f"), "--tell", str(table)]) == 0
-    assert "took 1 labels" in capsys.readouterr().out
-    assert main(["fleet", "labels", str(tmp_path / "f")]) == 2
-    assert "--labels-per-day" in capsys.readouterr().err

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 from importlib.resources import files
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from fleet_summaries import summary
 
-from tcuq_watch.verdicts.metrics import TABLES, metrics, metrics_text, otlp_metrics, process_of
+from tcuq_watch.verdicts.metrics import TABLES, metrics, metrics_text, otlp_metrics
 
 OPERATORS = files("tcuq_watch") / "operators"
 NAMES = {prefix + name for prefix, rows in TABLES.items() for _, name, _ in rows}
@@ -58,33 +56,13 @@ def test_a_collector_gets_the_same_figures_with_labels_as_they_are() -> None:
     assert "startTimeUnixNano" not in shown["tcuq_risk"]["gauge"]["dataPoints"][0]
 
 
-def test_the_folder_tells_of_the_last_commit(tmp_path: Path) -> None:
-    fleet = SimpleNamespace(folder=tmp_path, commit_number=5, refused={})
-    assert process_of(fleet)["last_commit"] is None
-    (tmp_path / "alerts.json").write_text("1")
-    (tmp_path / "fleet.sqlite").write_text("1")
-    assert process_of(fleet)["last_commit"] == (tmp_path / "fleet.sqlite").stat().st_mtime
-
-
-def named_in(expression: str) -> set[str]:
-    return set(re.findall(r"\btcuq_[a-z_]+", expression))
-
-
-def test_alert_rules_name_what_is_written() -> None:
+def test_alert_rules_and_dashboard_name_what_is_written() -> None:
     yaml = pytest.importorskip("yaml")
     groups = yaml.safe_load((OPERATORS / "alerts.yaml").read_text())["groups"]
-    rules = [rule for group in groups for rule in group["rules"]]
-    assert len({rule["alert"] for rule in rules}) == len(rules) >= 8
-    for rule in rules:
-        assert set(rule) <= {"alert", "expr", "for", "labels", "annotations"}
-        assert named_in(rule["expr"]) and named_in(rule["expr"]) <= NAMES, rule["alert"]
-        assert rule["labels"]["severity"] in ("warning", "critical") and rule["annotations"]["summary"]
-
-
-def test_the_dashboard_names_what_is_written() -> None:
+    shown = [rule["expr"] for group in groups for rule in group["rules"]]
     board = json.loads((OPERATORS / "dashboard.json").read_text())
-    assert {"title", "uid", "schemaVersion", "templating", "panels"} <= set(board)
-    for panel in board["panels"]:
-        assert panel["type"] in ("stat", "timeseries") and panel["datasource"]["uid"] == "${source}"
-        for target in panel["targets"]:
-            assert named_in(target["expr"]) and named_in(target["expr"]) <= NAMES, panel["title"]
+    shown += [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    assert len(shown) > 15
+    for expression in shown:
+        names = set(re.findall(r"\btcuq_[a-z_]+", expression))
+        assert names and names <= NAMES, expression

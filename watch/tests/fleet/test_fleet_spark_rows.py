@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
-from naive_fleet import rows_of
-from spark_events import simulated
 
 from tcuq import Params
-from tcuq_watch.engine.packing import pack_arrays, unpack_arrays
 from tcuq_watch.fleet import ModelVersion
 from tcuq_watch.spark import run_rows
 
@@ -50,24 +45,3 @@ def test_what_no_array_holds_is_counted(frame: Any) -> None:
     frame["probs"] = None
     run_rows(model, frame, by_arrival=True)
     assert model.refused == {"wrong width": 7}
-
-
-def test_a_model_comes_back_from_bytes() -> None:
-    params, events = simulated(devices=30, steps=40)
-    half = len(events) // 2
-    model = ModelVersion("v", params)
-    model.take(events.some(slice(half)))
-    content = pack_arrays(model.arrays())
-    again = ModelVersion.restored("v", params, [unpack_arrays(content)])
-    assert pack_arrays(again.arrays()) == content
-    left, right = (each.take(events.some(slice(half, None))) for each in (model, again))
-    assert len(left) > 100 and rows_of(left) == rows_of(right)
-
-
-def test_neither_spark_nor_pandas_is_needed_to_import_it() -> None:
-    code = (
-        "import sys, tcuq_watch.spark\n"
-        "print({name.partition('.')[0] for name in sys.modules} & {'pyspark', 'pandas', 'pyarrow'})"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "set()"

@@ -8,14 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from receivers import receiver
 from refusals import refused
 
 from tcuq import Params
 from tcuq.cli import main
-from tcuq_watch.cli import outlets
 from tcuq_watch.verdicts import alerts as alerts_module
 from tcuq_watch.verdicts.alerts import Alerts, fleet_messages
 from tcuq_watch.verdicts.groups import NONE, read_tags
@@ -69,40 +67,6 @@ def test_messages_of_a_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
     [recovered, quiet] = sent()
     assert recovered[:2] == ("cleared", "degraded") and recovered[3] == 24 and "d00" not in recovered[2]
     assert quiet == ("alarm", "silent", ["d00", "s"], 2, "silent: d00, s")
-
-
-def test_looks_at_a_fleet_are_rare_and_its_clock_goes_on(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    now, cost, looks, sent = 0.0, 0.1, [], []
-
-    def summary(when: float) -> Any:
-        nonlocal now
-        looks.append((now, when))
-        now += cost
-        return {"time": when}
-
-    def messages(alerts: Any, models: Any, summary: Any, silence: bool) -> Any:
-        sent.append(silence)
-        return iter(())
-
-    model = SimpleNamespace(heard=np.array([1.7e9]))
-    fleet: Any = SimpleNamespace(models={"v": model}, folder=tmp_path, summary=summary, about={})
-    monkeypatch.setattr(outlets, "time", SimpleNamespace(monotonic=lambda: now, time=lambda: now))
-    monkeypatch.setattr(alerts_module, "fleet_messages", messages)
-    args: Any = SimpleNamespace(webhook="http://127.0.0.1:9", otlp=None, remind_hours=None)
-    reports = outlets.FleetReports(args, fleet, print)
-    for _ in range(1800):
-        reports.look()
-        now += 1
-    assert 29 <= len(looks) <= 31 and looks[-1][1] == 1.7e9 + looks[-1][0]
-    assert sent[:14] == [False] * 14 and sent[-10:] == [True] * 10
-    cost, looks, model.heard[0] = 6.0, [], 1.8e9
-    for _ in range(3000):
-        reports.look()
-        now += 1
-    assert 10 <= len(looks) <= 12 and looks[0][1] == 1.8e9
-    reports.close()
 
 
 def events(path: str, rows: list[tuple[str, int, float]]) -> str:
@@ -161,17 +125,9 @@ def test_a_table_by_group(work: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "\x1b" not in shown and "\\x1b[2J" in shown and "batch" in shown and "degraded" in shown
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("name,site\n", "missing"),
-        ("device\na\n", "missing"),
-        ("device,batch\na,1\n", "unknown"),
-        ("device,site\na,1\nb,1\na,2\n", "conflict"),
-        ("\xff", "damaged"),
-    ],
-)
-def test_files_of_tags_that_cannot_be_right(text: str, code: str, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(text, encoding="latin-1")
-    with refused(code):
-        read_tags(str(tmp_path / "t.csv"), "site")
+def test_files_of_tags_that_cannot_be_right(tmp_path: Path) -> None:
+    wrong = {"missing": "name,site\n", "unknown": "device,batch\na,1\n", "damaged": "\xff"}
+    for code, text in (wrong | {"conflict": "device,site\na,1\nb,1\na,2\n"}).items():
+        (tmp_path / "t.csv").write_text(text, encoding="latin-1")
+        with refused(code):
+            read_tags(str(tmp_path / "t.csv"), "site")

@@ -45,10 +45,8 @@ def test_arrays_are_checked(name: str) -> None:
     ("name", "values"),
     [
         ("answer", (-1, 3)),
-        ("prediction", (-1, 3)),
         ("risk", (-0.1, 1.0, np.nan)),
         ("severity", (-32768.0, 32768.0)),
-        ("expected_accuracy", (1.0,)),
     ],
 )
 def test_steps_of_no_monitor_are_not_counted(name: str, values: tuple[float, ...]) -> None:

@@ -1,12 +1,14 @@
-"""Summaries of fleets that nobody has, in the shape of `Fleet.summary`."""
+"""Fleets that nobody has: as much of a model as a summary reads, and whole summaries."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from fleet_shards import PLACE, Shard
+import numpy.typing as npt
 
 from tcuq import Params
 from tcuq.monitor.alarm import Alarm, AlarmSide
@@ -32,6 +34,36 @@ PARAMS = Params(
 )
 LABELS = {"per_day": 200, "asked": 1400, "told": 1180, "errors_found": 611}
 LABELS |= {"estimate": 0.931, "interval": [0.908, 0.950], "level": 0.95}
+
+
+PLACE = np.dtype(
+    [(name, "i8") for name in ("boot", "seq", "missing", "late", "duplicates", "reboots", "held")]
+)
+
+
+@dataclass(eq=False)
+class Shard:
+    version: str
+    devices: list[str]
+    tallies: Tallies
+    places: npt.NDArray[Any]
+
+    @property
+    def heard(self) -> npt.NDArray[np.float64]:
+        """Nothing is held here."""
+        return self.tallies.devices["last_time"]
+
+
+def played(version: str, names: list[str], params: Params, times: Iterable[float], **columns: Any) -> Any:
+    """Return devices that all make a step at each of these times; columns of it may differ by device."""
+    tallies, slots = Tallies(params), np.arange(len(names))
+    tallies.grow(len(names))
+    steps = np.zeros(len(names), dtype=STEP_DTYPE)
+    for name, column in columns.items():
+        steps[name] = column
+    for time in times:
+        tallies.update(slots, np.full(len(names), time), steps)
+    return Shard(version, names, tallies, np.zeros(len(names), dtype=PLACE))
 
 
 def _shard(version: str, devices: int, trouble: bool) -> Shard:
@@ -65,9 +97,8 @@ def summary(devices: int, *, trouble: bool = False, versions: int = 2) -> dict[s
     ]
     refused = {"bad posterior": 12, "not JSON": 3, "unknown version": 41} if trouble else {}
     labels: Any = SimpleNamespace(summary=lambda: dict(LABELS))
-    spread = {"edges": np.linspace(0, 1, 41).tolist(), "counts": [devices // n for n in range(1, 41)]}
     models: Any = shards
-    return {**summarize(models, refused, labels, NOW), "histogram": {"mean_risk": spread}}
+    return summarize(models, refused, labels, NOW)
 
 
 def empty() -> dict[str, Any]:

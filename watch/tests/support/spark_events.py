@@ -63,12 +63,12 @@ def write_files(folder: Path, events: Events, count: int, seed: int = 0) -> None
         os.utime(path, (1e9 + number, 1e9 + number))  # Spark takes files by their time
 
 
-def expected(params: Params, events: Events, parts: Iterable[Any], flush: bool = False) -> Decided:
+def expected(params: Params, events: Events, parts: Iterable[Any]) -> Decided:
     """Return what a model says of events that it takes in some parts."""
     model = ModelVersion(params.fingerprint, params)
     found = [model.take(events.some(part)) for part in parts]
     assert min(model.places[name].sum() for name in ("missing", "late", "duplicates", "reboots", "held")) > 0
-    return joined([*found, model.flush()] if flush else found)
+    return joined(found)
 
 
 def same(found: Any, wanted: Decided) -> None:

@@ -120,7 +120,7 @@ def told_text(counts: Mapping[str, Any]) -> str:
     """Return what came of labels, in words."""
     from tcuq.report.text import NBSP
 
-    from ..verdicts.words import share
+    from ..verdicts.words import accuracy
 
     said = f"took {counts.get('told', counts.get('used')):,} labels"
     words = {
@@ -130,9 +130,6 @@ def told_text(counts: Mapping[str, Any]) -> str:
         "bad": "are no class",
     }
     said += "".join(f", {counts[name]:,} {word}" for name, word in words.items() if counts.get(name))
-    accuracy = counts.get("accuracy", {})
-    if accuracy.get("estimate") is not None:
-        low, high = map(share, accuracy["interval"])
-        confidence = f"{low} to {high} with {share(accuracy['level'], 0)} confidence"
-        said += f"; accuracy of accepted answers {share(accuracy['estimate'])}, {confidence}"
+    if "accuracy" in counts:
+        said += f"; {accuracy(counts['accuracy'])}"
     return said.replace(NBSP, " ")

@@ -18,20 +18,20 @@ from tcuq.monitor.steps import STEP_DTYPE, Steps
 
 from .packing import row_dtype
 
-MAX_NAME = 128
-"""Characters of a device's name."""
+Places = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.uint8]
+Mask = npt.NDArray[np.bool_]
 
-MAX_NUMBER = 2**62
-"""Boots and places are below this."""
+MAX_NAME = 128  # characters of a device's name
+MAX_NUMBER = 2**62  # boots and places are below this
 
+# Seconds since 1970 between which a time is one. Clocks that were never set say 1970, 1980 or 2000; what is
+# after 2242 is in milliseconds.
 EARLIEST, LATEST = 978_307_200.0, 2.0**33
-"""Seconds since 1970 between which a time is one. Clocks that were never set say 1970, 1980 or 2000; what is
-after 2242 is in milliseconds."""
 
-HEAD = row_dtype("time:<f8 label:<i2 begins:u1")
-"""What stands before the posterior and the features of a row, or before a decision."""
+HEAD = row_dtype("time:<f8 label:<i2 begins:u1")  # before the posterior and the features, or a decision
 
-_COLUMNS: dict[str, Any] = {
+_COLUMNS: dict[str, Any] = {  # types; None is a table that the core takes
     "devices": object,
     "boots": np.int64,
     "seqs": np.int64,
@@ -42,7 +42,6 @@ _COLUMNS: dict[str, Any] = {
     "labels": np.int64,
     "begins": np.bool_,
 }
-"""Types of the columns of events; None is a table that the core takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +52,10 @@ class Events:
     ----------
     devices : sequence of n texts
         Whose inference it is.
-    boots : array of n integers
-        How often the device had started; -1 where it does not tell.
-    seqs : array of n integers
-        Place of the inference since that start, from 0; -1 where the device does not number its inferences.
-    probs : array of shape (n, L)
-        Posteriors, one row an event, as `Monitor.run` takes them.
-    features : array of shape (n, d), optional
-        Features, one row an event; left out where the parameters use none.
+    boots, seqs : arrays of n integers
+        How often the device had started, and the place since then, from 0; -1 where it does not tell.
+    probs, features : arrays of shape (n, L) and (n, d), optional
+        One row an event, as `Monitor.run` takes them.
     times : array of n numbers, optional
         Seconds since 1970 (UTC): when the device made it, or when it was received.
     version : str, optional
@@ -68,7 +63,7 @@ class Events:
     steps : array of n steps, optional
         Decisions that the devices made themselves, in place of posteriors.
     labels : array of n integers, optional
-        True classes where devices told them, -1 where not: they are kept beside the decisions.
+        True classes, -1 where they are not known: they are kept beside the decisions.
     begins : array of n booleans, optional
         Where the input begins again, so that the monitor forgets its past.
 
@@ -92,8 +87,7 @@ class Events:
 
     def __post_init__(self) -> None:
         if (self.probs is None) == (self.steps is None):
-            problem = "events have neither or both of probs and steps, expected one of them"
-            raise InputError("missing", problem)
+            raise InputError("missing", "events have neither or both of probs and steps, expected one")
         count = np.asarray(self.devices, dtype=object).size
         for name, dtype in _COLUMNS.items():
             value = getattr(self, name)
@@ -160,7 +154,7 @@ def joined(parts: Sequence[Decided]) -> Decided:
     if len(parts) == 1:
         return first
     columns: dict[str, Any] = {}
-    for name in [each.name for each in fields(Decided)][1:]:
+    for name in [field.name for field in fields(Decided)][1:]:
         values = [getattr(part, name) for part in parts]
         columns[name] = None if values[0] is None else np.concatenate([np.asarray(one) for one in values])
     columns["steps"] = Steps.of(columns["steps"], first.steps.class_names)
@@ -183,14 +177,8 @@ def heads_of(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     return np.ascontiguousarray(rows[:, : HEAD.itemsize]).view(HEAD)[:, 0]
 
 
-def checked(
-    params: Params, events: Events, latest: float = LATEST
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8], Counter[str]]:
-    """Return which events can be taken, their rows, and how many are refused by kind.
-
-    Each event is judged alone; a time after `latest` is none. Posteriors become int8 as a runtime would leave
-    them, and features as the parameters say.
-    """
+def checked(params: Params, events: Events, latest: float = LATEST) -> tuple[Places, Rows, Counter[str]]:
+    """Return which events can be taken, each judged alone, their rows, and how many are refused by kind."""
     refused: Counter[str] = Counter()
     numbers = np.stack([events.boots, events.seqs])
     good = np.flatnonzero(((numbers >= -1) & (numbers < MAX_NUMBER)).all(axis=0))
@@ -213,9 +201,7 @@ def checked(
     return good, rows, +refused
 
 
-def _readings(
-    params: Params, events: Events, good: npt.NDArray[np.int64], refused: Counter[str]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+def _readings(params: Params, events: Events, good: Places, refused: Counter[str]) -> tuple[Places, Rows]:
     """Return which events have a posterior, and features where they are needed, and both as bytes."""
     width = read_features(params)
     features = events.features if width else None
@@ -234,9 +220,7 @@ def _readings(
     return good[:0], np.zeros((0, params.classes + width), dtype=np.uint8)
 
 
-def _decisions(
-    params: Params, events: Events, good: npt.NDArray[np.int64], refused: Counter[str]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+def _decisions(params: Params, events: Events, good: Places, refused: Counter[str]) -> tuple[Places, Rows]:
     """Return which events have a decision that can be, and these as bytes without gaps."""
     steps = np.zeros(len(good), dtype=STEP_DTYPE)
     for name in STEP_DTYPE.names or ():
@@ -253,7 +237,7 @@ def _decisions(
     return good[keep], steps[keep].view(np.uint8).reshape(-1, STEP_DTYPE.itemsize)
 
 
-def _posteriors(probs: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
+def _posteriors(probs: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], Mask]:
     try:
         return quantize_probs(probs), np.ones(len(probs), dtype=bool)
     except ValueError:
@@ -270,9 +254,7 @@ def _posteriors(probs: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], npt.NDAr
     return rows, keep
 
 
-def _features(
-    params: Params, features: npt.NDArray[Any]
-) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
+def _features(params: Params, features: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], Mask]:
     if features.dtype == np.int8:
         return features, np.ones(len(features), dtype=bool)
     rows, keep = np.zeros(features.shape, dtype=np.int8), np.zeros(len(features), dtype=bool)
@@ -284,11 +266,8 @@ def _features(
 
 
 def name_fits(name: Any) -> bool:
-    """Tell whether a device may be called so."""
-    if not isinstance(name, str) or not 1 <= len(name) <= MAX_NAME:
-        return False
+    """Tell whether a device may be called so; a lone surrogate cannot be written."""
     try:
-        name.encode()
+        return isinstance(name, str) and 1 <= len(name) <= MAX_NAME and bool(name.encode())
     except UnicodeEncodeError:
         return False
-    return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -21,36 +22,23 @@ from .packing import from_json, to_json
 
 Integers = npt.NDArray[np.int64]
 
-DAY = 86400
-KEPT = 60
-"""Days whose steps can still be told; what is older is only counted."""
+DAY, KEPT = 86400, 60  # days whose steps can still be told; what is older is only counted
+MOST_A_DAY, MOST_CLASS = 100_000, 65535
+FLOOR = 0.2  # weight of a step of which the monitor is sure; one in full doubt has 1
+PLANNED = 0.9  # share of the budget for an eighth more steps than usual; the rest is for even more
+FIRST = 2.5  # steps in full doubt, a label of the budget, after which a first day asks more rarely
 
-MOST_A_DAY = 100_000
-MOST_CLASS = 65535
-
-FLOOR = 0.2
-"""Weight of a step of which the monitor is sure; one in full doubt has 1."""
-
-PLANNED = 0.9
-"""Share of the budget for an eighth more steps than usual; the rest is for a day that has even more."""
-
-FIRST = 2.5
-"""Steps in full doubt, for each label of the budget, after which a day of unknown length asks more rarely."""
-
+# What is taken as the chance of an error; guesses are close to each other where steps are sure.
 GUESSES, OCTAVES, UNIT = 32, 40, 1024
 EXPECTED = ((np.arange(GUESSES) + 0.5) / GUESSES) ** 2
-"""What is taken as the chance of an error, by level; close to each other where steps are sure."""
-
 WEIGHTS = np.rint(UNIT * (FLOOR + (1 - FLOOR) * 2 * spread(EXPECTED))).astype(np.int64)
+
+# Numbers from 1 down to 1e-12 with three bits after the first: a chance is one of them, rounded down.
 TOP = 1023 << 3
 CHANCES = ((TOP - np.arange(8 * OCTAVES, dtype=np.int64)) << 49).view(np.float64)
-"""Numbers from 1 down to 1e-12 with three bits after the first: a chance is one of them, rounded down."""
 
-CELLS = 2 * GUESSES * len(CHANCES)
-"""Kinds of steps: accepted or not, by what is expected, by chance."""
-
-RIGHT, WRONG, UNTOLD = 1, 2, 3
-"""What came of a step that was asked for; 0 is one that was not."""
+CELLS = 2 * GUESSES * len(CHANCES)  # kinds of steps: accepted or not, by what is expected, by chance
+RIGHT, WRONG, UNTOLD = 1, 2, 3  # what came of a step that was asked for; 0 is one that was not
 
 PARTS = ("version", "device", "boot", "seq")
 
@@ -165,19 +153,17 @@ class Labels:
         return max(0, min(int(time.time() // DAY), self._days[-1].day) - 1)
 
     def pick(self, day: int) -> list[dict[str, Any]]:
-        """Return the steps of a day that are asked for; of a day that goes on, those so far.
+        """Return the steps of a day since 1970 that are asked for; of a day that goes on, those so far.
 
         They were drawn when they were decided, so that they are the same whenever you ask again.
-
-        `day` counts from 1970; day 0 also has steps before the first time.
         """
         wanted = integer("day", day, -(2**40), 2**40)
         names = (*PARTS, "time", "risk", "answer")
+        rows = [row for kept in self._days if kept.day == wanted for row in kept.rows]
+        chances = CHANCES[[row[-1] % len(CHANCES) for row in rows]].tolist()
         return [
-            {**dict(zip(names, row, strict=False)), "chance": float(CHANCES[row[-1] % len(CHANCES)])}
-            for each in self._days
-            if each.day == wanted
-            for row in each.rows
+            {**dict(zip(names, row, strict=False)), "chance": chance}
+            for row, chance in zip(rows, chances, strict=True)
         ]
 
     def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
@@ -189,37 +175,30 @@ class Labels:
         asked: dict[tuple[Any, ...], tuple[_Day, int]] = {
             tuple(row[:4]): (day, place) for day in self._days for place, row in enumerate(day.rows)
         }
-        found = {"told": 0, "unlabeled": 0, "unknown": 0, "bad": 0}
+        counts = {"told": 0, "unlabeled": 0, "unknown": 0, "bad": 0}
         for row in rows:
-            name = tuple(row.get(part) for part in PARTS)
+            where = None
+            with suppress(TypeError):  # of a list, say, which can name nothing
+                where = asked.get(tuple(row.get(part) for part in PARTS))
+            if where is None or row.get("label") is None:
+                counts["unknown" if where is None else "unlabeled"] += 1
+                continue
+            day, place = where
             try:
-                where = asked.get(name)
-            except TypeError:  # a list, say, which can name nothing
-                where = None
-            if where is None:
-                found["unknown"] += 1
-            elif row.get("label") is None:
-                found["unlabeled"] += 1
-            else:
-                try:
-                    label = integer("label", row["label"], -1, MOST_CLASS)
-                except ValueError:
-                    found["bad"] += 1
-                    continue
-                where[0].told[where[1]] = label
-                self._saved.pop(where[0].day, None)
-                found["told"] += 1
-        return found
+                day.told[place] = integer("label", row["label"], -1, MOST_CLASS)
+            except ValueError:
+                counts["bad"] += 1
+                continue
+            self._saved.pop(day.day, None)
+            counts["told"] += 1
+        return counts
 
     def accuracy(self, level: float = 0.95, among: str = "accepted") -> dict[str, Any]:
         """Return the share of right answers, labeled or not, with an interval that holds at every look.
 
         It speaks of all steps up to the end of the last day of which a label has come: those of later days
         may all be wrong yet. A label that has not come may be either. The proof is that of
-        `tcuq.accuracy_from_labels`: the interval holds for all days at once, so that any of them may be
-        chosen.
-
-        `estimate` is None before there is a label; `asked`, `told` and `errors_found` are over all days.
+        `tcuq.accuracy_from_labels`: the interval holds for all days at once, so that any may be chosen.
         """
         if among not in ("accepted", "all"):
             raise wrong_value("among", among, "'accepted' or 'all'")
@@ -243,9 +222,9 @@ class Labels:
             more["estimate"], *more["interval"] = (float(end[0]) for end in ends)
         return {**more, "steps": int(counts.sum()), **found}
 
-    def summary(self, level: float = 0.95) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Return what `summarize` shows: the budget and the accuracy."""
-        return {"per_day": self.per_day} | self.accuracy(level)
+        return {"per_day": self.per_day} | self.accuracy()
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that must be kept; what belongs to a day that has not changed is the same object."""

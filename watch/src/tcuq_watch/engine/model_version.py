@@ -39,26 +39,18 @@ from .tallies import Tallies
 
 
 class ModelVersion:
-    """Events of one set of parameters: put in order, run through a bank of monitors, counted.
-
-    A model is kept in memory alone; `Fleet` commits models to a folder.
+    """Events of one set of parameters: put in order, run through a bank of monitors, counted, in memory.
 
     Parameters
     ----------
-    version : str
-        Name of the parameters.
-    params : Params
-        Of the monitors.
-    hold : int, default 8
-        Events that are held back a device.
-    bridge : int, default 16
-        Missing events that a monitor passes over; after more it forgets its past, as after a new boot.
+    version, params : str and Params
+        Name of the parameters, and these.
+    hold, bridge, keep_events
+        As of `Fleet`.
     labels : Labels, optional
         Who is offered each step as one to be labeled.
     known : container of str, optional
         Devices that are accepted; default: all.
-    keep_events : bool, default False
-        Whether `Decided` also has what the monitors saw.
 
     Examples
     --------
@@ -78,11 +70,8 @@ class ModelVersion:
         known: Container[str] | None = None,
         keep_events: bool = False,
     ) -> None:
-        self.version = version
-        self.params = params
-        self.labels = labels
-        self.known = known
-        self.keep_events = keep_events
+        self.version, self.params = version, params
+        self.labels, self.known, self.keep_events = labels, known, keep_events
         self.by_device: bool | None = None  # whether devices decide themselves; None before the first event
         self._most = limits_given().devices
         self.devices: list[str] = []
@@ -103,10 +92,10 @@ class ModelVersion:
     @property
     def heard(self) -> npt.NDArray[np.float64]:
         """When devices were last heard of, by slot, events that are held included; NaN: never with a time."""
-        found = self.tallies.devices["last_time"].copy()
+        times = self.tallies.devices["last_time"].copy()
         slots, cells = self._order.held()
-        np.fmax.at(found, slots, heads_of(cells["row"])["time"])
-        return found
+        np.fmax.at(times, slots, heads_of(cells["row"])["time"])
+        return times
 
     def slot(self, device: str) -> int | None:
         """Return the slot of a device, None for one that was not heard of."""
@@ -150,8 +139,7 @@ class ModelVersion:
         """Take over the state that a device saved after its event (boot, seq); seq -1 is before the first.
 
         Events up to there that are held are released first, by the old state; those that come later are
-        late. What is held and follows at once is released by the new state. A state that is damaged, of other
-        parameters, or older than the last released event is refused and counted, and nothing else changes.
+        late. What is held and follows at once is released by the new state.
         """
         self.stale = True
         try:
@@ -331,11 +319,7 @@ class ModelVersion:
 
     @classmethod
     def restored(
-        cls,
-        version: str,
-        params: Params,
-        parts: Iterable[Mapping[str, npt.NDArray[Any]]],
-        **options: Any,
+        cls, version: str, params: Params, parts: Iterable[Mapping[str, npt.NDArray[Any]]], **options: Any
     ) -> ModelVersion:
         """Return a model from what `rows` gave, oldest first; later rows of a device replace earlier ones."""
         model, kept = cls(version, params, **options), list(parts)

@@ -21,8 +21,7 @@ PLACE_DTYPE = row_dtype(
 """Where a device stands: the last released event (-1 before the first), a bit for each of the 64 events up
 to it that says whether it was released, and counts. native/order.c has the same as a struct."""
 
-HOLD, BRIDGE = 8, 16
-"""Events that are held a device, and missing ones that a monitor passes over, unless told otherwise."""
+HOLD, BRIDGE = 8, 16  # events that are held a device, and missing ones that a monitor passes over
 
 Integers = npt.NDArray[np.int64]
 

@@ -16,17 +16,10 @@ from .order import with_room
 from .packing import row_dtype
 
 HOUR = 3600
-BUCKETS, LEVELS = 512, 14
-"""Buckets of time that are kept, and how often they may double in width, as in native/tally.c."""
-
-MOST_HOUR = 2**33 // HOUR
-"""Since 1970; steps after it are in no bucket."""
-
-RISK_ONE, MEAN_ONE = 2**16, 2**24
-"""Units of sums of risk and accuracy, and of slow means."""
-
-ALARM_WINDOW, SEVERITY_WINDOW = 4096, 128
-"""Steps that `recent_alarm` and `severity` look back."""
+BUCKETS, LEVELS = 512, 14  # buckets of time, and how often they may double in width, as in native/tally.c
+MOST_HOUR = 2**33 // HOUR  # since 1970; steps after it are in no bucket
+RISK_ONE, MEAN_ONE = 2**16, 2**24  # units of sums of risk and accuracy, and of slow means
+ALARM_WINDOW, SEVERITY_WINDOW = 4096, 128  # steps that `recent_alarm` and `severity` look back
 
 DEVICE_DTYPE = row_dtype(
     "steps:u8 flagged:u8 abstained:u8 alarm_steps:u8 risk:u8 last_time:f8 alarm_since:f8 onsets:u4 gap:u4 "

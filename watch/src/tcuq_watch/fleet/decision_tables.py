@@ -19,13 +19,9 @@ arrow, ipc, parquet = (
     needed(name, "tcuq-watch", "a fleet") for name in ("pyarrow", "pyarrow.ipc", "pyarrow.parquet")
 )
 
-EXACT = ("severity",)
-"""Fields that single precision does not hold; the others are multiples of 1/65536 from 0 to 1."""
-
 FRACTIONS = [name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f"]
-
+# What a fleet may keep of events, and the columns of that.
 OPTIONAL = {"probs": "probs", "features": "features", "resets": "reset", "labels": "label"}
-"""What a fleet may keep of events, and the columns of that."""
 
 
 def as_table(number: int, decided: Sequence[Decided]) -> Any:
@@ -44,7 +40,8 @@ def _table(number: int, decided: Decided) -> Any:
         "time": arrow.array(decided.times, mask=np.isnan(decided.times)),
     }
     for name in STEP_DTYPE.names or ():
-        single = steps[name].dtype == np.float64 and name not in EXACT
+        # Single precision holds fractions, which are multiples of 1/65536.
+        single = name in FRACTIONS and name != "severity"
         columns[name] = np.ascontiguousarray(steps[name], np.float32 if single else None)
     for field, name in OPTIONAL.items():
         values = getattr(decided, field)
@@ -107,7 +104,11 @@ def decided_of(
     """Yield the commits in bytes of either kind, from one on, each with its decisions by version."""
     commits: dict[int, list[Decided]] = {}
     with named_damage(where):
-        table = _read(content)
+        if content[:4] == b"PAR1":
+            table = parquet.read_table(arrow.py_buffer(content), page_checksum_verification=True)
+        else:
+            table = from_bytes(content)
+        table.validate(full=True)
         numbers, versions = (_values(table[name]) for name in ("commit", "version"))
         changes = (numbers[1:] != numbers[:-1]) | (versions[1:] != versions[:-1])
         for begin, end in pairwise([0, *(np.flatnonzero(changes) + 1).tolist(), len(numbers)]):
@@ -126,17 +127,7 @@ def named_damage(what: str) -> Iterator[None]:
     except (MemoryError, OSError):
         raise
     except Exception as error:
-        why = f"{type(error).__name__}: {error}" if isinstance(error, LookupError) else str(error)
-        raise InputError("damaged", f"{what} is damaged: {one_line(why, 100)}") from None
-
-
-def _read(content: bytes) -> Any:
-    if content[:4] != b"PAR1":
-        table = from_bytes(content)
-    else:
-        table = parquet.read_table(arrow.py_buffer(content), page_checksum_verification=True)
-    table.validate(full=True)
-    return table
+        raise InputError("damaged", f"{what} is damaged: {one_line(repr(error), 100)}") from None
 
 
 def _values(column: Any) -> npt.NDArray[Any]:

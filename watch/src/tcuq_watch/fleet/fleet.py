@@ -24,8 +24,7 @@ from ..engine.labels import Labels
 from ..engine.model_version import ModelVersion
 from ..verdicts.summary import summarize
 from .decision_tables import named_damage
-from .store import Store
-from .versions import Parts, agreed_options, agreed_versions, named_params
+from .store import Parts, Store, agreed_options, agreed_versions, named_params
 
 AHEAD = 86400.0
 """Seconds that a device's clock may be ahead of that of the fleet."""
@@ -36,7 +35,7 @@ class Fleet:
 
     A batch of events is put in order, run and committed to the folder, all of it or nothing: a process that
     is killed at any moment goes on as if it had not been, once its source goes on from `position`.
-    One thread at a time uses a fleet. After a fork, or to have a copy, open its folder again.
+    `models` has the versions by name. One thread at a time uses a fleet.
 
     Parameters
     ----------
@@ -46,29 +45,18 @@ class Fleet:
         Where the fleet is kept; made if it is not there. One process at a time writes to it.
     devices : iterable of str, optional
         Devices that are accepted; default: all.
-    hold : int, optional
-        Events that are held back a device while earlier ones may still come, 1 to 64; default 8.
-    bridge : int, optional
-        Missing events that a monitor passes over; after more it forgets its past. Default 16.
+    hold, bridge : int, optional
+        Events that are held back a device while earlier ones may still come, 1 to 64 (default 8), and missing
+        ones that a monitor passes over (16); after more it forgets its past.
     labels_per_day, seed : int, optional
         Steps to have labeled a day, over all devices, and the seed of that choice, which stays a secret.
-    keep_bytes, keep_days : number, optional
-        Decisions to keep in the folder, the newest, by size (10 GB; 0 keeps none) and by times of events.
-    keep_events : bool, default False
-        Whether to keep what the monitors saw beside the decisions.
+    keep_bytes, keep_days, keep_events : number and bool, optional
+        Decisions to keep in the folder, the newest, by size (10 GB; 0 keeps none) and by times of events, and
+        whether to keep what the monitors saw beside them.
     clock : callable, optional
         Tells seconds since 1970; a time more than a day after it is none, as of a wrong clock.
     read_only : bool, default False
         Look at the last commit while another process may write.
-
-    Attributes
-    ----------
-    models : dict of str to ModelVersion
-        By name of the version.
-    position : JSON value
-        Place in the source behind the last commit.
-    remarks : list of str
-        What you should know about the folder, such as versions of it that were not given.
 
     Examples
     --------
@@ -138,9 +126,8 @@ class Fleet:
         for name, params in wanted.items():
             parts = self._parts[name] = Parts(self.store, name)
             self.models[name] = parts.read(params, **self._options, **more)
-        resting = [name for name in there if name not in wanted]
-        said = f"of {self.folder} is not given: it rests, its state is kept"
-        self.remarks = [f"version {name!r} {said}" for name in resting]
+        rests = f"of {self.folder} is not given: it rests, its state is kept"
+        self.remarks = [f"version {name!r} {rests}" for name in there if name not in wanted]
         self._head = json.dumps(self._about(self.position))
         if not self.read_only and (head is None or set(wanted) - set(there)):
             with self.store.commit():
@@ -232,9 +219,8 @@ class Fleet:
     ) -> list[Decided]:
         """Take over the state that a device saved after its event (boot, seq), seq -1 before its first.
 
-        It comes from `Monitor.save` or the C package. One that is damaged, of other parameters, or older than
-        the last event that was run is refused with a `ValueError` and counted; nothing else changes. What was
-        held and became free is returned. For many states at once, see `take`.
+        One that is damaged, of other parameters, or older than the last event that was run is refused with a
+        `ValueError` and counted; nothing else changes. What was held and became free is returned.
         """
         model = self._model(version)
         if model is None:
@@ -291,9 +277,8 @@ class Fleet:
         if self._unusable is not None:
             raise RuntimeError(f"fleet {self.folder} {self._unusable}")
         if self._failed and not failed:
-            raise RuntimeError(
-                f"fleet {self.folder} has a commit that failed; call commit(), or open it again"
-            )
+            failure = "has a commit that failed; call commit(), or open it again"
+            raise RuntimeError(f"fleet {self.folder} {failure}")
 
     def _write(self, decided: Sequence[Decided]) -> None:
         """Commit what has changed; after an `OSError` the last commit counts, and this can be tried again."""
@@ -346,10 +331,9 @@ class Fleet:
     def drop_waiting(self, most: int) -> int:
         """Give up decisions that no commit could write, where they are more than that; return how many."""
         count = sum(map(len, self._waiting))
-        if count <= most:
-            return 0
-        self._waiting = []
-        return count
+        if count > most:
+            self._waiting = []
+        return count if count > most else 0
 
     def decisions(self, first: int = 0) -> Iterator[Decided]:
         """Yield the decisions in the folder, from a commit on, one item a commit and version."""
@@ -365,8 +349,8 @@ class Fleet:
     ) -> dict[str, Any]:
         """Return how the fleet is doing at a time, as `tcuq fleet status --json` prints it.
 
-        `worst` devices are listed. `baseline` is from when to when this fleet was healthy, in seconds since
-        1970: alarms are then compared with that, not with what the fit found.
+        `baseline` is from when to when this fleet was healthy, in seconds since 1970: alarms are then
+        compared with that, not with what the fit found.
         """
         return summarize(self.models, self.refused, self.label_choice, now, worst, baseline)
 
@@ -377,16 +361,18 @@ class Fleet:
         """
         choice = self._asks()
         rows = choice.pick(choice.whole_day() if day is None else day)
-        return [{**row, "answer_name": _name(self.models.get(row["version"]), row["answer"])} for row in rows]
+        for row in rows:
+            model = self.models.get(row["version"])
+            names = None if model is None else model.params.names
+            row["answer_name"] = "" if names is None else names[row["answer"]]
+        return rows
 
     def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         """Take true labels of steps that `labels` gave, and commit.
 
         A `label` is the number or name of a class, -1 where none is right, None where it is not known. Where
-        params have `feedback`, monitors take labels of a device's last steps, asked for or not.
-
-        Return how many rows were `told`, `unlabeled`, `unknown` or `bad`; with `feedback` also those that
-        monitors `used`.
+        params have `feedback`, monitors take labels of a device's last steps, asked for or not; `used` counts
+        these.
         """
         models = [model for model in self.models.values() if model.params.feedback is not None]
         choice = self.label_choice if models else self._asks()
@@ -425,10 +411,9 @@ class Fleet:
                     yield device, boot, seq, label
 
     def accuracy(self, level: float = 0.95, among: str = "accepted") -> dict[str, Any]:
-        """Return what labels say about the accuracy of the fleet, with an interval.
+        """Return what labels say about the accuracy of all answers, or of those that were accepted.
 
-        The interval holds the accuracy of all answers, or of those that were accepted, with a chance of at
-        least `level`, however often you look. `estimate` is None before there is a label.
+        The interval holds it with a chance of at least `level`, however often you look.
         """
         return self._asks().accuracy(level, among)
 
@@ -460,8 +445,3 @@ def _by_version(parts: Iterable[Decided]) -> list[Decided]:
         if len(part):
             versions.setdefault(part.version, []).append(part)
     return [joined(same) for same in versions.values()]
-
-
-def _name(model: ModelVersion | None, answer: int) -> str:
-    names = None if model is None else model.params.names
-    return "" if names is None else names[answer]

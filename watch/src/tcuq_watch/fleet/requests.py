@@ -16,11 +16,8 @@ from tcuq.base.json_text import from_json
 from .fleet import Fleet
 from .store import exchange
 
-WAIT = 30.0
-"""Seconds that an answer is waited for; a run answers after its next commit, or within a second."""
-
-KEPT = 3600.0
-"""Seconds that an answer is kept for who has asked; nobody waits as long."""
+WAIT = 30.0  # seconds for an answer: a run gives it after its next commit, or within a second
+KEPT = 3600.0  # seconds that an answer is kept for who has asked; nobody waits as long
 
 
 def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> dict[str, Any]:
@@ -33,18 +30,8 @@ def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> d
     except InputError as error:
         if error.code != "busy":
             raise placed(error, str(folder)) from None
-    answer = _handed_in(Path(folder), request, wait)
-    if answer is None:
-        said = f"{folder}: the process that runs this fleet did not answer within {wait:g} s"
-        raise InputError("busy", said)
-    if "error" in answer:
-        raise InputError("failed", f"{folder}: {answer['error']}")
-    return answer
-
-
-def _handed_in(folder: Path, request: Mapping[str, Any], wait: float) -> dict[str, Any] | None:
     name, until = uuid.uuid4().hex, time.monotonic() + wait
-    with contextlib.closing(exchange(folder)) as sql:
+    with contextlib.closing(exchange(Path(folder))) as sql:
         asked = (name, time.time(), json.dumps(request))
         sql.execute("INSERT INTO request (id, time, asked) VALUES (?, ?, ?)", asked)
         answer = None
@@ -52,7 +39,12 @@ def _handed_in(folder: Path, request: Mapping[str, Any], wait: float) -> dict[st
             time.sleep(0.1)
             [answer] = sql.execute("SELECT answer FROM request WHERE id = ?", (name,)).fetchone()
         sql.execute("DELETE FROM request WHERE id = ?", (name,))
-    return None if answer is None else dict(from_json(answer))
+    if answer is None:
+        raise InputError("busy", f"{folder}: the process that runs this fleet did not answer in {wait:g} s")
+    told = dict(from_json(answer))
+    if "error" in told:
+        raise InputError("failed", f"{folder}: {told['error']}")
+    return told
 
 
 def answer_requests(fleet: Fleet) -> int:

@@ -45,12 +45,9 @@ def run(
 ) -> RunStats:
     """Take all that a source gives, until it ends or is stopped.
 
-    A batch is committed before the source hears of it and before a sink gets its decisions. So a kill at any
-    moment loses nothing: the source gives again what was not committed, the fleet drops what it has, and the
-    sink is given what it lacks.
-
-    `flush` releases what is still held when the source has come to its end, not if it was stopped before.
-    `look` is called after each commit, and about as often while nothing arrives.
+    A batch is committed before the source hears of it and before a sink gets its decisions: so a kill at any
+    moment loses nothing. `flush` releases what is still held when the source has come to its end. `look` is
+    called after each commit, and about as often while nothing arrives.
     """
     stats, began = RunStats(), time.monotonic()
     if sink is not None:
@@ -89,7 +86,7 @@ def _commits(
 def watch(
     params: Params | Mapping[str, Params], source: Any, folder: str | Path, **options: Any
 ) -> Iterator[Decided]:
-    """Watch devices from any source, and yield what monitors decide, after each commit.
+    """Watch devices from any source, and yield what monitors decide, one item a version and commit.
 
     Parameters
     ----------
@@ -99,11 +96,6 @@ def watch(
         What `tcuq fleet run` takes as SOURCE, or any iterable of steps: dicts with `device`, `probs` and what
         else JSON lines may have, or `Events`. An iterable must begin where the call before ended, or give
         each step its `boot` and `seq`.
-
-    Yields
-    ------
-    Decided
-        One item a version and commit; at the end of the source also what was held back.
 
     Examples
     --------

@@ -20,8 +20,7 @@ from tcuq.monitor.steps import step_columns
 from ..engine.events import Decided
 from ..sources.mqtt import Address, Connection
 
-PATIENCE = 60.0
-"""Seconds that a broker may take for a decision; after that the run ends, and the next one sends it again."""
+PATIENCE = 60.0  # seconds for a decision; after that the run ends, and the next one sends it again
 
 
 class MqttSink:
@@ -32,9 +31,8 @@ class MqttSink:
 
     def __init__(self, address: Address, folder: Path) -> None:
         if {"+", "#"} & set(address.topic):
-            raise InputError(
-                "value", f"topic {address.topic!r} has a wildcard, expected {{device}} or {{version}}"
-            )
+            expected = "expected {device} or {version}"
+            raise InputError("value", f"topic {address.topic!r} has a wildcard, {expected}")
         name = hashlib.sha256(f"out {folder.resolve()} {address.topic}".encode()).hexdigest()[:16]
         self.address = address
         self._mark = folder / f"sent-{name}.json"

@@ -120,21 +120,19 @@ _OPENER = urllib.request.build_opener(_NoRedirects)
 
 def check_url(option: str, url: str) -> str:
     """Return the host of an address; refuse what no request line can hold."""
-    try:
+    with contextlib.suppress(ValueError):
         parts = urlsplit(url)
-        host = parts.hostname if parts.port != 0 and parts.scheme in ("http", "https") else None
-    except ValueError:
-        host = None
-    if host is None or not url.isascii() or not url.isprintable() or " " in url:
-        raise InputError("value", f"{option} is {url!r}, expected http://... or https://... without spaces")
-    return host
+        fits = parts.port != 0 and parts.scheme in ("http", "https") and url.isascii() and url.isprintable()
+        if parts.hostname and fits and " " not in url:
+            return parts.hostname
+    raise InputError("value", f"{option} is {url!r}, expected http://... or https://... without spaces")
 
 
 class Poster:
     """Send JSON to an address, from a thread of its own; nobody waits for it.
 
-    The second attempt comes after `first` seconds; each further one waits twice as long. `tell` is called
-    with a sentence when a message was delivered or given up; with `quiet`, of the first one that fails.
+    The second attempt comes after `first` seconds; each further one waits twice as long. `tell` hears of each
+    message that was delivered or given up; with `quiet`, of the first one that fails.
     """
 
     def __init__(

@@ -42,10 +42,7 @@ def count_bounds(count: float, side: float) -> tuple[float, float]:
 
 
 LEVEL = 0.05  # chance that a healthy fleet is ever called unhealthy, and a device of it ever worse
-MISSED, SPENT = (
-    LEVEL / 2,
-    LEVEL / 2,
-)  # a baseline above its bound, counts above what chance allows
+MISSED = SPENT = LEVEL / 2  # a baseline above its bound, counts above what chance allows
 LENGTH = 32  # steps of a false alarm where none has been seen: a clean stream works one off in about 12
 PART = 8  # looks within a window count as one: it sees one new alarm for so many that are there
 FINE = 32  # steps of a fleet's size between two powers of two
@@ -131,8 +128,7 @@ def spending(steps: npt.ArrayLike, window: float, choices: int = 1) -> Floats:
     """Return the share of a level that is spent on one of the `choices` of tests for the window of a step.
 
     Windows are of `window` steps, rounded down to a power of two; shares over all windows of all such sizes
-    add up to at most 1. So a test at this share of a level, at any step one likes, errs with that level over
-    all.
+    add up to at most 1. So a test at this share of a level, at any step one likes, errs with that level.
     """
     octave = np.floor(np.log2(np.maximum(1.0, np.asarray(steps, dtype=np.float64))))
     size = np.minimum(octave, math.floor(math.log2(max(1.0, window))))
@@ -140,26 +136,26 @@ def spending(steps: npt.ArrayLike, window: float, choices: int = 1) -> Floats:
     return np.asarray(1 / (chosen * 2.0 ** (octave - size) * choices))
 
 
-def fleet_p(in_alarm: int, devices: int, steps: int, baseline: Baseline) -> tuple[float, float]:
-    """Return the chance of so many devices in alarm in a healthy fleet: at this look, and over all looks.
+def fleet_p(in_alarm: int, devices: int, steps: int, baseline: Baseline) -> float:
+    """Return a bound of the chance of so many devices in alarm in a healthy fleet, over all looks.
 
-    Devices must be independent while they are healthy; they may differ. The second value is a bound: the
-    chance that it is ever at or below x, however often one looks, is at most x.
+    Devices must be independent while they are healthy; they may differ. The chance that it is ever at or
+    below x, however often one looks, is at most x.
     """
-    now = binomial_tail(in_alarm, devices, baseline.share)
     if not devices:
-        return 1.0, 1.0
+        return 1.0
+    now = binomial_tail(in_alarm, devices, baseline.share)
     grid = math.ceil(FINE * math.log2(devices))
     most = max(devices, math.ceil(2 ** (grid / FINE)))
     window = 2 ** (grid // FINE) * baseline.window
     # In alarm within the window: at its beginning, or an alarm begins in it.
     share = baseline.share + baseline.onsets * window / most
     always = binomial_tail(in_alarm, most, min(1.0, share)) / float(spending(steps, window, FINE))
-    return now, min(1.0, max(now, always))
+    return min(1.0, max(now, always))
 
 
-def device_p(recent_alarm: Floats, steps: npt.NDArray[Any], baseline: Baseline) -> tuple[Floats, Floats]:
-    """Return the chance that a healthy device was in alarm so long lately: at this look, and over all looks.
+def device_p(recent_alarm: Floats, steps: npt.NDArray[Any], baseline: Baseline) -> Floats:
+    """Return the chance that a healthy device was in alarm so long lately, over all looks.
 
     Alarms that begin at random, last exponentially long and are forgotten exponentially add up to a gamma
     variable.
@@ -167,10 +163,9 @@ def device_p(recent_alarm: Floats, steps: npt.NDArray[Any], baseline: Baseline) 
     shape = max(1e-9, baseline.onsets * ALARM_WINDOW)
     amount = recent_alarm * ALARM_WINDOW / baseline.length
     window = min(baseline.window, ALARM_WINDOW / PART)
-    now = special.gammaincc(shape, amount)
     # Within a window the share falls by no more than this.
     lower = special.gammaincc(shape, amount * (1 - window / ALARM_WINDOW))
-    return now, np.minimum(1.0, np.maximum(now, lower / spending(steps, window)))
+    return np.asarray(np.minimum(1.0, lower / spending(steps, window)))
 
 
 def adjusted(p: Floats, any_dependence: bool = True) -> Floats:

@@ -74,13 +74,16 @@ def by_group(views: Sequence[VersionView], tags: Mapping[str, str]) -> list[dict
 
 def groups_text(column: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the groups as a table for a terminal."""
-    key = "severity" if rows and "severity" in rows[0] else "recent_risk"
     counts = {"devices": "devices", "silent": "silent", "in_alarm": "in alarm", "named": "degraded"}
-    cells = [
-        (one_line(row["group"], NAME), *(count(row[name]) for name in counts), figure(row[key]))
-        for row in rows[:SHOWN]
-    ]
-    lines = table((one_line(column, NAME), *counts.values(), key.replace("_", " ")), cells, 1)
+    cells = []
+    for row in rows[:SHOWN]:
+        key = "severity" if "severity" in row else "recent_risk"
+        cells.append(
+            {one_line(column, NAME): one_line(row["group"], NAME)}
+            | {title: count(row[name]) for name, title in counts.items()}
+            | {key.replace("_", " "): figure(row[key])}
+        )
+    lines = table(cells, 1)
     if len(rows) > SHOWN:
         lines.append(f"and {count(len(rows) - SHOWN)} more groups; --json gives all")
     return "\n".join(lines).replace(NBSP, " ")

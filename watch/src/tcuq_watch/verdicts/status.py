@@ -8,7 +8,7 @@ from typing import Any
 
 from tcuq.report.text import NBSP, count, plural
 
-from .words import ALARMS, ago, before, figure, known, moment, rollout, share, verdict
+from .words import ALARMS, accuracy, ago, before, figure, known, moment, rollout, share, verdict
 
 WORST, WIDTH, NAME = 8, 79, 20  # devices that are listed, columns of a terminal, characters of a name
 
@@ -29,9 +29,9 @@ def status_text(summary: Mapping[str, Any]) -> str:
     return "\n".join(lines).replace(NBSP, " ")
 
 
-def table(titles: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
-    """Return aligned lines: the first columns to the left, the rest to the right."""
-    lines = [titles, *rows]
+def table(rows: Sequence[Mapping[str, str]], left: int) -> list[str]:
+    """Return aligned lines under the names of columns: the first ones to the left, the rest to the right."""
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)] if rows else []
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  ".join(
@@ -49,23 +49,20 @@ def _short(name: str) -> str:
 def _versions(summary: Mapping[str, Any]) -> list[str]:
     rows = []
     for version in summary["versions"]:
-        alarm = version["alarm"]
-        low, high = version["accuracy_band"] or (None, None)
-        band = f" ({share(low)} to {share(high)})" if known(low) else ""
-        rows.append(
-            (
-                _short(version["version"]),
-                count(version["devices"]),
-                share(alarm["share"]) + " !" * alarm["unhealthy"],
-                "<= " * known(alarm["baseline"]) + share(alarm["baseline"]),
-                share(version["abstained"]),
-                figure(version["mean_risk"]),
-                share(version["expected_accuracy"]) + band,
-            )
-        )
-    titles = ("version", "devices", "in alarm", "healthy", "abstained", "mean risk", "expected")
+        alarm, band = version["alarm"], version["accuracy_band"]
+        columns = {
+            "version": _short(version["version"]),
+            "devices": count(version["devices"]),
+            "in alarm": share(alarm["share"]) + " !" * alarm["unhealthy"],
+            "healthy": "<= " * known(alarm["baseline"]) + share(alarm["baseline"]),
+            "abstained": share(version["abstained"]),
+            "mean risk": figure(version["mean_risk"]),
+            "expected": share(version["expected_accuracy"]),
+        }
+        columns["expected"] += f" ({share(band[0])} to {share(band[1])})" if band else ""
+        rows.append(columns)
     compared = [rollout(pair) for pair in summary["rollouts"] if not pair["worse"]]  # else it is on top
-    return [*table(titles, rows, 1), *(line for text in compared for line in textwrap.wrap(text, WIDTH))]
+    return [*table(rows, 1), *(line for text in compared for line in textwrap.wrap(text, WIDTH))]
 
 
 def _worst(summary: Mapping[str, Any]) -> list[str]:
@@ -74,18 +71,16 @@ def _worst(summary: Mapping[str, Any]) -> list[str]:
     rows = []
     for row in listed:
         since = f", {ago(row['alarm_since'], now)}" if known(row["alarm_since"]) else ""
-        rows.append(
-            (
-                ("! " if row["named"] else "  ") + _short(row["device"]),
-                _short(row["version"]),
-                figure(row[key]),
-                figure(row["mean_risk"]),
-                f"{ALARMS[row['alarm']]}{since}" if row["alarm"] else "-",
-                before(row["last_time"], now),
-            )
-        )
-    titles = ("  worst devices", "version", key.replace("_", " "), "mean risk", "alarm", "last heard")
-    lines = table(titles, rows, 2)
+        columns = {
+            "  worst devices": ("! " if row["named"] else "  ") + _short(row["device"]),
+            "version": _short(row["version"]),
+            key.replace("_", " "): figure(row[key]),
+            "mean risk": figure(row["mean_risk"]),
+            "alarm": f"{ALARMS[row['alarm']]}{since}" if row["alarm"] else "-",
+            "last heard": before(row["last_time"], now),
+        }
+        rows.append(columns)
+    lines = table(rows, 2)
     if any(row["named"] for row in listed):
         lines.append("! looks degraded, by its alarm or by its severity beside the other devices")
     return lines
@@ -102,16 +97,8 @@ def _events(summary: Mapping[str, Any]) -> list[str]:
     if labels := summary["labels"]:
         returned = f"{count(labels['told'])} of {count(labels['asked'])} asked for came back"
         lines.append(f"labels: {returned}, {plural(labels['errors_found'], 'error')} found;")
-        lines.append(f"  {_accuracy(labels)}")
+        lines.append(f"  {accuracy(labels)}")
     return lines
-
-
-def _accuracy(labels: Mapping[str, Any]) -> str:
-    if not known(labels["estimate"]):
-        return "no estimate yet"
-    low, high = labels["interval"]
-    sure = f"{share(low)} to {share(high)} with {share(labels['level'], 0)} confidence"
-    return f"accuracy of accepted answers {share(labels['estimate'])} ({sure})"
 
 
 def device_text(rows: Sequence[Mapping[str, Any]]) -> str:

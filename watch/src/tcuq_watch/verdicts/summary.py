@@ -16,8 +16,7 @@ from ..engine.labels import Labels
 from ..engine.model_version import ModelVersion
 from ..engine.tallies import MEAN_ONE, RISK_ONE
 from .baseline import SPENT, Baseline, fleet_p, share_interval
-from .rollout import rollouts
-from .versions import FALSE_SHARE, PEERS, VersionView, by_version
+from .versions import FALSE_SHARE, PEERS, VersionView, by_version, rollouts
 from .words import ORDER
 
 LISTED = 100  # silent devices, those silent for longest, and degraded ones; all are counted
@@ -97,7 +96,7 @@ def _alarm(views: Sequence[VersionView], level: float) -> dict[str, Any]:
         "interval": list(share_interval(in_alarm, devices)),
         "baseline_from": "; ".join(dict.fromkeys(sources)) or None,
         "unhealthy": False,
-        **dict.fromkeys(("expected", "baseline", "p", "p_always", "unhealthy_from")),
+        **dict.fromkeys(("expected", "baseline", "p_always", "unhealthy_from")),
     }
     baselines = [view.baseline for view in active if isinstance(view.baseline, Baseline)]
     if not active or len(baselines) < len(active):
@@ -107,14 +106,14 @@ def _alarm(views: Sequence[VersionView], level: float) -> dict[str, Any]:
     together = Baseline(float(share), onsets, length, float(expected), "")
     alarm |= {"expected": together.expected, "baseline": together.share}
 
-    def chance(count: int) -> tuple[float, float]:
+    def chance(count: int) -> float:
         return fleet_p(count, devices, steps, together)
 
-    if chance(devices)[1] > level:  # no number of alarms could tell
+    if chance(devices) > level:  # no number of alarms could tell
         return alarm
-    now, always = chance(in_alarm)
-    first = bisect_left(range(devices), True, lo=1, key=lambda count: chance(count)[1] <= level)
-    return alarm | {"p": now, "p_always": always, "unhealthy_from": first, "unhealthy": always <= level}
+    always = chance(in_alarm)
+    first = bisect_left(range(devices), True, lo=1, key=lambda count: chance(count) <= level)
+    return alarm | {"p_always": always, "unhealthy_from": first, "unhealthy": always <= level}
 
 
 def _named(views: Sequence[VersionView]) -> dict[str, Any]:

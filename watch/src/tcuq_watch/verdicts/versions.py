@@ -1,8 +1,9 @@
-"""The shards of a version put together: who of its devices is silent, and who looks degraded."""
+"""The shards of a version put together: who is silent, who looks degraded, and which version is worse."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,18 @@ import numpy.typing as npt
 from scipy import special
 
 from ..engine.model_version import ModelVersion
-from ..engine.tallies import MEAN_ONE, RISK_ONE, SEVERITY_WINDOW, Tallies
-from .baseline import SPENT, Baseline, Floats, adjusted, device_p, from_fit, from_period
+from ..engine.tallies import HOUR, MEAN_ONE, RISK_ONE, SEVERITY_WINDOW, Tallies
+from .baseline import LEVEL, SPENT, Baseline, Floats, adjusted, device_p, from_fit, from_period
 
 Mask = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int64]
 Period = tuple[float, float]
 
 SILENT_PAUSES, SILENT_SECONDS = 4, 900.0  # after so many usual pauses, and no less than so many seconds
 FALSE_SHARE = 0.1  # of healthy devices among those that are named at a look, on average, at most
 PEERS = 8  # devices at least that one device is compared with
 SPREAD = 0.05  # nats by which the severities of healthy devices differ at least
+SUM = 2.11  # of 1 / (n ln(n)^2) over n from 2 on, rounded up
 
 
 class VersionView:
@@ -102,7 +105,7 @@ def _judge(views: Sequence[VersionView]) -> None:
         by_alarm, by_severity, for_long = np.ones((3, len(rows)))
         if isinstance(view.baseline, Baseline):
             by_alarm[rows["alarm"] > 0] = view.baseline.expected
-            _, for_long = device_p(rows["recent_alarm"] / MEAN_ONE, rows["steps"], view.baseline)
+            for_long = device_p(rows["recent_alarm"] / MEAN_ONE, rows["steps"], view.baseline)
         if view.params.evidence is not None:
             by_severity = severity_p(rows["severity"] / RISK_ONE, rows["steps"])
         now.append(np.minimum(1.0, 2 * np.minimum(by_alarm, by_severity)))  # two ways to be named
@@ -131,3 +134,45 @@ def severity_p(severity: Floats, steps: npt.NDArray[Any]) -> Floats:
     high = known & (severity > max(0.0, middle))
     chance[high] = special.stdtr(4, (middle - severity[high]) / spread)
     return chance
+
+
+def worse_p(new: Counts, new_alarms: Counts, old: Counts, old_alarms: Counts, *, level: int = 0) -> Floats:
+    """Return the chance of each part of the time, corrected for all parts that there may ever be.
+
+    Counts are devices that were heard of and that were in alarm, a part of 2**level hours each. If versions
+    do not differ and devices got theirs by chance, the alarms of the new one are hypergeometric (Fisher's
+    exact test), however long they last and however much devices differ: the chance that any is ever at or
+    below x is at most x.
+    """
+    from scipy.stats import hypergeom  # takes long to import
+
+    p = hypergeom.sf(new_alarms - 1, new + old, new_alarms + old_alarms, new)
+    n = np.arange(2, len(new) + 2)
+    spent = (level + 1) * (level + 2) * SUM  # widths may double
+    return np.asarray(np.minimum(1.0, p * spent * n * np.log(n) ** 2))
+
+
+def rollouts(versions: Sequence[VersionView]) -> list[dict[str, Any]]:
+    """Compare each version with the one that came before it, in order of first hearing."""
+    begun = [(times[0], view) for view in versions if len(times := view.counts.over_time()["time"])]
+    order = [view for _, view in sorted(begun, key=lambda pair: int(pair[0]))]
+    return [_compared(new, old, len(order) - 1) for old, new in pairwise(order)]
+
+
+def _compared(new: VersionView, old: VersionView, verdicts: int) -> dict[str, Any]:
+    width = max(new.counts.width, old.counts.width)
+    level = (width // HOUR).bit_length() - 1
+    (times, *mine), (others, *theirs) = (view.counts.heard_of(level) for view in (new, old))
+    shared, here, there = np.intersect1d(times[:-1], others, return_indices=True)  # the last is not over
+    counts = np.array([*(column[here] for column in mine), *(column[there] for column in theirs)])
+    both = (counts[0] > 0) & (counts[2] > 0)
+    compared: dict[str, Any] = {"version": new.name, "before": old.name, "error": LEVEL, "width": width}
+    if not both.any():
+        return compared | {"worse": False, "p_always": None, "time": None}
+    shared, counts = shared[both], counts[:, both]
+    p = worse_p(*counts, level=level)
+    part = len(p) - 1 - int(p[::-1].argmin())  # the part that tells most, or the last where none does
+    chance = min(1.0, float(p[part]) * verdicts)
+    keys = ("devices", "in_alarm", "devices_before", "in_alarm_before")
+    compared |= dict(zip(keys, counts[:, part].tolist(), strict=True))
+    return compared | {"p_always": chance, "worse": chance <= LEVEL, "time": float(shared[part])}

@@ -28,8 +28,6 @@ def known(value: Any) -> bool:
 def share(value: Any, digits: int = 1) -> str:
     """Return a share in percent, with more digits where it is small, or a dash.
 
-    Examples
-    --------
     >>> [share(x).replace(NBSP, " ") for x in (0.034, 0.0004, 1e-9, 0)], share(None) == DASH
     (['3.4 %', '0.04 %', '< 0.001 %', '0.0 %'], True)
     """
@@ -42,9 +40,9 @@ def share(value: Any, digits: int = 1) -> str:
     return percent(value, digits)
 
 
-def figure(value: Any, digits: int = 3) -> str:
+def figure(value: Any) -> str:
     """Return a number, or a dash."""
-    return decimal(float(value), digits) if known(value) else DASH
+    return decimal(float(value), 3) if known(value) else DASH
 
 
 def moment(seconds: Any, brief: bool = False) -> str:
@@ -58,13 +56,9 @@ def moment(seconds: Any, brief: bool = False) -> str:
 def ago(seconds: Any, now: Any) -> str:
     """Return how long something was before now, in one unit.
 
-    Examples
-    --------
     >>> [ago(0, now).replace(NBSP, " ") for now in (50, 7200, 3 * 86400)]
     ['50 s', '2 h', '3 d']
     """
-    if not known(seconds) or not known(now):
-        return DASH
     span = max(0.0, float(now) - float(seconds))
     for unit, size, most in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 48)):
         if span < most * size:
@@ -98,7 +92,7 @@ def verdict(summary: Mapping[str, Any]) -> str:
     bad = [version for version in summary["versions"] if version["alarm"]["unhealthy"]]
     if bad and not alarmed(summary):
         news += [_alarms(version["alarm"], f" of version {version['version']}") for version in bad]
-    about_fleet = [_alarms(alarm), _degraded(summary["named"], alarm["devices"])]
+    about_fleet = [_alarms(alarm), _degraded(summary["named"])]
     if named(summary) and not alarmed(summary):
         about_fleet.reverse()
     return " ".join(filter(None, [*news, *about_fleet]))
@@ -114,21 +108,19 @@ def _alarms(alarm: Mapping[str, Any], which: str = "") -> str:
         return f"{hits}. There is no baseline to compare with: {alarm['baseline_from']}."
     expected, most = alarm["expected"], alarm["baseline"]
     healthy = f"about {share(expected)} of healthy devices are"
-    if not known(alarm["p"]):
+    if not known(alarm["p_always"]):
         return f"{hits}; {healthy}. Too little is known of them to call any number of alarms unhealthy."
     healthy += f", {share(most)} at most"
     if alarm["unhealthy"]:
         return f"More devices are in alarm than chance explains: {hits}; {healthy}."
-    judged = "That is no more than expected"
-    if hit / of > most:
-        judged = "That is more than expected, but may be chance"
-    elif hit / of > expected:
-        judged = f"That is more than expected, but the baseline is uncertain ({alarm['baseline_from']})"
+    judged = "That is more than expected, but may be chance"
+    if hit / of <= expected:
+        judged = "That is no more than expected"
     return f"{hits}; {healthy}. {judged}. {alarm['unhealthy_from']:,} in alarm would be called unhealthy."
 
 
-def _degraded(judged: Mapping[str, Any], in_alarm: int) -> str:
-    """Say who looks degraded and how many of them may be healthy, or why nobody is named."""
+def _degraded(judged: Mapping[str, Any]) -> str:
+    """Say who looks degraded and how many of them may be healthy."""
     count, of, names = judged["count"], judged["of"], judged["devices"][:FEW]
     if count:
         more = f" and {count - len(names):,} more" if count > len(names) else ""
@@ -137,16 +129,16 @@ def _degraded(judged: Mapping[str, Any], in_alarm: int) -> str:
         if 2 * count > of:
             rate += " So many may also mean that the field differs from the clean data of the fit."
         return f"{who}: {', '.join(names)}{more}. {rate}"
-    if of == 1:
-        return ""
-    reasons = []
-    if judged["from_alarms"] is None:
-        reasons.append("alarms have no baseline")
-    elif in_alarm:
-        reasons.append(f"of fewer than {judged['from_alarms']:,} in alarm, too many may be healthy")
-    if not judged["by_severity"]:
-        reasons.append("severity is not compared")
-    return f"No device is named as degraded{': ' if reasons else ''}{', and '.join(reasons)}."
+    return "" if of == 1 else "No device is named as degraded."
+
+
+def accuracy(labels: Mapping[str, Any]) -> str:
+    """Return what labels say of accepted answers."""
+    if not known(labels["estimate"]):
+        return "no estimate yet"
+    low, high = labels["interval"]
+    sure = f"{share(low)} to {share(high)} with {share(labels['level'], 0)} confidence"
+    return f"accuracy of accepted answers {share(labels['estimate'])} ({sure})"
 
 
 def rollout(compared: Mapping[str, Any]) -> str:
@@ -162,5 +154,5 @@ def rollout(compared: Mapping[str, Any]) -> str:
     figures = f"in the {span} from {moment(compared['time'])}, {mine} had an alarm, and {theirs} of {old}."
     if not compared["worse"]:
         return f"Version {new} is not shown to be worse than {old}: {figures}"
-    chance = f"at most {share(compared['error'], 0)}, however often you look"
-    return f"Version {new} is worse than {old}: {figures} The chance to say so of equal versions is {chance}."
+    chance = f"The chance to say so of equal versions is at most {share(compared['error'], 0)}"
+    return f"Version {new} is worse than {old}: {figures} {chance}, however often you look."
