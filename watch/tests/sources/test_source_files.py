@@ -46,12 +46,12 @@ def read(source: Any, count: int = 1000) -> list[Any]:
 
 def test_formats_give_the_same_events(tmp_path: Path) -> None:
     rows = [
-        row("a", 0, boot=2, time=5.5, version="v1", label=1, segment=4),
-        row("b", 3, time=6.0, version="v2", label=-1, segment=4),
-        row("a", 1, boot=2, time=7.0, version="v1", segment=5),
+        row("a", 0, boot=2, time=5.5, version="v1", label=1),
+        row("b", 3, time=6.0, version="v2", label=-1),
+        row("a", 1, boot=2, time=7.0, version="v1"),
     ]
     (tmp_path / "e.jsonl").write_bytes(lines(rows))
-    keys = ("device", "seq", "boot", "time", "version", "label", "segment")
+    keys = ("device", "seq", "boot", "time", "version", "label")
     cells = [",".join(str(each.get(key, "")) for key in keys) + ",0.25,0.75" for each in rows]
     (tmp_path / "e.csv").write_text("\n".join([",".join(keys) + ",p0,p1", *cells]) + "\n")
     columns = {key: [each.get(key) for each in rows] for key in (*keys, "probs")}
@@ -61,8 +61,8 @@ def test_formats_give_the_same_events(tmp_path: Path) -> None:
         assert (first.version, second.version) == ("v1", "v2"), name
         assert first.devices.tolist() == ["a", "a"] and first.boots.tolist() == [2, 2], name
         assert first.seqs.tolist() == [0, 1] and first.times.tolist() == [5.5, 7.0], name
-        assert first.labels.tolist() == [1, -1] and first.begins.tolist() == [False, True], name
-        assert second.boots.tolist() == [-1] and second.labels is None and second.begins is None, name
+        assert first.labels.tolist() == [1, -1] and first.begins is None, name
+        assert second.boots.tolist() == [-1] and second.labels is None, name
 
 
 def test_integers_are_int8_and_one_hot_rows_float_whatever_the_batch(tmp_path: Path) -> None:
@@ -79,22 +79,13 @@ def test_integers_are_int8_and_one_hot_rows_float_whatever_the_batch(tmp_path: P
             assert [p for e in events for p in e.probs.tolist()] == probs
 
 
-def test_a_position_keeps_the_segment_and_the_columns(tmp_path: Path) -> None:
+def test_a_position_keeps_the_names(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
-    content = "# names: no,yes\ndevice,seq,segment,p0,p1\n"
-    content += "".join(f"a,{seq},{seq // 30},0.25,0.75\n" for seq in range(60))
-    path.write_text(content)
-    whole = taken(FileSource(path), count=8)
-    assert len(whole) >= 3 and whole[0].names == ("no", "yes")
-
-    def begins(arrived: list[Any]) -> list[int]:
-        return [seq for e in events_of(arrived) if e.begins is not None for seq in e.seqs[e.begins].tolist()]
-
-    assert begins(whole) == [30]
-    for place, one in enumerate(whole):
-        again = taken(FileSource(path), position=json.loads(json.dumps(one.position)))
-        assert begins(whole[: place + 1]) + begins(again) == [30]
-        assert all(each.names == ("no", "yes") for each in again)
+    rows = "".join(f"a,{seq},0.25,0.75\n" for seq in range(60))
+    path.write_text(f"# names: no,yes\ndevice,seq,p0,p1\n{rows}")
+    first, *_ = taken(FileSource(path), count=8)
+    again = taken(FileSource(path), position=json.loads(json.dumps(first.position)))
+    assert again and all(one.names == ("no", "yes") for one in (first, *again))
 
 
 def test_bad_rows_of_a_table_are_counted(tmp_path: Path) -> None:

@@ -84,7 +84,6 @@ def test_lines_columns_and_frames_in_one_stream_however_it_is_cut() -> None:
         ("version", '{"seq": 0, "probs": [1.0, 0.0], "version": 1}'),
         ("label", '{"seq": 0, "probs": [1.0, 0.0], "label": 2}'),
         ("label", '{"seq": 0, "probs": [1.0, 0.0], "label": "cat"}'),
-        ("segment", '{"seq": 0, "probs": [1.0, 0.0], "segment": "x"}'),
         ("state", '{"seq": 0, "state": "%"}'),
         ("names", '{"names": "ab"}'),
         ("names", '{"names": ["a", 5]}'),
@@ -122,13 +121,12 @@ def test_who_sends_and_what_is_not_told() -> None:
     assert math.isinf(arrived.batch[0].times[0])
 
 
-def test_decisions_of_a_device_as_frames_lines_and_columns_are_the_same() -> None:
+def test_decisions_of_a_device_as_frames_and_as_lines_are_the_same() -> None:
     steps = Monitor(PARAMS).run(PROBS[:30])
     written = Decisions(steps, fingerprint=PARAMS.fingerprint)
     kinds = {
         "frames": encode_decisions(int(PARAMS.fingerprint, 16), 2, 0, steps, PARAMS.classes, PARAMS.horizon),
         "lines": decision_lines(written, "jsonl"),
-        "columns": decision_lines(written, "csv"),
     }
     for kind, data in kinds.items():
         reading = reader()

@@ -17,7 +17,7 @@ from streams import int8_stream
 
 from tcuq_watch.engine.events import Events
 from tcuq_watch.sources import IterableSource, open_source
-from tcuq_watch.sources.links import Listener
+from tcuq_watch.sources.links import Link
 from tcuq_watch.sources.streams import Pipe
 
 STEPS = 300
@@ -193,8 +193,8 @@ def opened(kind: str, tmp_path: Path) -> Iterator[Any]:
     elif kind == "tcp-listen":
         source = open_source("tcp-listen://:0", **options)
         source.open()
-        assert isinstance(source, Listener)
-        send(lambda: _sent(socket.create_connection(("127.0.0.1", source.port)), data))
+        assert isinstance(source, Link)
+        send(lambda: _sent(socket.create_connection(("127.0.0.1", source.number)), data))
         yield source
     elif kind == "iterable":
         yield IterableSource(iter(ROWS), device=NAME)

@@ -23,8 +23,8 @@ ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv", ".bin")
 FIRST, LAST = 4096, 256
 """Bytes at the beginning of a file, and before the place in it, by which it is known again."""
 
-BINARY = getattr(os, "O_BINARY", 0)
-"""Windows changes line ends without it."""
+FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+"""Windows changes line ends without the second."""
 
 
 def read_at(handle: int, count: int, at: int) -> bytes:
@@ -49,9 +49,9 @@ class ByteFile:
 
     def __init__(self, path: Path, at: int, reader: StepReader) -> None:
         self.path, self._reader = path, reader
-        self.handle = os.open(path, os.O_RDONLY | BINARY)
+        self.handle = os.open(path, FLAGS)
         reader.begin()
-        self._read_to, self._first = at, read_at(self.handle, min(at, LAST), 0)
+        self._read_to, self._mark = at, mark_of(self.handle, at)
 
     @property
     def at(self) -> int:
@@ -61,23 +61,19 @@ class ByteFile:
     def read(self, count: int) -> bool:
         """Take some bytes, fewer where few events are wanted; tell whether there may be more."""
         data = read_at(self.handle, min(MOST, max(LAST, 32 * count)), self._read_to)
-        if self._read_to == len(self._first) < LAST:
-            self._first += data[: LAST - self._read_to]
         self._read_to += len(data)
+        self._mark = mark_of(self.handle, self._read_to)
         self._reader.push(data)
         return bool(data)
 
     def changed(self, by_name: bool) -> str | None:
         """Return what happened to the file where it is not the one that was read any more."""
-        own = os.fstat(self.handle)
-        if own.st_size < self._read_to or read_at(self.handle, len(self._first), 0) != self._first:
+        if mark_of(self.handle, self._read_to) != self._mark:
             return "was cut or written again"
-        try:
-            named = os.stat(self.path)
-        except OSError:
-            return None  # between two files: the old one may still grow
-        other = (named.st_dev, named.st_ino) != (own.st_dev, own.st_ino) and own.st_size <= self._read_to
-        return "was replaced by a new file" if by_name and other else None
+        own = os.fstat(self.handle)
+        if not by_name or not self.path.exists() or own.st_size > self._read_to:
+            return None  # between two files, the old one may still grow
+        return None if os.path.samestat(own, self.path.stat()) else "was replaced by a new file"
 
     def close(self) -> None:
         """Close the file."""
@@ -202,7 +198,7 @@ class FileSource(Source):
 
     def _opened(self) -> ByteFile | EventTable:
         path = self._path()
-        table, handle = path.suffix.lower() == ".parquet", os.open(path, os.O_RDONLY | BINARY)
+        table, handle = path.suffix.lower() == ".parquet", os.open(path, FLAGS)
         try:
             mark = mark_of(handle, os.fstat(handle).st_size if table else self._at)
         finally:
