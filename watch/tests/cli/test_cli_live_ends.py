@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import io
-import os
-import signal
 import sys
 from pathlib import Path
 
@@ -13,18 +11,6 @@ import pytest
 from live_runs import PARAMS, json_lines, steps_of
 
 from tcuq.cli import main
-from tcuq_watch.cli.live import _ending
-
-
-def test_the_second_interrupt_of_a_live_run_ends_it_at_once() -> None:
-    with _ending() as stop:
-        assert not stop()
-        for _ in range(2):  # the second asks again for what is under way
-            os.kill(os.getpid(), signal.SIGTERM)
-        assert stop()
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_a_reader_that_goes_away_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ def test_fleets_with_all_of_them(work: Path, server: Receiver, capsys: pytest.Ca
         wrong = "remind" in given and "webhook" not in given
         tried(capsys, ["fleet", "run", "m.json", "e.jsonl", "--folder", "f", *words], wrong)
     options = {"tags": ["--tags", "t.csv"], "by": ["--by", "site"], "device": ["--device", "d"]}
-    options |= {"json": ["--json"], "now": ["--now"], "worst": ["--worst", "1"]}
+    options |= {"json": ["--json"], "now": ["--now"]}
     for given, words in chosen(options):
         wrong = ("by" in given and "tags" not in given) or {"tags", "device"} <= given
         tried(capsys, ["fleet", "status", "f", *words], wrong)

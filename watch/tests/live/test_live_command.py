@@ -10,7 +10,8 @@ import threading
 import urllib.request
 
 import pytest
-from live_runs import PARAMS, decided_alike, json_lines, steps_of, wait_until, watch
+from live_runs import PARAMS, decided_alike, json_lines, steps_of, watch
+from source_kinds import until
 
 from tcuq import Params
 from tcuq.cli import main
@@ -42,12 +43,12 @@ def test_a_page_metrics_and_a_signal(place):
     reader = threading.Thread(target=lambda: said.extend(iter(process.stderr.readline, b"")), daemon=True)
     reader.start()
     try:
-        assert wait_until(lambda: any(b"the page is at" in line for line in said), 20)
+        until(lambda: any(b"the page is at" in line for line in said), 20)
         url = re.search(rb"http://\S+", b"".join(said))[0].decode()
         assert url.startswith("http://127.0.0.1:")
         process.stdin.write(json_lines(probs))
         process.stdin.close()  # the page stays when standard input has ended
-        assert wait_until(lambda: any(b"standard input ended" in line for line in said))
+        until(lambda: any(b"standard input ended" in line for line in said))
         with urllib.request.urlopen(f"{url}metrics") as answer:
             assert "tcuq_steps_total 60\n" in answer.read().decode()
         with urllib.request.urlopen(f"{url}feed") as answer:

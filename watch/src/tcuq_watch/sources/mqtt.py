@@ -114,7 +114,7 @@ class Connection:
         self, address: Address, name: str, subscribe: bool, tell: Callable[[str, str], None] | None = None
     ) -> None:
         paho = needed("paho.mqtt.client", "tcuq-watch", f"the address {address}")
-        self.address, self.number, self.lost = address, 0, 0
+        self.address, self.number = address, 0
         self.away = self._leaving = False
         self.error: str | None = None
         self._subscribe, self._tell = subscribe, tell or (lambda kind, text: None)
@@ -187,7 +187,6 @@ class Connection:
             hint = f"; does it ask for a certificate? Name yours in {CERTIFICATE}" if self.address.tls else ""
             self._failed(f"the broker closed the connection ({reason}){hint}")
         elif not self._leaving and not self.away:
-            self.lost += 1
             self.away = True
             self._tell("lost", f"{self.address} was lost ({reason})")
 
