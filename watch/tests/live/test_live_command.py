@@ -85,14 +85,10 @@ def test_a_reader_of_decisions_that_goes_away_loses_nothing(place):
     ("args", "message"),
     [
         (["m.json", "none.log"], "none.log: no such file; create it first"),
-        (["-", "-"], "PARAMS is '-'"),
         (["m.json", "/dev/ttyNONE7"], "/dev/ttyNONE7@115200: no such port"),
-        (["m.json", "tcp://127.0.0.1:9"], "is the device listening there"),
         (["m.json", "in.jsonl", "--steps", "1:2"], "without --merge"),
-        (["m.json", "in.jsonl", "--merge", "x.npz"], "holds no fleet"),
         (["m.json", "kept", "--merge", "x.npz", "--steps", "7"], "expected A:B"),
         (["m.json", "in.jsonl", "--host", "0.0.0.0", "--folder", "new"], "token"),
-        (["m.json", "in.jsonl", "--folder", "/proc/x"], "/proc/x: No such file"),
         (["other.json", "in.jsonl", "--folder", "kept"], "holds a session of other parameters"),
     ],
 )

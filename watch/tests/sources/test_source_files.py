@@ -65,20 +65,6 @@ def test_formats_give_the_same_events(tmp_path: Path) -> None:
         assert second.boots.tolist() == [-1] and second.labels is None, name
 
 
-def test_integers_are_int8_and_one_hot_rows_float_whatever_the_batch(tmp_path: Path) -> None:
-    probs = [[0, 1], [-128, 127], [1, 0], [90, -90]]
-    rows = [{"device": "a", "seq": seq, "probs": each} for seq, each in enumerate(probs)]
-    (tmp_path / "i.jsonl").write_bytes(lines(rows))
-    columns = {"device": ["a"] * 4, "seq": range(4), "probs": arrow.array(probs, arrow.list_(arrow.int64()))}
-    parquet.write_table(arrow.table(columns), tmp_path / "i.parquet")
-    for name in ("i.jsonl", "i.parquet"):
-        for count in (1, 2, 100):
-            events = read(FileSource(tmp_path / name), count)
-            kinds = [str(e.probs.dtype) for e in events for _ in range(len(e))]
-            assert kinds == ["float64", "int8", "float64", "int8"], (name, count)
-            assert [p for e in events for p in e.probs.tolist()] == probs
-
-
 def test_a_position_keeps_the_names(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     rows = "".join(f"a,{seq},0.25,0.75\n" for seq in range(60))
