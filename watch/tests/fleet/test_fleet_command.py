@@ -11,14 +11,12 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import numpy as np
 import pytest
-from fleet_runs import outcome
 from live_runs import kept
 from refusals import refused
 from report_pages import check_whole
@@ -67,10 +65,9 @@ def said(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
 
 
 def test_from_events_to_a_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    order = ("run", "monitor.json", "events.jsonl", "--folder", "fleet")
-    found = said(capsys, *order, "--batch", "33")
+    found = said(capsys, *RUN, "--batch", "33")
     assert (found["events"], found["decisions"], found["devices"]) == (200, 200, 5)
-    assert said(capsys, *order)["events"] == 0  # the position is at the end
+    assert said(capsys, *RUN)["events"] == 0  # the position is at the end
     decided = kept(work / "fleet")
     assert decided is not None and len(decided) == 200
     params = Params.load("monitor.json")
@@ -167,10 +164,10 @@ def steps_of(capsys: pytest.CaptureFixture[str]) -> int:
 
 
 def test_a_signal_ends_a_run_after_its_commit(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    process = started(work, "run", "monitor.json", "events.jsonl", "--folder", "fleet", "--follow")
+    process = started(work, *RUN, "--follow")
     try:
         until(lambda: steps_of(capsys) == 200)
-        assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 2  # one writer at a time
+        assert run(*RUN) == 2  # one writer at a time
         assert capsys.readouterr().err.endswith("tcuq fleet status fleet\n")
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=20)
@@ -184,8 +181,7 @@ def test_a_signal_ends_a_run_after_its_commit(work: Path, capsys: pytest.Capture
 def test_labels_are_asked_for_and_told_while_the_fleet_runs(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    order = ("run", "monitor.json", "events.jsonl", "--folder", "fleet", "--labels-per-day", "1000")
-    process = started(work, *order, "--follow")
+    process = started(work, *RUN, "--labels-per-day", "1000", "--follow")
     try:
         until(lambda: steps_of(capsys) == 200)
         assert run("labels", "fleet", "-o", "none.csv") == 0
@@ -213,44 +209,22 @@ def test_labels_are_asked_for_and_told_while_the_fleet_runs(
     assert "; accuracy of accepted answers " in text
 
 
-@pytest.mark.slow
-def test_killed_and_started_again_the_decisions_are_the_same(
-    work: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write(work / "events.jsonl", traffic(50, 200))
-    order = ["run", "monitor.json", "events.jsonl", "--batch", "400"]
-    assert run(*order, "--folder", "whole") == 0
-    rng = np.random.default_rng(3)
-    for _ in range(6):
-        process = started(work, *order, "--folder", "fleet")
-        time.sleep(0.5 + float(rng.uniform(0, 0.6)))
-        process.kill()
-        process.communicate()
-    assert run(*order, "--folder", "fleet") == 0
-    assert outcome(work / "fleet") == outcome(work / "whole")
-
-
 def test_a_served_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 0
-    capsys.readouterr()
+    assert run(*RUN) == 0
     process = started(work, "page", "fleet", "--serve", "--port", "0")
     try:
         assert process.stderr is not None
-        line = process.stderr.readline()
-        address = line.split(" at ")[1].split()[0]
-        with urlopen(address) as answer:
-            page = answer.read().decode()
-        check_whole(page)
-        assert 'id="find"' in page
-        for asked, said in (("D", "5 devices"), ("d4", "1 device"), ("%3Cb%3E", "No device has that")):
-            with urlopen(f"{address}?find={asked}") as answer:
-                page = answer.read().decode()
-            assert f'<p class="fact">{said}' in page
-        with urlopen(f"{address}metrics") as answer:
-            metrics = answer.read().decode()
+        address = process.stderr.readline().split(" at ")[1].split()[0]
+        for asked, text in (("D", "5 devices"), ("d4", "1 device"), ("%3Cb%3E", "No device has that")):
+            with urlopen(f"{address}?find={asked}") as reply:
+                page = reply.read().decode()
+            check_whole(page)
+            assert f'<p class="fact">{text}' in page
+        with urlopen(f"{address}metrics") as reply:
+            metrics = reply.read().decode()
         assert "tcuq_fleet_devices 5\n" in metrics and "d4" not in metrics
-        taken = int(address.rstrip("/").rsplit(":", 1)[1])
-        assert run("page", "fleet", "--serve", "--port", str(taken)) == 2
+        capsys.readouterr()
+        assert run("page", "fleet", "--serve", "--port", address.rstrip("/").rsplit(":", 1)[1]) == 2
         assert capsys.readouterr().err.count("\n") == 1
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=10)
@@ -263,7 +237,7 @@ def test_a_served_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_roll_out_names_the_version_that_is_there(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Params(classes=3, warmup=0, reference=0.4).save("new.json")
     name = Params.load("monitor.json").fingerprint
-    assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 0
+    assert run(*RUN) == 0
     capsys.readouterr()
     for given in (["old=monitor.json", "new=new.json"], ["new.json"]):
         assert run("run", *given, "events.jsonl", "--folder", "fleet") == 2

@@ -117,18 +117,11 @@ def test_metrics_go_to_a_collector(server, tmp_path, monkeypatch):
     PARAMS.save("m.json")
     for count in (7, 4):
         watched(server, monkeypatch, [json_lines(steps_of(count))], "--otlp", f"{server.url}/")
-    first, last = (server.bodies("/v1/metrics")[place]["resourceMetrics"][0] for place in (0, -1))
-    attributes = {each["key"]: each["value"]["stringValue"] for each in last["resource"]["attributes"]}
-    assert attributes["service.name"] == "tcuq" and attributes["service.instance.id"] == "standard input"
-    start, metrics = ({m["name"]: m for m in each["scopeMetrics"][0]["metrics"]} for each in (first, last))
-    steps = metrics["tcuq_steps_total"]["sum"]
-    assert steps["isMonotonic"] and steps["aggregationTemporality"] == 2
-    [point] = steps["dataPoints"]
-    assert point["asDouble"] == 11 and int(point["timeUnixNano"]) > int(point["startTimeUnixNano"]) > 1e18
-    [before] = start["tcuq_steps_total"]["sum"]["dataPoints"]
-    assert before["asDouble"] <= 7 and before["startTimeUnixNano"] == point["startTimeUnixNano"]
-    [risk] = metrics["tcuq_risk"]["gauge"]["dataPoints"]
-    assert "startTimeUnixNano" not in risk and 0 < risk["asDouble"] < 1
-    assert metrics["tcuq_risk"]["description"]
-    [info] = metrics["tcuq_info"]["gauge"]["dataPoints"]
-    assert {"key": "title", "value": {"stringValue": "standard input"}} in info["attributes"]
+    points = []
+    for place in (0, -1):
+        metrics = server.bodies("/v1/metrics")[place]["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
+        [steps] = [metric["sum"] for metric in metrics if metric["name"] == "tcuq_steps_total"]
+        points += steps["dataPoints"]
+    before, last = points  # the second run goes on with the count of the first, and with its beginning
+    assert before["asDouble"] <= 7 and last["asDouble"] == 11
+    assert before["startTimeUnixNano"] == last["startTimeUnixNano"]

@@ -55,10 +55,11 @@ def add(subparsers: Subparsers) -> None:
     page.add_argument("--open", action="store_true", help="open the page in a browser")
     add_server_options(page)
     page.add_argument("--no-page", action="store_true", help="keep and judge steps, without a page")
-    home = "show the device in Home Assistant, through its MQTT broker"
-    add_outlets(parser, "an alarm is raised").add_argument(
-        "--home-assistant", metavar="mqtt://HOST", help=home
+    outlets, home = (
+        add_outlets(parser, "an alarm is raised"),
+        "show the device there, through its MQTT broker",
     )
+    outlets.add_argument("--home-assistant", metavar="mqtt://HOST", help=home)
     merge = parser.add_argument_group("recorded steps as a log")
     labeled = "write the steps of the folder SOURCE, with labels from your marks, to this log (.npz), and end"
     merge.add_argument("--merge", metavar="OUT", help=labeled)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tcuq.base.errors import InputError
 
-from .arrivals import Arrived, Notice
+from .arrivals import Notice
 from .step_reader import StepReader
 from .streams import MOST, Source
 from .tables import EventTable
@@ -90,20 +88,11 @@ class FileSource(Source):
     """
 
     def __init__(self, path: Path, follow: bool = False, **options: Any) -> None:
-        super().__init__(path.as_posix(), **options)
+        super().__init__(path.as_posix(), str(path.resolve()), **options)
         self.path, self.follow, self._folder = path, follow, path.is_dir()
-        self.restarted = False
+        self.waits, self.restarted = follow, False
         self._file: ByteFile | EventTable | None = None
         self._name, self._at, self._mark, self._over = "", 0, [0, 0], False
-
-    @property
-    def key(self) -> str:
-        """The whole path: a file may be named from another folder."""
-        return str(self.path.resolve())
-
-    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
-        """Yield what arrives; see `Source`. A file that does not grow is cut by `count` alone."""
-        return super().batches(position, count, every if self.follow else math.inf)
 
     def _open(self) -> None:
         if not self._folder:

@@ -161,7 +161,7 @@ class StepReader:
         """Take back what `memory` gave."""
         self._last.update(position.get("last", {}))
         for device, text in position.get("columns", {}).items():
-            self.headers[device] = text, _layout(_cells(text))
+            self.headers[device] = text, Layout.of(_cells(text))
         if "names" in position:
             self._names = self.rows.names = tuple(position["names"])
         self.interrupted()
@@ -206,6 +206,9 @@ class StepReader:
         except Refused as error:
             self._refuse(error, text[:60])
             return
+        except (csv.Error, InputError) as error:  # a row or a header of CSV
+            self._refuse(Refused("not a step", str(error)), text[:60])
+            return
         if content is not None:
             self.take(content, device, when, text[:60])
 
@@ -235,11 +238,15 @@ class StepReader:
         if header == text:
             return None
         if 1 < len(cells) <= MOST_COLUMNS and _HEADER.search(text):
-            _remember(self.headers, device, (text, _layout(cells)))
+            _remember(self.headers, device, (text, Layout.of(cells)))
             return None
         if layout is None:
             raise Refused("not a step", "neither JSON nor a row below a CSV header")
-        return _csv_step(layout, cells)
+        if len(cells) != len(layout.names):
+            expected = f"expected {len(layout.names)} as in the header"
+            raise Refused("not a step", f"the row has {len(cells)} values, {expected}")
+        values = {name: _value(name, cell.strip()) for name, cell in zip(layout.names, cells, strict=True)}
+        return joined_columns(layout, {name: value for name, value in values.items() if value != ""})
 
     def _take_names(self, names: Any) -> None:
         """Take names of classes; a device that starts again tells them again."""
@@ -279,7 +286,10 @@ class StepReader:
             features_kind, features = ("b", ()) if features is None else _numbers("features", features, False)
             label = -1 if label is None else self._label(label, max(2, len(values)))
 
-        begins = seq < 0 and self._stream and self._interrupted(device, when)
+        begins = False
+        if seq < 0 and self._stream:
+            _remember(self._last, device, when)
+            begins = when - self._gaps.pop(device, when) > GAP
         if get("time") is not None:
             when = seconds(content["time"])
             when = NO_TIME if math.isnan(when) else when
@@ -305,11 +315,6 @@ class StepReader:
         except InputError as error:
             raise Refused("label", str(error)) from None
         return int(label)
-
-    def _interrupted(self, device: str, when: float) -> bool:
-        """Tell whether an unnumbered stream was interrupted for long before a step."""
-        _remember(self._last, device, when)
-        return bool(self._gaps) and when - self._gaps.pop(device, when) > GAP
 
     def _frame(self, item: Any, device: str | None, when: float) -> None:
         if device is None:
@@ -391,23 +396,6 @@ def _state(text: Any) -> bytes:
         raise Refused("state", f"state is {str(text)[:30]!r}, expected base64") from None
 
 
-def _layout(cells: list[str]) -> Layout:
-    """Return which columns of a CSV header hold what."""
-    try:
-        return Layout.of(cells)
-    except ValueError as error:
-        raise Refused("not a step", str(error)) from None
-
-
-def _csv_step(layout: Layout, cells: list[str]) -> dict[str, Any]:
-    """Return a row as JSON would have it; an empty cell is a value that is not known."""
-    if len(cells) != len(layout.names):
-        expected = f"expected {len(layout.names)} as in the header"
-        raise Refused("not a step", f"the row has {len(cells)} values, {expected}")
-    content = {name: _value(name, cell.strip()) for name, cell in zip(layout.names, cells, strict=True)}
-    return joined_columns(layout, {name: value for name, value in content.items() if value != ""})
-
-
 def joined_columns(layout: Layout, content: dict[str, Any]) -> dict[str, Any]:
     """Return a row of a table with its posteriors and features as lists."""
     for key, columns in (("probs", layout.probs), ("features", layout.features)):
@@ -417,10 +405,7 @@ def joined_columns(layout: Layout, content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cells(text: str) -> list[str]:
-    try:
-        return next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
-    except csv.Error as error:
-        raise Refused("not a step", str(error)) from None
+    return next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
 
 
 def _value(name: str, text: str) -> Any:
