@@ -96,38 +96,29 @@ def test_a_name_that_is_not_utf8_costs_its_row(tmp_path: Path) -> None:
     assert source.bad.counts == {"device name": 1}
 
 
-def test_lists_of_a_table_in_every_form(tmp_path: Path) -> None:
+def test_columns_of_a_table_in_every_form(tmp_path: Path) -> None:
     def table_of(**columns: Any) -> tuple[Any, Any]:
         base = {"device": ["a", "b", "c"], "seq": [0, 1, 2], **columns}
         parquet.write_table(arrow.table(base), tmp_path / "e.parquet")
         source = FileSource(tmp_path / "e.parquet")
-        return read(source), source.bad
+        return read(source), source.bad.counts
 
     int8 = arrow.array([[-128, 127], [0, 0], [127, -128]], arrow.list_(arrow.int8(), 2))
-    [only], bad = table_of(probs=int8)
-    assert only.probs.dtype == np.int8 and only.probs.tolist()[0] == [-128, 127] and not bad.counts
+    [only], bad = table_of(probs=int8, device=arrow.array(["a", "b", "a"]).dictionary_encode())
+    assert only.probs.dtype == np.int8 and only.probs.tolist()[0] == [-128, 127] and not bad
+    assert only.devices.tolist() == ["a", "b", "a"]
     ragged = arrow.array([[-128, 127], [0, 1], [-128, -128, 127]], arrow.list_(arrow.int64()))
-    events, bad = table_of(probs=ragged)
-    assert [each.probs.dtype.kind for each in events] == ["i", "f", "i"]  # a one-hot row is no int8
+    events, _ = table_of(probs=ragged)
+    assert [part.probs.dtype.kind for part in events] == ["i", "f", "i"]  # a one-hot row is no int8
     wide = arrow.array([[1, 2], [3, 4], [500, 6]], arrow.list_(arrow.int64()))
     events, _ = table_of(probs=int8, features=wide)
-    assert [each.features.dtype.kind for each in events] == ["i", "f"]
-    for kind, second in (
-        (arrow.date64(), 86400.0),
-        (arrow.timestamp("ms"), 86400.0),
-        (arrow.int64(), 86.4e6),
-    ):
-        events, _ = table_of(probs=int8, time=arrow.array([0, 86_400_000, None], arrow.int64()).cast(kind))
-        times = np.concatenate([np.full(len(e), np.nan) if e.times is None else e.times for e in events])
-        assert times.tolist()[:2] == [0.0, second] and np.isnan(times[2])
-    events, bad = table_of(probs=int8, boot=["x", "y", "z"])
-    assert not events and bad.counts == {"boot": 3}
-    events, bad = table_of(other=[0, 0, 0])
-    assert not events and "column 'probs' is missing, expected a list a row" in bad.last["unreadable file"]
-    events, bad = table_of(p0=[0.5] * 3, p2=[0.5] * 3)
-    assert not events and list(bad.counts) == ["unreadable file"]
-    [only], _ = table_of(device=arrow.array(["a", "b", "a"]).dictionary_encode(), probs=int8)
-    assert only.devices.tolist() == ["a", "b", "a"]
+    assert [part.features.dtype.kind for part in events] == ["i", "f"]
+    for kind, second in ((arrow.timestamp("ms"), 86400.0), (arrow.int64(), 86.4e6)):
+        [only], _ = table_of(probs=int8, time=arrow.array([0, 86_400_000, None], arrow.int64()).cast(kind))
+        assert only.times.tolist()[:2] == [0.0, second] and np.isnan(only.times[2])
+    assert table_of(probs=int8, boot=["x", "y", "z"]) == ([], {"boot": 3})
+    for columns in ({"other": [0, 0, 0]}, {"p0": [0.5] * 3, "p2": [0.5] * 3}):
+        assert table_of(**columns) == ([], {"unreadable file": 1})
     [only], _ = table_of(p=[0.5, 0.25, 1.0])  # one output of a sigmoid
     assert only.probs.tolist() == [[0.5, 0.5], [0.75, 0.25], [0.0, 1.0]]
 

@@ -180,18 +180,11 @@ def test_a_source_that_is_not_taken_from_waits(monkeypatch: Any) -> None:
     assert not thread.is_alive() and source._take_some(1, 0)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("udp://host:1", "SOURCE is 'udp://...', expected -, a file, a folder"),
-        ("tcp://:80", "expected tcp://HOST:PORT"),
-        ("tcp-listen://host:99999", "expected tcp-listen://HOST:PORT"),
-        ("mqtt://me:secret@host", "expected mqtt://HOST:PORT/TOPIC"),
-        ("mqtt://h:0/t", "expected mqtt://HOST:PORT/TOPIC"),
-        ("mqtt://h/t?x=1", "expected device=payload or device=LEVEL"),
-    ],
-)
-def test_names_of_sources_that_are_refused(name: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"expected|no number") as caught:
+NAMES = ["udp://host:1", "tcp://:80", "tcp-listen://host:99999", "mqtt://me:secret@host"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_sources_that_are_refused(name: str, tmp_path: Path) -> None:
+    with refused("value") as caught:
         open_source(name, folder=tmp_path)
-    assert message in str(caught.value) and "secret" not in str(caught.value)
+    assert "expected" in str(caught.value) and "secret" not in str(caught.value)

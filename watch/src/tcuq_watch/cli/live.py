@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,10 +56,8 @@ def add(subparsers: Subparsers) -> None:
     page.add_argument("--open", action="store_true", help="open the page in a browser")
     add_server_options(page)
     page.add_argument("--no-page", action="store_true", help="keep and judge steps, without a page")
-    outlets, home = (
-        add_outlets(parser, "an alarm is raised"),
-        "show the device there, through its MQTT broker",
-    )
+    home = "show the device in Home Assistant, through its MQTT broker"
+    outlets = add_outlets(parser, "an alarm is raised")
     outlets.add_argument("--home-assistant", metavar="mqtt://HOST", help=home)
     merge = parser.add_argument_group("recorded steps as a log")
     labeled = "write the steps of the folder SOURCE, with labels from your marks, to this log (.npz), and end"
@@ -90,7 +89,8 @@ def _watch(args: argparse.Namespace, params: Params, ended: list[int]) -> int:
     from ..sources.opening import open_source
 
     folder = Path(args.folder or f"{Path(args.params).stem}-live")
-    options: dict[str, Any] = {"folder": folder, "softmax": _softmax(args), "names": params.names}
+    softmax = partial(_posteriors, args.logits_scale) if args.logits else None
+    options: dict[str, Any] = {"folder": folder, "softmax": softmax, "names": params.names}
     source = open_source(args.source, follow=True, device=DEVICE, **options)
     broken: list[BrokenPipeError] = []
 
@@ -173,12 +173,10 @@ def _span(text: str) -> tuple[int, int | None]:
     return int(first or 0), int(last) if last else None
 
 
-def _softmax(args: argparse.Namespace) -> Any:
-    if not args.logits:
-        return None
+def _posteriors(scale: float | None, logits: Any) -> Any:
     from tcuq.monitor.logits import paired, softmax
 
-    return lambda row: softmax(paired(row), args.logits_scale)
+    return softmax(paired(logits), scale)
 
 
 def _summary(args: argparse.Namespace, session: Session) -> None:

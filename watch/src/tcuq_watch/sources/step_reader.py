@@ -166,8 +166,8 @@ class StepReader:
             self._names = self.rows.names = tuple(position["names"])
         self.interrupted()
 
-    def _refuse(self, error: Refused, shown: str) -> None:
-        self.bad(error.kind, f"{self.where}: {error}: {shown!r}")
+    def _refuse(self, error: Exception, shown: str) -> None:
+        self.bad(getattr(error, "kind", "not a step"), f"{self.where}: {error}: {shown!r}")
 
     def _take_bytes(self, decoder: Decoder, data: bytes, device: str | None, when: float) -> None:
         broken, skipped = decoder.broken, decoder.skipped
@@ -203,11 +203,8 @@ class StepReader:
             return
         try:
             content = self._parsed(text) if text[:1] in ("{", "[") else self._row(text, device or "")
-        except Refused as error:
+        except (Refused, csv.Error, InputError) as error:
             self._refuse(error, text[:60])
-            return
-        except (csv.Error, InputError) as error:  # a row or a header of CSV
-            self._refuse(Refused("not a step", str(error)), text[:60])
             return
         if content is not None:
             self.take(content, device, when, text[:60])
