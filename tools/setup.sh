@@ -40,6 +40,8 @@ if [ "$kind" = test ] || [ "$kind" = device ]; then
     have gcc || fetch gcc libc6-dev || true
     have arm-none-eabi-gcc || fetch gcc-arm-none-eabi libnewlib-arm-none-eabi || true
     have qemu-system-arm || fetch qemu-system-arm || true
+    have riscv64-unknown-elf-gcc || fetch gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf || true
+    have qemu-system-riscv32 || fetch qemu-system-misc || true
 fi
 if [ "$kind" = spark ]; then
     have java || fetch default-jre-headless || true

@@ -16,6 +16,16 @@ PLATFORMS = {
 }
 """What `--form` takes, and what comes out; `tcuq.export.forms` has a module for each."""
 
+RUNTIMES = {
+    "tflm": ("TFLite Micro", '"tensorflow/lite/micro/micro_interpreter.h"'),
+    "edge-impulse": ("Edge Impulse", '"edge-impulse-sdk/classifier/ei_run_classifier.h"'),
+    "cubeai": ("STM32Cube.AI", '"network.h"'),
+    "executorch": ("ExecuTorch", "<executorch/runtime/executor/method.h>"),
+    "microtvm": ("microTVM", '"tvmgen_default.h"'),
+    "emlearn": ("emlearn", '"eml_net.h"'),
+}
+"""What `--glue` takes, with its name and header: templates/glue.txt has a section for each."""
+
 _OTHERS = re.compile(r"[^A-Za-z0-9 .,:;_+=()-]")
 
 

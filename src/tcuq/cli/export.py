@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..base.generated import PLATFORMS
+from ..base.generated import PLATFORMS, RUNTIMES
 from .common import answer, need_files
 from .parser import declare
 from .words import expect_params, spoken
@@ -36,6 +36,8 @@ def add(subparsers: Subparsers) -> None:
     add("--logits-scale", type=float, metavar="X", help="add a softmax for int8 logits of this scale")
     wide = "add a projection of wide features: NPZ with matrix, scale, zero_point and perhaps offset"
     add("--projection", metavar="FILE", help=wide)
+    glue = f"add a header that runs the network and the monitor: {', '.join(RUNTIMES)}"
+    add("--glue", choices=RUNTIMES, metavar="RUNTIME", help=glue)
     forced = "replace files that are there already, all at once; your own files stay"
     add("--force", action="store_true", help=forced)
 
@@ -51,8 +53,9 @@ def command(args: argparse.Namespace) -> int:
     params = Params.load(args.params)
     projection = None if args.projection is None else load_projection(args.projection, params)
     with spoken():
-        files = export(params, args.folder, args.name, args.force, args.form, args.logits_scale, projection)
-    contents = Contents(params, args.name, args.logits_scale, projection)
+        more = (args.logits_scale, projection, args.glue)
+        files = export(params, args.folder, args.name, args.force, args.form, *more)
+    contents = Contents(params, args.name, *more)
     hints = FORMS[args.form].hints(contents, args.folder)
     mask = f"0x{params.integers()['signals']:03X}u"
     facts = {"files": list(map(str, files)), "name": args.name, "form": args.form, "signals_mask": mask}

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from .._version import VERSION
 from ..base.errors import InputError, wrong_value
+from ..base.generated import RUNTIMES
 from ..monitor.cost import cost
 from ..monitor.logits import softmax_table
 from ..monitor.params import Params
@@ -62,8 +63,14 @@ class Contents:
     name: str = "monitor"
     logits_scale: float | None = None
     projection: IntegerProjection | None = None
+    glue: str | None = None
 
     def __post_init__(self) -> None:
+        if self.glue is not None and self.projection is not None:
+            raise InputError("conflict", "glue has no projection of wide features; leave one of them out")
+        if self.glue == "edge-impulse" and self.params.features:
+            way = "fit a log without features (tcuq record --features none)"
+            raise InputError("conflict", f"{RUNTIMES[self.glue][0]} gives out no features; {way}")
         check_name(self.name)
         check_names(self.params.names)
         if self.logits_scale is not None:
@@ -119,6 +126,7 @@ class Contents:
         """What a program includes."""
         own = [f"{self.name}.h", f"{self.name}_selfcheck.h"]
         own += [f"{self.name}_names.h"] if self.params.names is not None else []
+        own += [self.fields["glue_file"]] if self.glue else []
         shared = (file for file in self.core_files if file.endswith(".h") and file not in CORE_PRIVATE)
         return (*own, *shared)
 
@@ -173,6 +181,13 @@ class Contents:
             "others": params.classes - 1,
             "features": params.features,
             "zero": params.feature_zero_point,
+            "feature_scale": f"{params.feature_scale!r}f",
+            "output_scale": f"{self.logits_scale or 1 / 256!r}f",
+            "output_zero": 0 if logits else -128,
+            "glue_file": f"{self.name}_{self.glue}.h".replace("-", "_") if self.glue else "",
+            "runtime": RUNTIMES.get(self.glue or "", ("", ""))[0],
+            "runtime_header": RUNTIMES.get(self.glue or "", ("", ""))[1],
+            "floats": self.glue in ("edge-impulse", "executorch", "emlearn"),
             "width": self.width,
             "row_width": params.classes + self.width,
             "wide": wide,

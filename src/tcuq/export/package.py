@@ -9,12 +9,14 @@ from pathlib import Path
 from ..base.atomic_folders import prepare, write_folder
 from ..base.checks import known
 from ..base.errors import InputError
+from ..base.generated import RUNTIMES
 from ..monitor.params import Params
 from .contents import Contents
 from .csource import monitor_header, monitor_source, names_header
 from .forms import FORMS, Form, plain_place
 from .projection import IntegerProjection
 from .selfcheck import SelfCheck
+from .templates import render, sections
 
 
 def readme(contents: Contents, check: SelfCheck, form: Form, paths: Collection[str]) -> str:
@@ -57,6 +59,7 @@ def sources(
     form: str = "c",
     logits_scale: float | None = None,
     projection: IntegerProjection | None = None,
+    glue: str | None = None,
 ) -> dict[str, str]:
     """Return the files of an exported monitor, text by path inside the package.
 
@@ -73,6 +76,8 @@ def sources(
         Carry along a softmax for int8 logits of this scale.
     projection : IntegerProjection, optional
         Carry along a projection of wide features.
+    glue : str, optional
+        Carry along a header that runs network and monitor in this runtime, as `--glue` names it.
 
     Examples
     --------
@@ -82,7 +87,11 @@ def sources(
     ['README.md', 'examples/SendFrames/SendFrames.ino', 'examples/Watch/Watch.ino']
     """
     known("form", form, FORMS)
-    contents = Contents(params, name, logits_scale, projection)
+    if glue is not None:
+        known("glue", glue, RUNTIMES)
+        if form in ("micropython", "rust"):
+            raise InputError("conflict", f"form {form} takes no glue, which is C or C++; choose another form")
+    contents = Contents(params, name, logits_scale, projection, glue)
     FORMS[form].check_name(name)
     return arranged(contents, SelfCheck(contents), FORMS[form])
 
@@ -102,6 +111,9 @@ def arranged(contents: Contents, check: SelfCheck, form: Form) -> dict[str, str]
     for file in contents.core_files:
         core, more = package / "core" / file, package / "export" / "c" / file
         texts[file] = (core if core.is_file() else more).read_text(encoding="utf-8")
+    if contents.glue is not None:
+        glue = sections("glue")
+        texts[contents.fields["glue_file"]] = render(glue[contents.glue], contents.fields, glue)
     if contents.params.feedback is not None:
         # Left out by default; on some platforms nobody can set a flag for a library.
         texts["tcuq.h"] = texts["tcuq.h"].replace(_DEFAULT, f"{_DEFAULT[:-1]} | TCUQ_FEEDBACK)")
@@ -118,6 +130,7 @@ def export(
     form: str = "c",
     logits_scale: float | None = None,
     projection: IntegerProjection | None = None,
+    glue: str | None = None,
 ) -> list[Path]:
     """Write a monitor as a package for firmware, all files or none.
 
@@ -137,10 +150,8 @@ def export(
         the new one has not would stay, and a compiler may take the old header.
     form : str, default "c"
         Package to write, one of `FORMS`: "c" for plain C files; see `sources`.
-    logits_scale : float, optional
-        Carry along a softmax for int8 logits of this scale.
-    projection : IntegerProjection, optional
-        Carry along a projection of wide features.
+    logits_scale, projection, glue : optional
+        As of `sources`.
 
     Examples
     --------
@@ -150,7 +161,7 @@ def export(
     >>> [file.name for file in files if file.name.startswith("door")]
     ['door.c', 'door.h', 'door_selfcheck.c', 'door_selfcheck.h']
     """
-    return put(sources(params, name, form, logits_scale, projection), folder, force, FORMS[form])
+    return put(sources(params, name, form, logits_scale, projection, glue), folder, force, FORMS[form])
 
 
 def put(

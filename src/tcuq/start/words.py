@@ -218,7 +218,8 @@ learns the pace and the shifts of your device, which a made stream can only gues
 
 NETWORK = """6. If the model is int8, put the network itself on the board as well: \
 `tcuq device import MODEL -o network.npz`, then `tcuq device emit network.npz monitor.json -o board` \
-(after a new fit, `own.json`).
+(after a new fit, `own.json`). Or keep the runtime that you have, such as TFLite Micro: \
+`tcuq device outputs MODEL -o features.tflite` and `tcuq export monitor.json glue --glue tflm`.
 """
 
 MADE = """The streams are made of your examples: stretches in which a class stays, one example is held, or \

@@ -15,6 +15,7 @@ from tcuq.cli.words import expect_graph
 from .cost import add as add_cost
 from .emit import add as add_emit
 from .importing import add as add_import
+from .importing import add_outputs
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
@@ -45,6 +46,7 @@ def add(subparsers: Subparsers) -> None:
     )
     add_cost(actions)
     add_import(actions)
+    add_outputs(actions)
     add_build(actions)
     add_emit(actions)
     bench = declare(

@@ -101,3 +101,42 @@ def command(args: argparse.Namespace) -> int:
     for line in made.notes:
         note(args, in_options(line, OPTIONS))
     return 0
+
+
+def add_outputs(actions: Subparsers) -> None:
+    """Declare the action that gives a model its features as an output."""
+    parser = declare(
+        actions,
+        "outputs",
+        "write a copy of a TFLite model that also gives out its features, for other runtimes",
+        "tcuq device outputs model.tflite -o features.tflite",
+        outputs,
+        "tcuq export monitor.json firmware --glue tflm",
+        about="A runtime may overwrite the features before the inference ends, unless they are an output.",
+    )
+    option = parser.add_argument
+    option("model", metavar="MODEL", help="any .tflite model, int8 or not")
+    option("-o", "--output", metavar="FILE", required=True, help="model to write, .tflite")
+    features = "tensor, by name or number (default: the input of the last fully connected layer)"
+    option("--features", metavar="TENSOR", help=features)
+
+
+def outputs(args: argparse.Namespace) -> int:
+    """Write the copy and say which output is which."""
+    from dataclasses import asdict
+
+    from tcuq.base.atomic_files import write_whole
+    from tcuq.base.limits import read_limited
+
+    from ..tflite.second_output import with_features
+
+    need_files(args, "MODEL", "--output")
+    keep_apart({"MODEL": args.model}, {"FILE": args.output})
+    with spoken(OPTIONS):
+        made = with_features(read_limited(args.model, "model"), args.features, str(args.model))
+    write_whole(args.output, made.content)
+    values = {name: value for name, value in asdict(made).items() if name != "content"}
+    scale = "" if made.scale is None else f", scale {made.scale:g}, zero point {made.zero_point}"
+    text = f"{args.output}: output {made.output} is tensor {made.tensor} {made.name[:60]!a}, the features: "
+    answer(args, values, f"{text}{made.dtype} {made.size:,}{scale}")
+    return 0

@@ -12,6 +12,7 @@ file; a vector that claims to be long costs nothing unless the file is as long.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,17 @@ class Table:
         if len(found) > MOST_TEXT:
             raise InputError("limit", f"a text has {len(found)} bytes, expected at most {MOST_TEXT}")
         return found.tobytes().decode("utf-8", "replace")
+
+    def appended(self, field: int, values: Sequence[int]) -> bytes:
+        """Return the file with other values of a vector of integers, which are put behind its end."""
+        place = self._place(field)
+        if place is None:
+            raise InputError("damaged", f"field {field} of a table is absent")
+        end = len(self._content) + -len(self._content) % 4
+        vector = np.array([len(values), *values], "<i4").tobytes()
+        content = bytearray(self._content.ljust(end, b"\0") + vector)
+        _WORD.pack_into(content, place, end - place)
+        return bytes(content)
 
     def _place(self, field: int) -> int | None:
         """Return where a field lies; an old file may have a shorter list of fields."""

@@ -137,7 +137,7 @@ def _tensor(table: Table, name: str, buffers: list[Table]) -> Tensor:
             raise InputError("unsupported", f"is {what}, which is not supported")
     kind = table.number(TensorField.TYPE, "<i1", 0)
     dtype = TYPES[kind] if 0 <= kind < len(TYPES) else f"type {kind}"
-    scales, zeros, axis = _quantization(table.table(TensorField.QUANTIZATION))
+    scales, zeros, axis = quantization(table.table(TensorField.QUANTIZATION))
     sizes = tuple(int(each) for each in shape)
     number = table.number(TensorField.BUFFER, "<u4", 0)
     if number >= len(buffers):
@@ -145,7 +145,8 @@ def _tensor(table: Table, name: str, buffers: list[Table]) -> Tensor:
     return Tensor(name, sizes, dtype, scales, zeros, axis, _constant(buffers[number], sizes, dtype))
 
 
-def _quantization(table: Table | None) -> tuple[npt.NDArray[Any], npt.NDArray[Any], int]:
+def quantization(table: Table | None) -> tuple[npt.NDArray[Any], npt.NDArray[Any], int]:
+    """Return scales, zero points and their axis."""
     if table is None:
         return np.empty(0, np.float32), np.empty(0, np.int64), 0
     scales = table.numbers(QuantizationField.SCALE, "<f4")

@@ -44,7 +44,7 @@ PADDINGS = ("SAME", "VALID")
 class ModelField:
     """Fields of the table of the whole file."""
 
-    CODES, SUBGRAPHS, BUFFERS = 1, 2, 4
+    CODES, SUBGRAPHS, BUFFERS, METADATA = 1, 2, 4, 6
 
 
 class CodeField:

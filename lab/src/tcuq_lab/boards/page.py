@@ -152,8 +152,8 @@ def _monitors(measured: Sequence[Mapping[str, Any]], avr: Sequence[Mapping[str, 
         "compiled with `-Os`. Bytes are what a linked firmware with the monitor beside a network has more "
         "than the firmware without it, its stack included; on the AVR, what a program has more than one "
         "without a monitor, without its stack. Every core gives the bits of Python. The paper gives 12 KB "
-        "of flash and 3 KB of RAM on the larger board. [Other monitors and levels](#all-monitors-on-all-cores). "
-        f"{LABELS}\n\n" + _monitor_rows(shown, rows)
+        "of flash and 3 KB of RAM on the larger board. "
+        f"[Other monitors and levels](#all-monitors-on-all-cores). {LABELS}\n\n" + _monitor_rows(shown, rows)
     )
 
 
