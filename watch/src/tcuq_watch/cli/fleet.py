@@ -115,7 +115,7 @@ def run_fleet(args: argparse.Namespace) -> int:
         before = Counter(fleet.refused)
         reports = FleetReports(args, fleet, lambda text: note(args, text))
         stack.callback(reports.close)
-        waits = args.follow or args.source == "-" or hasattr(source, "address")
+        waits = source.waits
 
         def look(stats: RunStats) -> None:
             nonlocal waits

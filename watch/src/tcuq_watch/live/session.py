@@ -242,9 +242,8 @@ class Session:
                 raise wrong_value("step", step, f"0 to {self.step - 1}")
             if label is not None and (type(label) is not int or not -1 <= label < self.params.classes):
                 raise wrong_value("label", label, f"-1 to {self.params.classes - 1}")
-            named = self.names is not None and label is not None and label >= 0
-            name = self.names[label] if named else f"class {label}"  # type: ignore[index]
-            text = f"step {step:,} was {'wrong' if label in (None, -1) else name}"
+            names = self.names or [f"class {number}" for number in range(self.params.classes)]
+            text = f"step {step:,} was {'wrong' if label is None or label < 0 else names[label]}"
             ago = self.step - 1 - step
             boot, seq = self._places[-1 - ago] if ago < len(self._places) else (-1, -1)
             try:
