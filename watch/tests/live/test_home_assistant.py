@@ -1,7 +1,6 @@
 """A device in Home Assistant, through a real broker."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -81,9 +80,7 @@ def test_what_home_assistant_is_told(tmp_path, mosquitto, seen):
 def test_a_killed_watcher_leaves_its_will(tmp_path, mosquitto, seen):
     PARAMS.save(tmp_path / "m.json")
     command = [sys.executable, "-m", "tcuq", "live", "m.json", "-", "--no-page", "--home-assistant"]
-    process = subprocess.Popen(
-        [*command, mosquitto.url], cwd=tmp_path, stdin=subprocess.PIPE, env=dict(os.environ)
-    )
+    process = subprocess.Popen([*command, mosquitto.url], cwd=tmp_path, stdin=subprocess.PIPE)
     try:
         until(lambda: ending(seen, "/availability") == ["online"], 30)
         process.stdin.write(decision(0, 1))

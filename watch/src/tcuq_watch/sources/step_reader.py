@@ -347,13 +347,11 @@ def _whole(key: str, value: Any) -> int:
 
 def _numbers(key: str, values: Any, posteriors: bool) -> tuple[str, Sequence[float]]:
     """Return a row, after "b" where it is int8 and "d" where it is float."""
-    if not isinstance(values, list) or not values:
-        raise Refused(key, f"{key} is {str(values)[:40]}, expected a list of numbers")
-    kinds = set(map(type, values))
+    kinds = set(map(type, values)) if isinstance(values, list) else set()
     if kinds == {float}:
         return "d", values
-    if not kinds <= {int, float}:
-        raise Refused(key, f"{key} holds something that is not a number, expected numbers")
+    if not kinds or not kinds <= {int, float}:
+        raise Refused(key, f"{key} is {str(values)[:60]}, expected a list of numbers")
     if kinds == {int} and written_int8(values, values, posteriors):
         return "b", values
     try:
