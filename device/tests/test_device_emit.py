@@ -23,14 +23,18 @@ from tcuq.export.selfcheck import STEP_FIELDS
 from tcuq.recording.model import Format
 from tcuq.recording.ranges import quantized as recording
 from tcuq_device.boards import board
+from tcuq_device.cost.measure import measure
 from tcuq_device.emit import feed
 from tcuq_device.emit.application import Application
 from tcuq_device.emit.package import build_package, emit, flashed_board
 from tcuq_device.emit.text import texts
 from tcuq_device.firmware.build import STRICT
+from tcuq_device.firmware.firmware import Firmware
 from tcuq_device.firmware.image import symbols_of
 from tcuq_device.graph.model import Graph
+from tcuq_device.graph.steps import Keep, Mul
 from tcuq_device.graph.storage import save_graph
+from tcuq_device.kernels.host import Network
 from tcuq_device.tools import call, missing
 
 tooled = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -63,6 +67,32 @@ def test_python_the_package_and_the_firmware_decide_alike(profile: str, tmp_path
     assert len(set(columns["answer"])) > 2 and len(set(columns["risk"])) > STEPS // 4
     if profile not in ("paper", "standard, posteriors alone"):  # alike posteriors count for little
         assert columns["alarm"].any(), "an alarm is among them"
+
+
+def streaming(graph: Graph) -> Graph:
+    """Return a graph that sees this input times the one before."""
+    given = graph.tensors[graph.input]
+    more = {name: replace(given, name=name) for name in ("before", "both")}
+    seen = [replace(step, source="both") if step.source == given.name else step for step in graph.steps]
+    first = [Mul("before", given.name, "both", 2**30, -6), Keep(given.name, "before")]
+    return replace(graph, tensors={**graph.tensors, **more}, steps=[*first, *seen], states={"before": -100})
+
+
+@tooled
+@pytest.mark.slow
+def test_a_package_and_a_firmware_keep_states_from_step_to_step(tmp_path: Path) -> None:
+    """The self-check changes states before the first step, and init sets them again."""
+    graph, x = lively()
+    made = Application(streaming(graph), fitting(graph, "standard"), "kws")
+    wanted = recorded(made, x)
+    agree(made, x, wanted, tmp_path)
+    assert wanted != recorded(Application(graph, made.params, "kws"), x)
+    with refused("unsupported"):
+        Firmware("two", [made.graph] * 2)
+    _, ran = measure(Firmware("one", [made.graph]), BOARD, x[:20])
+    assert ran is not None
+    probs = Network(made.graph).run(x[:20])["probs"]
+    assert [line.split()[2] for line in ran.lines] == [row.tobytes().hex() for row in probs]
 
 
 @tooled

@@ -67,7 +67,7 @@ def random_steps(seed: int) -> GraphCase:
     x, kept = "input", {}
     for number in range(7):
         height, width, channels = make.tensors[x].shape
-        kind = int(draw.integers(10))
+        kind = int(draw.integers(12))
         if kind == 0:
             x = make.table(x)
         elif kind == 1:
@@ -93,6 +93,10 @@ def random_steps(seed: int) -> GraphCase:
                 (x, make.view(make.view(x, (height * width, channels)), (height, width, channels))),
                 int(draw.integers(3)),
             )
+        elif kind == 9:
+            x = make.strided(x)
+        elif kind == 10:
+            x = make.mul(make.state(x, int(draw.integers(-128, 128))), x)
         elif kind == 8:
             x = make.view(x, (width, height, channels))
         else:
@@ -100,7 +104,7 @@ def random_steps(seed: int) -> GraphCase:
         if draw.random() < 0.2:
             kept[f"kept_{number}"] = x
     features = make.means(x, 1, make.tensors[x].shape[2:])
-    return make.graph(probs=make.fixed_softmax(features), features=features, **kept), make.input(2)
+    return make.graph(probs=make.fixed_softmax(features), features=features, **kept), make.input(3)
 
 
 def halves() -> GraphCase:

@@ -17,12 +17,14 @@ from tcuq_device.graph.steps import (
     Depthwise,
     Drop,
     FixedSoftmax,
+    Keep,
     MeanPool,
     Mul,
     Pad,
     Pool,
     Softmax,
     Step,
+    Strided,
     Table,
     TableAdd,
     View,
@@ -30,7 +32,7 @@ from tcuq_device.graph.steps import (
 )
 
 CLASSES, FEATURES = 10, 32
-WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax)
+WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax, Strided)
 
 
 def requantized(acc: np.ndarray, multiplier: np.ndarray | int, zero: int) -> np.ndarray:
@@ -113,10 +115,12 @@ def evaluate(step: Step, values: dict[str, np.ndarray], graph: Graph, random: li
 def expected(graph: Graph, x: np.ndarray, seed: int = 1) -> dict[str, np.ndarray]:
     """Return what a graph gives for a batch."""
     random, found = [seed], []
+    values = {name: np.full(graph.tensors[name].shape, byte, np.int8) for name, byte in graph.states.items()}
     for one in x:
-        values = {graph.input: one}
+        values[graph.input] = one
         for step in graph.steps:
-            out = evaluate(step, values, graph, random)
+            kept = isinstance(step, Keep)
+            out = values[step.source] if kept else evaluate(step, values, graph, random)
             values[step.target] = out.reshape(graph.tensors[step.target].shape).astype(np.int8)
         found.append({purpose: values[name] for purpose, name in graph.outputs.items()})
     return {purpose: np.stack([each[purpose] for each in found]) for purpose in graph.outputs}
@@ -133,6 +137,7 @@ class Maker:
         self.extreme = extreme
         self.tensors = {"input": Tensor("input", shape, 1 / 256, -128)}
         self.steps: list[Step] = []
+        self.states: dict[str, int] = {}
         self.features, self.probs = "", [""]
 
     def int8(self, *shape: int) -> np.ndarray:
@@ -229,7 +234,8 @@ class Maker:
         return self._add(Softmax(source, self._tensor(self.tensors[source].shape, -128, 1 / 256), table))
 
     def graph(self, **outputs: str) -> Graph:
-        return Graph("random", self.tensors, self.steps, "input", outputs, {"made": "for a test"})
+        about = {"made": "for a test"}
+        return Graph("random", self.tensors, self.steps, "input", outputs, about, self.states)
 
     def input(self, count: int) -> np.ndarray:
         return self.int8(count, *self.tensors["input"].shape)

@@ -61,16 +61,25 @@ def prepare(cases: Sequence[GraphCase], folder: Path) -> None:
         lines.append(f"static const int8_t {name}_inputs[{len(x)}][{name.upper()}_INPUT] = {{{rows}}};")
         sizes = [(purpose, graph.tensors[tensor].size) for purpose, tensor in graph.outputs.items()]
         random = ", &random" if takes_random(graph) else ""
+        arena = f"{name.upper()}_ARENA"
+        # States stay in one arena; else every run finds other bytes in its own.
+        loop = [
+            f"    for (i = 0; i < {len(x)}; i++) {{\n",
+            f"        int8_t *arena = take({arena});\n        memset(arena, 0xA5 + 90 * i, {arena});\n",
+        ]
+        end = [f"        give_back(arena, {arena});\n", "    }\n"]
+        if graph.states:
+            loop = [loop[1], f"        {name}_reset(arena);\n", loop[0]]
+            end = end[::-1]
         bodies.append(
-            f"static void go_{name}(void)\n{{\n    {name}_outputs out;\n    int i;\n"
+            f"static void go_{name}(void)\n{{\n    {name}_outputs out;\n    int i = 0;\n"
             f"    uint32_t random = {SEED}u;\n    (void)random;\n"
-            f"    for (i = 0; i < {len(x)}; i++) {{\n"
-            f"        int8_t *arena = take({name.upper()}_ARENA);\n"
-            f"        memset(arena, 0xA5 + 90 * i, {name.upper()}_ARENA);\n"
-            f"        memcpy(arena + {name.upper()}_INPUT_AT, {name}_inputs[i], {name.upper()}_INPUT);\n"
+            + "".join(loop)
+            + f"        memcpy(arena + {name.upper()}_INPUT_AT, {name}_inputs[i], {name.upper()}_INPUT);\n"
             f"        {name}_run(arena, &out{random});\n"
             + "".join(f"        emit(out.{purpose}, {size});\n" for purpose, size in sizes)
-            + f"        give_back(arena, {name.upper()}_ARENA);\n    }}\n}}\n"
+            + "".join(end)
+            + "}\n"
         )
         calls.append(f"    go_{name}();\n")
     text = "\n".join(lines) + "\n\n" + "\n".join(bodies)

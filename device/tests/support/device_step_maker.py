@@ -9,10 +9,12 @@ from tcuq_device.graph.steps import (
     Concat,
     Constant,
     FixedSoftmax,
+    Keep,
     MeanPool,
     Mul,
     Pad,
     Pool,
+    Strided,
     Table,
     TableAdd,
     View,
@@ -54,6 +56,30 @@ class StepMaker(Maker):
         shift = int(self.draw.choice([15, 1, 0, -1, -31] if self.extreme else [-5, -6, -7, -8]))
         multiplier = int(self.draw.integers(2**30, 2**31))
         return self._add(Mul(first, second, target, multiplier, shift, low, high))
+
+    def strided(self, source: str) -> str:
+        """Turn the dimensions of a picture around, some of them backwards, some cut or repeated."""
+        shape = self.tensors[source].shape
+        order = [int(each) for each in self.draw.permutation(3)]
+        offset, lengths, strides = 0, [], []
+        for axis in order:
+            stride = int(np.prod(shape[axis + 1 :]))
+            kind = int(self.draw.integers(4))
+            lengths.append((shape[axis] + 1) // 2 if kind == 1 else shape[axis])
+            strides.append((-stride, 2 * stride, 0, stride)[kind])
+            offset += (shape[axis] - 1) * stride if kind == 0 else 0
+        return self._add(
+            Strided(source, self.like(source, tuple(lengths)), offset, tuple(lengths), tuple(strides))
+        )
+
+    def state(self, source: str, value: int) -> str:
+        """Add a state and keep a tensor in it; return what it was before."""
+        shape = self.tensors[source].shape
+        name = self.like(source, shape)
+        self.states[name] = value
+        before = self._add(Strided(name, self.like(source, shape), 0, (self.tensors[name].size,), (1,)))
+        self._add(Keep(source, name))
+        return before
 
     def means(self, source: str, outer: int, shape: tuple[int, ...], tail: int = 1) -> str:
         target = self._tensor(shape)

@@ -17,6 +17,7 @@ from tcuq_device.graph.steps import (
     Pad,
     Pool,
     Step,
+    Strided,
     Table,
     TableAdd,
     View,
@@ -71,6 +72,10 @@ def evaluate_step(step: Step, values: dict[str, np.ndarray], graph: Graph) -> np
         return framed
     if isinstance(step, Concat):
         return np.concatenate([values[name] for name in step.sources], step.axis)
+    if isinstance(step, Strided):
+        places = product(*(range(length) for length in step.lengths))
+        steps = [sum(i * by for i, by in zip(index, step.strides, strict=True)) for index in places]
+        return np.array([x.ravel()[step.offset + each] for each in steps])
     if isinstance(step, View):
         return x
     assert isinstance(step, FixedSoftmax)

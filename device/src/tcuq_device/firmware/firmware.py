@@ -58,6 +58,9 @@ class Firmware:
         if self.members > MOST_MEMBERS:
             said = f"firmware {self.name} averages {self.members} posteriors, expected 1 to {MOST_MEMBERS}"
             raise InputError("limit", said)
+        if self.keeps_input and any(graph.states for graph in self.graphs):
+            said = f"a graph of {self.name} keeps a state between runs, expected it alone, with one pass"
+            raise InputError("unsupported", said)
         self.rule.check(self.name, self.classes, self.features)
 
     @staticmethod
@@ -151,8 +154,10 @@ def _call(name: str, graph: Graph, apart: bool) -> str:
 
 def _one(firmware: Firmware) -> list[str]:
     (name,), (graph,) = firmware.names(), firmware.graphs
+    once = ["static int begun;", f"if (!begun) {{ {name}_reset(arena.bytes); }}", "begun = 1;"]
     return [
         f"{name}_outputs {name}_out;",
+        *(once if graph.states else ()),
         _call(name, graph, firmware.keeps_input),
         f"*probs = {name}_out.probs;",
         f"*features = {f'{name}_out.features' if firmware.features else 'NULL'};",

@@ -15,7 +15,8 @@ order of the kernel allows it:
   the source does, and only there, unless it is wider;
 - a dense step reads a row before it writes one.
 
-A view has the bytes of its source, and a constant has none here.
+A view has the bytes of its source, and a constant has none here. A state lives from run to run: nothing else
+ever lies there.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from ..graph.steps import (
     Depthwise,
     Drop,
     FixedSoftmax,
+    Keep,
     Mul,
     Pool,
     Softmax,
@@ -166,14 +168,16 @@ def _places(graph: Graph, keep_input: bool) -> list[Place]:
     last: dict[str, int] = {graph.input: 0}
     found = []
     for number, step in enumerate(graph.steps):
-        first[step.target] = last[step.target] = number
+        if not isinstance(step, Keep):
+            first[step.target] = last[step.target] = number
         for source in sources_of(step):
             last[source] = number
         size = scratch_in(graph, step)
         if size:
             found.append(Place(f"{SCRATCH}{number}", up4(size), number, number))
-    for name in graph.outputs.values():
+    for name in (*graph.outputs.values(), *graph.states):
         last[name] = len(graph.steps)
+    first |= dict.fromkeys(graph.states, 0)
     if keep_input:
         del first[graph.input]
     found += [Place(name, up4(graph.tensors[name].size), first[name], last[name]) for name in first]

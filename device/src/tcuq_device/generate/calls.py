@@ -21,12 +21,14 @@ from ..graph.steps import (
     Depthwise,
     Drop,
     FixedSoftmax,
+    Keep,
     MeanPool,
     Mul,
     Pad,
     Pool,
     Softmax,
     Step,
+    Strided,
     Table,
     TableAdd,
     sources_of,
@@ -121,6 +123,13 @@ def call_of(graph: Graph, step: Step, constants: Constants, pointers: list[str],
         borders = ((0,) * missing + each for each in (step.before, step.after))
         lines = [_braced(lengths), *(_braced(each) for each in borders), str(step.value)]
         return f"tcuq_nn_pad(&{constants.record('tcuq_nn_frame', f'{name}_frame', lines)}, {among});"
+    if isinstance(step, Keep):
+        return f"tcuq_nn_rows({among}, 1, {target.size}, {target.size});"
+    if isinstance(step, Strided):
+        missing = 6 - len(step.lengths)
+        lengths, strides = (1,) * missing + step.lengths, (0,) * missing + step.strides
+        lines = [_braced(lengths), _braced(strides), str(step.offset)]
+        return f"tcuq_nn_strided(&{constants.record('tcuq_nn_strides', f'{name}_strides', lines)}, {among});"
     if isinstance(step, FixedSoftmax):
         table = constants.array("int32_t", f"{name}_table", step.table)
         rows, columns = target.size // target.shape[-1], target.shape[-1]
@@ -254,15 +263,12 @@ def _window(step: Conv | Depthwise, source: Tensor, target: Tensor, constants: C
         constants.array("uint32_t", f"{name}_weights", packed, "x"),
         constants.array("int32_t", f"{name}_affine", affine),
         constants.array("int8_t", f"{name}_pad", np.asarray(step.pad)),
-        ", ".join(map(str, source.shape)) + ", /* input */",
-        ", ".join(map(str, target.shape)) + ", /* output */",
-        f"{rows}, {columns}, /* kernel */",
-        ", ".join(map(str, (*step.stride, *step.dilation))) + ", /* strides, dilation */",
-        f"{step.padding[0]}, {step.padding[1]}, /* outside: above, left */",
+        f"/* input */ {_list(source.shape)}",
+        f"/* output */ {_list(target.shape)}",
+        f"/* kernel */ {rows}, {columns}",
+        f"/* strides, dilation */ {_list((*step.stride, *step.dilation))}",
+        f"/* outside: above, left */ {step.padding[0]}, {step.padding[1]}",
         f"{target.zero}",
         f"{int(general)}",
     ]
-    # Lines with a comment bring their own comma.
-    body = "".join(f"    {line}\n" if line.endswith("*/") else f"    {line},\n" for line in lines)
-    constants.text.append(f"static const tcuq_nn_window {name}_window = {{\n{body}}};\n\n")
-    return f"{name}_window"
+    return constants.record("tcuq_nn_window", f"{name}_window", lines)

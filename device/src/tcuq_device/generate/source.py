@@ -55,6 +55,7 @@ extern "C" {{
 {input_at}#define {NAME}_CLASSES {classes}
 #define {NAME}_FEATURES {features}
 #define {NAME}_RANDOM {random} /* whether a run takes a generator */
+#define {NAME}_STATES {states} /* bytes that live from run to run: whether there is a reset function */
 
 /* Into the arena, valid until the next run. */
 typedef struct {{
@@ -62,7 +63,7 @@ typedef struct {{
 
 {run_text}
 {run};
-
+{reset}
 #ifdef __cplusplus
 }}
 #endif
@@ -78,7 +79,7 @@ _SOURCE = """\
 {constants}{places}{run}
 {{
 {calls}}}
-"""
+{reset}"""
 
 _RUN_TEXT = """\
 /* Run the network on one input. `arena` is aligned to 4 bytes, {before}, and holds the
@@ -112,6 +113,20 @@ def write(graph: Graph, folder: str | Path, name: str, keep_input: bool = False)
     for file, text in texts.items():
         write_whole(target / file, text)
     return sorted(target / file for file in texts)
+
+
+def _reset(graph: Graph, name: str, where: ArenaLayout, body: bool) -> str:
+    """Return the function that fills the states, or its declaration; nothing where there are none."""
+    if not graph.states:
+        return ""
+    begin = f"void {name}_reset(int8_t *arena)"
+    if not body:
+        return f"\n/* Fill what lives from run to run: before the first one, or to begin anew. */\n{begin};\n"
+    fills = [
+        f"    tcuq_nn_clamp(arena + {state}_at, {graph.tensors[state].size}, {value}, {value});\n"
+        for state, value in graph.states.items()
+    ]
+    return f"\n{begin}\n{{\n{''.join(fills)}}}\n"
 
 
 def takes_random(graph: Graph) -> bool:
@@ -153,9 +168,11 @@ def _header(graph: Graph, name: str, where: ArenaLayout) -> str:
         classes=sizes.get("probs", 0),
         features=sizes.get("features", 0),
         random=int(draws),
+        states=sum(graph.tensors[state].size for state in graph.states),
         outputs="".join(f"    const int8_t *{purpose}; /* {size} */\n" for purpose, size in sizes.items()),
         run_text=run_text,
         run=_signature(graph, name, where),
+        reset=_reset(graph, name, where, False),
     )
 
 
@@ -185,6 +202,7 @@ def _source(graph: Graph, name: str, where: ArenaLayout) -> str:
         places=_places(graph, where),
         run=_signature(graph, name, where),
         calls="".join(f"    {call}\n" for call in calls),
+        reset=_reset(graph, name, where, True),
     )
 
 

@@ -25,12 +25,14 @@ from .steps import (
     Depthwise,
     Drop,
     FixedSoftmax,
+    Keep,
     MeanPool,
     Mul,
     Pad,
     Pool,
     Softmax,
     Step,
+    Strided,
     Table,
     TableAdd,
     View,
@@ -66,7 +68,8 @@ def check(graph: Graph) -> Graph:
         _tensor(name, tensor)
     if graph.input not in graph.tensors:
         raise wrong_value("input", graph.input, _all(graph.tensors))
-    ready = {graph.input}
+    ready = {graph.input} | _states(graph)
+    views: dict[str, str] = {}
     for number, step in enumerate(graph.steps):
         if not isinstance(step, Step):
             accepted = ", ".join(kind.__name__ for kind in _CHECKS)
@@ -75,16 +78,29 @@ def check(graph: Graph) -> Graph:
             _named(graph, step, ready)
             _CHECKS[type(step)](graph, step)
         ready.add(step.target)
+        if isinstance(step, View):
+            views[step.target] = views.get(step.source, step.source)
+        if isinstance(step, Keep):
+            # Views of what the state was are no longer that.
+            ready -= {name for name, state in views.items() if state == step.target}
     for name in graph.tensors:
-        if name not in ready:
+        if name not in ready and name not in views:
             raise InputError("missing", f"tensor {name} is made by no step; every one but the input must be")
     if not graph.outputs:
         raise InputError("missing", "outputs are none; at least one is needed")
     for use, name in graph.outputs.items():
         _output(use)
-        if name not in graph.tensors:
-            raise wrong_value(f"output {use}", name, _all(graph.tensors))
+        if name not in ready:
+            raise wrong_value(f"output {use}", name, _all(each for each in graph.tensors if each in ready))
     return graph
+
+
+def _states(graph: Graph) -> set[str]:
+    for name, value in graph.states.items():
+        if name not in graph.tensors or name == graph.input:
+            raise wrong_value("state", name, _all(graph.tensors))
+        integer(f"state {name}: value", value, -128, 127)
+    return set(graph.states)
 
 
 def _all(names: Iterable[str]) -> str:
@@ -130,7 +146,10 @@ def _named(graph: Graph, step: Step, ready: set[str]) -> None:
             raise InputError("missing", f"source {name} is not there yet; an earlier step must make it")
     if step.target not in graph.tensors:
         raise InputError("unknown", f"target {step.target!r} is no tensor of the graph")
-    if step.target in ready:
+    if isinstance(step, Keep):
+        if step.target not in graph.states or step.source == step.target:
+            raise InputError("unknown", f"target {step.target} is no state, or is the source")
+    elif step.target in ready:
         raise InputError("conflict", f"target {step.target} is made twice or is the input")
 
 
@@ -239,6 +258,23 @@ def _both(graph: Graph, step: TableAdd | Mul) -> None:
         raise wrong_value("shapes", shapes, "equal lengths, or 1") from None
     same("target's shape", graph.tensors[step.target].shape, tuple(int(each) for each in shape))
     confined(step.low, step.high)
+
+
+def _strided(graph: Graph, step: Strided) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    if not 1 <= len(step.lengths) == len(step.strides) <= 6 or math.prod(step.lengths) != target.size:
+        expected = f"up to six of each, for {target.size} values"
+        raise wrong_value("lengths and strides", (step.lengths, step.strides), expected)
+    reach = [integer("offset", step.offset, 0, source.size - 1)] * 2
+    for length, stride in zip(step.lengths, step.strides, strict=True):
+        integer("length", length, 1, MOST_VALUES)
+        reach[stride > 0] += (length - 1) * integer("stride", stride, -source.size, source.size)
+    if reach[0] < 0 or reach[1] >= source.size:
+        raise wrong_value("places", tuple(reach), f"0 to {source.size - 1}")
+
+
+def _keep(graph: Graph, step: Keep) -> None:
+    same("target's shape", graph.tensors[step.target].shape, graph.tensors[step.source].shape)
 
 
 def _table_add(graph: Graph, step: TableAdd) -> None:
@@ -371,6 +407,8 @@ _CHECKS: dict[type, Any] = {
     Table: _table,
     Pad: _pad,
     Concat: _concat,
+    Strided: _strided,
+    Keep: _keep,
     View: _view,
     Constant: _constant,
 }

@@ -31,7 +31,8 @@ class Graph:
     """A network: steps in the order in which they run.
 
     Names are C identifiers. `outputs` say what a tensor is for: "probs" and "features" for the monitor,
-    "probs_1" and so on where a network gives several posteriors. `about` says where it comes from.
+    "probs_1" and so on where a network gives several posteriors. `about` says where it comes from. `states`
+    are tensors that live from one run to the next, and the byte that fills them before the first.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Graph:
     input: str
     outputs: Mapping[str, str]
     about: Mapping[str, object] = field(default_factory=dict)
+    states: Mapping[str, int] = field(default_factory=dict)
 
 
 def products(graph: Graph) -> int:

@@ -22,12 +22,14 @@ from .steps import (
     Drop,
     FixedSoftmax,
     Int8,
+    Keep,
     MeanPool,
     Mul,
     Pad,
     Pool,
     Softmax,
     Step,
+    Strided,
     Table,
     TableAdd,
     UInt16,
@@ -36,7 +38,7 @@ from .steps import (
 )
 
 Int64 = npt.NDArray[np.int64]
-WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax)
+WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, Strided, View, Constant, FixedSoftmax)
 """Kinds of steps that `moved` takes, beside a MeanPool with a shift."""
 
 BATCH = 32
@@ -68,9 +70,13 @@ class Random:
         self.state = x
         return words.view(np.uint8)[:count]
 
+    def int8(self, *shape: int) -> Int8:
+        """Return bytes with sign, the same with every version of numpy."""
+        return self.bytes(int(np.prod(shape))).view(np.int8).reshape(shape).copy()
+
 
 def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = False) -> dict[str, Int8]:
-    """Run a checked graph over examples, int8 (n, ...).
+    """Run a checked graph over examples, int8 (n, ...); with states they are a stream, from its beginning.
 
     `random` serves graphs that drop values, example after example, from state 1 by default. With `every`,
     return every tensor by its own name, in place of the outputs by theirs.
@@ -82,8 +88,11 @@ def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = Fa
     source = random or Random(1)
     kept = list(graph.tensors) if every else list(dict.fromkeys(graph.outputs.values()))
     found: dict[str, list[Int8]] = {name: [] for name in kept}
-    for part in (x[at : at + BATCH] for at in range(0, max(len(x), 1), BATCH)):
-        values = _forward(graph, part, source)
+    tensors, batch = graph.tensors, 1 if graph.states else BATCH
+    states = {name: np.full((1, *tensors[name].shape), byte, np.int8) for name, byte in graph.states.items()}
+    for part in (x[at : at + batch] for at in range(0, max(len(x), 1), batch)):
+        values = _forward(graph, {graph.input: part, **states}, source)
+        states = {name: values[name] for name in states}
         for name in kept:
             found[name].append(values[name])
     joined = {name: np.concatenate(parts) for name, parts in found.items()}
@@ -99,11 +108,13 @@ def softmax(logits: Int8, table: UInt16) -> Int8:
     return np.asarray(np.minimum(p, 255) - 128, dtype=np.int8)
 
 
-def _forward(graph: Graph, x: Int8, random: Random) -> dict[str, Int8]:
-    values = {graph.input: x}
+def _forward(graph: Graph, values: dict[str, Int8], random: Random) -> dict[str, Int8]:
+    x = values[graph.input]
     drawn = _drawn(graph, len(x), random)
     for step in graph.steps:
-        if isinstance(step, WITHOUT_WEIGHTS) or (isinstance(step, MeanPool) and step.shift is not None):
+        if isinstance(step, Keep):
+            values[step.target] = values[step.source]
+        elif isinstance(step, WITHOUT_WEIGHTS) or (isinstance(step, MeanPool) and step.shift is not None):
             values[step.target] = _moved(graph, step, values, len(x))
         else:
             values[step.target] = _step(graph, step, values, drawn)
@@ -267,6 +278,9 @@ def _placed(step: Step, sources: list[Int8], shape: tuple[int, ...]) -> Int8:
         return np.pad(x, borders, constant_values=step.value)
     if isinstance(step, Concat):
         return np.concatenate(sources, axis=step.axis + 1)
+    if isinstance(step, Strided):
+        places = np.tensordot(step.strides, np.indices(step.lengths), 1) + step.offset
+        return np.asarray(x.reshape(len(x), -1)[:, places.ravel()].reshape(len(x), *shape))
     assert isinstance(step, View)
     return x.reshape(len(x), *shape)
 

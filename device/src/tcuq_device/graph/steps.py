@@ -35,7 +35,24 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Conv:
+class Window:
+    """What moves over a picture: a `Conv` or a `Depthwise`."""
+
+    source: str
+    target: str
+    weights: Int8
+    bias: Int32
+    multiplier: Int32
+    stride: Pair
+    padding: tuple[int, int, int, int]
+    pad: Int8
+    shift: Int32 | None = None
+    low: int = -128
+    high: int = 127
+    dilation: Pair = (1, 1)
+
+
+class Conv(Window):
     """A convolution; a pointwise one has a kernel of 1 x 1.
 
     acc = bias + sum of weight * input over the raw int8 values, where an input outside the picture is `pad`
@@ -43,39 +60,12 @@ class Conv:
     `twice` in place of `scaled`.
     """
 
-    source: str
-    target: str
-    weights: Int8
-    bias: Int32
-    multiplier: Int32
-    stride: Pair
-    padding: tuple[int, int, int, int]
-    pad: Int8
-    shift: Int32 | None = None
-    low: int = -128
-    high: int = 127
-    dilation: Pair = (1, 1)
 
-
-@dataclass(frozen=True, eq=False)
-class Depthwise:
+class Depthwise(Window):
     """A kernel of its own for every output: weights (height, width, outputs), all else as in Conv.
 
     Outputs are a multiple n of the inputs; output o reads input o // n.
     """
-
-    source: str
-    target: str
-    weights: Int8
-    bias: Int32
-    multiplier: Int32
-    stride: Pair
-    padding: tuple[int, int, int, int]
-    pad: Int8
-    shift: Int32 | None = None
-    low: int = -128
-    high: int = 127
-    dilation: Pair = (1, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +198,29 @@ class Concat:
 
 
 @dataclass(frozen=True)
+class Strided:
+    """The bytes of a source in another order: target[i] = source[offset + sum of index * stride].
+
+    `lengths` are those of up to six dimensions, whose product is the target's size; `strides` may be
+    negative, or 0 where values are repeated.
+    """
+
+    source: str
+    target: str
+    offset: int
+    lengths: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Keep:
+    """A copy of a tensor into a state, for the run after this one and for steps after this one."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
 class View:
     """The same bytes in another shape; takes neither time nor memory."""
 
@@ -280,6 +293,8 @@ Step = (
     | Table
     | Pad
     | Concat
+    | Strided
+    | Keep
     | View
     | Constant
     | Drop

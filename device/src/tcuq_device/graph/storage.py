@@ -57,7 +57,7 @@ def save_graph(path: str | Path, graph: Graph) -> None:
         "about": dict(graph.about),
         "tensors": tensors,
         "steps": steps,
-    }
+    } | ({"states": dict(graph.states)} if graph.states else {})
     arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
@@ -103,10 +103,8 @@ def load_graph(path: str | Path, limits: Limits | None = None) -> Graph:
         steps = [_step(number, dict(plain), arrays) for number, plain in enumerate(header["steps"])]
         if arrays:
             raise InputError("damaged", f"array {next(iter(arrays))!r} belongs to no step")
-        graph = Graph(
-            header["name"], tensors, steps, header["input"], dict(header["outputs"]), dict(header["about"])
-        )
-        return check(graph)
+        outputs, about, states = (dict(header.get(key, {})) for key in ("outputs", "about", "states"))
+        return check(Graph(header["name"], tensors, steps, header["input"], outputs, about, states))
     except KeyError as error:
         what = f"lacks {one_line(str(error), 60)}; not a tcuq graph, or a damaged one"
         raise InputError("damaged", what, where=str(path)) from None

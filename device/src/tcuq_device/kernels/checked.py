@@ -16,7 +16,7 @@ from ..graph.model import Graph, Tensor
 from ..graph.oracle import Random
 from ..graph.oracle import run as run_oracle
 from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, Int8, Int32, MeanPool, Softmax, Step, UInt16
-from .tflite_cases import step_cases, window_cases
+from .tflite_cases import places_of, step_cases, window_cases
 
 VECTORS = "vectors.txt"
 SAME = (1, 1, 1, 1)
@@ -68,19 +68,12 @@ SOFTMAXES = (("", 10, 244), ("2 classes", 2, 190), ("100 classes", 100, 256), ("
 """Classes, and 256 times the ratio of one entry of the table to the one before."""
 
 
-class _Drawn:
-    """Numbers of the generator of `Drop`, so that they are the same with every version of numpy."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = Random(seed)
-
-    def int8(self, *shape: int) -> Int8:
-        """Return bytes of any value."""
-        return self._random.bytes(int(np.prod(shape))).view(np.int8).reshape(shape).copy()
+class _Drawn(Random):
+    """Numbers of the generator of `Drop`."""
 
     def affine(self, outputs: int, products: int) -> tuple[Int32, Int32]:
         """Return biases, and multipliers that let most sums of so many products lie inside 8 bits."""
-        draw = self._random.bytes(6 * outputs).astype(np.int64).reshape(6, outputs)
+        draw = self.bytes(6 * outputs).astype(np.int64).reshape(6, outputs)
         bias = (draw[0] - 128) * 100 + draw[1]
         typical = 60 * 2**32 // (5400 * max(1, int(products**0.5)))
         multiplier = typical * (80 + draw[2] * 2) // 256
@@ -120,12 +113,12 @@ def cases() -> Iterator[KernelCase]:
         weights = draw.int8(outputs, *kernel, shape[2])
         affine = draw.affine(outputs, weights[0].size)
         conv = Conv("x", target(), weights, *affine, (stride, stride), padding, draw.int8(shape[2]))
-        yield case("Conv", about, shape, conv, (*_places(shape, kernel, stride, padding), outputs))
+        yield case("Conv", about, shape, conv, (*places_of(conv, shape), outputs))
     for about, shape, kernel, stride, padding in DEPTHWISE:
         weights = draw.int8(*kernel, shape[2])
         affine = draw.affine(shape[2], kernel[0] * kernel[1])
         depthwise = Depthwise("x", target(), weights, *affine, (stride, stride), padding, draw.int8(shape[2]))
-        yield case("Depthwise", about, shape, depthwise, (*_places(shape, kernel, stride, padding), shape[2]))
+        yield case("Depthwise", about, shape, depthwise, (*places_of(depthwise, shape), shape[2]))
     for about, inputs, outputs in DENSE:
         weights = draw.int8(outputs, inputs)
         yield case(
@@ -160,14 +153,6 @@ def _falling(ratio: int) -> UInt16:
     for _ in range(255):
         entries.append(entries[-1] * ratio >> 8)
     return np.array(entries, np.uint16)
-
-
-def _places(shape: Shape, kernel: tuple[int, int], stride: int, padding: Padding) -> tuple[int, int]:
-    top, left, bottom, right = padding
-    return (
-        (shape[0] + top + bottom - kernel[0]) // stride + 1,
-        (shape[1] + left + right - kernel[1]) // stride + 1,
-    )
 
 
 def made() -> str:

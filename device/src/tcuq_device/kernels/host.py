@@ -71,10 +71,10 @@ class Network:
         self.graph = check(graph)
         self.arena = lay_out(graph).bytes
         _verified(compiler, tuple(flags))
-        self._run = _Run(graph, _library({_NAME: graph}, compiler, tuple(flags))[f"{_NAME}_run"], seed)
+        self._run = _Run(graph, _library({_NAME: graph}, compiler, tuple(flags)), _NAME, seed)
 
     def run(self, x: Int8) -> dict[str, Int8]:
-        """Return the outputs of a batch of int8 inputs.
+        """Return the outputs of a batch of int8 inputs, which are the next ones of a stream.
 
         Parameters
         ----------
@@ -92,18 +92,28 @@ class Network:
             raise InputError("value", f"x is {x.dtype} {x.shape}, expected int8 (n, {wanted})", "x")
         return self._run(x)
 
+    def reset(self) -> None:
+        """Begin a stream anew: states of the network are as before its first run."""
+        self._run.reset()
+
 
 class _Run:
     """A compiled function of a graph, with memory of its own."""
 
-    def __init__(self, graph: Graph, function: Any, seed: int = 1) -> None:
-        function.restype = None
-        self._function, self._graph = function, graph
+    def __init__(self, graph: Graph, library: ctypes.CDLL, name: str, seed: int = 1) -> None:
+        self._library, self._name, self._graph = library, name, graph
+        self._function = library[f"{name}_run"]
+        self._function.restype = None
         where = lay_out(graph)
         self._memory = (ctypes.c_uint32 * (where.size // 4 + 1))()
         self._input = ctypes.addressof(self._memory) + where.offsets[graph.input]
         self._outputs = (ctypes.c_void_p * len(graph.outputs))()
         self._random = ctypes.c_uint32(seed)
+        self.reset()
+
+    def reset(self) -> None:
+        if self._graph.states:
+            self._library[f"{self._name}_reset"](self._memory)
 
     def __call__(self, x: Int8) -> dict[str, Int8]:
         shapes = {purpose: self._graph.tensors[name].shape for purpose, name in self._graph.outputs.items()}
@@ -146,7 +156,7 @@ def _verified(compiler: str, flags: tuple[str, ...]) -> None:
     library = _library(graphs, compiler, flags)
 
     def answers(graph: Graph, x: Int8) -> Int8:
-        return _Run(graph, library[f"{graph.outputs['y']}_run"])(x)["y"]
+        return _Run(graph, library, graph.outputs["y"])(x)["y"]
 
     broken = first_broken(answers)
     if broken is not None:

@@ -181,6 +181,15 @@ typedef struct {
 
 void tcuq_nn_pad(const tcuq_nn_frame *f, const int8_t *in, int8_t *out);
 
+/* Lengths of the target in six dimensions, and how many values apart the next one lies in the source; distances may
+ * be negative, or 0. The source is read from `offset` on. */
+typedef struct {
+    int32_t lengths[6], strides[6];
+    int32_t offset;
+} tcuq_nn_strides;
+
+void tcuq_nn_strided(const tcuq_nn_strides *s, const int8_t *in, int8_t *out);
+
 /* Copy rows of so many bytes; those of `out` begin `apart` bytes after each other. */
 void tcuq_nn_rows(const int8_t *in, int8_t *out, int32_t rows, int32_t bytes, int32_t apart);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes that are moved or looked up, without arithmetic: tables, borders, rows. */
+/* Bytes that are moved or looked up, without arithmetic: tables, borders, rows, other orders. */
 #include "tcuq_nn_inside.h"
 
 void tcuq_nn_table(const int8_t *in, int8_t *out, int32_t count, const int8_t *table)
@@ -48,5 +48,30 @@ void tcuq_nn_rows(const int8_t *in, int8_t *out, int32_t rows, int32_t bytes, in
 {
     for (; rows > 0; rows--, in += bytes, out += apart) {
         memcpy(out, in, (size_t)bytes);
+    }
+}
+
+void tcuq_nn_strided(const tcuq_nn_strides *s, const int8_t *in, int8_t *out)
+{
+    int32_t index[5] = {0, 0, 0, 0, 0}, from = s->offset, count = s->lengths[5], by = s->strides[5], at = 0, i;
+    while (at >= 0) {
+        if (by == 1) {
+            memcpy(out, in + from, (size_t)count);
+        } else {
+            for (i = 0; i < count; i++) {
+                out[i] = in[from + i * by];
+            }
+        }
+        out += count;
+        /* On in the last dimension but one that is not at its end; those behind it begin again. */
+        for (at = 4; at >= 0; at--) {
+            from += s->strides[at];
+            index[at]++;
+            if (index[at] < s->lengths[at]) {
+                break;
+            }
+            from -= s->strides[at] * s->lengths[at];
+            index[at] = 0;
+        }
     }
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..generate.pack import kernel_of
 from ..graph.model import Graph, Tensor
 from ..graph.oracle import Random
 from ..graph.steps import (
@@ -19,12 +20,14 @@ from ..graph.steps import (
     FixedSoftmax,
     Int8,
     Int32,
+    Keep,
     MeanPool,
     Mul,
     Pad,
     Pair,
     Pool,
     Step,
+    Strided,
     Table,
     TableAdd,
     View,
@@ -58,6 +61,12 @@ POOLS: tuple[tuple[str, str, Shape, tuple[int, int], tuple[int, int], tuple[int,
     ("max, padded", "max", (5, 6, 5), (2, 3), (1, 2), (0, 1, 1, 1)),
     ("max, 8 channels", "max", (4, 6, 8), (2, 2), (2, 2), (0, 0, 0, 0)),
 )
+ORDERS: tuple[tuple[str, Shape, int, Shape, Shape], ...] = (
+    ("transposed", (5, 3, 4), 0, (5, 3, 4), (1, 20, 5)),
+    ("six dimensions, backwards and repeated", (3, 64), 59, (3, 2, 2, 2, 2, 4), (-20, 0, -10, 0, -5, -1)),
+    ("rows", (2, 10), 20, (2, 10), (20, 1)),
+)
+"""Shape of the target, offset, lengths, strides."""
 SOFTMAXES = (("", (1, 10), 250), ("rows", (3, 7), 230), ("one class is certain", (1, 5), 1))
 """Shapes, and 256 times the ratio of one entry of the table to the one before."""
 
@@ -82,15 +91,16 @@ class _Case:
         return name
 
     def int8(self, *shape: int) -> Int8:
-        return self.random.bytes(int(np.prod(shape))).view(np.int8).reshape(shape).copy()
+        return self.random.int8(*shape)
 
     def constant(self, shape: Shape) -> str:
         name = self.tensor(shape)
         self.steps.append(Constant(name, self.int8(*shape)))
         return name
 
-    def made(self, name: str) -> tuple[str, Graph, Int8]:
-        graph = Graph("kernel_case", self.tensors, self.steps, "x", {"y": self.steps[-1].target})
+    def made(self, name: str, states: dict[str, int] | None = None) -> tuple[str, Graph, Int8]:
+        outputs = {"y": self.steps[-1].target}
+        graph = Graph("kernel_case", self.tensors, self.steps, "x", outputs, states=states or {})
         return name, graph, self.int8(1, *self.shape)
 
 
@@ -152,6 +162,15 @@ def step_cases() -> Iterator[tuple[str, Graph, Int8]]:
         table = np.array(powers, np.int32)
         now.steps.append(FixedSoftmax("x", now.tensor(shape, 1 / 256, -128), table))
         yield now.made(f"FixedSoftmax, {about}" if about else "FixedSoftmax")
+    for about, small, offset, lengths, strides in ORDERS:
+        now = case((3, 4, 5))
+        now.steps.append(Strided("x", now.tensor(small), offset, lengths, strides))
+        yield now.made(f"Strided, {about}")
+    now = case((4,))
+    state = now.tensor((4,))
+    now.steps += [Table("x", now.tensor((4,)), now.int8(256)), Keep(f"step{number}_2", state)]
+    now.steps.append(Concat((state, "x"), now.tensor((8,)), 0))
+    yield now.made("Keep", {state: 7})
 
 
 def _line(case: _Case, slope: int) -> Int32:
@@ -186,9 +205,6 @@ def window_cases() -> Iterator[tuple[str, Graph, Int8]]:
     draw = Random(2)
     number = 0
 
-    def bytes_of(*shape: int) -> Int8:
-        return draw.bytes(int(np.prod(shape))).view(np.int8).reshape(shape).copy()
-
     def target() -> str:
         nonlocal number
         number += 1
@@ -197,27 +213,25 @@ def window_cases() -> Iterator[tuple[str, Graph, Int8]]:
     def case(kind: str, about: str, step: Step, shape: Shape, made: Shape) -> tuple[str, Graph, Int8]:
         tensors = {"x": Tensor("x", shape, 1.0, 3), step.target: Tensor(step.target, made, 1.0, -4)}
         name = f"{kind}, by TFLite" + (f", {about}" if about else "")
-        return name, Graph("window_case", tensors, [step], "x", {"y": step.target}), bytes_of(1, *shape)
+        return name, Graph("window_case", tensors, [step], "x", {"y": step.target}), draw.int8(1, *shape)
 
     for about, shape, outputs, kernel, stride, padding, dilation, ends in CONVOLUTIONS:
-        fields = _window(stride, padding, dilation, ends, bytes_of(shape[2]))
-        weights = bytes_of(outputs, *kernel, shape[2])
+        fields = _window(stride, padding, dilation, ends, draw.int8(shape[2]))
+        weights = draw.int8(outputs, *kernel, shape[2])
         conv = Conv("x", target(), weights, **_affine(draw, outputs, weights[0].size), **fields)
-        yield case("Conv", about, conv, shape, (*_places(conv, shape, kernel), outputs))
+        yield case("Conv", about, conv, shape, (*places_of(conv, shape), outputs))
     for about, shape, each, kernel, stride, padding, dilation, ends in DEPTHWISE:
-        fields = _window(stride, padding, dilation, ends, bytes_of(shape[2]))
-        weights = bytes_of(*kernel, each * shape[2])
+        fields = _window(stride, padding, dilation, ends, draw.int8(shape[2]))
+        weights = draw.int8(*kernel, each * shape[2])
         affine = _affine(draw, each * shape[2], kernel[0] * kernel[1])
         depthwise = Depthwise("x", target(), weights, **affine, **fields)
-        yield case(
-            "Depthwise", about, depthwise, shape, (*_places(depthwise, shape, kernel), each * shape[2])
-        )
+        yield case("Depthwise", about, depthwise, shape, (*places_of(depthwise, shape), each * shape[2]))
     for about, rows, inputs, outputs in DENSE:
-        dense = Dense("x", target(), bytes_of(outputs, inputs), **_affine(draw, outputs, inputs))
+        dense = Dense("x", target(), draw.int8(outputs, inputs), **_affine(draw, outputs, inputs))
         yield case("Dense", about, dense, (rows, inputs), (rows, outputs))
     # Twice a byte, times a half, by 2 to 16: many are half way between two numbers.
     halves = _halves(4)
-    fields = _window((1, 1), NONE, (1, 1), (-128, 127), bytes_of(1))
+    fields = _window((1, 1), NONE, (1, 1), (-128, 127), draw.int8(1))
     conv = Conv("x", target(), np.full((4, 1, 1, 1), 2, np.int8), **halves, **fields)
     yield case("Conv", "halves", conv, (1, 21, 1), (1, 21, 4))
     dense = Dense("x", target(), np.full((4, 1), 2, np.int8), **halves)
@@ -253,11 +267,12 @@ def _halves(outputs: int) -> dict[str, Any]:
     return {name: value.astype(np.int32) for name, value in made.items()}
 
 
-def _places(step: Conv | Depthwise, shape: Shape, kernel: Pair) -> tuple[int, int]:
+def places_of(step: Conv | Depthwise, shape: Shape) -> tuple[int, int]:
+    """Return rows and columns of what a step makes of a picture."""
     down, across = (
-        (shape[at] + step.padding[at] + step.padding[2 + at] - (kernel[at] - 1) * step.dilation[at] - 1)
+        (shape[at] + step.padding[at] + step.padding[2 + at] - (side - 1) * step.dilation[at] - 1)
         // step.stride[at]
         + 1
-        for at in (0, 1)
+        for at, side in enumerate(kernel_of(step))
     )
     return down, across

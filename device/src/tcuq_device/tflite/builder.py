@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from tcuq.base.errors import InputError
 
@@ -27,7 +31,8 @@ class GraphBuilder:
                 f"input, tensor {number} {model.tensors[number].title}: shape is {shape}, expected two to "
                 "four dimensions, the first of them 1: convert the model for a batch of one",
             )
-        self.add(number)
+        for each in (number, *model.states):
+            self.add(each)
 
     def add(self, number: int, shape: tuple[int, ...] | None = None) -> str:
         """Add a tensor of the model, and return its name."""
@@ -43,14 +48,21 @@ class GraphBuilder:
         self.tensors[name] = own.Tensor(name, shape, scale, zero)
         return name
 
-    def vector(self, name: str) -> str:
-        """Return a tensor as a vector: itself, or a view of it."""
-        tensor = self.tensors[name]
-        if len(tensor.shape) == 1:
+    def like(self, name: str, shape: tuple[int, ...]) -> str:
+        """Add a tensor with the scale and zero of another, and return its name."""
+        return self.extra(shape, self.tensors[name].scale, self.tensors[name].zero)
+
+    def reshaped(self, name: str, shape: tuple[int, ...]) -> str:
+        """Return a tensor in another shape: itself, or a view of it."""
+        if self.tensors[name].shape == shape:
             return name
-        made = self.extra((tensor.size,), tensor.scale, tensor.zero)
+        made = self.like(name, shape)
         self.steps.append(steps.View(name, made))
         return made
+
+    def vector(self, name: str) -> str:
+        """Return a tensor as a vector."""
+        return self.reshaped(name, (self.tensors[name].size,))
 
     def name(self, number: int) -> str:
         """Return a tensor that is there: the input, what was computed, or a constant."""
@@ -67,6 +79,12 @@ class GraphBuilder:
         number = operator.inputs[at]
         return self.name(number), self.model.tensors[number]
 
+    def constant(self, operator: Operator, at: int) -> npt.NDArray[Any]:
+        """Return an input of an operator that is a constant."""
+        data = self.model.tensors[operator.inputs[at]].data
+        assert data is not None
+        return data
+
     def target(self, operator: Operator) -> Tensor:
         """Return the tensor of the model that an operator makes."""
         return self.model.tensors[operator.outputs[0]]
@@ -78,11 +96,6 @@ def leading(tensor: Tensor) -> int:
 
 
 def shape_of(tensor: Tensor) -> tuple[int, ...]:
-    """Return a shape without the batch of one."""
+    """Return a shape without the batch of one, in three dimensions at most: the first ones become one."""
     shape = tensor.shape[leading(tensor) :] or (1,)
-    if len(shape) > 3:
-        raise InputError(
-            "unsupported",
-            f"tensor {tensor.title} has shape {tensor.shape}, expected at most four dimensions, the first 1",
-        )
-    return shape
+    return shape if len(shape) <= 3 else (math.prod(shape[:-2]), *shape[-2:])

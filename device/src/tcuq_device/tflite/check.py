@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from tcuq.base.errors import InputError, located
 
+from .curves import REAL, WHOLE
 from .model import NO_TENSOR, Model, Operator, Tensor, spread
+from .moves import MOVES, moved
 
 MOST_VALUES = 2**24
 """In one tensor."""
@@ -20,8 +22,8 @@ MOST_WEIGHTS = 2**26
 HIGHEST = 2**31 - 1
 SMALLEST, LARGEST = 2.0**-60, 2.0**20
 """Scales of tensors."""
-PROBABILITY = (1 / 256, -128)
-"""Scale and zero point of what lies between 0 and 1."""
+FIXED = {"LOGISTIC": (1 / 256, -128), "SOFTMAX": (1 / 256, -128), "TANH": (1 / 128, 0)}
+"""Scales and zero points of outputs that TFLite demands."""
 
 
 def check(model: Model) -> Model:
@@ -40,16 +42,19 @@ def check(model: Model) -> Model:
             if model.tensors[number].data is not None:
                 raise InputError("damaged", "is a constant and an input of the model")
         ready.add(number)
+    ready.update(model.states)
     for operator in model.operators:
         with located(place_of(model, operator)):
+            if operator.code == "ASSIGN_VARIABLE":
+                _assigned(model, operator, ready)
+                continue
             if len(operator.outputs) != 1:
                 raise InputError(
                     "unsupported", f"{len(operator.outputs)} outputs, expected one", operator.code
                 )
             target = operator.outputs[0]
             if operator.code not in _CHECKS:
-                said = f"not supported, expected one of {', '.join(_CHECKS)}"
-                raise InputError("unsupported", said, operator.code)
+                raise InputError("unsupported", f"not supported: {REMEDY}", operator.code)
             if target in ready or model.tensors[target].data is not None:
                 raise InputError("damaged", "the tensor is made twice, is an input or is a constant")
             read = [model.tensors[each] for each in operator.inputs if each != NO_TENSOR]
@@ -63,6 +68,12 @@ def check(model: Model) -> Model:
             title = model.tensors[number].title
             raise InputError("damaged", "made by no operator", where=f"output, tensor {number} {title}")
     return model
+
+
+def _assigned(model: Model, operator: Operator, ready: set[int]) -> None:
+    known = len(operator.inputs) == 2 and operator.inputs[0] in model.states and operator.inputs[1] in ready
+    if not known or len({model.tensors[each].shape for each in operator.inputs}) > 1:
+        raise InputError("unsupported", "expected a variable that is read, and a tensor of its shape")
 
 
 def place_of(model: Model, operator: Operator) -> str:
@@ -293,7 +304,7 @@ def axes_of(axes: npt.NDArray[Any], rank: int) -> tuple[int, ...]:
     return tuple(sorted({each % rank for each in found}))
 
 
-def _mean(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+def _reduced(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> tuple[int, ...]:
     source = _source(tensors)
     axes = axes_of(_whole(tensors[1], "the list of axes"), len(source.shape))
     if not axes:
@@ -303,6 +314,16 @@ def _mean(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> N
         target,
         tuple(1 if at in axes else each for at, each in enumerate(source.shape) if kept or at not in axes),
     )
+    return axes
+
+
+def _largest(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    _reduced(operator, tensors, target)
+    _same_scale(_source(tensors), target)
+
+
+def _mean(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    source, axes = _source(tensors), _reduced(operator, tensors, target)
     count = math.prod(source.shape[at] for at in axes)
     _rescaled(255 * count, float(source.scale) / float(target.scale))
 
@@ -349,6 +370,18 @@ def _joined(operator: Operator, tensors: list[Tensor | None], target: Tensor) ->
     _same_scale(target, *sources)
 
 
+def _packed(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    if None in tensors:
+        raise InputError("missing", "an input is left out")
+    sources = [_source(tensors, at) for at in range(len(tensors))]
+    dummies = [np.broadcast_to(np.int8(0), each.shape) for each in sources]
+    try:
+        _shape(target, np.stack(dummies, operator.options.flags[1]).shape)
+    except ValueError as error:
+        raise InputError("value", f"the output has shape {target.shape}: {error}") from None
+    _same_scale(target, *sources)
+
+
 def _reshaped(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
     source = _source(tensors)
     if source.size != target.size:
@@ -373,29 +406,41 @@ def _squeezed(operator: Operator, tensors: list[Tensor | None], target: Tensor) 
 def _curve(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
     source = _source(tensors)
     _shape(target, source.shape)
-    if (float(target.scale), target.zero) != PROBABILITY:
+    scale, zero = FIXED.get(operator.code, (float(target.scale), target.zero))
+    if (float(target.scale), target.zero) != (scale, zero):
+        found = f"scale {target.scale:g} and zero point {target.zero}"
+        raise InputError("value", f"the output has {found}, expected 1/{1 / scale:g} and {zero}")
+    if operator.code not in WHOLE:
+        return
+    slope = abs(operator.options.beta) if operator.code == "LEAKY_RELU" else 1.0
+    ratio = float(source.scale) / float(target.scale)
+    if not slope <= LARGEST or (operator.code == "HARD_SWISH" and ratio >= 128):
         raise InputError(
-            "value",
-            f"the output has scale {target.scale:g} and zero point {target.zero}, expected 1/256 and -128",
+            "limit", f"rescales by {ratio:g}, with slope {slope:g}; the output's scale is too small"
         )
-    beta = operator.options.beta
-    if not 2.0**-20 <= beta * float(source.scale) <= 2.0**10:
-        raise InputError(
-            "value", f"the input's scale is {source.scale:g} times {beta:g}, expected 2^-20 to 2^10"
-        )
+    _rescaled(255, max(1.0, slope) * ratio)
+
+
+def _moved(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    source = _source(tensors)
+    constants = [_whole(each, "a shape, axis or index") for each in tensors[1:]]
+    moved(operator, constants, target, np.broadcast_to(np.int8(0), source.shape))
+    if operator.code != "REVERSE_V2":  # of which converters write others, though bytes are only moved
+        _same_scale(source, target)
+
+
+def _extreme(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
+    _same_scale(target, *_pair(operator, tensors, target))
 
 
 def _softmax(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
     _curve(operator, tensors, target)
+    factor = operator.options.beta * float(_source(tensors).scale)
+    if not 2.0**-20 <= factor <= 2.0**10:
+        raise InputError("value", f"the input's scale times beta is {factor:g}, expected 2^-20 to 2^10")
     # The sum of exponentials has twelve bits before its point.
     if not target.shape or target.shape[-1] > 4095:
         raise InputError("limit", f"the output has shape {target.shape}, expected at most 4095 classes")
-
-
-def _scaled(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> None:
-    source = _source(tensors)
-    _shape(target, source.shape)
-    _rescaled(255, float(source.scale) / float(target.scale))
 
 
 _CHECKS: dict[str, tuple[int, int, Callable[[Operator, list[Tensor | None], Tensor], None]]] = {
@@ -406,20 +451,31 @@ _CHECKS: dict[str, tuple[int, int, Callable[[Operator, list[Tensor | None], Tens
     "DEPTHWISE_CONV_2D": (2, 3, _depthwise),
     "EXPAND_DIMS": (2, 2, _squeezed),
     "FULLY_CONNECTED": (2, 3, _dense),
-    "LOGISTIC": (1, 1, _curve),
+    "MAXIMUM": (2, 2, _extreme),
     "MAX_POOL_2D": (1, 1, _pool),
     "MEAN": (2, 2, _mean),
+    "MINIMUM": (2, 2, _extreme),
     "MUL": (2, 2, _mul),
+    "PACK": (1, 32, _packed),
     "PAD": (2, 2, _pad),
     "PADV2": (3, 3, _pad),
-    "QUANTIZE": (1, 1, _scaled),
-    "RELU": (1, 1, _scaled),
-    "RELU6": (1, 1, _scaled),
+    "READ_VARIABLE": (1, 1, _squeezed),
+    "REDUCE_MAX": (2, 2, _largest),
+    "REDUCE_MIN": (2, 2, _largest),
     "RESHAPE": (1, 2, _reshaped),
     "SOFTMAX": (1, 1, _softmax),
     "SQUEEZE": (1, 1, _squeezed),
+    "SUB": (2, 2, _add),
+    **dict.fromkeys((*REAL, *WHOLE), (1, 1, _curve)),
+    **dict.fromkeys(MOVES, (1, 4, _moved)),
 }
 """Fewest and most inputs of each operator, and what else must hold."""
 
-SUPPORTED = tuple(_CHECKS)
-"""Names of the operators that are compiled."""
+REMEDY = "replace the layer by supported ones, or run the model in TFLite Micro and export the monitor alone"
+_UNROLL = "build the layer with unroll=True, which converts to supported operators"
+REMEDIES = {
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": _UNROLL,
+    "WHILE": _UNROLL,
+    "SVDF": f"a streaming DEPTHWISE_CONV_2D does the same; {REMEDY}",
+}
+"""What to do about operators that people meet."""

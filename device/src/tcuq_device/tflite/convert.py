@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,13 @@ from ..graph import steps
 from ..graph.check import check
 from .builder import GraphBuilder, leading
 from .check import axes_of, place_of
-from .fixed_point import exponential, high_product, multiplier_of, radius, rescaled_twice
+from .convert_moves import assign, extreme, largest, move, parts_of, read, stack
+from .curves import REAL, WHOLE, limits, table_of
+from .fixed_point import multiplier_of, rescaled_twice
 from .model import Model, Operator, Tensor, spread
+from .moves import MOVES, SHAPES
 from .outputs import OutputChoice, outputs_of
-from .reference import evaluate, limits
+from .reference import channel_factors, mean_factor, powers_of
 
 Int64 = npt.NDArray[np.int64]
 
@@ -38,9 +40,15 @@ def graph_of(model: Model, name: str = "model", asked: OutputChoice | None = Non
             if operator.code not in _STEPS:
                 said = f"the graph has no such step, expected one of {', '.join(_STEPS)}"
                 raise InputError("unsupported", said, operator.code)
+            deep = [each for each in operator.inputs if each >= 0 and len(model.tensors[each].shape) > 4]
+            if operator.code in ("ADD", "MUL", "PAD", "PADV2", "SUB") and deep:
+                shape = model.tensors[deep[0]].shape
+                raise InputError("unsupported", f"a tensor has shape {shape}, expected up to four dimensions")
             _STEPS[operator.code](builder, operator)
     outputs = outputs_of(builder, asked or OutputChoice())
-    return check(own.Graph(name, builder.tensors, builder.steps, builder.names[model.inputs[0]], outputs))
+    states = {builder.names[number]: value for number, value in model.states.items()}
+    given = builder.names[model.inputs[0]]
+    return check(own.Graph(name, builder.tensors, builder.steps, given, outputs, states=states))
 
 
 def _bias(builder: GraphBuilder, operator: Operator, weights: Int64) -> Int64:
@@ -48,27 +56,28 @@ def _bias(builder: GraphBuilder, operator: Operator, weights: Int64) -> Int64:
     _, source = builder.source(operator)
     bias = np.asarray(-source.zero * weights.sum(axis=1))
     if len(operator.inputs) > 2 and operator.inputs[2] >= 0:
-        data = builder.model.tensors[operator.inputs[2]].data
-        assert data is not None
-        bias = bias + data.reshape(-1)
+        bias = bias + builder.constant(operator, 2).reshape(-1)
     if np.abs(bias).max() > steps.HIGHEST:
         raise InputError("limit", f"a bias of {np.abs(bias).max()} leaves 32 bits")
     return bias
 
 
 def _factors(builder: GraphBuilder, operator: Operator, outputs: int) -> tuple[steps.Int32, steps.Int32]:
-    """Return multipliers and shifts of the outputs, from scales in double precision."""
+    """Return multipliers and shifts of the outputs."""
     (_, source), target = builder.source(operator), builder.target(operator)
-    scales = np.broadcast_to(builder.model.tensors[operator.inputs[1]].scales.astype(np.float64), outputs)
-    factors = float(source.scale) * scales / float(target.scale)
-    if operator.code == "FULLY_CONNECTED" and len(builder.model.tensors[operator.inputs[1]].scales) == 1:
-        # Then TFLite takes the product of the scales in single precision.
-        product = source.scale * builder.model.tensors[operator.inputs[1]].scale
-        factors = np.full(outputs, float(product) / float(target.scale))
-    pairs = np.array([multiplier_of(each) for each in factors.tolist()], dtype=np.int64)
-    if pairs[:, 1].max() > 30:
-        raise InputError("limit", f"rescales by {factors.max():g}, expected below {2**30}")
-    return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32)
+    weights = builder.model.tensors[operator.inputs[1]]
+    multiplier, shift = channel_factors(operator.code, source, weights, target, outputs)
+    if shift.max() > 30:
+        raise InputError("limit", f"rescales by 2^{shift.max()}, expected below 2^30")
+    return multiplier.astype(np.int32), shift.astype(np.int32)
+
+
+def _picture(builder: GraphBuilder, operator: Operator) -> tuple[str, Tensor]:
+    name, source = builder.source(operator)
+    if source.shape[0] != 1 or len(builder.tensors[name].shape) != 3:
+        said = f"input has shape {source.shape}, expected (1, height, width, channels)"
+        raise InputError("unsupported", said)
+    return name, source
 
 
 def _convolved(builder: GraphBuilder, operator: Operator, weights: npt.NDArray[np.int8]) -> dict[str, Any]:
@@ -100,13 +109,11 @@ def _convolved(builder: GraphBuilder, operator: Operator, weights: npt.NDArray[n
 
 
 def _weights(builder: GraphBuilder, operator: Operator) -> npt.NDArray[np.int8]:
-    data = builder.model.tensors[operator.inputs[1]].data
-    assert data is not None
-    return np.ascontiguousarray(data, dtype=np.int8)
+    return np.ascontiguousarray(builder.constant(operator, 1), dtype=np.int8)
 
 
 def _conv(builder: GraphBuilder, operator: Operator) -> None:
-    name, source = builder.source(operator)
+    name, source = _picture(builder, operator)
     weights = _whole(_weights(builder, operator), source.shape[3])
     target = builder.add(operator.outputs[0])
     builder.steps.append(steps.Conv(name, target, **_convolved(builder, operator, weights)))
@@ -125,7 +132,7 @@ def _whole(weights: npt.NDArray[np.int8], channels: int) -> npt.NDArray[np.int8]
 
 
 def _depthwise(builder: GraphBuilder, operator: Operator) -> None:
-    name, source = builder.source(operator)
+    name, source = _picture(builder, operator)
     fields = _convolved(builder, operator, _weights(builder, operator).transpose(3, 1, 2, 0))
     target = builder.add(operator.outputs[0])
     if source.shape[3] == 1:
@@ -151,6 +158,7 @@ def _add(builder: GraphBuilder, operator: Operator) -> None:
     target = builder.target(operator)
     double = 2 * max(float(a.scale), float(b.scale))
     left, right = (_scaled(each, double) for each in (a, b))
+    right = -right if operator.code == "SUB" else right
     factor = multiplier_of(double / (2**20 * float(target.scale)))
     ends = limits(operator.options.activation, target)
     builder.steps.append(
@@ -176,15 +184,10 @@ def _mul(builder: GraphBuilder, operator: Operator) -> None:
 def _mean(builder: GraphBuilder, operator: Operator) -> None:
     name, source = builder.source(operator)
     target = builder.target(operator)
-    data = builder.model.tensors[operator.inputs[1]].data
-    assert data is not None
-    axes = axes_of(data, len(source.shape))
-    outer, count, _, tail = _parts(source.shape, axes)
+    axes = axes_of(builder.constant(operator, 1), len(source.shape))
+    outer, count, _, tail = parts_of(source.shape, axes)
     total = count * tail
-    multiplier, shift = multiplier_of(float(source.scale) / float(target.scale))
-    # The count is divided out of the multiplier, with as many bits as there is room for.
-    more = min(total.bit_length() - 1, 32, 31 + shift)
-    factor = (multiplier << more) // total, shift - more
+    factor = mean_factor(source, target, total)
     builder.steps.append(
         steps.MeanPool(
             name, builder.add(operator.outputs[0]), -source.zero * total, *factor, outer=outer, tail=tail
@@ -192,35 +195,10 @@ def _mean(builder: GraphBuilder, operator: Operator) -> None:
     )
 
 
-def _parts(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, int, int, int]:
-    """Return a shape as (outer, count, inner, tail), where a mean is taken over count and tail.
-
-    Examples
-    --------
-    >>> _parts((1, 6, 7, 4), (1, 2)), _parts((1, 6, 7, 4), (2,)), _parts((1, 6, 7, 4), (1, 3))
-    ((1, 42, 4, 1), (6, 7, 4, 1), (1, 6, 7, 4))
-    """
-    found = [1]
-    for at, length in enumerate(shape):
-        if length == 1:
-            continue
-        # Kept dimensions are at even places of the list, the others at odd ones.
-        if len(found) % 2 == int(at in axes):
-            found.append(1)
-        found[-1] *= length
-    assert len(found) <= 4  # of three dimensions and a batch of one
-    outer, count, inner, tail = found + [1] * (4 - len(found))
-    return outer, count, inner, tail
-
-
 def _pool(kind: str) -> Callable[[GraphBuilder, Operator], None]:
     def pool(builder: GraphBuilder, operator: Operator) -> None:
-        name, source = builder.source(operator)
+        name, source = _picture(builder, operator)
         options = operator.options
-        if len(builder.tensors[name].shape) != 3:
-            raise InputError(
-                "unsupported", f"input has shape {source.shape}, expected (1, height, width, channels)"
-            )
         sides = [
             spread(source.shape[1 + at], options.window[at], options.stride[at], 1, options.padding)
             for at in (0, 1)
@@ -240,70 +218,62 @@ def _view(builder: GraphBuilder, operator: Operator) -> None:
 
 def _pad(builder: GraphBuilder, operator: Operator) -> None:
     name, source = builder.source(operator)
-    sides = builder.model.tensors[operator.inputs[1]].data
-    assert sides is not None
+    sides = builder.constant(operator, 1)
     batch = leading(source)
     if sides[:batch].any():
         raise InputError("unsupported", "padding adds to the batch, expected none there")
     before, after = (tuple(int(each) for each in sides[batch:, at]) for at in (0, 1))
     value = builder.target(operator).zero
     if len(operator.inputs) > 2:
-        given = builder.model.tensors[operator.inputs[2]].data
-        assert given is not None
-        value = int(given.reshape(-1)[0])
+        value = int(builder.constant(operator, 2).reshape(-1)[0])
     builder.steps.append(steps.Pad(name, builder.add(operator.outputs[0]), before, after, value))
 
 
 def _concat(builder: GraphBuilder, operator: Operator) -> None:
     sources = [builder.source(operator, at) for at in range(len(operator.inputs))]
-    axis = operator.options.axis % len(sources[0][1].shape)
-    if {leading(each) for _, each in sources} != {leading(builder.target(operator))} or axis < leading(
-        sources[0][1]
-    ):
-        raise InputError("unsupported", f"tensors are joined along axis {axis}, the batch, expected another")
+    rank = len(sources[0][1].shape)
+    axis, batch = operator.options.axis % rank, leading(builder.target(operator))
+    if {leading(each) for _, each in sources} != {batch} or axis < batch or rank - batch > 3:
+        stack(builder, operator)
+        return
     names = tuple(name for name, _ in sources)
-    builder.steps.append(steps.Concat(names, builder.add(operator.outputs[0]), axis - leading(sources[0][1])))
+    builder.steps.append(steps.Concat(names, builder.add(operator.outputs[0]), axis - batch))
 
 
 def _table(builder: GraphBuilder, operator: Operator) -> None:
-    """Convert a function of single bytes: the reference is asked for all 256."""
     name, source = builder.source(operator)
-    pair = [replace(each, shape=(1, 256), data=None) for each in (source, builder.target(operator))]
-    alone = Model(pair, [replace(operator, inputs=(0,), outputs=(1,))], (0,), (1,))
-    bytes_ = np.arange(-128, 128).astype(np.int8)[None]
-    values = evaluate(alone, [bytes_])[1][0]
+    values = table_of(operator.code, source, builder.target(operator), operator.options)
     builder.steps.append(steps.Table(name, builder.add(operator.outputs[0]), values))
 
 
 def _softmax(builder: GraphBuilder, operator: Operator) -> None:
     name, source = builder.source(operator)
-    beta = float(np.float32(operator.options.beta))
-    multiplier, shift = multiplier_of(min(beta * float(source.scale) * 2**26, 2.0**31 - 1))
-    below = -np.arange(256)
-    counted = below >= -radius(5, shift)
-    powers = exponential(high_product(np.where(counted, below, 0) << shift, multiplier), 5)
-    table = np.where(counted, powers, 0).astype(np.int32)
+    table = powers_of(source, operator.options.beta).astype(np.int32)
     builder.steps.append(steps.FixedSoftmax(name, builder.add(operator.outputs[0]), table))
 
 
 _STEPS: dict[str, Callable[[GraphBuilder, Operator], None]] = {
     "ADD": _add,
+    "ASSIGN_VARIABLE": assign,
     "AVERAGE_POOL_2D": _pool("mean"),
     "CONCATENATION": _concat,
     "CONV_2D": _conv,
     "DEPTHWISE_CONV_2D": _depthwise,
-    "EXPAND_DIMS": _view,
     "FULLY_CONNECTED": _dense,
-    "LOGISTIC": _table,
+    "MAXIMUM": extreme,
     "MAX_POOL_2D": _pool("max"),
     "MEAN": _mean,
+    "MINIMUM": extreme,
     "MUL": _mul,
+    "PACK": stack,
     "PAD": _pad,
     "PADV2": _pad,
-    "QUANTIZE": _table,
-    "RELU": _table,
-    "RELU6": _table,
-    "RESHAPE": _view,
+    "READ_VARIABLE": read,
+    "REDUCE_MAX": largest,
+    "REDUCE_MIN": largest,
     "SOFTMAX": _softmax,
-    "SQUEEZE": _view,
+    "SUB": _add,
+    **dict.fromkeys(SHAPES, _view),
+    **dict.fromkeys((*WHOLE, *REAL), _table),
+    **dict.fromkeys(MOVES, move),
 }

@@ -80,7 +80,8 @@ def import_model(
     model = read_model(content, str(path), limits)
     with located(str(path)):
         graph = graph_of(model, name or name_of(path), wanted)
-    operators = Counter(each.code for each in model.operators)
+    # An operator with several outputs counts once.
+    operators = Counter(code for _, code in {(each.number, each.code) for each in model.operators})
     about = {
         "file": path.name,
         "sha256": hashlib.sha256(content).hexdigest(),

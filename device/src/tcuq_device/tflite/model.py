@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,10 +32,7 @@ class Tensor:
     @property
     def size(self) -> int:
         """Number of values."""
-        size = 1
-        for each in self.shape:
-            size *= each
-        return size
+        return math.prod(self.shape)
 
     @property
     def title(self) -> str:
@@ -58,8 +56,9 @@ class Options:
     """What an operator is told beside its tensors; each operator reads its own part.
 
     The window is that of a pool. `multiplier` is the number of outputs for each channel of a depthwise
-    convolution, `axis` where tensors are joined, `beta` the factor before a softmax; `keep` leaves dimensions
-    of a mean, of length 1.
+    convolution, `axis` where tensors are joined, `beta` the factor before a softmax or of what is negative;
+    `keep` leaves dimensions of a mean, of length 1. `part` is which of `parts` outputs the operator makes,
+    `state` the name of a variable. `flags` are other numbers, in the order of the file.
     """
 
     padding: str = "VALID"
@@ -71,11 +70,18 @@ class Options:
     axis: int = 0
     keep: bool = False
     beta: float = 1.0
+    part: int = 0
+    parts: int = 1
+    state: str = ""
+    flags: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Operator:
-    """A step of the model; tensors by number, `NO_TENSOR` where an input is left out."""
+    """A step of the model; tensors by number, `NO_TENSOR` where an input is left out.
+
+    One that makes several tensors is read as several operators, one for each.
+    """
 
     code: str
     inputs: tuple[int, ...]
@@ -86,12 +92,17 @@ class Operator:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A model: operators run in their order."""
+    """A model: operators run in their order.
+
+    `states` are tensors that live from one run to the next, by number, and the byte that fills them before
+    the first run.
+    """
 
     tensors: Sequence[Tensor]
     operators: Sequence[Operator]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    states: Mapping[int, int] = field(default_factory=dict)
 
 
 def spread(length: int, window: int, stride: int, dilation: int, padding: str) -> tuple[int, int, int]:

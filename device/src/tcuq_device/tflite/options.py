@@ -83,21 +83,43 @@ def _joined(table: Table) -> Options:
     return Options(axis=table.number(0, "<i4", 0), activation=_activation(table, 1))
 
 
-def _softmax(table: Table) -> Options:
+def _factor(table: Table) -> Options:
     return Options(beta=table.number(0, "<f4", 0.0))
+
+
+def _variable(table: Table) -> Options:
+    return Options(state=f"{table.text(0)}/{table.text(1)}")
+
+
+def _flags(kind: str, first: int, last: int) -> Callable[[Table], Options]:
+    return lambda table: Options(flags=tuple(int(table.number(at, kind, 0)) for at in range(first, last)))
 
 
 READERS: dict[str, tuple[int, Callable[[Table], Options]]] = {
     "ADD": (11, _sum),
     "AVERAGE_POOL_2D": (5, _pool),
+    "CALL_ONCE": (103, _flags("<i4", 0, 1)),
     "CONCATENATION": (10, _joined),
     "CONV_2D": (1, _conv),
     "DEPTHWISE_CONV_2D": (2, _depthwise),
+    "DEPTH_TO_SPACE": (94, _flags("<i4", 0, 1)),
     "FULLY_CONNECTED": (8, _dense),
+    "GATHER": (23, _flags("<i4", 0, 2)),
+    "GELU": (116, _flags("<u1", 0, 1)),
+    "LEAKY_RELU": (75, _factor),
     "MAX_POOL_2D": (5, _pool),
     "MEAN": (27, _mean),
     "MUL": (21, _sum),
-    "SOFTMAX": (9, _softmax),
+    "PACK": (59, _flags("<i4", 0, 2)),
+    "REDUCE_MAX": (27, _mean),
+    "REDUCE_MIN": (27, _mean),
+    "RESIZE_NEAREST_NEIGHBOR": (74, _flags("<u1", 0, 2)),
+    "SOFTMAX": (9, _factor),
+    "SPACE_TO_DEPTH": (19, _flags("<i4", 0, 1)),
+    "STRIDED_SLICE": (32, _flags("<i4", 0, 5)),
+    "SUB": (28, _sum),
+    "UNPACK": (64, _flags("<i4", 0, 2)),
+    "VAR_HANDLE": (111, _variable),
 }
 """Operators whose options matter: their type, and what reads them."""
 

@@ -12,6 +12,7 @@ from tcuq.monitor.logits import softmax_table
 from ..graph import steps
 from .builder import GraphBuilder
 from .model import Operator
+from .moves import SHAPES
 
 WIDEST = 256
 """Features of a log at most."""
@@ -77,9 +78,9 @@ def _main(builder: GraphBuilder, asked: OutputChoice) -> int | None:
 
 def _operator(builder: GraphBuilder, number: int) -> Operator | None:
     """Return the operator behind a tensor, past all changes of shape."""
-    makers = {each.outputs[0]: each for each in builder.model.operators}
+    makers = {made: each for each in builder.model.operators for made in each.outputs}
     found = makers.get(number)
-    while found is not None and found.code in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS"):
+    while found is not None and found.code in SHAPES:
         found = makers.get(found.inputs[0])
     return found
 

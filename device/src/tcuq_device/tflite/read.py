@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from tcuq.base.errors import InputError, located
 from tcuq.base.limits import Limits, limits_given, read_limited
 
-from .check import SUPPORTED, check
+from .check import REMEDIES, REMEDY, check
 from .edges import without_edges, without_shapes
 from .flatbuffer import Table, root
 from .model import NO_TENSOR, Model, Operator, Tensor
@@ -29,6 +30,7 @@ from .schema import (
     QuantizationField,
     TensorField,
 )
+from .states import with_states
 
 MOST_DIMENSIONS = 6
 MOST_INPUTS = 32
@@ -63,24 +65,22 @@ def load_model(path: str | Path, limits: Limits | None = None) -> Model:
 def _model(content: bytes) -> Model:
     file = root(content)
     graphs = file.tables(ModelField.SUBGRAPHS)
-    if not graphs:
-        raise InputError("damaged", "has no subgraph, expected one")
-    tensors = _tensors(graphs[0], file.tables(ModelField.BUFFERS), len(content))
-    inputs = _indices(graphs[0], GraphField.INPUTS, len(tensors), "inputs of the model")
-    outputs = _indices(graphs[0], GraphField.OUTPUTS, len(tensors), "outputs of the model")
     codes = [_code(each) for each in file.tables(ModelField.CODES)]
-    steps = graphs[0].tables(GraphField.OPERATORS)
-    operators = [_operator(number, step, codes, tensors) for number, step in enumerate(steps)]
-    model = without_edges(without_shapes(Model(tensors, operators, inputs, outputs)))
+    buffers = file.tables(ModelField.BUFFERS)
+
+    def subgraph(number: int) -> Model:
+        if not 0 <= number < len(graphs):
+            raise InputError("damaged", f"has {len(graphs)} subgraphs, number {number} is needed")
+        graph = graphs[number]
+        tensors = _tensors(graph, buffers, len(content))
+        inputs = _indices(graph, GraphField.INPUTS, len(tensors), "inputs of the model")
+        outputs = _indices(graph, GraphField.OUTPUTS, len(tensors), "outputs of the model")
+        steps = enumerate(graph.tables(GraphField.OPERATORS))
+        operators = [each for at, step in steps for each in _operators(at, step, codes, tensors)]
+        return Model(tensors, operators, inputs, outputs)
+
+    model = without_edges(without_shapes(with_states(subgraph(0), subgraph)))
     _quantized(model)
-    if len(graphs) > 1:
-        raise InputError(
-            "unsupported",
-            f"has {len(graphs)} subgraphs: it branches or keeps a state between calls, as streaming models do"
-            ", and only models without are compiled. Run it in TFLite Micro and watch its outputs with the "
-            "monitor alone: tcuq record, tcuq fit, tcuq export",
-            "subgraphs",
-        )
     return check(model)
 
 
@@ -91,15 +91,19 @@ def _quantized(model: Model) -> None:
     ask for full integer quantization again would not help.
     """
     floats = ("float32", "float16", "uint8", "int16")
-    partly = any(each.code in ("QUANTIZE", "DEQUANTIZE") for each in model.operators)
+    for operator in model.operators:
+        if operator.code in REMEDIES or operator.code.startswith("CUSTOM"):
+            advice = REMEDIES.get(operator.code, REMEDY)
+            said = f"operator {operator.number} ({operator.code}) is not supported: {advice}"
+            raise InputError("unsupported", said, operator.code)
+    partly = any(model.tensors[number].dtype == "int8" for each in model.operators for number in each.outputs)
     for operator in model.operators if partly else ():
         left = [model.tensors[number].dtype for number in operator.outputs]
-        if operator.code not in (*SUPPORTED, "DEQUANTIZE") and any(each in floats for each in left):
+        if operator.code != "DEQUANTIZE" and any(each in floats for each in left):
             raise InputError(
                 "unsupported",
                 f"operator {operator.number} ({operator.code}) computes in {left[0]}: the converter has no "
-                "int8 kernel of it and left it as it was. Replace the layer by supported ones and convert "
-                f"again; supported are {', '.join(SUPPORTED)}",
+                f"int8 kernel of it and left it as it was: {REMEDY}",
                 operator.code,
             )
     made = [number for operator in model.operators for number in operator.outputs]
@@ -132,9 +136,8 @@ def _tensor(table: Table, name: str, buffers: list[Table]) -> Tensor:
         raise InputError(
             "unsupported", f"shape is ({text}), expected at most {MOST_DIMENSIONS} known dimensions"
         )
-    for field, what in ((TensorField.VARIABLE, "a variable"), (TensorField.SPARSITY, "sparse")):
-        if table.has(field) and (field != TensorField.VARIABLE or table.number(field, "<u1", 0)):
-            raise InputError("unsupported", f"is {what}, which is not supported")
+    if table.has(TensorField.SPARSITY):
+        raise InputError("unsupported", "is sparse, which is not supported")
     kind = table.number(TensorField.TYPE, "<i1", 0)
     dtype = TYPES[kind] if 0 <= kind < len(TYPES) else f"type {kind}"
     scales, zeros, axis = quantization(table.table(TensorField.QUANTIZATION))
@@ -193,7 +196,8 @@ def _code(table: Table) -> str:
     return f"number {number}"
 
 
-def _operator(number: int, table: Table, codes: list[str], tensors: list[Tensor]) -> Operator:
+def _operators(number: int, table: Table, codes: list[str], tensors: list[Tensor]) -> list[Operator]:
+    """Return an operator, once for each of its outputs."""
     at = table.number(OperatorField.CODE, "<u4", 0)
     code = codes[at] if at < len(codes) else "unknown"
     with located(f"operator {number} ({code})"):
@@ -203,4 +207,10 @@ def _operator(number: int, table: Table, codes: list[str], tensors: list[Tensor]
         outputs = _indices(table, OperatorField.OUTPUTS, len(tensors), "outputs")
         kind = table.number(OperatorField.OPTIONS_TYPE, "<u1", 0)
         options = options_of(code, kind, table.table(OperatorField.OPTIONS))
-        return Operator(code, inputs, outputs, options, number)
+        if code == "SPLIT":
+            # The tensor first, as in all others.
+            inputs = inputs[::-1]
+        if code not in ("SPLIT", "SPLIT_V", "UNPACK"):
+            return [Operator(code, inputs, outputs, options, number)]
+        each = [replace(options, part=part, parts=len(outputs)) for part in range(len(outputs))]
+        return [Operator(code, inputs, (outputs[at],), each[at], number) for at in range(len(outputs))]

@@ -7,11 +7,13 @@ multiplier of 31 bits and a shift. Where two roundings are named, the product is
   output channel; the output's zero point added; confined to the range of the fused activation.
 - Fully connected: the same with one rounding.
 - ADD: both inputs times 2**20, rescaled to twice the larger scale, summed, rescaled: two roundings each.
-- MUL, RELU, RELU6, QUANTIZE: a difference from the zero point, or a product of two, rescaled.
+- SUB: the same with a difference. MUL: a product of differences from the zero points, rescaled.
 - AVERAGE_POOL_2D: the mean of what lies inside the picture, half away from zero. MEAN: the sum rescaled by a
   multiplier that has the count divided out.
-- SOFTMAX: exponentials and reciprocals in fixed point. LOGISTIC: a table made in single precision.
-- PAD, CONCATENATION, RESHAPE, SQUEEZE, MAX_POOL_2D move bytes.
+- SOFTMAX: exponentials and reciprocals in fixed point. Functions of one value: see `curves`.
+- PAD, CONCATENATION, PACK, RESHAPE and what `moves` has move bytes; MAXIMUM, MINIMUM, REDUCE_MAX, REDUCE_MIN
+  and MAX_POOL_2D compare them.
+- READ_VARIABLE and ASSIGN_VARIABLE copy a state, which lives from one run to the next.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import numpy.typing as npt
 from tcuq.base.errors import InputError, wrong_value
 
 from .check import axes_of
+from .curves import REAL, WHOLE, limits, table_of
 from .fixed_point import (
     Int64,
     exponential,
@@ -37,13 +40,24 @@ from .fixed_point import (
     shifted_right,
 )
 from .model import Model, Operator, Tensor, spread
+from .moves import MOVES, SHAPES, moved
 
 Int8 = npt.NDArray[np.int8]
 Values = dict[int, Int8]
 
 
-def evaluate(model: Model, inputs: Sequence[Int8]) -> Values:
-    """Return every tensor that a model computes for int8 inputs, by number, and the inputs."""
+def first_states(model: Model) -> Values:
+    """Return the states of a model before its first run."""
+    return {
+        number: np.full(model.tensors[number].shape, value, np.int8) for number, value in model.states.items()
+    }
+
+
+def evaluate(model: Model, inputs: Sequence[Int8], states: Values | None = None) -> Values:
+    """Return every tensor that a model computes for int8 inputs, by number, and the inputs.
+
+    `states` are replaced by those after the run; by default it is the first run.
+    """
     if len(inputs) != len(model.inputs):
         raise wrong_value("number of inputs", len(inputs), len(model.inputs))
     values: Values = {}
@@ -52,7 +66,14 @@ def evaluate(model: Model, inputs: Sequence[Int8]) -> Values:
         if x.dtype != np.int8 or x.shape != wanted:
             raise InputError("value", f"input is {x.dtype} {x.shape}, expected int8 {wanted}", "input")
         values[number] = x
+    kept = first_states(model) if states is None else states
     for operator in model.operators:
+        if operator.code == "ASSIGN_VARIABLE":
+            kept[operator.inputs[0]] = values[operator.inputs[1]]
+            continue
+        if operator.code == "READ_VARIABLE":
+            values[operator.outputs[0]] = kept[operator.inputs[0]]
+            continue
         target = operator.outputs[0]
         made = _OPERATORS[operator.code](_Step(model, operator, values))
         values[target] = np.asarray(made, dtype=np.int8).reshape(model.tensors[target].shape)
@@ -66,7 +87,7 @@ class _Step:
         self.options = operator.options
         self.tensors = [None if each < 0 else model.tensors[each] for each in operator.inputs]
         self.target = model.tensors[operator.outputs[0]]
-        self._operator = operator
+        self.operator = operator
         self._values = values
 
     def tensor(self, at: int = 0) -> Tensor:
@@ -81,7 +102,7 @@ class _Step:
 
     def raw(self, at: int = 0) -> Int64:
         tensor = self.tensor(at)
-        found = tensor.data if tensor.data is not None else self._values[self._operator.inputs[at]]
+        found = tensor.data if tensor.data is not None else self._values[self.operator.inputs[at]]
         return np.asarray(found, dtype=np.int64)
 
     def centered(self, at: int = 0) -> Int64:
@@ -90,41 +111,44 @@ class _Step:
     def bias(self) -> Int64 | int:
         return self.constant(2).reshape(-1) if len(self.tensors) > 2 and self.tensors[2] is not None else 0
 
+    def factors(self, outputs: int) -> tuple[Int64, Int64]:
+        return channel_factors(self.operator.code, self.tensor(), self.tensor(1), self.target, outputs)
+
     def finished(self, values: Int64) -> Int64:
         """Add the zero point and confine to the fused activation."""
         low, high = limits(self.options.activation, self.target)
         return np.clip(values + self.target.zero, low, high)
 
 
-def limits(activation: str, tensor: Tensor) -> tuple[int, int]:
-    """Return what a fused activation confines a tensor to.
-
-    Examples
-    --------
-    >>> tensor = Tensor("t", (1,), "int8", np.array([0.05], np.float32), np.array([-100]))
-    >>> limits("NONE", tensor), limits("RELU", tensor), limits("RELU6", tensor)
-    ((-128, 127), (-100, 127), (-100, 20))
-    """
-    low = {"RELU": 0.0, "RELU6": 0.0, "RELU_N1_TO_1": -1.0}.get(activation)
-    high = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0}.get(activation)
-    return (
-        -128 if low is None else max(-128, _quantized(low, tensor)),
-        127 if high is None else min(127, _quantized(high, tensor)),
-    )
-
-
-def _quantized(value: float, tensor: Tensor) -> int:
-    """Return a number at the scale of a tensor, half away from zero."""
-    ratio = float(np.float32(value) / tensor.scale)
-    return tensor.zero + math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1)
-
-
-def _channel_factors(step: _Step, outputs: int) -> tuple[Int64, Int64]:
+def channel_factors(
+    code: str, source: Tensor, weights: Tensor, target: Tensor, outputs: int
+) -> tuple[Int64, Int64]:
     """Return multipliers and shifts for output channels, from scales in double precision."""
-    weights = np.broadcast_to(step.tensor(1).scales.astype(np.float64), outputs)
-    factors = float(step.tensor().scale) * weights / float(step.target.scale)
-    pairs = [multiplier_of(each) for each in factors.tolist()]
-    return np.array([m for m, _ in pairs], dtype=np.int64), np.array([s for _, s in pairs], dtype=np.int64)
+    products = float(source.scale) * weights.scales.astype(np.float64)
+    if code == "FULLY_CONNECTED" and len(products) == 1:
+        # Then the product of the scales is one of single precision.
+        products = np.array([float(source.scale * weights.scale)])
+    factors = np.broadcast_to(products / float(target.scale), outputs)
+    pairs = np.array([multiplier_of(each) for each in factors.tolist()], dtype=np.int64)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def mean_factor(source: Tensor, target: Tensor, count: int) -> tuple[int, int]:
+    """Return multiplier and shift of a mean: the count is divided out, with as many bits as there is room."""
+    multiplier, shift = multiplier_of(float(source.scale) / float(target.scale))
+    more = min(count.bit_length() - 1, 32, 31 + shift)
+    return (multiplier << more) // count, shift - more
+
+
+def powers_of(source: Tensor, beta: float) -> Int64:
+    """Return the exponentials of a softmax by distance from the largest value; 0 for what does not count."""
+    factor = min(float(np.float32(beta)) * float(source.scale) * 2**26, 2.0**31 - 1)
+    multiplier, shift = multiplier_of(factor)
+    below = -np.arange(256)
+    counted = below >= -radius(5, shift)
+    return np.where(
+        counted, exponential(high_product(np.where(counted, below, 0) << shift, multiplier), 5), 0
+    )
 
 
 def _framed(step: _Step, x: Int64, window: tuple[int, int], value: int) -> tuple[Int64, int, int]:
@@ -165,7 +189,7 @@ def _conv(step: _Step) -> Int64:
         flat = mine.reshape(-1, height * width * depth)
         parts.append(_product(flat, part.reshape(len(part), -1).T).reshape(*seen.shape[:3], len(part)))
     acc = np.concatenate(parts, axis=3) + step.bias()
-    return step.finished(rescaled_twice(acc, *_channel_factors(step, outputs)))
+    return step.finished(rescaled_twice(acc, *step.factors(outputs)))
 
 
 def _depthwise(step: _Step) -> Int64:
@@ -176,17 +200,13 @@ def _depthwise(step: _Step) -> Int64:
     cells = _cells(step, framed, (height, width), rows, columns)
     for weight, seen in zip(weights.reshape(-1, outputs), cells, strict=True):
         acc += np.repeat(seen, step.options.multiplier, axis=3) * weight
-    return step.finished(rescaled_twice(acc, *_channel_factors(step, outputs)))
+    return step.finished(rescaled_twice(acc, *step.factors(outputs)))
 
 
 def _dense(step: _Step) -> Int64:
     weights = step.constant(1)
     acc = _product(step.centered().reshape(-1, weights.shape[1]), weights.T) + step.bias()
-    if len(step.tensor(1).scales) > 1:
-        return step.finished(rescaled_once(acc, *_channel_factors(step, len(weights))))
-    # The product of the scales is one of single precision.
-    factor = float(step.tensor().scale * step.tensor(1).scale) / float(step.target.scale)
-    return step.finished(rescaled_once(acc, *multiplier_of(factor)))
+    return step.finished(rescaled_once(acc, *step.factors(len(weights))))
 
 
 def _add(step: _Step) -> Int64:
@@ -196,7 +216,8 @@ def _add(step: _Step) -> Int64:
         rescaled_twice(step.centered(at) << 20, *multiplier_of(scales[at] / twice)) for at in (0, 1)
     )
     factor = twice / (2**20 * float(step.target.scale))
-    return step.finished(rescaled_twice(first + second, *multiplier_of(factor)))
+    acc = first - second if step.operator.code == "SUB" else first + second
+    return step.finished(rescaled_twice(acc, *multiplier_of(factor)))
 
 
 def _mul(step: _Step) -> Int64:
@@ -227,10 +248,8 @@ def _max(step: _Step) -> Int64:
 def _mean(step: _Step) -> Int64:
     axes = axes_of(step.constant(1), len(step.tensor().shape))
     count = math.prod(step.tensor().shape[at] for at in axes)
-    multiplier, shift = multiplier_of(float(step.tensor().scale) / float(step.target.scale))
-    more = min(count.bit_length() - 1, 32, 31 + shift)
-    divided = (multiplier << more) // count
-    return step.finished(rescaled_twice(step.centered().sum(axis=axes), divided, shift - more))
+    factor = mean_factor(step.tensor(), step.target, count)
+    return step.finished(rescaled_twice(step.centered().sum(axis=axes), *factor))
 
 
 def _pad(step: _Step) -> Int64:
@@ -242,48 +261,42 @@ def _joined(step: _Step) -> Int64:
     return np.concatenate([step.raw(at) for at in range(len(step.tensors))], axis=step.options.axis)
 
 
-def _moved(step: _Step) -> Int64:
+def _same(step: _Step) -> Int64:
     return step.raw()
 
 
-def _scaled(step: _Step) -> Int64:
-    factor = float(step.tensor().scale) / float(step.target.scale)
-    return np.clip(rescaled_twice(step.centered(), *multiplier_of(factor)) + step.target.zero, -128, 127)
+def _packed(step: _Step) -> Int64:
+    return np.stack([step.raw(at) for at in range(len(step.tensors))], axis=step.options.flags[1])
 
 
-def _rectified(activation: str) -> Callable[[_Step], Int64]:
-    def rectified(step: _Step) -> Int64:
-        factor = float(step.tensor().scale / step.target.scale)
-        made = rescaled_twice(step.centered(), *multiplier_of(factor)) + step.target.zero
-        return np.clip(made, *limits(activation, step.target))
-
-    return rectified
+def _moved(step: _Step) -> Int64:
+    constants = [step.constant(at) for at in range(1, len(step.tensors))]
+    return moved(step.operator, constants, step.target, step.raw())
 
 
-def _logistic(step: _Step) -> Int64:
-    """Look every byte up in a table that was made in single precision."""
-    scale, single = step.tensor().scale, np.float32
-    inputs = scale * (np.arange(-128, 128) - step.tensor().zero).astype(single)
-    with np.errstate(over="ignore"):
-        # Rounded from double precision, so that no machine's own exponential matters.
-        powers = np.exp(-inputs.astype(np.float64)).astype(single)
-    table = np.floor(single(1) / (single(1) + powers) * single(256) + single(0.5))
-    return np.asarray(np.clip(table[step.raw() + 128] - 128, -128, 127), dtype=np.int64)
+def _looked_up(step: _Step) -> Int64:
+    return table_of(step.operator.code, step.tensor(), step.target, step.options)[step.raw() + 128].astype(
+        np.int64
+    )
+
+
+def _extreme(step: _Step) -> Int64:
+    return (np.maximum if step.operator.code == "MAXIMUM" else np.minimum)(step.raw(), step.raw(1))
+
+
+def _largest(step: _Step) -> Int64:
+    axes = axes_of(step.constant(1), len(step.tensor().shape))
+    return np.asarray((np.max if step.operator.code == "REDUCE_MAX" else np.min)(step.raw(), axis=axes))
 
 
 def _softmax(step: _Step) -> Int64:
     x = step.raw()
-    factor = min(float(np.float32(step.options.beta)) * float(step.tensor().scale) * 2**26, 2.0**31 - 1)
-    multiplier, shift = multiplier_of(factor)
-    below = x - x.max(axis=-1, keepdims=True)
-    counted = below >= -radius(5, shift)
-    power = exponential(high_product(np.where(counted, below, 0) << shift, multiplier), 5)
-    total = np.where(counted, shifted_right(power, 12), 0).sum(axis=-1, keepdims=True)
+    power = powers_of(step.tensor(), step.options.beta)[x.max(axis=-1, keepdims=True) - x]
+    total = shifted_right(power, 12).sum(axis=-1, keepdims=True)
     # The sum has twelve bits before its point; it is shifted up to lie between 1 and 2.
     room = 32 - np.frexp(total.astype(np.float64))[1].astype(np.int64)
     scale = reciprocal((total << room) - 2**31)
-    made = shifted_right(high_product(power, scale), 12 - room + 23) - 128
-    return np.where(counted, np.clip(made, -128, 127), -128)
+    return np.clip(shifted_right(high_product(power, scale), 12 - room + 23) - 128, -128, 127)
 
 
 _OPERATORS: dict[str, Callable[[_Step], Int64]] = {
@@ -292,18 +305,20 @@ _OPERATORS: dict[str, Callable[[_Step], Int64]] = {
     "CONCATENATION": _joined,
     "CONV_2D": _conv,
     "DEPTHWISE_CONV_2D": _depthwise,
-    "EXPAND_DIMS": _moved,
     "FULLY_CONNECTED": _dense,
-    "LOGISTIC": _logistic,
+    "MAXIMUM": _extreme,
     "MAX_POOL_2D": _max,
     "MEAN": _mean,
+    "MINIMUM": _extreme,
     "MUL": _mul,
+    "PACK": _packed,
     "PAD": _pad,
     "PADV2": _pad,
-    "QUANTIZE": _scaled,
-    "RELU": _rectified("RELU"),
-    "RELU6": _rectified("RELU6"),
-    "RESHAPE": _moved,
+    "REDUCE_MAX": _largest,
+    "REDUCE_MIN": _largest,
     "SOFTMAX": _softmax,
-    "SQUEEZE": _moved,
+    "SUB": _add,
+    **dict.fromkeys(SHAPES, _same),
+    **dict.fromkeys((*WHOLE, *REAL), _looked_up),
+    **dict.fromkeys(MOVES, _moved),
 }

@@ -81,7 +81,7 @@ def page(folder: str | Path, figures: str | Path) -> str:
     folder : path
         Of `table.json`, `accuracy.json` and `paper.json`.
     figures : path
-        Of monitors, what `tcuq device bench --write` stores; `avr.json`, of tools/avr.py, lies beside it.
+        Of monitors, what `tcuq device bench --write` stores; `avr.json`, of tools/avr_cost.py, lies beside it.
     """
     home = Path(folder)
     monitors, table = load(figures), load(home / "table.json")

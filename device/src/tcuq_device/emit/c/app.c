@@ -23,9 +23,17 @@ static uint32_t mixed(uint32_t digest, const int8_t *bytes, uint32_t count)
     return digest;
 }
 
+static void forget(void)
+{
+#if APP_NETWORK_STATES
+    app_network_reset(arena.bytes);
+#endif
+}
+
 int app_selfcheck(void)
 {
     uint32_t which;
+    forget();
     for (which = 0; which < APP_STORED; which++) {
         uint32_t digest = 2166136261u;
         memcpy(app_input(), app_stored(which), APP_INPUT_BYTES);
@@ -40,6 +48,7 @@ int app_selfcheck(void)
 
 int app_init(void)
 {
+    forget();
     return tcuq_init(&watch, &app_monitor, ring, sizeof ring);
 }
 
@@ -59,6 +68,7 @@ void app_step(const int8_t *input, app_answer_t *answer)
 
 void app_reset(void)
 {
+    forget();
     tcuq_reset(&watch);
 }
 

@@ -1,6 +1,6 @@
 """What a monitor of posteriors alone costs on an AVR (ATmega2560), and whether it decides as Python does.
 
-    python tools/avr.py
+    python tools/avr_cost.py
 
 Needs gcc-avr, avr-libc and simavr. Flash and RAM are what the monitor adds to a program without it; cycles
 are those of Timer 1, which counts every eighth. With --write, bench/avr.json is written, where it differs.
