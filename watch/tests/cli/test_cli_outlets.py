@@ -9,9 +9,10 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from brokers import broker
+from brokers import Mosquitto
 from live_runs import PARAMS, json_lines, steps_of
 from receivers import Receiver, receiver
 
@@ -52,24 +53,23 @@ def tried(capsys: pytest.CaptureFixture[str], args: list[str], wrong: bool) -> N
 
 
 def test_live_with_all_of_them(
-    work: Path, server: Receiver, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    work: Path, server: Receiver, mosquitto: Mosquitto, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with broker(work / "broker") as port:
-        options = {
-            "webhook": ["--webhook", f"{server.url}/x"],
-            "remind": ["--remind-hours", "1"],
-            "otlp": ["--otlp", server.url],
-            "home": ["--home-assistant", f"mqtt://127.0.0.1:{port}"],
-            "merge": ["--merge", "log.npz"],
-            "json": ["--json"],
-        }
-        for given, words in chosen(options):
-            wrong = "remind" in given and "webhook" not in given
-            wrong |= "merge" in given and bool(given & {"webhook", "otlp", "home"})
-            source = ["kept"] if "merge" in given else ["-", "--no-page", "--folder", "kept"]
-            with open("in.jsonl") as file:
-                monkeypatch.setattr(sys, "stdin", file)
-                tried(capsys, ["live", "m.json", *source, *words], wrong)
+    options = {
+        "webhook": ["--webhook", f"{server.url}/x"],
+        "remind": ["--remind-hours", "1"],
+        "otlp": ["--otlp", server.url],
+        "home": ["--home-assistant", mosquitto.url],
+        "merge": ["--merge", "log.npz"],
+        "json": ["--json"],
+    }
+    for given, words in chosen(options):
+        wrong = "remind" in given and "webhook" not in given
+        wrong |= "merge" in given and bool(given & {"webhook", "otlp", "home"})
+        source = ["kept"] if "merge" in given else ["-", "--no-page", "--folder", "kept"]
+        with open("in.jsonl") as file:
+            monkeypatch.setattr(sys, "stdin", file)
+            tried(capsys, ["live", "m.json", *source, *words], wrong)
     assert any(path == "/v1/metrics" for path, *_ in server.got)
 
 
@@ -84,7 +84,7 @@ def test_fleets_with_all_of_them(work: Path, server: Receiver, capsys: pytest.Ca
         wrong = "remind" in given and "webhook" not in given
         tried(capsys, ["fleet", "run", "m.json", "e.jsonl", "--folder", "f", *words], wrong)
     options = {"tags": ["--tags", "t.csv"], "by": ["--by", "site"], "device": ["--device", "d"]}
-    options |= {"json": ["--json"], "now": ["--now"], "worst": ["--worst", "1"]}
+    options |= {"json": ["--json"], "now": ["--now"]}
     for given, words in chosen(options):
         wrong = ("by" in given and "tags" not in given) or {"tags", "device"} <= given
         tried(capsys, ["fleet", "status", "f", *words], wrong)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
 import subprocess
 import sys
@@ -16,11 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 from brokers import Mosquitto, Publisher
-from mqtt_runner import PARAMS
-from places import ROOT
 from refusals import refused
 from source_kinds import until
 
+from tcuq import Params
 from tcuq.monitor.steps import STEP_DTYPE, Steps
 from tcuq_watch.engine.events import Decided
 from tcuq_watch.fleet import Fleet, sinks
@@ -28,6 +26,8 @@ from tcuq_watch.fleet.run import run
 from tcuq_watch.fleet.sinks import MqttSink
 from tcuq_watch.sources.files import FileSource
 from tcuq_watch.sources.mqtt import Address
+
+PARAMS = Params(classes=2)
 
 
 def step(seq: int, **more: Any) -> dict[str, Any]:
@@ -42,21 +42,16 @@ def test_killed_at_random_each_step_counts_once(
     chance = random.Random(5)
     folder = tmp_path
     address = f"{mosquitto.url}/d/+/s"
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "watch" / "tests" / "support"), *sys.path]),
-    }
-    command = [sys.executable, str(ROOT / "watch" / "tests" / "support" / "mqtt_runner.py"), address]
-    command.append(str(folder / "fleet"))
+    PARAMS.save(tmp_path / "m.json")
+    command = [sys.executable, "-m", "tcuq", "fleet", "run", "m.json", address, "--folder", "fleet"]
     sent = 0
 
     def start() -> Any:
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
-        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        process = subprocess.Popen([*command, "--batch", "40"], cwd=tmp_path, stderr=subprocess.PIPE)
+        assert process.stderr is not None and b"waiting for events" in process.stderr.readline()
         return process
 
     process = start()
-    time.sleep(1.0)  # the session exists from its first connection on
     for _ in range(kills):
         for _ in range(count // kills):
             sender.client.publish(f"d/n{sent % devices}/s", json.dumps(step(sent // devices)), qos=1)
@@ -65,7 +60,7 @@ def test_killed_at_random_each_step_counts_once(
         time.sleep(chance.uniform(0, 0.2))
         process.kill()
         process.wait()
-        process.stdout.close()
+        process.stderr.close()
         process = start()
     try:
         until(lambda: len(places(folder / "fleet")) == sent, 30)
@@ -73,7 +68,7 @@ def test_killed_at_random_each_step_counts_once(
     finally:
         process.kill()
         process.wait()
-        process.stdout.close()
+        process.stderr.close()
     expected = sorted((f"n{i % devices}", 0, i // devices) for i in range(count))
     assert sorted(places(folder / "fleet")) == expected
 

@@ -46,12 +46,12 @@ def read(source: Any, count: int = 1000) -> list[Any]:
 
 def test_formats_give_the_same_events(tmp_path: Path) -> None:
     rows = [
-        row("a", 0, boot=2, time=5.5, version="v1", label=1, segment=4),
-        row("b", 3, time=6.0, version="v2", label=-1, segment=4),
-        row("a", 1, boot=2, time=7.0, version="v1", segment=5),
+        row("a", 0, boot=2, time=5.5, version="v1", label=1),
+        row("b", 3, time=6.0, version="v2", label=-1),
+        row("a", 1, boot=2, time=7.0, version="v1"),
     ]
     (tmp_path / "e.jsonl").write_bytes(lines(rows))
-    keys = ("device", "seq", "boot", "time", "version", "label", "segment")
+    keys = ("device", "seq", "boot", "time", "version", "label")
     cells = [",".join(str(each.get(key, "")) for key in keys) + ",0.25,0.75" for each in rows]
     (tmp_path / "e.csv").write_text("\n".join([",".join(keys) + ",p0,p1", *cells]) + "\n")
     columns = {key: [each.get(key) for each in rows] for key in (*keys, "probs")}
@@ -61,40 +61,17 @@ def test_formats_give_the_same_events(tmp_path: Path) -> None:
         assert (first.version, second.version) == ("v1", "v2"), name
         assert first.devices.tolist() == ["a", "a"] and first.boots.tolist() == [2, 2], name
         assert first.seqs.tolist() == [0, 1] and first.times.tolist() == [5.5, 7.0], name
-        assert first.labels.tolist() == [1, -1] and first.begins.tolist() == [False, True], name
-        assert second.boots.tolist() == [-1] and second.labels is None and second.begins is None, name
+        assert first.labels.tolist() == [1, -1] and first.begins is None, name
+        assert second.boots.tolist() == [-1] and second.labels is None, name
 
 
-def test_integers_are_int8_and_one_hot_rows_float_whatever_the_batch(tmp_path: Path) -> None:
-    probs = [[0, 1], [-128, 127], [1, 0], [90, -90]]
-    rows = [{"device": "a", "seq": seq, "probs": each} for seq, each in enumerate(probs)]
-    (tmp_path / "i.jsonl").write_bytes(lines(rows))
-    columns = {"device": ["a"] * 4, "seq": range(4), "probs": arrow.array(probs, arrow.list_(arrow.int64()))}
-    parquet.write_table(arrow.table(columns), tmp_path / "i.parquet")
-    for name in ("i.jsonl", "i.parquet"):
-        for count in (1, 2, 100):
-            events = read(FileSource(tmp_path / name), count)
-            kinds = [str(e.probs.dtype) for e in events for _ in range(len(e))]
-            assert kinds == ["float64", "int8", "float64", "int8"], (name, count)
-            assert [p for e in events for p in e.probs.tolist()] == probs
-
-
-def test_a_position_keeps_the_segment_and_the_columns(tmp_path: Path) -> None:
+def test_a_position_keeps_the_names(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
-    content = "# names: no,yes\ndevice,seq,segment,p0,p1\n"
-    content += "".join(f"a,{seq},{seq // 30},0.25,0.75\n" for seq in range(60))
-    path.write_text(content)
-    whole = taken(FileSource(path), count=8)
-    assert len(whole) >= 3 and whole[0].names == ("no", "yes")
-
-    def begins(arrived: list[Any]) -> list[int]:
-        return [seq for e in events_of(arrived) if e.begins is not None for seq in e.seqs[e.begins].tolist()]
-
-    assert begins(whole) == [30]
-    for place, one in enumerate(whole):
-        again = taken(FileSource(path), position=json.loads(json.dumps(one.position)))
-        assert begins(whole[: place + 1]) + begins(again) == [30]
-        assert all(each.names == ("no", "yes") for each in again)
+    rows = "".join(f"a,{seq},0.25,0.75\n" for seq in range(60))
+    path.write_text(f"# names: no,yes\ndevice,seq,p0,p1\n{rows}")
+    first, *_ = taken(FileSource(path), count=8)
+    again = taken(FileSource(path), position=json.loads(json.dumps(first.position)))
+    assert again and all(one.names == ("no", "yes") for one in (first, *again))
 
 
 def test_bad_rows_of_a_table_are_counted(tmp_path: Path) -> None:
@@ -119,38 +96,29 @@ def test_a_name_that_is_not_utf8_costs_its_row(tmp_path: Path) -> None:
     assert source.bad.counts == {"device name": 1}
 
 
-def test_lists_of_a_table_in_every_form(tmp_path: Path) -> None:
+def test_columns_of_a_table_in_every_form(tmp_path: Path) -> None:
     def table_of(**columns: Any) -> tuple[Any, Any]:
         base = {"device": ["a", "b", "c"], "seq": [0, 1, 2], **columns}
         parquet.write_table(arrow.table(base), tmp_path / "e.parquet")
         source = FileSource(tmp_path / "e.parquet")
-        return read(source), source.bad
+        return read(source), source.bad.counts
 
     int8 = arrow.array([[-128, 127], [0, 0], [127, -128]], arrow.list_(arrow.int8(), 2))
-    [only], bad = table_of(probs=int8)
-    assert only.probs.dtype == np.int8 and only.probs.tolist()[0] == [-128, 127] and not bad.counts
+    [only], bad = table_of(probs=int8, device=arrow.array(["a", "b", "a"]).dictionary_encode())
+    assert only.probs.dtype == np.int8 and only.probs.tolist()[0] == [-128, 127] and not bad
+    assert only.devices.tolist() == ["a", "b", "a"]
     ragged = arrow.array([[-128, 127], [0, 1], [-128, -128, 127]], arrow.list_(arrow.int64()))
-    events, bad = table_of(probs=ragged)
-    assert [each.probs.dtype.kind for each in events] == ["i", "f", "i"]  # a one-hot row is no int8
+    events, _ = table_of(probs=ragged)
+    assert [part.probs.dtype.kind for part in events] == ["i", "f", "i"]  # a one-hot row is no int8
     wide = arrow.array([[1, 2], [3, 4], [500, 6]], arrow.list_(arrow.int64()))
     events, _ = table_of(probs=int8, features=wide)
-    assert [each.features.dtype.kind for each in events] == ["i", "f"]
-    for kind, second in (
-        (arrow.date64(), 86400.0),
-        (arrow.timestamp("ms"), 86400.0),
-        (arrow.int64(), 86.4e6),
-    ):
-        events, _ = table_of(probs=int8, time=arrow.array([0, 86_400_000, None], arrow.int64()).cast(kind))
-        times = np.concatenate([np.full(len(e), np.nan) if e.times is None else e.times for e in events])
-        assert times.tolist()[:2] == [0.0, second] and np.isnan(times[2])
-    events, bad = table_of(probs=int8, boot=["x", "y", "z"])
-    assert not events and bad.counts == {"boot": 3}
-    events, bad = table_of(other=[0, 0, 0])
-    assert not events and "column 'probs' is missing, expected a list a row" in bad.last["unreadable file"]
-    events, bad = table_of(p0=[0.5] * 3, p2=[0.5] * 3)
-    assert not events and list(bad.counts) == ["unreadable file"]
-    [only], _ = table_of(device=arrow.array(["a", "b", "a"]).dictionary_encode(), probs=int8)
-    assert only.devices.tolist() == ["a", "b", "a"]
+    assert [part.features.dtype.kind for part in events] == ["i", "f"]
+    for kind, second in ((arrow.timestamp("ms"), 86400.0), (arrow.int64(), 86.4e6)):
+        [only], _ = table_of(probs=int8, time=arrow.array([0, 86_400_000, None], arrow.int64()).cast(kind))
+        assert only.times.tolist()[:2] == [0.0, second] and np.isnan(only.times[2])
+    assert table_of(probs=int8, boot=["x", "y", "z"]) == ([], {"boot": 3})
+    for columns in ({"other": [0, 0, 0]}, {"p0": [0.5] * 3, "p2": [0.5] * 3}):
+        assert table_of(**columns) == ([], {"unreadable file": 1})
     [only], _ = table_of(p=[0.5, 0.25, 1.0])  # one output of a sigmoid
     assert only.probs.tolist() == [[0.5, 0.5], [0.75, 0.25], [0.0, 1.0]]
 

@@ -42,23 +42,6 @@ def test_a_kill_between_any_two_batches_costs_and_repeats_nothing(kind: str, tmp
             assert not source.bad.counts
 
 
-def test_a_broker_sends_again_what_was_not_committed(tmp_path: Path) -> None:
-    with opened("mqtt", tmp_path) as source:
-        batches = source.batches(None, 50, 0.05)
-        first = next(one for one in batches if one is not None and one.count)
-        source.committed(first)
-        second = next(one for one in batches if one is not None and one.count)
-        client = source.connection.client  # as a kill ends it: without a goodbye
-        client.loop_stop()
-        client.socket().close()
-        source.stop()
-        fresh = type(source)(source.address, tmp_path / "kept", device=NAME)
-        steps = len(columns_of([first]))
-        again = columns_of(taken(fresh, STEPS - steps))
-        assert [row for row in columns_of([second]) if row not in again] == []
-        assert {row[2] for row in columns_of([first]) + again} == set(range(STEPS))
-
-
 def test_a_batch_comes_soon_after_its_first_byte() -> None:
     read, write = os.pipe()
     source = Pipe(read, device=NAME)

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,11 @@ import pytest
 class Mosquitto:
     """A broker that keeps messages for clients that are away; started, ended and started again."""
 
-    def __init__(self, folder: Path, more: str = "allow_anonymous true", port: int = 0) -> None:
+    def __init__(self, folder: Path, more: str = "allow_anonymous true") -> None:
         program = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/local/bin:/usr/bin")
         if program is None:
             pytest.skip("mosquitto is not installed")
-        with socket.create_server(("127.0.0.1", port)) as free:
+        with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         folder.mkdir(exist_ok=True)
         self.url = f"mqtt://127.0.0.1:{self.port}"
@@ -58,17 +57,6 @@ class Mosquitto:
             self._process.terminate()
             self._process.wait(10)
             self._process = None
-
-
-@contextmanager
-def broker(folder: Path, *more: str, port: int = 0) -> Iterator[int]:
-    """Run a broker and give its port."""
-    pytest.importorskip("paho.mqtt.client", reason="paho-mqtt is not installed")
-    running = Mosquitto(folder, "\n".join(["allow_anonymous true", *more]), port)
-    try:
-        yield running.port
-    finally:
-        running.stop()
 
 
 class Publisher:

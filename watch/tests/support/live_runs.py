@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -92,16 +90,6 @@ def decided_alike(folder: Path, probs: Any, params: Params = PARAMS) -> bool:
     steps, names = Monitor(params).run(probs), ("risk", "threshold", "answer", "abstain", "alarm", "reason")
     same = len(found) == len(steps) and np.array_equal(found.probs, probs)
     return same and all(np.array_equal(found.steps[name], steps[name]) for name in names)
-
-
-def wait_until(asked: Callable[[], bool], seconds: float = 60.0) -> bool:
-    """Wait until something holds; tell whether it does."""
-    limit = time.monotonic() + seconds
-    while not asked():
-        if time.monotonic() > limit:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 def watch(folder: str, name: str, until: int) -> None:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import argparse
 import re
-import time
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcuq.base.errors import InputError
-from tcuq.cli.common import Progress, answer, note
+from tcuq.cli.common import answer, note
 from tcuq.cli.parser import declare, declare_group
-from tcuq.cli.process import UsageError, tell
+from tcuq.cli.process import UsageError
 from tcuq.cli.words import expect_params
 
 from .fleet_labels import add as add_labels
 from .fleet_page import add as add_page
-from .fleet_page import add_folder, ended_by_signals, healthy, now
+from .fleet_page import add_folder, healthy, now
 from .outlets import FleetReports, add_outlets, check_outlets
+from .shared import ended_by_signals
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
@@ -51,28 +51,17 @@ def add(subparsers: Subparsers) -> None:
     versions = "parameter file; several, each as NAME=FILE, where devices run different versions of a model"
     option = run.add_argument
     option("params", nargs="+", metavar="PARAMS", help=versions)
-    option(
-        "source",
-        metavar="SOURCE",
-        help="events: a Parquet or JSON lines file, a folder of them, - or mqtt://host:port/topic",
-    )
+    events = "events: a Parquet or JSON lines file, a folder of them, - or mqtt://host:port/topic"
+    option("source", metavar="SOURCE", help=events)
     option("--folder", metavar="DIR", required=True, help="where the fleet is kept; made if it is not there")
     option("--out", metavar="mqtt://HOST/TOPIC/{device}", help="send decisions there, too")
     option("--follow", action="store_true", help="wait for more lines and files at the end of SOURCE")
     option("--batch", type=int, default=20_000, metavar="N", help="events in a commit (default: 20000)")
     option("--closed", metavar="FILE", help="accept only the devices named in this file, one a line")
-    option(
-        "--labels-per-day",
-        type=int,
-        metavar="N",
-        help="steps to pick for labeling each day, over all devices (default: none)",
-    )
-    option(
-        "--keep",
-        default="10GB",
-        metavar="SIZE|DAYS",
-        help="decisions to keep, the newest: a size such as 500MB, days such as 30d, or 0 (default: 10GB)",
-    )
+    picked = "steps to pick for labeling each day, over all devices (default: none)"
+    option("--labels-per-day", type=int, metavar="N", help=picked)
+    newest = "decisions to keep, the newest: a size such as 500MB, days such as 30d, or 0 (default: 10GB)"
+    option("--keep", default="10GB", metavar="SIZE|DAYS", help=newest)
     option("--flush", action="store_true", help="at the end, run the events that are still held")
     add_outlets(run, "devices come to look degraded or fall silent, or the fleet as a whole is unhealthy")
     status = declare(
@@ -88,7 +77,6 @@ def add(subparsers: Subparsers) -> None:
     option("--device", metavar="NAME", help="print what is known of this device alone")
     option("--tags", metavar="FILE.csv", help="also print a table by group: a CSV with device, site or more")
     option("--by", metavar="COLUMN", help="with --tags: column to group by (default: the first)")
-    option("--worst", type=int, default=20, metavar="N", help="with --json: devices to list (default: 20)")
     add_labels(actions)
     add_page(actions)
 
@@ -125,11 +113,9 @@ def run_fleet(args: argparse.Namespace) -> int:
         if sink is not None:
             stack.callback(sink.close)
         before = Counter(fleet.refused)
-        bar = _Progress(args, fleet, source)
-        stack.callback(bar.close)
-        reports = FleetReports(args, fleet, bar.say)
+        reports = FleetReports(args, fleet, lambda text: note(args, text))
         stack.callback(reports.close)
-        waits = args.follow or args.source == "-" or hasattr(source, "address")
+        waits = source.waits
 
         def look(stats: RunStats) -> None:
             nonlocal waits
@@ -139,7 +125,6 @@ def run_fleet(args: argparse.Namespace) -> int:
             waits = False
             answer_requests(fleet)
             reports.look()
-            bar.look(stats)
 
         stats = run(fleet, source, sink, count=args.batch, flush=args.flush, look=look)
         if source.ended:
@@ -147,24 +132,18 @@ def run_fleet(args: argparse.Namespace) -> int:
         refused = Counter(fleet.refused) - before
         devices = len({name for model in fleet.models.values() for name in model.devices})
     if getattr(source, "restarted", False):
-        note(
-            args, f"{args.source}: the fleet had read another source before, so this was read from its start"
-        )
+        note(args, f"{args.source}: read from its start; the fleet had read another source before")
     for kind, message in source.bad.last.items():
         note(args, f"refused {source.bad.counts[kind]:,} for {kind}; the last: {message}")
     for kind, count in (refused - Counter(source.bad.counts)).items():
         note(args, f"the fleet refused {count:,} for {kind}")
     if args.flush and not source.ended:
         note(args, "the input did not come to its end, so the events that are held stay held")
-    ends: list[Any] = [source, sink]
-    lost = sum(end.connection.lost for end in ends if hasattr(end, "connection"))
     rate = f", {stats.events / stats.seconds:,.0f} a second" if stats.events else ""
     text = f"took {stats.events:,} events{rate}; {stats.decisions:,} decisions"
     text += f"; {stats.states:,} states" if stats.states else ""
     text += f"; the fleet has {devices:,} devices"
-    text += f"; the broker was lost {lost:,} times" if lost else ""
-    counts = {**vars(stats), "devices": devices, "refused": dict(refused), "connections_lost": lost}
-    answer(args, counts, text)
+    answer(args, {**vars(stats), "devices": devices, "refused": dict(refused)}, text)
     return 0
 
 
@@ -214,33 +193,6 @@ def _versions(texts: list[str]) -> dict[str, Params]:
     return versions
 
 
-class _Progress(Progress):
-    """One line on a terminal: events a second, devices, in alarm."""
-
-    def __init__(self, args: argparse.Namespace, fleet: Any, source: Any) -> None:
-        super().__init__(args.quiet or args.json)
-        self._args, self._fleet, self._source, self._due = args, fleet, source, 0.0
-
-    def look(self, stats: RunStats) -> None:
-        """Show the line again, also while nothing arrives."""
-        if not self._on or not stats.commits or time.monotonic() < self._due:
-            return
-        self._due = time.monotonic() + 0.5
-        models = self._fleet.models.values()
-        devices = sum(len(model.devices) for model in models)
-        alarms = sum(int((model.tallies.devices["alarm"] > 0).sum()) for model in models)
-        away = getattr(getattr(self._source, "connection", None), "away", False)
-        line = f"{'the broker is away; ' if away else ''}{stats.events:,} events, "
-        line += f"{stats.events / stats.seconds:,.0f} a second; {devices:,} devices, {alarms:,} in alarm"
-        tell(f"\r{line[:79]:<{len(self._shown)}}", end="")
-        self._shown = line[:79]
-
-    def say(self, text: str) -> None:
-        """Print a note in place of the line."""
-        self.close()
-        note(self._args, text)
-
-
 def show_status(args: argparse.Namespace) -> int:
     """Say how a fleet is doing."""
     from ..fleet.fleet import Fleet
@@ -261,7 +213,7 @@ def show_status(args: argparse.Namespace) -> int:
                 raise InputError("unknown", f"{args.folder}: no device is called {args.device!r}")
             answer(args, {"devices": rows}, device_text(rows))
             return 0
-        summary = fleet.summary(now(args), max(1, args.worst), healthy(args))
+        summary = fleet.summary(now(args), baseline=healthy(args))
         text = status_text(summary)
         if tags is not None:
             views = by_version(list(fleet.models.values()), summary["time"], healthy(args))

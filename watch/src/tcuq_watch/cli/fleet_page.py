@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +12,13 @@ from tcuq.cli.common import answer, note
 from tcuq.cli.parser import declare
 from tcuq.cli.process import UsageError
 
+from .shared import add_server_options, ended_by_signals, serve_page
+
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
 
-WORST = 20
-"""Devices that the page lists."""
-
-FRESH = 2.0
-"""Seconds for which what was read of a fleet serves all who look."""
+WORST, FRESH = 20, 2.0
+"""Devices that the page lists, and seconds for which what was read of a fleet serves all who look."""
 
 
 def add(actions: Subparsers) -> None:
@@ -40,33 +35,21 @@ def add(actions: Subparsers) -> None:
     add_folder(parser)
     option("-o", "--output", metavar="OUT.html", help="page to write")
     option("--serve", action="store_true", help="serve the page and /metrics until Ctrl-C")
-    option(
-        "--host",
-        default="127.0.0.1",
-        metavar="ADDRESS",
-        help="with --serve: address (default: 127.0.0.1, this machine alone); another one needs a secret in "
-        "the variable TCUQ_TOKEN, which the page then asks for",
-    )
-    option("--port", type=int, default=8357, metavar="N", help="with --serve: port (default: 8357)")
+    add_server_options(parser, "with --serve: ")
 
 
 def command(args: argparse.Namespace) -> int:
     """Write the page, or serve it."""
     if args.serve == (args.output is not None):
         raise UsageError("one of -o OUT.html and --serve is needed")
-    title = Path(args.folder).resolve().name or "Fleet"
-    return _serve(args, title) if args.serve else _write(args, title)
-
-
-def _write(args: argparse.Namespace, title: str) -> int:
     from tcuq.base.atomic_files import write_whole
     from tcuq.io.sources import check_target
 
-    from ..pages.fleet_page import page
-
+    if args.serve:
+        return _serve(args)
     check_target(args.output)
-    summary, lines = Look(args)()
-    content = page(summary, lines, title)[0].encode()
+    look = Look(args)
+    summary, content = look()[0], look.page()[0].encode()
     write_whole(args.output, content)
     wrote = {"page": args.output, "bytes": len(content), "devices": summary["devices"]}
     answer(args, wrote, f"wrote {args.output}: {len(content) / 1000:,.0f} KB")
@@ -78,6 +61,7 @@ class Look:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self._args, self._baseline = args, healthy(args)
+        self._title = Path(args.folder).resolve().name or "Fleet"
         self._until, self._seen = 0.0, ({}, {})  # type: tuple[float, tuple[dict[str, Any], Any]]
         self._lock = threading.Lock()
 
@@ -97,8 +81,8 @@ class Look:
             self._until = time.monotonic() + FRESH
             return self._seen
 
-    def page(self, title: str, find: str) -> tuple[str, str]:
-        """Return the page that is served, with devices by name where some are asked for."""
+    def page(self, find: str | None = None) -> tuple[str, str]:
+        """Return the page; one that is served lists devices by name where some are asked for."""
         from ..fleet.fleet import Fleet
         from ..pages.fleet_page import find_devices, page
 
@@ -106,28 +90,25 @@ class Look:
         if find:
             with Fleet.open_read(self._args.folder) as fleet:
                 matches = find_devices(fleet, find)
-        return page(*self(), title, find, matches)
+        return page(*self(), self._title, find, matches)
 
 
-def _serve(args: argparse.Namespace, title: str) -> int:
-    from ..pages.server import serve
+def _serve(args: argparse.Namespace) -> int:
     from ..verdicts.metrics import metrics_text
 
-    look, ended = Look(args), threading.Event()
+    look = Look(args)
     look()  # a folder that holds no fleet is refused before anything is served
-    server = serve(
-        None,
-        host=args.host,
-        port=args.port,
-        token=os.environ.get("TCUQ_TOKEN") or None,
-        metrics=lambda: metrics_text(summary := look()[0], process=summary["process"]),
-        page=lambda find: look.page(title, find),
-    )
+
+    def metrics() -> str:
+        summary = look()[0]
+        return metrics_text(summary, process=summary["process"])
+
+    server = serve_page(args, None, metrics=metrics, page=look.page)
     try:
-        with ended_by_signals(ended.set):
+        with ended_by_signals() as ended:
             note(args, f"serving {args.folder} at {server.url} (Ctrl-C ends it)")
-            while not ended.wait(1.0):
-                pass
+            while not ended:
+                time.sleep(0.2)
     finally:
         server.close()
     return 0
@@ -165,27 +146,3 @@ def healthy(args: argparse.Namespace) -> tuple[float, float] | None:
         told = " ".join(args.healthy)
         raise UsageError(f"--healthy is {told}, expected two times, such as 2026-11-01 2026-11-02T12:00Z")
     return first, last
-
-
-@contextmanager
-def ended_by_signals(stop: Callable[[], Any]) -> Iterator[None]:
-    """Let the first signal end the work where that loses nothing, and the second at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    asked: list[int] = []
-
-    def handle(number: int, frame: Any) -> None:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(number)
-        stop()
-
-    names = ("SIGINT", "SIGTERM", "SIGHUP")
-    endings = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = {ending: signal.signal(ending, handle) for ending in endings}
-    try:
-        yield
-    finally:
-        for ending, handler in before.items():
-            signal.signal(ending, handler)

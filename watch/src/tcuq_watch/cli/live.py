@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +15,7 @@ from tcuq.cli.process import UsageError
 from tcuq.cli.words import expect_params
 
 from .outlets import LiveReports, add_outlets, check_outlets
+from .shared import add_server_options, ended_by_signals, serve_page
 
 if TYPE_CHECKING:
     from tcuq.cli.parser import Subparsers
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
     from ..live.session import Session
 
-PORT = 8357
 TAKEN = {"busy": "another tcuq live writes there", "conflict": "holds a session of other parameters"}
 
 
@@ -57,19 +54,11 @@ def add(subparsers: Subparsers) -> None:
     add_logits_options(parser, "SOURCE")
     page = parser.add_argument_group("page")
     page.add_argument("--open", action="store_true", help="open the page in a browser")
-    page.add_argument("--port", type=int, default=PORT, metavar="N", help=f"its port (default: {PORT})")
-    page.add_argument(
-        "--host",
-        default="127.0.0.1",
-        metavar="ADDRESS",
-        help="its address (default: 127.0.0.1, this machine alone); another one needs a secret in the "
-        "variable TCUQ_TOKEN, which the page then asks for",
-    )
+    add_server_options(page)
     page.add_argument("--no-page", action="store_true", help="keep and judge steps, without a page")
     home = "show the device in Home Assistant, through its MQTT broker"
-    add_outlets(parser, "an alarm is raised").add_argument(
-        "--home-assistant", metavar="mqtt://HOST", help=home
-    )
+    outlets = add_outlets(parser, "an alarm is raised")
+    outlets.add_argument("--home-assistant", metavar="mqtt://HOST", help=home)
     merge = parser.add_argument_group("recorded steps as a log")
     labeled = "write the steps of the folder SOURCE, with labels from your marks, to this log (.npz), and end"
     merge.add_argument("--merge", metavar="OUT", help=labeled)
@@ -91,16 +80,17 @@ def command(args: argparse.Namespace) -> int:
     params = Params.load(args.params)
     if args.merge is not None:
         return _merge(args)
-    with _ending() as stop:
-        return _watch(args, params, stop)
+    with ended_by_signals() as ended:
+        return _watch(args, params, ended)
 
 
-def _watch(args: argparse.Namespace, params: Params, stop: Callable[[], bool]) -> int:
+def _watch(args: argparse.Namespace, params: Params, ended: list[int]) -> int:
     from ..live.session import DEVICE, Session
     from ..sources.opening import open_source
 
     folder = Path(args.folder or f"{Path(args.params).stem}-live")
-    options: dict[str, Any] = {"folder": folder, "softmax": _softmax(args), "names": params.names}
+    softmax = partial(_posteriors, args.logits_scale) if args.logits else None
+    options: dict[str, Any] = {"folder": folder, "softmax": softmax, "names": params.names}
     source = open_source(args.source, follow=True, device=DEVICE, **options)
     broken: list[BrokenPipeError] = []
 
@@ -133,7 +123,7 @@ def _watch(args: argparse.Namespace, params: Params, stop: Callable[[], bool]) -
 
         def stopped() -> bool:  # asked between two steps, also while none comes
             reports.look()
-            return stop() or bool(broken)
+            return bool(ended or broken)
 
         session.run(source, stopped, ends=page is None)
         reports.look(ended=True)
@@ -143,20 +133,14 @@ def _watch(args: argparse.Namespace, params: Params, stop: Callable[[], bool]) -
 
 
 def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> str:
-    from ..pages.server import serve
     from ..verdicts.metrics import metrics_text, process_of
 
-    publisher = session.publisher
-    server = serve(
-        publisher.feed,
-        host=args.host,
-        port=args.port,
-        token=os.environ.get("TCUQ_TOKEN") or None,
-        mark=session.mark,
-        metrics=lambda: metrics_text(
-            device=publisher.status, about=publisher.feed.about, process=process_of(session.fleet)
-        ),
-    )
+    def metrics() -> str:
+        publisher = session.publisher
+        process = process_of(session.fleet)
+        return metrics_text(device=publisher.status, about=publisher.feed.about, process=process)
+
+    server = serve_page(args, session.publisher.feed, mark=session.mark, metrics=metrics)
     stack.callback(server.close)
     if args.open:
         import webbrowser
@@ -189,12 +173,10 @@ def _span(text: str) -> tuple[int, int | None]:
     return int(first or 0), int(last) if last else None
 
 
-def _softmax(args: argparse.Namespace) -> Any:
-    if not args.logits:
-        return None
+def _posteriors(scale: float | None, logits: Any) -> Any:
     from tcuq.monitor.logits import paired, softmax
 
-    return lambda row: softmax(paired(row), args.logits_scale)
+    return softmax(paired(logits), scale)
 
 
 def _summary(args: argparse.Namespace, session: Session) -> None:
@@ -205,23 +187,3 @@ def _summary(args: argparse.Namespace, session: Session) -> None:
     shown = ", ".join(plural(counts[name], one) for name, one in words.items())
     lost = f", but {plural(counts['unkept'], 'step')} could not be written" if counts["unkept"] else ""
     note(args, f"{shown}; kept in {session.fleet.folder}{lost}")
-
-
-@contextlib.contextmanager
-def _ending() -> Iterator[Callable[[], bool]]:
-    """Let signals end the watching between two steps; a second Ctrl-C ends it at once."""
-    asked: list[int] = []
-
-    def handle(number: int, frame: Any) -> None:
-        if asked and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        asked.append(number)
-
-    main = threading.current_thread() is threading.main_thread()
-    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if main and hasattr(signal, name)]
-    before = {name: signal.signal(getattr(signal, name), handle) for name in names}
-    try:
-        yield lambda: bool(asked)
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)

@@ -20,23 +20,11 @@ def labeled_log(folder: str | Path, first: int = 0, last: int | None = None) -> 
     The label of a step is that of its mark, else the one that the device sent, else the answer: a step that
     you looked at and did not mark was right. Choose `first` and `last` so that this holds. A step that was
     wrong and whose true class nobody told has the label -1: every answer on it is an error.
-
-    Parameters
-    ----------
-    folder : path
-        Of the session.
-    first, last : int
-        Numbers of steps; to the end by default.
-
-    Returns
-    -------
-    tuple of Log and int
     """
     with Fleet.open_read(folder) as fleet:
         [model] = fleet.models.values()
         parts = [part for part in fleet.decisions() if part.probs is not None]
-        marks, params = fleet.store.marks(), model.params
-        names = params.names or fleet.about.get("names")
+        marks, params, names = fleet.store.marks(), model.params, fleet.about.get("names")
         total = int(model.tallies.devices["steps"].sum())
     kept = joined(parts) if parts else None
     begin = total - (0 if kept is None else len(kept))  # older ones were dropped with their files
@@ -49,7 +37,7 @@ def labeled_log(folder: str | Path, first: int = 0, last: int | None = None) -> 
     marked = [number for number in marks if max(first, begin) <= number <= last]
     for number in marked:
         labels[number - begin] = marks[number]
-    more: dict[str, Any] = {"segments": np.cumsum(kept.resets)[wanted], "names": names}
+    more: dict[str, Any] = {"segments": np.cumsum(kept.resets)[wanted], "names": params.names or names}
     if kept.features is not None:
         more |= {"feature_scale": params.feature_scale, "feature_zero_point": params.feature_zero_point}
         more["features"] = kept.features[wanted]

@@ -22,14 +22,9 @@ from ..pages.feed import Feed
 Tell = Callable[[str, str, int], None]
 """Takes kind, text and step of a notice."""
 
-EVERY = 1.0
-"""Seconds between two notices of a kind that may come often."""
-
-RECENT = 1000
-"""Steps over which the share of abstentions is told."""
-
-MOST_CHANGES = 8
-"""Changes of the alarm that are told of one batch of steps; a device may change it with every step."""
+EVERY, RECENT, MOST_CHANGES = 1.0, 1000, 8
+"""Seconds between two notices of a kind that may come often, steps over which the share of abstentions is
+told, and changes of the alarm that are told of one batch of steps: a device may change it with every step."""
 
 _SHOWN = (
     *("risk", "threshold", "uncertainty", "prediction", "answer", "flagged", "abstain", "alarm"),
@@ -141,11 +136,8 @@ class Publisher:
         return np.stack(accuracy_band(self._params, steps, looks), axis=1).round(4).tolist()  # type: ignore
 
     def _facts(self, step: int, row: Any, time: float, band: list[float] | None) -> dict[str, Any]:
-        names, answer, accuracy = (
-            self.feed.about["names"],
-            int(row["answer"]),
-            float(row["expected_accuracy"]),
-        )
+        names, answer = self.feed.about["names"], int(row["answer"])
+        accuracy = float(row["expected_accuracy"])
         plain = ("risk", "threshold", "abstain", "alarm", "warming_up", "persistence", "severity")
         return {
             "time": time,

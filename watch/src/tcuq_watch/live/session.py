@@ -27,35 +27,27 @@ from .publisher import Publisher, Tell
 DEVICE = "device"
 """Name of the only one, whatever its lines say."""
 
-EVERY, COUNT = 0.05, 5000
-"""Seconds between two messages to a page, and steps of one at most."""
+EVERY, COUNT, COMMIT = 0.05, 5000, 1.0
+"""Seconds between two messages to a page, steps of one at most, and seconds between two commits, unless a
+broker waits for one: a kill loses no more of a stream that cannot be read again."""
 
-COMMIT = 1.0
-"""Seconds between two commits, except where a broker waits for one: a kill loses no more of a stream that
-cannot be read again."""
-
-WAITING = 100_000
-"""Decisions that wait at most while nothing can be written; more are lost, and counted."""
-
-PLACES = 4096
-"""Steps whose boot and number are remembered, for labels that come late."""
+WAITING, PLACES = 100_000, 4096
+"""Decisions that wait at most while nothing can be written (more are lost, and counted), and steps whose boot
+and number are remembered, for labels that come late."""
 
 OTHERS = ("unknown version", "decisions among posteriors", "posteriors among decisions")
 """What is refused because it is of another kind, not because it is broken."""
 
 
 class Session:
-    """Take what a source gives, decide, tell, and keep it.
+    """Take what a source gives, decide, tell, and keep it in a folder, where the next session goes on.
 
     Parameters
     ----------
-    params : Params
-    folder : path
-        What is kept, and where a session that was ended goes on: that of a `Fleet`.
+    params, folder, hold
+        As of `Fleet`; a new folder takes a `hold` of 1: a page waits for nothing.
     source : str
         Name of the source, as a person reads it.
-    hold : int, optional
-        As of `Fleet`; a new folder takes 1: a page waits for nothing.
     tell : sequence of callables
         Called with kind, text and step of each notice.
     decided : callable, optional
@@ -77,8 +69,7 @@ class Session:
         self.fleet = Fleet(params, folder, hold=1 if fresh and hold is None else hold, keep_events=True)
         [self.model] = self.fleet.models.values()
         self._lock = threading.RLock()
-        self._full = False
-        self._due = 0.0
+        self._full, self._due = False, 0.0
         self._uncommitted: list[Arrived] = []
         self._places: deque[tuple[int, int]] = deque(maxlen=PLACES)
         if params.feedback is not None:  # labels may come for steps of before a restart
@@ -96,19 +87,15 @@ class Session:
     def _about(self) -> dict[str, Any]:
         params = self.params
         return {
-            "title": self.source,
-            "source": self.source,
+            **dict.fromkeys(("title", "source"), self.source),
             "names": None if self.names is None else list(self.names),
             "classes": params.classes,
             "level": params.level,
             "budget": params.budget,
             "params": params.fingerprint,
             "version": VERSION,
-            "signals": list(params.signals),
             "band": {"horizon": params.horizon, "error": params.accuracy_error},
             "decided_by": "device" if self.model.by_device else "host",
-            "first_step": self.step,
-            "read_only": False,
         }
 
     def _counted(self, kept: dict[str, Any]) -> dict[str, int]:
@@ -153,8 +140,9 @@ class Session:
             for part in decided:
                 self._show(part)
             self.publisher.counts = self._counted(self.fleet.about)
-            self._tell_order(Counter(self.publisher.counts) - Counter(counts))
-            self._tell_refused(Counter(self.fleet.refused) - before, source)
+            self._tell_counted(
+                Counter(self.publisher.counts) - Counter(counts), Counter(self.fleet.refused) - before, source
+            )
             self._happened(notice for notice in arrived.notices if notice.kind != "connected")
             self.publisher.refresh()
             if arrived.tokens:
@@ -169,36 +157,31 @@ class Session:
 
     def _show(self, part: Decided) -> None:
         first, self.step = self.step, self.step + len(part)
-        self._places.extend(zip(part.boots.tolist(), part.seqs.tolist(), strict=True))
+        places = [*zip(part.boots.tolist(), part.seqs.tolist(), strict=True)]
+        self._places.extend(places)
         self.publisher.feed.about["decided_by"] = "device" if self.model.by_device else "host"
-        times = np.nan_to_num(part.times, nan=time.time()).tolist()
-        steps = np.asarray(part.steps)
-        if self._decided is not None:
-            self._decided(self._lines(first, part, times))
+        times, steps = np.nan_to_num(part.times, nan=time.time()).tolist(), np.asarray(part.steps)
+        if self._decided is not None:  # lines that `tcuq report` and `tcuq audit` read
+            decisions = Decisions(steps, first, fingerprint=self.params.fingerprint, names=self.names)
+            line = RowText(decisions.columns, "jsonl").line
+            self._decided(
+                "".join(
+                    f'{line(row)[:-2]}, "time": {when:.3f}, "boot": {boot}, "seq": {seq}}}\n'
+                    for row, when, (boot, seq) in zip(decisions.rows(), times, places, strict=True)
+                )
+            )
         self.publisher.steps(first, steps, times, part.signals)
 
-    def _lines(self, first: int, part: Decided, times: list[float]) -> str:
-        """Return decisions as lines that `tcuq report` and `tcuq audit` read."""
-        steps = np.asarray(part.steps)
-        decisions = Decisions(steps, first, fingerprint=self.params.fingerprint, names=self.names)
-        line, places = RowText(decisions.columns, "jsonl").line, (part.boots.tolist(), part.seqs.tolist())
-        return "".join(
-            f'{line(row)[:-2]}, "time": {when:.3f}, "boot": {boot}, "seq": {seq}}}\n'
-            for row, when, boot, seq in zip(decisions.rows(), times, *places, strict=True)
-        )
-
-    def _tell_order(self, more: Counter[str]) -> None:
-        often = self.publisher.notices.often
-        if missing := more["missing"]:
-            often("missing", f"{missing:,} {'step is' if missing == 1 else 'steps are'} missing", self.step)
+    def _tell_counted(self, more: Counter[str], refused: Counter[str], source: Source) -> None:
+        """Tell of steps that are missing, left out or could not be read."""
+        often, params = self.publisher.notices.often, self.params
+        if more["missing"]:
+            often("missing", f"steps are missing: {more['missing']:,}", self.step)
         if again := more["duplicates"] + more["late"]:
             often("note", f"{again:,} repeated or late steps left out", self.step)
         if more["reboots"]:
             boot, seq = self._places[-1] if self._places else (0, 0)
             often("reboot", f"the device has started again: now at boot {boot}, step {seq}", self.step)
-
-    def _tell_refused(self, refused: Counter[str], source: Source) -> None:
-        params = self.params
         words = {
             "wrong width": f"expected {params.classes} classes and {params.features} features",
             "bad features": f"features are missing or are no numbers, expected {params.features}",
@@ -208,9 +191,9 @@ class Session:
         for kind, count in refused.items():
             why = source.bad.last.get(kind) or words.get(kind, kind)
             if kind in OTHERS:
-                self.publisher.notices.often("note", f"steps are left out: {why}", self.step)
+                often("note", f"steps are left out: {why}", self.step)
             elif kind != "bad time":
-                self.publisher.notices.often("broken", f"could not be read: {why}", self.step, count)
+                often("broken", f"could not be read: {why}", self.step, count)
 
     def _happened(self, notices: Iterable[Notice]) -> None:
         for kind, text in notices:
@@ -259,9 +242,8 @@ class Session:
                 raise wrong_value("step", step, f"0 to {self.step - 1}")
             if label is not None and (type(label) is not int or not -1 <= label < self.params.classes):
                 raise wrong_value("label", label, f"-1 to {self.params.classes - 1}")
-            named = self.names is not None and label is not None and label >= 0
-            name = self.names[label] if named else f"class {label}"  # type: ignore[index]
-            text = f"step {step:,} was {'wrong' if label in (None, -1) else name}"
+            names = self.names or [f"class {number}" for number in range(self.params.classes)]
+            text = f"step {step:,} was {'wrong' if label is None or label < 0 else names[label]}"
             ago = self.step - 1 - step
             boot, seq = self._places[-1 - ago] if ago < len(self._places) else (-1, -1)
             try:

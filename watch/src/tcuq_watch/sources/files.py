@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tcuq.base.errors import InputError
 
-from .arrivals import Arrived, Notice
+from .arrivals import Notice
 from .step_reader import StepReader
 from .streams import MOST, Source
 from .tables import EventTable
@@ -23,8 +21,8 @@ ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv", ".bin")
 FIRST, LAST = 4096, 256
 """Bytes at the beginning of a file, and before the place in it, by which it is known again."""
 
-BINARY = getattr(os, "O_BINARY", 0)
-"""Windows changes line ends without it."""
+FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+"""Windows changes line ends without the second."""
 
 
 def read_at(handle: int, count: int, at: int) -> bytes:
@@ -49,9 +47,9 @@ class ByteFile:
 
     def __init__(self, path: Path, at: int, reader: StepReader) -> None:
         self.path, self._reader = path, reader
-        self.handle = os.open(path, os.O_RDONLY | BINARY)
+        self.handle = os.open(path, FLAGS)
         reader.begin()
-        self._read_to, self._first = at, read_at(self.handle, min(at, LAST), 0)
+        self._read_to, self._mark = at, mark_of(self.handle, at)
 
     @property
     def at(self) -> int:
@@ -61,23 +59,19 @@ class ByteFile:
     def read(self, count: int) -> bool:
         """Take some bytes, fewer where few events are wanted; tell whether there may be more."""
         data = read_at(self.handle, min(MOST, max(LAST, 32 * count)), self._read_to)
-        if self._read_to == len(self._first) < LAST:
-            self._first += data[: LAST - self._read_to]
         self._read_to += len(data)
+        self._mark = mark_of(self.handle, self._read_to)
         self._reader.push(data)
         return bool(data)
 
     def changed(self, by_name: bool) -> str | None:
         """Return what happened to the file where it is not the one that was read any more."""
-        own = os.fstat(self.handle)
-        if own.st_size < self._read_to or read_at(self.handle, len(self._first), 0) != self._first:
+        if mark_of(self.handle, self._read_to) != self._mark:
             return "was cut or written again"
-        try:
-            named = os.stat(self.path)
-        except OSError:
-            return None  # between two files: the old one may still grow
-        other = (named.st_dev, named.st_ino) != (own.st_dev, own.st_ino) and own.st_size <= self._read_to
-        return "was replaced by a new file" if by_name and other else None
+        own = os.fstat(self.handle)
+        if not by_name or not self.path.exists() or own.st_size > self._read_to:
+            return None  # between two files, the old one may still grow
+        return None if os.path.samestat(own, self.path.stat()) else "was replaced by a new file"
 
     def close(self) -> None:
         """Close the file."""
@@ -94,20 +88,11 @@ class FileSource(Source):
     """
 
     def __init__(self, path: Path, follow: bool = False, **options: Any) -> None:
-        super().__init__(path.as_posix(), **options)
+        super().__init__(path.as_posix(), str(path.resolve()), **options)
         self.path, self.follow, self._folder = path, follow, path.is_dir()
-        self.restarted = False
+        self.waits, self.restarted = follow, False
         self._file: ByteFile | EventTable | None = None
         self._name, self._at, self._mark, self._over = "", 0, [0, 0], False
-
-    @property
-    def key(self) -> str:
-        """The whole path: a file may be named from another folder."""
-        return str(self.path.resolve())
-
-    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
-        """Yield what arrives; see `Source`. A file that does not grow is cut by `count` alone."""
-        return super().batches(position, count, every if self.follow else math.inf)
 
     def _open(self) -> None:
         if not self._folder:
@@ -202,7 +187,7 @@ class FileSource(Source):
 
     def _opened(self) -> ByteFile | EventTable:
         path = self._path()
-        table, handle = path.suffix.lower() == ".parquet", os.open(path, os.O_RDONLY | BINARY)
+        table, handle = path.suffix.lower() == ".parquet", os.open(path, FLAGS)
         try:
             mark = mark_of(handle, os.fstat(handle).st_size if table else self._at)
         finally:

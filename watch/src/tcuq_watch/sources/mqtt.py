@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import ssl
 import threading
 import time
 import zlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -29,18 +30,13 @@ CERTIFICATE, PRIVATE_KEY = "TCUQ_MQTT_CERT", "TCUQ_MQTT_KEY"
 certificate of this client and its key. Not parts of the address, which is shown on pages and in lists of
 processes, and stays the same on every machine."""
 
-LOST_AFTER = 7 * 86400
-"""Seconds that a broker keeps the session, and the messages in it, while nobody is connected."""
+LOST_AFTER, SETTLE = 7 * 86400, 2.0
+"""Seconds that a broker keeps the session, and the messages in it, while nobody is connected, and that it has
+for its last answer."""
 
-IN_FLIGHT = 65_535
-"""Messages that a broker may send before one is acknowledged; a commit holds no more messages than that."""
-
-FEW = 16
-"""Messages that a broker sent at least which waits for acknowledgements; mosquitto stops at 20 unless it is
-told otherwise."""
-
-SETTLE = 2.0
-"""Seconds that a broker has for its last answer."""
+IN_FLIGHT, FEW = 65_535, 16
+"""Messages that a broker may send before one is acknowledged, and that one has sent at least which waits for
+acknowledgements: mosquitto stops at 20 unless it is told otherwise."""
 
 MOST_WAITING, MOST_KEPT = 200_000, 256
 """Messages of quality 0 that wait at most (more are dropped and counted), and messages of the last two
@@ -59,7 +55,7 @@ class Address:
     port: int
     tls: bool
     user: str
-    password: str
+    password: str = field(repr=False)
     topic: str
     device: int | None
 
@@ -86,22 +82,17 @@ class Address:
     def __str__(self) -> str:
         return f"{'mqtts' if self.tls else 'mqtt'}://{bracketed(self.host)}:{self.port}/{self.topic}"
 
-    def __repr__(self) -> str:
-        return f"Address({str(self)!r})"
-
 
 def _level(topic: str, options: str) -> int | None:
     """Return the level of a topic that names the device: the first that is open, or what options say."""
     levels = topic.split("/")
-    key, _, value = options.partition("=")
     if not options:
         return levels.index("+") if "+" in levels else None
-    if key == "device" and value == "payload":
-        return None
-    if key == "device" and value.isascii() and value.isdigit() and int(value) > 0:
-        return int(value) - 1
-    expected = "expected device=payload or device=LEVEL"
-    raise InputError("unknown", f"option {options!r} of the topic is unknown, {expected}")
+    match = re.fullmatch(r"device=(?:payload|([1-9]\d{0,3}))", options, re.ASCII)
+    if match is None:
+        expected = "expected device=payload or device=LEVEL"
+        raise InputError("unknown", f"option {options!r} of the topic is unknown, {expected}")
+    return int(match[1]) - 1 if match[1] else None
 
 
 class Connection:
@@ -114,7 +105,7 @@ class Connection:
         self, address: Address, name: str, subscribe: bool, tell: Callable[[str, str], None] | None = None
     ) -> None:
         paho = needed("paho.mqtt.client", "tcuq-watch", f"the address {address}")
-        self.address, self.number, self.lost = address, 0, 0
+        self.address, self.number = address, 0
         self.away = self._leaving = False
         self.error: str | None = None
         self._subscribe, self._tell = subscribe, tell or (lambda kind, text: None)
@@ -187,7 +178,6 @@ class Connection:
             hint = f"; does it ask for a certificate? Name yours in {CERTIFICATE}" if self.address.tls else ""
             self._failed(f"the broker closed the connection ({reason}){hint}")
         elif not self._leaving and not self.away:
-            self.lost += 1
             self.away = True
             self._tell("lost", f"{self.address} was lost ({reason})")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from tcuq.io.sources import STANDARD
 from tcuq.io.values import Softmax
 
 from .files import ENDINGS, FileSource
+from .links import BAUD, Link
 from .streams import Pipe, Source
 
 _SERIAL = re.compile(r"(/dev/(tty|cu|serial|pts/|rfcomm).*|COM\d+)", re.IGNORECASE)
@@ -47,15 +49,17 @@ def open_source(
     options: dict[str, Any] = {"device": device, "softmax": softmax, "names": names}
     if text == STANDARD:
         return Pipe(**options)
+    if text.startswith(("mqtt://", "mqtts://")):
+        from .mqtt import Address, MqttSource
+
+        return MqttSource(Address.of(text), folder, **options)
     if "://" in text:
-        return _at_address(text, folder, options)
+        return _tcp(text, options)
     port, mark, baud = text.rpartition("@")
     mode = os.stat(text).st_mode if os.path.exists(text) else 0
     rated = bool(mark and baud.isdigit() and not mode)
     if rated or _SERIAL.fullmatch(text) or (stat.S_ISCHR(mode) and text != os.devnull):
-        from .links import BAUD, Serial
-
-        return Serial(port if rated else text, int(baud) if rated else BAUD, **options)
+        return Link("serial", port if rated else text, int(baud) if rated else BAUD, **options)
     if stat.S_ISFIFO(mode):
         raise InputError("value", f"{text}: is a named pipe, expected - as SOURCE and < {text}")
     if not mode:
@@ -68,22 +72,14 @@ def open_source(
     return FileSource(path, follow, **options)
 
 
-def _at_address(text: str, folder: Path, options: dict[str, Any]) -> Source:
-    parts = urlsplit(text)
-    scheme, host = parts.scheme, parts.hostname or ""
-    if scheme in ("mqtt", "mqtts"):
-        from .mqtt import Address, MqttSource
-
-        return MqttSource(Address.of(text), folder, **options)
+def _tcp(text: str, options: dict[str, Any]) -> Link:
+    scheme, host, port = text.partition("://")[0], "", None
+    with suppress(ValueError):
+        parts = urlsplit(text)
+        host, port = parts.hostname or ("127.0.0.1" if scheme == "tcp-listen" else ""), parts.port
     if scheme not in ("tcp", "tcp-listen"):
         expected = "-, a file, a folder, a serial port, mqtt://, mqtts://, tcp:// or tcp-listen://"
         raise InputError("value", f"SOURCE is '{scheme}://...', expected {expected}")
-    try:
-        port = parts.port
-    except ValueError:
-        port = None
-    if port is None or (scheme == "tcp" and not host):
+    if port is None or not host:
         raise InputError("value", f"{text}: expected {scheme}://HOST:PORT, with a port of 0 to 65535")
-    from .links import Listener, Tcp
-
-    return Tcp(host, port, **options) if scheme == "tcp" else Listener(host or "127.0.0.1", port, **options)
+    return Link(scheme, host, port, **options)

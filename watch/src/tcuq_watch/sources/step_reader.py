@@ -30,15 +30,12 @@ from tcuq.monitor.steps import NO_REASON, STEP_DTYPE
 from ..engine.events import MAX_NUMBER
 from .arrivals import Bad, BatchBuilder, DeviceState, Refused, is_name, seconds
 
-MOST_BAD = 1000
-"""Bad steps of one list that are looked at; those behind are counted."""
-
-MOST_COLUMNS = 1400
-"""Of a CSV header: classes, features and the rest."""
+MOST_BAD, MOST_COLUMNS = 1000, 1400
+"""Bad steps of one list that are looked at (those behind are counted), and columns of a CSV header."""
 
 MOST_DEVICES, MOST_KEPT, MOST_DECODERS = 1 << 20, 64, 256
-"""Devices whose columns, segment and last unnumbered step are remembered; for which they are kept in a
-position, which is written with each commit; and whose half-received states are waited for at a broker."""
+"""Devices whose columns and last unnumbered step are remembered; for which they are kept in a position, which
+is written with each commit; and whose half-received states are waited for at a broker."""
 
 GAP = 60.0
 """Seconds after which a stream that was interrupted, and does not number its steps, begins again."""
@@ -46,17 +43,15 @@ GAP = 60.0
 NO_TIME = math.inf
 """Stands for a time that is none: the fleet counts it as a bad time and takes the event without one."""
 
-_TEXTS = ("device", "version", "params", "state", "reason")
+_TEXTS = ("device", "version", "params")
 """Columns of CSV whose cells may look like numbers and be none."""
 
-_INTEGER = re.compile(r"\s*[+-]?\d{1,300}\s*")
-_HEADER = re.compile(r"(^|,)[\s\"]*(p0?|risk)[\s\"]*(,|$)")
+_HEADER = re.compile(r"(^|,)[\s\"]*p0?[\s\"]*(,|$)")
 _CSV_NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 
 _FIELDS = STEP_DTYPE.names or ()
 _NOTHING = {**dict.fromkeys(_FIELDS, 0), "reason": NO_REASON, "expected_accuracy": math.nan}
-_WORDS = {"true": 1, "True": 1, "false": 0, "False": 0, **NUMBER}
-"""Fields of a decision, what stands for those that are not told, and words that stand for numbers."""
+"""Fields of a decision, and what stands for those that are not told."""
 
 _DECODE = json.JSONDecoder().raw_decode
 """Of a text that begins with its value: `json.loads` would look for encodings and white space first."""
@@ -89,7 +84,6 @@ class StepReader:
         self._names = names  # of the parameters, until a device tells its own
         self.headers: dict[str, tuple[str, Layout]] = {}
         self._decoders: dict[str | None, Decoder] = {}
-        self._segments: dict[str, int] = {}
         self._last: dict[str, float] = {}
         self._gaps: dict[str, float] = {}
         self.begin()
@@ -159,28 +153,21 @@ class StepReader:
     def memory(self) -> dict[str, Any]:
         """Return what a position keeps of the past, as far as it is needed and short."""
         columns = {device: text for device, (text, _) in self.headers.items()}
-        kept: dict[str, Any] = {"segments": self._segments, "last": self._last, "columns": columns}
+        kept: dict[str, Any] = {"last": self._last, "columns": columns}
         kept = {name: dict(values) for name, values in kept.items() if 0 < len(values) <= MOST_KEPT}
         return kept if self.rows.names is None else {**kept, "names": list(self.rows.names)}
 
     def recall(self, position: dict[str, Any]) -> None:
         """Take back what `memory` gave."""
-        self._segments.update(position.get("segments", {}))
         self._last.update(position.get("last", {}))
         for device, text in position.get("columns", {}).items():
-            self.headers[device] = text, _layout(_cells(text))
+            self.headers[device] = text, Layout.of(_cells(text))
         if "names" in position:
             self._names = self.rows.names = tuple(position["names"])
         self.interrupted()
 
-    def segment_begins(self, device: str, segment: int) -> bool:
-        """Tell whether a device is in another segment than before."""
-        before = self._segments.get(device)
-        _remember(self._segments, device, segment)
-        return before is not None and before != segment
-
-    def _refuse(self, error: Refused, shown: str) -> None:
-        self.bad(error.kind, f"{self.where}: {error}: {shown!r}")
+    def _refuse(self, error: Exception, shown: str) -> None:
+        self.bad(getattr(error, "kind", "not a step"), f"{self.where}: {error}: {shown!r}")
 
     def _take_bytes(self, decoder: Decoder, data: bytes, device: str | None, when: float) -> None:
         broken, skipped = decoder.broken, decoder.skipped
@@ -216,7 +203,7 @@ class StepReader:
             return
         try:
             content = self._parsed(text) if text[:1] in ("{", "[") else self._row(text, device or "")
-        except Refused as error:
+        except (Refused, csv.Error, InputError) as error:
             self._refuse(error, text[:60])
             return
         if content is not None:
@@ -248,11 +235,15 @@ class StepReader:
         if header == text:
             return None
         if 1 < len(cells) <= MOST_COLUMNS and _HEADER.search(text):
-            _remember(self.headers, device, (text, _layout(cells)))
+            _remember(self.headers, device, (text, Layout.of(cells)))
             return None
         if layout is None:
             raise Refused("not a step", "neither JSON nor a row below a CSV header")
-        return _csv_step(layout, cells)
+        if len(cells) != len(layout.names):
+            expected = f"expected {len(layout.names)} as in the header"
+            raise Refused("not a step", f"the row has {len(cells)} values, {expected}")
+        values = {name: _value(name, cell.strip()) for name, cell in zip(layout.names, cells, strict=True)}
+        return joined_columns(layout, {name: value for name, value in values.items() if value != ""})
 
     def _take_names(self, names: Any) -> None:
         """Take names of classes; a device that starts again tells them again."""
@@ -292,13 +283,10 @@ class StepReader:
             features_kind, features = ("b", ()) if features is None else _numbers("features", features, False)
             label = -1 if label is None else self._label(label, max(2, len(values)))
 
-        begins, segment = False, get("segment", get("segments"))
-        if segment is not None:
-            if type(segment) is not int or abs(segment) > 2**53:
-                raise Refused("segment", f"segment is {str(segment)[:40]}, expected an integer")
-            begins = self.segment_begins(device, segment)
+        begins = False
         if seq < 0 and self._stream:
-            begins |= self._interrupted(device, when)
+            _remember(self._last, device, when)
+            begins = when - self._gaps.pop(device, when) > GAP
         if get("time") is not None:
             when = seconds(content["time"])
             when = NO_TIME if math.isnan(when) else when
@@ -324,11 +312,6 @@ class StepReader:
         except InputError as error:
             raise Refused("label", str(error)) from None
         return int(label)
-
-    def _interrupted(self, device: str, when: float) -> bool:
-        """Tell whether an unnumbered stream was interrupted for long before a step."""
-        _remember(self._last, device, when)
-        return bool(self._gaps) and when - self._gaps.pop(device, when) > GAP
 
     def _frame(self, item: Any, device: str | None, when: float) -> None:
         if device is None:
@@ -364,13 +347,11 @@ def _whole(key: str, value: Any) -> int:
 
 def _numbers(key: str, values: Any, posteriors: bool) -> tuple[str, Sequence[float]]:
     """Return a row, after "b" where it is int8 and "d" where it is float."""
-    if not isinstance(values, list) or not values:
-        raise Refused(key, f"{key} is {str(values)[:40]}, expected a list of numbers")
-    kinds = set(map(type, values))
+    kinds = set(map(type, values)) if isinstance(values, list) else set()
     if kinds == {float}:
         return "d", values
-    if not kinds <= {int, float}:
-        raise Refused(key, f"{key} holds something that is not a number, expected numbers")
+    if not kinds or not kinds <= {int, float}:
+        raise Refused(key, f"{key} is {str(values)[:60]}, expected a list of numbers")
     if kinds == {int} and written_int8(values, values, posteriors):
         return "b", values
     try:
@@ -381,26 +362,26 @@ def _numbers(key: str, values: Any, posteriors: bool) -> tuple[str, Sequence[flo
 
 def _decision(content: dict[str, Any]) -> Any:
     """Return the decision of one line as one row of `tcuq.STEP_DTYPE`; its ranges are for the engine."""
-    told = {name: content[name] for name in _FIELDS if content.get(name) not in (None, "")}
+    fields = {name: content[name] for name in _FIELDS if content.get(name) not in (None, "")}
     for name, other in (("answer", "prediction"), ("prediction", "answer")):
-        if other in told:
-            told.setdefault(name, told[other])
-    if not told.keys() >= {"risk", "threshold", "answer"}:
+        if other in fields:
+            fields.setdefault(name, fields[other])
+    if not fields.keys() >= {"risk", "threshold", "answer"}:
         raise Refused("decision", "a key is missing, expected risk, threshold and answer")
-    values = {**_NOTHING, **{name: _field(name, value) for name, value in told.items()}}
+    values = {**_NOTHING, **{name: _field(name, value) for name, value in fields.items()}}
     values["flagged"] = values["risk"] >= values["threshold"]
     return np.array([tuple(values[name] for name in _FIELDS)], dtype=STEP_DTYPE)
 
 
 def _field(name: str, value: Any) -> float:
-    """Return a value of a decision as a number; words stand for flags and reasons."""
-    number: Any = _WORDS.get(str(value), value) if isinstance(value, (str, bool)) else value
+    """Return a value of a decision as a number; a reason is a word."""
+    number: Any = NUMBER.get(value) if isinstance(value, str) else value
     low, high = (0, len(NUMBER) - 1) if name == "reason" else LIMITS.get(name, (0, 1))
-    real, none = STEP_DTYPE[name].kind == "f", name == "reason" and number == NO_REASON
-    inside = type(number) in (int, float) and low - 1e-6 <= number <= high + 1e-6
-    if not none and (not inside or (not real and number != int(number))):
+    whole = STEP_DTYPE[name].kind != "f"
+    inside = type(number) in (bool, int, float) and low - 1e-6 <= number <= high + 1e-6
+    if not inside or (whole and number != int(number)):
         raise Refused("decision", f"{name} is {str(value)[:40]}, expected {low:g} to {high:g}")
-    return float(round(number * ONE) / ONE) if real else int(number)
+    return int(number) if whole else float(round(number * ONE) / ONE)
 
 
 def _state(text: Any) -> bytes:
@@ -410,47 +391,25 @@ def _state(text: Any) -> bytes:
         raise Refused("state", f"state is {str(text)[:30]!r}, expected base64") from None
 
 
-def _layout(cells: list[str]) -> Layout:
-    """Return which columns of a CSV header hold what; decisions have no posteriors."""
-    names = [cell.strip() for cell in cells]
-    try:
-        return Layout.of(names) if {"p", "p0"} & set(names) else Layout(names, [], [])
-    except ValueError as error:
-        raise Refused("not a step", str(error)) from None
-
-
-def _csv_step(layout: Layout, cells: list[str]) -> dict[str, Any]:
-    """Return a row as JSON would have it; an empty cell is a value that is not known."""
-    if len(cells) != len(layout.names):
-        expected = f"expected {len(layout.names)} as in the header"
-        raise Refused("not a step", f"the row has {len(cells)} values, {expected}")
-    content = {name: _value(name, cell) for name, cell in zip(layout.names, cells, strict=True)}
+def joined_columns(layout: Layout, content: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of a table with its posteriors and features as lists."""
     for key, columns in (("probs", layout.probs), ("features", layout.features)):
-        if columns:
-            content[key] = [content.pop(name) for name in columns]
-    return {name: value for name, value in content.items() if value != ""}
+        if columns and columns != [key]:
+            content[key] = [content.pop(name, None) for name in columns]
+    return content
 
 
 def _cells(text: str) -> list[str]:
-    try:
-        return next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
-    except csv.Error as error:
-        raise Refused("not a step", str(error)) from None
+    return next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
 
 
-def _value(name: str, cell: str) -> Any:
-    """Return a cell as JSON would have it."""
-    if name == "device":
-        return name_in_csv(cell.strip())
-    number = None if name in _TEXTS else _number(cell)
-    return cell.strip() if number is None else number
-
-
-def _number(cell: str) -> float | None:
-    """Return a number as it is written, int or float; None for what is none."""
-    if "." not in cell and _INTEGER.fullmatch(cell):
-        return int(cell)
-    try:
-        return None if "_" in cell else float(cell)
-    except ValueError:
-        return None
+def _value(name: str, text: str) -> Any:
+    """Return a cell as JSON would have it: int or float as it is written, else the text."""
+    if name in _TEXTS or "_" in text:
+        return name_in_csv(text) if name == "device" else text
+    for kind in (float,) if "." in text else (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import select
@@ -18,20 +19,15 @@ from ..engine.events import Events
 from .arrivals import Arrived, Bad, Notice
 from .step_reader import StepReader
 
-PACE = 0.02
-"""Seconds between two reads of a source: many small reads would cost more than the steps in them."""
-
-TICK, IDLE = 0.1, 0.2
-"""Seconds after which a thread looks whether it is to end, and between two words that nothing has come."""
+PACE, TICK, IDLE = 0.02, 0.1, 0.2
+"""Seconds between two reads of a source (many small ones would cost more than the steps in them), after which
+a thread looks whether it is to end, and between two words that nothing has come."""
 
 SMALL, MOST = 1 << 15, 1 << 18
 """Bytes of a read after which the next one waits for `PACE`, and of one read at most."""
 
-WAITING = 32 << 20
-"""Bytes that wait at most; a source that is read faster than steps are taken then waits itself."""
-
-MOST_GIVEN = 1000
-"""Items of a program that wait at most."""
+WAITING, MOST_GIVEN = 32 << 20, 1000
+"""Bytes that wait at most, and items of a program; a source that is read faster then waits itself."""
 
 
 class Source:
@@ -39,19 +35,17 @@ class Source:
 
     A source that is opened again goes on from the last committed position, so that nothing is taken twice
     or left out. `where` stands in messages and on a page, without a password, and `key` stays the same after
-    a restart. `ended`: all of the input was given, and nothing more will come; it was not stopped before.
+    a restart. `ended`: all of the input was given, and nothing more will come; it was not stopped before. One
+    that never waits for input cuts batches by their count alone.
     """
 
-    def __init__(self, where: str, **options: Any) -> None:
-        self.where, self.bad, self.ended = where, Bad(), False
+    waits = True
+
+    def __init__(self, where: str, key: str | None = None, **options: Any) -> None:
+        self.where, self.key, self.bad, self.ended = where, key or where, Bad(), False
         self.reader = StepReader(where, self.bad, **options)
         self._stopping = self._is_open = False
         self._failed: BaseException | None = None
-
-    @property
-    def key(self) -> str:
-        """What stays the same after a restart."""
-        return self.where
 
     def open(self) -> None:
         """Open files and connections, so that an error comes early; `batches` does it else."""
@@ -70,6 +64,7 @@ class Source:
         self._resume(position if own else {})
         self.open()
         rows, since = self.reader.rows, time.monotonic()
+        every = every if self.waits else math.inf
         while not (self.ended or self._stopping or self._failed):
             begun, pause = bool(rows), every if rows else max(every, IDLE)
             self._take_some(count, max(0.001, min(since + pause - time.monotonic(), TICK)))
@@ -206,15 +201,10 @@ class Pipe(Stream):
     """Standard input or another open file, which ends with its writer."""
 
     def __init__(self, handle: int | None = None, **options: Any) -> None:
-        super().__init__("standard input", "line", **options)
+        super().__init__("standard input", "line", key=STANDARD, **options)
         if handle is None and sys.stdin is None:
             raise InputError("missing", "standard input is closed")
         self._handle = handle
-
-    @property
-    def key(self) -> str:
-        """The sign for standard input."""
-        return STANDARD
 
     def _read(self) -> None:
         handle = sys.stdin.fileno() if self._handle is None else self._handle

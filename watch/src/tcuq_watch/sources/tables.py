@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ from tcuq.monitor.columns import Layout
 
 from ..engine.events import MAX_NUMBER, Events
 from .arrivals import is_name, seconds
-from .step_reader import NO_TIME, StepReader
+from .step_reader import NO_TIME, StepReader, joined_columns
 
-PLAIN = ("device", "boot", "seq", "time", "version", "params", "label", "segment")
+PLAIN = ("device", "boot", "seq", "time", "version", "params", "label")
 
 Array = npt.NDArray[Any]
 
@@ -69,7 +69,7 @@ class EventTable:
             batch = batch.rename_columns([self._names[name] for name in batch.schema.names])
             skipped = min(self._skip, batch.num_rows)
             self._skip -= skipped
-            add_batch(self._reader, batch.slice(skipped), self._layout, f"{self.path.name}, row {self.at}")
+            add_batch(self._reader, batch.slice(skipped), self._layout, self.path.name)
             self.at += batch.num_rows - skipped
         except Exception as error:
             _raise_of_disk(error)
@@ -100,51 +100,59 @@ def _layout(path: Path, names: list[str]) -> Layout:
 
 
 def add_batch(reader: StepReader, batch: Any, layout: Layout, where: str) -> None:
-    """Take the rows of an Arrow record batch as columns; bad ones are counted."""
+    """Take the rows of an Arrow record batch: as columns where all are in order, else one by one as lines."""
     columns = dict(zip(batch.schema.names, map(_plain, batch.columns), strict=True))
-    nothing = _arrow().nulls(batch.num_rows)
-    good = np.ones(batch.num_rows, dtype=bool)
+    columns["time"] = _times(columns.get("time", _arrow().nulls(batch.num_rows)))
+    for events in _as_events(reader, columns, layout) or ():
+        reader.rows.add_events(events)
+        columns = {}
+    if not columns:
+        return
+    names = list(columns)
+    for row in zip(*(_values(column) for column in columns.values()), strict=True):
+        step = {name: value for name, value in zip(names, row, strict=True) if value is not None}
+        reader.take(joined_columns(layout, step), shown=f"{where}: {str(step)[:60]}")
 
-    def kept(kind: str, values: Any, fine: Array) -> Any:
-        nonlocal good
-        if lost := int((good & ~fine).sum()):
-            reader.bad(kind, f"{where} and after: {kind} is missing or out of range", lost)
-        good &= fine
-        return values
 
-    devices = kept("device name", *_devices(columns.get("device", nothing), reader.device))
-    numbers = {
-        name: kept(name, *_integers(columns.get(name, nothing), least))
-        for name, least in (("boot", 0), ("seq", 0), ("label", -MAX_NUMBER), ("segment", -MAX_NUMBER))
-    }
-    probs = _Rows([columns[name] for name in layout.probs], reader.rows.softmax is None)
-    kept("probs", None, probs.fine)
-    features = _Rows([columns[name] for name in layout.features], False) if layout.features else None
-    shapes = probs.shapes if features is None else probs.shapes * (1 << 20) + features.shapes
-    if features is not None:
-        kept("features", None, features.fine)
-    versions = kept("version", *_texts(columns.get("version", columns.get("params", nothing)), _is_version))
-    times = _times(columns.get("time", nothing))
+def _as_events(reader: StepReader, columns: dict[str, Any], layout: Layout) -> list[Events] | None:
+    """Return the rows of a batch as events, by version; None where a row needs a closer look."""
+    times = columns["time"]
+    nothing = _arrow().nulls(len(times))
+    probs = _table([columns[name] for name in layout.probs], reader.rows.softmax is None)
+    features = _table([columns[name] for name in layout.features], False) if layout.features else None
+    if probs is None or (layout.features and features is None):
+        return None
+    devices = _devices(columns.get("device", nothing), reader.device)
+    versions = _texts(columns.get("version", columns.get("params", nothing)))
+    ends = {"boot": MAX_NUMBER, "seq": MAX_NUMBER, "label": max(2, probs.shape[1])}
+    boots, seqs, labels = (_integers(columns.get(name, nothing), end) for name, end in ends.items())
+    if any(column is None for column in (devices, versions, boots, seqs, labels)):
+        return None
+    made = []
+    for version in dict.fromkeys(versions.tolist()):
+        rows = np.flatnonzero(versions == version)
+        some = slice(None) if len(rows) == len(times) else rows
+        when, label = times[some], labels[some]
+        events = Events(
+            devices[some],
+            boots[some],
+            seqs[some],
+            probs[some],
+            None if features is None else features[some],
+            None if np.isnan(when).all() else when,
+            version,
+            labels=label if (label >= 0).any() else None,
+        )
+        made.append(events)
+    return made
 
-    begins, segments = np.zeros(batch.num_rows, dtype=bool), numbers["segment"]
-    for row in np.flatnonzero(good & (segments != -1)).tolist():
-        begins[row] = reader.segment_begins(devices[row], int(segments[row]))
-    for version in dict.fromkeys(versions[good].tolist()):
-        rows = np.flatnonzero(good & (versions == version))
-        for some in np.split(rows, np.flatnonzero(np.diff(shapes[rows])) + 1):
-            when, labels, starts = times[some], numbers["label"][some], begins[some]
-            events = Events(
-                devices[some],
-                numbers["boot"][some],
-                numbers["seq"][some],
-                probs.table(some),
-                None if features is None else features.table(some),
-                None if np.isnan(when).all() else when,
-                version,
-                labels=labels if (labels >= 0).any() else None,
-                begins=starts if starts.any() else None,
-            )
-            reader.rows.add_events(events)
+
+def _values(column: Any) -> list[Any]:
+    """Return a column as values of JSON; a text that is no UTF-8 is no name either."""
+    if isinstance(column, np.ndarray):
+        return [None if math.isnan(when) else when for when in column.tolist()]
+    values = column.to_pylist()
+    return [value.decode(errors="surrogateescape") if type(value) is bytes else value for value in values]
 
 
 def _plain(column: Any) -> Any:
@@ -162,39 +170,38 @@ def _numpy(column: Any) -> Array:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _texts(column: Any, check: Callable[[Any], bool]) -> tuple[Array, Array]:
-    """Return texts, None where there is none, and which can be taken; equal ones are one object."""
+def _texts(column: Any) -> Any:
+    """Return texts, of which equal ones are one object, and None where there is none."""
     types = _arrow().types
+    if column.null_count == len(column):
+        return np.full(len(column), None, dtype=object)
     if not types.is_binary(column.type) and not types.is_large_binary(column.type):
-        fine = check(None) & _numpy(column.is_null())
-        return np.full(len(column), None, dtype=object), fine
+        return None
     coded = column.dictionary_encode()
     texts = [*(text.decode(errors="surrogateescape") for text in coded.dictionary.to_pylist()), None]
-    places = _numpy(coded.indices.fill_null(len(texts) - 1))
-    return np.array(texts, dtype=object)[places], np.array([*map(check, texts)])[places]
+    return np.array(texts, dtype=object)[_numpy(coded.indices.fill_null(len(texts) - 1))]
 
 
-def _is_version(text: str | None) -> bool:
-    return text is None or text.isprintable()
-
-
-def _devices(column: Any, device: str | None) -> tuple[Array, Array]:
+def _devices(column: Any, device: str | None) -> Any:
     arrow = _arrow()
     if arrow.types.is_integer(column.type):
         column = column.cast(arrow.string())
     if device is not None:
         column = column.cast(arrow.binary()).fill_null(device.encode())
-    return _texts(_plain(column), is_name)
+    devices = _texts(_plain(column))
+    return devices if devices is not None and all(map(is_name, set(devices.tolist()))) else None
 
 
-def _integers(column: Any, least: int) -> tuple[npt.NDArray[np.int64], Array]:
-    """Return integers, -1 where there is none, and which could be read."""
-    missing = _numpy(column.is_null())
+def _integers(column: Any, end: int) -> Any:
+    """Return integers below `end`, -1 where there is none."""
+    if column.null_count == len(column):
+        return np.full(len(column), -1, dtype=np.int64)
     if not _arrow().types.is_integer(column.type):
-        return np.full(len(column), -1, dtype=np.int64), missing
-    numbers = _numpy(column.fill_null(0))
-    fine = (numbers < MAX_NUMBER) & (numbers >= least)
-    return np.where(missing | ~fine, -1, numbers).astype(np.int64), fine
+        return None
+    numbers, missing = _numpy(column.fill_null(0)), _numpy(column.is_null())
+    if len(numbers) and (numbers.max() >= end or numbers.min() < 0):
+        return None
+    return np.where(missing, -1, numbers).astype(np.int64)
 
 
 def _times(column: Any) -> npt.NDArray[np.float64]:
@@ -205,50 +212,31 @@ def _times(column: Any) -> npt.NDArray[np.float64]:
         return _numpy(whole.cast(arrow.float64(), safe=False)) / 1e6
     if not arrow.types.is_binary(column.type):
         return _numpy(column.cast(arrow.float64(), safe=False))
-    told = [None if text is None else seconds(text.decode(errors="replace")) for text in column.to_pylist()]
-    return np.array([math.nan if when is None else NO_TIME if math.isnan(when) else when for when in told])
+    texts = column.to_pylist()
+    times = [math.nan if text is None else seconds(text.decode(errors="replace")) for text in texts]
+    return np.where(_numpy(column.is_null()) | ~np.isnan(times), times, NO_TIME)
 
 
-class _Rows:
-    """Posteriors or features: a column of lists, or a column a number. `fine` tells which rows are whole.
-
-    Integers of other types than int8 are int8 or float by row, as in text; `shapes` differ where rows differ
-    in that, or in their width.
-    """
-
-    def __init__(self, columns: list[Any], posteriors: bool) -> None:
-        first = columns[0]
-        if hasattr(first, "value_lengths"):
-            lengths, flat = _numpy(first.value_lengths().fill_null(0)), first.flatten()
-            holes, flat = _numpy(flat.is_null()), _numpy(flat)
-        else:
-            lengths = np.full(len(first), len(columns))
-            flat = np.stack([_numpy(column) for column in columns], axis=1).reshape(-1)
-            holes = np.stack([_numpy(column.is_null()) for column in columns], axis=1).reshape(-1)
-        self._flat, self._lengths = flat, lengths.astype(np.int64)
-        self._starts = np.cumsum(lengths) - lengths
-        self.fine = (lengths > 0) & (flat.dtype.kind in "iuf") & (self._over(np.add, holes) == 0)
-        self._raw = np.zeros(len(lengths), dtype=bool)
-        if flat.dtype.kind in "iu" and flat.dtype.itemsize > 1:
-            least, most, total = (self._over(how, flat) for how in (np.minimum, np.maximum, np.add))
-            certain = (least >= 0) & (most <= 1) & ((total == 1) | (lengths == 1))
-            self._raw = (least >= -128) & (most <= 127) & ~(certain & posteriors)
-        self.shapes = 2 * self._lengths + self._raw
-
-    def _over(self, how: Any, flat: Array) -> Array:
-        """Return a reduction of each row; 0 for an empty one."""
-        made, some = np.zeros(len(self._lengths)), self._lengths > 0
-        if some.any():
-            made[some] = how.reduceat(flat.astype(np.float64), self._starts[some])
-        return made
-
-    def table(self, rows: Array) -> Array:
-        """Return rows that have one shape."""
-        width = int(self._lengths[rows[0]])
-        if len(rows) == len(self._lengths):
-            values = self._flat.reshape(-1, width)
-        else:
-            values = self._flat[self._starts[rows][:, None] + np.arange(width)]
-        if values.dtype in (np.int8, np.uint8, np.float32, np.float64):
-            return np.asarray(values)
-        return np.asarray(values, dtype=np.int8 if self._raw[rows[0]] else np.float64)
+def _table(columns: list[Any], posteriors: bool) -> Any:
+    """Return posteriors or features as one table: from a column of lists, or from a column a number."""
+    first = columns[0]
+    lists = hasattr(first, "value_lengths")
+    if not len(first) or any(column.null_count for column in columns):
+        return None
+    if lists:
+        lengths, columns = _numpy(first.value_lengths()), [first.flatten()]
+        if not lengths[0] or (lengths != lengths[0]).any() or columns[0].null_count:
+            return None
+    values = np.stack([_numpy(column) for column in columns], axis=1)
+    values = values.reshape(len(first), -1)
+    if values.dtype in (np.int8, np.uint8, np.float32, np.float64):
+        return values
+    if values.dtype.kind not in "iuf":
+        return None
+    # Other integers are int8 or float by row, as in text.
+    least, most = values.min(axis=1), values.max(axis=1)
+    certain = (least >= 0) & (most <= 1) & ((values.sum(axis=1) == 1) | (values.shape[1] == 1))
+    raw = (least >= -128) & (most <= 127) & ~(certain & posteriors) & (values.dtype.kind != "f")
+    if raw.all() or not raw.any():
+        return values.astype(np.int8 if raw.all() else np.float64)
+    return None
