@@ -153,7 +153,7 @@ def test_the_listing_agrees_with_the_compiler(tmp_path: Path) -> None:
     """Frames from the listing, as of library functions, are no less than what the compiler states."""
     image = build(FIRMWARES["standard"], board("stm32l432kc"), tmp_path / "build")
     stated = usage_of((tmp_path / "build").glob("*.su"))
-    listed = {function.name: function.frame for function in _listing(image.path).values()}
+    listed = {function.name: function.frame for function in _listing(image.path, "arm-none-eabi").values()}
     both = {name: (stated[name], listed[name]) for name in stated if listed.get(name) is not None}
     assert len(both) > 20 and sum(one > 0 for one, _ in both.values()) > 10
     assert all(one <= other for one, other in both.values() if other is not None)
