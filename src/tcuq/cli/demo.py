@@ -23,7 +23,7 @@ def add(subparsers: Subparsers) -> None:
         "tcuq demo --out demo",
         command,
         "tcuq fit demo/dev.npz -o monitor.json",
-        about="Trains a small digit classifier, corrupts its input, fits a monitor, runs it and writes "
+        about="Trains a small digit classifier, fits a monitor, shows both a day with five faults and writes "
         "logs, parameters, decisions and a report into one folder. Needs no data and no network.",
     )
     folder = "folder to write; made if it does not exist (default: tcuq-demo)"

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -93,8 +94,11 @@ def train(data: Split, seed: int) -> Classifier:
 
 Corruption = Callable[[Floats, np.random.Generator], Floats]
 
+Layout = Callable[[int, int, np.random.Generator], npt.NDArray[np.uint8]]
+
 DWELL = 8
-STRETCH = 400
+FAULT = 400
+"""Steps of a corruption."""
 HELD = 0.25
 """Last share of a stream, in which one image is held before the camera for as long as its digit stays."""
 
@@ -130,8 +134,20 @@ def blur(images: Floats, rng: np.random.Generator) -> Floats:
     return np.asarray(out)
 
 
+def dusk(images: Floats, rng: np.random.Generator) -> Floats:
+    """Less than half of the light."""
+    return np.clip(0.45 * images + rng.normal(0, 0.05, images.shape), 0, 1)
+
+
+def dirt(images: Floats, rng: np.random.Generator) -> Floats:
+    """Dirt on the lens: the lower three rows are dark."""
+    out = images.copy()
+    out[:, 5:] = 0
+    return out
+
+
 def block(images: Floats, rng: np.random.Generator) -> Floats:
-    """Something sits on the lens: half of the rows are dark."""
+    """Something passes before the lens: half of the rows are dark, each time others."""
     out = images.copy()
     rows = rng.integers(0, 5, len(images))
     for image, row in zip(out, rows, strict=True):
@@ -146,18 +162,44 @@ def dead_pixels(images: Floats, rng: np.random.Generator) -> Floats:
 
 
 DEV_CORRUPTIONS: tuple[Corruption, ...] = (noise, fade, stripes, mirror)
-TEST_CORRUPTIONS: tuple[Corruption, ...] = (blur, block, dead_pixels)
+TEST_CORRUPTIONS: tuple[Corruption, ...] = (dusk, blur, dead_pixels, dirt, block)
 """None of these is seen in development."""
 
 
+def alternating(steps: int, kinds: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """Return the number of the corruption of each step: clean and corrupted stretches of mean length 400."""
+    shifted = np.zeros(steps, dtype=np.uint8)
+    at, bad = 0, bool(rng.integers(2))
+    while at < steps:
+        stop = min(steps, at + FAULT // 2 + int(rng.geometric(2 / FAULT)))
+        if bad:
+            shifted[at:stop] = 1 + int(rng.integers(kinds))
+        at, bad = stop, not bad
+    return shifted
+
+
+def day(steps: int, kinds: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """Return the same for a day: clean but for one fault of each kind, 400 steps long."""
+    shifted = np.zeros(steps, dtype=np.uint8)
+    part = steps // kinds
+    for kind in range(kinds):
+        start = kind * part + int(rng.integers(part // 4, part - FAULT - part // 8))
+        shifted[start : start + FAULT] = 1 + kind
+    return shifted
+
+
 def make_log(
-    classifier: Classifier, data: Split, corruptions: Sequence[Corruption], steps: int, seed: int
+    classifier: Classifier,
+    data: Split,
+    corruptions: Sequence[Corruption],
+    steps: int,
+    seed: int,
+    layout: Layout = alternating,
 ) -> Log:
     """Let the classifier watch a stream.
 
     A digit stays for a geometric number of steps with mean 8, each step showing another jittered image of
-    it; in the last quarter one image of it, shaken and jittered. Clean and corrupted stretches of
-    mean length 400 alternate, starting with either.
+    it; in the last quarter one image of it, shaken and jittered. The layout says when which corruption is on.
     """
     rng = np.random.default_rng(seed)
     by_digit = [np.flatnonzero(data.digits == digit) for digit in range(10)]
@@ -171,16 +213,11 @@ def make_log(
     index[held] = index[runs[held]]
     images = jitter(data.images[index], rng)
     images[held] = shake(images[held], rng)
-
-    shifted = np.zeros(steps, dtype=np.uint8)
-    at, bad = 0, bool(rng.integers(2))
-    while at < steps:
-        stop = min(steps, at + STRETCH // 2 + int(rng.geometric(2 / STRETCH)))
-        if bad:
-            kind = int(rng.integers(len(corruptions)))
-            images[at:stop] = corruptions[kind](images[at:stop], rng)
-            shifted[at:stop] = kind + 1
-        at, bad = stop, not bad
+    shifted = layout(steps, len(corruptions), rng)
+    edges = [0, *(np.flatnonzero(np.diff(shifted)) + 1).tolist(), steps]
+    for start, stop in pairwise(edges):
+        if shifted[start]:
+            images[start:stop] = corruptions[shifted[start] - 1](images[start:stop], rng)
     probs, hidden = classifier(images)
     names = tuple(each.__name__.replace("_", " ") for each in corruptions)
     rows = probs.astype(np.float32), hidden.astype(np.float32)

@@ -17,6 +17,7 @@ from ..base.atomic_files import write_whole
 from ..monitor.log import Log
 from ..monitor.params import Params
 from . import data, figures, outcome, sections
+from .acted import acted
 from .learned import learned
 from .summary import Facts, facts_of
 from .text import DASH, escape
@@ -155,7 +156,7 @@ def render(
     names : sequence of str, optional
         Names of the classes, "" where one is not known; those of params or log go before.
     verdict : str, optional
-        A sentence that is known from elsewhere, to stand before the one on the stream.
+        What is known from elsewhere, in place of the sentence on the stream.
 
     Examples
     --------
@@ -167,7 +168,8 @@ def render(
     True
     """
     facts = facts_of(decisions, params, log, signals, first, names)
-    parts = [sections.timeline(facts), learned(facts), sections.signals(facts), sections.rates(facts)]
+    parts = [acted(facts), sections.timeline(facts), learned(facts)]
+    parts += [sections.signals(facts), sections.rates(facts)]
     if log is not None and facts.errors is not None:
         parts.append(outcome.labeled(facts, log, facts.errors))
     if facts.response is not None:
@@ -175,8 +177,14 @@ def render(
     if params is not None:
         parts.append(outcome.left_out(params.notes.get("fit")))
     parts.append(sections.reasons(facts))
-    sentence = " ".join(filter(None, (verdict, sections.verdict(facts))))
-    return document(title or TITLE, sentence, sections.tiles(facts), "".join(parts), params, packed(facts))
+    return document(
+        title or TITLE,
+        verdict or sections.verdict(facts),
+        sections.tiles(facts),
+        "".join(parts),
+        params,
+        packed(facts),
+    )
 
 
 def write_report(

@@ -1,0 +1,87 @@
+"""What a device would do with each step: act on the answer, ask again, or hold until the alarm clears."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..monitor.class_names import shift_shown
+from .data import SHIFTED, Cells, flag_bits, pack_stretches, per_cell
+from .figures import steps_axis
+from .plot import Axis, Plot, runs
+from .summary import Facts
+from .text import count, escape, legend, percent, section, table
+
+WORDS = {
+    "act": "act: accepted, no alarm",
+    "ask": "ask: abstained, no alarm",
+    "hold": "hold: alarm",
+}
+CELLS = 240
+NAMED = 10
+"""Stretches of known shifts up to which the drawing names each one."""
+MOST_KINDS = 12
+"""Kinds of shift that get a row of their own."""
+
+
+def choices(steps: npt.NDArray[np.void]) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return the steps at which a device acts, asks or holds; each step is in one of them."""
+    hold = np.asarray(steps["alarm"] != 0)
+    ask = ~hold & steps["abstain"].astype(bool)
+    return {"act": ~hold & ~ask, "ask": ask, "hold": hold}
+
+
+def acted(facts: Facts) -> str:
+    """Return the three shares over time, and what came of them by kind of shift where labels tell."""
+    each, steps = choices(facts.steps), len(facts.steps)
+    stretches = pack_stretches(facts.log)
+    across = steps_axis(steps, facts.first)
+    if 0 < len(stretches) <= NAMED:
+        across = Axis(0, steps, ticks=tuple(((start + stop) / 2, kind) for start, stop, kind in stretches))
+    plot = Plot(
+        "Act, ask and hold over time",
+        ", ".join(f"{name} {percent(float(hits.mean()))}" for name, hits in each.items()),
+        across,
+        Axis(0, 1, "share of steps", ticks=((0.0, "0"), (0.5, percent(0.5, 0)), (1.0, percent(1.0, 0)))),
+        "short-stack",
+        grid=False,
+    )
+    below = 0.0 * Cells.of(each["act"], per_cell(steps, CELLS)).mean
+    for name, hits in each.items():
+        cells = Cells.of(hits, per_cell(steps, CELLS))
+        plot.band(cells.middle, below, below + cells.mean, name)
+        below = below + cells.mean
+    keys = list(WORDS.items())
+    if facts.shifts:
+        keys.append(("shift", "known shift"))
+        plot.boxes(runs(flag_bits(facts.steps, facts.log) & SHIFTED), 1.03, 1.09, "shift rim")
+    lead = (
+        "How a device can use the three outputs: act on accepted answers, ask again where the monitor "
+        "abstains, hold while the alarm is on."
+    )
+    return section("acted", "Act, ask or hold", lead, legend(keys) + plot.html() + _by_kind(facts, each))
+
+
+def _by_kind(facts: Facts, each: dict[str, npt.NDArray[np.bool_]]) -> str:
+    log, errors = facts.log, facts.errors
+    if log is None or errors is None:
+        return ""
+    rows = [("all", np.ones(len(facts.steps), dtype=bool))]
+    if log.kinds is not None and log.kinds.any():
+        rows.append(("clean", log.kinds == 0))
+        kinds = np.unique(log.kinds[log.kinds > 0])[:MOST_KINDS].tolist()
+        rows += [(shift_shown(kind, log.shift_names), log.kinds == kind) for kind in kinds]
+    cells = []
+    for name, here in ((name, here) for name, here in rows if here.any()):
+        acting = here & each["act"]
+        wrong = errors[facts.about][acting]
+        cells.append(
+            [
+                escape(name),
+                count(int(here.sum())),
+                percent(float(errors["prediction"][here].mean())),
+                *(percent(float(hits[here].mean())) for hits in each.values()),
+                f"{percent(float(wrong.mean()))} of {count(len(wrong))}" if len(wrong) else "",
+            ]
+        )
+    return table(["input", "steps", "network wrong", "act", "ask", "hold", "wrong when acting"], cells)
